@@ -53,21 +53,43 @@ export function policyTest(words: readonly string[], options: PolicyTestOptions)
       ...outcome,
       rules,
     });
-  const { stdout } = process;
-  stdout.write(
-    paragraph(
-      `${VERBS[outcome.is]} by ${visible(outcome.rule)}: ${visible(`${spec.name}.${tool} ${argumentsText}`)}`,
-    ),
+  process.stdout.write(
+    testedText({
+      call: `${spec.name}.${tool} ${argumentsText}`,
+      outcome,
+      rules,
+      learn: listed === undefined ? refreshCommand(spec.name) : undefined,
+      goesByClaims: policy.approvals.isOn,
+    }),
   );
-  if (rules.length > 0) stdout.write(`\n${rulesText(rules)}`);
-  if (listed === undefined)
-    stdout.write(
-      `\n${paragraph(`Nothing is known of this tool, so that its schema was not looked at. \`${refreshCommand(spec.name)}\` learns it.`)}`,
+}
+
+export type Tested = {
+  readonly call: string;
+  readonly outcome: Outcome;
+  readonly rules: readonly RuleReading[];
+  /** The command that learns what the tool is; undefined where that is known. */
+  readonly learn: string | undefined;
+  /** Whether it could make a difference what the server says of the tool. */
+  readonly goesByClaims: boolean;
+};
+
+export function testedText({ call, outcome: { is, rule }, rules, learn, goesByClaims }: Tested): string {
+  const parts = [paragraph(`${VERBS[is]} by ${visible(rule)}: ${visible(call)}`)];
+  if (rules.length > 0) parts.push(rulesText(rules));
+  if (learn !== undefined)
+    parts.push(
+      paragraph(
+        `Nothing is known of this tool, so that its schema was not looked at. \`${learn}\` learns it.`,
+      ),
     );
-  if (policy.approvals.isOn)
-    stdout.write(
-      `\n${paragraph('What the server says of what the tool does is known only while it runs. Here nothing was said, which counts as the worst.')}`,
+  if (goesByClaims)
+    parts.push(
+      paragraph(
+        'What the server says of what the tool does is known only while it runs. Here nothing was said, which counts as the worst.',
+      ),
     );
+  return parts.join('\n');
 }
 
 const VERBS = { allow: 'Allowed', ask: 'Asked about', deny: 'Denied' };

@@ -58,10 +58,6 @@ const CASES: readonly Case[] = [
     when: 'args.ids.exists(id, id == "admin" || id.startsWith("4"))',
     means: ({ ids }) => of(ids, (it) => it.some((id) => id === 'admin' || id.startsWith('4'))),
   },
-  {
-    when: 'args.ids.all(id, id == "admin")',
-    means: ({ ids }) => of(ids, (it) => it.every((id) => id === 'admin')),
-  },
   { when: 'args.order.price > 100.0', means: ({ order }) => of(order?.price, (it) => it > 100) },
   {
     when: 'has(args.order.price) && args.order.price > 100.0',
@@ -90,10 +86,15 @@ const CASES: readonly Case[] = [
     when: 'args.amount + args.limit > 1000.0',
     means: ({ amount, limit }) => of(amount, (it) => it + (limit ?? Number.NaN) > 1000),
   },
-  // What no schema lists may be part of it to one reader and nothing to another.
+  // What no schema lists may be part of it to one reader and nothing to another, and what no schema calls a list may be one.
   {
     when: 'args.order == {"price": 42}',
     means: ({ order }) => of(order, ({ price }) => price === 42),
+    isOfSchema: true,
+  },
+  {
+    when: 'args.ids.all(id, id == "admin")',
+    means: ({ ids }) => of(ids, (it) => it.every((id) => id === 'admin')),
     isOfSchema: true,
   },
   { when: 'size(args.ids) > 2', means: ({ ids }) => of(ids, (it) => it.length > 2), isOfSchema: true },
