@@ -3,31 +3,46 @@
 
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { furtherReaders } from './fuzz/further-readers.mjs';
 import { takeOptions } from './options.mjs';
 
 const DAY_MS = 86_400_000;
+/** What is asked of one input takes a few milliseconds, mostly for the clock of each condition. */
+const AS_SLOW = 20;
 const ofToday = (Math.floor(Date.now() / DAY_MS) % 2_000) * 1_000_000 + 1;
-const { inputs, seed } = takeOptions({
+const { inputs, seed, readers } = takeOptions({
   command: 'npm run fuzz --',
   about: 'Gives the parsers of what sandboxes say a great many hostile inputs.',
   options: {
-    inputs: { value: 'N', kind: 'count', says: 'how many', default: 1_000_000 },
+    inputs: {
+      value: 'N',
+      kind: 'count',
+      says: `how many; with --readers one in ${AS_SLOW} of them`,
+      default: 1_000_000,
+    },
     seed: { value: 'N', kind: 'count', says: 'the same seed gives the same inputs', default: ofToday },
+    readers: {
+      says: 'instead, holds what conditions say of arguments against servers that read them: in JavaScript, and in Go and Python where those are installed',
+    },
   },
 });
 
-console.log(`seed ${seed}, ${inputs} inputs`);
 const root = fileURLToPath(new URL('../', import.meta.url));
+const [file, count, env] = readers
+  ? ['test/config/condition-readers.test.ts', Math.ceil(inputs / AS_SLOW), furtherReaders(root)]
+  : ['test/protocol/fuzz.test.ts', inputs, {}];
+console.log(`seed ${seed}, ${count} inputs`);
 const { status } = spawnSync(
   process.execPath,
-  ['node_modules/vitest/vitest.mjs', 'run', '--project=unit', 'test/protocol/fuzz.test.ts'],
+  ['node_modules/vitest/vitest.mjs', 'run', '--project=unit', file],
   {
     cwd: root,
     stdio: 'inherit',
     env: {
       ...process.env,
-      FUZZ_INPUTS: String(inputs),
-      FUZZ_VALUES: String(Math.ceil(inputs / 10)),
+      ...env,
+      FUZZ_INPUTS: String(count),
+      FUZZ_VALUES: String(Math.ceil(count / 10)),
       FUZZ_SEED: String(seed),
     },
   },

@@ -14,6 +14,7 @@ import { helpText } from './help-text.js';
 import type { InstallCommandOptions, UninstallCommandOptions } from './install.js';
 import type { SaveOptions } from './kept.js';
 import type { LoginCommandOptions } from './login.js';
+import type { PolicyTestOptions } from './policy-test.js';
 import type { ReplOptions } from './repl/repl.js';
 import type { RunCommandOptions } from './run.js';
 import type { RunsOptions } from './runs.js';
@@ -31,6 +32,7 @@ Examples:
   $ ${PACKAGE_NAME} image build javascript go          and those of further languages
   $ ${PACKAGE_NAME} runs --failed                      which runs failed lately
   $ ${PACKAGE_NAME} approvals                          which tool calls wait for your answer
+  $ ${PACKAGE_NAME} policy test 'bank.pay {"sum":9}'   what your policy makes of a call
   $ ${PACKAGE_NAME} kept                               what runs have left, and where
   $ ${PACKAGE_NAME} servers                            what was found, and where
   $ ${PACKAGE_NAME} servers refresh                    learn what tools they have
@@ -410,6 +412,18 @@ approvals
   .option('--json', 'print JSON')
   .action(async (id: string, _options: object, command: Command) =>
     (await import('./approvals.js')).approvalsDeny(id, command.optsWithGlobals<DenyOptions>()),
+  );
+
+program
+  .command('policy')
+  .description('look at what the policy says')
+  .command('test')
+  .description('say what becomes of a call: which rules are met, unclear or not met, and why; sends nothing')
+  .argument('<call...>', 'as plans and questions show it: SERVER.TOOL and its arguments as JSON')
+  .option('--principal <id>', 'whose call it is; without it, that of the user who starts the bridge')
+  .option('--json', 'print JSON')
+  .action(async (call: string[], options: PolicyTestOptions) =>
+    (await import('./policy-test.js')).policyTest(call, options),
   );
 
 const kept = program

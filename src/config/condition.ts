@@ -3,9 +3,12 @@
 // hostile and a pattern in it may take for ever on them. Loaded with the first policy that has a condition.
 
 import { createContext, Script } from 'node:vm';
-import { linesOf } from '../base/text.js';
-import { excessOf, hasRepeatedNames } from '../protocol/json-text.js';
-import { celParser } from './parsers.js';
+import { clipHarmlessLine, linesOf } from '../base/text.js';
+import { excessOf, hasRepeatedNames, inexactNumber } from '../protocol/json-text.js';
+import { each, has, member, named, namedWithin, same, size, within } from './either-reading.js';
+import { type CelEnvironment, celParser } from './parsers.js';
+import { doubtWhatFitsNot, type JsonSchema } from './schema-fit.js';
+import { STRICT, strictExpression } from './strict-expression.js';
 
 /** What an expression can name. `argumentsText` is a JSON text, and becomes `args`. */
 export type ConditionFacts = {
@@ -14,16 +17,27 @@ export type ConditionFacts = {
   /** Id of the principal; `local` for the user who started the bridge. */
   readonly principal: string;
   readonly argumentsText: string;
+  /** What the server says of the tool's arguments; undefined where nobody knows it. */
+  readonly inputSchema?: JsonSchema | undefined;
 };
 
-/** `unclear`: the arguments cannot be judged, or the expression has failed over them or has taken too long. */
+/**
+ * `unclear`: readers may take the arguments differently, or the expression has failed over them or has taken too long. It
+ * counts as met where a rule asks or denies, and as not met where it allows.
+ */
 export type ConditionVerdict = 'met' | 'not met' | 'unclear';
+
+/** `why` it is unclear, or is not met without having been looked at. */
+export type ConditionReading = { readonly is: ConditionVerdict; readonly why?: string };
 
 const MAX_CONDITION_CHARS = 2_000;
 /** Larger arguments are not judged: no condition that a person writes is about them. */
 const MAX_ARGUMENTS_CHARS = 1024 * 1024;
 const ARGUMENTS_LIMITS = { maxDepth: 64, maxValues: 20_000 };
 const LIMITS = { maxAstNodes: 500, maxDepth: 32, maxListElements: 200, maxMapEntries: 100 };
+/** Of an expression that keeps to those, written anew. */
+const STRICT_LIMITS = { maxAstNodes: 50_000, maxDepth: 200, maxListElements: 500, maxMapEntries: 100 };
+const MAX_WHY_CHARS = 300;
 /** By the clock on the wall, so that a busy machine is no reason: one takes a millisecond. All runs wait meanwhile. */
 const WITHIN_MS = 1_000;
 /** How long one that has taken longer is not evaluated: arguments that are made for it come again and again. */
@@ -35,11 +49,8 @@ type Expression = {
   restsUntil: number;
 };
 
-let environment: { parse(text: string): Parsed } | undefined;
-type Parsed = {
-  (context: object): unknown;
-  check(): { readonly valid: boolean; readonly type?: string; readonly error?: { readonly message: string } };
-};
+type Environments = { readonly plain: CelEnvironment; readonly strict: CelEnvironment };
+let environments: Environments | undefined;
 const parsed = new Map<string, Expression | { readonly trouble: string }>();
 const MAX_REMEMBERED = 1_000;
 
@@ -50,21 +61,38 @@ export function conditionTrouble(text: string): string | undefined {
 }
 
 /** Never throws. */
-export function judgeCondition(text: string, facts: ConditionFacts): ConditionVerdict {
+export function readCondition(text: string, facts: ConditionFacts): ConditionReading {
   const expression = expressionOf(text);
-  const args = argumentsOf(facts.argumentsText);
-  if ('trouble' in expression || args === undefined) return 'unclear';
-  if (performance.now() < expression.restsUntil) return 'unclear';
+  if ('trouble' in expression) return unclear(`the condition ${expression.trouble}`);
+  if (performance.now() < expression.restsUntil) return unclear(TOOK_TOO_LONG);
   const { server, tool, principal } = facts;
+  let args: unknown;
+  try {
+    // By the clock only where an expression says what is done: what is read of arguments is bounded by how much they are.
+    args = argumentsOf(facts);
+  } catch (thrown) {
+    return unclear(messageOf(thrown));
+  }
   try {
     const value = bounded(() => expression.evaluate({ args, server, tool, principal }));
-    if (typeof value !== 'boolean') return 'unclear';
-    return value ? 'met' : 'not met';
+    if (typeof value !== 'boolean') return unclear('it is neither true nor false');
+    return { is: value ? 'met' : 'not met' };
   } catch (thrown) {
-    if (Object(thrown).code === TIMED_OUT) expression.restsUntil = performance.now() + RESTS_MS;
-    return 'unclear';
+    if (!wasTimedOut(thrown)) return unclear(messageOf(thrown));
+    expression.restsUntil = performance.now() + RESTS_MS;
+    return unclear(TOOK_TOO_LONG);
   }
 }
+
+const wasTimedOut = (thrown: unknown): boolean => Object(thrown).code === TIMED_OUT;
+const messageOf = (thrown: unknown): string => firstLine(Object(thrown).message);
+
+const TOOK_TOO_LONG = 'it has taken too long, and is not tried for a while';
+
+const unclear = (why: string): ConditionReading => ({
+  is: 'unclear',
+  why: clipHarmlessLine(why, MAX_WHY_CHARS),
+});
 
 /** What V8 says of a script that was ended. */
 const TIMED_OUT = 'ERR_SCRIPT_EXECUTION_TIMEOUT';
@@ -82,48 +110,72 @@ function parse(text: string): Expression | { readonly trouble: string } {
   if (text.length > MAX_CONDITION_CHARS)
     return { trouble: `has more than ${MAX_CONDITION_CHARS} characters` };
   try {
-    const evaluate = environmentOnce().parse(text);
-    const { valid, type = '', error } = evaluate.check();
+    const { plain, strict } = environmentsOnce();
+    const asWritten = plain.parse(text);
+    const { valid, type = '', error } = asWritten.check();
     if (!valid) return { trouble: `is no expression of CEL: ${firstLine(error?.message)}` };
     if (type !== 'bool' && type !== 'dyn') return { trouble: `is of type ${type} and not true or false` };
-    return { evaluate, restsUntil: 0 };
+    return { evaluate: strict.parse(strictExpression(text, asWritten.ast)), restsUntil: 0 };
   } catch (thrown) {
-    return { trouble: `is no expression of CEL: ${firstLine(Object(thrown).message)}` };
+    return { trouble: `is no expression of CEL: ${messageOf(thrown)}` };
   }
 }
 
-function environmentOnce(): { parse(text: string): Parsed } {
-  if (environment !== undefined) return environment;
+function environmentsOnce(): Environments {
+  if (environments !== undefined) return environments;
   const { Environment } = celParser();
-  environment = new Environment({ unlistedVariablesAreDyn: false, limits: LIMITS })
-    .registerVariable('args', 'dyn')
-    .registerVariable('server', 'string')
-    .registerVariable('tool', 'string')
-    .registerVariable('principal', 'string');
-  return environment;
+  const withFacts = (limits: typeof LIMITS) =>
+    new Environment({ unlistedVariablesAreDyn: false, limits })
+      .registerVariable('args', 'dyn')
+      .registerVariable('server', 'string')
+      .registerVariable('tool', 'string')
+      .registerVariable('principal', 'string');
+  const strict = withFacts(STRICT_LIMITS)
+    .registerFunction(`${STRICT.member}(dyn, dyn): dyn`, member)
+    .registerFunction(`${STRICT.has}(dyn, dyn): bool`, has)
+    .registerFunction(`${STRICT.same}(dyn, dyn): bool`, same)
+    .registerFunction(`${STRICT.named}(dyn, dyn): bool`, named)
+    .registerFunction(`${STRICT.within}(dyn, dyn): bool`, within)
+    .registerFunction(`${STRICT.namedWithin}(dyn, dyn): bool`, namedWithin)
+    .registerFunction(`${STRICT.size}(dyn): int`, size)
+    .registerFunction(`${STRICT.each}(dyn, dyn): dyn`, each);
+  environments = { plain: withFacts(LIMITS), strict };
+  return environments;
 }
 
 const firstLine = (message = ''): string => linesOf(message)[0] ?? '';
 
-/**
- * Undefined where different readers could read different arguments: a name that is there twice, and a number that is no
- * double. What a condition would look at need not be what the server does.
- */
-function argumentsOf(text: string): unknown {
-  if (text.length > MAX_ARGUMENTS_CHARS || excessOf(text, ARGUMENTS_LIMITS) !== undefined) return undefined;
-  try {
-    const value: unknown = JSON.parse(text, (_name, member: unknown) => {
-      if (typeof member === 'number' && !isExact(member)) throw new RangeError();
-      return member;
-    });
-    return hasRepeatedNames(text) ? undefined : value;
-  } catch {
-    return undefined;
-  }
+type Read = Pick<ConditionFacts, 'argumentsText' | 'inputSchema'> & { readonly args: unknown };
+/** What was read last: one call is judged by several conditions. */
+let last: Read | undefined;
+
+/** Throws a sentence where readers could read different arguments altogether. */
+function argumentsOf({ argumentsText, inputSchema }: ConditionFacts): unknown {
+  if (last?.argumentsText !== argumentsText || last.inputSchema !== inputSchema)
+    last = { argumentsText, inputSchema, args: readArguments({ argumentsText, inputSchema }) };
+  return last.args;
 }
 
-const isExact = (number: number): boolean =>
-  Number.isFinite(number) && (!Number.isInteger(number) || Number.isSafeInteger(number));
+function readArguments({ argumentsText: text, inputSchema }: Omit<Read, 'args'>): unknown {
+  if (text.length > MAX_ARGUMENTS_CHARS)
+    throw new Error(`the arguments have more than ${MAX_ARGUMENTS_CHARS} characters`);
+  const excess = excessOf(text, ARGUMENTS_LIMITS);
+  if (excess !== undefined) throw new Error(`what the arguments say ${excess}`);
+  const args = parsedArguments(text);
+  const inexact = inexactNumber(text);
+  if (inexact !== undefined) throw new Error(`${inexact} is a number that is not kept exactly`);
+  if (hasRepeatedNames(text)) throw new Error('a name is there twice');
+  if (inputSchema !== undefined) doubtWhatFitsNot(args, inputSchema);
+  return args;
+}
+
+function parsedArguments(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error('the arguments are no JSON');
+  }
+}
 
 let clock: { work: () => unknown; readonly run: () => unknown } | undefined;
 

@@ -8,11 +8,15 @@ const PLAIN = /^[\x21-\x7e]*$/;
 /** Format and control characters, what fonts show nothing of, and the Braille cell without a dot. */
 const INVISIBLE = /[\p{Cf}\p{Cc}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
+/** Whether only its case can be folded, which takes no time. */
+export const isPlain = (name: string): boolean => PLAIN.test(name);
+
 /** `name` without its case, its compatibility forms (fullwidth, ligatures…) and its invisible characters. */
 export function folded(name: string): string {
   if (name.length > MAX_NAME_CHARS) return name;
-  if (PLAIN.test(name)) return name.toLowerCase();
-  const seen = name.normalize('NFKD').replace(INVISIBLE, '');
+  if (isPlain(name)) return name.toLowerCase();
+  // A sharp s has a capital that is not its upper case, which is SS.
+  const seen = name.normalize('NFKD').replace(INVISIBLE, '').replaceAll('ẞ', 'ß');
   // Upper case first: some letters meet only there (ſ and s, ß and ss). NFKD leaves the İ of Turkish as I and a dot.
   return seen.toUpperCase().toLowerCase().replaceAll('ς', 'σ').replaceAll('i\u0307', 'i').normalize('NFKD');
 }

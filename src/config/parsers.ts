@@ -18,6 +18,10 @@ export const jsoncParser = (): typeof import('jsonc-parser') => loaded(() => req
 /** The package `dotenv`, likewise. */
 export const dotenvParser = (): typeof import('dotenv') => loaded(() => require('dotenv'));
 
+/** Of the next package: where expressions are parsed and evaluated, and a part of one. */
+export type CelEnvironment = import('@marcbachmann/cel-js').Environment;
+export type CelNode = import('@marcbachmann/cel-js').ASTNode;
+
 /** The package `@marcbachmann/cel-js`, likewise: conditions of the policy file. */
 export const celParser = (): typeof import('@marcbachmann/cel-js') =>
   loaded(() => require('@marcbachmann/cel-js'));

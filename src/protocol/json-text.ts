@@ -34,6 +34,9 @@ export class RawJson {
 
 const QUOTE = 34;
 const COMMA = 44;
+const MINUS = 45;
+const ZERO = 48;
+const NINE = 57;
 const COLON = 58;
 const OPEN_BRACE = 123;
 const CLOSE_BRACE = 125;
@@ -84,6 +87,43 @@ export function hasRepeatedNames(text: string): boolean {
     for (const member of members) rest.push(member);
   }
   return written !== left;
+}
+
+const NUMBER = /-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?/y;
+
+/**
+ * The first number in `text`, which is JSON, that a double does not keep: readers differ in how they round it. Of two texts
+ * of one number the shorter counts, so that 0.1 is kept.
+ */
+export function inexactNumber(text: string): string | undefined {
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charCodeAt(at);
+    if (char === QUOTE) at = endOfString(text, at) - 1;
+    else if (char === MINUS || (char >= ZERO && char <= NINE)) {
+      NUMBER.lastIndex = at;
+      const written = NUMBER.exec(text)?.[0] ?? '';
+      if (!isExact(written)) return written;
+      at += written.length - 1;
+    }
+  }
+  return undefined;
+}
+
+function isExact(written: string): boolean {
+  const value = Number(written);
+  if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) return false;
+  const kept = String(value);
+  return kept === written || plainDigits(kept) === plainDigits(written);
+}
+
+/** The same for all ways to write one number, but for its sign: which readers agree on. */
+function plainDigits(written: string): string {
+  NUMBER.lastIndex = 0;
+  const [, whole = '', fraction = '', exponent = '0'] = NUMBER.exec(written) ?? [];
+  const digits = `${whole}${fraction}`.replace(/^0+/, '');
+  const significant = digits.replace(/0+$/, '');
+  if (significant === '') return '0';
+  return `${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`;
 }
 
 function skipSpace(text: string, at: number): number {

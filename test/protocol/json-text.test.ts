@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import {
   excessOf,
+  inexactNumber,
   parseJson,
   RawJson,
   sliceAt,
@@ -102,5 +103,33 @@ describe('hostile text', () => {
     ['"\ud800"', '"\ufffd"'],
   ])('%s becomes well-formed', (text, formed) => {
     expect(wellFormedJson(text)).toBe(formed);
+  });
+});
+
+describe('numbers that a double keeps', () => {
+  it.each(
+    [
+      '0 -0 0.0 0e5 1 1.0 1.50 1e3 1E+3 10e-1 0.1 0.30000000000000004'.split(' '),
+      '-9007199254740991 9007199254740991 5e-324 1e-7 0.0000001 100000000000000.5'.split(' '),
+    ].flat(),
+  )('%s', (number) => {
+    expect(inexactNumber(`{"a":[1,${number}]}`)).toBeUndefined();
+  });
+
+  it.each(
+    [
+      '9007199254740992 9007199254740993 -9007199254740993 1.7976931348623157e308 1e400 -1e400 1e-400 1e22 0.1000000000000000055511151231257827'.split(
+        ' ',
+      ),
+      '1000.00000000000000001 3.14159265358979323846 1e99999999999999999999 1.0000000000000000000001'.split(
+        ' ',
+      ),
+    ].flat(),
+  )('and not %s', (number) => {
+    expect(inexactNumber(`{"a":[1,${number}]}`)).toBe(number);
+  });
+
+  it('are no texts', () => {
+    expect(inexactNumber('{"1e400":"9007199254740993","a\\"1e400":"1e400"}')).toBeUndefined();
   });
 });

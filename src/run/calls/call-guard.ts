@@ -6,7 +6,7 @@ import { didYouMean } from '../../base/closest.js';
 import { BridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/events.js';
 import { clip } from '../../base/text.js';
-import type { ToolHints } from '../../downstream/tool-list.js';
+import type { ServerTool } from '../../downstream/tool-list.js';
 import type { CallMethod, ServerDoc, ToolDoc, ToolHit } from '../../protocol/frames.js';
 import { wellFormedJson } from '../../protocol/json-text.js';
 import { notApproved, planSavesNothing } from '../approvals/denials.js';
@@ -38,6 +38,9 @@ export type CallTurn = (signal: AbortSignal) => Promise<Disposable>;
 /** A call of a tool, as its verdict needs it. */
 type ToolTarget = Extract<CallTarget, { readonly kind: 'tool' }>;
 
+/** What a verdict on a call of a tool goes by, in the server's own words. */
+export type ToolClaims = Pick<ServerTool, 'hints' | 'inputSchema'>;
+
 export type CallGuardParts = {
   readonly runId: string;
   readonly policy: () => Policy;
@@ -48,8 +51,8 @@ export type CallGuardParts = {
   readonly whole: (server: string) => ServerDoc | undefined;
   /** What a server has changed of a tool by now, in words; null where nothing. */
   readonly changed: (server: string, tool: string) => string | null;
-  /** What the server says now of a tool's effects; undefined where it says nothing, or cannot be reached. */
-  readonly hints: (server: string, tool: string, signal: AbortSignal) => Promise<ToolHints | undefined>;
+  /** What the server says now of a tool; undefined where it cannot be reached. */
+  readonly said: (server: string, tool: string, signal: AbortSignal) => Promise<ToolClaims | undefined>;
   /** Id of the principal. */
   readonly principal: string;
   /** Where a call waits for a person; undefined where nobody can be asked, and then such a call is refused. */
@@ -112,11 +115,12 @@ export class CallGuard {
     ofPolicy: PolicyDecision,
     signal: AbortSignal,
   ): Promise<PolicyDecision> {
-    const { plan, principal, policy, hints } = this.#parts;
+    const { plan, principal, policy, said } = this.#parts;
     // It will be refused. Nothing is started, and nobody is asked, for what does not exist.
     if (!this.#hasTool(server, tool)) return { ...ofPolicy, isOfNoTool: true };
     const argumentsText = sentText(call);
-    const facts = { server, tool, principal, argumentsText, hints: await hints(server, tool, signal) };
+    const { hints, inputSchema } = (await said(server, tool, signal)) ?? {};
+    const facts = { server, tool, principal, argumentsText, hints, inputSchema };
     const { approvals } = policy();
     const approval = approvals.judge(facts);
     const { is, rule } = approval;

@@ -72,10 +72,10 @@ export function guardCalls(
       const spec = lease.specOf(server);
       return (spec && known.changedOf(spec)(tool)) ?? null;
     },
-    hints: async (server, tool, signal) => {
+    said: async (server, tool, signal) => {
       try {
         const live = await lease.get(server, signal);
-        return live.tools().find(({ name }) => name === tool)?.hints;
+        return live.tools().find(({ name }) => name === tool);
       } catch {
         // Then the call fails as well; until then it is taken for the worst.
         return undefined;

@@ -2,7 +2,7 @@
 // claim: what makes a call look harmless counts only of a server that the policy trusts, and what is not said is the worst.
 
 import { clipHarmless } from '../../base/text.js';
-import { type ConditionFacts, judgeCondition } from '../../config/condition.js';
+import { type ConditionFacts, type ConditionReading, readCondition } from '../../config/condition.js';
 import { namePattern, type Reach, type ServerPattern, serverPattern } from '../../config/name-pattern.js';
 import type { ApprovalSection } from '../../config/policy-file.js';
 import type { ApproveMode } from '../../config/variables.js';
@@ -19,10 +19,21 @@ export type ApprovalVerdict = {
   readonly isConditional: boolean;
 };
 
+/** How one rule takes a call, for whoever asks why. */
+export type RuleReading = ConditionReading & {
+  readonly action: ApprovalVerdict['is'];
+  /** As in a verdict. */
+  readonly rule: string;
+  /** Whether it takes part in the verdict: what is unclear counts as met where it asks or denies. */
+  readonly counts: boolean;
+};
+
 export interface ApprovalPolicy {
   /** Whether it can say anything but `allow`; where it cannot, nobody need look for the facts of a call. */
   readonly isOn: boolean;
   judge(facts: CallFacts): ApprovalVerdict;
+  /** Every rule in its order, as `judge` takes it. */
+  readRules(facts: CallFacts): readonly RuleReading[];
   /** Whether the call changes nothing, as far as the policy trusts whoever says so: what a plan may execute. */
   isRead(facts: CallFacts): boolean;
   /** All that names servers or tools, with where it stands. */
@@ -47,7 +58,7 @@ type Rule = {
   readonly action: ApprovalVerdict['is'];
   readonly name: string;
   readonly isConditional: boolean;
-  readonly fits: (facts: CallFacts, effects: Effects) => boolean;
+  readonly read: (facts: CallFacts, effects: Effects) => ConditionReading;
 };
 
 export function approvalPolicyOf({ mode = 'off', trust, file }: ApprovalRules): ApprovalPolicy {
@@ -82,8 +93,9 @@ export function approvalPolicyOf({ mode = 'off', trust, file }: ApprovalRules): 
 
   const judge = (facts: CallFacts): ApprovalVerdict => {
     const effects = effectsOf(facts);
-    const denies = rules.find((rule) => rule.action === 'deny' && rule.fits(facts, effects));
-    const first = denies ?? rules.find((rule) => rule.action !== 'deny' && rule.fits(facts, effects));
+    const fits = (rule: Rule) => counts(rule, rule.read(facts, effects));
+    const denies = rules.find((rule) => rule.action === 'deny' && fits(rule));
+    const first = denies ?? rules.find((rule) => rule.action !== 'deny' && fits(rule));
     const verdict: ApprovalVerdict =
       first === undefined
         ? byMode(effects)
@@ -97,11 +109,22 @@ export function approvalPolicyOf({ mode = 'off', trust, file }: ApprovalRules): 
   return {
     isOn: asked !== 'off' || rules.some(({ action }) => action !== 'allow'),
     judge,
+    readRules: (facts) => {
+      const effects = effectsOf(facts);
+      return rules.map((rule) => {
+        const reading = rule.read(facts, effects);
+        return { action: rule.action, rule: rule.name, ...reading, counts: counts(rule, reading) };
+      });
+    },
     isRead: (facts) => !effectsOf(facts).writes,
     patterns: section === undefined ? [] : patternsOf(section, where),
     file: file?.path,
   };
 }
+
+/** What nobody can tell is asked about or denied, and never allowed. */
+const counts = ({ action }: Rule, { is }: ConditionReading): boolean =>
+  is === 'met' || (is === 'unclear' && action !== 'allow');
 
 function patternsOf(section: ApprovalSection, where: string): ApprovalPolicy['patterns'] {
   const ruled = (text: string, name: string) => ({
@@ -140,15 +163,14 @@ function ruleOf(
     action,
     name: when === undefined ? name : `${name} (${clipHarmless(when, 120)})`,
     isConditional: when !== undefined,
-    fits: (facts, effects) => {
+    read: (facts, effects) => {
       const { server, tool, principal } = facts;
-      if (patterns?.some((pattern) => pattern.coversTool(server, tool)) === false) return false;
-      if (ids?.some((matches) => matches(principal)) === false) return false;
-      if (is !== undefined && !hasEffect(is, effects)) return false;
-      if (when === undefined) return true;
-      const verdict = judgeCondition(when, facts);
-      // What nobody can tell is asked about or denied, and never allowed.
-      return verdict === 'met' || (verdict === 'unclear' && action !== 'allow');
+      const isNot = (why: string): ConditionReading => ({ is: 'not met', why });
+      if (patterns?.some((pattern) => pattern.coversTool(server, tool)) === false)
+        return isNot('its tools are others');
+      if (ids?.some((matches) => matches(principal)) === false) return isNot('its principals are others');
+      if (is !== undefined && !hasEffect(is, effects)) return isNot(`the tool is not ${is}`);
+      return when === undefined ? { is: 'met' } : readCondition(when, facts);
     },
   };
 }
@@ -172,6 +194,7 @@ export const layeredApprovals = (first: ApprovalPolicy, second: ApprovalPolicy):
       isConditional: stricter.isConditional || (one.is === other.is && other.isConditional),
     };
   },
+  readRules: (facts) => [...first.readRules(facts), ...second.readRules(facts)],
   isRead: (facts) => first.isRead(facts) && second.isRead(facts),
   patterns: [...first.patterns, ...second.patterns],
   // Of a principal: what it decides for good would be written into the operator's file.
@@ -182,6 +205,7 @@ export const layeredApprovals = (first: ApprovalPolicy, second: ApprovalPolicy):
 export const deniesAllCalls = (rule: string): ApprovalPolicy => ({
   isOn: true,
   judge: () => ({ is: 'deny', rule, isConditional: false }),
+  readRules: () => [{ action: 'deny', rule, is: 'met', counts: true }],
   isRead: () => false,
   patterns: [],
   file: undefined,

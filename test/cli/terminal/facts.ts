@@ -2,6 +2,7 @@
 
 import type { Finding } from '../../../src/cli/examination.js';
 import type { loginsText } from '../../../src/cli/login.js';
+import type { Tested } from '../../../src/cli/policy-test.js';
 import type { ProbeReport } from '../../../src/cli/probe/report.js';
 import type { runsText } from '../../../src/cli/runs.js';
 import type { ServerChange } from '../../../src/cli/server-changes.js';
@@ -390,4 +391,22 @@ export const SHARED_BRIDGE: SharedStatus = {
   ],
   sandboxes: { running: 1, waiting: 1 },
   memory: { bridgeBytes: 110_000_000, processesBytes: 320_000_000 },
+};
+
+export const TESTED_CALL: Tested = {
+  call: 'bank.pay {"amount":5,"Amount":5000}',
+  outcome: { is: 'deny', rule: 'approvals.rules.0 in /home/ann/policy.yaml (args.amount > 1000)' },
+  rules: [
+    {
+      action: 'deny',
+      rule: 'approvals.rules.0 in /home/ann/policy.yaml (args.amount > 1000)',
+      is: 'unclear',
+      why: "'amount' has 'Amount' beside it, which some readers take for it",
+      counts: true,
+    },
+    { action: 'ask', rule: 'approvals.rules.1 in /home/ann/policy.yaml', is: 'not met', counts: false },
+    { action: 'allow', rule: 'approvals.rules.2 in /home/ann/policy.yaml', is: 'met', counts: true },
+  ],
+  learn: 'mcp-sandbox-bridge servers refresh bank',
+  goesByClaims: true,
 };

@@ -9,6 +9,7 @@ import { imagesText } from '../../../src/cli/image.js';
 import { fitted, hostsText, installedText, uninstalledText } from '../../../src/cli/install.js';
 import { keptText } from '../../../src/cli/kept.js';
 import { loginsText } from '../../../src/cli/login.js';
+import { testedText } from '../../../src/cli/policy-test.js';
 import { reportText } from '../../../src/cli/probe/report.js';
 import { callsText, runsText } from '../../../src/cli/runs.js';
 import { serversText } from '../../../src/cli/server-list.js';
@@ -71,6 +72,8 @@ export const OUTPUTS: Readonly<Record<string, Readonly<Record<string, Shown>> | 
   },
   'approvals allow': { helpOnly: 'it prints one sentence' },
   'approvals deny': { helpOnly: 'it prints one sentence' },
+  policy: { helpOnly: 'its command prints' },
+  'policy test': { rules: () => testedText(facts.TESTED_CALL) },
   kept: { list: () => keptText(facts.KEPT, 3600, facts.NOW_MS) },
   'kept save': { helpOnly: 'it prints one path' },
   'kept open': { helpOnly: 'it prints one sentence' },

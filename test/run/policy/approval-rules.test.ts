@@ -120,6 +120,56 @@ describe('rules', () => {
   });
 });
 
+describe('each rule by itself, for whoever asks why', () => {
+  const rules: ApprovalSection['rules'] = [
+    { action: 'deny', tools: ['till'] },
+    { action: 'ask', principals: ['token:*'] },
+    { action: 'ask', is: 'read' },
+    { action: 'deny', when: 'args.amount > 100' },
+    { action: 'allow', when: 'args.amount > 100' },
+    { action: 'allow' },
+  ];
+  const states = (argumentsText: string, more: Partial<CallFacts> = {}) =>
+    policy({ rules })
+      .readRules(facts({ argumentsText, ...more }))
+      .map(({ is, counts, why = '' }) => `${is}${counts ? ' +' : ''} ${why}`.trim());
+
+  it('is met, unclear or not met, and counts as its action says', () => {
+    const others = [
+      'not met its tools are others',
+      'not met its principals are others',
+      'not met the tool is not read',
+    ];
+    expect(states('{"amount":500}')).toEqual([...others, 'met +', 'met +', 'met +']);
+    expect(states('{"amount":50}')).toEqual([...others, 'not met', 'not met', 'met +']);
+    const why = "there is no 'amount', which has(…) would tell";
+    expect(states('{}')).toEqual([...others, `unclear + ${why}`, `unclear ${why}`, 'met +']);
+  });
+
+  it('goes by the schema of the tool', () => {
+    const inputSchema = { properties: { amount: { type: 'integer' } } };
+    const why = "'amount' is a number with a fraction, and the tool's schema says integer";
+    expect(states('{"amount":5.5}', { inputSchema }).slice(3, 5)).toEqual([
+      `unclear + ${why}`,
+      `unclear ${why}`,
+    ]);
+    const { judge } = policy({ rules });
+    expect(judge(facts({ argumentsText: '{"amount":5.5}', inputSchema })).is).toBe('deny');
+    expect(judge(facts({ argumentsText: '{"amount":5.5}' })).is).toBe('allow');
+  });
+
+  it('of two policies one after the other', () => {
+    const both = layeredApprovals(policy({ rules }), deniesAllCalls('a rule'));
+    expect(both.readRules(facts()).map(({ rule, action }) => [rule, action])).toHaveLength(7);
+    expect(both.readRules(facts()).at(-1)).toEqual({
+      action: 'deny',
+      rule: 'a rule',
+      is: 'met',
+      counts: true,
+    });
+  });
+});
+
 describe('what was allowed for good', () => {
   const always = [{ server: 'desk', tool: 'erase' }];
 

@@ -4,6 +4,7 @@
 
 export type Group =
   | 'frames of the code'
+  | 'arguments of calls'
   | 'claims of servers'
   | 'words of the question'
   | 'answers'

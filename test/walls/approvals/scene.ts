@@ -9,11 +9,11 @@ import { type Policy, policyOf } from '../../../src/run/policy/policy.js';
 import { type Heard, hear } from '../../protocol/host-end.js';
 import { approvalsWith, later, MemoryInbox } from '../../support/approvals.js';
 
-export const doc = (name: string): ToolDoc => ({
+export const doc = (name: string, inputSchema: ToolDoc['inputSchema'] = {}): ToolDoc => ({
   name,
   alias: name.replaceAll('-', '_'),
   description: '',
-  inputSchema: {},
+  inputSchema,
   outputSchema: null,
   observed: null,
   changed: null,
@@ -24,6 +24,8 @@ type Person = (question: Question, nth: number) => Decision | ApprovalAnswer | u
 export type SceneParts = {
   readonly section?: Partial<ApprovalSection>;
   readonly tools?: readonly string[];
+  /** Of each of these tools. */
+  readonly schema?: ToolDoc['inputSchema'];
   readonly hints?: Partial<ToolHints>;
   /** What the person decides of each question; undefined leaves it open for a second, until it expires. */
   readonly person?: Person;
@@ -56,7 +58,7 @@ export const calling = (tool: string, text = '{}', more: object = {}): string =>
 /** What comes of these frames, which the code sends at once. */
 export async function played(
   frames: readonly Frame[],
-  { section = { mode: 'all' }, tools = [], hints, person = () => 'no', policy }: SceneParts = {},
+  { section = { mode: 'all' }, tools = [], schema, hints, person = () => 'no', policy }: SceneParts = {},
 ): Promise<Played> {
   const content: PolicyFile = {
     version: 1,
@@ -77,7 +79,7 @@ export async function played(
   const lines = frames.map((frame) =>
     Buffer.from(`${typeof frame === 'string' ? frame : JSON.stringify(frame)}\n`),
   );
-  const docs = tools.map(doc);
+  const docs = tools.map((name) => doc(name, schema));
   const told = hints && { readOnly: undefined, destructive: undefined, openWorld: undefined, ...hints };
   const heard = await hear(lines, {
     approvals,

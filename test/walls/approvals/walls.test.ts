@@ -3,6 +3,7 @@
 import { expect, it } from 'vitest';
 import type { Attack } from './attack.js';
 import { answerAttacks } from './attacks/answers.js';
+import { argumentAttacks } from './attacks/arguments.js';
 import { frameAttacks } from './attacks/frames.js';
 import { serverAttacks } from './attacks/servers.js';
 import { wireAttacks } from './attacks/wire.js';
@@ -10,6 +11,7 @@ import { wordAttacks } from './attacks/words.js';
 
 const attacks: readonly Attack[] = [
   ...frameAttacks,
+  ...argumentAttacks,
   ...serverAttacks,
   ...wordAttacks,
   ...answerAttacks,
