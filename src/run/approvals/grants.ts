@@ -25,7 +25,7 @@ export class Grants {
     this.#parts = parts;
   }
 
-  /** `what` names a tool and the rule that asks about it. */
+  /** `what` names a tool and all rules that ask about it: a decision about some of them is none about the others. */
   has({ run, session }: GrantScope, what: string): boolean {
     return (
       this.#ofRuns.get(run)?.has(what) === true ||

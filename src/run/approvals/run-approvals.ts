@@ -72,7 +72,7 @@ type Batch = {
 export class RunApprovals implements Disposable {
   readonly #scope: ApprovalScope;
   readonly #shared: SharedApprovals;
-  /** Calls of one tool that are still being gathered, by what is decided of them. */
+  /** Calls of one tool, of which the same rules ask, that are still being gathered: by what is decided of them. */
   readonly #gathering = new Map<string, Batch>();
   /** Questions that are put, by their id. */
   readonly #open = new Map<
@@ -320,6 +320,6 @@ export class RunApprovals implements Disposable {
   }
 }
 
-/** What is decided of a call: its tool, and the rule that goes by its arguments, if one does. */
+/** What is decided of a call: its tool, and all rules that have asked about it. */
 const subjectOf = ({ server, tool, verdict }: WaitingCall): string =>
-  JSON.stringify([server, tool, verdict.isConditional ? verdict.rule : '']);
+  JSON.stringify([server, tool, verdict.rule]);

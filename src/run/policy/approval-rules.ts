@@ -13,9 +13,9 @@ export type CallFacts = ConditionFacts & { readonly hints: ToolHints | undefined
 
 export type ApprovalVerdict = {
   readonly is: 'allow' | 'ask' | 'deny';
-  /** A noun: `approvals.rules.2 in /p.yaml`. */
+  /** A noun: `approvals.rules.2 in /p.yaml`. Where several ask, all of them: a decision about the call is one about these. */
   readonly rule: string;
-  /** Whether it goes by the arguments: then nothing that is decided of the tool as a whole answers it. */
+  /** Whether one of them goes by the arguments: then nothing that is decided of the tool as a whole answers it. */
   readonly isConditional: boolean;
 };
 
@@ -82,12 +82,9 @@ export function approvalPolicyOf({ mode = 'off', trust, file }: ApprovalRules): 
 
   const judge = (facts: CallFacts): ApprovalVerdict => {
     const effects = effectsOf(facts);
-    const denies = rules.find((rule) => rule.action === 'deny' && rule.fits(facts, effects));
-    const first = denies ?? rules.find((rule) => rule.action !== 'deny' && rule.fits(facts, effects));
-    const verdict: ApprovalVerdict =
-      first === undefined
-        ? byMode(effects)
-        : { is: first.action, rule: first.name, isConditional: first.isConditional };
+    const fitting = rules.filter((rule) => rule.fits(facts, effects));
+    const denies = fitting.filter(({ action }) => action === 'deny').slice(0, 1);
+    const verdict = verdictOf(denies.length > 0 ? denies : decisive(fitting)) ?? byMode(effects);
     if (verdict.is !== 'ask' || verdict.isConditional) return verdict;
     const { server, tool } = facts;
     const isAllowed = always.some((entry) => entry.server === server && entry.tool === tool);
@@ -102,6 +99,24 @@ export function approvalPolicyOf({ mode = 'off', trust, file }: ApprovalRules): 
     file: file?.path,
   };
 }
+
+/** The first that fits, and where that one asks, every further one that asks ahead of one that allows. */
+function decisive(fitting: readonly Rule[]): readonly Rule[] {
+  if (fitting[0]?.action === 'allow') return fitting.slice(0, 1);
+  const end = fitting.findIndex(({ action }) => action === 'allow');
+  return fitting.slice(0, end === -1 ? undefined : end);
+}
+
+/** What they say, which is the same of all; undefined without any. */
+function verdictOf(rules: readonly Rule[]): ApprovalVerdict | undefined {
+  const [first] = rules;
+  if (first === undefined) return undefined;
+  const rule = namesOfAll(rules.map(({ name }) => name));
+  return { is: first.action, rule, isConditional: rules.some(({ isConditional }) => isConditional) };
+}
+
+/** Of rules, as one noun. */
+export const namesOfAll = (names: readonly string[]): string => [...new Set(names)].join(' and ');
 
 function patternsOf(section: ApprovalSection, where: string): ApprovalPolicy['patterns'] {
   const ruled = (text: string, name: string) => ({
@@ -161,16 +176,14 @@ function hasEffect(is: 'read' | 'write' | 'destructive' | 'open-world', effects:
 
 const SEVERITY = { allow: 0, ask: 1, deny: 2 };
 
-/** Two policies as one: the stricter of their verdicts holds, and a read is what both take for one. */
+/** Two policies as one: the stricter of their verdicts holds, or both where they are alike, and a read is what both take for one. */
 export const layeredApprovals = (first: ApprovalPolicy, second: ApprovalPolicy): ApprovalPolicy => ({
   isOn: first.isOn || second.isOn,
   judge: (facts) => {
     const [one, other] = [first.judge(facts), second.judge(facts)];
-    const stricter = SEVERITY[other.is] > SEVERITY[one.is] ? other : one;
-    return {
-      ...stricter,
-      isConditional: stricter.isConditional || (one.is === other.is && other.isConditional),
-    };
+    if (one.is === 'allow' || one.is !== other.is) return SEVERITY[other.is] > SEVERITY[one.is] ? other : one;
+    const rule = namesOfAll([one.rule, other.rule]);
+    return { is: one.is, rule, isConditional: one.isConditional || other.isConditional };
   },
   isRead: (facts) => first.isRead(facts) && second.isRead(facts),
   patterns: [...first.patterns, ...second.patterns],
