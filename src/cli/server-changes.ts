@@ -1,6 +1,7 @@
 // Which servers have changed tools since they were first seen, for the commands that look at servers without starting
 // them. Reads what the bridge has kept.
 
+import { shownName } from '../base/shown-name.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import type { Settings } from '../config/settings.js';
 import { acceptCommand, KeptCatalog } from '../downstream/catalog/kept-catalog.js';
@@ -22,7 +23,7 @@ export function serverChanges(
       if (changes.length === 0) return [];
       const shown = changes
         .slice(0, MAX_TOOLS_SHOWN)
-        .map(({ tool, changed, on }) => `${tool} (${changed.join(' and ')}, since ${on})`);
+        .map(({ tool, changed, on }) => `${shownName(tool)} (${changed.join(' and ')}, since ${on})`);
       const more = changes.length - shown.length;
       const tools = `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
       const command = acceptCommand(spec.name);

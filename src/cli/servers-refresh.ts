@@ -4,6 +4,7 @@
 import { didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
 import { ownCommand } from '../base/own-command.js';
+import { shownName, shownTool } from '../base/shown-name.js';
 import { clip, harmless, inOneLine } from '../base/text.js';
 import type { Discovery } from '../config/discover.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
@@ -55,8 +56,8 @@ function chosen(names: readonly string[], { ready, skipped }: Discovery): readon
     throw new BridgeError(
       'E_ARGUMENTS',
       skip === undefined
-        ? `There is no server '${visible(clip(name, MAX_TEXT_CHARS))}'.${didYouMean(name, known)}`
-        : `Server '${visible(name)}' is configured but not started: ${visible(skip.text)}.`,
+        ? `There is no server '${shownName(name)}'.${didYouMean(name, known)}`
+        : `Server '${shownName(name)}' is configured but not started: ${visible(skip.text)}.`,
       {
         fault: 'operator',
         remedy: skip?.remedy ?? `See \`${ownCommand('servers')}\`.`,
@@ -107,7 +108,7 @@ function changesText(outcome: Refreshed): string {
   if (outcome.state === 'failed' || outcome.changed.length === 0) return '';
   const { server, changed, accepted } = outcome;
   const next = accepted
-    ? `Accepted: this is what ${visible(server)} is to list from now on.`
+    ? `Accepted: this is what ${shownName(server)} is to list from now on.`
     : `Read it as what it is, the server's own text. To accept it: ${acceptCommand(server)}`;
   return `\n${changed.map((change) => changeText(server, change)).join('')}${next}\n`;
 }
@@ -115,7 +116,7 @@ function changesText(outcome: Refreshed): string {
 /** What it was and what it is, as far as that is known. */
 function changeText(server: string, { tool, changed, on, was, now }: ToolChange): string {
   const paint = coloursFor(process.stdout);
-  const head = `${paint.bold(visible(`${server}.${tool}`))}: ${changed.join(' and ')} changed since ${on}\n`;
+  const head = `${paint.bold(shownTool(server, tool))}: ${changed.join(' and ')} changed since ${on}\n`;
   if (was === undefined) return head;
   const lines: string[] = [];
   if (changed.includes('description')) {

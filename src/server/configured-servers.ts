@@ -5,7 +5,7 @@ import { didYouMean } from '../base/closest.js';
 import type { Observer } from '../base/events.js';
 import { ownCommand } from '../base/own-command.js';
 import type { Redactor } from '../base/redact.js';
-import { clipHarmless } from '../base/text.js';
+import { shownName } from '../base/shown-name.js';
 import type { DiscoverContext, Discovery } from '../config/discover.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import { explainSkip } from '../config/explain-skip.js';
@@ -137,7 +137,7 @@ export class ConfiguredServers implements AsyncDisposable {
     const { names } = this;
     const unknown = wanted.find((name) => name !== ALL_SERVERS && !names.includes(name));
     if (unknown === undefined) return undefined;
-    const echo = clipHarmless(unknown, 200);
+    const echo = shownName(unknown);
     const verdict = this.policy().server(unknown);
     // For any but the user who started the bridge, what is denied is not there.
     const isKnown = this.#access.isWhole && this.#configured.has(unknown);

@@ -8,6 +8,7 @@ import { messageOf } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import type { Principal } from '../base/principal.js';
 import type { Redactor } from '../base/redact.js';
+import { shownName } from '../base/shown-name.js';
 import { inOneLine } from '../base/text.js';
 import type { Discovery } from '../config/discover.js';
 import type { DownstreamSpec, RemoteSpec } from '../config/downstream-spec.js';
@@ -109,7 +110,7 @@ export class PrincipalAccess implements ServerAccess {
     }
     if (!this.#toldMissing.has(spec.name)) {
       this.#toldMissing.add(spec.name);
-      const message = `server '${spec.name}' is left out: the variable ${reached.missing} is not set`;
+      const message = `server '${shownName(spec.name)}' is left out: the variable ${reached.missing} is not set`;
       this.#options.observer({ type: 'config.problem', file: 'the headers of this principal', message });
     }
     return undefined;

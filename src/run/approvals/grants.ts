@@ -2,6 +2,7 @@
 
 import { messageOf } from '../../base/errors.js';
 import type { Observer } from '../../base/events.js';
+import { shownName } from '../../base/shown-name.js';
 import type { Decision } from './question.js';
 
 /** Whose calls; a run that is one of no named session has that of its bridge. */
@@ -41,7 +42,7 @@ export class Grants {
     try {
       await this.#parts.write(always);
     } catch (thrown) {
-      const message = `'${always.tool}' of '${always.server}' is allowed for this session only: ${messageOf(thrown)}`;
+      const message = `'${shownName(always.tool)}' of '${shownName(always.server)}' is allowed for this session only: ${messageOf(thrown)}`;
       this.#parts.observer({ type: 'config.problem', file: 'the policy file', message });
     }
   }

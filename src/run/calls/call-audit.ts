@@ -4,10 +4,9 @@
 
 import { asBridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/events.js';
-import { clip } from '../../base/text.js';
+import { keptName } from '../../base/shown-name.js';
 import { type Weight, weigh } from '../../base/weight.js';
 import type { AuditMode } from '../../config/variables.js';
-import { MAX_NAME_CHARS } from '../../protocol/frames.js';
 import { RawJson, sliceAt } from '../../protocol/json-text.js';
 import type { Verdict } from '../policy/policy.js';
 import type { CallTarget, GuestCall } from './guest-call.js';
@@ -65,8 +64,8 @@ export class CallAudit {
       type: 'run.call',
       run: runId,
       call: id,
-      server: clip(target.server, MAX_NAME_CHARS),
-      tool: clip(target.name, MAX_NAME_CHARS),
+      server: keptName(target.server),
+      tool: keptName(target.name),
       allowed: verdict.allowed,
       rule: verdict.rule,
       failed: ended.error !== undefined,

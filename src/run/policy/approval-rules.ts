@@ -1,7 +1,9 @@
 // Which calls of tools wait for a person, by the policy: allow, ask or deny. Pure. What a tool says of itself is its server's own
 // claim: what makes a call look harmless counts only of a server that the policy trusts, and what is not said is the worst.
 
-import { clipHarmless } from '../../base/text.js';
+import { shownName } from '../../base/shown-name.js';
+import { inOneLine } from '../../base/text.js';
+import { madeVisible } from '../../base/unseen.js';
 import { type ConditionFacts, judgeCondition } from '../../config/condition.js';
 import { namePattern, type Reach, type ServerPattern, serverPattern } from '../../config/name-pattern.js';
 import type { ApprovalSection } from '../../config/policy-file.js';
@@ -121,11 +123,11 @@ export const namesOfAll = (names: readonly string[]): string => [...new Set(name
 function patternsOf(section: ApprovalSection, where: string): ApprovalPolicy['patterns'] {
   const ruled = (text: string, name: string) => ({
     ...serverPattern(text, 'wide'),
-    rule: `${name} '${clipHarmless(text, 120)}'${where}`,
+    rule: `${name} '${shownName(text)}'${where}`,
   });
   const trusted = section.trust.map((text) => {
     const matches = namePattern(text, 'exact');
-    const rule = `approvals.trust '${clipHarmless(text, 120)}'${where}`;
+    const rule = `approvals.trust '${shownName(text)}'${where}`;
     return {
       coversServer: matches,
       concernsServer: matches,
@@ -153,7 +155,7 @@ function ruleOf(
   const ids = principals?.map((text) => namePattern(text, reach));
   return {
     action,
-    name: when === undefined ? name : `${name} (${clipHarmless(when, 120)})`,
+    name: when === undefined ? name : `${name} (${inOneLine(madeVisible(when))})`,
     isConditional: when !== undefined,
     fits: (facts, effects) => {
       const { server, tool, principal } = facts;

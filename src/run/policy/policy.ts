@@ -4,9 +4,10 @@
 // look-alikes of a name as well (config/folded-name.ts); what allows means the name exactly.
 
 import { BridgeError } from '../../base/errors.js';
+import { shownName } from '../../base/shown-name.js';
 import { clipHarmless } from '../../base/text.js';
 import type { DownstreamSpec } from '../../config/downstream-spec.js';
-import { folded, looksLike } from '../../config/folded-name.js';
+import { looksLike, readingsOf } from '../../config/folded-name.js';
 import {
   namePattern,
   type Reach,
@@ -281,7 +282,7 @@ function hostLayer(specs: readonly DownstreamSpec[]): Layer {
       name,
       {
         only: only && new Set(only),
-        except: new Set(except.map(seen)),
+        except: new Set(except.flatMap(readingsOf)),
         rule: `${source.host}'s own choice of tools in ${source.file}`,
       },
     ]),
@@ -290,14 +291,13 @@ function hostLayer(specs: readonly DownstreamSpec[]): Layer {
     denies: (server, subject) => {
       const filter = filters.get(server);
       if (filter === undefined || subject.kind !== 'tool') return undefined;
-      const isOff = filter.except.has(seen(subject.name)) || filter.only?.has(subject.name) === false;
+      const isExcepted = readingsOf(subject.name).some((reading) => filter.except.has(reading));
+      const isOff = isExcepted || filter.only?.has(subject.name) === false;
       return isOff ? filter.rule : undefined;
     },
     allows: () => undefined,
   };
 }
-
-const seen = (name: string): string => folded(name).trim();
 
 type File = PolicyRules['file'];
 
@@ -342,7 +342,7 @@ const limitIn =
   (field: string, max: number | undefined): Limit | undefined =>
     max === undefined ? undefined : { max, rule: `${field} in ${file?.path}` };
 
-const shown = (text: string): string => clipHarmless(text, 120);
+const shown = (text: string): string => shownName(text);
 
 /** What of a server is shown to a run: a denied tool is as if it were not there. */
 export const allowedPart = (doc: ServerDoc, policy: Policy): ServerDoc => ({

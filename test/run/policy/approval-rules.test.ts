@@ -185,11 +185,7 @@ describe('two policies', () => {
 
   it('where both ask, both say why, and once where they say the same', () => {
     const asks = (path: string, ...conditions: readonly string[]) =>
-      policy(
-        { rules: conditions.map((when) => ({ action: 'ask', when }) as const) },
-        {},
-        path,
-      );
+      policy({ rules: conditions.map((when) => ({ action: 'ask', when }) as const) }, {}, path);
     const people = facts({ argumentsText: '{"to":"eve"}' });
     const operators = asks('/o.yaml', 'args.to != ""');
     const own = asks('/p.yaml', 'args.to == "eve"');

@@ -139,8 +139,22 @@ export const frameAttacks: readonly Attack[] = [
     group,
     tries: 'calls a tool of a server whose name only looks like one that is asked about',
     wall: 'what asks means look-alikes too',
-    attempt: reaching([calling('ER\\u200bASE')], { tools: ['ER\u200bASE'], section: askFor('open.erase') }),
+    attempt: reaching([calling('ER\u200bASE')], { tools: ['ER\u200bASE'], section: askFor('open.erase') }),
     control: reaching([calling('browse')], { tools: ['browse'], section: askFor('open.erase') }),
+  },
+  {
+    id: 'look-alike-by-controls',
+    group,
+    tries: 'calls a tool of a server whose name a terminal would show as one that is asked about',
+    wall: 'what asks means what a name with controls in it would be shown as, too',
+    attempt: reaching([calling('read\rer\u001b[31mase')], {
+      tools: ['read\rer\u001b[31mase'],
+      section: askFor('open.erase'),
+    }),
+    control: reaching([calling('read\rbrowse')], {
+      tools: ['read\rbrowse'],
+      section: askFor('open.erase'),
+    }),
   },
   {
     id: 'allowed-look-alike',
@@ -250,7 +264,8 @@ export const frameAttacks: readonly Attack[] = [
   {
     id: 'another-rule-besides',
     group,
-    tries: 'has a small payment to one person allowed for the run, and makes a large one that a second rule asks about too',
+    tries:
+      'has a small payment to one person allowed for the run, and makes a large one that a second rule asks about too',
     wall: 'a decision holds for all rules that have asked, and for no more',
     attempt: afterOne([RECIPIENTS], '{"to":"mother","amount":5}', '{"to":"mother","amount":5000}'),
     control: afterOne([RECIPIENTS], '{"to":"mother","amount":5}', '{"to":"mother","amount":6}'),
@@ -258,7 +273,8 @@ export const frameAttacks: readonly Attack[] = [
   {
     id: 'another-layer',
     group,
-    tries: 'has a payment allowed that the operator asks about, and makes one that the policy of its principal asks about too',
+    tries:
+      'has a payment allowed that the operator asks about, and makes one that the policy of its principal asks about too',
     wall: 'a decision holds for all rules that have asked, whichever layer has them, and for no more',
     attempt: afterOne(PEOPLE, '{"to":"mother"}', '{"to":"eve"}'),
     control: afterOne(PEOPLE, '{"to":"mother"}', '{"to":"father"}'),
@@ -266,7 +282,8 @@ export const frameAttacks: readonly Attack[] = [
   {
     id: 'another-layer-first',
     group,
-    tries: 'has a payment allowed that both layers ask about, and makes one that only the second layer asks about',
+    tries:
+      'has a payment allowed that both layers ask about, and makes one that only the second layer asks about',
     wall: 'a decision holds for all rules that have asked together',
     attempt: afterOne(
       [[when('args.to == "mother"')], [when('args.amount > 0')]],
