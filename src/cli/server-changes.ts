@@ -1,4 +1,4 @@
-// Which servers have changed tools since they were first seen, for the commands that look at servers without starting
+// Which servers have changed tools since they were first seen, or another one's name, for the commands that look at servers without starting
 // them. Reads what the bridge has kept.
 
 import { shownName } from '../base/shown-name.js';
@@ -19,6 +19,11 @@ export function serverChanges(
   const catalog = new KeptCatalog(stateDir, () => {});
   return new Map(
     specs.flatMap((spec): [string, ServerChange][] => {
+      const command = acceptCommand(spec.name);
+      if (spec.takesName === true) {
+        const changed = 'another entry had its name: nothing that was decided of the name holds for this one';
+        return [[spec.name, { changed, remedy: `If it is meant, accept it with \`${command}\`.` }]];
+      }
       const changes = [...(catalog.of(spec)?.changes.values() ?? [])];
       if (changes.length === 0) return [];
       const shown = changes
@@ -26,7 +31,6 @@ export function serverChanges(
         .map(({ tool, changed, on }) => `${shownName(tool)} (${changed.join(' and ')}, since ${on})`);
       const more = changes.length - shown.length;
       const tools = `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-      const command = acceptCommand(spec.name);
       return [
         [
           spec.name,

@@ -67,7 +67,10 @@ function chosen(names: readonly string[], { ready, skipped }: Discovery): readon
 }
 
 const needsSomebody = (outcome: Refreshed): boolean =>
-  outcome.state === 'failed' || (outcome.changed.length > 0 && !outcome.accepted);
+  outcome.state === 'failed' || (isOdd(outcome) && !outcome.accepted);
+
+const isOdd = ({ changed, takesName }: Extract<Refreshed, { state: 'listed' }>): boolean =>
+  changed.length > 0 || takesName === true;
 
 /** The table, and below it what changed; ends with a newline. */
 export function refreshText(outcomes: readonly Refreshed[]): string {
@@ -78,19 +81,20 @@ export function refreshText(outcomes: readonly Refreshed[]): string {
 
 function row(outcome: Refreshed): readonly string[] {
   const paint = coloursFor(process.stdout);
-  const name = paint.bold(visible(outcome.server));
+  const name = paint.bold(shownName(outcome.server));
   if (outcome.state === 'failed') {
     const advice = outcome.remedy === undefined ? '' : ` ${outcome.remedy}`;
     return [paint.red('failed'), name, '', visible(`${inOneLine(outcome.reason)}${advice}`)];
   }
-  const { tools, added, removed, changed, accepted, problems } = outcome;
-  const state =
-    changed.length === 0
-      ? paint.green('listed')
-      : accepted
-        ? paint.green('accepted')
-        : paint.yellow('changed');
+  const { tools, added, removed, changed, takesName, accepted, problems } = outcome;
+  const open = changed.length > 0 ? 'changed' : 'not accepted';
+  const state = !isOdd(outcome)
+    ? paint.green('listed')
+    : accepted
+      ? paint.green('accepted')
+      : paint.yellow(open);
   const news = [
+    takesName === true && !accepted ? 'another entry had its name' : '',
     changed.length > 0 ? `${changed.length} changed` : '',
     added.length > 0 ? `new: ${listOf(added)}` : '',
     removed.length > 0 ? `gone: ${listOf(removed)}` : '',
@@ -105,8 +109,12 @@ function row(outcome: Refreshed): readonly string[] {
 }
 
 function changesText(outcome: Refreshed): string {
-  if (outcome.state === 'failed' || outcome.changed.length === 0) return '';
-  const { server, changed, accepted } = outcome;
+  if (outcome.state === 'failed' || !isOdd(outcome)) return '';
+  const { server, changed, takesName, accepted } = outcome;
+  if (takesName === true && changed.length === 0)
+    return accepted
+      ? `\nAccepted: what was decided of the name ${shownName(server)} holds for this entry too.\n`
+      : `\nNothing that was decided of the name ${shownName(server)} holds for it. To accept it: ${acceptCommand(server)}\n`;
   const next = accepted
     ? `Accepted: this is what ${shownName(server)} is to list from now on.`
     : `Read it as what it is, the server's own text. To accept it: ${acceptCommand(server)}`;
@@ -147,6 +155,6 @@ function excerpt(text: string, at: number): string {
 
 function listOf(names: readonly string[]): string {
   const more = names.length - MAX_NAMES_SHOWN;
-  const shown = names.slice(0, MAX_NAMES_SHOWN).map((name) => visible(clip(name, MAX_TEXT_CHARS)));
+  const shown = names.slice(0, MAX_NAMES_SHOWN).map((name) => shownName(name));
   return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }

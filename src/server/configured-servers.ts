@@ -13,7 +13,7 @@ import { remedyOfMissing } from '../config/file-problem.js';
 import type { Settings } from '../config/settings.js';
 import type { AgentCapabilities } from '../downstream/asking/agent-capabilities.js';
 import { serverAliases, toServerDoc } from '../downstream/catalog/catalog.js';
-import { KeptCatalog } from '../downstream/catalog/kept-catalog.js';
+import { acceptCommand, KeptCatalog } from '../downstream/catalog/kept-catalog.js';
 import { type Known, KnownServers } from '../downstream/catalog/known-servers.js';
 import { ObservedShapes } from '../downstream/catalog/observed-shapes.js';
 import { KeptEras } from '../downstream/greeting/eras.js';
@@ -163,6 +163,17 @@ export class ConfiguredServers implements AsyncDisposable {
     };
   }
 
+  /** What is wrong with a server that `setBy` means, where another entry has taken its name; undefined where all is well. */
+  strangerObjection(name: string, setBy: string): Objection | undefined {
+    const spec = this.discovery.ready.find((one) => one.name === name);
+    if (spec?.takesName !== true) return undefined;
+    return {
+      type: 'E_DENIED',
+      message: `${setBy}: the server '${shownName(name)}' of ${spec.source.file} is not the one that had this name before.`,
+      remedy: `If it is meant, the user accepts it: \`${acceptCommand(name)}\`.`,
+    };
+  }
+
   /** Starts or reaches one of a run's, and describes it whole. */
   async load(name: string, lease: ServerLease, signal: AbortSignal): Promise<ServerDoc> {
     const downstream = await lease.get(name, signal);
@@ -196,7 +207,8 @@ export class ConfiguredServers implements AsyncDisposable {
     signal: AbortSignal,
   ): Promise<readonly Refreshed[]> {
     const openPool = (some: readonly DownstreamSpec[]) => this.#openPool(some);
-    return refreshServers(specs, { openPool, catalog: this.#catalog, accept }, signal);
+    const { owners } = this.#options.context;
+    return refreshServers(specs, { openPool, catalog: this.#catalog, owners, accept }, signal);
   }
 
   /** Ends every live one; resolves when they are gone. */

@@ -9,7 +9,13 @@ import type { Decision } from './question.js';
 export type GrantScope = { readonly run: string; readonly session: string | undefined };
 
 /** The tool that is allowed for good. */
-export type Always = { readonly server: string; readonly tool: string; readonly reason: string | undefined };
+export type Always = {
+  readonly server: string;
+  readonly tool: string;
+  /** What tells the server's entry from others of its name. */
+  readonly entry?: string;
+  readonly reason: string | undefined;
+};
 
 export type GrantParts = {
   /** Writes it into the policy file; rejects where that cannot be done. */
@@ -26,7 +32,7 @@ export class Grants {
     this.#parts = parts;
   }
 
-  /** `what` names a tool and all rules that ask about it: a decision about some of them is none about the others. */
+  /** `what` names a tool of an entry and all rules that ask about it: a decision about some of them is none about the others. */
   has({ run, session }: GrantScope, what: string): boolean {
     return (
       this.#ofRuns.get(run)?.has(what) === true ||

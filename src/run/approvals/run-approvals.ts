@@ -239,7 +239,8 @@ export class RunApprovals implements Disposable {
       for (const text of batch.calls) this.#refused.set(`${what} ${text}`, refused);
       return refused;
     }
-    const about = { server, tool, reason: answer.word };
+    const { entry } = batch.first.verdict;
+    const about = { server, tool, ...(entry === undefined ? {} : { entry }), reason: answer.word };
     await this.#shared.grants.add(answer.decision, { run, session }, what, about);
     if (answer.decision !== 'once')
       for (const other of this.#open.values()) if (other.what === what) other.batch.ending.abort('cancelled');
@@ -319,6 +320,6 @@ export class RunApprovals implements Disposable {
   }
 }
 
-/** What is decided of a call: its tool, and all rules that have asked about it. */
+/** What is decided of a call: its tool, of this entry and no other of the name, and all rules that have asked about it. */
 const subjectOf = ({ server, tool, verdict }: WaitingCall): string =>
-  JSON.stringify([server, tool, verdict.rule]);
+  JSON.stringify([server, verdict.entry ?? null, tool, verdict.rule]);

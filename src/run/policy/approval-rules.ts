@@ -5,6 +5,7 @@ import { shownName } from '../../base/shown-name.js';
 import { inOneLine } from '../../base/text.js';
 import { madeVisible } from '../../base/unseen.js';
 import { type ConditionFacts, judgeCondition } from '../../config/condition.js';
+import { catalogKey, type DownstreamSpec } from '../../config/downstream-spec.js';
 import { namePattern, type Reach, type ServerPattern, serverPattern } from '../../config/name-pattern.js';
 import type { ApprovalSection } from '../../config/policy-file.js';
 import type { ApproveMode } from '../../config/variables.js';
@@ -19,6 +20,8 @@ export type ApprovalVerdict = {
   readonly rule: string;
   /** Whether one of them goes by the arguments: then nothing that is decided of the tool as a whole answers it. */
   readonly isConditional: boolean;
+  /** What tells the server's entry from others of its name; undefined where it is not known. A decision means this one. */
+  readonly entry?: string | undefined;
 };
 
 export interface ApprovalPolicy {
@@ -38,6 +41,8 @@ export type ApprovalRules = {
   /** Patterns over servers, for a file that names none. */
   readonly trust: readonly string[];
   readonly file: { readonly path: string; readonly section: ApprovalSection | undefined } | undefined;
+  /** The entry of a server; what was decided of its name does not hold for one that takes it. */
+  readonly entryOf?: (server: string) => DownstreamSpec | undefined;
 };
 
 const ALLOWED: ApprovalVerdict = { is: 'allow', rule: 'no rule', isConditional: false };
@@ -52,7 +57,12 @@ type Rule = {
   readonly fits: (facts: CallFacts, effects: Effects) => boolean;
 };
 
-export function approvalPolicyOf({ mode = 'off', trust, file }: ApprovalRules): ApprovalPolicy {
+export function approvalPolicyOf({
+  mode = 'off',
+  trust,
+  file,
+  entryOf = () => undefined,
+}: ApprovalRules): ApprovalPolicy {
   const section = file?.section;
   const asked = section?.mode ?? mode;
   const trusted = (section === undefined || section.trust.length === 0 ? trust : section.trust).map((text) =>
@@ -66,9 +76,10 @@ export function approvalPolicyOf({ mode = 'off', trust, file }: ApprovalRules): 
     section?.mode === undefined ? `MCP_BRIDGE_APPROVE=${asked}` : `approvals.mode ${asked}${where}`;
 
   const effectsOf = ({ server, tool, hints }: CallFacts): Effects => {
-    const isTrusted = trusted.some((matches) => matches(server));
+    const isKnown = entryOf(server)?.takesName !== true;
+    const isTrusted = isKnown && trusted.some((matches) => matches(server));
     const says = (hint: boolean | undefined, harmless: boolean) => isTrusted && hint === harmless;
-    const isRead = reads.some((pattern) => pattern.coversTool(server, tool));
+    const isRead = isKnown && reads.some((pattern) => pattern.coversTool(server, tool));
     const writes = !isRead && !says(hints?.readOnly, true);
     return {
       writes,
@@ -83,14 +94,20 @@ export function approvalPolicyOf({ mode = 'off', trust, file }: ApprovalRules): 
   };
 
   const judge = (facts: CallFacts): ApprovalVerdict => {
+    const { server, tool } = facts;
+    const spec = entryOf(server);
+    const holds = ({ action }: Rule) => action !== 'allow' || spec?.takesName !== true;
     const effects = effectsOf(facts);
-    const fitting = rules.filter((rule) => rule.fits(facts, effects));
+    const fitting = rules.filter((rule) => holds(rule) && rule.fits(facts, effects));
     const denies = fitting.filter(({ action }) => action === 'deny').slice(0, 1);
     const verdict = verdictOf(denies.length > 0 ? denies : decisive(fitting)) ?? byMode(effects);
-    if (verdict.is !== 'ask' || verdict.isConditional) return verdict;
-    const { server, tool } = facts;
-    const isAllowed = always.some((entry) => entry.server === server && entry.tool === tool);
-    return isAllowed ? { is: 'allow', rule: `approvals.always${where}`, isConditional: false } : verdict;
+    if (verdict.is !== 'ask') return verdict;
+    const entry = spec && catalogKey(spec);
+    const isAllowed =
+      !verdict.isConditional &&
+      always.some((one) => one.server === server && one.tool === tool && isMeant(one.entry, spec, entry));
+    if (isAllowed) return { is: 'allow', rule: `approvals.always${where}`, isConditional: false };
+    return entry === undefined ? verdict : { ...verdict, entry };
   };
 
   return {
@@ -101,6 +118,13 @@ export function approvalPolicyOf({ mode = 'off', trust, file }: ApprovalRules): 
     file: file?.path,
   };
 }
+
+/** Whether a decision that holds this identity, or none, is one about the entry. */
+const isMeant = (
+  held: string | undefined,
+  spec: DownstreamSpec | undefined,
+  entry: string | undefined,
+): boolean => (held === undefined ? spec?.takesName !== true : held === entry);
 
 /** The first that fits, and where that one asks, every further one that asks ahead of one that allows. */
 function decisive(fitting: readonly Rule[]): readonly Rule[] {
@@ -185,7 +209,7 @@ export const layeredApprovals = (first: ApprovalPolicy, second: ApprovalPolicy):
     const [one, other] = [first.judge(facts), second.judge(facts)];
     if (one.is === 'allow' || one.is !== other.is) return SEVERITY[other.is] > SEVERITY[one.is] ? other : one;
     const rule = namesOfAll([one.rule, other.rule]);
-    return { is: one.is, rule, isConditional: one.isConditional || other.isConditional };
+    return { ...one, rule, isConditional: one.isConditional || other.isConditional };
   },
   isRead: (facts) => first.isRead(facts) && second.isRead(facts),
   patterns: [...first.patterns, ...second.patterns],

@@ -100,8 +100,7 @@ export async function readProgram(
   const origin = given.snippet_name ? await fromSnippet(given, source) : fromCode(given, offered);
   if ('message' in origin) return origin;
   const { language, code, file } = origin;
-  const objection =
-    toolsObjection(given, language, offered) ?? wordsObjection(given) ?? fileObjection(file);
+  const objection = toolsObjection(given, language, offered) ?? wordsObjection(given) ?? fileObjection(file);
   if (objection !== undefined) return objection;
   const names = new NameSet();
   names.add(file);
