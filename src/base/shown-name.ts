@@ -7,29 +7,21 @@ import { escapeOf, isUnseen } from './unseen.js';
 
 /** Longer than any that is usual; a server may choose a longer one. */
 const MAX_SHOWN_CHARS = 300;
-/** Of listed tools none has a longer one. */
-const MAX_KEPT_CHARS = 500;
 const DIGEST_DIGITS = 16;
 /** Normalizing takes quadratic time where a name is made for it. */
 const MAX_NORMALIZED_CHARS = 1_000;
 
 /** Printable ASCII without a backslash, with single spaces inside. */
 const PLAIN = /^(?:[!-[\]-~]+(?: [!-[\]-~]+)*)?$/;
-const FORMS: ReadonlyMap<string, string> = new Map([
-  ['\\', '\\\\'],
-  ['\n', '\\n'],
-  ['\t', '\\t'],
-]);
-/** White space that is no plain space, and the braille cell without a dot. */
-const BLANK = /[^\S ]|\u2800/u;
-const SURROGATE = /\p{Cs}/u;
-/** Of these some letters cannot be told from Latin ones. */
-const OTHER_ALPHABET =
-  /[\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Armenian}\p{Script=Coptic}\p{Script=Cherokee}\p{Script=Lisu}]/u;
-const LATIN = /\p{Script=Latin}/u;
+const FORMS: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\t': '\\t' };
+/** White space that is no plain space, the braille cell without a dot, and half a character. */
+const ODD = /[^\S ]|[\u2800\p{Cs}]/u;
+/** Of these some letters cannot be told from Latin ones: Greek, Cyrillic, Armenian, Coptic, Cherokee and Lisu. */
+const OTHER_ALPHABET = /[\p{sc=Grek}\p{sc=Cyrl}\p{sc=Armn}\p{sc=Copt}\p{sc=Cher}\p{sc=Lisu}]/u;
+const LATIN = /\p{sc=Latn}/u;
 /** A word of nothing but letters of Cyrillic and Greek that look Latin. */
 const ONLY_LOOK_ALIKES =
-  /^[^\p{L}]*(?:[асԁеһіјӏорԗԛѕԝхуъьҽпгѵѡАВЕЅІЈКМНОРԚСТԜХУαικνρυωητογΑΒΕΖΗΙΚΜΝΟΡΤΥΧ][^\p{L}]*)+$/u;
+  /^[^\p{L}]*(?:[асԁеһіјӏорԛѕԝхуьгАВЕЅІЈКМНОРСТХУαικνρυωηογΑΒΕΖΗΙΚΜΝΟΡΤΥΧ][^\p{L}]*)+$/u;
 
 /** All of `name`; of more than `maxChars` the beginning, with its length and its digest. */
 export function shownName(name: string, maxChars = MAX_SHOWN_CHARS): string {
@@ -49,24 +41,20 @@ export const shownTool = (server: string, tool: string): string =>
 export const joinedNames = (server: string, tool: string): string =>
   `${server.replaceAll('.', '\\.')}.${tool}`;
 
-/** `name` itself, unless it is so long that it cannot be kept as it is: code can say megabytes. */
-export const keptName = (name: string): string =>
-  name.length <= MAX_KEPT_CHARS ? name : shownName(name, MAX_KEPT_CHARS);
-
 function escaped(name: string): string {
   if (PLAIN.test(name)) return name;
   const isAlike = looksLikeAnother(name);
   const characters = [...name];
   return characters
     .map((character, at) => {
-      const form = FORMS.get(character);
+      const form = FORMS[character];
       if (form !== undefined) return form;
       const point = character.codePointAt(0) ?? 0;
       if (character === ' ') {
         const isInside = at > 0 && characters[at - 1] !== ' ' && at < characters.length - 1;
         return isInside ? character : escapeOf(point);
       }
-      const isOdd = isUnseen(point) || BLANK.test(character) || SURROGATE.test(character);
+      const isOdd = isUnseen(point) || ODD.test(character);
       return isOdd || (isAlike && point > 0x7f) ? escapeOf(point) : character;
     })
     .join('');

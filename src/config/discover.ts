@@ -42,7 +42,7 @@ export type DiscoverContext = {
    */
   readonly lastGood?: LastGoodFiles | undefined;
   /** Whose the names of servers are; without it, each entry's own. */
-  readonly owners?: Pick<NameOwners, 'judged' | 'accept'> | undefined;
+  readonly owners?: Pick<NameOwners, 'judged' | 'keep' | 'accept'> | undefined;
 };
 
 export type Discovery = {

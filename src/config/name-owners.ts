@@ -4,69 +4,72 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { z } from 'zod';
 import { replaceFile } from '../base/replace-file.js';
-import type { Discovery } from './discover.js';
-import { catalogKey, type DownstreamSpec } from './downstream-spec.js';
-import { stampOf } from './file-stamp.js';
+import { catalogKey, type DownstreamSpec, type SkippedSpec } from './downstream-spec.js';
 
 const MAX_NAMES = 2_000;
-/** The newest stay. */
-const MAX_ENTRIES_OF_NAME = 32;
 
-const file = z.object({ format: z.literal(1), names: z.record(z.string(), z.array(z.string())) });
 type Owners = ReadonlyMap<string, readonly string[]>;
+
+/** What is looked at of a discovery. */
+type Found = {
+  readonly ready: readonly DownstreamSpec[];
+  readonly skipped: readonly Pick<SkippedSpec, 'spec'>[];
+};
 
 export class NameOwners {
   readonly #path: string;
-  #read: { readonly stamp: string | undefined; readonly owners: Owners } | undefined;
-  /** Where it cannot be written, for as long as this process lives. */
-  #unwritten: Owners | undefined;
+  /** What was seen here and is not written down. */
+  #seen: readonly DownstreamSpec[] = [];
 
   constructor(stateDir: string) {
     this.#path = join(stateDir, 'name-owners.json');
   }
 
-  /** The same, with a mark on each entry that takes a name; names that nobody had belong to the entry from now on. */
-  judged(discovery: Discovery): Discovery {
-    const { ready, skipped } = discovery;
+  /** The same, with a mark on each entry that takes a name. Names that nobody had belong to the entry from now on. */
+  judged<F extends Found>(found: F): F {
+    const { ready, skipped } = found;
     // One that is passed over for a project's entry is still the user's.
     const own = [...skipped.flatMap(({ spec }) => spec ?? []), ...ready].filter((spec) => !isOfProject(spec));
-    const known = this.#owners();
-    const owners = withOwners(known, own);
-    const first = ready.filter((spec) => isOfProject(spec) && !owners.has(spec.name));
-    this.#keep(known, withOwners(owners, first));
-    if (ready.every((spec) => !takes(spec, owners))) return discovery;
+    const before = withOwners(this.#kept(), this.#seen);
+    const owners = withOwners(before, own);
+    const fresh = [...own, ...ready.filter(({ name }) => !owners.has(name))];
+    this.#seen = [...this.#seen, ...fresh.filter((spec) => !owns(spec, before))];
+    if (!ready.some((spec) => takes(spec, owners))) return found;
     return {
-      ...discovery,
+      ...found,
       ready: ready.map((spec) => (takes(spec, owners) ? { ...spec, takesName: true } : spec)),
     };
   }
 
+  /** Writes down what was seen; what cannot be written holds for this process. */
+  keep(): void {
+    const kept = this.#kept();
+    const owners = withOwners(kept, this.#seen);
+    if (owners === kept) return;
+    try {
+      replaceFile(this.#path, `${JSON.stringify(Object.fromEntries([...owners].slice(-MAX_NAMES)))}\n`);
+      this.#seen = [];
+    } catch {
+      // The next call tries again.
+    }
+  }
+
   /** What was decided of its name holds for this entry too from now on. Whether it did not before. */
   accept(spec: DownstreamSpec): boolean {
-    const known = this.#owners();
-    if (!takes(spec, known)) return false;
-    this.#keep(known, withOwners(known, [spec]));
+    if (!takes(spec, withOwners(this.#kept(), this.#seen))) return false;
+    this.#seen = [...this.#seen, spec];
+    this.keep();
     return true;
   }
 
-  #owners(): Owners {
-    if (this.#unwritten !== undefined) return this.#unwritten;
-    const stamp = stampIfAny(this.#path);
-    if (this.#read === undefined || stamp === undefined || this.#read.stamp !== stamp)
-      this.#read = { stamp, owners: readOwners(this.#path) };
-    return this.#read.owners;
-  }
-
-  #keep(before: Owners, after: Owners): void {
-    if (before === after) return;
-    const names = Object.fromEntries([...after].slice(-MAX_NAMES));
+  /** Read anew each time, since another process may have accepted an entry. Trouble with the file costs what was kept. */
+  #kept(): Owners {
     try {
-      replaceFile(this.#path, `${JSON.stringify({ format: 1, names })}\n`);
-      this.#read = undefined;
+      const lists = Object.entries(JSON.parse(readFileSync(this.#path, 'utf8')) as object);
+      return new Map(lists.filter(([, keys]) => Array.isArray(keys)));
     } catch {
-      this.#unwritten = after;
+      return new Map();
     }
   }
 }
@@ -75,35 +78,17 @@ const isOfProject = ({ source }: DownstreamSpec): boolean => source.scope === 'p
 
 /** Whether its name belongs to other entries alone. */
 function takes(spec: DownstreamSpec, owners: Owners): boolean {
-  if (!isOfProject(spec)) return false;
-  return owners.get(spec.name)?.includes(catalogKey(spec)) === false;
+  return isOfProject(spec) && owners.has(spec.name) && !owns(spec, owners);
 }
+
+const owns = (spec: DownstreamSpec, owners: Owners): boolean =>
+  owners.get(spec.name)?.includes(catalogKey(spec)) === true;
 
 /** With these entries among the owners of their names; `owners` itself where they are already. */
 function withOwners(owners: Owners, specs: readonly DownstreamSpec[]): Owners {
-  const added = specs.filter((spec) => owners.get(spec.name)?.includes(catalogKey(spec)) !== true);
+  const added = specs.filter((spec) => !owns(spec, owners));
   if (added.length === 0) return owners;
   const all = new Map(owners);
-  for (const spec of added) {
-    const keys = [...(all.get(spec.name) ?? []), catalogKey(spec)];
-    all.set(spec.name, [...new Set(keys)].slice(-MAX_ENTRIES_OF_NAME));
-  }
+  for (const spec of added) all.set(spec.name, [...(all.get(spec.name) ?? []), catalogKey(spec)]);
   return all;
-}
-
-function stampIfAny(path: string): string | undefined {
-  try {
-    return stampOf(path);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Trouble with the file costs what was kept. */
-function readOwners(path: string): Owners {
-  try {
-    return new Map(Object.entries(file.parse(JSON.parse(readFileSync(path, 'utf8'))).names));
-  } catch {
-    return new Map();
-  }
 }

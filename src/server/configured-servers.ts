@@ -57,6 +57,7 @@ export class ConfiguredServers implements AsyncDisposable {
   readonly #catalog: KeptCatalog;
   readonly #eras: KeptEras;
   readonly #known: KnownServers;
+  readonly #toldTaken = new Set<string>();
   #shown: { readonly policy: Policy; readonly part: (doc: ServerDoc) => ServerDoc } | undefined;
   /** Of which the parts below were told last. */
   #told: Discovery | undefined;
@@ -81,7 +82,21 @@ export class ConfiguredServers implements AsyncDisposable {
   /** What is configured now; read anew, since a host may have changed its file. */
   rediscover(): Discovery {
     this.#configured.rediscover();
+    // With a call, and not when tools are only listed.
+    this.#options.context.owners?.keep();
+    this.#tellTaken();
     return this.discovery;
+  }
+
+  /** Once of each: the operator wonders otherwise why what is allowed by name is not. */
+  #tellTaken(): void {
+    for (const { name, takesName, source } of this.#configured.everything.ready) {
+      const place = `${source.file}#${source.pointer}`;
+      if (takesName !== true || this.#toldTaken.has(place)) continue;
+      this.#toldTaken.add(place);
+      const message = `the server '${shownName(name)}' has a name that another entry had; what was decided of that name does not hold for it until \`${acceptCommand(name)}\` accepts it`;
+      this.#options.observer({ type: 'config.problem', file: source.file, message });
+    }
   }
 
   /** As last read. */

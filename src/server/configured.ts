@@ -3,8 +3,6 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Observer } from '../base/events.js';
-import { ownCommand } from '../base/own-command.js';
-import { shownName } from '../base/shown-name.js';
 import { type DiscoverContext, type Discovery, discover } from '../config/discover.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import { LastGoodFiles } from '../config/last-good.js';
@@ -27,7 +25,6 @@ export class Configured {
   readonly access: ServerAccess;
   readonly #observer: Observer;
   readonly #policyBook: PolicyBook;
-  readonly #toldTaken = new Set<string>();
   #everything: Discovery | undefined;
   #discovery: Discovery | undefined;
   /** Allowed or not: the hosts' own choices of tools are rules. */
@@ -44,7 +41,6 @@ export class Configured {
   /** What is configured now; read anew, since a host may have changed its file. */
   rediscover(): Discovery {
     const everything = discover(this.context, this.#observer);
-    this.#tellTaken(everything.ready);
     this.#everything = everything;
     const found = this.access.existing(everything);
     // The same array for the same servers: what is made of it is kept.
@@ -53,17 +49,6 @@ export class Configured {
       ? withoutDenied(found, this.policy())
       : { ...found, ready: found.ready.filter(({ name }) => this.policy().server(name).allowed) };
     return this.#discovery;
-  }
-
-  /** Once of each: the operator wonders otherwise why what is allowed by name is not. */
-  #tellTaken(specs: readonly DownstreamSpec[]): void {
-    for (const { name, takesName, source } of specs) {
-      const place = `${source.file}#${source.pointer}`;
-      if (takesName !== true || this.#toldTaken.has(place)) continue;
-      this.#toldTaken.add(place);
-      const message = `the server '${shownName(name)}' has a name that another entry had; what was decided of that name does not hold for it until \`${ownCommand('servers', 'refresh', name, '--accept')}\` accepts it`;
-      this.#observer({ type: 'config.problem', file: source.file, message });
-    }
   }
 
   /** As last read. */

@@ -1,6 +1,6 @@
 // Whose a server's name is: a project's file that takes one gets nothing of what was decided of it.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -48,8 +48,14 @@ const found = (...ready: readonly DownstreamSpec[]): Discovery => ({
 });
 const project = (name: string, command: string, file = '/h/project/.mcp.json') =>
   spec(name, command, 'project', file);
-const takers = (owners: NameOwners, ...ready: readonly DownstreamSpec[]) =>
-  owners.judged(found(...ready)).ready.flatMap(({ name, takesName }) => (takesName === true ? [name] : []));
+/** Names that are taken, as a call finds them, which keeps what it has seen. */
+function takers(owners: NameOwners, ...ready: readonly DownstreamSpec[]): readonly string[] {
+  const taken = owners
+    .judged(found(...ready))
+    .ready.flatMap(({ name, takesName }) => (takesName === true ? [name] : []));
+  owners.keep();
+  return taken;
+}
 
 describe('a name belongs', () => {
   it('to the entry that had it first, unless the user writes another one', () => {
@@ -77,7 +83,7 @@ describe('a name belongs', () => {
 
   it('to what the user accepts as well, in every process that looks', () => {
     const [one, other] = [new NameOwners(stateDir), new NameOwners(stateDir)];
-    one.judged(found(spec('bank', 'bank')));
+    expect(takers(one, spec('bank', 'bank'))).toEqual([]);
     const newcomer = project('bank', 'fork');
     expect(takers(other, newcomer)).toEqual(['bank']);
     expect(one.accept(newcomer)).toBe(true);
@@ -86,8 +92,15 @@ describe('a name belongs', () => {
     expect(takers(other, project('bank', 'fork', '/h/elsewhere/.mcp.json'))).toEqual(['bank']);
   });
 
+  it('to the same for a process that only looks, which writes nothing', () => {
+    const owners = new NameOwners(stateDir);
+    owners.judged(found(spec('bank', 'bank')));
+    expect(owners.judged(found(project('bank', 'evil'))).ready[0]?.takesName).toBe(true);
+    expect(readdirSync(stateDir)).toEqual([]);
+  });
+
   it('to nobody where the file cannot be read, and nothing breaks', () => {
-    writeFileSync(join(stateDir, 'name-owners.json'), '{"format":1,"names":{"bank":7}}');
+    writeFileSync(join(stateDir, 'name-owners.json'), '{"bank":7}');
     expect(takers(new NameOwners(stateDir), project('bank', 'bank'))).toEqual([]);
     const owners = new NameOwners(join(stateDir, 'name-owners.json'));
     expect(takers(owners, spec('bank', 'bank'))).toEqual([]);

@@ -9,6 +9,7 @@ import type { BridgeEvent } from '../../src/base/events.js';
 import { Redactor } from '../../src/base/redact.js';
 import type { DownstreamSpec, RemoteSpec } from '../../src/config/downstream-spec.js';
 import { hostFacts } from '../../src/config/host-facts.js';
+import { NameOwners } from '../../src/config/name-owners.js';
 import { NO_BOOK, NO_RULES, type PrincipalRules } from '../../src/config/principal-rules.js';
 import { parseSettings } from '../../src/config/settings.js';
 import type { KeptCatalog } from '../../src/downstream/catalog/kept-catalog.js';
@@ -124,11 +125,12 @@ it('commands are handed to the entry that had the name, and the log says once wh
   const events: BridgeEvent[] = [];
   const observer = (event: BridgeEvent) => void events.push(event);
   const serversWith = (isTaken: boolean) => {
-    const judged = (discovery: ReturnType<Configured['rediscover']>) => ({
-      ...discovery,
-      ready: discovery.ready.map((spec) => (isTaken ? { ...spec, takesName: true as const } : spec)),
+    const owners = new NameOwners(join(home, String(isTaken)));
+    owners.judged = (all) => ({
+      ...all,
+      ready: all.ready.map((spec) => (isTaken ? { ...spec, takesName: true as const } : spec)),
     });
-    const context = { settings, env: {}, host, owners: { judged, accept: () => true } };
+    const context = { settings, env: {}, host, owners };
     const configured = new Configured({ settings, context, observer });
     return new ConfiguredServers({ settings, context, observer, redactor: new Redactor(), configured });
   };
@@ -140,7 +142,7 @@ it('commands are handed to the entry that had the name, and the log says once wh
     message: expect.stringContaining("MCP_BRIDGE_EXECUTE_SERVER: the server 'box' of"),
     remedy: expect.stringContaining('servers refresh box --accept'),
   });
-  taken.rediscover();
+  for (let n = 0; n < 2; n++) taken.rediscover();
   const told = events.filter(({ type }) => type === 'config.problem');
   expect(told).toMatchObject([{ message: expect.stringContaining('servers refresh box --accept') }]);
 });

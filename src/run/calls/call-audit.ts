@@ -4,12 +4,11 @@
 
 import { asBridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/events.js';
-import { keptName } from '../../base/shown-name.js';
 import { type Weight, weigh } from '../../base/weight.js';
 import type { AuditMode } from '../../config/variables.js';
 import { RawJson, sliceAt } from '../../protocol/json-text.js';
 import type { Verdict } from '../policy/policy.js';
-import type { CallTarget, GuestCall } from './guest-call.js';
+import { type CallTarget, type GuestCall, keptName } from './guest-call.js';
 
 export type CallAuditParts = {
   readonly runId: string;

@@ -5,7 +5,7 @@
 import { didYouMean } from '../../base/closest.js';
 import { BridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/events.js';
-import { keptName, shownName } from '../../base/shown-name.js';
+import { shownName } from '../../base/shown-name.js';
 import { clip } from '../../base/text.js';
 import type { ToolHints } from '../../downstream/tool-list.js';
 import type { CallMethod, ServerDoc, ToolDoc, ToolHit } from '../../protocol/frames.js';
@@ -17,7 +17,7 @@ import type { ApprovalVerdict } from '../policy/approval-rules.js';
 import { denied, type JudgedTool, type Policy, type Verdict } from '../policy/policy.js';
 import type { CallAudit } from './call-audit.js';
 import type { CallLimits } from './call-limits.js';
-import type { CallTarget, GuestCall } from './guest-call.js';
+import { type CallTarget, type GuestCall, keptName } from './guest-call.js';
 
 /** The guard's mark. It is not exported, so that no other file can make an Admitted. */
 const ADMITTED = Symbol('admitted');

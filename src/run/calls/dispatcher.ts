@@ -3,7 +3,7 @@
 
 import PQueue from 'p-queue';
 import { asBridgeError, BridgeError } from '../../base/errors.js';
-import { keptName, shownName, shownTool } from '../../base/shown-name.js';
+import { shownName, shownTool } from '../../base/shown-name.js';
 import { clip } from '../../base/text.js';
 import {
   type HostFrame,
@@ -16,7 +16,7 @@ import {
 } from '../../protocol/frames.js';
 import { RawJson, stringify } from '../../protocol/json-text.js';
 import type { CallGuard } from './call-guard.js';
-import { type CallFrame, callFrom, type GuestCall } from './guest-call.js';
+import { type CallFrame, callFrom, type GuestCall, keptName } from './guest-call.js';
 
 /** What is said of a call that waits, and of one that is refused; all of it is the frame's own claim. */
 type Label = {

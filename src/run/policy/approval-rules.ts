@@ -96,17 +96,20 @@ export function approvalPolicyOf({
   const judge = (facts: CallFacts): ApprovalVerdict => {
     const { server, tool } = facts;
     const spec = entryOf(server);
-    const holds = ({ action }: Rule) => action !== 'allow' || spec?.takesName !== true;
+    const isTaker = spec?.takesName === true;
     const effects = effectsOf(facts);
-    const fitting = rules.filter((rule) => holds(rule) && rule.fits(facts, effects));
+    const holding = isTaker ? rules.filter(({ action }) => action !== 'allow') : rules;
+    const fitting = holding.filter((rule) => rule.fits(facts, effects));
     const denies = fitting.filter(({ action }) => action === 'deny').slice(0, 1);
     const verdict = verdictOf(denies.length > 0 ? denies : decisive(fitting)) ?? byMode(effects);
     if (verdict.is !== 'ask') return verdict;
     const entry = spec && catalogKey(spec);
-    const isAllowed =
-      !verdict.isConditional &&
-      always.some((one) => one.server === server && one.tool === tool && isMeant(one.entry, spec, entry));
-    if (isAllowed) return { is: 'allow', rule: `approvals.always${where}`, isConditional: false };
+    // One that holds no entry's identity means the name.
+    const isMeant = (held: string | undefined) => (held === undefined ? !isTaker : held === entry);
+    const isAlways = (one: (typeof always)[number]) =>
+      one.server === server && one.tool === tool && isMeant(one.entry);
+    if (!verdict.isConditional && always.some(isAlways))
+      return { is: 'allow', rule: `approvals.always${where}`, isConditional: false };
     return entry === undefined ? verdict : { ...verdict, entry };
   };
 
@@ -119,18 +122,10 @@ export function approvalPolicyOf({
   };
 }
 
-/** Whether a decision that holds this identity, or none, is one about the entry. */
-const isMeant = (
-  held: string | undefined,
-  spec: DownstreamSpec | undefined,
-  entry: string | undefined,
-): boolean => (held === undefined ? spec?.takesName !== true : held === entry);
-
 /** The first that fits, and where that one asks, every further one that asks ahead of one that allows. */
 function decisive(fitting: readonly Rule[]): readonly Rule[] {
-  if (fitting[0]?.action === 'allow') return fitting.slice(0, 1);
   const end = fitting.findIndex(({ action }) => action === 'allow');
-  return fitting.slice(0, end === -1 ? undefined : end);
+  return end === -1 ? fitting : fitting.slice(0, Math.max(end, 1));
 }
 
 /** What they say, which is the same of all; undefined without any. */

@@ -162,7 +162,7 @@ function patternLists(
     allows: (server, subject) => {
       if (allow === undefined) return undefined;
       if (takesName(server))
-        return { allowed: false, rule: `${allowName}${where}, which means another server of its name` };
+        return { allowed: false, rule: `${allowName}${where}, which means another entry` };
       const found = allow.find((pattern) =>
         subject.kind === 'server' ? pattern.concernsServer(server) : covers(server, subject)(pattern),
       );
