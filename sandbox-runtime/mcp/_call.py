@@ -40,7 +40,9 @@ def _unsendable(server: str, tool: str, arguments: Mapping[str, Any], error: Exc
         except RecursionError:
             break
         except (TypeError, ValueError) as reason:
-            return kind(f"{shown_tool(server, tool)}: argument {name!r} cannot be sent as JSON: {_plain(value, reason)}")
+            return kind(
+                f"{shown_tool(server, tool)}: argument {name!r} cannot be sent as JSON: {_plain(value, reason)}"
+            )
     return kind(f"{shown_tool(server, tool)}: {error}")
 
 

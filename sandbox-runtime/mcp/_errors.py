@@ -25,7 +25,11 @@ class MCPError(Exception):
 
     def __str__(self) -> str:
         # A tool's own words rarely say whose they are; the other messages do.
-        return f"{shown_tool(self.server, self.tool)}: {self.text}" if self.code == "E_TOOL_FAILED" else self.text
+        return (
+            f"{shown_tool(self.server, self.tool)}: {self.text}"
+            if self.code == "E_TOOL_FAILED"
+            else self.text
+        )
 
 
 class UnknownServerError(MCPError, KeyError):
@@ -46,7 +50,7 @@ def refusal(error: Mapping[str, Any]) -> MCPError:
 
 
 def shown_name(name: str) -> str:
-    """`name` exactly, and so that no other one looks like it: what does not show, or looks like something else, is an escape."""
+    """`name` exactly, and so that no other one looks like it: what does not show is an escape."""
     if name.isascii() and name.isprintable() and "\\" not in name:
         return name
     import unicodedata
@@ -61,7 +65,9 @@ def _shown(character: str, alike: bool) -> str:
     if character.isprintable() and (character.isascii() or not alike):
         return character
     point = ord(character)
-    return f"\\x{point:02x}" if point <= 0xFF else f"\\u{point:04x}" if point <= 0xFFFF else f"\\u{{{point:x}}}"
+    return (
+        f"\\x{point:02x}" if point <= 0xFF else f"\\u{point:04x}" if point <= 0xFFFF else f"\\u{{{point:x}}}"
+    )
 
 
 def shown_tool(server: str | None, tool: str | None) -> str:
