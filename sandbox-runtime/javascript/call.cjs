@@ -3,7 +3,7 @@
 'use strict';
 
 const { current } = require('./binding.cjs');
-const { tracedTo } = require('./errors.cjs');
+const { shownTool, tracedTo } = require('./errors.cjs');
 const { encode } = require('./json.cjs');
 const { complaintAboutCall, signatureOf } = require('./signature.cjs');
 const { unwrap } = require('./values.cjs');
@@ -40,7 +40,7 @@ function callRaw({ server, name }, given, { signal } = {}) {
   try {
     return channel.request('tools.call', { server, tool: name, arguments: given }, signal);
   } catch (error) {
-    throw withArgument(error, `${server}.${name}`, given);
+    throw withArgument(error, shownTool(server, name), given);
   }
 }
 

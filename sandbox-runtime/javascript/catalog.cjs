@@ -2,7 +2,7 @@
 
 'use strict';
 
-const { UnknownServerError, UnknownToolError, didYouMean, someOf } = require('./errors.cjs');
+const { UnknownServerError, UnknownToolError, didYouMean, shownName, someOf } = require('./errors.cjs');
 
 /** A loaded server, whole; each tool knows its server's real name. */
 class Server {
@@ -23,7 +23,7 @@ class Server {
 
   unknown(word) {
     const hint = didYouMean(word, [...this.byAlias.keys(), ...this.byName.keys()]);
-    const text = `Server '${this.name}' has no tool '${word}'.${hint} Its tools: ${someOf(this.byAlias.keys())}`;
+    const text = `Server '${shownName(this.name)}' has no tool '${shownName(String(word))}'.${hint} Its tools: ${someOf(this.byAlias.keys())}`;
     return new UnknownToolError(this.name, word, text, 'E_TOOL_UNKNOWN');
   }
 }
@@ -66,7 +66,7 @@ class Catalog {
   /** The error for a server that is not loaded: how to load it, or what there is instead. */
   unknown(word) {
     const brief = this.brief(word);
-    const what = `Server '${word}' is not available`;
+    const what = `Server '${shownName(String(word))}' is not available`;
     if (brief?.problem !== undefined)
       return new UnknownServerError(word, null, `${what}: ${brief.problem}`, 'E_SERVER_UNAVAILABLE');
     if (brief !== undefined)

@@ -6,11 +6,32 @@ const MAX_NAMES_SHOWN = 20;
 /** Of a name's letters, those that may be wrong. */
 const MAX_WRONG = 0.4;
 
+/** What no name is to look like another one by: controls, what does not show, blanks that are no plain space. */
+const ODD = /[\\\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/u;
+
+/** `name` exactly, and so that no other one looks like it: what does not show, or looks like something else, is an escape. */
+function shownName(name) {
+  const isAlike = name.normalize('NFKC') !== name;
+  const form = (character) => {
+    const point = character.codePointAt(0);
+    if (character === ' ' || !(ODD.test(character) || (isAlike && point > 0x7f))) return character;
+    if (character === '\\') return '\\\\';
+    const hex = point.toString(16);
+    if (point <= 0xff) return `\\x${hex.padStart(2, '0')}`;
+    return point <= 0xffff ? `\\u${hex.padStart(4, '0')}` : `\\u{${hex}}`;
+  };
+  return [...name].map(form).join('');
+}
+
+/** A tool with its server; a dot of the server's own name has a backslash ahead of it. */
+const shownTool = (server, tool) =>
+  `${shownName(String(server)).replaceAll('.', '\\.')}.${shownName(String(tool))}`;
+
 /** A tool or a server failed or refused; `server` and `tool` are null where the call named none, `code` is stable. */
 class MCPError extends Error {
   constructor(server, tool, text, code = 'E_TOOL_FAILED') {
     // A tool's own words rarely say whose they are; the other messages do.
-    super(code === 'E_TOOL_FAILED' ? `${server}.${tool}: ${text}` : text);
+    super(code === 'E_TOOL_FAILED' ? `${shownTool(server, tool)}: ${text}` : text);
     Object.assign(this, { server, tool, text, code });
   }
 }
@@ -43,7 +64,7 @@ function didYouMean(word, candidates) {
     const wrong = distance(wanted, candidate.toLowerCase().slice(0, 100));
     if (wrong < least) [best, least] = [candidate, wrong];
   }
-  return best === '' ? '' : ` Did you mean '${best}'?`;
+  return best === '' ? '' : ` Did you mean '${shownName(best)}'?`;
 }
 
 /** Levenshtein's. */
@@ -67,4 +88,14 @@ function someOf(names) {
   return every.slice(0, MAX_NAMES_SHOWN).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
 }
 
-module.exports = { MCPError, UnknownServerError, UnknownToolError, didYouMean, refusal, someOf, tracedTo };
+module.exports = {
+  MCPError,
+  UnknownServerError,
+  UnknownToolError,
+  didYouMean,
+  refusal,
+  shownName,
+  shownTool,
+  someOf,
+  tracedTo,
+};

@@ -4,7 +4,7 @@
 'use strict';
 
 const { current } = require('./binding.cjs');
-const { MCPError } = require('./errors.cjs');
+const { MCPError, shownName } = require('./errors.cjs');
 const { contentOf, valueOfBlock } = require('./values.cjs');
 
 const asItIs = (text) => text;
@@ -58,6 +58,11 @@ function ask(method, server, params) {
 }
 
 const odd = (server, what, code) =>
-  new MCPError(server, null, `${what} of server '${server}' came in a form that MCP does not know.`, code);
+  new MCPError(
+    server,
+    null,
+    `${what} of server '${shownName(String(server))}' came in a form that MCP does not know.`,
+    code,
+  );
 
 module.exports = { getPrompt, listPrompts, listResources, readResource };

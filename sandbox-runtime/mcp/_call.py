@@ -8,6 +8,7 @@ from typing import Any
 
 from mcp._binding import current
 from mcp._catalog import Tool
+from mcp._errors import shown_tool
 from mcp._values import attributed, unwrap
 
 
@@ -39,8 +40,10 @@ def _unsendable(server: str, tool: str, arguments: Mapping[str, Any], error: Exc
         except RecursionError:
             break
         except (TypeError, ValueError) as reason:
-            return kind(f"{server}.{tool}: argument {name!r} cannot be sent as JSON: {_plain(value, reason)}")
-    return kind(f"{server}.{tool}: {error}")
+            return kind(
+                f"{shown_tool(server, tool)}: argument {name!r} cannot be sent as JSON: {_plain(value, reason)}"
+            )
+    return kind(f"{shown_tool(server, tool)}: {error}")
 
 
 def _plain(value: object, reason: Exception) -> str:

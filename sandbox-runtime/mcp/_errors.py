@@ -25,7 +25,11 @@ class MCPError(Exception):
 
     def __str__(self) -> str:
         # A tool's own words rarely say whose they are; the other messages do.
-        return f"{self.server}.{self.tool}: {self.text}" if self.code == "E_TOOL_FAILED" else self.text
+        return (
+            f"{shown_tool(self.server, self.tool)}: {self.text}"
+            if self.code == "E_TOOL_FAILED"
+            else self.text
+        )
 
 
 class UnknownServerError(MCPError, KeyError):
@@ -43,6 +47,32 @@ class UnknownToolError(MCPError, AttributeError):
 def refusal(error: Mapping[str, Any]) -> MCPError:
     """The exception for a refusal from the host."""
     return MCPError(error["server"], error["tool"], error["message"], error["code"])
+
+
+def shown_name(name: str) -> str:
+    """`name` exactly, and so that no other one looks like it: what does not show is an escape."""
+    if name.isascii() and name.isprintable() and "\\" not in name:
+        return name
+    import unicodedata
+
+    alike = unicodedata.normalize("NFKC", name) != name
+    return "".join(_shown(character, alike) for character in name)
+
+
+def _shown(character: str, alike: bool) -> str:
+    if character == "\\":
+        return "\\\\"
+    if character.isprintable() and (character.isascii() or not alike):
+        return character
+    point = ord(character)
+    return (
+        f"\\x{point:02x}" if point <= 0xFF else f"\\u{point:04x}" if point <= 0xFFFF else f"\\u{{{point:x}}}"
+    )
+
+
+def shown_tool(server: str | None, tool: str | None) -> str:
+    """A tool with its server; a dot of the server's own name has a backslash ahead of it."""
+    return f"{shown_name(str(server)).replace('.', chr(92) + '.')}.{shown_name(str(tool))}"
 
 
 def did_you_mean(word: str, candidates: Iterable[str]) -> str:

@@ -31,6 +31,9 @@ ODD = server(
     tool("_server"),
     alias="odd_server",
 )
+STRANGE = server(
+    "io.desk", tool("delete_all\rlist", alias="one"), tool("a\\b\u200b", alias="two"), alias="io_desk"
+)
 
 
 def echo(params: Mapping[str, Any]) -> Any:
@@ -215,6 +218,25 @@ class CallTest(unittest.TestCase):
         message = "github.create_issue: title is taken"
         self.check(code, ["github", "create_issue", "title is taken", "E_TOOL_FAILED", message], fail)
         self.check("(await runtime.call_tool_raw('github', 'create_issue')).isError", True, fail)
+
+    def test_the_name_of_a_tool_that_failed_is_shown_exactly(self) -> None:
+        def fail(_: Mapping[str, Any]) -> Any:
+            return text_result("no", isError=True)
+
+        code = (
+            "r = []\nfor f in (mcp_io_desk.one, mcp_io_desk.two):\n"
+            "    try:\n        await f()\n    except mcp.MCPError as e:\n        r += [e.tool, str(e)]\nr"
+        )
+        host = run(code, [STRANGE], [], {"tools.call": fail})
+        self.assertEqual(
+            host.one("result")["value"],
+            [
+                "delete_all\rlist",
+                "io\\.desk.delete_all\\x0dlist: no",
+                "a\\b\u200b",
+                "io\\.desk.a\\\\b\\u200b: no",
+            ],
+        )
 
     def test_refusal(self) -> None:
         def refuse(_: Mapping[str, Any]) -> Any:

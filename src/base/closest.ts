@@ -2,6 +2,7 @@
 // settings, so that suggestions feel the same everywhere. Never guesses when nothing is near.
 
 import { distance } from 'fastest-levenshtein';
+import { shownName } from './shown-name.js';
 
 /** One edit in three characters (at least one) may be wrong; beyond that a suggestion misleads more than it helps. */
 const CHARS_PER_EDIT = 3;
@@ -34,5 +35,5 @@ export function closest(word: string, candidates: Iterable<string>): string | un
 /** ` Did you mean 'x'?`, with its leading space, or an empty string: made to be put at the end of a sentence. */
 export function didYouMean(word: string, candidates: Iterable<string>): string {
   const suggestion = closest(word, candidates);
-  return suggestion === undefined ? '' : ` Did you mean '${suggestion}'?`;
+  return suggestion === undefined ? '' : ` Did you mean '${shownName(suggestion)}'?`;
 }

@@ -19,6 +19,11 @@ const ANSI =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: as above
   /\u001b(?:\[[0-9;:?<=>]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[()][0-9A-Za-z]|[=>78cDEHMNOZ])/g;
 
+/** `text` without what a terminal obeys and shows nothing of, also where one character begins it (C1). */
+export const withoutSequences = (text: string): string =>
+  text.replace(C1_BEGINNINGS, (begins) => (begins === '\u009b' ? '\u001b[' : '\u001b]')).replace(ANSI, '');
+const C1_BEGINNINGS = /[\u009b\u009d]/g;
+
 /**
  * Text that is safe to print and to parse: lone surrogates become U+FFFD, ANSI sequences go, a carriage return
  * keeps only what a terminal would still show of its line, and what does not show becomes a visible escape (unseen.ts).

@@ -56,7 +56,7 @@ const forms = new Map<number, string>();
  * `text` with every unseen character as a visible escape: `\x1b`, `\u200b`, `\u{e0041}`. Left as they are: joiners,
  * selectors and tags where NEEDED says that an emoji or a script cannot be read without, at most one in a place. Linear.
  */
-export const madeVisible = (text: string): string => withForms(text, formOf);
+export const madeVisible = (text: string): string => withForms(text, escapeOf);
 
 /** JSON text whose strings say the same, with those characters as escapes of JSON: `\u200b`, `\udb40\udc41`. */
 export const madeVisibleJson = (json: string): string => withForms(json, jsonFormOf);
@@ -106,7 +106,8 @@ function lengthAt(pattern: RegExp, text: string, at: number): number {
   return pattern.exec(text)?.[0].length ?? 0;
 }
 
-function isUnseen(point: number): boolean {
+/** Whether it does not show; a tab and a newline are left to the caller. */
+export function isUnseen(point: number): boolean {
   kinds ??= new Uint8Array(BIGGEST + 1);
   const known = kinds[point];
   if (known !== 0) return known === NOT_SEEN;
@@ -115,7 +116,8 @@ function isUnseen(point: number): boolean {
   return unseen;
 }
 
-function formOf(point: number): string {
+/** Its visible form: `\x1b`, `\u200b`, `\u{e0041}`. */
+export function escapeOf(point: number): string {
   let form = forms.get(point);
   if (form === undefined) {
     const hex = point.toString(16);

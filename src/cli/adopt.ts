@@ -2,6 +2,7 @@
 // reason, which tools are denied here since the host would have asked, and what the model no longer has to read.
 
 import { ownCommand } from '../base/own-command.js';
+import { shownName } from '../base/shown-name.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import { KeptCatalog } from '../downstream/catalog/kept-catalog.js';
 import { TokenStore } from '../downstream/oauth/token-store.js';
@@ -55,12 +56,12 @@ export function adoptedText(done: Adopted): string {
       `${title}: ${result} ${servers.length === 1 ? '1 server' : `${servers.length} servers`} to ${visible(file)}`,
     );
     lines.push(
-      columns(servers.map((one) => [`  ${paint.green(visible(one.name))}`, sizeText(one)])).trimEnd(),
+      columns(servers.map((one) => [`  ${paint.green(shownName(one.name))}`, sizeText(one)])).trimEnd(),
     );
     lines.push(...servers.flatMap(limitsText), '', savedText(done));
     if (registers)
       lines.push(
-        `The bridge ${result === 'moved' ? 'is' : 'would be'} registered there as '${visible(name)}'.`,
+        `The bridge ${result === 'moved' ? 'is' : 'would be'} registered there as '${shownName(name)}'.`,
       );
     lines.push(
       `Where ${title} asked before a call of theirs, it now asks before run_python: once for each program, which it shows.`,
@@ -69,7 +70,7 @@ export function adoptedText(done: Adopted): string {
   }
   if (left.length > 0) {
     lines.push('', `${left.length === 1 ? '1 stays' : `${left.length} stay`} in ${title}:`);
-    lines.push(...left.map((one) => `  ${paint.yellow(visible(one.name))}  ${visible(one.reason)}`));
+    lines.push(...left.map((one) => `  ${paint.yellow(shownName(one.name))}  ${visible(one.reason)}`));
   }
   if (backup !== undefined) lines.push('', `  backup  ${visible(backup)}`, `  undo    ${undo}`);
   return lines.join('\n');
@@ -86,9 +87,11 @@ function limitsText({ name, only, onlyWhy, denied }: AdoptedServer): string[] {
     ...(only === undefined
       ? []
       : [
-          `  ${visible(name)}: only ${list(only)} can be called here${onlyWhy === undefined ? ', as before' : `: ${onlyWhy}`}.`,
+          `  ${shownName(name)}: only ${list(only)} can be called here${onlyWhy === undefined ? ', as before' : `: ${onlyWhy}`}.`,
         ]),
-    ...denied.map(({ tool, why }) => `  ${visible(name)}: ${visible(tool)} is denied here: ${visible(why)}.`),
+    ...denied.map(
+      ({ tool, why }) => `  ${shownName(name)}: ${shownName(tool)} is denied here: ${visible(why)}.`,
+    ),
   ];
 }
 

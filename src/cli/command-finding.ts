@@ -1,6 +1,7 @@
 // What doctor says of commands (`execute`): who runs them, seen by running one that does nothing as a call would.
 
 import { ownCommand } from '../base/own-command.js';
+import { shownName } from '../base/shown-name.js';
 import type { Examination, Finding } from './examination.js';
 import { seconds } from './output.js';
 
@@ -30,7 +31,7 @@ export async function examineCommands({
 
 function examineServer(name: string, { ready }: CommandChecks['discovery']): Omit<Finding, 'name'> {
   if (ready.some((server) => server.name === name))
-    return { status: 'ok', detail: `handed to the server '${name}'` };
+    return { status: 'ok', detail: `handed to the server '${shownName(name)}'` };
   return {
     status: 'fail',
     detail: `MCP_BRIDGE_EXECUTE_SERVER is '${name}', and no server of that name can be started`,

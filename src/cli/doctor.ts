@@ -1,6 +1,7 @@
 // `doctor`: runs every check and prints what it found, for people or as JSON. Exits with 1 when something fails.
 
 import { BridgeError } from '../base/errors.js';
+import { shownName } from '../base/shown-name.js';
 import { VERSION } from '../base/version.js';
 import { discover } from '../config/discover.js';
 import { chooseEngine, type EngineWishes, forgetChoice } from '../engine/detect.js';
@@ -152,7 +153,7 @@ function report(
 ): void {
   if (json) printJson({ version: VERSION, findings, servers });
   else {
-    const named = servers.map((server) => ({ ...server, name: `server ${visible(server.name)}` }));
+    const named = servers.map((server) => ({ ...server, name: `server ${shownName(server.name)}` }));
     process.stdout.write(findingsText([...findings, ...named]));
   }
   if (findings.some(({ status }) => status === 'fail')) process.exitCode = 1;

@@ -6,6 +6,7 @@ import open from 'open';
 import { didYouMean } from '../base/closest.js';
 import { BridgeError, messageOf } from '../base/errors.js';
 import { ownCommand } from '../base/own-command.js';
+import { shownName } from '../base/shown-name.js';
 import { clipHarmless } from '../base/text.js';
 import { type Discovery, discover } from '../config/discover.js';
 import type { RemoteSpec } from '../config/downstream-spec.js';
@@ -56,7 +57,7 @@ export async function login(server: string | undefined, options: LoginCommandOpt
         clientMetadataUrl: settings.clientMetadataUrl,
         proxyFor: proxiesOf(process.env),
         onUrl: (url, paste) => {
-          say(`Log in to '${visible(server)}' in the browser:\n\n  ${url}\n`);
+          say(`Log in to '${shownName(server)}' in the browser:\n\n  ${url}\n`);
           say(`This waits for ${LOGIN_TIMEOUT_MS / 60_000} minutes; Ctrl-C ends it.`);
           if (!elsewhere) return void openBrowser(url, say);
           say('Is the browser on another machine? Paste the address that it ends at here.');
@@ -69,7 +70,7 @@ export async function login(server: string | undefined, options: LoginCommandOpt
       interruptSignal(),
     );
     const paint = coloursFor(process.stderr);
-    say(`${paint.green('Logged in')} to '${visible(server)}' by ${visible(made.issuer)}.`);
+    say(`${paint.green('Logged in')} to '${shownName(server)}' by ${visible(made.issuer)}.`);
     if (made.scopes.length > 0) say(`Granted: ${visible(made.scopes.join(' '))}`);
     if (made.refreshToken === undefined && made.expiresAtMs !== undefined) {
       say(`It ends ${ending(made.expiresAtMs)}: ${visible(made.issuer)} gives no way to refresh it.`);
@@ -108,7 +109,7 @@ export async function logout(
     { store, redactor, proxyFor: proxiesOf(process.env) },
     interruptSignal(),
   );
-  const name = visible(server);
+  const name = shownName(server);
   process.stderr.write(
     wasLoggedIn ? `Logged out of '${name}'.\n` : `There was no login of '${name}'; nothing was kept.\n`,
   );
@@ -176,7 +177,7 @@ export function loginsText(logins: ReturnType<TokenStore['list']>): string {
   const rows = logins.map((stored) =>
     stored.state === 'kept'
       ? [
-          paint.bold(visible(stored.login.name)),
+          paint.bold(shownName(stored.login.name)),
           stateOf(stored.login),
           new URL(stored.login.url).origin,
           paint.dim(`by ${visible(stored.login.issuer)}`),

@@ -8,6 +8,7 @@ import type { DiscoverContext } from '../config/discover.js';
 import { type HostFacts, hostFacts } from '../config/host-facts.js';
 import type { ImportedSettings } from '../config/languages/imported-settings.js';
 import { readIsolatorFile } from '../config/languages/isolator-file.js';
+import { NameOwners } from '../config/name-owners.js';
 import { absentEngine, absentFiles } from '../config/named-files.js';
 import { problemsIn, type SettingProblem, settingsError } from '../config/setting-problems.js';
 import { readSettings, type Settings } from '../config/settings.js';
@@ -106,7 +107,7 @@ export function examine(
     settings,
     warnings,
     problems: problems.map((each) => ({ ...each, message: redactor.redact(each.message) })),
-    discovery: { settings, env, host },
+    discovery: { settings, env, host, owners: new NameOwners(settings.stateDir) },
     observer,
     policyBook: book.value ?? new PolicyBook({ ...settings, policyFile: undefined }, host, observer),
     redactor,

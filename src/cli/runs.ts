@@ -3,6 +3,8 @@
 import { join } from 'node:path';
 import { didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
+import { joinedNames } from '../base/shown-name.js';
+import { madeVisible } from '../base/unseen.js';
 import type { CallLine, LostLine } from '../observe/audit-line.js';
 import { type AuditedRun, beginOf, readAudit } from './audit-reader.js';
 import { AUDIT_FOLDER } from './audited.js';
@@ -133,7 +135,7 @@ export function callsText(calls: readonly CallLine[]): string {
   const rows = calls.map((call) => [
     time(call.at),
     String(call.call),
-    visible(`${call.server}.${call.tool}`),
+    madeVisible(joinedNames(call.server, call.tool)),
     call.error === undefined ? paint.green('answered') : paint.yellow(visible(call.error)),
     seconds(call.durationMs),
     bytes(call.arguments),

@@ -1,6 +1,7 @@
-// Which servers have changed tools since they were first seen, for the commands that look at servers without starting
+// Which servers have changed tools since they were first seen, or another one's name, for the commands that look at servers without starting
 // them. Reads what the bridge has kept.
 
+import { shownName } from '../base/shown-name.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import type { Settings } from '../config/settings.js';
 import { acceptCommand, KeptCatalog } from '../downstream/catalog/kept-catalog.js';
@@ -18,14 +19,18 @@ export function serverChanges(
   const catalog = new KeptCatalog(stateDir, () => {});
   return new Map(
     specs.flatMap((spec): [string, ServerChange][] => {
+      const command = acceptCommand(spec.name);
+      if (spec.takesName === true) {
+        const changed = 'another entry had its name: nothing that was decided of the name holds for this one';
+        return [[spec.name, { changed, remedy: `If it is meant, accept it with \`${command}\`.` }]];
+      }
       const changes = [...(catalog.of(spec)?.changes.values() ?? [])];
       if (changes.length === 0) return [];
       const shown = changes
         .slice(0, MAX_TOOLS_SHOWN)
-        .map(({ tool, changed, on }) => `${tool} (${changed.join(' and ')}, since ${on})`);
+        .map(({ tool, changed, on }) => `${shownName(tool)} (${changed.join(' and ')}, since ${on})`);
       const more = changes.length - shown.length;
       const tools = `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-      const command = acceptCommand(spec.name);
       return [
         [
           spec.name,

@@ -1,13 +1,13 @@
 // The list of servers in JSON and as text: grouped by the file that they stand in, one line each, with what is started
 // or reached. Never shows arguments, variables, headers, or the parts of an address where people keep their tokens.
 
+import { shownName } from '../base/shown-name.js';
 import { harmless } from '../base/text.js';
 import type { Discovery } from '../config/discover.js';
 import type { DownstreamSpec, SpecSource } from '../config/downstream-spec.js';
 import { type Beside, explainSkip } from '../config/explain-skip.js';
 import { type FileProblem, problemInWords } from '../config/file-problem.js';
 import type { coloursFor } from './output.js';
-import { visible } from './output.js';
 import type { ServerChange } from './server-changes.js';
 import { hanging, shownWidth } from './wrap.js';
 
@@ -104,7 +104,10 @@ export function serversText(discovery: Discovery, style: ListStyle, changes = NO
   const lines = serverLines(discovery, NO_CHANGES, 'the file');
   const { problems } = discovery;
   if (lines.length + problems.length === 0) return `${hanging(NOTHING_FOUND, 0, style.width)}\n`;
-  const nameChars = Math.min(MAX_NAME_COLUMN, Math.max(0, ...lines.map(({ name }) => visible(name).length)));
+  const nameChars = Math.min(
+    MAX_NAME_COLUMN,
+    Math.max(0, ...lines.map(({ name }) => shownName(name).length)),
+  );
   const groups = [...bySource(lines).values()].map((group) => {
     const [{ source } = { source: undefined }] = group;
     const host = source?.host ?? '';
@@ -134,7 +137,7 @@ function row(line: ServerLine, nameChars: number, style: ListStyle): string {
   const { paint } = style;
   const { name, state, transport, command, url, reason, remedy } = line;
   const start = `  ${state.padEnd(STATE_CHARS)}  `;
-  const shown = visible(name).padEnd(nameChars);
+  const shown = shownName(name).padEnd(nameChars);
   const how = command ?? (url === undefined ? undefined : `${WAYS[transport ?? 'auto']}${url}`);
   const text = [how, remedy === undefined ? reason : `${reason}. ${remedy}`]
     .flatMap((part) => (part === undefined ? [] : [short(oneLine(part), style)]))
@@ -153,7 +156,7 @@ function problemText(problem: FileProblem, style: ListStyle): string {
 
 function changedText(name: string, { changed, remedy }: ServerChange, style: ListStyle): string {
   const start = 'changed  ';
-  const text = `${visible(name)}: ${oneLine(changed)}. ${oneLine(remedy)}`;
+  const text = `${shownName(name)}: ${oneLine(changed)}. ${oneLine(remedy)}`;
   return style.paint.yellow(start) + hanging(text, start.length, style.width);
 }
 

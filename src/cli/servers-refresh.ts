@@ -4,6 +4,7 @@
 import { didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
 import { ownCommand } from '../base/own-command.js';
+import { shownName, shownTool } from '../base/shown-name.js';
 import { clip, harmless, inOneLine } from '../base/text.js';
 import type { Discovery } from '../config/discover.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
@@ -55,8 +56,8 @@ function chosen(names: readonly string[], { ready, skipped }: Discovery): readon
     throw new BridgeError(
       'E_ARGUMENTS',
       skip === undefined
-        ? `There is no server '${visible(clip(name, MAX_TEXT_CHARS))}'.${didYouMean(name, known)}`
-        : `Server '${visible(name)}' is configured but not started: ${visible(skip.text)}.`,
+        ? `There is no server '${shownName(name)}'.${didYouMean(name, known)}`
+        : `Server '${shownName(name)}' is configured but not started: ${visible(skip.text)}.`,
       {
         fault: 'operator',
         remedy: skip?.remedy ?? `See \`${ownCommand('servers')}\`.`,
@@ -66,7 +67,10 @@ function chosen(names: readonly string[], { ready, skipped }: Discovery): readon
 }
 
 const needsSomebody = (outcome: Refreshed): boolean =>
-  outcome.state === 'failed' || (outcome.changed.length > 0 && !outcome.accepted);
+  outcome.state === 'failed' || (isOdd(outcome) && !outcome.accepted);
+
+const isOdd = ({ changed, takesName }: Extract<Refreshed, { state: 'listed' }>): boolean =>
+  changed.length > 0 || takesName === true;
 
 /** The table, and below it what changed; ends with a newline. */
 export function refreshText(outcomes: readonly Refreshed[]): string {
@@ -77,19 +81,20 @@ export function refreshText(outcomes: readonly Refreshed[]): string {
 
 function row(outcome: Refreshed): readonly string[] {
   const paint = coloursFor(process.stdout);
-  const name = paint.bold(visible(outcome.server));
+  const name = paint.bold(shownName(outcome.server));
   if (outcome.state === 'failed') {
     const advice = outcome.remedy === undefined ? '' : ` ${outcome.remedy}`;
     return [paint.red('failed'), name, '', visible(`${inOneLine(outcome.reason)}${advice}`)];
   }
-  const { tools, added, removed, changed, accepted, problems } = outcome;
-  const state =
-    changed.length === 0
-      ? paint.green('listed')
-      : accepted
-        ? paint.green('accepted')
-        : paint.yellow('changed');
+  const { tools, added, removed, changed, takesName, accepted, problems } = outcome;
+  const open = changed.length > 0 ? 'changed' : 'not accepted';
+  const state = !isOdd(outcome)
+    ? paint.green('listed')
+    : accepted
+      ? paint.green('accepted')
+      : paint.yellow(open);
   const news = [
+    takesName === true && !accepted ? 'another entry had its name' : '',
     changed.length > 0 ? `${changed.length} changed` : '',
     added.length > 0 ? `new: ${listOf(added)}` : '',
     removed.length > 0 ? `gone: ${listOf(removed)}` : '',
@@ -104,10 +109,14 @@ function row(outcome: Refreshed): readonly string[] {
 }
 
 function changesText(outcome: Refreshed): string {
-  if (outcome.state === 'failed' || outcome.changed.length === 0) return '';
-  const { server, changed, accepted } = outcome;
+  if (outcome.state === 'failed' || !isOdd(outcome)) return '';
+  const { server, changed, takesName, accepted } = outcome;
+  if (takesName === true && changed.length === 0)
+    return accepted
+      ? `\nAccepted: what was decided of the name ${shownName(server)} holds for this entry too.\n`
+      : `\nNothing that was decided of the name ${shownName(server)} holds for it. To accept it: ${acceptCommand(server)}\n`;
   const next = accepted
-    ? `Accepted: this is what ${visible(server)} is to list from now on.`
+    ? `Accepted: this is what ${shownName(server)} is to list from now on.`
     : `Read it as what it is, the server's own text. To accept it: ${acceptCommand(server)}`;
   return `\n${changed.map((change) => changeText(server, change)).join('')}${next}\n`;
 }
@@ -115,7 +124,7 @@ function changesText(outcome: Refreshed): string {
 /** What it was and what it is, as far as that is known. */
 function changeText(server: string, { tool, changed, on, was, now }: ToolChange): string {
   const paint = coloursFor(process.stdout);
-  const head = `${paint.bold(visible(`${server}.${tool}`))}: ${changed.join(' and ')} changed since ${on}\n`;
+  const head = `${paint.bold(shownTool(server, tool))}: ${changed.join(' and ')} changed since ${on}\n`;
   if (was === undefined) return head;
   const lines: string[] = [];
   if (changed.includes('description')) {
@@ -146,6 +155,6 @@ function excerpt(text: string, at: number): string {
 
 function listOf(names: readonly string[]): string {
   const more = names.length - MAX_NAMES_SHOWN;
-  const shown = names.slice(0, MAX_NAMES_SHOWN).map((name) => visible(clip(name, MAX_TEXT_CHARS)));
+  const shown = names.slice(0, MAX_NAMES_SHOWN).map((name) => shownName(name));
   return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }

@@ -5,6 +5,7 @@ import { didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
 import { nameList } from '../base/name-list.js';
 import { ownCommand } from '../base/own-command.js';
+import { shownName } from '../base/shown-name.js';
 import { clipHarmless } from '../base/text.js';
 import { discover } from '../config/discover.js';
 import { LastUses } from '../server/principals/last-uses.js';
@@ -53,7 +54,7 @@ export async function tokenCreate(name: string, options: TokenOptions): Promise<
   const conflict = (tokens: readonly TokenRecord[]) => refuseTaken(name, tokens);
   const { text, record } = await file.add(name, terms, conflict, interruptSignal());
   process.stdout.write(`${text}\n`);
-  say(`Token '${visible(name)}' is made. It is shown only now: ${file.path} has its hash.`);
+  say(`Token '${shownName(name)}' is made. It is shown only now: ${file.path} has its hash.`);
   sayTerms(record, prepared);
   say('Programs send it as `Authorization: Bearer TOKEN`.');
 }
@@ -82,7 +83,7 @@ export async function tokenChange(name: string, options: TokenOptions): Promise<
     changed = after;
     return tokens.map((token) => (token.id === before.id ? after : token));
   }, interruptSignal());
-  say(`Token '${visible(name)}' is changed, for bridges that run as well.`);
+  say(`Token '${shownName(name)}' is changed, for bridges that run as well.`);
   if (changed !== undefined) sayTerms(changed, prepared);
 }
 
@@ -92,7 +93,7 @@ export async function tokenRevoke(name: string): Promise<void> {
     const { id } = named(name, tokens);
     return tokens.filter((token) => token.id !== id);
   }, interruptSignal());
-  say(`Token '${visible(name)}' is revoked: bridges that run refuse it from the next request on.`);
+  say(`Token '${shownName(name)}' is revoked: bridges that run refuse it from the next request on.`);
 }
 
 export function tokenList({ json }: { readonly json?: true }): void {
@@ -158,7 +159,8 @@ function unknownServers(servers: TokenServers, discovery: Prepared['discovery'])
   return servers
     .filter((name) => !known.includes(name))
     .map(
-      (name) => `Note: no server '${visible(name)}' is configured here at present.${didYouMean(name, known)}`,
+      (name) =>
+        `Note: no server '${shownName(name)}' is configured here at present.${didYouMean(name, known)}`,
     );
 }
 

@@ -16,6 +16,8 @@ import { type PolicyFile, parsePolicy, policyText } from './policy-file.js';
 export type AllowedTool = {
   readonly server: string;
   readonly tool: string;
+  /** What tells the server's entry from others of its name. */
+  readonly entry?: string;
   readonly reason: string | undefined;
 };
 
@@ -36,11 +38,12 @@ export async function allowAlways(
   using _lock = await lockFile(`${path}.lock`, ends.signal);
   const before = policyText(path, host);
   const old = parsePolicy(path, before);
-  const { server, tool, reason } = allowed;
+  const { server, tool, entry: held, reason } = allowed;
   const always = old.approvals?.always ?? [];
-  if (always.some((entry) => entry.server === server && entry.tool === tool)) return;
+  if (always.some((one) => one.server === server && one.tool === tool && one.entry === held)) return;
   const since = now.toISOString().slice(0, 10);
-  const entry = { server, tool, since, ...(reason === undefined ? {} : { reason }) };
+  const ofEntry = held === undefined ? {} : { entry: held };
+  const entry = { server, tool, ...ofEntry, since, ...(reason === undefined ? {} : { reason }) };
   const wanted = withAlways(old, [...always, entry]);
   const text = withEntry(before, entry).find((written) => saysIt(path, written, wanted));
   if (text === undefined) throw notWritten(path);

@@ -19,6 +19,7 @@ import type { Source } from './hosts/source.js';
 import { filesOf, projectFolder, workspaceOf } from './hosts/source-files.js';
 import { EXPLICIT, SOURCES } from './hosts/sources.js';
 import type { LastGoodFiles } from './last-good.js';
+import type { NameOwners } from './name-owners.js';
 import { pathKey } from './same-path.js';
 import type { Settings } from './settings.js';
 
@@ -40,6 +41,8 @@ export type DiscoverContext = {
    * good content. Without it, each file counts as it is now.
    */
   readonly lastGood?: LastGoodFiles | undefined;
+  /** Whose the names of servers are; without it, each entry's own. */
+  readonly owners?: Pick<NameOwners, 'judged' | 'keep' | 'accept'> | undefined;
 };
 
 export type Discovery = {
@@ -60,7 +63,8 @@ export function discover(
   const sources = withAdopted(table);
   const search = new Search(context, sources);
   for (const source of sources) search.read(source);
-  const discovery = search.discovery();
+  const found = search.discovery();
+  const discovery = context.owners?.judged(found) ?? found;
   for (const problem of discovery.problems) observer({ type: 'config.problem', ...problem });
   observer({
     type: 'config.discovered',

@@ -39,6 +39,8 @@ type SpecBase = {
    */
   readonly versionNegotiation?: VersionNegotiation | undefined;
   readonly source: SpecSource;
+  /** It is a project's, and its name was another entry's (name-owners.ts): nothing that was decided of that name holds for it. */
+  readonly takesName?: true;
 };
 
 /** A program of this machine. `command` and `args` are an argv; nothing is ever parsed by a shell. */

@@ -3,7 +3,7 @@
 // anything to anything. Where two readers could differ, the functions here throw a sentence about it.
 
 import { clipHarmless } from '../base/text.js';
-import { folded, isPlain } from './folded-name.js';
+import { folded, isPlain, looksLike } from './folded-name.js';
 
 const MAX_SHOWN_CHARS = 60;
 /** Folding takes long where a name is made for it; of an object that a person would write a condition about no name is longer. */
@@ -121,12 +121,10 @@ export function same(one: unknown, other: unknown): boolean {
 /** The same, of a name of a server, tool or principal: what looks like it may be meant. */
 export function named(one: unknown, other: unknown): boolean {
   if (typeof one !== 'string' || typeof other !== 'string') return same(one, other);
-  if (one !== other && foldedName(one) === foldedName(other))
+  if (one !== other && looksLike(one, other))
     throw new Error(`${shown(one)} and ${shown(other)} look alike`);
   return one === other;
 }
-
-const foldedName = (name: string): string => folded(name).trim();
 
 /** Whether a list has the item, or an object the name. */
 export const within = (item: unknown, whole: unknown): boolean => isWithin(item, whole, same);

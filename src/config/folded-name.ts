@@ -2,6 +2,8 @@
 // tools, and `Delete_Item` or one with an invisible character in it would pass a rule for `delete_item`. Letters of
 // another alphabet stay themselves.
 
+import { withoutSequences } from '../base/text.js';
+
 /** No listed tool has a longer name; normalizing takes quadratic time where a name is made for it. */
 const MAX_NAME_CHARS = 1_000;
 const PLAIN = /^[\x21-\x7e]*$/;
@@ -10,6 +12,9 @@ const INVISIBLE = /[\p{Cf}\p{Cc}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
 /** Whether only its case can be folded, which takes no time. */
 export const isPlain = (name: string): boolean => PLAIN.test(name);
+
+const CONTROL = /\p{Cc}/u;
+const CONTROLS = /\p{Cc}+/u;
 
 /** `name` without its case, its compatibility forms (fullwidth, ligatures…) and its invisible characters. */
 export function folded(name: string): string {
@@ -21,6 +26,31 @@ export function folded(name: string): string {
   return seen.toUpperCase().toLowerCase().replaceAll('ς', 'σ').replaceAll('i\u0307', 'i').normalize('NFKD');
 }
 
-/** Whether two names look alike; white space at their ends does not count. */
-export const looksLike = (one: string, other: string): boolean =>
-  one === other || folded(one).trim() === folded(other).trim();
+/**
+ * All that `name` may be read as, folded and without white space at its ends. One with controls may be shown without what a
+ * terminal obeys, as what stands in one line of it, or as what was written over the rest.
+ */
+export function readingsOf(name: string): readonly string[] {
+  const whole = folded(name).trim();
+  if (!CONTROL.test(name) || name.length > MAX_NAME_CHARS) return [whole];
+  const shown = rubbedOut(withoutSequences(name));
+  const readings = [shown, ...shown.split(CONTROLS)].map((reading) => folded(reading).trim());
+  return [...new Set([whole, ...readings.filter((reading) => reading !== '')])];
+}
+
+/** Whether two names may be read as the same. */
+export function looksLike(one: string, other: string): boolean {
+  if (one === other) return true;
+  const others = readingsOf(other);
+  return readingsOf(one).some((reading) => others.includes(reading));
+}
+
+/** A backspace takes back what stands before it. */
+function rubbedOut(text: string): string {
+  const shown: string[] = [];
+  for (const character of text) {
+    if (character === '\b') shown.pop();
+    else shown.push(character);
+  }
+  return shown.join('');
+}

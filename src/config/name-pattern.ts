@@ -2,9 +2,12 @@
 // character for itself; nothing else is special. What allows is matched exactly, what denies by look-alikes too. No shell's
 // glob: names are no paths, so dots, slashes, brackets and quotes mean themselves. Matching takes time in proportion to the name, since servers choose their names.
 
-import { folded } from './folded-name.js';
+import { folded, readingsOf } from './folded-name.js';
 
-/** `wide` also matches names that differ by case, invisible characters, Unicode's compatibility forms, and space at the ends. */
+/**
+ * `wide` also matches names that differ by case, invisible characters, Unicode's compatibility forms, and space at the ends, and
+ * those that a terminal would show so.
+ */
 export type Reach = 'exact' | 'wide';
 
 /** A longer one is a mistake: no name that it could match is as long. */
@@ -93,7 +96,7 @@ function matcher(tokens: readonly Token[], reach: Reach): Matches {
   const exact = textMatcher(texts);
   if (reach === 'exact') return exact;
   const wide = textMatcher(foldedTexts(texts));
-  return (name) => exact(name) || wide(folded(name).trim());
+  return (name) => exact(name) || readingsOf(name).some(wide);
 }
 
 /** What stands before, between and behind its stars. */

@@ -72,6 +72,8 @@ const approvalRule = z.strictObject({
 const alwaysAllowed = z.strictObject({
   server: z.string(),
   tool: z.string(),
+  /** What tells the server's entry from others of its name (catalogKey); where it is not there, the name does. */
+  entry: z.string().optional(),
   since: z.string().optional(),
   reason: z.string().optional(),
 });
@@ -228,7 +230,7 @@ const ROWS: readonly PolicyRow[] = [
     field: 'approvals.always',
     meaning: 'Tools that somebody has allowed for good at a question; written by the bridge.',
     default: 'none',
-    allowed: 'a list of maps with server and tool, exact names, and with since and reason',
+    allowed: 'a list of maps with server and tool, exact names, and with entry, since and reason',
   },
 ];
 

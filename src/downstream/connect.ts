@@ -3,6 +3,7 @@
 
 import { Deadline } from '../base/deadline.js';
 import { BridgeError } from '../base/errors.js';
+import { shownName } from '../base/shown-name.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import type { PassedOn } from './asking/passed-on.js';
 import { lastWordsOf } from './call-error.js';
@@ -72,15 +73,19 @@ export async function connect(
     const problem = await transport.explain(thrown, cause === 'timeout' ? limitMs : undefined);
     await transport.close();
     if (cause !== undefined && cause !== 'timeout') {
-      throw new BridgeError('E_SHUTDOWN', `Server '${spec.name}' was not started: the bridge is closing.`, {
-        fault: 'bridge',
-      });
+      throw new BridgeError(
+        'E_SHUTDOWN',
+        `Server '${shownName(spec.name)}' was not started: the bridge is closing.`,
+        {
+          fault: 'bridge',
+        },
+      );
     }
     const reason = context.redactor.redact(problem.reason);
     const Kind = problem.waitsForUser ? WaitsForUser : BridgeError;
     throw new Kind(
       'E_SERVER_UNAVAILABLE',
-      `Server '${spec.name}' ${problem.what}: ${reason}.${lastWordsOf(transport)}`,
+      `Server '${shownName(spec.name)}' ${problem.what}: ${reason}.${lastWordsOf(transport)}`,
       { fault: 'operator', remedy: problem.remedy, cause: thrown },
     );
   }

@@ -3,6 +3,7 @@
 
 import { Deadline } from '../base/deadline.js';
 import { BridgeError, messageOf } from '../base/errors.js';
+import { shownName } from '../base/shown-name.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import { RawJson } from '../protocol/json-text.js';
 import { type AgentCapabilities, NO_AGENT } from './asking/agent-capabilities.js';
@@ -183,7 +184,7 @@ class LiveDownstream implements Downstream {
     signal: AbortSignal,
     agent = NO_AGENT,
   ): Promise<RawJson> {
-    const what = `Tool '${tool}' of server '${this.spec.name}'`;
+    const what = `Tool '${shownName(tool)}' of server '${shownName(this.spec.name)}'`;
     if (this.tools().some(({ name, needsTask }) => name === tool && needsTask)) {
       throw new BridgeError('E_TOOL_FAILED', `${what} runs only as an MCP task.`, {
         fault: 'bridge',

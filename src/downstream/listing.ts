@@ -2,6 +2,7 @@
 // limits. An item needs the one member by which it is asked for, and keeps whatever else fits.
 
 import { BridgeError } from '../base/errors.js';
+import { shownName } from '../base/shown-name.js';
 import { clipHarmless } from '../base/text.js';
 import { excessOf } from '../protocol/json-text.js';
 import type { Downstream, Question } from './downstream.js';
@@ -66,7 +67,7 @@ export async function list(server: Downstream, kind: ListingKind, signal: AbortS
   const request = (params: object) =>
     server.ask(
       {
-        what: `${method} of server '${server.spec.name}'`,
+        what: `${method} of server '${shownName(server.spec.name)}'`,
         method: method as Question['method'],
         params: { ...params },
         failure: failureOf(kind),
@@ -110,7 +111,7 @@ export function checkHas(server: Downstream, { of }: ListingKind): void {
   if (server.has(of)) return;
   const tools = server.tools().length;
   const has = tools === 0 ? 'no tools either' : `${tools} tool${tools === 1 ? '' : 's'}`;
-  const message = `Server '${server.spec.name}' has no ${of}.`;
+  const message = `Server '${shownName(server.spec.name)}' has no ${of}.`;
   throw new BridgeError(failureOf({ of }), message, { fault: 'guest', remedy: `It has ${has}.` });
 }
 

@@ -4,6 +4,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
+import { shownName } from '../base/shown-name.js';
 import { unlessAborted } from '../base/unless-aborted.js';
 import { type DownstreamSpec, secretsOf } from '../config/downstream-spec.js';
 import { START_TIME_MS } from '../config/start-time.js';
@@ -136,7 +137,7 @@ class SlotPool implements DownstreamPool {
       throw new BridgeError('E_SHUTDOWN', 'The bridge is closing.', { fault: 'bridge' });
     }
     if (slot === undefined) throw this.#unknown(name);
-    const waiting = { message: `Waiting for server '${name}' was cancelled.` };
+    const waiting = { message: `Waiting for server '${shownName(name)}' was cancelled.` };
     return (await unlessAborted(slot.get(agent), signal, waiting)).calledBy(agent);
   }
 
@@ -160,9 +161,13 @@ class SlotPool implements DownstreamPool {
       names.length === 0
         ? 'No MCP server is configured.'
         : `Configured are: ${names.slice(0, MAX_NAMES).join(', ')}${more}.`;
-    return new BridgeError('E_SERVER_UNKNOWN', `There is no server '${name}'.${didYouMean(name, names)}`, {
-      fault: 'agent',
-      remedy,
-    });
+    return new BridgeError(
+      'E_SERVER_UNKNOWN',
+      `There is no server '${shownName(name)}'.${didYouMean(name, names)}`,
+      {
+        fault: 'agent',
+        remedy,
+      },
+    );
   }
 }

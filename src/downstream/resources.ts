@@ -4,7 +4,7 @@
 import { closest } from '../base/closest.js';
 import { Deadline } from '../base/deadline.js';
 import { BridgeError } from '../base/errors.js';
-import { clipHarmless } from '../base/text.js';
+import { shownName } from '../base/shown-name.js';
 import type { RawJson } from '../protocol/json-text.js';
 import type { Downstream, Question } from './downstream.js';
 import { rawResultOf } from './inbound.js';
@@ -38,7 +38,7 @@ export const listPrompts = (server: Downstream, signal: AbortSignal): Promise<Li
 
 /** The ReadResourceResult in the server's own characters; E_RESOURCE_FAILED where it gives none. */
 export async function readResource(server: Downstream, uri: string, signal: AbortSignal): Promise<RawJson> {
-  const what = `Resource '${shown(uri)}' of server '${server.spec.name}'`;
+  const what = `Resource '${shown(uri)}' of server '${shownName(server.spec.name)}'`;
   const question = { what, method: 'resources/read', params: { uri } } as const;
   return give(server, RESOURCES, question, uri, signal);
 }
@@ -50,7 +50,7 @@ export async function getPrompt(
   args: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<RawJson> {
-  const what = `Prompt '${shown(name)}' of server '${server.spec.name}'`;
+  const what = `Prompt '${shown(name)}' of server '${shownName(server.spec.name)}'`;
   const question = { what, method: 'prompts/get', params: { name, arguments: args } } as const;
   return give(server, PROMPTS, question, name, signal);
 }
@@ -121,4 +121,4 @@ function argumentsOf(prompt: JsonObject): string | undefined {
 }
 
 /** A stranger's word in a sentence of ours. */
-const shown = (word: string): string => clipHarmless(word, 300);
+const shown = (word: string): string => shownName(word);

@@ -3,6 +3,7 @@
 // attempt. One that waits for its user's login is idle.
 
 import { BridgeError, messageOf } from '../base/errors.js';
+import { shownName } from '../base/shown-name.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import type { AgentCapabilities } from './asking/agent-capabilities.js';
 import { Callers } from './asking/callers.js';
@@ -236,11 +237,11 @@ export class Slot implements ServerSlot {
       mustRest
         ? {
             at: 'resting',
-            reason: `Server '${this.spec.name}' ${reason}, ${this.#crashes} times in a row.`,
+            reason: `Server '${shownName(this.spec.name)}' ${reason}, ${this.#crashes} times in a row.`,
             remedy: undefined,
             until: this.#restUntil(this.#crashes - MAX_CRASHES),
           }
-        : { at: 'idle', reason: `Server '${this.spec.name}' ${reason}.` },
+        : { at: 'idle', reason: `Server '${shownName(this.spec.name)}' ${reason}.` },
     );
   }
 

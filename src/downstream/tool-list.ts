@@ -3,6 +3,7 @@
 // out, since the whole list goes into every sandbox that loads the server.
 
 import { z } from 'zod';
+import { shownName } from '../base/shown-name.js';
 import { clip, clipHarmless } from '../base/text.js';
 import { excessOf } from '../protocol/json-text.js';
 import type { McpClient } from './client.js';
@@ -106,7 +107,7 @@ export async function listTools(
       const parameters = hasHeaders && client.isModern ? headerParametersOf(tool.inputSchema) : [];
       if (typeof parameters === 'string') {
         if (problems.length < MAX_WRONG_MARKS)
-          problems.push(`left out '${clipHarmless(tool.name, 100)}': ${clipHarmless(parameters, 300)}`);
+          problems.push(`left out '${shownName(tool.name)}': ${clipHarmless(parameters, 300)}`);
         else wronglyMarked++;
         continue;
       }

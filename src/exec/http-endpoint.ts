@@ -9,6 +9,7 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import { NodeStreamableHTTPServerTransport } from '@modelcontextprotocol/node';
 import type { Transport } from '@modelcontextprotocol/server';
 import { BridgeError, messageOf } from '../base/errors.js';
+import { repeatedHeader } from '../base/repeated-header.js';
 import { objectionTo } from './admission.js';
 import { executeServer } from './exec-server.js';
 import type { ExecSettings } from './exec-settings.js';
@@ -97,6 +98,8 @@ export class HttpEndpoint implements AsyncDisposable {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (request.url ?? '').split('?')[0];
     if (path === '/health') return say(response, 200, { status: 'ok' });
+    const repeated = repeatedHeader(request);
+    if (repeated !== undefined) return say(response, 400, { error: repeated });
     const objection = objectionTo(request.headers, this.#settings);
     if (objection !== undefined) return say(response, objection.status, { error: objection.message });
     if (path !== '/mcp') return say(response, 404, { error: 'There is /mcp, and /health.' });

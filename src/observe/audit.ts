@@ -4,6 +4,7 @@
 import type { BridgeEvent, Observer } from '../base/events.js';
 import type { Redact } from '../base/redact.js';
 import { withoutSecretMembers } from '../base/secrets/by-key.js';
+import { shownName } from '../base/shown-name.js';
 import { clip, clipHarmless, linesOf } from '../base/text.js';
 import { weigh } from '../base/weight.js';
 import { AuditFiles } from './audit-files.js';
@@ -22,6 +23,8 @@ export type AuditOptions = {
 /** One run may make a million calls, which would push what other runs did out of the files. */
 const MAX_CALLS_LISTED = 10_000;
 const MAX_NAME_CHARS = 256;
+/** Of all rules that a call was judged by. */
+const MAX_RULE_CHARS = 10_000;
 /** An id of a principal: the address of an issuer and a subject. */
 const MAX_PRINCIPAL_CHARS = 2_000;
 const MAX_REASON_CHARS = 200;
@@ -95,7 +98,7 @@ export class Audit implements AsyncDisposable {
       server: this.#shown(server),
       tool: this.#shown(tool),
       verdict: allowed ? 'allowed' : 'denied',
-      rule: this.#shown(rule),
+      rule: clipHarmless(this.#redact(rule), MAX_RULE_CHARS),
       ...(error === undefined ? {} : { error }),
       durationMs: Math.round(durationMs),
       arguments: event.arguments,
@@ -117,7 +120,7 @@ export class Audit implements AsyncDisposable {
       tool: this.#shown(tool),
       calls: calls.slice(0, MAX_CALLS_WEIGHED).map(weigh),
       callCount: calls.length,
-      rule: this.#shown(rule),
+      rule: clipHarmless(this.#redact(rule), MAX_RULE_CHARS),
       answer,
       ...(word === undefined ? {} : { word: clipHarmless(this.#redact(word), MAX_WORD_CHARS) }),
       ...(by === undefined ? {} : { by }),
@@ -129,7 +132,7 @@ export class Audit implements AsyncDisposable {
 
   #whose({ principal }: BridgeEvent): Pick<RunLine, 'principal'> {
     // Not redacted: of `token:NAME#ID`, which looks like a key with its secret, nothing would be left to tell whose line it is.
-    return principal === undefined ? {} : { principal: clipHarmless(principal, MAX_PRINCIPAL_CHARS) };
+    return principal === undefined ? {} : { principal: shownName(principal, MAX_PRINCIPAL_CHARS) };
   }
 
   #end({
@@ -182,6 +185,6 @@ export class Audit implements AsyncDisposable {
   }
 
   #shown(name: string): string {
-    return clipHarmless(this.#redact(name), MAX_NAME_CHARS);
+    return shownName(this.#redact(name), MAX_NAME_CHARS);
   }
 }

@@ -6,6 +6,7 @@ import pino from 'pino';
 import type { BridgeEvent, Observer } from '../base/events.js';
 import { ownCommand } from '../base/own-command.js';
 import type { Redact } from '../base/redact.js';
+import { shownName, shownTool } from '../base/shown-name.js';
 import { clip, harmless } from '../base/text.js';
 
 export type Log = pino.Logger;
@@ -91,7 +92,7 @@ export function logObserver(log: Log, redact: Redact): Observer {
     if (event.type === 'run.ended') refusals.delete(event.run);
     const { type, principal, request } = event;
     const fields = { event: type, ...(principal && { principal }), ...(request && { request }) };
-    log[level](fields, principal === undefined ? sentence : `${inline(principal)}: ${sentence}`);
+    log[level](fields, principal === undefined ? sentence : `${shownName(principal)}: ${sentence}`);
   };
 }
 
@@ -174,50 +175,47 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
     case 'pool.resting':
       return ['warn', `no sandbox waits for ${ms(event.restMs)}: ${inline(event.reason)}`];
     case 'downstream.connecting':
-      return ['debug', `${inline(event.server)}: connecting`];
+      return ['debug', `${shownName(event.server)}: connecting`];
     case 'downstream.ready':
       return [
         'info',
-        `${inline(event.server)}: ready with ${count(event.tools, 'tool')} after ${ms(event.durationMs)}`,
+        `${shownName(event.server)}: ready with ${count(event.tools, 'tool')} after ${ms(event.durationMs)}`,
       ];
     case 'downstream.failed':
-      return ['warn', `${inline(event.server)}: ${inline(event.message)}`];
+      return ['warn', `${shownName(event.server)}: ${inline(event.message)}`];
     case 'downstream.changed':
       return [
         'warn',
-        `${inline(event.server)}: ${count(event.tools.length, 'tool')} not as first seen: ${inline(event.tools.join(', '))}`,
+        `${shownName(event.server)}: ${count(event.tools.length, 'tool')} not as first seen: ${inline(event.tools.join(', '))}`,
       ];
     case 'downstream.unusable':
-      return ['warn', `${inline(event.server)}: ${inline(event.problems.join('; '))}`];
+      return ['warn', `${shownName(event.server)}: ${inline(event.problems.join('; '))}`];
     case 'downstream.closed':
-      return ['info', `${inline(event.server)}: closed, ${inline(event.reason)}`];
+      return ['info', `${shownName(event.server)}: closed, ${inline(event.reason)}`];
     case 'downstream.asked':
       return [
         'debug',
-        `${inline(event.server)}: asked the user: ${inline(event.answer)} after ${ms(event.durationMs)}`,
+        `${shownName(event.server)}: asked the user: ${inline(event.answer)} after ${ms(event.durationMs)}`,
       ];
     case 'downstream.said':
-      return ['debug', `${inline(event.server)} said (${inline(event.level)}): ${inline(event.text)}`];
+      return ['debug', `${shownName(event.server)} said (${inline(event.level)}): ${inline(event.text)}`];
     case 'run.queued':
       return ['info', `run ${event.run} waits in the queue, behind ${count(event.ahead, 'run')}`];
     case 'run.started':
       return [
         'info',
-        `run ${event.run} (${event.language}) started with ${inline(event.servers.join(', ')) || 'no servers'}`,
+        `run ${event.run} (${event.language}) started with ${event.servers.map((name) => shownName(name)).join(', ') || 'no servers'}`,
       ];
     case 'run.call':
-      return [
-        'debug',
-        `run ${event.run} called ${inline(event.server)}.${inline(event.tool)}: ${outcomeOf(event)}`,
-      ];
+      return ['debug', `run ${event.run} called ${shownTool(event.server, event.tool)}: ${outcomeOf(event)}`];
     case 'run.refused':
       return [
         'info',
-        `run ${event.run} may not call ${inline(event.server)}.${inline(event.tool)}: ${inline(event.message)}`,
+        `run ${event.run} may not call ${shownTool(event.server, event.tool)}: ${inline(event.message)}`,
       ];
     case 'run.asked': {
       const by = event.by === undefined ? '' : `, by ${inline(event.by)} (${inline(event.who ?? '')})`;
-      const what = `${count(event.calls.length, 'call')} of ${inline(event.server)}.${inline(event.tool)}`;
+      const what = `${count(event.calls.length, 'call')} of ${shownTool(event.server, event.tool)}`;
       return [
         'info',
         `run ${event.run} asked for ${what}: ${event.answer}${by} after ${ms(event.durationMs)}`,

@@ -2,11 +2,9 @@
 // whether it is the bridge's or the code's.
 
 import type { Piece } from '../base/own-lines.js';
-import { clipHarmless, clipHarmlessLine } from '../base/text.js';
+import { shownName, shownTool } from '../base/shown-name.js';
 import { readableJson } from '../run/approvals/question-text.js';
 import type { Captured, Outcome, OutcomeError, SessionTold } from '../run/outcome/outcome.js';
-
-const MAX_SESSION_NAME_CHARS = 80;
 
 /** A stream with the line that says what is missing from its middle as ours; none for an empty one. */
 export function streamPieces({ text, gap }: Captured, isTrimmed: boolean): readonly Piece[] {
@@ -29,7 +27,7 @@ export function sessionPieces({ session }: Outcome): readonly Piece[] {
 
 /** `data (s-7hq2m5xw3v8kd4np): call 3`. */
 export const sessionLine = ({ name, handle, call, says }: SessionTold): string =>
-  `${clipHarmless(name, MAX_SESSION_NAME_CHARS)} (${handle}): ${[...(call > 1 ? [`call ${call}`] : []), ...says].join('; ')}`;
+  `${shownName(name)} (${handle}): ${[...(call > 1 ? [`call ${call}`] : []), ...says].join('; ')}`;
 
 /** That a call goes on, and how to have the rest of it; first, since some hosts cut the end. */
 export function runningPieces({ goesOn, durationMs, stdout, stderr }: Outcome): readonly Piece[] {
@@ -53,14 +51,13 @@ export function planPieces({ planned }: Outcome): readonly Piece[] {
   return [
     { own: '[plan] It was stopped at its first write, and nothing was changed. It would call:' },
     ...calls.map(({ server, tool, text }) => ({
-      own: `[plan] ${clipHarmlessLine(server, MAX_NAME_CHARS)}.${clipHarmlessLine(tool, MAX_NAME_CHARS)} `,
+      own: `[plan] ${shownTool(server, tool)} `,
       code: readableJson(text),
     })),
     ...further,
   ];
 }
 
-const MAX_NAME_CHARS = 256;
 const NEWLINES_AT_END = /(?<!\n)\n+$/;
 
 /** Lines of a traceback and between two of them. What stands in between is an exception and its message. */

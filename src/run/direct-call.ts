@@ -4,6 +4,7 @@
 import { Deadline } from '../base/deadline.js';
 import { asBridgeError, BridgeError } from '../base/errors.js';
 import { ownCommand } from '../base/own-command.js';
+import { shownName, shownTool } from '../base/shown-name.js';
 import { weigh } from '../base/weight.js';
 import type { ServerDoc } from '../protocol/frames.js';
 import { RawJson, sliceAt, stringify } from '../protocol/json-text.js';
@@ -59,7 +60,7 @@ export async function callDirectly(
     services.watcher.onStart({
       calls,
       inFlight: 1,
-      waitingFor: `${call.server}.${call.tool}`,
+      waitingFor: shownTool(call.server, call.tool),
       get asking() {
         return approvals?.waiting ?? '';
       },
@@ -101,7 +102,7 @@ function recordOf(
 const silent = ({ server, patienceSeconds }: DirectCall): BridgeError =>
   new BridgeError(
     'E_SERVER_UNAVAILABLE',
-    `The server '${server}' has not answered within ${patienceSeconds} s.`,
+    `The server '${shownName(server)}' has not answered within ${patienceSeconds} s.`,
     {
       fault: 'downstream',
       remedy: `Look whether it still runs; \`${ownCommand('servers')}\` says where it is configured.`,

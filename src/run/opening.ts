@@ -4,6 +4,7 @@
 import PQueue from 'p-queue';
 import { Deadline } from '../base/deadline.js';
 import { asBridgeError } from '../base/errors.js';
+import { shownName } from '../base/shown-name.js';
 import { clipHarmlessLine } from '../base/text.js';
 import { START_TIME_MS } from '../config/start-time.js';
 import type { ServerDoc } from '../protocol/frames.js';
@@ -62,7 +63,9 @@ export async function openServers(
 /** One line for the reader of an answer; undefined where all opened. */
 export function failureNote(failed: ReadonlyMap<string, string>): string | undefined {
   if (failed.size === 0) return undefined;
-  const named = [...failed].slice(0, MAX_NAMED).map(([server, reason]) => `'${server}' (${reason})`);
+  const named = [...failed]
+    .slice(0, MAX_NAMED)
+    .map(([server, reason]) => `'${shownName(server)}' (${reason})`);
   const more = failed.size > MAX_NAMED ? ` and ${failed.size - MAX_NAMED} more` : '';
   return `Of servers=["*"], not loaded: ${named.join(', ')}${more}.`;
 }

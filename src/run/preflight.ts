@@ -4,7 +4,7 @@
 import { closest } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
 import { ownCommand } from '../base/own-command.js';
-import { clipHarmless } from '../base/text.js';
+import { shownName } from '../base/shown-name.js';
 import type { NamedTool, ServerBrief, ServerDoc } from '../protocol/frames.js';
 
 /** Most findings in one answer: so many can be fixed in one go, and the rest show up in the next run. */
@@ -55,7 +55,7 @@ function unknownTool({ name, tools }: ServerDoc, tool: string, line: number): re
   const aliases = tools.map(({ alias }) => alias);
   const near = closest(tool, aliases);
   const advice = near === undefined ? listed(aliases) : `Did you mean '${echo(near)}'?`;
-  const message = `Line ${line}: server '${name}' has no tool '${echo(tool)}'. ${advice}`;
+  const message = `Line ${line}: server '${shownName(name)}' has no tool '${echo(tool)}'. ${advice}`;
   return [{ code: 'E_TOOL_UNKNOWN', message }];
 }
 
@@ -67,7 +67,7 @@ function listed(aliases: readonly string[]): string {
 
 const notLoaded = ({ name, problem }: ServerBrief, line: number): NameProblem => ({
   code: 'E_SERVER_NOT_LOADED',
-  message: `Line ${line}: server '${name}' is not loaded in this run${problem === undefined ? '.' : `: ${problem}`}`,
+  message: `Line ${line}: server '${shownName(name)}' is not loaded in this run${problem === undefined ? '.' : `: ${problem}`}`,
 });
 
 /** By name and by alias; no alias is the name of another. */
@@ -79,4 +79,4 @@ const byWord = <T extends { readonly name: string; readonly alias: string }>(ser
     ]),
   );
 
-const echo = (word: string): string => clipHarmless(word, MAX_ECHO_CHARS);
+const echo = (word: string): string => shownName(word, MAX_ECHO_CHARS);

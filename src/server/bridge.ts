@@ -321,7 +321,8 @@ export class Bridge implements AsyncDisposable {
     if (turn !== undefined && 'refused' in turn) return objectionOf(turn.refused);
     using _turn = turn;
     this.servers.rediscover();
-    const objection = this.servers.objectionTo([call.server], setBy);
+    const objection =
+      this.servers.objectionTo([call.server], setBy) ?? this.servers.strangerObjection(call.server, setBy);
     if (objection !== undefined) return objection;
     const id = `${this.#instance}-${++this.#runs}`;
     using lease = this.servers.pool.lease([call.server], caller.agent);
@@ -377,8 +378,8 @@ export class Bridge implements AsyncDisposable {
   #approvals({ settings, discovery: { host }, owner }: BridgeOptions, inbox: Inbox): SharedApprovals {
     const observer = this.#observer;
     const { policyFile: file } = settings;
-    const write = async ({ server, tool, reason }: Always) => {
-      if (file !== undefined) await allowAlways(file, { server, tool, reason }, host, this.#closing.signal);
+    const write = async (always: Always) => {
+      if (file !== undefined) await allowAlways(file, always, host, this.#closing.signal);
     };
     return {
       principal: owner?.id,

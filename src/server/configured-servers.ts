@@ -5,7 +5,7 @@ import { didYouMean } from '../base/closest.js';
 import type { Observer } from '../base/events.js';
 import { ownCommand } from '../base/own-command.js';
 import type { Redactor } from '../base/redact.js';
-import { clipHarmless } from '../base/text.js';
+import { shownName } from '../base/shown-name.js';
 import type { DiscoverContext, Discovery } from '../config/discover.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import { explainSkip } from '../config/explain-skip.js';
@@ -13,7 +13,7 @@ import { remedyOfMissing } from '../config/file-problem.js';
 import type { Settings } from '../config/settings.js';
 import type { AgentCapabilities } from '../downstream/asking/agent-capabilities.js';
 import { serverAliases, toServerDoc } from '../downstream/catalog/catalog.js';
-import { KeptCatalog } from '../downstream/catalog/kept-catalog.js';
+import { acceptCommand, KeptCatalog } from '../downstream/catalog/kept-catalog.js';
 import { type Known, KnownServers } from '../downstream/catalog/known-servers.js';
 import { ObservedShapes } from '../downstream/catalog/observed-shapes.js';
 import { KeptEras } from '../downstream/greeting/eras.js';
@@ -57,6 +57,7 @@ export class ConfiguredServers implements AsyncDisposable {
   readonly #catalog: KeptCatalog;
   readonly #eras: KeptEras;
   readonly #known: KnownServers;
+  readonly #toldTaken = new Set<string>();
   #shown: { readonly policy: Policy; readonly part: (doc: ServerDoc) => ServerDoc } | undefined;
   /** Of which the parts below were told last. */
   #told: Discovery | undefined;
@@ -81,7 +82,21 @@ export class ConfiguredServers implements AsyncDisposable {
   /** What is configured now; read anew, since a host may have changed its file. */
   rediscover(): Discovery {
     this.#configured.rediscover();
+    // With a call, and not when tools are only listed.
+    this.#options.context.owners?.keep();
+    this.#tellTaken();
     return this.discovery;
+  }
+
+  /** Once of each: the operator wonders otherwise why what is allowed by name is not. */
+  #tellTaken(): void {
+    for (const { name, takesName, source } of this.#configured.everything.ready) {
+      const place = `${source.file}#${source.pointer}`;
+      if (takesName !== true || this.#toldTaken.has(place)) continue;
+      this.#toldTaken.add(place);
+      const message = `the server '${shownName(name)}' has a name that another entry had; what was decided of that name does not hold for it until \`${acceptCommand(name)}\` accepts it`;
+      this.#options.observer({ type: 'config.problem', file: source.file, message });
+    }
   }
 
   /** As last read. */
@@ -137,7 +152,7 @@ export class ConfiguredServers implements AsyncDisposable {
     const { names } = this;
     const unknown = wanted.find((name) => name !== ALL_SERVERS && !names.includes(name));
     if (unknown === undefined) return undefined;
-    const echo = clipHarmless(unknown, 200);
+    const echo = shownName(unknown);
     const verdict = this.policy().server(unknown);
     // For any but the user who started the bridge, what is denied is not there.
     const isKnown = this.#access.isWhole && this.#configured.has(unknown);
@@ -160,6 +175,17 @@ export class ConfiguredServers implements AsyncDisposable {
       type: 'E_SERVER_UNKNOWN',
       message: `${field}: there is no server '${echo}'.${didYouMean(unknown, [...names])} Configured: ${shown}${more}.`,
       remedy: this.#access.advice ?? remedyOfMissing(problems),
+    };
+  }
+
+  /** What is wrong with a server that `setBy` means, where another entry has taken its name; undefined where all is well. */
+  strangerObjection(name: string, setBy: string): Objection | undefined {
+    const spec = this.discovery.ready.find((one) => one.name === name);
+    if (spec?.takesName !== true) return undefined;
+    return {
+      type: 'E_DENIED',
+      message: `${setBy}: the server '${shownName(name)}' of ${spec.source.file} is not the one that had this name before.`,
+      remedy: `If it is meant, the user accepts it: \`${acceptCommand(name)}\`.`,
     };
   }
 
@@ -196,7 +222,8 @@ export class ConfiguredServers implements AsyncDisposable {
     signal: AbortSignal,
   ): Promise<readonly Refreshed[]> {
     const openPool = (some: readonly DownstreamSpec[]) => this.#openPool(some);
-    return refreshServers(specs, { openPool, catalog: this.#catalog, accept }, signal);
+    const { owners } = this.#options.context;
+    return refreshServers(specs, { openPool, catalog: this.#catalog, owners, accept }, signal);
   }
 
   /** Ends every live one; resolves when they are gone. */

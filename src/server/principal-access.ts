@@ -8,11 +8,17 @@ import { messageOf } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import type { Principal } from '../base/principal.js';
 import type { Redactor } from '../base/redact.js';
+import { shownName } from '../base/shown-name.js';
 import { inOneLine } from '../base/text.js';
 import type { Discovery } from '../config/discover.js';
 import type { DownstreamSpec, RemoteSpec } from '../config/downstream-spec.js';
 import type { HostFacts } from '../config/host-facts.js';
-import type { PrincipalBook, PrincipalRules, TokenExchange } from '../config/principal-rules.js';
+import type {
+  HeaderSources,
+  PrincipalBook,
+  PrincipalRules,
+  TokenExchange,
+} from '../config/principal-rules.js';
 import { hideHeaders } from '../downstream/hide-secrets.js';
 import type { LoginOwner } from '../downstream/oauth/login-needed.js';
 import type { ServerLogin } from '../downstream/remote/server-login.js';
@@ -61,10 +67,11 @@ export class PrincipalAccess implements ServerAccess {
   existing(found: Discovery): Discovery {
     const { servers: granted } = this.#options.principal;
     const { servers: given, headers } = this.rules;
-    const has = (name: string) => granted?.includes(name) !== false && given?.includes(name) !== false;
-    const ready = found.ready
-      .filter(({ name }) => has(name))
-      .flatMap((spec) => this.#asReached(spec, headers) ?? []);
+    const names = [granted, given].filter((some) => some !== undefined);
+    // What is given by name is given to the entry that had it.
+    const has = ({ name, takesName }: DownstreamSpec) =>
+      names.every((some) => some.includes(name) && takesName !== true);
+    const ready = found.ready.filter(has).flatMap((spec) => this.#asReached(spec, headers) ?? []);
     // Why an entry is passed over, and what is wrong with a file, is the operator's business.
     return { ready, skipped: [], problems: [], files: [] };
   }
@@ -92,13 +99,13 @@ export class PrincipalAccess implements ServerAccess {
 
   loginFor(spec: RemoteSpec): ServerLogin | undefined {
     const { principal, exchange, redactor } = this.#options;
-    const sources = this.rules.headers[spec.name] ?? {};
+    const sources = sourcesFor(spec, this.rules.headers) ?? {};
     return isExchanged(sources) ? exchangedLogin(spec, principal, exchange, redactor) : undefined;
   }
 
   /** Undefined where one of its headers cannot be had. */
   #asReached(spec: DownstreamSpec, headers: PrincipalRules['headers']): DownstreamSpec | undefined {
-    const sources = Object.hasOwn(headers, spec.name) ? headers[spec.name] : undefined;
+    const sources = sourcesFor(spec, headers);
     if (spec.transport === 'stdio' || sources === undefined) return spec;
     const { env, redactor } = this.#options;
     const reached = withHeaders(spec, sources, env);
@@ -109,7 +116,7 @@ export class PrincipalAccess implements ServerAccess {
     }
     if (!this.#toldMissing.has(spec.name)) {
       this.#toldMissing.add(spec.name);
-      const message = `server '${spec.name}' is left out: the variable ${reached.missing} is not set`;
+      const message = `server '${shownName(spec.name)}' is left out: the variable ${reached.missing} is not set`;
       this.#options.observer({ type: 'config.problem', file: 'the headers of this principal', message });
     }
     return undefined;
@@ -140,6 +147,13 @@ export class PrincipalAccess implements ServerAccess {
     }
   }
 }
+
+/** An entry that takes a name has none of what was meant for another. */
+const sourcesFor = (
+  { name, takesName }: DownstreamSpec,
+  headers: PrincipalRules['headers'],
+): HeaderSources | undefined =>
+  takesName !== true && Object.hasOwn(headers, name) ? headers[name] : undefined;
 
 const OWN_LISTS = { allow: "the principal's allow list", deny: "the principal's deny list" };
 

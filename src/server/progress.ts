@@ -94,7 +94,7 @@ export class Progress implements Disposable {
     } else if (this.#newestOfTool !== undefined) {
       const { tool, ...report } = this.#newestOfTool;
       this.#newestOfTool = undefined;
-      this.#tell(this.#told + TICK, joined(this.#said, `${inLine(tool)}: ${inWords(report)}`));
+      this.#tell(this.#told + TICK, joined(this.#said, `${tool}: ${inWords(report)}`));
     } else {
       clearInterval(this.#pause);
       this.#pause = undefined;

@@ -4,6 +4,7 @@
 import PQueue from 'p-queue';
 import { asBridgeError, BridgeError } from '../base/errors.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
+import type { NameOwners } from '../config/name-owners.js';
 import type { KeptCatalog, ToolChange } from '../downstream/catalog/kept-catalog.js';
 import type { DownstreamPool } from '../downstream/pool.js';
 
@@ -22,7 +23,9 @@ export type Refreshed =
       readonly removed: readonly string[];
       /** Tools that are not as they were when they were first seen. */
       readonly changed: readonly ToolChange[];
-      /** Whether those are what they are to be from now on. */
+      /** Its entry has a name that was another one's: what was decided of that name does not hold for it. */
+      readonly takesName?: true;
+      /** Whether those are what they are to be from now on, and its name is its own. */
       readonly accepted: boolean;
       /** What of its list could not be used. */
       readonly problems: readonly string[];
@@ -38,6 +41,7 @@ export type RefreshParts = {
   /** Opens a pool that has the catalog learn what its servers list. */
   readonly openPool: (specs: readonly DownstreamSpec[]) => DownstreamPool;
   readonly catalog: KeptCatalog;
+  readonly owners: Pick<NameOwners, 'accept'> | undefined;
   readonly accept: boolean;
 };
 
@@ -57,7 +61,7 @@ export async function refreshServers(
 
 async function refresh(
   spec: DownstreamSpec,
-  { openPool, catalog, accept }: RefreshParts,
+  { openPool, catalog, owners, accept }: RefreshParts,
   signal: AbortSignal,
 ): Promise<Refreshed> {
   const server = spec.name;
@@ -72,7 +76,9 @@ async function refresh(
     const live = await pool.get(server, signal);
     const now = live.tools().map(({ name }) => name);
     const changed = [...(catalog.of(spec)?.changes.values() ?? [])];
-    const accepted = accept && changed.length > 0 && catalog.accept(spec).length > 0;
+    const isNamed = accept && owners?.accept(spec) === true;
+    const isListed = accept && changed.length > 0 && catalog.accept(spec).length > 0;
+    const accepted = isNamed || isListed;
     return {
       server,
       state: 'listed',
@@ -80,6 +86,7 @@ async function refresh(
       added: before === undefined ? [] : now.filter((name) => !before.includes(name)),
       removed: before?.filter((name) => !now.includes(name)) ?? [],
       changed,
+      ...(spec.takesName === true ? { takesName: true as const } : {}),
       accepted,
       problems: live.problems(),
     };

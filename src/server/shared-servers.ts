@@ -27,7 +27,8 @@ export class SharedServers implements AsyncDisposable {
 
   /** Takes what is configured now, as the entries say it: no principal's headers are in it. */
   adopt(specs: readonly DownstreamSpec[]): void {
-    this.#shared = new Set(this.#names());
+    const taken = new Set(specs.filter(({ takesName }) => takesName).map(({ name }) => name));
+    this.#shared = new Set(this.#names().filter((name) => !taken.has(name)));
     this.pool.adopt(specs.filter(({ name }) => this.has(name)));
   }
 

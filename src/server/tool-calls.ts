@@ -6,7 +6,7 @@ import { SERVER_INFO_META_KEY } from '@modelcontextprotocol/server';
 import { didYouMean } from '../base/closest.js';
 import { asBridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
-import { clipHarmless } from '../base/text.js';
+import { shownName } from '../base/shown-name.js';
 import { patienceOf as hostPatienceOf } from '../config/host-patience.js';
 import type { Settings } from '../config/settings.js';
 import type { ToolName } from '../config/variables.js';
@@ -106,7 +106,7 @@ export function toolNamed(name: string, tools: ReadonlyMap<string, BridgeTool>):
   if (tool !== undefined) return tool;
   const known = [...tools.keys()];
   throw new WrongParams(
-    `There is no tool '${clipHarmless(name, 200)}'.${didYouMean(name, known)} There is: ${known.join(', ')}.`,
+    `There is no tool '${shownName(name)}'.${didYouMean(name, known)} There is: ${known.join(', ')}.`,
   );
 }
 

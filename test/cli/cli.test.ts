@@ -136,10 +136,10 @@ describe('servers', () => {
     const { stdout, exitCode } = await command(['servers'], { home });
     expect(stdout.split('\n')).toEqual([
       `generic user  ${file.replace(home, '~')}`,
-      '  ready    files             npx',
-      '  skipped  off               disabled in its file. Switch it on.',
-      '  skipped  sandbox           npx  this bridge itself',
-      '  skipped  bad\\u001b[2Jname  its name has characters that do not show. Correct the entry.',
+      '  ready    files           npx',
+      '  skipped  off             disabled in its file. Switch it on.',
+      '  skipped  sandbox         npx  this bridge itself',
+      '  skipped  bad\\x1b[2Jname  its name has characters that do not show. Correct the entry.',
       '',
       '1 ready, 3 skipped',
       '',

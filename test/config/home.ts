@@ -50,6 +50,7 @@ export class Home implements Disposable {
   env: Record<string, string> = {};
   /** What a bridge remembers between its looks; none, as of a command that looks once. */
   lastGood: LastGoodFiles | undefined;
+  owners: DiscoverContext['owners'];
 
   constructor() {
     mkdirSync(this.cwd);
@@ -81,7 +82,13 @@ export class Home implements Disposable {
     );
     const env = { GEMINI_CLI_SYSTEM_SETTINGS_PATH: this.geminiSystemFile, ...this.env };
     return discover(
-      { settings: this.settings, env, host: { ...this.facts, ...facts }, lastGood: this.lastGood },
+      {
+        settings: this.settings,
+        env,
+        host: { ...this.facts, ...facts },
+        lastGood: this.lastGood,
+        owners: this.owners,
+      },
       (event) => this.events.push(event),
       sources,
     );

@@ -66,7 +66,24 @@ describe('wide', () => {
     ['straße', ['STRASSE', 'strasse', 'STRA\u1e9eE'], ['strase']],
     ['ΟΔΟΣ*', ['οδος', 'οδοσ', 'οδοςx'], ['οδο']],
     ['é', ['e\u0301', 'É'], ['e']],
-  ])('%s', (pattern, matching, others) => {
+    // What a terminal, or a line of a dialog, would show of a name with controls in it.
+    [
+      'list_notes',
+      [
+        'list\u001b[31m_notes',
+        'list\u009b31m_notes',
+        'list\u001b]0;title\u0007_notes',
+        'delete_all\rlist_notes',
+        'list_notes\rdelete_all',
+        'delete_all\nLIST_NOTES',
+        'list_notes\u0085',
+        'lost\b\b\bist_notes',
+        'list_notesX\b',
+      ],
+      ['list[31m_notes', 'my\rlist', 'delete_all\r'],
+    ],
+    ['delete_*', ['\u001b[8mdelete_all', 'read\rdelete_all'], ['read\r_delete_all']],
+  ])('%j', (pattern, matching, others) => {
     const matches = namePattern(pattern, 'wide');
     expect(matching.filter((name) => !matches(name))).toEqual([]);
     expect(others.filter(matches)).toEqual([]);

@@ -234,6 +234,24 @@ describe('execute over HTTP', () => {
     }
   });
 
+  it.each([
+    ['host', ['localhost', 'evil.example']],
+    ['authorization', ['Bearer a', 'Bearer b']],
+    ['origin', ['http://localhost', 'http://evil.example']],
+  ])('refuses %s that is there twice', async (name, values) => {
+    const { url } = await face();
+    const status = await new Promise<number | undefined>((resolve, reject) => {
+      const host = name === 'host' ? [] : ['host', url.host];
+      const headers = [...host, ...values.flatMap((value) => [name, value])];
+      const request = http.request(url, { method: 'POST', headers }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      });
+      request.on('error', reject).end('{}');
+    });
+    expect(status).toBe(400);
+  });
+
   it('tells a real client why its call was not taken, and goes on', async () => {
     const made = await client((await face()).url);
     const args = { command: 'ls', args: [], env: { A: new Array(1_000_001).fill(0) } };

@@ -198,6 +198,17 @@ it('names the closest tool, server and argument', async () => {
   expect(frames).toEqual([]);
 });
 
+it('shows the name of a tool that failed exactly', async () => {
+  const { stdout } = await play({
+    files: main(`
+      for (const tool of ['delete_all\\rlist', 'a\\\\b'])
+        try { await mcp_my_server[tool]({}) } catch (e) { console.log(e.tool === tool, e.message) }`),
+    tools: [tool('delete_all\rlist'), tool('a\\b')],
+    host: ({ id }, say) => say(reply(id, { isError: true, content: [{ type: 'text', text: 'no' }] })),
+  });
+  expect(stdout).toBe('true my-server.delete_all\\x0dlist: no\ntrue my-server.a\\\\b: no\n');
+});
+
 it('says which line of the program made a call that failed', async () => {
   const { stderr, code } = await play({
     files: main(`async function work() {\n  await mcp_my_server.t({});\n}\nawait work();\n`),

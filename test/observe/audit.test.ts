@@ -168,6 +168,30 @@ it('secrets are taken out, and no name of a guest writes a line of its own', asy
   expect(call?.tool.length).toBeLessThanOrEqual(256);
 });
 
+it('names are kept so that no two are alike, and all rules by which a call was judged', async () => {
+  const audit = open();
+  audit.observe(started('a-1'));
+  const tools = [
+    'delete_all\rlist',
+    'delete_all\u001b[31m',
+    'delete_all',
+    `x${'y'.repeat(400)}`,
+    `x${'y'.repeat(401)}`,
+  ];
+  const rule = Array.from({ length: 20 }, (_, at) => `approvals.rules.${at} in /a/policy.yaml`).join(' and ');
+  for (const tool of tools) audit.observe(called('a-1', { tool, rule }));
+  audit.observe(ended('a-1', tools.length));
+  await audit[Symbol.asyncDispose]();
+  const calls = readAudit(dir).runs[0]?.calls ?? [];
+  expect(calls.slice(0, 3).map(({ tool }) => tool)).toEqual([
+    'delete_all\\x0dlist',
+    'delete_all\\x1b[31m',
+    'delete_all',
+  ]);
+  expect(new Set(calls.map(({ tool }) => tool)).size).toBe(tools.length);
+  expect(calls[0]?.rule).toBe(rule);
+});
+
 it('files stay below the quota, and the newest lines stay', async () => {
   const quota = 64 * 1024;
   for (let bridge = 0; bridge < 3; bridge++) {

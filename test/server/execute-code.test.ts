@@ -130,6 +130,11 @@ describe('arguments that pass', () => {
     });
   });
 
+  it('a plan, of a snippet too', async () => {
+    expect((await called({ ...CODE, mode: 'plan' })).input).toMatchObject({ isPlan: true });
+    expect((await called(CODE)).input).not.toHaveProperty('isPlan');
+  });
+
   it('a snippet, under its own name or another', async () => {
     const { input } = await called({ snippet_name: 'hello', args: ['x'] });
     expect(input?.task).toMatchObject({ language: { name: 'ruby' }, file: 'hello.rb', code: 'puts 1' });
@@ -229,13 +234,13 @@ describe('arguments that do not', () => {
       "run_python's name for the code",
       { ...CODE, code: 'x' },
       "code: there is no such argument. Did you mean 'entrypoint_code'?",
-      'Allowed: language, entrypoint_code, entrypoint_filename, additional_files, snippet_name, stdin, args, env, servers, timeout.',
+      'Allowed: language, entrypoint_code, entrypoint_filename, additional_files, snippet_name, stdin, args, env, servers, mode, timeout.',
     ],
     [
       'a mistyped argument',
       { ...CODE, aditional_file: [] },
       "aditional_file: there is no such argument. Did you mean 'additional_files'?",
-      'Allowed: language, entrypoint_code, entrypoint_filename, additional_files, snippet_name, stdin, args, env, servers, timeout.',
+      'Allowed: language, entrypoint_code, entrypoint_filename, additional_files, snippet_name, stdin, args, env, servers, mode, timeout.',
     ],
     [
       'a main file outside',
@@ -334,6 +339,12 @@ describe('arguments that do not', () => {
       'servers: got ["memory"], expected none: programs in Go cannot call tools; those in python, javascript or typescript can.',
     ],
     [
+      'a plan in a language without tools',
+      { language: 'go', entrypoint_code: 'x', mode: 'plan' },
+      'mode: got "plan", expected none: programs in Go cannot call tools, so that there is nothing to plan; those in python, javascript or typescript can.',
+    ],
+    ['another mode', { ...CODE, mode: 'dry' }, 'mode: got "dry", expected "plan", or nothing.'],
+    [
       'a timeout of no length',
       { ...CODE, timeout: 0 },
       'timeout: got 0, expected a whole number of seconds from 1 to 120.',
@@ -408,6 +419,7 @@ describe('what hosts are told', () => {
       'env',
       'stdin',
       'servers',
+      'mode',
       'timeout',
       'wait',
       'stop',

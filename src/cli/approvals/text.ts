@@ -2,6 +2,7 @@
 
 import { laidOutJson } from '../../base/laid-out-json.js';
 import { ownCommand } from '../../base/own-command.js';
+import { shownTool } from '../../base/shown-name.js';
 import type { Question } from '../../run/approvals/question.js';
 import type { Unreadable } from '../../server/inbox/inbox-folder.js';
 import { columns } from '../columns.js';
@@ -29,7 +30,7 @@ export function questionsText(questions: readonly Question[], nowMs = Date.now()
     `${span(nowMs - Date.parse(question.askedAt))} ago`,
     `${span(Date.parse(question.expiresAt) - nowMs)} more`,
     `${question.object.calls.length}`,
-    visible(toolOf(question)),
+    toolOf(question),
     visible(question.rule),
     paint.dim(visible(question.run)),
     paint.dim(visible(clientOf(question))),
@@ -66,7 +67,7 @@ export function questionText(question: Question, nowMs = Date.now()): string {
     const number = calls.length === 1 ? '' : paint.dim(`${at + 1}.\n`);
     return `${number}${barred(laidOutJson(text), paint.dim)}\n`;
   });
-  return `${paint.bold(question.id)}  ${paint.bold(visible(toolOf(question)))}\n${table}\n${count}\n${texts.join('')}`;
+  return `${paint.bold(question.id)}  ${paint.bold(toolOf(question))}\n${table}\n${count}\n${texts.join('')}`;
 }
 
 /**
@@ -104,7 +105,7 @@ function pieces(line: string, room: number): readonly string[] {
 export const unreadableText = (files: readonly Unreadable[]): string =>
   files.map(({ file, why }) => paragraph(`${visible(file)} ${visible(why)}; it is passed over.`)).join('');
 
-export const toolOf = ({ object }: Question): string => `${object.server}.${object.tool}`;
+export const toolOf = ({ object }: Question): string => shownTool(object.server, object.tool);
 
 const clientOf = ({ client, principal }: Question): string =>
   principal === undefined ? client : `${client} for ${principal}`;

@@ -53,7 +53,7 @@ async function printEach(stateDir: string, json: boolean, signal: AbortSignal): 
       say(
         json
           ? { event: 'asked', ...question }
-          : `${question.id} asks: ${visible(toolOf(question))}, ${count}, ${visible(question.rule)}`,
+          : `${question.id} asks: ${toolOf(question)}, ${count}, ${visible(question.rule)}`,
       );
     }
     for (const id of [...known.keys()]) {

@@ -3,6 +3,7 @@
 // property's name, an allowed value), makes the whole question unfit. Pure; who is asked and when is for others to decide.
 
 import { randomUUID } from 'node:crypto';
+import { shownName } from '../../base/shown-name.js';
 import { clip, clipHarmless, harmless, inOneLine, isHarmless } from '../../base/text.js';
 import { isAllSeen } from '../../base/unseen.js';
 import { excessOf } from '../../protocol/json-text.js';
@@ -23,8 +24,6 @@ const MAX_ID_CHARS = 256;
 const MAX_URL_CHARS = 8_000;
 /** Most addresses that one error names. */
 const MAX_ADDRESSES = 3;
-/** Longest server name in a question. It stands first, so that no server can push it out of sight. */
-const MAX_SERVER_CHARS = 100;
 
 /** `redact` takes out of the server's words what the configuration knows for secret. */
 export function readElicitation(
@@ -41,7 +40,7 @@ export function readElicitation(
   if (excess !== undefined) return { unfit: `it ${excess}` };
   const words = quoted(clipHarmless(redact(raw['message']), MAX_MESSAGE_CHARS));
   const asks = words.includes('\n') ? ' asks:\n' : ' ';
-  const message = `[server '${clipHarmless(server, MAX_SERVER_CHARS)}']${asks}${words}`;
+  const message = `[server '${shownName(server)}']${asks}${words}`;
   const mode = raw['mode'] ?? 'form';
   if (mode === 'url' && modes.url) return readUrl(raw, message);
   if (mode !== 'form' || !modes.form)

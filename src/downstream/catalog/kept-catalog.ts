@@ -6,6 +6,7 @@ import { statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Observer } from '../../base/events.js';
 import { ownCommand } from '../../base/own-command.js';
+import { shownName } from '../../base/shown-name.js';
 import { catalogKey, type DownstreamSpec } from '../../config/downstream-spec.js';
 import type { Downstream } from '../downstream.js';
 import { isObject } from '../json-object.js';
@@ -127,7 +128,7 @@ export class KeptCatalog {
 
   #tell(path: string, spec: DownstreamSpec): void {
     const changes = [...(this.#entry(path).kept?.changes.values() ?? [])];
-    const tools = changes.map(({ tool, changed }) => `${tool} (${changed.join(', ')})`);
+    const tools = changes.map(({ tool, changed }) => `${shownName(tool)} (${changed.join(', ')})`);
     const told = tools.join('\n');
     if (told !== '' && told !== this.#told.get(path)) {
       this.#observer({ type: 'downstream.changed', server: spec.name, tools });

@@ -3,6 +3,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BridgeError } from '../../base/errors.js';
+import { shownName } from '../../base/shown-name.js';
 import { unlessAborted } from '../../base/unless-aborted.js';
 import type { DownstreamSpec } from '../../config/downstream-spec.js';
 import { type ClientHandlers, McpClient } from '../client.js';
@@ -143,7 +144,7 @@ function isRefusal(thrown: unknown): thrown is ErrorAnswer {
 function notModern({ name }: DownstreamSpec): BridgeError {
   return new BridgeError(
     'E_SERVER_UNAVAILABLE',
-    `it does not speak MCP ${MODERN_VERSION}, which the \`versionNegotiation\` of '${name}' demands`,
+    `it does not speak MCP ${MODERN_VERSION}, which the \`versionNegotiation\` of '${shownName(name)}' demands`,
     { fault: 'operator' },
   );
 }

@@ -6,6 +6,7 @@ import {
   registerClient,
 } from '@modelcontextprotocol/client';
 import type { Redactor } from '../../base/redact.js';
+import { shownName } from '../../base/shown-name.js';
 import { PACKAGE_NAME } from '../../base/version.js';
 import type { RemoteSpec } from '../../config/downstream-spec.js';
 import type { LoginPlan } from './discovery.js';
@@ -37,7 +38,7 @@ export async function clientFor(
     throw loginError(
       `${plan.issuer} does not register clients by itself.`,
       undefined,
-      `Register one there and write its id as \`oauth.clientId\` into the entry of '${name}'${document}.`,
+      `Register one there and write its id as \`oauth.clientId\` into the entry of '${shownName(name)}'${document}.`,
     );
   }
   // Anew for each login: the port is another, and a registration that the other side has dropped shows only as a page

@@ -13,6 +13,7 @@ import {
 } from '@modelcontextprotocol/client';
 import { OAuthMetadataSchema } from '@modelcontextprotocol/core';
 import { BridgeError } from '../../base/errors.js';
+import { shownName } from '../../base/shown-name.js';
 import { clipHarmless, isHarmless } from '../../base/text.js';
 import type { RemoteSpec } from '../../config/downstream-spec.js';
 import { isObject } from '../json-object.js';
@@ -36,7 +37,9 @@ export async function discoverLogin(spec: RemoteSpec, fetchFn: FetchLike): Promi
   const asked = await challengeOf(spec, fetchFn);
   const resource = await resourceMetadata(spec, asked.metadataUrl, fetchFn);
   if (resource === undefined && !asked.refused) {
-    throw loginError(`Server '${spec.name}' answers without a login and names no authorization server.`);
+    throw loginError(
+      `Server '${shownName(spec.name)}' answers without a login and names no authorization server.`,
+    );
   }
   const { authServerMetadataUrl } = spec.oauth || { authServerMetadataUrl: undefined };
   const metadata =
@@ -72,7 +75,7 @@ export async function discoverMachine(
     !named.some((one) => withoutSlash(one) === withoutSlash(issuer))
   ) {
     throw loginError(
-      `Server '${spec.name}' takes tokens of ${clipHarmless(named.join(', '), 200)}, and not of ${issuer}, which its entry names.`,
+      `Server '${shownName(spec.name)}' takes tokens of ${clipHarmless(named.join(', '), 200)}, and not of ${issuer}, which its entry names.`,
     );
   }
   const metadata = await discovered(spec, issuer, withoutPage(fetchFn));
@@ -167,7 +170,9 @@ async function resourceMetadata(
   const isOwn = withoutSlash(metadata.resource) === withoutSlash(requestedResource.href);
   if (!isOwn && !checkResourceAllowed({ requestedResource, configuredResource: metadata.resource })) {
     const claimed = clipHarmless(metadata.resource, 200);
-    throw loginError(`Server '${name}' says that it is ${claimed}: its login would be for another.`);
+    throw loginError(
+      `Server '${shownName(name)}' says that it is ${claimed}: its login would be for another.`,
+    );
   }
   return metadata;
 }
@@ -186,7 +191,7 @@ async function discovered(
   );
   if (metadata === undefined) {
     throw loginError(
-      `Server '${name}' wants a login, but no authorization server can be found at ${origin}.`,
+      `Server '${shownName(name)}' wants a login, but no authorization server can be found at ${origin}.`,
       undefined,
       'If it wants a key, write it into the `headers` of its entry.',
     );

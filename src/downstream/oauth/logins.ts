@@ -9,6 +9,7 @@ import {
 } from '@modelcontextprotocol/client';
 import { BridgeError } from '../../base/errors.js';
 import type { Redactor } from '../../base/redact.js';
+import { shownName } from '../../base/shown-name.js';
 import { withoutFullStop } from '../../base/text.js';
 import { unlessAborted } from '../../base/unless-aborted.js';
 import type { MachineLogin, RemoteSpec } from '../../config/downstream-spec.js';
@@ -117,7 +118,9 @@ export class Logins {
       renewing.catch(() => {});
       this.#renewing.set(spec.url, renewing);
     }
-    return unlessAborted(renewing, signal, { message: `Waiting for server '${spec.name}' was cancelled.` });
+    return unlessAborted(renewing, signal, {
+      message: `Waiting for server '${shownName(spec.name)}' was cancelled.`,
+    });
   }
 
   async #renew(spec: RemoteSpec, refused: string): Promise<Login> {

@@ -15,6 +15,7 @@ import {
 } from '@modelcontextprotocol/client';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import type { Redactor } from '../../base/redact.js';
+import { shownName } from '../../base/shown-name.js';
 import { KB_BYTES } from '../../base/sizes.js';
 import { clipHarmless } from '../../base/text.js';
 import { unlessAborted } from '../../base/unless-aborted.js';
@@ -76,7 +77,9 @@ export class MachineServerLogin implements ServerLogin {
       });
       this.#asking.catch(() => {});
     }
-    return unlessAborted(this.#asking, signal, { message: `Waiting for server '${name}' was cancelled.` });
+    return unlessAborted(this.#asking, signal, {
+      message: `Waiting for server '${shownName(name)}' was cancelled.`,
+    });
   }
 
   async #asked(): Promise<Held> {

@@ -1,11 +1,12 @@
 // Which servers take no login of ours, and why: asked by the command, and by runs before they look for one.
 
+import { shownName } from '../../base/shown-name.js';
 import type { DownstreamSpec } from '../../config/downstream-spec.js';
 import { unsafeAddress } from './oauth-fetch.js';
 
 /** A whole sentence, or undefined where the server may have a login. */
 export function noLoginReason(spec: DownstreamSpec): string | undefined {
-  const server = `Server '${spec.name}'`;
+  const server = `Server '${shownName(spec.name)}'`;
   if (spec.transport === 'stdio') {
     return `${server} is a program of this machine, which needs no login here: it logs in by itself, or by its \`env\`.`;
   }

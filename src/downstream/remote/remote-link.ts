@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { LinkedSignal } from '../../base/linked-signal.js';
+import { shownName } from '../../base/shown-name.js';
 import { clipHarmless } from '../../base/text.js';
 import { unlessAborted } from '../../base/unless-aborted.js';
 import type { RemoteSpec } from '../../config/downstream-spec.js';
@@ -261,7 +262,7 @@ function addressOf({ name, url }: RemoteSpec): URL {
   if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return new URL(url);
   throw new BridgeError(
     'E_SERVER_UNAVAILABLE',
-    `Server '${name}' could not be reached: its \`url\` is no http or https address.`,
+    `Server '${shownName(name)}' could not be reached: its \`url\` is no http or https address.`,
     { fault: 'operator', remedy: atItsEntry('Correct its `url`') },
   );
 }

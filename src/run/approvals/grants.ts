@@ -2,13 +2,20 @@
 
 import { messageOf } from '../../base/errors.js';
 import type { Observer } from '../../base/events.js';
+import { shownName } from '../../base/shown-name.js';
 import type { Decision } from './question.js';
 
 /** Whose calls; a run that is one of no named session has that of its bridge. */
 export type GrantScope = { readonly run: string; readonly session: string | undefined };
 
 /** The tool that is allowed for good. */
-export type Always = { readonly server: string; readonly tool: string; readonly reason: string | undefined };
+export type Always = {
+  readonly server: string;
+  readonly tool: string;
+  /** What tells the server's entry from others of its name. */
+  readonly entry?: string;
+  readonly reason: string | undefined;
+};
 
 export type GrantParts = {
   /** Writes it into the policy file; rejects where that cannot be done. */
@@ -25,7 +32,7 @@ export class Grants {
     this.#parts = parts;
   }
 
-  /** `what` names a tool and the rule that asks about it. */
+  /** `what` names a tool of an entry and all rules that ask about it: a decision about some of them is none about the others. */
   has({ run, session }: GrantScope, what: string): boolean {
     return (
       this.#ofRuns.get(run)?.has(what) === true ||
@@ -41,7 +48,7 @@ export class Grants {
     try {
       await this.#parts.write(always);
     } catch (thrown) {
-      const message = `'${always.tool}' of '${always.server}' is allowed for this session only: ${messageOf(thrown)}`;
+      const message = `'${shownName(always.tool)}' of '${shownName(always.server)}' is allowed for this session only: ${messageOf(thrown)}`;
       this.#parts.observer({ type: 'config.problem', file: 'the policy file', message });
     }
   }

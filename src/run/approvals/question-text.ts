@@ -2,16 +2,15 @@
 // as it will be sent, whole. Nothing of the arguments can look like a line of ours: each of their lines has a `>` ahead of it, ends
 // before a dialog would break it, and shows what does not show as the escape that JSON has for it.
 
-import { clipHarmlessLine } from '../../base/text.js';
-import { madeVisibleJson } from '../../base/unseen.js';
+import { shownName } from '../../base/shown-name.js';
+import { inOneLine } from '../../base/text.js';
+import { madeVisible, madeVisibleJson } from '../../base/unseen.js';
 import { mapStringTexts } from '../../protocol/json-text.js';
 import type { Question } from './question.js';
 
 /** Dialogs of terminals are hardly narrower. */
 const LINE_CHARS = 96;
 const HIGH_SURROGATE = /[\ud800-\udbff]/;
-const MAX_NAME_CHARS = 256;
-const MAX_RULE_CHARS = 300;
 /** Longer than this a question is not put into a dialog: nobody could read it there, and clients cut it. */
 export const MAX_DIALOG_CHARS = 2_000;
 
@@ -29,8 +28,8 @@ export function headOf({ object, rule, run, client }: Question): string {
   const { server, tool, calls } = object;
   const many = calls.length === 1 ? 'One call' : `${calls.length} calls`;
   return [
-    `Server '${name(server)}', tool '${name(tool)}': may this be called? ${many}.`,
-    `Asked by ${clipHarmlessLine(rule, MAX_RULE_CHARS)}, for run ${name(run)} of ${name(client)}.`,
+    `Server '${whole(server)}', tool '${whole(tool)}': may this be called? ${many}.`,
+    `Asked by ${inOneLine(madeVisible(rule))}, for run ${shownName(run)} of ${shownName(client)}.`,
     'Behind each > below stands what the code wants to send.',
   ].join('\n');
 }
@@ -62,6 +61,7 @@ export const readableJson = (json: string): string =>
     .replace(BLANK, escaped)
     .replace(SPACES, (row) => ` [${row.length} spaces] `);
 
-const escaped = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+/** However long: what is decided here is decided of the thing that has this name. */
+const whole = (name: string): string => shownName(name, Number.POSITIVE_INFINITY);
 
-const name = (text: string): string => clipHarmlessLine(text, MAX_NAME_CHARS);
+const escaped = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;

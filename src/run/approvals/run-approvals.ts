@@ -5,7 +5,7 @@ import { setMaxListeners } from 'node:events';
 import { drawnLetters } from '../../base/drawn-letters.js';
 import type { BridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/events.js';
-import { clip, clipHarmlessLine } from '../../base/text.js';
+import { shownTool } from '../../base/shown-name.js';
 import type { AgentCapabilities } from '../../downstream/asking/agent-capabilities.js';
 import type { ApprovalVerdict } from '../policy/approval-rules.js';
 import { type Asked, type AskingParts, ask } from './asking.js';
@@ -58,7 +58,6 @@ export const MAX_QUESTIONS = 50;
 export const MAX_CALLS_OF_QUESTION = 200;
 /** Of the arguments of all calls of one question. */
 export const MAX_QUESTION_CHARS = 256 * 1024;
-const MAX_TOLD_CHARS = 256;
 
 type Waiter = { readonly text: string; readonly settle: (refused: BridgeError | undefined) => void };
 type Batch = {
@@ -72,7 +71,7 @@ type Batch = {
 export class RunApprovals implements Disposable {
   readonly #scope: ApprovalScope;
   readonly #shared: SharedApprovals;
-  /** Calls of one tool that are still being gathered, by what is decided of them. */
+  /** Calls of one tool, of which the same rules ask, that are still being gathered: by what is decided of them. */
   readonly #gathering = new Map<string, Batch>();
   /** Questions that are put, by their id. */
   readonly #open = new Map<
@@ -114,7 +113,7 @@ export class RunApprovals implements Disposable {
   get waiting(): string {
     const names = [...this.#open.values()].map(({ question }) => {
       const { server, tool, calls } = question.object;
-      const name = clipHarmlessLine(`${server}.${tool}`, MAX_TOLD_CHARS);
+      const name = shownTool(server, tool);
       return calls.length === 1 ? name : `${name} (${calls.length} calls)`;
     });
     const [first, ...more] = names;
@@ -240,7 +239,8 @@ export class RunApprovals implements Disposable {
       for (const text of batch.calls) this.#refused.set(`${what} ${text}`, refused);
       return refused;
     }
-    const about = { server, tool, reason: answer.word };
+    const { entry } = batch.first.verdict;
+    const about = { server, tool, ...(entry === undefined ? {} : { entry }), reason: answer.word };
     await this.#shared.grants.add(answer.decision, { run, session }, what, about);
     if (answer.decision !== 'once')
       for (const other of this.#open.values()) if (other.what === what) other.batch.ending.abort('cancelled');
@@ -282,8 +282,8 @@ export class RunApprovals implements Disposable {
       type: 'run.asked',
       run,
       question: id,
-      server: clip(object.server, MAX_TOLD_CHARS),
-      tool: clip(object.tool, MAX_TOLD_CHARS),
+      server: object.server,
+      tool: object.tool,
       calls: object.calls.map((call) => call.arguments),
       rule,
       answer: answer?.decision ?? (asked.is as Exclude<Asked['is'], 'answered'>),
@@ -320,6 +320,6 @@ export class RunApprovals implements Disposable {
   }
 }
 
-/** What is decided of a call: its tool, and the rule that goes by its arguments, if one does. */
+/** What is decided of a call: its tool, of this entry and no other of the name, and all rules that have asked about it. */
 const subjectOf = ({ server, tool, verdict }: WaitingCall): string =>
-  JSON.stringify([server, tool, verdict.isConditional ? verdict.rule : '']);
+  JSON.stringify([server, verdict.entry ?? null, tool, verdict.rule]);

@@ -4,13 +4,11 @@
 
 import { asBridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/events.js';
-import { clip } from '../../base/text.js';
 import { type Weight, weigh } from '../../base/weight.js';
 import type { AuditMode } from '../../config/variables.js';
-import { MAX_NAME_CHARS } from '../../protocol/frames.js';
 import { RawJson, sliceAt } from '../../protocol/json-text.js';
 import type { Verdict } from '../policy/policy.js';
-import type { CallTarget, GuestCall } from './guest-call.js';
+import { type CallTarget, type GuestCall, keptName } from './guest-call.js';
 
 export type CallAuditParts = {
   readonly runId: string;
@@ -65,8 +63,8 @@ export class CallAudit {
       type: 'run.call',
       run: runId,
       call: id,
-      server: clip(target.server, MAX_NAME_CHARS),
-      tool: clip(target.name, MAX_NAME_CHARS),
+      server: keptName(target.server),
+      tool: keptName(target.name),
       allowed: verdict.allowed,
       rule: verdict.rule,
       failed: ended.error !== undefined,

@@ -5,6 +5,7 @@
 import { didYouMean } from '../../base/closest.js';
 import { BridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/events.js';
+import { shownName } from '../../base/shown-name.js';
 import { clip } from '../../base/text.js';
 import type { ServerTool } from '../../downstream/tool-list.js';
 import type { CallMethod, ServerDoc, ToolDoc, ToolHit } from '../../protocol/frames.js';
@@ -16,7 +17,7 @@ import type { ApprovalVerdict } from '../policy/approval-rules.js';
 import { denied, type JudgedTool, type Policy, type Verdict } from '../policy/policy.js';
 import type { CallAudit } from './call-audit.js';
 import type { CallLimits } from './call-limits.js';
-import type { CallTarget, GuestCall } from './guest-call.js';
+import { type CallTarget, type GuestCall, keptName } from './guest-call.js';
 
 /** The guard's mark. It is not exported, so that no other file can make an Admitted. */
 const ADMITTED = Symbol('admitted');
@@ -76,7 +77,6 @@ type PolicyDecision = {
 };
 
 const UNJUDGED: PolicyDecision = { verdict: { allowed: true, rule: 'no rule' }, refusal: undefined };
-/** Names and reasons in events: hostile code chooses the names. */
 const MAX_TOLD_CHARS = 500;
 
 export class CallGuard {
@@ -125,7 +125,10 @@ export class CallGuard {
     const approval = approvals.judge(facts);
     const { is, rule } = approval;
     if (is === 'deny')
-      return judged({ allowed: false, rule }, `This call of tool '${tool}' of server '${server}'`);
+      return judged(
+        { allowed: false, rule },
+        `This call of tool '${shownName(tool)}' of server '${shownName(server)}'`,
+      );
     if (plan !== undefined && (plan.isAtWrite || !approvals.isRead(facts)))
       return { ...ofPolicy, isPlanned: true };
     return is === 'ask' ? { ...ofPolicy, verdict: { allowed: true, rule }, asks: approval } : ofPolicy;
@@ -184,11 +187,14 @@ export class CallGuard {
     if (target.kind === 'no server') return UNJUDGED;
     const { server } = target;
     const policy = this.#parts.policy();
-    const ofServer = judged(policy.server(server), `Server '${server}'`);
+    const ofServer = judged(policy.server(server), `Server '${shownName(server)}'`);
     if (ofServer.refusal !== undefined) return ofServer;
     if (target.kind === 'tool') return this.#judgeTool(server, target.name, policy);
     if (target.kind === 'request')
-      return judged(policy.request(server, target.name), `'${target.name}' of server '${server}'`);
+      return judged(
+        policy.request(server, target.name),
+        `'${shownName(target.name)}' of server '${shownName(server)}'`,
+      );
     return ofServer;
   }
 
@@ -207,7 +213,7 @@ export class CallGuard {
     const isKnown = tools.some((tool) => tool.name === name);
     // A mistyped name is on no allow list either.
     const hint = isKnown ? '' : didYouMean(name, namesOf(tools.filter(this.#maySee(server))));
-    return judged(verdict, `Tool '${name}' of server '${server}'`, hint);
+    return judged(verdict, `Tool '${shownName(name)}' of server '${shownName(server)}'`, hint);
   }
 
   #maySee(server: string): (tool: ToolDoc) => boolean {
@@ -235,10 +241,8 @@ export class CallGuard {
 
   #tellRefusal(target: Told, { code, message }: BridgeError): void {
     const { runId: run, observer } = this.#parts;
-    const [server = '', tool = '', why = ''] = [target.server, target.name, message].map((text) =>
-      clip(text, MAX_TOLD_CHARS),
-    );
-    observer({ type: 'run.refused', run, server, tool, code, message: why });
+    const [server, tool] = [target.server, target.name].map((name) => keptName(name)) as [string, string];
+    observer({ type: 'run.refused', run, server, tool, code, message: clip(message, MAX_TOLD_CHARS) });
   }
 }
 
@@ -249,10 +253,14 @@ const planned = (plan: Plan | undefined, call: PlannedCall): Promise<never> =>
   plan?.write(call) ?? Promise.reject(new Error('a planned call without a plan'));
 
 const loadedMeanwhile = ({ server }: ToolTarget): BridgeError =>
-  new BridgeError('E_SERVER_NOT_LOADED', `Server '${server}' was not loaded when this was called.`, {
-    fault: 'guest',
-    remedy: 'It is now: call again.',
-  });
+  new BridgeError(
+    'E_SERVER_NOT_LOADED',
+    `Server '${shownName(server)}' was not loaded when this was called.`,
+    {
+      fault: 'guest',
+      remedy: 'It is now: call again.',
+    },
+  );
 
 type Told = { readonly server: string; readonly name: string };
 

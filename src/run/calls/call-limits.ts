@@ -1,6 +1,7 @@
 // What one run may ask of its servers, held to the operator's limits: how often, how much, for how long, and how much of
 // it at a time. Tools, resources and prompts are held alike; the policy is asked anew each time.
 
+import { shownName } from '../../base/shown-name.js';
 import { RawJson, stringify } from '../../protocol/json-text.js';
 import type { Policy } from '../policy/policy.js';
 import type { Gates } from './gates.js';
@@ -32,7 +33,7 @@ export class CallLimits {
     const own = (this.#ofServers.get(server) ?? 0) + 1;
     const few = 'Make fewer calls in one run, or split the work over several.';
     keepTo(policy.runLimits.callsPerRun, 'callsPerRun', all, 'calls in one run', few);
-    const what = `calls of server '${server}' in one run`;
+    const what = `calls of server '${shownName(server)}' in one run`;
     keepTo(policy.serverLimits(server).callsPerRun, 'callsPerRun', own, what, few);
     this.#ofRun = all;
     this.#ofServers.set(server, own);
@@ -41,7 +42,11 @@ export class CallLimits {
   /** Measures a call and counts it. Throws E_LIMIT for what is too much. */
   begin({ server, name, argumentsText }: Measured): void {
     const { bytesPerCall } = this.#parts.policy().serverLimits(server);
-    keepToBytes(bytesPerCall, argumentsText, `for the arguments of '${name}' of server '${server}'`);
+    keepToBytes(
+      bytesPerCall,
+      argumentsText,
+      `for the arguments of '${shownName(name)}' of server '${shownName(server)}'`,
+    );
     this.count(server);
   }
 
@@ -53,7 +58,7 @@ export class CallLimits {
   ): Promise<RawJson> {
     const { policy, runId, gates } = this.#parts;
     const { bytesPerCall, secondsPerCall, callsInFlight } = policy().serverLimits(server);
-    const what = `'${name}' of server '${server}'`;
+    const what = `'${shownName(name)}' of server '${shownName(server)}'`;
     const work = () => withinSeconds(secondsPerCall, what, signal, ask);
     const place = { server, run: runId, max: callsInFlight.max };
     const answer = await gates.enter(place, work, signal);

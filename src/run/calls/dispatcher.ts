@@ -3,7 +3,8 @@
 
 import PQueue from 'p-queue';
 import { asBridgeError, BridgeError } from '../../base/errors.js';
-import { clip, clipHarmlessLine } from '../../base/text.js';
+import { shownName, shownTool } from '../../base/shown-name.js';
+import { clip } from '../../base/text.js';
 import {
   type HostFrame,
   MAX_CALLS_IN_FLIGHT,
@@ -15,7 +16,7 @@ import {
 } from '../../protocol/frames.js';
 import { RawJson, stringify } from '../../protocol/json-text.js';
 import type { CallGuard } from './call-guard.js';
-import { type CallFrame, callFrom, type GuestCall } from './guest-call.js';
+import { type CallFrame, callFrom, type GuestCall, keptName } from './guest-call.js';
 
 /** What is said of a call that waits, and of one that is refused; all of it is the frame's own claim. */
 type Label = {
@@ -29,7 +30,6 @@ type Pending = { readonly label: Label; readonly controller: AbortController };
 
 /** A refusal quotes what it refuses; hostile code could have its own megabytes sent back to it. */
 const MAX_MESSAGE_CHARS = 8_000;
-const MAX_NAME_CHARS = 256;
 /** Most tools that are named when a run waits for them: code may have called a thousand. */
 const MAX_NAMES_SHOWN = 3;
 
@@ -69,7 +69,7 @@ export class Dispatcher implements Disposable {
       counts.set(label.awaited, (counts.get(label.awaited) ?? 0) + 1);
     }
     const names = [...counts].map(([name, count]) => (count === 1 ? name : `${name} (${count})`));
-    const shown = names.slice(0, MAX_NAMES_SHOWN).map((name) => clipHarmlessLine(name, MAX_NAME_CHARS));
+    const shown = names.slice(0, MAX_NAMES_SHOWN);
     const more = names.length - shown.length;
     return shown.join(', ') + (more > 0 ? ` and ${more} more` : '');
   }
@@ -159,13 +159,13 @@ export class Dispatcher implements Disposable {
 
 function nameIn({ params }: CallFrame, key: 'server' | 'tool'): string | null {
   const name = params[key];
-  return typeof name === 'string' ? clip(name, MAX_NAME_CHARS) : null;
+  return typeof name === 'string' ? keptName(name) : null;
 }
 
 function awaited(method: string, server: string | null, tool: string | null): string {
-  if (tool !== null) return `${server}.${tool}`;
+  if (tool !== null) return shownTool(server ?? '', tool);
   const [kind] = method.split('.', 1);
-  return kind === 'resources' || kind === 'prompts' ? `${kind} of ${server}` : 'the bridge';
+  return kind === 'resources' || kind === 'prompts' ? `${kind} of ${shownName(server ?? '')}` : 'the bridge';
 }
 
 const tooMuch = (message: string) =>

@@ -2,6 +2,7 @@
 // asks for. Nobody behind this file looks into a frame again.
 
 import { BridgeError } from '../../base/errors.js';
+import { shownName } from '../../base/shown-name.js';
 import { clip } from '../../base/text.js';
 import { type CallMethod, type CallParams, callParams, type GuestFrame } from '../../protocol/frames.js';
 import { sliceAt, stringify } from '../../protocol/json-text.js';
@@ -36,6 +37,10 @@ export type GuestCall<M extends CallMethod = CallMethod> = { readonly [K in M]: 
 
 /** Names in errors: a refusal quotes what it refuses, and hostile code could have its own megabytes sent back to it. */
 const MAX_NAME_CHARS = 256;
+
+/** A name as it is told of a call: itself, but for one that is longer than that of any tool. */
+export const keptName = (name: string): string =>
+  name.length <= MAX_NAME_CHARS ? name : shownName(name, MAX_NAME_CHARS);
 
 /** The call that a frame makes, or what is wrong with it (E_PROTOCOL). `text` is the frame's own line. */
 export function callFrom({ id, method, params }: CallFrame, text: string): GuestCall | BridgeError {

@@ -3,6 +3,7 @@
 
 import { closest, didYouMean } from '../../base/closest.js';
 import { BridgeError } from '../../base/errors.js';
+import { shownName, shownTool } from '../../base/shown-name.js';
 import { refreshCommand } from '../../downstream/catalog/kept-catalog.js';
 import type { Known } from '../../downstream/catalog/known-servers.js';
 import type { ObservedShapes } from '../../downstream/catalog/observed-shapes.js';
@@ -65,7 +66,7 @@ export function hostApi(parts: HostApiParts): Handlers {
     const args = new RawJson(wellFormedJson(argumentsText));
     const onProgress = ({ progress, total, message }: CallProgress) =>
       parts.onToolProgress({
-        tool: `${server}.${tool}`,
+        tool: shownTool(server, tool),
         done: progress,
         total: total ?? null,
         message: message ?? null,
@@ -109,7 +110,7 @@ function toHit({ server, tool, score }: FoundTool, loaded: ServerDoc | undefined
 function neverStarted(brief: ServerBrief): BridgeError {
   return new BridgeError(
     'E_SERVER_NOT_LOADED',
-    `The tools of server '${brief.name}' are not known yet, since it has never been started. ${howToLoad(brief.name, brief.onDemand)} ` +
+    `The tools of server '${shownName(brief.name)}' are not known yet, since it has never been started. ${howToLoad(brief.name, brief.onDemand)} ` +
       `Or the user runs \`${refreshCommand(brief.name)}\`.`,
     { fault: 'guest' },
   );
@@ -119,9 +120,16 @@ function unknownTool(doc: ServerDoc, tool: string): BridgeError {
   const names = doc.tools.map(({ name }) => name);
   const hint =
     closest(tool, names) === undefined
-      ? ` It has: ${names.slice(0, 20).join(', ')}.`
+      ? ` It has: ${names
+          .slice(0, 20)
+          .map((name) => shownName(name))
+          .join(', ')}.`
       : didYouMean(tool, names);
-  return new BridgeError('E_TOOL_UNKNOWN', `Server '${doc.name}' has no tool '${tool}'.${hint}`, {
-    fault: 'guest',
-  });
+  return new BridgeError(
+    'E_TOOL_UNKNOWN',
+    `Server '${shownName(doc.name)}' has no tool '${shownName(tool)}'.${hint}`,
+    {
+      fault: 'guest',
+    },
+  );
 }

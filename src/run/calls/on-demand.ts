@@ -4,7 +4,8 @@
 import { didYouMean } from '../../base/closest.js';
 import { Deadline } from '../../base/deadline.js';
 import { BridgeError, messageOf } from '../../base/errors.js';
-import { clip, clipHarmless } from '../../base/text.js';
+import { shownName } from '../../base/shown-name.js';
+import { clipHarmless } from '../../base/text.js';
 import { unlessAborted } from '../../base/unless-aborted.js';
 import type { AutoloadMode } from '../../config/variables.js';
 import type { AgentCapabilities } from '../../downstream/asking/agent-capabilities.js';
@@ -62,7 +63,7 @@ export class OnDemand implements Disposable {
     if (!names.includes(server)) {
       throw new BridgeError(
         'E_SERVER_UNKNOWN',
-        `There is no server '${clip(server, 200)}'.${didYouMean(server, names)}`,
+        `There is no server '${shownName(server)}'.${didYouMean(server, names)}`,
         { fault: 'guest', remedy: 'runtime.discovered_servers() lists them.' },
       );
     }
@@ -114,7 +115,7 @@ export class OnDemand implements Disposable {
     try {
       const question = agent.elicit(
         {
-          message: this.#words.question(shown(server)),
+          message: this.#words.question(server),
           requestedSchema: { type: 'object', properties: {} },
         },
         deadline.signal,
@@ -135,9 +136,9 @@ const shown = (text: string): string => clipHarmless(text, 200);
 
 const OF_CODE: AskingWords = {
   question: (server) =>
-    `Code that runs in the sandbox asks for the MCP server '${server}'. If you accept, it can call the tools of that server until this run ends. Load it?`,
+    `Code that runs in the sandbox asks for the MCP server '${shownName(server)}'. If you accept, it can call the tools of that server until this run ends. Load it?`,
   refused: (server, why) =>
-    new BridgeError('E_DENIED', `Server '${shown(server)}' is not loaded from inside the run: ${why}.`, {
+    new BridgeError('E_DENIED', `Server '${shownName(server)}' is not loaded from inside the run: ${why}.`, {
       fault: 'operator',
       remedy: howToLoad(server),
     }),

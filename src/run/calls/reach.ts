@@ -2,6 +2,7 @@
 
 import { didYouMean } from '../../base/closest.js';
 import { BridgeError } from '../../base/errors.js';
+import { shownName } from '../../base/shown-name.js';
 import type { ServerBrief } from '../../protocol/frames.js';
 
 /**
@@ -17,13 +18,17 @@ export function howToLoad(server: string, onDemand = false): string {
 export function notLoaded(server: string, discovered: readonly ServerBrief[]): BridgeError {
   const brief = discovered.find(({ name }) => name === server);
   if (brief?.problem !== undefined) {
-    return new BridgeError('E_SERVER_UNAVAILABLE', `Server '${server}' is not available: ${brief.problem}`, {
-      fault: 'operator',
-    });
+    return new BridgeError(
+      'E_SERVER_UNAVAILABLE',
+      `Server '${shownName(server)}' is not available: ${brief.problem}`,
+      {
+        fault: 'operator',
+      },
+    );
   }
   const names = discovered.map(({ name }) => name);
   const advice = brief === undefined ? didYouMean(server, names) : ` ${howToLoad(server, brief.onDemand)}`;
-  return new BridgeError('E_SERVER_NOT_LOADED', `Server '${server}' is not available.${advice}`, {
+  return new BridgeError('E_SERVER_NOT_LOADED', `Server '${shownName(server)}' is not available.${advice}`, {
     fault: 'guest',
   });
 }

@@ -1,8 +1,11 @@
 // Which calls of tools wait for a person, by the policy: allow, ask or deny. Pure. What a tool says of itself is its server's own
 // claim: what makes a call look harmless counts only of a server that the policy trusts, and what is not said is the worst.
 
-import { clipHarmless } from '../../base/text.js';
+import { shownName } from '../../base/shown-name.js';
+import { inOneLine } from '../../base/text.js';
+import { madeVisible } from '../../base/unseen.js';
 import { type ConditionFacts, type ConditionReading, readCondition } from '../../config/condition.js';
+import { catalogKey, type DownstreamSpec } from '../../config/downstream-spec.js';
 import { namePattern, type Reach, type ServerPattern, serverPattern } from '../../config/name-pattern.js';
 import type { ApprovalSection } from '../../config/policy-file.js';
 import type { ApproveMode } from '../../config/variables.js';
@@ -13,10 +16,12 @@ export type CallFacts = ConditionFacts & { readonly hints: ToolHints | undefined
 
 export type ApprovalVerdict = {
   readonly is: 'allow' | 'ask' | 'deny';
-  /** A noun: `approvals.rules.2 in /p.yaml`. */
+  /** A noun: `approvals.rules.2 in /p.yaml`. Where several ask, all of them: a decision about the call is one about these. */
   readonly rule: string;
-  /** Whether it goes by the arguments: then nothing that is decided of the tool as a whole answers it. */
+  /** Whether one of them goes by the arguments: then nothing that is decided of the tool as a whole answers it. */
   readonly isConditional: boolean;
+  /** What tells the server's entry from others of its name; undefined where it is not known. A decision means this one. */
+  readonly entry?: string | undefined;
 };
 
 /** How one rule takes a call, for whoever asks why. */
@@ -47,6 +52,8 @@ export type ApprovalRules = {
   /** Patterns over servers, for a file that names none. */
   readonly trust: readonly string[];
   readonly file: { readonly path: string; readonly section: ApprovalSection | undefined } | undefined;
+  /** The entry of a server; what was decided of its name does not hold for one that takes it. */
+  readonly entryOf?: (server: string) => DownstreamSpec | undefined;
 };
 
 const ALLOWED: ApprovalVerdict = { is: 'allow', rule: 'no rule', isConditional: false };
@@ -61,7 +68,12 @@ type Rule = {
   readonly read: (facts: CallFacts, effects: Effects) => ConditionReading;
 };
 
-export function approvalPolicyOf({ mode = 'off', trust, file }: ApprovalRules): ApprovalPolicy {
+export function approvalPolicyOf({
+  mode = 'off',
+  trust,
+  file,
+  entryOf = () => undefined,
+}: ApprovalRules): ApprovalPolicy {
   const section = file?.section;
   const asked = section?.mode ?? mode;
   const trusted = (section === undefined || section.trust.length === 0 ? trust : section.trust).map((text) =>
@@ -75,9 +87,10 @@ export function approvalPolicyOf({ mode = 'off', trust, file }: ApprovalRules): 
     section?.mode === undefined ? `MCP_BRIDGE_APPROVE=${asked}` : `approvals.mode ${asked}${where}`;
 
   const effectsOf = ({ server, tool, hints }: CallFacts): Effects => {
-    const isTrusted = trusted.some((matches) => matches(server));
+    const isKnown = entryOf(server)?.takesName !== true;
+    const isTrusted = isKnown && trusted.some((matches) => matches(server));
     const says = (hint: boolean | undefined, harmless: boolean) => isTrusted && hint === harmless;
-    const isRead = reads.some((pattern) => pattern.coversTool(server, tool));
+    const isRead = isKnown && reads.some((pattern) => pattern.coversTool(server, tool));
     const writes = !isRead && !says(hints?.readOnly, true);
     return {
       writes,
@@ -92,18 +105,23 @@ export function approvalPolicyOf({ mode = 'off', trust, file }: ApprovalRules): 
   };
 
   const judge = (facts: CallFacts): ApprovalVerdict => {
-    const effects = effectsOf(facts);
-    const fits = (rule: Rule) => counts(rule, rule.read(facts, effects));
-    const denies = rules.find((rule) => rule.action === 'deny' && fits(rule));
-    const first = denies ?? rules.find((rule) => rule.action !== 'deny' && fits(rule));
-    const verdict: ApprovalVerdict =
-      first === undefined
-        ? byMode(effects)
-        : { is: first.action, rule: first.name, isConditional: first.isConditional };
-    if (verdict.is !== 'ask' || verdict.isConditional) return verdict;
     const { server, tool } = facts;
-    const isAllowed = always.some((entry) => entry.server === server && entry.tool === tool);
-    return isAllowed ? { is: 'allow', rule: `approvals.always${where}`, isConditional: false } : verdict;
+    const spec = entryOf(server);
+    const isTaker = spec?.takesName === true;
+    const effects = effectsOf(facts);
+    const holding = isTaker ? rules.filter(({ action }) => action !== 'allow') : rules;
+    const fitting = holding.filter((rule) => counts(rule, rule.read(facts, effects)));
+    const denies = fitting.filter(({ action }) => action === 'deny').slice(0, 1);
+    const verdict = verdictOf(denies.length > 0 ? denies : decisive(fitting)) ?? byMode(effects);
+    if (verdict.is !== 'ask') return verdict;
+    const entry = spec && catalogKey(spec);
+    // One that holds no entry's identity means the name.
+    const isMeant = (held: string | undefined) => (held === undefined ? !isTaker : held === entry);
+    const isAlways = (one: (typeof always)[number]) =>
+      one.server === server && one.tool === tool && isMeant(one.entry);
+    if (!verdict.isConditional && always.some(isAlways))
+      return { is: 'allow', rule: `approvals.always${where}`, isConditional: false };
+    return entry === undefined ? verdict : { ...verdict, entry };
   };
 
   return {
@@ -111,9 +129,11 @@ export function approvalPolicyOf({ mode = 'off', trust, file }: ApprovalRules): 
     judge,
     readRules: (facts) => {
       const effects = effectsOf(facts);
+      const isTaker = entryOf(facts.server)?.takesName === true;
       return rules.map((rule) => {
         const reading = rule.read(facts, effects);
-        return { action: rule.action, rule: rule.name, ...reading, counts: counts(rule, reading) };
+        const isHeld = !isTaker || rule.action !== 'allow';
+        return { action: rule.action, rule: rule.name, ...reading, counts: isHeld && counts(rule, reading) };
       });
     },
     isRead: (facts) => !effectsOf(facts).writes,
@@ -126,14 +146,31 @@ export function approvalPolicyOf({ mode = 'off', trust, file }: ApprovalRules): 
 const counts = ({ action }: Rule, { is }: ConditionReading): boolean =>
   is === 'met' || (is === 'unclear' && action !== 'allow');
 
+/** The first that fits, and where that one asks, every further one that asks ahead of one that allows. */
+function decisive(fitting: readonly Rule[]): readonly Rule[] {
+  const end = fitting.findIndex(({ action }) => action === 'allow');
+  return end === -1 ? fitting : fitting.slice(0, Math.max(end, 1));
+}
+
+/** What they say, which is the same of all; undefined without any. */
+function verdictOf(rules: readonly Rule[]): ApprovalVerdict | undefined {
+  const [first] = rules;
+  if (first === undefined) return undefined;
+  const rule = namesOfAll(rules.map(({ name }) => name));
+  return { is: first.action, rule, isConditional: rules.some(({ isConditional }) => isConditional) };
+}
+
+/** Of rules, as one noun. */
+export const namesOfAll = (names: readonly string[]): string => [...new Set(names)].join(' and ');
+
 function patternsOf(section: ApprovalSection, where: string): ApprovalPolicy['patterns'] {
   const ruled = (text: string, name: string) => ({
     ...serverPattern(text, 'wide'),
-    rule: `${name} '${clipHarmless(text, 120)}'${where}`,
+    rule: `${name} '${shownName(text)}'${where}`,
   });
   const trusted = section.trust.map((text) => {
     const matches = namePattern(text, 'exact');
-    const rule = `approvals.trust '${clipHarmless(text, 120)}'${where}`;
+    const rule = `approvals.trust '${shownName(text)}'${where}`;
     return {
       coversServer: matches,
       concernsServer: matches,
@@ -161,7 +198,7 @@ function ruleOf(
   const ids = principals?.map((text) => namePattern(text, reach));
   return {
     action,
-    name: when === undefined ? name : `${name} (${clipHarmless(when, 120)})`,
+    name: when === undefined ? name : `${name} (${inOneLine(madeVisible(when))})`,
     isConditional: when !== undefined,
     read: (facts, effects) => {
       const { server, tool, principal } = facts;
@@ -183,16 +220,14 @@ function hasEffect(is: 'read' | 'write' | 'destructive' | 'open-world', effects:
 
 const SEVERITY = { allow: 0, ask: 1, deny: 2 };
 
-/** Two policies as one: the stricter of their verdicts holds, and a read is what both take for one. */
+/** Two policies as one: the stricter of their verdicts holds, or both where they are alike, and a read is what both take for one. */
 export const layeredApprovals = (first: ApprovalPolicy, second: ApprovalPolicy): ApprovalPolicy => ({
   isOn: first.isOn || second.isOn,
   judge: (facts) => {
     const [one, other] = [first.judge(facts), second.judge(facts)];
-    const stricter = SEVERITY[other.is] > SEVERITY[one.is] ? other : one;
-    return {
-      ...stricter,
-      isConditional: stricter.isConditional || (one.is === other.is && other.isConditional),
-    };
+    if (one.is === 'allow' || one.is !== other.is) return SEVERITY[other.is] > SEVERITY[one.is] ? other : one;
+    const rule = namesOfAll([one.rule, other.rule]);
+    return { ...one, rule, isConditional: one.isConditional || other.isConditional };
   },
   readRules: (facts) => [...first.readRules(facts), ...second.readRules(facts)],
   isRead: (facts) => first.isRead(facts) && second.isRead(facts),

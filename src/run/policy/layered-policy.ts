@@ -1,13 +1,14 @@
-// Two policies as one: what either denies is denied, and of two limits the lower one holds. No layer gives back what another
+// Two policies as one: what either denies is denied, by the rules of all that deny it, and of two limits the lower one holds. No layer gives back what another
 // one takes away.
 
-import { layeredApprovals } from './approval-rules.js';
+import { layeredApprovals, namesOfAll } from './approval-rules.js';
 import type { Limit, Policy, RunLimits, ServerLimits, Verdict } from './policy.js';
 
 export function layeredPolicy(first: Policy, second: Policy): Policy {
   const both = (judge: (policy: Policy) => Verdict): Verdict => {
-    const verdict = judge(first);
-    return verdict.allowed ? judge(second) : verdict;
+    const [one, other] = [judge(first), judge(second)];
+    if (one.allowed || other.allowed) return one.allowed ? other : one;
+    return { allowed: false, rule: namesOfAll([one.rule, other.rule]) };
   };
   return {
     server: (server) => both((policy) => policy.server(server)),

@@ -4,9 +4,10 @@
 // look-alikes of a name as well (config/folded-name.ts); what allows means the name exactly.
 
 import { BridgeError } from '../../base/errors.js';
+import { shownName } from '../../base/shown-name.js';
 import { clipHarmless } from '../../base/text.js';
 import type { DownstreamSpec } from '../../config/downstream-spec.js';
-import { folded, looksLike } from '../../config/folded-name.js';
+import { looksLike, readingsOf } from '../../config/folded-name.js';
 import {
   namePattern,
   type Reach,
@@ -93,10 +94,12 @@ type Layer = {
 /** `specs` are the servers with their hosts' own choices. */
 export function policyOf(rules: PolicyRules, specs: readonly DownstreamSpec[]): Policy {
   const { file, names = VARIABLES } = rules;
-  const lists = [patternLists(names.allow, names.deny, '', rules)];
+  const entries = new Map(specs.map((spec) => [spec.name, spec]));
+  const takesName: TakesName = (server) => entries.get(server)?.takesName === true;
+  const lists = [patternLists(names.allow, names.deny, '', rules, takesName)];
   if (file !== undefined) {
-    lists.push(patternLists('allow', 'deny', ` in ${file.path}`, file.content));
-    lists.push(perServerLists(file.path, file.content));
+    lists.push(patternLists('allow', 'deny', ` in ${file.path}`, file.content, takesName));
+    lists.push(perServerLists(file.path, file.content, takesName));
   }
   const layers = [...lists.map(({ layer }) => layer), hostLayer(specs)];
   const judge = (server: string, subject: Subject): Verdict => {
@@ -112,6 +115,7 @@ export function policyOf(rules: PolicyRules, specs: readonly DownstreamSpec[]): 
     mode: rules.approve,
     trust: rules.approveTrust ?? [],
     file: file && { path: file.path, section: file.content.approvals },
+    entryOf: (server) => entries.get(server),
   });
   return {
     server: (server) => judge(server, WHOLE_SERVER),
@@ -130,6 +134,9 @@ export function policyOf(rules: PolicyRules, specs: readonly DownstreamSpec[]): 
   };
 }
 
+/** Whether the server has a name that is another entry's: what gives something to the name gives it nothing. */
+type TakesName = (server: string) => boolean;
+
 type Lists = { readonly layer: Layer; readonly patterns: readonly RuledPattern[] };
 
 function patternLists(
@@ -137,6 +144,7 @@ function patternLists(
   denyName: string,
   where: string,
   lists: { readonly allow?: readonly string[] | undefined; readonly deny: readonly string[] },
+  takesName: TakesName,
 ): Lists {
   const named = (name: string, reach: Reach) => (text: string) => ({
     ...serverPattern(text, reach),
@@ -153,6 +161,8 @@ function patternLists(
     denies: (server, subject) => deny.find(covers(server, subject))?.rule,
     allows: (server, subject) => {
       if (allow === undefined) return undefined;
+      if (takesName(server))
+        return { allowed: false, rule: `${allowName}${where}, which means another entry` };
       const found = allow.find((pattern) =>
         subject.kind === 'server' ? pattern.concernsServer(server) : covers(server, subject)(pattern),
       );
@@ -189,16 +199,16 @@ type EntryPattern = {
   readonly rule: string;
 };
 
-function perServerLists(path: string, content: PolicyFile): Lists {
+function perServerLists(path: string, content: PolicyFile, takesName: TakesName): Lists {
   const entries = Object.entries(content.perServer).map(([server, rules]) => entryOf(server, rules, path));
   const layer: Layer = {
     denies: (server, subject) => {
       if (subject.kind === 'server') return undefined;
       return entries
         .filter((entry) => looksLike(entry.server, server))
-        .flatMap((entry) => deniedBy(entry, server, subject) ?? [])[0];
+        .flatMap((entry) => deniedBy(entry, server, subject, takesName) ?? [])[0];
     },
-    allows: allowedByEntries(entries, path),
+    allows: allowedByEntries(entries, path, takesName),
   };
   return { layer, patterns: entries.flatMap((entry) => patternsOf(entry, path)) };
 }
@@ -228,21 +238,30 @@ const entryCovers =
   };
 
 /** The rule of one entry, which is the server's own or that of a look-alike. */
-function deniedBy(entry: ServerEntry, server: string, subject: Subject): string | undefined {
+function deniedBy(
+  entry: ServerEntry,
+  server: string,
+  subject: Subject,
+  takesName: TakesName,
+): string | undefined {
   if (subject.kind === 'request') {
     if (entry.resources === 'deny') return entry.resourcesRule;
     // It goes before its own entry's list, and gives a look-alike nothing.
-    if (entry.resources === 'allow' && entry.server === server) return undefined;
+    if (entry.resources === 'allow' && entry.server === server && !takesName(server)) return undefined;
   }
   return entry.deny.find(entryCovers(subject))?.rule;
 }
 
-function allowedByEntries(entries: readonly ServerEntry[], path: string): Layer['allows'] {
+function allowedByEntries(
+  entries: readonly ServerEntry[],
+  path: string,
+  takesName: TakesName,
+): Layer['allows'] {
   const byName = new Map(entries.map((entry) => [entry.server, entry]));
   return (server, subject) => {
     if (subject.kind === 'server') return undefined;
     // A look-alike without an entry of its own has what the other is allowed taken away, and none of it given.
-    const own = byName.get(server);
+    const own = takesName(server) ? undefined : byName.get(server);
     if (subject.kind === 'request' && own?.resources === 'allow')
       return { allowed: true, rule: own.resourcesRule };
     const isRestricted = ({ allow, ...entry }: ServerEntry) =>
@@ -281,7 +300,7 @@ function hostLayer(specs: readonly DownstreamSpec[]): Layer {
       name,
       {
         only: only && new Set(only),
-        except: new Set(except.map(seen)),
+        except: new Set(except.flatMap(readingsOf)),
         rule: `${source.host}'s own choice of tools in ${source.file}`,
       },
     ]),
@@ -290,14 +309,13 @@ function hostLayer(specs: readonly DownstreamSpec[]): Layer {
     denies: (server, subject) => {
       const filter = filters.get(server);
       if (filter === undefined || subject.kind !== 'tool') return undefined;
-      const isOff = filter.except.has(seen(subject.name)) || filter.only?.has(subject.name) === false;
+      const isExcepted = readingsOf(subject.name).some((reading) => filter.except.has(reading));
+      const isOff = isExcepted || filter.only?.has(subject.name) === false;
       return isOff ? filter.rule : undefined;
     },
     allows: () => undefined,
   };
 }
-
-const seen = (name: string): string => folded(name).trim();
 
 type File = PolicyRules['file'];
 
@@ -342,7 +360,7 @@ const limitIn =
   (field: string, max: number | undefined): Limit | undefined =>
     max === undefined ? undefined : { max, rule: `${field} in ${file?.path}` };
 
-const shown = (text: string): string => clipHarmless(text, 120);
+const shown = (text: string): string => shownName(text);
 
 /** What of a server is shown to a run: a denied tool is as if it were not there. */
 export const allowedPart = (doc: ServerDoc, policy: Policy): ServerDoc => ({

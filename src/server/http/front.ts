@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Environment } from '../../base/environment.js';
 import { messageOf } from '../../base/errors.js';
 import type { Principal } from '../../base/principal.js';
+import { repeatedHeader } from '../../base/repeated-header.js';
 import type { HttpAddress } from './address.js';
 import { Admission } from './admission.js';
 import { rpcError, sendAnswer } from './answers.js';
@@ -181,6 +182,8 @@ export class HttpFront implements AsyncDisposable {
     at: { facts: RequestFacts; about: About; requestId: string; ended: Promise<void> },
   ): Promise<Answer | undefined> {
     const { facts, about, requestId, ended } = at;
+    const repeated = repeatedHeader(request);
+    if (repeated !== undefined) return rpcError(400, repeated);
     const health = await this.#documents.health(facts, this.#isDraining);
     if (health !== undefined) return health;
     const objection = this.#names.objectionTo(facts, request.socket.localAddress);

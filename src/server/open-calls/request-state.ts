@@ -41,7 +41,7 @@ export class WrongRequestState extends WrongParams {
 export function mintState({ call, nonce, expiresAtMs }: Round, identity: CallIdentity, key: Buffer): string {
   const payload = JSON.stringify([call, nonce, expiresAtMs, digestOf(identity)]);
   const body = `${VERSION}.${Buffer.from(payload).toString('base64url')}`;
-  return `${body}.${macOf(body, identity.principal, key).toString('base64url')}`;
+  return `${body}.${macOf(body, identity.principal, key)}`;
 }
 
 /**
@@ -51,8 +51,9 @@ export function mintState({ call, nonce, expiresAtMs }: Round, identity: CallIde
 export function readState(state: string, identity: CallIdentity, key: Buffer): Round {
   const end = state.lastIndexOf('.');
   const body = state.slice(0, Math.max(0, end));
-  const mac = Buffer.from(state.slice(end + 1), 'base64url');
-  const expected = macOf(body, identity.principal, key);
+  // As texts: readers of base64url pass over what is none, and over bits at the end that make no byte.
+  const mac = Buffer.from(state.slice(end + 1));
+  const expected = Buffer.from(macOf(body, identity.principal, key));
   const isOurs =
     state.length <= MAX_STATE_CHARS && mac.length === expected.length && timingSafeEqual(mac, expected);
   if (!isOurs)
@@ -72,8 +73,11 @@ export function readState(state: string, identity: CallIdentity, key: Buffer): R
 }
 
 /** The principal is not in the state, and yet without it none is authentic. Its digest has a fixed length. */
-const macOf = (body: string, principal: string, key: Buffer): Buffer =>
-  createHmac('sha256', key).update(createHash('sha256').update(principal).digest()).update(body).digest();
+const macOf = (body: string, principal: string, key: Buffer): string =>
+  createHmac('sha256', key)
+    .update(createHash('sha256').update(principal).digest())
+    .update(body)
+    .digest('base64url');
 
 /** The same for arguments whose keys come in another order, since a client may have parsed and written them anew. */
 function digestOf({ tool, args }: CallIdentity): string {

@@ -3,7 +3,7 @@
 
 import { messageOf } from '../../base/errors.js';
 import type { Observer } from '../../base/events.js';
-import { clipHarmless } from '../../base/text.js';
+import { shownName } from '../../base/shown-name.js';
 import { unlessAborted } from '../../base/unless-aborted.js';
 import type { SessionLimits } from '../../config/settings.js';
 import { livingAt } from '../../engine/first-process.js';
@@ -169,7 +169,7 @@ export class Sessions implements Disposable {
       );
     if (isRequired)
       return objection(
-        `session: there is no session '${clipHarmless(name, 80)}': ${why}.`,
+        `session: there is no session '${shownName(name)}': ${why}.`,
         'Leave out require_session to begin it anew, and do again what it was to have.',
       );
     const obstacle = this.#makeRoom();

@@ -48,6 +48,7 @@ export function executeCodeDefinition(settings: Settings): ToolDefinition {
                 items: { type: 'string' },
                 description: `MCP servers; only for ${withTools.join(', ')}`,
               },
+              mode: { enum: ['plan'] },
             }),
         timeout: {
           type: 'integer',

@@ -53,6 +53,7 @@ export const programSchema = ({ maxTimeoutSeconds }: Settings) =>
     args: z.array(z.string()).default([]),
     env: z.record(z.string(), z.string()).default({}),
     servers: z.array(z.string()).default([]),
+    mode: z.enum(['plan']).optional(),
     timeout: z.int().min(1).max(maxTimeoutSeconds).optional(),
   });
 
@@ -67,6 +68,7 @@ const allowed = (offered: readonly Language[], { maxTimeoutSeconds }: Settings):
     args: 'a list of texts, such as ["--all", "x.csv"]',
     env: 'an object of texts by their names, such as {"TZ": "Asia/Tokyo"}',
     servers: 'a list of server names, such as ["github"]',
+    mode: '"plan", or nothing',
     timeout: `a whole number of seconds from 1 to ${maxTimeoutSeconds}`,
   },
   whole: `an object with ${SNIPPET_OR_CODE}`,
@@ -98,8 +100,7 @@ export async function readProgram(
   const origin = given.snippet_name ? await fromSnippet(given, source) : fromCode(given, offered);
   if ('message' in origin) return origin;
   const { language, code, file } = origin;
-  const objection =
-    serversObjection(given.servers, language, offered) ?? wordsObjection(given) ?? fileObjection(file);
+  const objection = toolsObjection(given, language, offered) ?? wordsObjection(given) ?? fileObjection(file);
   if (objection !== undefined) return objection;
   const names = new NameSet();
   names.add(file);
@@ -112,6 +113,7 @@ export async function readProgram(
     servers: [...new Set(given.servers)],
     files,
     timeoutSeconds: given.timeout ?? planFor(language, settings).timeoutSeconds,
+    ...(given.mode === 'plan' ? { isPlan: true } : {}),
   };
 }
 
@@ -187,16 +189,21 @@ export function outOfFence(code: string): string {
   return `${lines.slice(1, -1).join('\n')}\n`;
 }
 
-function serversObjection(
-  servers: readonly string[],
+function toolsObjection(
+  { servers, mode }: Given,
   { name, title }: Language,
   offered: readonly Language[],
 ): Objection | undefined {
   const able = offered.filter(callsTools);
-  if (servers.length === 0 || able.some((each) => each.name === name)) return undefined;
+  if (able.some((each) => each.name === name)) return undefined;
   const others = able.length === 0 ? 'no language here can' : `those in ${oneOf(able)} can`;
+  if (servers.length > 0)
+    return complaint(
+      `servers: got ${described(servers)}, expected none: programs in ${title} cannot call tools; ${others}.`,
+    );
+  if (mode === undefined) return undefined;
   return complaint(
-    `servers: got ${described(servers)}, expected none: programs in ${title} cannot call tools; ${others}.`,
+    `mode: got ${described(mode)}, expected none: programs in ${title} cannot call tools, so that there is nothing to plan; ${others}.`,
   );
 }
 

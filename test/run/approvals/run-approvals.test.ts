@@ -173,6 +173,15 @@ describe('what comes of it', () => {
     expect(inbox.posted).toHaveLength(3);
   });
 
+  it('run: for the rules that have asked, and for no others', async () => {
+    const inbox = new MemoryInbox(() => later(5, answer('run')));
+    using approvals = approvalsWith({ inbox }).run();
+    const asked = (rule: string) => ({ ...call(), verdict: { ...verdict, rule } });
+    for (const rule of ['one', 'one', 'one and another', 'another', 'one and another'])
+      await approvals.pass(asked(rule), NEVER);
+    expect(inbox.posted.map(({ rule }) => rule)).toEqual(['one', 'one and another', 'another']);
+  });
+
   it('run: answers what is open already about the same tool, too', async () => {
     const inbox: MemoryInbox = new MemoryInbox(async (question) => {
       if (question.object.calls[0]?.arguments !== '{"id":1}') return never();

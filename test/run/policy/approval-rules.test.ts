@@ -12,11 +12,11 @@ import {
 } from '../../../src/run/policy/approval-rules.js';
 
 const NOTHING: ApprovalSection = { trust: [], reads: [], rules: [], always: [] };
-const policy = (section: Partial<ApprovalSection>, more: Partial<ApprovalRules> = {}) =>
+const policy = (section: Partial<ApprovalSection>, more: Partial<ApprovalRules> = {}, path = '/p.yaml') =>
   approvalPolicyOf({
     mode: 'off',
     trust: [],
-    file: { path: '/p.yaml', section: { ...NOTHING, ...section } },
+    file: { path, section: { ...NOTHING, ...section } },
     ...more,
   });
 const facts = (more: Partial<CallFacts> = {}): CallFacts => ({
@@ -81,6 +81,27 @@ describe('rules', () => {
       is: 'deny',
       rule: 'approvals.rules.2 in /p.yaml',
     });
+  });
+
+  it('all that ask ahead of the first that allows ask together', () => {
+    const rules: ApprovalSection['rules'] = [
+      { action: 'ask', tools: ['desk.erase'] },
+      { action: 'ask', when: 'args.amount > 100' },
+      { action: 'allow', tools: ['desk'] },
+      { action: 'ask' },
+    ];
+    const { judge } = policy({ rules });
+    expect(judge(facts({ argumentsText: '{"amount":50}' }))).toEqual({
+      is: 'ask',
+      rule: 'approvals.rules.0 in /p.yaml',
+      isConditional: false,
+    });
+    expect(judge(facts({ argumentsText: '{"amount":500}' }))).toEqual({
+      is: 'ask',
+      rule: 'approvals.rules.0 in /p.yaml and approvals.rules.1 in /p.yaml (args.amount > 100)',
+      isConditional: true,
+    });
+    expect(judge(facts({ tool: 'list', argumentsText: '{"amount":50}' })).is).toBe('allow');
   });
 
   it('what asks or denies means look-alikes too, what allows means the name', () => {
@@ -210,6 +231,24 @@ describe('two policies', () => {
     }
     const denies = layeredApprovals(asks, deniesAllCalls('a rule'));
     expect(denies.judge(facts())).toMatchObject({ is: 'deny', rule: 'a rule' });
+  });
+
+  it('where both ask, both say why, and once where they say the same', () => {
+    const asks = (path: string, ...conditions: readonly string[]) =>
+      policy({ rules: conditions.map((when) => ({ action: 'ask', when }) as const) }, {}, path);
+    const people = facts({ argumentsText: '{"to":"eve"}' });
+    const operators = asks('/o.yaml', 'args.to != ""');
+    const own = asks('/p.yaml', 'args.to == "eve"');
+    expect(layeredApprovals(operators, own).judge(people)).toEqual({
+      is: 'ask',
+      rule: 'approvals.rules.0 in /o.yaml (args.to != "") and approvals.rules.0 in /p.yaml (args.to == "eve")',
+      isConditional: true,
+    });
+    expect(layeredApprovals(own, own).judge(people).rule).toBe(own.judge(people).rule);
+    const mother = facts({ argumentsText: '{"to":"mother"}' });
+    expect(layeredApprovals(operators, own).judge(mother).rule).toBe(operators.judge(mother).rule);
+    const denies = layeredApprovals(deniesAllCalls('one'), deniesAllCalls('the other'));
+    expect(denies.judge(people).rule).toBe('one and the other');
   });
 
   it('names every pattern, for those who look whether it means something', () => {

@@ -36,6 +36,8 @@ it('names the list that denies', () => {
   const both = layeredPolicy(policy({}), policy({ deny: ['s'] }));
   expect(both.server('s')).toMatchObject({ allowed: false, rule: expect.stringContaining('the deny list') });
   expect(both.request('s', 'resources/read').allowed).toBe(false);
+  const twice = layeredPolicy(policy({ deny: ['s.t'] }), policy({ allow: [] })).tool('s', tool('t'));
+  expect(twice.rule).toBe("the deny list 's.t' and the allow list, which does not name it");
   expect(both.patterns.map(({ rule }) => rule)).toEqual(["the deny list 's'"]);
 });
 

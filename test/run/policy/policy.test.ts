@@ -49,6 +49,14 @@ describe('verdicts', () => {
     ['denied tools leave the server', { deny: ['github.*'] }, 'github', undefined, true, 'no rule'],
     ['a denied tool', { deny: ['x', '*.del*'] }, 'files', 'del/a', false, "MCP_BRIDGE_DENY '*.del*'"],
     ['a look-alike', { deny: ['*.del*'] }, 'files', 'D\u200bel', false, "MCP_BRIDGE_DENY '*.del*'"],
+    [
+      'one that a terminal would show as it',
+      { deny: ['files.del'] },
+      'files',
+      'read\rd\u001b[1mel',
+      false,
+      "MCP_BRIDGE_DENY 'files.del'",
+    ],
     ['of a server', { deny: ['files'] }, 'Files', undefined, false, "MCP_BRIDGE_DENY 'files'"],
     [
       'which no rule for the original allows',

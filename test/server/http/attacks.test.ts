@@ -334,6 +334,42 @@ describe('forged', () => {
     expect(got).toMatch(new RegExp(`^HTTP/1.1 ${status}`));
   });
 
+  it.each([
+    ['Host', ['127.0.0.1', 'evil.example']],
+    ['Host', ['evil.example', '127.0.0.1']],
+    ['Host', ['127.0.0.1', '127.0.0.1']],
+    ['hOST', ['127.0.0.1', '127.0.0.1']],
+    ['Authorization', ['Bearer ann', 'Bearer eve']],
+    ['Origin', ['http://localhost:5173', 'https://evil.example']],
+    ['Content-Type', ['application/json', 'text/plain']],
+    ['MCP-Session-Id', ['a', 'b']],
+    ['MCP-Protocol-Version', ['2025-06-18', '2025-11-25']],
+    ['Content-Length', ['LENGTH', 'LENGTH']],
+    ['Content-Length', ['LENGTH', '1']],
+    ['Transfer-Encoding', ['chunked', 'LENGTH']],
+  ])('%s twice, %j, is answered with 400', async (name, values) => {
+    const stub = await stubFront(opened);
+    const body = JSON.stringify(call('whoami'));
+    const usual: Readonly<Record<string, string>> = {
+      host: '127.0.0.1',
+      authorization: 'Bearer ann',
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      connection: 'close',
+      'content-length': 'LENGTH',
+    };
+    const sent = async (given: readonly string[]) => {
+      const others = Object.entries(usual).filter(([usualName]) => usualName !== name.toLowerCase());
+      const lines = [...others, ...given.map((value) => [name, value] as const)];
+      const head = lines.map(([each, value]) => `${each}: ${value.replace('LENGTH', String(body.length))}`);
+      return await raw(stub, ['POST /mcp HTTP/1.1', ...head, '', body].join('\r\n'));
+    };
+    expect(await sent(values)).toMatch(/^HTTP\/1.1 400/);
+    // The control: once, it is what is usual.
+    const once = usual[name.toLowerCase()];
+    if (once !== undefined) expect(await sent([once])).toMatch(/^HTTP\/1.1 200/);
+  });
+
   it('a Host that the operator has named is taken', async () => {
     const stub = await stubFront(opened, { env: { MCP_BRIDGE_HTTP_HOSTS: 'mcp.example.com' } });
     const got = await raw(

@@ -200,6 +200,13 @@ describe('an attacker', () => {
       (it) => ask(it.url, { headers: { host: `evil.example:${new URL(it.url).port}` } }),
       403,
     ],
+    'with two origins': [
+      (it) =>
+        answer(it.url, fields(it), {
+          origin: [originOf(it.url), 'https://evil.example'] as unknown as string,
+        }),
+      400,
+    ],
     'without a port in the name': [(it) => ask(it.url, { headers: { host: '127.0.0.1' } }), 403],
     'without a token': [(it) => answer(it.url, { decision: 'once' }), 403],
     'with a made-up token': [(it) => answer(it.url, { token: 'a'.repeat(43), decision: 'once' }), 403],

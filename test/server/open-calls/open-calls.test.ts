@@ -89,6 +89,30 @@ describe('a call that asks nothing', () => {
   });
 });
 
+/** Other texts that a tolerant reader of base64url reads as the same bytes. */
+function sameBytes(state: string): readonly string[] {
+  const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  const last = letters.indexOf(state.slice(-1));
+  const twins = [1, 2, 3].map((bits) => `${state.slice(0, -1)}${letters[last ^ bits]}`);
+  return [...twins, `${state}=`, `${state} `, `${state}\n`, `${state}*`, state.replace(/.$/, '\u0100$&')];
+}
+
+it('a state of which one bit was changed is not ours', async () => {
+  const state = ((await ask(askOnce)) as { requestState: string }).requestState;
+  const mac = (text: string) =>
+    Buffer.from(text.slice(text.lastIndexOf('.') + 1), 'base64url').toString('hex');
+  const changed = sameBytes(state);
+  expect(changed.filter((text) => mac(text) === mac(state))).not.toEqual([]);
+  for (const text of changed)
+    await expect(
+      ask(NOT_AGAIN, { state: text, responses: { q1: ACCEPT } }),
+      JSON.stringify(text),
+    ).rejects.toThrow('it was not made by this server process for you, or it was changed');
+  expect(await ask(NOT_AGAIN, { state, responses: { q1: ACCEPT } })).toEqual({
+    result: JSON.stringify(ACCEPT),
+  });
+});
+
 describe('a call that asks', () => {
   it('is answered with the question, and goes on with what the client answers', async () => {
     const answer = await ask(askOnce);

@@ -55,9 +55,9 @@ export const toolHints: readonly Hint[] = [
   {
     about: 'a tool that failed',
     // A tool's own words come after its name; the bridge's own sentences have none in front, or say what to do.
-    matches: says(/^([\w.-]+)\.([\w-]+): (?!.* did not answer within )/, /^MCPError$/),
+    matches: says(/^([\w.\\-]+)\.([\w-]+): (?!.* did not answer within )/, /^MCPError$/),
     sentence: (_walls, server = '', tool = '') =>
-      `That is the server's own answer. What it takes: await runtime.query_tool_docs("${server}", "${tool}", detail="full"). To go on without it, catch MCPError.`,
+      `That is the server's own answer. What it takes: await runtime.query_tool_docs("${server.replaceAll('\\.', '.')}", "${tool}", detail="full"). To go on without it, catch MCPError.`,
   },
   {
     about: 'a server that is not configured',

@@ -4,6 +4,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { shownTool } from '../../../base/shown-name.js';
 import type { Question } from '../../../run/approvals/question.js';
 import type { Posted, PostedQuestions } from '../posted.js';
 import { thisUser } from '../this-user.js';
@@ -188,7 +189,7 @@ export class ApprovalPage implements AsyncDisposable {
 function noticeOf(done: Posted | undefined): Notice | undefined {
   if (done?.state.at !== 'closed') return undefined;
   const { server, tool } = done.question.object;
-  return { says: `${server}.${tool}: ${done.state.why}.`, isDone: true };
+  return { says: `${shownTool(server, tool)}: ${done.state.why}.`, isDone: true };
 }
 
 function say(

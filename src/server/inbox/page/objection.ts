@@ -2,6 +2,7 @@
 // requests here, and can have their own name lead here (DNS rebinding); what they send is refused before it is looked at.
 
 import type { IncomingMessage } from 'node:http';
+import { repeatedHeader } from '../../../base/repeated-header.js';
 
 export type Objection = {
   readonly status: number;
@@ -12,7 +13,10 @@ export type Objection = {
 const METHODS = ['GET', 'HEAD', 'POST'];
 
 /** Undefined where nothing stands against the request. `port` is the one that the page listens on. */
-export function objectionTo({ method = '', headers }: IncomingMessage, port: number): Objection | undefined {
+export function objectionTo(request: IncomingMessage, port: number): Objection | undefined {
+  const { method = '', headers } = request;
+  const repeated = repeatedHeader(request);
+  if (repeated !== undefined) return { status: 400, says: repeated };
   const { host, origin } = headers;
   if (host !== `127.0.0.1:${port}` && host !== `localhost:${port}`)
     return refusal('This page is not known by that name. Open the link that the bridge gave.');

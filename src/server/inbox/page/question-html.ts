@@ -1,5 +1,6 @@
 // One question on the page: what would be called, why it is asked, and the buttons of what may be decided.
 
+import { shownName, shownTool } from '../../../base/shown-name.js';
 import type { Decision } from '../../../run/approvals/question.js';
 import { MAX_WORD_CHARS } from '../answer-file.js';
 import type { Posted } from '../posted.js';
@@ -26,7 +27,7 @@ export const isShownWhole = ({ question }: Posted): boolean =>
 export function questionHtml(posted: Posted, action: string, token: string): Html {
   const { question, state } = posted;
   const { server, tool, calls } = question.object;
-  const title = html`<h2><bdi class="server">${server}</bdi><span class="dot">.</span><wbr><bdi class="tool">${tool}</bdi></h2>`;
+  const title = html`<h2><bdi class="server">${whole(server)}</bdi><span class="dot">.</span><wbr><bdi class="tool">${whole(tool)}</bdi></h2>`;
   if (state.at === 'closed') {
     return html`<article id="${question.id}" data-state="closed" class="closed">
 ${title}
@@ -37,7 +38,7 @@ ${title}
     calls.length === 1
       ? 'This call would be sent:'
       : `These ${calls.length} calls would be sent, all or none:`;
-  return html`<article id="${question.id}" data-state="open" class="open" aria-label="Question about ${server}.${tool}">
+  return html`<article id="${question.id}" data-state="open" class="open" aria-label="Question about ${shownTool(server, tool)}">
 ${title}
 <p class="why">Asked because of ${question.rule}.</p>
 <p class="left" data-expires="${question.expiresAt}">Waits until ${clock(new Date(question.expiresAt))}.</p>
@@ -50,7 +51,7 @@ ${formHtml(posted, action, token)}
 function callsHtml({ question }: Posted): Html {
   const { calls, tool } = question.object;
   const [only] = calls;
-  if (calls.length === 1 && only !== undefined) return callHtml(only, `Arguments of ${tool}`);
+  if (calls.length === 1 && only !== undefined) return callHtml(only, `Arguments of ${shownName(tool)}`);
   const items = calls.map((call, at) => html`<li>${callHtml(call, `Arguments of call ${at + 1}`)}</li>\n`);
   return html`<ol>${items}</ol>`;
 }
@@ -70,7 +71,7 @@ function formHtml(posted: Posted, action: string, token: string): Html {
     ? 'The code is told it with “Deny”; “Always” writes it into the policy file.'
     : 'The code is told it with “Deny”.';
   const always = takesReason
-    ? html`<p class="note">“Always” allows every later call of ${object.server}.${object.tool}, whatever its arguments.</p>`
+    ? html`<p class="note">“Always” allows every later call of ${shownTool(object.server, object.tool)}, whatever its arguments.</p>`
     : NOTHING;
   // The first button is what Enter in the field presses: none, so that nobody allows something by it.
   return html`<form method="post" action="${action}">
@@ -82,6 +83,9 @@ function formHtml(posted: Posted, action: string, token: string): Html {
 ${always}
 </form>`;
 }
+
+/** However long: what is decided here is decided of the thing that has this name. */
+const whole = (name: string): string => shownName(name, Number.POSITIVE_INFINITY);
 
 /** Heard without the button beside it, `For this run` would not say what. */
 const label = (decision: Decision): Html =>

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { Environment } from '../../../base/environment.js';
 import { BridgeError } from '../../../base/errors.js';
 import { Redactor } from '../../../base/redact.js';
+import { shownName } from '../../../base/shown-name.js';
 import { KB_BYTES } from '../../../base/sizes.js';
 import { clipHarmlessLine } from '../../../base/text.js';
 import { unlessAborted } from '../../../base/unless-aborted.js';
@@ -198,7 +199,7 @@ function jsonOf(text: string): unknown {
 }
 
 const failed = (server: string, why: string): BridgeError =>
-  new BridgeError('E_LOGIN', `There is no token for server '${clipHarmlessLine(server, 128)}': ${why}.`, {
+  new BridgeError('E_LOGIN', `There is no token for server '${shownName(server)}': ${why}.`, {
     fault: 'operator',
     remedy: 'Whoever runs the bridge finds the rule in the principals file (docs/principals.md).',
   });

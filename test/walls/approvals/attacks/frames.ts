@@ -1,7 +1,8 @@
 // What code can write into its frames.
 
 import { Plan } from '../../../../src/run/approvals/plan.js';
-import { policyOf } from '../../../../src/run/policy/policy.js';
+import { layeredPolicy } from '../../../../src/run/policy/layered-policy.js';
+import { type Policy, policyOf } from '../../../../src/run/policy/policy.js';
 import { hear } from '../../../protocol/host-end.js';
 import { approvalsWith, later, MemoryInbox } from '../../../support/approvals.js';
 import { type Attack, through } from '../attack.js';
@@ -51,26 +52,37 @@ const afterwards =
     }
   };
 
-/** One run whose calls are asked about by two rules. */
-const otherRule = (isSame: boolean) => async () => {
-  const rules = [
-    { action: 'ask' as const, when: 'args.amount > 1000' },
-    { action: 'ask' as const, when: 'args.amount > 100' },
-  ];
+type AskRules = ReadonlyArray<{ readonly action: 'ask'; readonly when: string }>;
+
+/** Each list of rules is a policy of its own, on top of those before. */
+const layersOf = (lists: readonly AskRules[]): Policy =>
+  lists
+    .map((rules, at) => {
+      const content = { version: 1, deny: [], perServer: {}, limits: {}, changedTools: 'flag' } as const;
+      const approvals = { trust: [], reads: [], rules, always: [] };
+      const file = { path: `/${at}.yaml`, content: { ...content, approvals } };
+      return policyOf({ allow: undefined, deny: [], file }, []);
+    })
+    .reduce((one, other) => layeredPolicy(one, other));
+
+/** One run whose `first` call is allowed for the run, and what reaches the server of its `second`, which nobody allows. */
+const afterOne = (lists: readonly AskRules[], first: string, second: string) => async () => {
   const inbox = new MemoryInbox((question) =>
-    later(5, answered(question.object.calls[0]?.arguments === '{"amount":200}' ? 'run' : 'no')),
+    later(5, answered(question.object.calls[0]?.arguments === first ? 'run' : 'no')),
   );
-  const { run } = approvalsWith({ inbox });
-  using approvals = run();
-  const content = { version: 1, deny: [], perServer: {}, limits: {}, changedTools: 'flag' } as const;
-  const section = { trust: [], reads: [], rules, always: [] };
-  const file = { path: '/p.yaml', content: { ...content, approvals: section } };
-  const policy = policyOf({ allow: undefined, deny: [], file }, []);
-  const first = await hear([Buffer.from(`${calling('echo', '{"amount":200}')}\n`)], { policy, approvals });
-  if (first.reached.length !== 1) throw new Error('the first call was not allowed');
-  const text = isSame ? '{"amount":300}' : '{"amount":5000}';
-  return through((await hear([Buffer.from(`${calling('echo', text)}\n`)], { policy, approvals })).reached);
+  using approvals = approvalsWith({ inbox }).run();
+  const policy = layersOf(lists);
+  const reached = async (text: string) =>
+    (await hear([Buffer.from(`${calling('echo', text)}\n`)], { policy, approvals })).reached;
+  if ((await reached(first)).length !== 1) throw new Error('the first call was not allowed');
+  return through(await reached(second));
 };
+
+const when = (condition: string) => ({ action: 'ask', when: condition }) as const;
+const PAYMENTS = [[when('args.amount > 1000'), when('args.amount > 100')]];
+/** What one list asks about, and then the other, on one call. */
+const RECIPIENTS = [when('args.to == "mother"'), when('args.amount > 100')];
+const PEOPLE = [[when('args.to != ""')], [when('args.to == "eve"')]];
 
 const planned = (isPlan: boolean, frame: string) => async () => {
   using plan = new Plan(() => {});
@@ -127,8 +139,22 @@ export const frameAttacks: readonly Attack[] = [
     group,
     tries: 'calls a tool of a server whose name only looks like one that is asked about',
     wall: 'what asks means look-alikes too',
-    attempt: reaching([calling('ER\\u200bASE')], { tools: ['ER\u200bASE'], section: askFor('open.erase') }),
+    attempt: reaching([calling('ER\u200bASE')], { tools: ['ER\u200bASE'], section: askFor('open.erase') }),
     control: reaching([calling('browse')], { tools: ['browse'], section: askFor('open.erase') }),
+  },
+  {
+    id: 'look-alike-by-controls',
+    group,
+    tries: 'calls a tool of a server whose name a terminal would show as one that is asked about',
+    wall: 'what asks means what a name with controls in it would be shown as, too',
+    attempt: reaching([calling('read\rer\u001b[31mase')], {
+      tools: ['read\rer\u001b[31mase'],
+      section: askFor('open.erase'),
+    }),
+    control: reaching([calling('read\rbrowse')], {
+      tools: ['read\rbrowse'],
+      section: askFor('open.erase'),
+    }),
   },
   {
     id: 'allowed-look-alike',
@@ -232,8 +258,43 @@ export const frameAttacks: readonly Attack[] = [
     group,
     tries: 'has a small payment allowed for the run, and makes a large one that another rule asks about',
     wall: 'what is decided of a rule that goes by the arguments holds for that rule',
-    attempt: otherRule(false),
-    control: otherRule(true),
+    attempt: afterOne(PAYMENTS, '{"amount":200}', '{"amount":5000}'),
+    control: afterOne(PAYMENTS, '{"amount":200}', '{"amount":300}'),
+  },
+  {
+    id: 'another-rule-besides',
+    group,
+    tries:
+      'has a small payment to one person allowed for the run, and makes a large one that a second rule asks about too',
+    wall: 'a decision holds for all rules that have asked, and for no more',
+    attempt: afterOne([RECIPIENTS], '{"to":"mother","amount":5}', '{"to":"mother","amount":5000}'),
+    control: afterOne([RECIPIENTS], '{"to":"mother","amount":5}', '{"to":"mother","amount":6}'),
+  },
+  {
+    id: 'another-layer',
+    group,
+    tries:
+      'has a payment allowed that the operator asks about, and makes one that the policy of its principal asks about too',
+    wall: 'a decision holds for all rules that have asked, whichever layer has them, and for no more',
+    attempt: afterOne(PEOPLE, '{"to":"mother"}', '{"to":"eve"}'),
+    control: afterOne(PEOPLE, '{"to":"mother"}', '{"to":"father"}'),
+  },
+  {
+    id: 'another-layer-first',
+    group,
+    tries:
+      'has a payment allowed that both layers ask about, and makes one that only the second layer asks about',
+    wall: 'a decision holds for all rules that have asked together',
+    attempt: afterOne(
+      [[when('args.to == "mother"')], [when('args.amount > 0')]],
+      '{"to":"mother","amount":5}',
+      '{"to":"eve","amount":5}',
+    ),
+    control: afterOne(
+      [[when('args.to == "mother"')], [when('args.amount > 0')]],
+      '{"to":"mother","amount":5}',
+      '{"to":"mother","amount":6}',
+    ),
   },
   {
     id: 'abandoned',

@@ -1,5 +1,7 @@
 // What can be said in a request besides its credential: where it comes from, whom it is for, and by which path.
 
+import { once } from 'node:events';
+import net from 'node:net';
 import { ask, type Place } from '../../../support/http-agent.js';
 import type { Attack } from '../attack.js';
 import { type Party, World } from '../world.js';
@@ -13,6 +15,27 @@ const status = async (
   headers: Readonly<Record<string, string>>,
   path = '/mcp',
 ): Promise<number> => (await ask(place, { headers: { ...ACCEPTED, ...headers }, body: PING, path })).status;
+
+/** The first line that answers ann's ping with these lines ahead of hers. */
+async function rawStatus({ place, ann }: World, lines: readonly string[]): Promise<string> {
+  const body = JSON.stringify(PING);
+  const usual = Object.entries({
+    ...bearer(ann),
+    ...ACCEPTED,
+    'content-length': body.length,
+    connection: 'close',
+  });
+  const socket = net.connect(place as net.NetConnectOpts);
+  let got = '';
+  socket.on('data', (chunk: Buffer) => {
+    got += chunk.toString();
+  });
+  socket.end(
+    ['POST /mcp HTTP/1.1', ...lines, ...usual.map((pair) => pair.join(': ')), '', body].join('\r\n'),
+  );
+  await once(socket, 'close');
+  return got.split('\r\n', 1)[0] ?? '';
+}
 
 const bearer = ({ agent }: Party) => ({ authorization: `Bearer ${agent.token}` });
 
@@ -73,6 +96,26 @@ export const frontAttacks: readonly Attack[] = [
     wall: 'the Host is one of the bridge’s own',
     attempt: async (world) => ok(await status(world.place, { ...bearer(world.ann), host: 'evil.example' })),
     control: async (world) => ok(await status(world.place, { ...bearer(world.ann), host: 'localhost' })),
+  },
+  {
+    id: 'two-hosts',
+    group: 'the front',
+    tries:
+      'sends two Host headers, or two of another kind, of which a proxy and the bridge might take different ones',
+    wall: 'a request that says twice what it says once is refused',
+    attempt: async (world) => {
+      const twice = [
+        ['Host: localhost', 'Host: evil.example'],
+        ['Host: localhost', 'Origin: http://localhost:1', 'Origin: http://localhost:2'],
+        ['Host: localhost', `Authorization: Bearer ${world.eve.agent.token}`],
+      ];
+      const got = await Promise.all(twice.map((lines) => rawStatus(world, lines)));
+      return got.find((line) => !line.includes(' 400 '));
+    },
+    control: async (world) => {
+      const line = await rawStatus(world, ['Host: localhost']);
+      return line.includes(' 200 ') ? line : undefined;
+    },
   },
   {
     id: 'origin-of-another-site',
