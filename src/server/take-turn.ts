@@ -5,26 +5,41 @@ import type { Turn, TurnRequest, Turns } from './turns.js';
 
 export type TurnWait = Omit<TurnRequest, 'onTurn' | 'onRefused'>;
 
+export type Refused = { readonly refused: BridgeError };
+
+/** A place in the queue. */
+export type Place = {
+  /** Resolves when the turn has come, or with why there is none. Also when the wait has ended: the turn has ended then. */
+  readonly turn: Promise<Turn | Refused>;
+  /** Where it was held: it waits for nothing else now. */
+  readonly ready: () => void;
+};
+
 /**
  * Resolves when the turn has come, or with why there is none (E_BUSY, E_LIMIT). It also resolves when `signal` ends the wait:
  * the turn has ended then, and what wanted it finds the same signal aborted. `onQueued` is called at once where it has to wait.
  */
-export function takeTurn(
+export const takeTurn = (...of: Parameters<typeof takePlace>): Promise<Turn | Refused> =>
+  takePlace(...of).turn;
+
+/** The same for a run that may be held: it is queued from now on, and `onQueued` is called when it is ready and still has to wait. */
+export function takePlace(
   turns: Turns,
   wait: TurnWait,
   signal: AbortSignal,
   onQueued: (turn: Turn) => void = () => {},
-): Promise<Turn | { readonly refused: BridgeError }> {
-  return new Promise((resolve) => {
+): Place {
+  let ready = () => {};
+  const turn = new Promise<Turn | Refused>((resolve) => {
     let hasTurn = false;
     let turn: Turn | undefined;
-    const settle = (as: Turn | { readonly refused: BridgeError }) => {
+    const settle = (as: Turn | Refused) => {
       signal.removeEventListener('abort', onAbort);
       resolve(as);
     };
     const onAbort = () => {
       if (turn === undefined) return;
-      if (turn.isWaiting) turn.end();
+      if (!hasTurn) turn.end();
       settle(turn);
     };
     const onTurn = () => {
@@ -38,8 +53,14 @@ export function takeTurn(
       return onRefused(asBridgeError(thrown));
     }
     if (hasTurn) return settle(turn);
-    onQueued(turn);
+    const queued = turn;
+    if (wait.isHeld !== true) onQueued(queued);
+    ready = () => {
+      queued.ready();
+      if (queued.isWaiting) onQueued(queued);
+    };
     signal.addEventListener('abort', onAbort, { once: true });
     if (signal.aborted) onAbort();
   });
+  return { turn, ready: () => ready() };
 }

@@ -102,15 +102,19 @@ export class Session {
     return heldBytes(pid, spec) ?? spec?.memoryBytes ?? 0;
   }
 
-  /** Resolves when no other call has it, or it has ended; `isWaiting` is asked when its turn comes. */
-  async enter(isWaiting: () => boolean): Promise<void> {
+  /** Resolves with true when no other call has it, or it has ended; with false once `signal` has ended the wait. */
+  async enter(signal: AbortSignal): Promise<boolean> {
     while (this.#isBusy && this.ended === undefined) {
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-      if (!isWaiting()) return this.#next();
+      const isWoken = await this.#nextTurn(signal);
+      if (!isWoken) return false;
+      if (!signal.aborted) continue;
+      this.#next();
+      return false;
     }
-    if (this.ended !== undefined) return;
+    if (this.ended !== undefined) return true;
     this.#isBusy = true;
     this.#stopTimers();
+    return true;
   }
 
   /** The sandbox that it has from now on. */
@@ -152,6 +156,24 @@ export class Session {
     this.willEnd(why);
     if (this.#sandbox === undefined) this.#whenGone();
     else this.#sandbox.kill();
+  }
+
+  /** Resolves with false where `signal` comes first. */
+  #nextTurn(signal: AbortSignal): Promise<boolean> {
+    return new Promise((resolve) => {
+      const settle = (isWoken: boolean) => {
+        signal.removeEventListener('abort', onAbort);
+        resolve(isWoken);
+      };
+      const wake = () => settle(true);
+      const onAbort = () => {
+        this.#waiting.splice(this.#waiting.indexOf(wake), 1);
+        settle(false);
+      };
+      if (signal.aborted) return resolve(false);
+      this.#waiting.push(wake);
+      signal.addEventListener('abort', onAbort, { once: true });
+    });
   }
 
   #next(): void {

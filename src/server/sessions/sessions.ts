@@ -1,10 +1,9 @@
 // The sessions of one principal: which of them a name or a handle means, how many there may be, and what is said of those that
 // have ended. A name never leads to a new session without a word where there was one before.
 
-import { messageOf } from '../../base/errors.js';
+import { BridgeError, messageOf } from '../../base/errors.js';
 import type { Observer } from '../../base/events.js';
 import { clipHarmless } from '../../base/text.js';
-import { unlessAborted } from '../../base/unless-aborted.js';
 import type { SessionLimits } from '../../config/settings.js';
 import { livingAt } from '../../engine/first-process.js';
 import type { Objection } from '../../run/outcome/outcome.js';
@@ -71,6 +70,12 @@ export class Sessions implements Disposable {
     return this.#live.size;
   }
 
+  /** Whether a call would have to wait for another one of the same session. */
+  isBusy({ name }: Pick<AskedSession, 'name'>, caller: { readonly scope: string }): boolean {
+    this.#settle();
+    return this.#find(name, this.#options.scope ?? caller.scope)?.isBusy ?? false;
+  }
+
   /**
    * The session that is meant, made where it is asked for by name for the first time. Waits while another call has it, which
    * `onWait` is told. Throws E_CANCELLED when `signal` ends the wait.
@@ -91,15 +96,13 @@ export class Sessions implements Disposable {
       if (known === undefined) {
         const made = this.#make(asked, scope, client);
         if ('message' in made) return made;
-        await made.session.enter(() => true);
+        await made.session.enter(signal);
         return this.#entered(made.session, { isNew: true, before: made.before, waitedMs: waited });
       }
       if (known.isBusy) onWait(known);
       const wasBusy = known.isBusy;
-      await unlessAborted(
-        known.enter(() => !signal.aborted),
-        signal,
-      );
+      if (!(await known.enter(signal)))
+        throw new BridgeError('E_CANCELLED', 'The run was cancelled.', { fault: 'agent' });
       if (wasBusy) waited = performance.now() - since;
       if (known.ended !== undefined) continue;
       return this.#entered(known, { isNew: known.calls === 0, before: undefined, waitedMs: waited });
