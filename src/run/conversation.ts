@@ -95,15 +95,16 @@ export function onDemandOf(
 
 /** Undefined where nobody can be asked about its calls. */
 function approvalsOf(
-  { request: { id, client }, services: { approvals, session } }: Run,
+  { request: { id, client }, services: { approvals, session, standAside } }: Run,
   sandbox: Sandbox,
   clock: StandingClock,
 ): RunApprovals | undefined {
   if (approvals === undefined) return undefined;
   const { agent, shared } = approvals;
   const freeze = () => sandbox.standStill();
+  const { stop: stopClock } = clock;
   return new RunApprovals(
-    { run: id, client, agent, session: session?.title, isRun: true, stopClock: clock.stop, freeze },
+    { run: id, client, agent, session: session?.title, isRun: true, stopClock, freeze, standAside },
     shared,
   );
 }

@@ -54,7 +54,7 @@ import { serversOf, sessionTold, useOf } from './session-runs.js';
 import { type AskedSession, type Entered, Sessions } from './sessions/sessions.js';
 import { SetUp } from './set-up.js';
 import { type Place, type Refused, takePlace } from './take-turn.js';
-import { UNLIMITED } from './turns.js';
+import { type Turn, UNLIMITED } from './turns.js';
 
 export type BridgeOptions = {
   readonly settings: Settings;
@@ -238,9 +238,9 @@ export class Bridge implements AsyncDisposable {
     const wait = this.#waitOf(asked, hooks);
     const kind = this.#kindOf(input.task);
     using arrival = this.#arrive(kind, hooks, signal);
-    const outcome = await this.#inTurn(arrival, asked, hooks, async (id, ends, meter) => {
+    const outcome = await this.#inTurn(arrival, asked, hooks, async (id, ends, meter, turn) => {
       const request = { id, client: caller.client, ...input, ...wanted };
-      const services = this.#runServices.forRun(kind, caller, lease, wait, meter);
+      const services = this.#runServices.forRun(kind, caller, lease, wait, { meter, turn });
       return this.#noted(this.#withoutSecrets(await runCode(request, services, ends)));
     });
     return 'refused' in outcome ? withoutTurn(outcome.refused, input.timeoutSeconds) : outcome;
@@ -280,10 +280,10 @@ export class Bridge implements AsyncDisposable {
     const all = [...wanted.servers, ...wanted.others];
     using lease = servers.pool.lease(all, caller.agent);
     const wait = this.#waitOf(all, hooks);
-    const outcome = await this.#inTurn(arrival, all, hooks, async (id, ends, meter) => {
+    const outcome = await this.#inTurn(arrival, all, hooks, async (id, ends, meter, turn) => {
       const request = { id, client: caller.client, ...input, ...wanted };
       const services = {
-        ...this.#runServices.forRun(kind, caller, lease, wait, meter),
+        ...this.#runServices.forRun(kind, caller, lease, wait, { meter, turn }),
         sandboxes: this.#runServices.forSession(kind, entered, wait, meter),
         // A person who names a server at a terminal need not be asked for it.
         session: useOf(entered, this.isForCommandLine || caller === COMMAND_LINE ? [] : added),
@@ -455,14 +455,14 @@ export class Bridge implements AsyncDisposable {
     { id, place, signal }: Arrival,
     servers: readonly string[],
     hooks: RunHooks,
-    work: (id: string, signal: AbortSignal, meter: RunMeter) => Promise<T>,
+    work: (id: string, signal: AbortSignal, meter: RunMeter, turn: Turn) => Promise<T>,
   ): Promise<T | Refused> {
     const running = place.turn.then(async (turn) => {
       if ('refused' in turn) return turn;
       const meter = new RunMeter(this.#owner !== undefined);
       try {
         hooks.onPreparing(() => this.#setUp.waitsFor(servers));
-        return await work(id, signal, meter);
+        return await work(id, signal, meter, turn);
       } finally {
         turn.end({ processorSeconds: meter.seconds });
       }

@@ -16,6 +16,19 @@ export type Place = {
 };
 
 /**
+ * Gives the place of a run that stands still to others. What is given back resolves when it has one again, at every call; undefined
+ * where it keeps its place.
+ */
+export function standAside(turn: Turn): (() => Promise<void>) | undefined {
+  if (!turn.stand()) return undefined;
+  let returning: Promise<void> | undefined;
+  return () => {
+    returning ??= new Promise((resolve) => turn.goOn(resolve));
+    return returning;
+  };
+}
+
+/**
  * Resolves when the turn has come, or with why there is none (E_BUSY, E_LIMIT). It also resolves when `signal` ends the wait:
  * the turn has ended then, and what wanted it finds the same signal aborted. `onQueued` is called at once where it has to wait.
  */

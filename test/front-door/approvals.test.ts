@@ -14,7 +14,7 @@ import {
 import { describe, expect, it } from 'vitest';
 import type { Question } from '../../src/run/approvals/question.js';
 import { bridgeEnv, MAIN, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
-import { eventually } from '../support/time.js';
+import { eventually, until } from '../support/time.js';
 
 const SERVER = fileURLToPath(new URL('../fixtures/approved-server.mjs', import.meta.url));
 /** No person is faster; what comes sooner is a host without a screen. */
@@ -116,6 +116,45 @@ await mcp_till.peek(id=4)`;
       );
       expect(first).toMatch(/\n1> \{"id":3,"text":"Grüße \\u202e 漢字"\}$/);
       expect(second).toContain("Server 'till', tool 'peek'");
+    });
+  });
+});
+
+describe('the place of a run', () => {
+  const ONE = { MCP_BRIDGE_CONCURRENCY: '1' };
+
+  it('is for others while it stands still for an answer, and its own again afterwards', async () => {
+    let decideNow = (_result: ElicitResult) => {};
+    const decision = new Promise<ElicitResult>((resolve) => {
+      decideNow = resolve;
+    });
+    await withBridge(
+      () => decision,
+      ONE,
+      async ({ bridge, asked }) => {
+        const order: string[] = [];
+        const asks = bridge.run('await mcp_desk.erase(id=1)', desk).then((payload) => {
+          order.push('asks');
+          return payload;
+        });
+        await until(() => asked.length === 1);
+        expect((await bridge.run('6 * 7')).result).toBe(42);
+        order.push('other');
+        decideNow(decide('once'));
+        expect(await asks).toMatchObject({ status: 'success', result: 'did erase' });
+        expect(order).toEqual(['other', 'asks']);
+      },
+    );
+  });
+
+  it('is its own while it computes, as the control', async () => {
+    await withBridge(never, ONE, async ({ bridge }) => {
+      const order: string[] = [];
+      const first = bridge.run('import time\ntime.sleep(4)').then(() => order.push('first'));
+      await bridge.run('6 * 7');
+      order.push('other');
+      await first;
+      expect(order).toEqual(['first', 'other']);
     });
   });
 });

@@ -32,8 +32,13 @@ export type ApprovalScope = {
   readonly isRun: boolean;
   /** The run's clock stands from now until what is given back is called. */
   readonly stopClock: () => () => void;
-  /** What runs in the sandbox is stopped from now until what is given back is called. */
-  readonly freeze?: (() => () => void) | undefined;
+  /** What runs in the sandbox is stopped from now until what is given back is called; undefined where nothing can stop it. */
+  readonly freeze?: (() => (() => void) | undefined) | undefined;
+  /**
+   * What is stopped gives its place to other runs; what is given back has it again when it resolves. Undefined where it keeps
+   * its place.
+   */
+  readonly standAside?: (() => (() => Promise<void>) | undefined) | undefined;
 };
 
 /** What all runs of a bridge share. */
@@ -86,7 +91,10 @@ export class RunApprovals implements Disposable {
   #leftMs: number;
   /** By performance.now(); undefined while nothing is open. */
   #openSince: number | undefined;
+  /** What has stopped since the first question, until it goes on. */
   #goOn: Array<() => void> = [];
+  /** Undefined while it has its place. */
+  #comeBack: (() => Promise<void>) | undefined;
   #freezing: NodeJS.Timeout | undefined;
 
   constructor(scope: ApprovalScope, shared: SharedApprovals) {
@@ -128,10 +136,15 @@ export class RunApprovals implements Disposable {
     return `Waits for the user to approve ${first}${others}${where}.`;
   }
 
-  /** Nobody waits for its questions any more, while its code goes on: that of a session which is interrupted. */
+  /**
+   * Nobody waits for its questions any more, while its code goes on: that of a session which is interrupted, and which has
+   * no time to wait for a place.
+   */
   takeBack(): void {
+    this.#comeBack = undefined;
     for (const batch of this.#gathering.values()) batch.ending.abort('cancelled');
     for (const { batch } of this.#open.values()) batch.ending.abort('cancelled');
+    if (!this.#isAsking) this.#goOnNow();
   }
 
   /** The run has ended: its questions are taken back, and nothing more is sent. */
@@ -304,16 +317,38 @@ export class RunApprovals implements Disposable {
     if (this.#openSince !== undefined) return;
     const { stopClock, freeze } = this.#scope;
     this.#openSince = performance.now();
+    // It stands already, and waits for its place after the question before.
+    if (this.#goOn.length > 0) return;
     this.#goOn = [stopClock()];
     if (freeze === undefined) return;
-    this.#freezing = setTimeout(() => void this.#goOn.push(freeze()), FREEZE_AFTER_MS).unref();
+    this.#freezing = setTimeout(() => this.#freeze(freeze()), FREEZE_AFTER_MS).unref();
+  }
+
+  /** What computes on needs its place. */
+  #freeze(thaw: (() => void) | undefined): void {
+    if (thaw === undefined) return;
+    this.#goOn.push(thaw);
+    this.#comeBack = this.#scope.standAside?.();
+  }
+
+  get #isAsking(): boolean {
+    return this.#open.size > 0 || this.#gathering.size > 0;
   }
 
   #goOnIfNoneIsOpen(): void {
-    if (this.#open.size > 0 || this.#gathering.size > 0 || this.#openSince === undefined) return;
+    if (this.#isAsking || this.#openSince === undefined) return;
     clearTimeout(this.#freezing);
     this.#leftMs = this.#leftMsNow;
     this.#openSince = undefined;
+    const comeBack = this.#comeBack;
+    if (comeBack === undefined) return this.#goOnNow();
+    void comeBack().then(() => {
+      if (!this.#isAsking) this.#goOnNow();
+    });
+  }
+
+  #goOnNow(): void {
+    this.#comeBack = undefined;
     const goOns = this.#goOn.splice(0).reverse();
     // What was stopped last goes on first. The clock of a run that has ended stands for good.
     if (!this.#ending.signal.aborted) for (const goOn of goOns) goOn();
