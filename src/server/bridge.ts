@@ -51,6 +51,7 @@ import { RunMeter } from './run-meter.js';
 import { type CallWait, RunServices } from './run-services.js';
 import { SandboxService } from './sandbox-service.js';
 import { serversOf, sessionTold, useOf } from './session-runs.js';
+import type { AnsweredCall } from './sessions/after-call.js';
 import { type AskedSession, type Entered, Sessions } from './sessions/sessions.js';
 import { SetUp } from './set-up.js';
 import { type Place, type Refused, takePlace } from './take-turn.js';
@@ -257,7 +258,7 @@ export class Bridge implements AsyncDisposable {
     const { timeoutSeconds } = input;
     const kind = sessionKind(this.settings);
     // Ahead of the session: whoever waits for it is counted like whoever waits for a place.
-    using arrival = this.#arrive(kind, hooks, signal, this.sessions.isBusy(asked, caller));
+    using arrival = this.#arrive(kind, hooks, signal, this.sessions.mustWait(asked, caller));
     const entered = await this.#enter(asked, caller, hooks, arrival);
     if ('refused' in entered) return withoutTurn(entered.refused, timeoutSeconds);
     if ('message' in entered) return outcomeWithoutRun('validation_error', entered, timeoutSeconds);
@@ -280,7 +281,9 @@ export class Bridge implements AsyncDisposable {
     const all = [...wanted.servers, ...wanted.others];
     using lease = servers.pool.lease(all, caller.agent);
     const wait = this.#waitOf(all, hooks);
-    const outcome = await this.#inTurn(arrival, all, hooks, async (id, ends, meter, turn) => {
+    const after = (call: Omit<AnsweredCall, 'endsAt'>, beganAt: number) =>
+      entered.session.goesOnAs({ ...call, endsAt: beganAt + timeoutSeconds * 1000 });
+    const inSession = async (id: string, ends: AbortSignal, meter: RunMeter, turn: Turn) => {
       const request = { id, client: caller.client, ...input, ...wanted };
       const services = {
         ...this.#runServices.forRun(kind, caller, lease, wait, { meter, turn }),
@@ -289,7 +292,8 @@ export class Bridge implements AsyncDisposable {
         session: useOf(entered, this.isForCommandLine || caller === COMMAND_LINE ? [] : added),
       };
       return this.#noted(this.#withoutSecrets(await runCode(request, services, ends)));
-    });
+    };
+    const outcome = await this.#inTurn(arrival, all, hooks, inSession, after);
     if ('refused' in outcome) return told(withoutTurn(outcome.refused, timeoutSeconds));
     const { session } = entered;
     // Those that a call was refused are none of its.
@@ -305,6 +309,7 @@ export class Bridge implements AsyncDisposable {
     hooks: RunHooks,
     { place, signal }: Arrival,
   ): Promise<Entered | Objection | Refused> {
+    if (place.refused !== undefined) return place.refused;
     const refusing = new AbortController();
     using waits = new LinkedSignal(signal, refusing.signal);
     const refused = place.turn.then((turn) => {
@@ -319,6 +324,10 @@ export class Bridge implements AsyncDisposable {
       .catch((thrown: unknown) => ({ refused: asBridgeError(thrown) }));
     const entered = await Promise.race([entering, refused]);
     place.ready();
+    if ('refused' in entered)
+      void entering.then((late) => {
+        if (Symbol.dispose in late) late[Symbol.dispose]();
+      });
     return entered;
   }
 
@@ -449,22 +458,24 @@ export class Bridge implements AsyncDisposable {
 
   /**
    * `work` when its turn has come, with the name of the run, what ends it, and what counts its processor time; or why it
-   * gets none. `servers` are those that it waits for.
+   * gets none. `servers` are those that it waits for; `after` has the turn when the work is done, and ends it at last.
    */
   async #inTurn<T>(
     { id, place, signal }: Arrival,
     servers: readonly string[],
     hooks: RunHooks,
     work: (id: string, signal: AbortSignal, meter: RunMeter, turn: Turn) => Promise<T>,
+    after = endOf,
   ): Promise<T | Refused> {
     const running = place.turn.then(async (turn) => {
       if ('refused' in turn) return turn;
+      const beganAt = performance.now();
       const meter = new RunMeter(this.#owner !== undefined);
       try {
         hooks.onPreparing(() => this.#setUp.waitsFor(servers));
         return await work(id, signal, meter, turn);
       } finally {
-        turn.end({ processorSeconds: meter.seconds });
+        after({ turn, meter }, beganAt);
       }
     });
     this.#running.add(running);
@@ -518,6 +529,10 @@ export class Bridge implements AsyncDisposable {
     this.#untold = `The image ${instead} is not here: ${why}. ${image} was built in its place, and is used from now on.`;
   };
 }
+
+/** What has come to its end has no place any more. */
+const endOf = ({ turn, meter }: Omit<AnsweredCall, 'endsAt'>, _beganAt: number): void =>
+  turn.end({ processorSeconds: meter.lap() });
 
 /** The user who started the bridge has the state directory itself, and nothing is kept from it. */
 const settingsOwner = ({ stateDir, snippetsDir }: Settings) =>

@@ -124,14 +124,14 @@ export class RunServices {
       take: (signal: AbortSignal) => service.start(kind, signal),
       giveBack: (late: Sandbox) => service.retire(late),
     };
-    const leave = (sandbox: Sandbox) => meter.leave(sandbox);
     return {
       take: async (signal) =>
         meter.follow(
           session.sandbox ?? entered.adopt(await service.patience.take(keyOf(kind), source, wait, signal)),
         ),
-      giveBack: leave,
-      retire: leave,
+      // What still runs in it is the call's until it stands still.
+      giveBack: () => {},
+      retire: () => {},
     };
   }
 

@@ -11,6 +11,8 @@ export type Refused = { readonly refused: BridgeError };
 export type Place = {
   /** Resolves when the turn has come, or with why there is none. Also when the wait has ended: the turn has ended then. */
   readonly turn: Promise<Turn | Refused>;
+  /** Where it got none: it never waited. */
+  readonly refused: Refused | undefined;
   /** Where it was held: it waits for nothing else now. */
   readonly ready: () => void;
 };
@@ -43,6 +45,7 @@ export function takePlace(
   onQueued: (turn: Turn) => void = () => {},
 ): Place {
   let ready = () => {};
+  let atOnce: Refused | undefined;
   const turn = new Promise<Turn | Refused>((resolve) => {
     let hasTurn = false;
     let turn: Turn | undefined;
@@ -63,7 +66,8 @@ export function takePlace(
     try {
       turn = turns.enter({ ...wait, onTurn, onRefused });
     } catch (thrown) {
-      return onRefused(asBridgeError(thrown));
+      atOnce = { refused: asBridgeError(thrown) };
+      return settle(atOnce);
     }
     if (hasTurn) return settle(turn);
     const queued = turn;
@@ -75,5 +79,5 @@ export function takePlace(
     signal.addEventListener('abort', onAbort, { once: true });
     if (signal.aborted) onAbort();
   });
-  return { turn, ready: () => ready() };
+  return { turn, refused: atOnce, ready: () => ready() };
 }

@@ -64,7 +64,8 @@ it('what the engine says on the harness’s stream before the greeting is why it
 });
 
 describe('in a session', () => {
-  const session = { name: 'n', handle: 's-1', call: 1, ageSeconds: 0, idleSeconds: 1, lifeSeconds: 1 };
+  const limits = { idleSeconds: 1, lifeSeconds: 1, keepRunning: true };
+  const session = { name: 'n', handle: 's-1', call: 1, ageSeconds: 0, ...limits };
   const answered = { type: 'answered', code: 0, goesOn: false, memoryKills: 0 } as const;
   const killed = { type: 'exited', code: null, signal: 'SIGKILL', memoryKills: 0 } as const;
   const ended = { how: 'exited', report: { code: null, signal: 'SIGKILL' } };

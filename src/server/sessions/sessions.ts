@@ -47,6 +47,8 @@ export type Entered = Disposable & {
   readonly isNew: boolean;
   /** Why the one before it has ended; undefined where there was none. */
   readonly before: string | undefined;
+  /** Why what was to go on between two calls has stopped; undefined where nothing was. */
+  readonly stopped: string | undefined;
   /** How long it has waited for other calls. */
   readonly waitedMs: number;
   /** Its sandbox, which has just been started. */
@@ -70,10 +72,16 @@ export class Sessions implements Disposable {
     return this.#live.size;
   }
 
-  /** Whether a call would have to wait for another one of the same session. */
-  isBusy({ name }: Pick<AskedSession, 'name'>, caller: { readonly scope: string }): boolean {
+  /**
+   * Whether a call that comes now has to wait for another one of its session. Where it has not, what the last one has left stands
+   * still for it, and leaves it the place.
+   */
+  mustWait({ name }: Pick<AskedSession, 'name'>, caller: { readonly scope: string }): boolean {
     this.#settle();
-    return this.#find(name, this.#options.scope ?? caller.scope)?.isBusy ?? false;
+    const known = this.#find(name, this.#options.scope ?? caller.scope);
+    if (known?.isBusy === true) return true;
+    known?.standStill();
+    return false;
   }
 
   /**
@@ -141,6 +149,7 @@ export class Sessions implements Disposable {
     return {
       ...how,
       session,
+      stopped: session.takeStopped(),
       adopt: (sandbox) => {
         session.adopt(sandbox);
         this.#tell(session);
