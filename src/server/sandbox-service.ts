@@ -132,9 +132,8 @@ export class SandboxService implements AsyncDisposable {
   get standstillSeconds(): number {
     const opening = Math.max(0, ...[...this.#opensWithin].map((seconds) => seconds()));
     const { approveWaitSeconds, maxTimeoutSeconds } = this.#settings;
-    const questions = this.#mayQuestion ? approveWaitSeconds + maxTimeoutSeconds : 0;
-    const asking = (this.#mayAsk ? MAX_ASKING_SECONDS : 0) + questions;
-    return opening + asking;
+    const asking = (this.#mayAsk ? MAX_ASKING_SECONDS : 0) + (this.#mayQuestion ? approveWaitSeconds : 0);
+    return opening + (asking > 0 ? asking + maxTimeoutSeconds : 0);
   }
 
   /** Whoever calls through `agent`: the clock of a sandbox that waits is too short for the first one who can be asked. */

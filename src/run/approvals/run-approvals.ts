@@ -1,5 +1,5 @@
 // The questions of one run. Calls of one tool that come within a moment are one question with a list; what is decided of them
-// is decided of each. While a question is open the clock of the run stands, and what runs in its sandbox too if that takes long.
+// is decided of each. While a question is open the clock of the run stands (standing-clock.ts).
 
 import { setMaxListeners } from 'node:events';
 import { drawnLetters } from '../../base/drawn-letters.js';
@@ -32,13 +32,6 @@ export type ApprovalScope = {
   readonly isRun: boolean;
   /** The run's clock stands from now until what is given back is called. */
   readonly stopClock: () => () => void;
-  /** What runs in the sandbox is stopped from now until what is given back is called; undefined where nothing can stop it. */
-  readonly freeze?: (() => (() => void) | undefined) | undefined;
-  /**
-   * What is stopped gives its place to other runs; what is given back has it again when it resolves. Undefined where it keeps
-   * its place.
-   */
-  readonly standAside?: (() => (() => Promise<void>) | undefined) | undefined;
 };
 
 /** What all runs of a bridge share. */
@@ -56,8 +49,6 @@ export type SharedApprovals = Omit<AskingParts, 'agent'> & {
 const QUESTION_LETTERS = 16;
 /** asyncio.gather sends its calls within a few milliseconds. */
 const GATHER_MS = 100;
-/** A person who answers at once need not wait for anything to be stopped and started. */
-const FREEZE_AFTER_MS = 2_000;
 /** Code could ask for ever; nobody reads more. */
 export const MAX_QUESTIONS = 50;
 export const MAX_CALLS_OF_QUESTION = 200;
@@ -91,11 +82,7 @@ export class RunApprovals implements Disposable {
   #leftMs: number;
   /** By performance.now(); undefined while nothing is open. */
   #openSince: number | undefined;
-  /** What has stopped since the first question, until it goes on. */
-  #goOn: Array<() => void> = [];
-  /** Undefined while it has its place. */
-  #comeBack: (() => Promise<void>) | undefined;
-  #freezing: NodeJS.Timeout | undefined;
+  #goOn: () => void = () => {};
 
   constructor(scope: ApprovalScope, shared: SharedApprovals) {
     this.#scope = scope;
@@ -136,22 +123,16 @@ export class RunApprovals implements Disposable {
     return `Waits for the user to approve ${first}${others}${where}.`;
   }
 
-  /**
-   * Nobody waits for its questions any more, while its code goes on: that of a session which is interrupted, and which has
-   * no time to wait for a place.
-   */
+  /** Nobody waits for its questions any more, while its code goes on: that of a session which is interrupted. */
   takeBack(): void {
-    this.#comeBack = undefined;
     for (const batch of this.#gathering.values()) batch.ending.abort('cancelled');
     for (const { batch } of this.#open.values()) batch.ending.abort('cancelled');
-    if (!this.#isAsking) this.#goOnNow();
   }
 
   /** The run has ended: its questions are taken back, and nothing more is sent. */
   [Symbol.dispose](): void {
     this.#ending.abort('cancelled');
     for (const { ending } of this.#gathering.values()) ending.abort('cancelled');
-    clearTimeout(this.#freezing);
     this.#shared.grants.forgetRun(this.#scope.run);
   }
 
@@ -315,43 +296,16 @@ export class RunApprovals implements Disposable {
   /** From the first call that waits on. */
   #stand(): void {
     if (this.#openSince !== undefined) return;
-    const { stopClock, freeze } = this.#scope;
     this.#openSince = performance.now();
-    // It stands already, and waits for its place after the question before.
-    if (this.#goOn.length > 0) return;
-    this.#goOn = [stopClock()];
-    if (freeze === undefined) return;
-    this.#freezing = setTimeout(() => this.#freeze(freeze()), FREEZE_AFTER_MS).unref();
-  }
-
-  /** What computes on needs its place. */
-  #freeze(thaw: (() => void) | undefined): void {
-    if (thaw === undefined) return;
-    this.#goOn.push(thaw);
-    this.#comeBack = this.#scope.standAside?.();
-  }
-
-  get #isAsking(): boolean {
-    return this.#open.size > 0 || this.#gathering.size > 0;
+    this.#goOn = this.#scope.stopClock();
   }
 
   #goOnIfNoneIsOpen(): void {
-    if (this.#isAsking || this.#openSince === undefined) return;
-    clearTimeout(this.#freezing);
+    if (this.#open.size > 0 || this.#gathering.size > 0 || this.#openSince === undefined) return;
     this.#leftMs = this.#leftMsNow;
     this.#openSince = undefined;
-    const comeBack = this.#comeBack;
-    if (comeBack === undefined) return this.#goOnNow();
-    void comeBack().then(() => {
-      if (!this.#isAsking) this.#goOnNow();
-    });
-  }
-
-  #goOnNow(): void {
-    this.#comeBack = undefined;
-    const goOns = this.#goOn.splice(0).reverse();
-    // What was stopped last goes on first. The clock of a run that has ended stands for good.
-    if (!this.#ending.signal.aborted) for (const goOn of goOns) goOn();
+    // The clock of a run that has ended stands for good.
+    if (!this.#ending.signal.aborted) this.#goOn();
   }
 }
 

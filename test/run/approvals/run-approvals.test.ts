@@ -5,7 +5,6 @@ import { describe, expect, it } from 'vitest';
 import type { ApprovalAnswer, Question } from '../../../src/run/approvals/question.js';
 import { MAX_QUESTIONS } from '../../../src/run/approvals/run-approvals.js';
 import { approvalsWith, askedAgent, decided, later, MemoryInbox, never } from '../../support/approvals.js';
-import { until } from '../../support/time.js';
 
 const NEVER = new AbortController().signal;
 setMaxListeners(0, NEVER);
@@ -234,74 +233,6 @@ describe('what it costs the run', () => {
     await passing[1];
     await expect.poll(() => clock).toEqual(['stop', 'go']);
     expect(approvals.waiting).toBe('');
-  });
-
-  it('what runs is stopped when it takes long, and goes on before the clock does', async () => {
-    const order: string[] = [];
-    const inbox = new MemoryInbox(() => later(3_000, answer('once')));
-    using approvals = approvalsWith({ inbox }).run('run-1', {
-      stopClock: () => () => void order.push('clock goes on'),
-      freeze: () => {
-        order.push('frozen');
-        return () => void order.push('thawed');
-      },
-    });
-    await approvals.pass(call(), NEVER);
-    await expect.poll(() => order).toEqual(['frozen', 'thawed', 'clock goes on']);
-  });
-
-  it('what is stopped gives its place away, and goes on when it has one again', async () => {
-    const order: string[] = [];
-    let haveIt = () => {};
-    const inbox = new MemoryInbox(() => later(2_500, answer('once')));
-    using approvals = approvalsWith({ inbox }).run('run-1', {
-      stopClock: () => () => void order.push('clock goes on'),
-      freeze: () => () => void order.push('thawed'),
-      standAside: () => {
-        order.push('gave its place');
-        return () =>
-          new Promise((resolve) => {
-            order.push('wants it');
-            haveIt = resolve;
-          });
-      },
-    });
-    await approvals.pass(call(), NEVER);
-    await until(() => order.includes('wants it'));
-    expect(order).toEqual(['gave its place', 'wants it']);
-    haveIt();
-    await until(() => order.length === 4);
-    expect(order.slice(2)).toEqual(['thawed', 'clock goes on']);
-  });
-
-  it('what cannot be stopped keeps its place', async () => {
-    const aside: string[] = [];
-    const inbox = new MemoryInbox(() => later(2_500, answer('once')));
-    using approvals = approvalsWith({ inbox }).run('run-1', {
-      freeze: () => undefined,
-      standAside: () => void aside.push('gave its place'),
-    });
-    await approvals.pass(call(), NEVER);
-    expect(aside).toEqual([]);
-  });
-
-  it('what is interrupted goes on at once, with or without a place', async () => {
-    const order: string[] = [];
-    const inbox = new MemoryInbox(() => never());
-    using approvals = approvalsWith({ inbox }).run('run-1', {
-      stopClock: () => () => void order.push('clock goes on'),
-      freeze: () => {
-        order.push('frozen');
-        return () => void order.push('thawed');
-      },
-      standAside: () => () => never(),
-    });
-    const passing = approvals.pass(call(), NEVER).catch(() => {});
-    await until(() => order.includes('frozen'));
-    approvals.takeBack();
-    await passing;
-    await until(() => order.length === 3);
-    expect(order).toEqual(['frozen', 'thawed', 'clock goes on']);
   });
 
   it('calls of one tool that come together are one question, and those that come later another', async () => {
