@@ -95,11 +95,13 @@ export type BridgeOptions = {
   readonly owner?: BridgeOwner;
 };
 
-/** A call from when it has come. Disposed, it leaves the queue where it has had no turn. */
+/** A call from when it has come. Disposed, it leaves the queue, or gives back the turn that it has not used. */
 type Arrival = Disposable & {
   /** Of its run. */
   readonly id: string;
   readonly place: Place;
+  /** Its turn, which whoever asks for it ends. */
+  readonly begin: () => Place['turn'];
   /** Ends it. */
   readonly signal: AbortSignal;
 };
@@ -449,11 +451,20 @@ export class Bridge implements AsyncDisposable {
       this.#observer({ type: 'run.queued', run: id, ahead: turn.ahead });
       hooks.onQueued(turn);
     });
+    let hasBegun = false;
+    const begin = () => {
+      hasBegun = true;
+      return place.turn;
+    };
     const dispose = () => {
       leaving.abort('over');
       link[Symbol.dispose]();
+      if (hasBegun) return;
+      void place.turn.then((turn) => {
+        if (!('refused' in turn)) turn.end();
+      });
     };
-    return { id, place, signal: link.signal, [Symbol.dispose]: dispose };
+    return { id, place, begin, signal: link.signal, [Symbol.dispose]: dispose };
   }
 
   /**
@@ -461,13 +472,13 @@ export class Bridge implements AsyncDisposable {
    * gets none. `servers` are those that it waits for; `after` has the turn when the work is done, and ends it at last.
    */
   async #inTurn<T>(
-    { id, place, signal }: Arrival,
+    { id, begin, signal }: Arrival,
     servers: readonly string[],
     hooks: RunHooks,
     work: (id: string, signal: AbortSignal, meter: RunMeter, turn: Turn) => Promise<T>,
     after = endOf,
   ): Promise<T | Refused> {
-    const running = place.turn.then(async (turn) => {
+    const running = begin().then(async (turn) => {
       if ('refused' in turn) return turn;
       const beganAt = performance.now();
       const meter = new RunMeter(this.#owner !== undefined);

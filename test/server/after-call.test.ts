@@ -160,6 +160,19 @@ it('it is charged for the moment as well', async () => {
   expect((await call('one')).error?.type).toBe('E_BUSY');
 });
 
+it('a call that ends before its code begins keeps no place', async () => {
+  open({ runsAtOnce: 1, runsWaiting: 0 });
+  const input = { task: { type: 'cell', code: '1' }, files: [], timeoutSeconds: 60 } as const;
+  const unknown = { ...input, servers: [], session: { name: 'none', isRequired: true } };
+  const wrong = { ...input, servers: ['nowhere'], session: { name: 'one', isRequired: false } };
+  for (const asked of [unknown, wrong]) {
+    const { status } = await bridges.of(ANN).run(asked, COMMAND_LINE, UNWATCHED, NEVER);
+    expect(status).toBe('validation_error');
+    await until(() => places() === 0);
+  }
+  expect((await call('one')).status).toBe('success');
+});
+
 it('a call that is refused leaves its session to the next one', async () => {
   open({ processorSeconds: 1 });
   await call('one');

@@ -14,7 +14,7 @@ const group = 'sessions of code';
 /** As long as a handle is, and drawn by nobody. */
 const MADE_UP = `s-${'a'.repeat(16)}`;
 
-type Asked = { readonly session: string; readonly require_session?: boolean; readonly code: string };
+type Asked = { readonly session?: string; readonly require_session?: boolean; readonly code: string };
 
 const calling = ({ agent }: Party, args: Asked): Exchange =>
   agent.modern('tools/call', { name: 'run_python', arguments: args });
@@ -46,14 +46,17 @@ async function waitTogether(world: World, by: Party, count: number): Promise<str
     : `all ${count} were taken`;
 }
 
-/** Leaves a thread with `work` behind; whether runs are taken afterwards, which use little themselves. */
-async function usesUnpaid(by: Party, work: string): Promise<string | undefined> {
-  const code = `import threading\ndef work():\n    ${work}\nthreading.Thread(target=work, daemon=True).start()\nruntime.keep_running()`;
+/** Leaves a busy thread behind, and does `last`; whether runs are taken afterwards, which use little themselves. */
+async function usesUnpaid(by: Party, last: string): Promise<string | undefined> {
+  const code = `import threading
+def work():
+    while True: pass
+threading.Thread(target=work, daemon=True).start()
+${last}`;
   await call(by, { session: 'unpaid', code });
-  for (let tries = 0; tries < 4; tries++) {
-    await new Promise((resolve) => setTimeout(resolve, 5_000));
-    const text = await call(by, { session: 'another', code: '1' });
-    if (text.includes('all that they may')) return undefined;
+  for (let tries = 0; tries < 2; tries++) {
+    await new Promise((resolve) => setTimeout(resolve, 8_000));
+    if ((await call(by, { code: '1' })).includes('all that they may')) return undefined;
   }
   return 'its runs are taken as ever';
 }
@@ -172,8 +175,9 @@ export const codeSessionAttacks: readonly Attack[] = [
     tries: 'computes between the calls of a session, where no run is under way that it would be counted for',
     wall: 'what goes on after a call costs its principal',
     settings: PAID,
-    attempt: (_world, by) => usesUnpaid(by, 'while True: pass'),
-    control: (_world, by) => usesUnpaid(by, 'import time; time.sleep(60)'),
+    attempt: (_world, by) => usesUnpaid(by, 'runtime.keep_running()'),
+    // What stands still uses nothing.
+    control: (_world, by) => usesUnpaid(by, ''),
   },
   {
     id: 'code-session-driven-out',
