@@ -28,7 +28,7 @@ def session() -> AttrDict | None:
 
 
 def keep_running(on: bool) -> None:
-    """Whether threads and tasks go on after a call. Raises RuntimeError without a session, and where it is switched off."""
+    """Whether threads and tasks go on after a call. Raises RuntimeError without a session, or where it is off."""
     global _goes_on
     if _facts is None:
         raise RuntimeError(
