@@ -2,7 +2,7 @@
 
 Between two programs it has everything stand still where the host says so, but for itself: it holds the lease, which
 is the host's stream and what comes by it. Relies on nothing that the guest says but that a program has ended; a guest
-that says so too early gains an answer that comes too early, and stands still.
+that says so too early gains an answer that comes too early, and goes on for no longer than the host lets it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,6 @@ class Session:
         self._program: Program | None = None
         self._calls = 0
         self._is_under_way = False
-        self._goes_on = False
         self._farewell = b""
         self._notes = b""
         self._left: Stamps = {}
@@ -133,7 +132,8 @@ class Session:
                 # Which call is meant: the guest may be slow, and be in the next one by then.
                 self._passed.add(encode({"type": "interrupt", "call": self._calls}))
         elif kind == "hold":
-            if not (self._is_under_way or self._goes_on):
+            # Whether code may go on is for the host to say, whatever the code has said.
+            if not self._is_under_way:
                 self._standstill.begin()
         elif kind != "alive":
             raise ValueError(f"a frame `{kind}` from the host, out of turn")
@@ -181,7 +181,6 @@ class Session:
     def _answered(self, code: int, goes_on: bool) -> None:
         self._drain()
         self._is_under_way = False
-        self._goes_on = goes_on
         # What is printed from now on stands in the pipe until the next call, whose output it is.
         for fd in self._outputs:
             self._poll.unregister(fd)

@@ -28,11 +28,16 @@ def session() -> AttrDict | None:
 
 
 def keep_running(on: bool) -> None:
-    """Whether threads and tasks go on between calls. Raises RuntimeError where there is no session."""
+    """Whether threads and tasks go on after a call. Raises RuntimeError without a session, or where it is off."""
     global _goes_on
     if _facts is None:
         raise RuntimeError(
             'keep_running() works only in a session: pass session="name" in the call of run_python'
+        )
+    if on and not _facts["keepRunning"]:
+        raise RuntimeError(
+            "keep_running(): the operator of this bridge has switched it off (MCP_BRIDGE_SESSION_KEEP_RUNNING); "
+            "do the work within the call"
         )
     _goes_on = bool(on)
 

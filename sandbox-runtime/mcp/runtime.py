@@ -256,12 +256,12 @@ def progress(done: float, total: float | None = None, message: str | None = None
 
 
 def keep_running(on: bool = True) -> None:
-    """In a session: threads and tasks go on after this call, instead of standing still until the next one."""
+    """In a session: threads and tasks go on after this call, until its `timeout` is over."""
     _session.keep_running(on)
 
 
 def __getattr__(name: str) -> Any:
-    """`runtime.session`: name, handle, call, ageSeconds, idleSeconds and lifeSeconds; None outside of a session."""
+    """`runtime.session`: name, handle, call, age, limits and whether it may keep running; None outside of a session."""
     if name == "session":
         return _session.session()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -37,6 +37,7 @@ class Session(Host):
     calls = 0
     # Of the last call: its frames.
     since = 0
+    may_keep_running = True
 
     def __enter__(self) -> Session:
         return self
@@ -53,6 +54,7 @@ class Session(Host):
             "ageSeconds": 1.5,
             "idleSeconds": 900,
             "lifeSeconds": 14400,
+            "keepRunning": self.may_keep_running,
         }
         self.run(loaded, files=files, session=facts)
 
@@ -373,14 +375,23 @@ class SessionTest(unittest.TestCase):
             """
             self.assertGreaterEqual(host.call(code), 0.5)
 
-    def test_code_that_has_asked_for_it_goes_on(self) -> None:
+    def test_code_that_has_asked_for_it_goes_on_until_the_host_says_otherwise(self) -> None:
         with Session() as host:
             host.begin("runtime.keep_running()")
             self.assertEqual([f["goesOn"] for f in host.ended() if f["type"] == "answered"], [True])
-            host.send({"type": "hold"})
             host.send({"type": "alive"})
             time.sleep(0.3)
             self.assertFalse(any(state == "T" for state in self.states(host)))
+            host.send({"type": "hold"})
+            self.wait_until_stopped(host)
+            host.begin("runtime.keep_running(False)")
+            self.assertEqual([f["goesOn"] for f in host.ended() if f["type"] == "answered"], [False])
+
+    def test_where_it_is_switched_off_code_is_told_so(self) -> None:
+        with Session() as host:
+            host.may_keep_running = False
+            why = host.call("try:\n    runtime.keep_running()\nexcept RuntimeError as e: x = str(e)\nx")
+            self.assertIn("MCP_BRIDGE_SESSION_KEEP_RUNNING", why)
             host.begin("runtime.keep_running(False)")
             self.assertEqual([f["goesOn"] for f in host.ended() if f["type"] == "answered"], [False])
 

@@ -121,8 +121,7 @@ export function same(one: unknown, other: unknown): boolean {
 /** The same, of a name of a server, tool or principal: what looks like it may be meant. */
 export function named(one: unknown, other: unknown): boolean {
   if (typeof one !== 'string' || typeof other !== 'string') return same(one, other);
-  if (one !== other && looksLike(one, other))
-    throw new Error(`${shown(one)} and ${shown(other)} look alike`);
+  if (one !== other && looksLike(one, other)) throw new Error(`${shown(one)} and ${shown(other)} look alike`);
   return one === other;
 }
 

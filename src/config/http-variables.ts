@@ -72,7 +72,8 @@ export const httpVariables = {
     allowed: `whole seconds from 1 to ${DAY_SECONDS}`,
   }),
   MCP_BRIDGE_HTTP_BODY_MB: setting(integer(1, 64), {
-    meaning: 'Largest body of a request, in megabytes; a principal may have four times that under way.',
+    meaning:
+      'Largest body of a request, in megabytes; a principal may have four times that under way, with what calls that go on were sent.',
     default: '64',
     allowed: 'a whole number from 1 to 64',
   }),

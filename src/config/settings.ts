@@ -39,6 +39,8 @@ export type SessionLimits = {
   readonly lifeSeconds: number;
   /** What they may hold together. */
   readonly memoryBytes: number;
+  /** Whether their code may go on between two calls. */
+  readonly keepRunning: boolean;
 };
 
 export type Settings = {
@@ -294,6 +296,7 @@ const sandboxSettings = (values: Values, host: HostFacts) =>
       idleSeconds: values.MCP_BRIDGE_SESSION_IDLE,
       lifeSeconds: values.MCP_BRIDGE_SESSION_LIFE,
       memoryBytes: values.MCP_BRIDGE_SESSION_MEMORY,
+      keepRunning: values.MCP_BRIDGE_SESSION_KEEP_RUNNING === 'on',
     },
     memoryBytes: values.MCP_BRIDGE_MEMORY,
     pids: values.MCP_BRIDGE_PIDS,

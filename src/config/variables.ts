@@ -130,6 +130,12 @@ export const variables = z.object({
       allowed: 'bytes, or a number with k, m, g or t, such as 512m, 512MB or 512MiB; at least 32m',
     },
   ),
+  MCP_BRIDGE_SESSION_KEEP_RUNNING: setting(z.enum(['on', 'off']), {
+    meaning:
+      'Whether code of a session can go on after its call was answered, with `runtime.keep_running()`: as a run of its principal, until the time of that call is over.',
+    default: 'on',
+    allowed: 'on or off',
+  }),
   MCP_BRIDGE_MEMORY: setting(bytes.pipe(z.number().min(MIN_MEMORY_BYTES).max(Number.MAX_SAFE_INTEGER)), {
     meaning: 'Memory of one container, swap included.',
     default: '512m',

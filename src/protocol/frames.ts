@@ -234,6 +234,8 @@ export type SessionFacts = {
   /** How long it lives without a call, and at most. */
   readonly idleSeconds: number;
   readonly lifeSeconds: number;
+  /** Whether threads and tasks may go on after a call. */
+  readonly keepRunning: boolean;
 };
 
 /** From the host, on the container's stdin. Trusted: the far side only types it. */

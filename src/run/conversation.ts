@@ -49,10 +49,15 @@ export async function converse(run: Run, sandbox: Sandbox, servers: OpenServers)
   const { request, services, deadline, transcript } = run;
   const { lease, policy } = services.servers;
   const saved = new SavedByRun(services.saved, request.id);
-  const clock = new StandingClock(deadline);
+  const { standAside } = services;
+  using clock = new StandingClock(deadline, { freeze: () => sandbox.standStill(), standAside });
   using onDemand = onDemandOf(run, servers, clock);
-  using approvals = approvalsOf(run, sandbox, clock);
-  const call = services.session && new SessionCall(sandbox, services.session, () => approvals?.takeBack());
+  using approvals = approvalsOf(run, clock);
+  const onCut = () => {
+    approvals?.takeBack();
+    clock.letGo();
+  };
+  const call = services.session && new SessionCall(sandbox, services.session, onCut);
   const stop = () => (call === undefined ? sandbox.kill() : call.stop());
   using plan = request.isPlan === true ? new Plan(stop) : undefined;
   const guard = guardOf(run, servers, { saved, onDemand, approvals, plan });
@@ -96,14 +101,12 @@ export function onDemandOf(
 /** Undefined where nobody can be asked about its calls. */
 function approvalsOf(
   { request: { id, client }, services: { approvals, session } }: Run,
-  sandbox: Sandbox,
   clock: StandingClock,
 ): RunApprovals | undefined {
   if (approvals === undefined) return undefined;
   const { agent, shared } = approvals;
-  const freeze = () => sandbox.standStill();
   return new RunApprovals(
-    { run: id, client, agent, session: session?.title, isRun: true, stopClock: clock.stop, freeze },
+    { run: id, client, agent, session: session?.title, isRun: true, stopClock: clock.stop },
     shared,
   );
 }

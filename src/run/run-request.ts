@@ -80,6 +80,8 @@ export type RunServices = {
   readonly autoload: { readonly mode: AutoloadMode; readonly agent: AgentCapabilities };
   /** Undefined where nobody can be asked about single calls. */
   readonly approvals: ApprovalServices | undefined;
+  /** Of a run that stands still for a person, as Standing says; without it, it keeps its place. */
+  readonly standAside?: (() => (() => Promise<void>) | undefined) | undefined;
   readonly saved: SavedTools;
   /** Of a call in a session; absent for a run of its own. */
   readonly session?: SessionUse;

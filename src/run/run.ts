@@ -179,7 +179,9 @@ async function addToSession(
   const { added = [], name = '' } = services.session ?? {};
   if (added.length === 0) return;
   const discovered = services.servers.discovered(loaded.names, failed);
-  const clock = new StandingClock(deadline);
+  // Nothing of this call runs yet, and what ran of earlier ones stands still for it.
+  const { standAside } = services;
+  using clock = new StandingClock(deadline, { freeze: () => () => {}, standAside });
   using onDemand = onDemandOf(run, { discovered }, clock, wordsOfSession(name));
   for (const server of added) loaded.add(await onDemand.load(server, deadline.signal));
 }

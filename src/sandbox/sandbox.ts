@@ -320,10 +320,10 @@ export class Sandbox implements AsyncDisposable {
     return this.#channel.send(frame);
   }
 
-  /** What runs in it stands still, as far as it can be seen from here, until what is given back is called. */
-  standStill(): () => void {
+  /** What runs in it stands still until what is given back is called; undefined where it cannot be seen from here. */
+  standStill(): (() => void) | undefined {
     const { pid } = this;
-    return pid === undefined || !this.isAlive ? () => {} : standStill(pid);
+    return pid === undefined || !this.isAlive ? undefined : standStill(pid);
   }
 
   /** Synchronous; `ended` follows. */

@@ -9,10 +9,10 @@ import { ENTRYPOINT } from './harness-files.js';
 /** Code may fork while it is looked at. What it has forked by then goes on: its run ends by other clocks. */
 const MAX_LOOKS = 10;
 
-/** `pid` is the container's first process. They go on when what is given back is called. */
-export function standStill(pid: number): () => void {
+/** `pid` is the container's first process. They go on when what is given back is called; undefined where none can be stopped. */
+export function standStill(pid: number): (() => void) | undefined {
   // Under gVisor the processes of the container are not the kernel's.
-  if (!isOurs(pid)) return () => {};
+  if (!isOurs(pid)) return undefined;
   const stopped = new Set<number>();
   for (let look = 0; look < MAX_LOOKS; look++) {
     const fresh = descendantsOf(pid).filter((each) => !stopped.has(each));

@@ -12,6 +12,7 @@ import {
   type ServerNotification,
   UnsupportedProtocolVersionError,
 } from '@modelcontextprotocol/server';
+import type { AuthExtra } from './http/parts.js';
 import { LOG_LEVELS, type McpLogLevel } from './log-notifications.js';
 
 /** The SDK's words: `modern` is 2026-07-28 and later. */
@@ -85,6 +86,12 @@ export class AgentRequest {
   get logLevel(): McpLogLevel | undefined {
     const said = this.era === 'legacy' ? undefined : this.#said(LOG_LEVEL_META_KEY);
     return LOG_LEVELS.find((known) => known === said);
+  }
+
+  /** Its arguments are held from now on, also when it is answered, until what is given back is called. */
+  keepBody(): () => void {
+    const extra = this.context.http?.authInfo?.extra as Partial<AuthExtra> | undefined;
+    return extra?.keepBody?.() ?? (() => {});
   }
 
   /** As part of the answer to this request; never after it was cancelled. */

@@ -51,9 +51,10 @@ import { RunMeter } from './run-meter.js';
 import { type CallWait, RunServices } from './run-services.js';
 import { SandboxService } from './sandbox-service.js';
 import { serversOf, sessionTold, useOf } from './session-runs.js';
-import { type AskedSession, Sessions } from './sessions/sessions.js';
+import type { AnsweredCall } from './sessions/after-call.js';
+import { type AskedSession, type Entered, Sessions } from './sessions/sessions.js';
 import { SetUp } from './set-up.js';
-import { takeTurn } from './take-turn.js';
+import { type Place, type Refused, takePlace } from './take-turn.js';
 import { type Turn, UNLIMITED } from './turns.js';
 
 export type BridgeOptions = {
@@ -92,6 +93,17 @@ export type BridgeOptions = {
   readonly inbox?: Inbox | undefined;
   /** Whom it serves; without it, the user who started it, who has all that the settings allow. */
   readonly owner?: BridgeOwner;
+};
+
+/** A call from when it has come. Disposed, it leaves the queue, or gives back the turn that it has not used. */
+type Arrival = Disposable & {
+  /** Of its run. */
+  readonly id: string;
+  readonly place: Place;
+  /** Its turn, which whoever asks for it ends. */
+  readonly begin: () => Place['turn'];
+  /** Ends it. */
+  readonly signal: AbortSignal;
 };
 
 export class Bridge implements AsyncDisposable {
@@ -228,9 +240,10 @@ export class Bridge implements AsyncDisposable {
     using lease = this.servers.pool.lease(asked, caller.agent);
     const wait = this.#waitOf(asked, hooks);
     const kind = this.#kindOf(input.task);
-    const outcome = await this.#inTurn(kind, asked, hooks, signal, async (id, ends, meter) => {
+    using arrival = this.#arrive(kind, hooks, signal);
+    const outcome = await this.#inTurn(arrival, asked, hooks, async (id, ends, meter, turn) => {
       const request = { id, client: caller.client, ...input, ...wanted };
-      const services = this.#runServices.forRun(kind, caller, lease, wait, meter);
+      const services = this.#runServices.forRun(kind, caller, lease, wait, { meter, turn });
       return this.#noted(this.#withoutSecrets(await runCode(request, services, ends)));
     });
     return 'refused' in outcome ? withoutTurn(outcome.refused, input.timeoutSeconds) : outcome;
@@ -245,12 +258,10 @@ export class Bridge implements AsyncDisposable {
     signal: AbortSignal,
   ): Promise<Outcome> {
     const { timeoutSeconds } = input;
-    using link = new LinkedSignal(signal, this.#closing.signal);
-    const entered = await this.sessions
-      .enter(asked, caller, link.signal, ({ name, calls }) =>
-        hooks.onPreparing(() => `Waits for call ${calls} of session '${name}'.`),
-      )
-      .catch((thrown: unknown) => ({ refused: asBridgeError(thrown) }));
+    const kind = sessionKind(this.settings);
+    // Ahead of the session: whoever waits for it is counted like whoever waits for a place.
+    using arrival = this.#arrive(kind, hooks, signal, this.sessions.mustWait(asked, caller));
+    const entered = await this.#enter(asked, caller, hooks, arrival);
     if ('refused' in entered) return withoutTurn(entered.refused, timeoutSeconds);
     if ('message' in entered) return outcomeWithoutRun('validation_error', entered, timeoutSeconds);
     using _entered = entered;
@@ -272,23 +283,54 @@ export class Bridge implements AsyncDisposable {
     const all = [...wanted.servers, ...wanted.others];
     using lease = servers.pool.lease(all, caller.agent);
     const wait = this.#waitOf(all, hooks);
-    const kind = sessionKind(this.settings);
-    const outcome = await this.#inTurn(kind, all, hooks, signal, async (id, ends, meter) => {
+    const after = (call: Omit<AnsweredCall, 'endsAt'>, beganAt: number) =>
+      entered.session.goesOnAs({ ...call, endsAt: beganAt + timeoutSeconds * 1000 });
+    const inSession = async (id: string, ends: AbortSignal, meter: RunMeter, turn: Turn) => {
       const request = { id, client: caller.client, ...input, ...wanted };
       const services = {
-        ...this.#runServices.forRun(kind, caller, lease, wait, meter),
+        ...this.#runServices.forRun(kind, caller, lease, wait, { meter, turn }),
         sandboxes: this.#runServices.forSession(kind, entered, wait, meter),
         // A person who names a server at a terminal need not be asked for it.
         session: useOf(entered, this.isForCommandLine || caller === COMMAND_LINE ? [] : added),
       };
       return this.#noted(this.#withoutSecrets(await runCode(request, services, ends)));
-    });
+    };
+    const outcome = await this.#inTurn(arrival, all, hooks, inSession, after);
     if ('refused' in outcome) return told(withoutTurn(outcome.refused, timeoutSeconds));
     const { session } = entered;
     // Those that a call was refused are none of its.
     if (session.calls > 0 && outcome.status !== 'validation_error')
       session.servers = [...new Set([...names.filter((name) => all.includes(name)), ...outcome.servers])];
     return told(outcome);
+  }
+
+  /** A session for the call that has arrived; or why it gets none, such as a quota that was used up meanwhile. */
+  async #enter(
+    asked: AskedSession,
+    caller: Caller,
+    hooks: RunHooks,
+    { place, signal }: Arrival,
+  ): Promise<Entered | Objection | Refused> {
+    if (place.refused !== undefined) return place.refused;
+    const refusing = new AbortController();
+    using waits = new LinkedSignal(signal, refusing.signal);
+    const refused = place.turn.then((turn) => {
+      if (!('refused' in turn)) return new Promise<never>(() => {});
+      refusing.abort('refused');
+      return turn;
+    });
+    const entering = this.sessions
+      .enter(asked, caller, waits.signal, ({ name, calls }) =>
+        hooks.onPreparing(() => `Waits for call ${calls} of session '${name}'.`),
+      )
+      .catch((thrown: unknown) => ({ refused: asBridgeError(thrown) }));
+    const entered = await Promise.race([entering, refused]);
+    place.ready();
+    if ('refused' in entered)
+      void entering.then((late) => {
+        if (Symbol.dispose in late) late[Symbol.dispose]();
+      });
+    return entered;
   }
 
   /** One command in a container of its own, queued like a run. Never rejects for what agent, command or engine did. */
@@ -300,7 +342,8 @@ export class Bridge implements AsyncDisposable {
   ): Promise<CommandOutcome> {
     const wait = this.#waitOf([], hooks);
     const kind = this.#commandKind();
-    const outcome = await this.#inTurn(kind, [], hooks, signal, async (id, ends, meter) => {
+    using arrival = this.#arrive(kind, hooks, signal);
+    const outcome = await this.#inTurn(arrival, [], hooks, async (id, ends, meter) => {
       const request = { id, client: caller.client, ...input };
       const services = this.#runServices.forCommand(kind, wait, meter);
       const ended = await runSandboxedCommand(request, services, ends);
@@ -398,27 +441,53 @@ export class Bridge implements AsyncDisposable {
     if (this.servers.policy().approvals.isOn) this.#service.expectQuestions();
   }
 
+  /** A call that needs a sandbox of `kind` has come: from now on it is counted. `isHeld` where it waits for its session first. */
+  #arrive({ memoryBytes }: SandboxKind, hooks: RunHooks, signal: AbortSignal, isHeld = false): Arrival {
+    const id = `${this.#instance}-${++this.#runs}`;
+    const leaving = new AbortController();
+    const link = new LinkedSignal(signal, this.#closing.signal, leaving.signal);
+    const limits = this.#owner?.limits() ?? UNLIMITED;
+    const wait = { owner: this.#ownerId, limits, memoryBytes, isHeld };
+    const place = takePlace(this.#service.turns, wait, link.signal, (turn) => {
+      this.#observer({ type: 'run.queued', run: id, ahead: turn.ahead });
+      hooks.onQueued(turn);
+    });
+    let hasBegun = false;
+    const begin = () => {
+      hasBegun = true;
+      return place.turn;
+    };
+    const dispose = () => {
+      leaving.abort('over');
+      link[Symbol.dispose]();
+      if (hasBegun) return;
+      void place.turn.then((turn) => {
+        if (!('refused' in turn)) turn.end();
+      });
+    };
+    return { id, place, begin, signal: link.signal, [Symbol.dispose]: dispose };
+  }
+
   /**
    * `work` when its turn has come, with the name of the run, what ends it, and what counts its processor time; or why it
-   * gets none. `servers` are those that it waits for.
+   * gets none. `servers` are those that it waits for; `after` has the turn when the work is done, and ends it at last.
    */
   async #inTurn<T>(
-    kind: SandboxKind,
+    { id, begin, signal }: Arrival,
     servers: readonly string[],
     hooks: RunHooks,
-    signal: AbortSignal,
-    work: (id: string, signal: AbortSignal, meter: RunMeter) => Promise<T>,
-  ): Promise<T | { readonly refused: BridgeError }> {
-    const id = `${this.#instance}-${++this.#runs}`;
-    using link = new LinkedSignal(signal, this.#closing.signal);
-    const running = this.#turnFor(kind, id, hooks, link.signal).then(async (turn) => {
+    work: (id: string, signal: AbortSignal, meter: RunMeter, turn: Turn) => Promise<T>,
+    after = endOf,
+  ): Promise<T | Refused> {
+    const running = begin().then(async (turn) => {
       if ('refused' in turn) return turn;
+      const beganAt = performance.now();
       const meter = new RunMeter(this.#owner !== undefined);
       try {
         hooks.onPreparing(() => this.#setUp.waitsFor(servers));
-        return await work(id, link.signal, meter);
+        return await work(id, signal, meter, turn);
       } finally {
-        turn.end({ processorSeconds: meter.seconds });
+        after({ turn, meter }, beganAt);
       }
     });
     this.#running.add(running);
@@ -428,20 +497,6 @@ export class Bridge implements AsyncDisposable {
       this.#running.delete(running);
       this.sweepOnce();
     }
-  }
-
-  /** Resolves when its turn has come; also when `signal` ends the wait: then the run itself says so. */
-  #turnFor(
-    { memoryBytes }: SandboxKind,
-    id: string,
-    hooks: RunHooks,
-    signal: AbortSignal,
-  ): Promise<Turn | { readonly refused: BridgeError }> {
-    const limits = this.#owner?.limits() ?? UNLIMITED;
-    return takeTurn(this.#service.turns, { owner: this.#ownerId, limits, memoryBytes }, signal, (turn) => {
-      this.#observer({ type: 'run.queued', run: id, ahead: turn.ahead });
-      hooks.onQueued(turn);
-    });
   }
 
   /** How long this call has waited for set-up so far, from now on. */
@@ -486,6 +541,10 @@ export class Bridge implements AsyncDisposable {
     this.#untold = `The image ${instead} is not here: ${why}. ${image} was built in its place, and is used from now on.`;
   };
 }
+
+/** What has come to its end has no place any more. */
+const endOf = ({ turn, meter }: Omit<AnsweredCall, 'endsAt'>, _beganAt: number): void =>
+  turn.end({ processorSeconds: meter.lap() });
 
 /** The user who started the bridge has the state directory itself, and nothing is kept from it. */
 const settingsOwner = ({ stateDir, snippetsDir }: Settings) =>

@@ -8,15 +8,11 @@ export class RunMeter {
   /** By performance.now(): when each was taken. */
   readonly #taken = new Map<Sandbox, number>();
   #seconds = 0;
+  #told = 0;
 
   /** One that does not count costs nothing. */
   constructor(isCounting: boolean) {
     this.#isCounting = isCounting;
-  }
-
-  /** Of all sandboxes that were left. */
-  get seconds(): number {
-    return this.#seconds;
   }
 
   /** The run has this sandbox from now on. */
@@ -27,11 +23,28 @@ export class RunMeter {
     return sandbox;
   }
 
+  /** What has been used since the last time that this was asked, in sandboxes that the run still has too. */
+  lap(): number {
+    let seconds = this.#seconds;
+    for (const [sandbox, since] of this.#taken) seconds += usedIn(sandbox, since);
+    const lap = seconds - this.#told;
+    this.#told = seconds;
+    return lap;
+  }
+
   /** The run has it no more. */
   leave(sandbox: Sandbox): void {
     const since = this.#taken.get(sandbox);
     if (since === undefined) return;
     this.#taken.delete(sandbox);
-    this.#seconds += sandbox.processorSeconds ?? (performance.now() - since) / 1000;
+    this.#seconds += usedIn(sandbox, since);
+  }
+
+  /** It has none of them any more. */
+  leaveAll(): void {
+    for (const sandbox of this.#taken.keys()) this.leave(sandbox);
   }
 }
+
+const usedIn = (sandbox: Sandbox, since: number): number =>
+  sandbox.processorSeconds ?? (performance.now() - since) / 1000;

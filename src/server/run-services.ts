@@ -21,6 +21,8 @@ import type { ConfiguredServers } from './configured-servers.js';
 import type { RunMeter } from './run-meter.js';
 import { ABOUT_MS, type SandboxService } from './sandbox-service.js';
 import type { Entered } from './sessions/sessions.js';
+import { standAside } from './take-turn.js';
+import type { Turn } from './turns.js';
 
 export type RunServicesParts = {
   readonly settings: Settings;
@@ -60,7 +62,7 @@ export class RunServices {
     caller: Caller,
     lease: ServerLease,
     wait: CallWait,
-    meter: RunMeter,
+    { meter, turn: place }: { readonly meter: RunMeter; readonly turn: Turn },
   ): ServicesOfRun {
     const { settings, kept, callTurn: turn } = this.#parts;
     const direct = this.forCall(caller, lease, wait);
@@ -68,6 +70,7 @@ export class RunServices {
       ...direct,
       calls: { ...direct.calls, turn },
       sandboxes: this.#sandboxes(kind, wait, meter),
+      standAside: () => standAside(place),
       autoload: { mode: settings.autoload, agent: caller.agent },
       kept,
     };
@@ -121,14 +124,14 @@ export class RunServices {
       take: (signal: AbortSignal) => service.start(kind, signal),
       giveBack: (late: Sandbox) => service.retire(late),
     };
-    const leave = (sandbox: Sandbox) => meter.leave(sandbox);
     return {
       take: async (signal) =>
         meter.follow(
           session.sandbox ?? entered.adopt(await service.patience.take(keyOf(kind), source, wait, signal)),
         ),
-      giveBack: leave,
-      retire: leave,
+      // What still runs in it is the call's until it stands still.
+      giveBack: () => {},
+      retire: () => {},
     };
   }
 

@@ -25,6 +25,8 @@ export const ABOUT_MS = 60_000;
 /** As long as three runs that each start a container of their own, and as ten. */
 const MAX_AHEAD_MS = 1_500;
 const MAX_REST_MS = 5_000;
+/** Runs that stand still while a person thinks, for each that is under way: each is a container that stays. */
+const STANDING_FOR_EACH = 4;
 
 export type SandboxServiceOptions = {
   readonly settings: Settings;
@@ -78,6 +80,7 @@ export class SandboxService implements AsyncDisposable {
       runsAtOnce: settings.concurrency,
       windowMs: settings.principalWindowSeconds * 1000,
       now: () => performance.now(),
+      standing: STANDING_FOR_EACH * settings.concurrency,
       rests: {
         withinMs: ABOUT_MS,
         aheadMs: MAX_AHEAD_MS,
@@ -123,13 +126,14 @@ export class SandboxService implements AsyncDisposable {
 
   /**
    * How long the clock of a run may stand still in a sandbox that starts now, whoever gets it: until its servers are open,
-   * while code has a person asked for another one, and while a person is asked about its calls.
+   * while code has a person asked for another one, while a person is asked about its calls, and until there is a place again for
+   * a run that stood still meanwhile.
    */
   get standstillSeconds(): number {
     const opening = Math.max(0, ...[...this.#opensWithin].map((seconds) => seconds()));
-    const { approveWaitSeconds } = this.#settings;
+    const { approveWaitSeconds, maxTimeoutSeconds } = this.#settings;
     const asking = (this.#mayAsk ? MAX_ASKING_SECONDS : 0) + (this.#mayQuestion ? approveWaitSeconds : 0);
-    return opening + asking;
+    return opening + (asking > 0 ? asking + maxTimeoutSeconds : 0);
   }
 
   /** Whoever calls through `agent`: the clock of a sandbox that waits is too short for the first one who can be asked. */

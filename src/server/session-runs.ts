@@ -45,7 +45,7 @@ export const useOf = ({ session }: Entered, added: readonly string[]): SessionUs
 
 /** What the first line of the answer says. */
 export function sessionTold(
-  { session, isNew, before, waitedMs }: Entered,
+  { session, isNew, before, stopped, waitedMs }: Entered,
   { status }: Pick<Outcome, 'status'>,
   lost: readonly string[],
 ): SessionTold {
@@ -55,6 +55,7 @@ export function sessionTold(
     ...(isNew
       ? [before === undefined ? 'new' : `new, and empty, since the one before has ended: ${before}`]
       : []),
+    ...(stopped === undefined ? [] : [`its threads have stood still since ${stopped}`]),
     ...(ended === undefined ? [] : [`it has ended with this call: ${ended}`]),
     ...(wasCut ? ['interrupted; its state is kept'] : []),
     ...(lost.length === 0 ? [] : [`without ${lost.join(', ')}, which it may not have any more`]),

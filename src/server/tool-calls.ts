@@ -85,7 +85,7 @@ export function answerCalls(server: AgentServer, parts: CallsParts): void {
     const params = callParams(given);
     const tool = toolNamed(params.name, tools);
     const begin = async (leg: CallLeg): Promise<CallToolResult> => {
-      const answer = await callTool(tool, params, bridge, leg, observer);
+      const answer = await callTool(tool, params, bridge, leg, observer, () => request.keepBody());
       // Before the answer: some hosts read only what their list of resources has.
       if (!('isRelayed' in answer) && hasKept(answer)) parts.onKept(request);
       if (bridge.isForCommandLine && !('isRelayed' in answer)) return wholeResult(answer);
@@ -145,7 +145,7 @@ function withoutClaims({
 }
 
 /**
- * A call that begins, or one that goes on. A fault of ours is that call's answer and a line in the log, never the end of the
+ * A call that begins, or one that goes on. `keepArguments` says that a call has them, until what it gives back is called. A fault of ours is that call's answer and a line in the log, never the end of the
  * bridge.
  */
 async function callTool(
@@ -154,6 +154,7 @@ async function callTool(
   bridge: Bridge,
   leg: CallLeg,
   observer: Observer,
+  keepArguments: () => () => void,
 ): Promise<Answer> {
   const { settings, longCalls } = bridge;
   const { timeoutSeconds } = settings;
@@ -171,7 +172,9 @@ async function callTool(
         leg,
         timeoutSeconds: askedSeconds(cleaned, settings),
       };
+      const letGo = keepArguments();
       const call = new LongCall({ ...parts, work });
+      void call.ended.then(letGo);
       return await longCalls.answer(call, leg, patienceMs);
     }
     if ('message' in asked) return outcomeWithoutRun('validation_error', asked, timeoutSeconds);

@@ -38,6 +38,8 @@ export type TurnsOptions = {
   readonly windowMs: number;
   /** In ms, and never going back. */
   readonly now: () => number;
+  /** Runs of all principals that may stand at once, without a place; without it, any number. */
+  readonly standing?: number;
   /** Without it, whoever has more runs waiting has the next turn as soon as there is a place. */
   readonly rests?: Rests;
 };
@@ -62,6 +64,21 @@ export interface Turn {
   readonly isWaiting: boolean;
   /** How many of those that wait have their turn before it, as things are; 0 for one that does not wait. */
   readonly ahead: number;
+  /** Whether its owner has used up its processor time. */
+  readonly isUsedUp: boolean;
+  /** What it was held for is there: from now on it can have its turn. */
+  ready(): void;
+  /**
+   * It stands still from now on: its place is for others until `goOn`, while its memory counts on. False where it keeps its
+   * place, since as many stand already as may.
+   */
+  stand(): boolean;
+  /** It wants a place again, ahead of those that have had none; `onTurn` is called when it has it. */
+  goOn(onTurn: () => void): void;
+  /** What its run still does can be cut short: `onWanted` is called when a run waits for the place, and ends the turn at once. */
+  lingers(onWanted: () => void): void;
+  /** Counts what its owner has used of the processor, also when the turn has ended. */
+  charge(processorSeconds: number): void;
   /** The run has ended, or is not wanted any more. Further calls do nothing. */
   end(usage?: { readonly processorSeconds: number }): void;
 }
@@ -72,20 +89,32 @@ export type TurnRequest = {
   readonly limits: TurnLimits;
   /** What it may have at most while it is under way. */
   readonly memoryBytes: number;
+  /** It waits for something else first: it counts among those that wait, and has no turn before it is `ready`. */
+  readonly isHeld?: boolean;
   /** Called once, when its turn has come: before `enter` returns where nothing is ahead. */
   readonly onTurn: () => void;
   /** Called instead where its owner has used up its processor time while it waited; it has ended then. */
   readonly onRefused: (error: BridgeError) => void;
 };
 
-type Entry = TurnRequest & { state: 'waiting' | 'running' | 'ended'; beganAt: number };
+type Entry = TurnRequest & {
+  /** `returning` has stood, and waits for a place again. */
+  state: 'held' | 'waiting' | 'running' | 'standing' | 'returning' | 'ended';
+  beganAt: number;
+  /** How long it had a place before it stood. */
+  ranMs: number;
+  onWanted: (() => void) | undefined;
+};
 
 type Used = { readonly at: number; readonly seconds: number };
 
 /** The runs of one owner. */
 type Lane = {
+  /** In their order, with those that are held. */
   readonly waiting: Entry[];
   readonly running: Set<Entry>;
+  /** Those that stand, or return: they have their memory, and no place. */
+  readonly standing: Set<Entry>;
   /** Oldest first, within the window. */
   used: Used[];
   /** How many of its places rest: they are taken, and nothing is under way in them. */
@@ -114,6 +143,7 @@ export class Turns {
   /** By owner, oldest first, by the clock: when each has entered last. Only of the last minutes. */
   readonly #enteredAt = new Map<string, number>();
   #running = 0;
+  #standing = 0;
   #meanMs = FIRST_GUESS_MS;
 
   constructor(options: TurnsOptions) {
@@ -133,7 +163,7 @@ export class Turns {
    * run within `withinMs`, at most a minute. What has to be shared is better left to them.
    */
   crowded(owner: string, withinMs: number): number {
-    return this.#waitingOf(owner) === 0 ? 0 : this.#othersAbout(owner, withinMs);
+    return this.#wantsMore(owner) ? this.#othersAbout(owner, withinMs) : 0;
   }
 
   /** Runs under way, of all owners together. */
@@ -150,23 +180,77 @@ export class Turns {
     this.#noteEntered(request.owner);
     const lane = this.#laneOf(request.owner);
     this.#refuseWhereTooMuch(request, lane);
-    const entry: Entry = { ...request, state: 'waiting', beganAt: 0 };
+    const state = request.isHeld === true ? 'held' : 'waiting';
+    const entry: Entry = { ...request, state, beganAt: 0, ranMs: 0, onWanted: undefined };
     lane.waiting.push(entry);
     this.#serve();
     const turns = this;
     return {
       get isWaiting() {
-        return entry.state === 'waiting';
+        return isWaiting(entry);
       },
       get ahead() {
         return turns.#aheadOf(entry);
       },
+      get isUsedUp() {
+        return turns.#usedUp(turns.#laneOf(entry.owner), entry.limits) !== undefined;
+      },
+      ready: () => this.#ready(entry),
+      stand: () => this.#stand(entry),
+      goOn: (onTurn) => this.#goOn(entry, onTurn),
+      lingers: (onWanted) => {
+        entry.onWanted = onWanted;
+        this.#serve();
+      },
+      charge: (seconds) => this.charge(entry.owner, seconds),
       end: (usage) => this.#end(entry, usage?.processorSeconds ?? 0),
     };
   }
 
-  #waitingOf(owner: string): number {
-    return this.#lanes.get(owner)?.waiting.length ?? 0;
+  /** Counts processor time that `owner` has used, whatever for; where that is all that it may, its runs that wait are refused. */
+  charge(owner: string, processorSeconds: number): void {
+    if (processorSeconds <= 0) return;
+    const lane = this.#laneOf(owner);
+    lane.used.push({ at: this.#options.now(), seconds: processorSeconds });
+    this.#refuseWaiting(lane);
+  }
+
+  #ready(entry: Entry): void {
+    if (entry.state !== 'held') return;
+    entry.state = 'waiting';
+    this.#serve();
+  }
+
+  #stand(entry: Entry): boolean {
+    const lane = this.#laneOf(entry.owner);
+    const { standing = Number.POSITIVE_INFINITY } = this.#options;
+    const isTooMany = this.#standing >= standing || lane.standing.size >= entry.limits.runsAtOnce;
+    if (entry.state !== 'running' || isTooMany) return false;
+    entry.state = 'standing';
+    entry.ranMs += this.#options.now() - entry.beganAt;
+    lane.running.delete(entry);
+    lane.standing.add(entry);
+    this.#running--;
+    this.#standing++;
+    this.#serve();
+    return true;
+  }
+
+  #goOn(entry: Entry, onTurn: () => void): void {
+    if (entry.state !== 'standing') return;
+    const lane = this.#laneOf(entry.owner);
+    Object.assign(entry, { state: 'returning', onTurn });
+    // Behind those that have returned before it, and ahead of whoever has used nothing yet.
+    const behind = lane.waiting.findIndex(({ state }) => state !== 'returning');
+    lane.waiting.splice(behind < 0 ? lane.waiting.length : behind, 0, entry);
+    this.#order.splice(this.#order.indexOf(lane), 1);
+    this.#order.unshift(lane);
+    this.#serve();
+  }
+
+  /** Those that are held want no place yet. */
+  #wantsMore(owner: string): boolean {
+    return this.#lanes.get(owner)?.waiting.some(isWaiting) ?? false;
   }
 
   /** How many other owners have entered a run within `withinMs`, and have none waiting. */
@@ -174,7 +258,7 @@ export class Turns {
     const since = this.#options.now() - withinMs;
     let others = 0;
     for (const [other, at] of this.#enteredAt)
-      if (other !== owner && at >= since && this.#waitingOf(other) === 0) others++;
+      if (other !== owner && at >= since && !this.#wantsMore(other)) others++;
     return others;
   }
 
@@ -191,20 +275,27 @@ export class Turns {
   #laneOf(owner: string): Lane {
     const known = this.#lanes.get(owner);
     if (known !== undefined) return known;
-    const lane: Lane = { waiting: [], running: new Set(), used: [], resting: 0, aheadMs: 0, aheadAt: 0 };
+    const [running, standing] = [new Set<Entry>(), new Set<Entry>()];
+    const lane: Lane = { waiting: [], running, standing, used: [], resting: 0, aheadMs: 0, aheadAt: 0 };
     this.#lanes.set(owner, lane);
     // Before the one that has had the last turn, which would have the next one otherwise where it is alone.
     this.#order.splice(Math.max(0, this.#order.length - 1), 0, lane);
     return lane;
   }
 
-  #refuseWhereTooMuch({ limits, memoryBytes }: TurnRequest, lane: Lane): void {
+  #refuseWhereTooMuch(request: TurnRequest, lane: Lane): void {
+    const { limits, memoryBytes, isHeld = false } = request;
     if (memoryBytes > limits.memoryBytes) throw tooLarge(memoryBytes, limits.memoryBytes);
     const usedUp = this.#usedUp(lane, limits);
     if (usedUp !== undefined) throw usedUp;
-    const mustWait = this.#running >= this.#options.runsAtOnce || !hasRoom(lane, { limits, memoryBytes });
+    const mustWait = () =>
+      isHeld ||
+      lane.waiting.some(isWaiting) ||
+      this.#running >= this.#options.runsAtOnce ||
+      !hasRoom(lane, request);
+    while (!isHeld && mustWait() && this.#reclaim(lane, request));
     // Those that wait already go first.
-    if ((mustWait || lane.waiting.length > 0) && lane.waiting.length >= limits.runsWaiting) {
+    if (mustWait() && lane.waiting.length >= limits.runsWaiting) {
       const atOnce = Math.max(1, Math.min(limits.runsAtOnce, this.#options.runsAtOnce));
       const freeAgainMs = (this.#meanMs * (lane.waiting.length + 1)) / atOnce;
       const { one, many } = this.#words;
@@ -238,9 +329,13 @@ export class Turns {
 
   /** Gives turns as long as there is one to give. */
   #serve(): void {
-    while (this.#running < this.#options.runsAtOnce) {
-      const entry = this.#next();
-      if (entry === undefined) return;
+    for (;;) {
+      const entry = this.#running < this.#options.runsAtOnce ? this.#next() : undefined;
+      if (entry === undefined) {
+        if (!this.#reclaimForOne()) return;
+        continue;
+      }
+      if (entry.state === 'returning') this.#standing--;
       entry.state = 'running';
       entry.beganAt = this.#options.now();
       this.#running++;
@@ -248,12 +343,38 @@ export class Turns {
     }
   }
 
+  /** Has one that only lingers end for the first one that waits and can have its place; false where there is none. */
+  #reclaimForOne(): boolean {
+    return this.#order.some((lane) => {
+      const entry = lane.waiting.find(isWaiting);
+      return entry !== undefined && this.#reclaim(lane, entry);
+    });
+  }
+
+  /** The same for one run of this lane. */
+  #reclaim(lane: Lane, request: Pick<Entry, 'limits' | 'memoryBytes'>): boolean {
+    const isOfOthers = hasRoom(lane, request);
+    // With room of its own and a place of all there is nothing to wait for.
+    if (isOfOthers && this.#running < this.#options.runsAtOnce) return false;
+    const lanes = isOfOthers ? this.#order : [lane];
+    for (const { running } of lanes)
+      for (const entry of running) {
+        const { onWanted } = entry;
+        if (onWanted === undefined) continue;
+        entry.onWanted = undefined;
+        onWanted();
+        if (entry.state === 'ended') return true;
+      }
+    return false;
+  }
+
   /** Takes the first run out of the first queue whose owner may have one more under way; that queue is the last then. */
   #next(): Entry | undefined {
     for (const [place, lane] of this.#order.entries()) {
-      const entry = lane.waiting[0];
+      const entry = lane.waiting.find(isWaiting);
       if (entry === undefined || !hasRoom(lane, entry)) continue;
-      lane.waiting.shift();
+      lane.waiting.splice(lane.waiting.indexOf(entry), 1);
+      lane.standing.delete(entry);
       lane.running.add(entry);
       this.#order.splice(place, 1);
       this.#order.push(lane);
@@ -264,14 +385,14 @@ export class Turns {
 
   #aheadOf(entry: Entry): number {
     const own = this.#lanes.get(entry.owner);
-    const place = own?.waiting.indexOf(entry) ?? -1;
+    const place = own?.waiting.filter(isWaiting).indexOf(entry) ?? -1;
     if (place < 0) return 0;
     let ahead = place;
     let comesLater = false;
     for (const lane of this.#order) {
       if (lane === own) comesLater = true;
       // Each of the queues has one turn in a round; those in front of it have theirs in this round, too.
-      else ahead += Math.min(lane.waiting.length, comesLater ? place : place + 1);
+      else ahead += Math.min(lane.waiting.filter(isWaiting).length, comesLater ? place : place + 1);
     }
     return ahead;
   }
@@ -281,29 +402,32 @@ export class Turns {
     if (state === 'ended') return;
     entry.state = 'ended';
     const lane = this.#laneOf(entry.owner);
-    if (state === 'waiting') {
-      lane.waiting.splice(lane.waiting.indexOf(entry), 1);
-    } else {
-      const now = this.#options.now();
-      lane.running.delete(entry);
+    const at = lane.waiting.indexOf(entry);
+    if (at >= 0) lane.waiting.splice(at, 1);
+    if (lane.standing.delete(entry)) this.#standing--;
+    const now = this.#options.now();
+    if (lane.running.delete(entry)) {
       this.#running--;
-      this.#meanMs += MEAN_SHARE * (now - entry.beganAt - this.#meanMs);
+      entry.ranMs += now - entry.beganAt;
+    }
+    if (state !== 'held' && state !== 'waiting') {
+      this.#meanMs += MEAN_SHARE * (entry.ranMs - this.#meanMs);
       if (processorSeconds > 0) lane.used.push({ at: now, seconds: processorSeconds });
-      this.#refuseWaiting(lane, entry.limits);
+      this.#refuseWaiting(lane);
       this.#restAfter(entry, lane, now);
     }
     this.#serve();
   }
 
-  #restAfter({ owner, beganAt }: Entry, lane: Lane, now: number): void {
+  #restAfter({ owner, ranMs }: Entry, lane: Lane, now: number): void {
     const { rests, runsAtOnce } = this.#options;
     if (rests === undefined) return;
     const others = this.#othersAbout(owner, rests.withinMs);
     const share = runsAtOnce / (others + 1);
     const before = Math.max(0, lane.aheadMs - (now - lane.aheadAt) * share);
-    lane.aheadMs = Math.min(before + now - beganAt, rests.aheadMs + rests.maxMs);
+    lane.aheadMs = Math.min(before + ranMs, rests.aheadMs + rests.maxMs);
     lane.aheadAt = now;
-    if (lane.aheadMs <= rests.aheadMs || others === 0 || lane.waiting.length === 0) return;
+    if (lane.aheadMs <= rests.aheadMs || others === 0 || !lane.waiting.some(isWaiting)) return;
     lane.resting++;
     rests.later(Math.min(rests.maxMs, (lane.aheadMs - rests.aheadMs) / share), () => {
       lane.resting--;
@@ -311,10 +435,13 @@ export class Turns {
     });
   }
 
-  #refuseWaiting(lane: Lane, limits: TurnLimits): void {
-    const usedUp = this.#usedUp(lane, limits);
-    if (usedUp === undefined) return;
-    for (const entry of lane.waiting.splice(0)) {
+  /** Those that have had no turn yet; what stood has begun, and ends as it would have without standing. */
+  #refuseWaiting(lane: Lane): void {
+    for (const entry of [...lane.waiting]) {
+      if (entry.state === 'returning') continue;
+      const usedUp = this.#usedUp(lane, entry.limits);
+      if (usedUp === undefined) continue;
+      lane.waiting.splice(lane.waiting.indexOf(entry), 1);
       entry.state = 'ended';
       entry.onRefused(usedUp);
     }
@@ -324,16 +451,22 @@ export class Turns {
   #forgetIdle(): void {
     const since = this.#options.now() - this.#options.windowMs;
     for (const [owner, lane] of this.#lanes) {
-      if (lane.waiting.length + lane.running.size > 0 || lane.used.some(({ at }) => at > since)) continue;
+      const isBusy = lane.waiting.length + lane.running.size + lane.standing.size > 0;
+      if (isBusy || lane.used.some(({ at }) => at > since)) continue;
       this.#lanes.delete(owner);
       this.#order.splice(this.#order.indexOf(lane), 1);
     }
   }
 }
 
-function hasRoom(lane: Lane, { limits, memoryBytes }: Pick<Entry, 'limits' | 'memoryBytes'>): boolean {
+/** Whether it can have its turn as soon as there is a place. */
+const isWaiting = ({ state }: Entry): boolean => state === 'waiting' || state === 'returning';
+
+function hasRoom(lane: Lane, entry: Pick<Entry, 'limits' | 'memoryBytes'>): boolean {
+  const { limits, memoryBytes } = entry;
   let taken = memoryBytes;
-  for (const running of lane.running) taken += running.memoryBytes;
+  // One that returns has its memory already.
+  for (const other of [...lane.running, ...lane.standing]) if (other !== entry) taken += other.memoryBytes;
   return lane.running.size + lane.resting < limits.runsAtOnce && taken <= limits.memoryBytes;
 }
 

@@ -138,6 +138,45 @@ await mcp_till.peek(id=4)`;
   });
 });
 
+describe('the place of a run', () => {
+  const ONE = { MCP_BRIDGE_CONCURRENCY: '1' };
+
+  it('is for others while it stands still for an answer, and its own again afterwards', async () => {
+    let decideNow = (_result: ElicitResult) => {};
+    const decision = new Promise<ElicitResult>((resolve) => {
+      decideNow = resolve;
+    });
+    await withBridge(
+      () => decision,
+      ONE,
+      async ({ bridge, asked }) => {
+        const order: string[] = [];
+        const asks = bridge.run('await mcp_desk.erase(id=1)', desk).then((payload) => {
+          order.push('asks');
+          return payload;
+        });
+        await until(() => asked.length === 1);
+        expect((await bridge.run('6 * 7')).result).toBe(42);
+        order.push('other');
+        decideNow(decide('once'));
+        expect(await asks).toMatchObject({ status: 'success', result: 'did erase' });
+        expect(order).toEqual(['other', 'asks']);
+      },
+    );
+  });
+
+  it('is its own while it computes, as the control', async () => {
+    await withBridge(never, ONE, async ({ bridge }) => {
+      const order: string[] = [];
+      const first = bridge.run('import time\ntime.sleep(4)').then(() => order.push('first'));
+      await bridge.run('6 * 7');
+      order.push('other');
+      await first;
+      expect(order).toEqual(['first', 'other']);
+    });
+  });
+});
+
 describe('what is decided', () => {
   it('no, with a word that the code reads, and nothing is sent', async () => {
     await withBridge(thought(decide('no', 'use the test account')), {}, async ({ bridge, asked, sent }) => {

@@ -88,7 +88,8 @@ it.each<(keyof typeof ENDS)[]>([
 );
 
 describe('in a session', () => {
-  const session = { name: 'n', handle: 's-1', call: 1, ageSeconds: 0, idleSeconds: 1, lifeSeconds: 1 };
+  const limits = { idleSeconds: 1, lifeSeconds: 1, keepRunning: true };
+  const session = { name: 'n', handle: 's-1', call: 1, ageSeconds: 0, ...limits };
   const answered = { type: 'answered', code: 0, goesOn: false, memoryKills: 0 } as const;
   const killed = { type: 'exited', code: null, signal: 'SIGKILL', memoryKills: 0 } as const;
   const ended = { how: 'exited', report: { code: null, signal: 'SIGKILL' } };

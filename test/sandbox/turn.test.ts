@@ -154,7 +154,8 @@ describe('what a turn remembers', () => {
 });
 
 describe('in a session', () => {
-  const session = { name: 'n', handle: 's-1', call: 1, ageSeconds: 0, idleSeconds: 1, lifeSeconds: 1 };
+  const limits = { idleSeconds: 1, lifeSeconds: 1, keepRunning: true };
+  const session = { name: 'n', handle: 's-1', call: 1, ageSeconds: 0, ...limits };
   const onAnswered = vi.fn();
   const onRestless = vi.fn();
   const hears: RunHandlers = { ...handlers, onAnswered, onRestless };

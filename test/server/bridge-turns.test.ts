@@ -9,7 +9,7 @@ import type { Outcome } from '../../src/run/outcome/outcome.js';
 import type { SandboxKind } from '../../src/sandbox/kind.js';
 import type { WarmPool } from '../../src/sandbox/warm-pool.js';
 import { COMMAND_LINE } from '../../src/server/caller.js';
-import { type RunHooks, UNWATCHED } from '../../src/server/run-hooks.js';
+import { type RunHooks, type RunInput, UNWATCHED } from '../../src/server/run-hooks.js';
 import { pause, until } from '../support/time.js';
 import { hostileEntry, NEVER, openBridges, principalNamed, type TestBridges } from './principal-bridges.js';
 
@@ -40,6 +40,14 @@ function open(...given: Parameters<typeof openBridges>): void {
         fill: () => {},
       }) as unknown as WarmPool,
   );
+  vi.spyOn(bridges.service, 'start').mockImplementation(
+    (kind, signal) =>
+      new Promise((_resolve, reject) => {
+        const lost = new BridgeError('E_SANDBOX_LOST', 'The sandbox was lost.', { fault: 'engine' });
+        started.push({ kind, isBeside: undefined, end: () => reject(lost) });
+        signal.addEventListener('abort', () => reject(lost));
+      }),
+  );
   vi.spyOn(bridges.service, 'sweepOnce').mockImplementation(() => {});
 }
 
@@ -53,15 +61,20 @@ const run = (
   principal: Principal,
   hooks: Partial<RunHooks> = {},
   signal: AbortSignal = NEVER,
+  session: Pick<RunInput, 'session'> = {},
 ): Promise<Outcome> =>
   bridges
     .of(principal)
     .run(
-      { task: { type: 'cell', code: '1' }, servers: [], files: [], timeoutSeconds: 30 },
+      { task: { type: 'cell', code: '1' }, servers: [], files: [], timeoutSeconds: 30, ...session },
       COMMAND_LINE,
       { ...UNWATCHED, ...hooks },
       signal,
     );
+
+/** A call of Ann's in the session of this name. */
+const call = (name: string, signal: AbortSignal = NEVER, principal = ANN): Promise<Outcome> =>
+  run(principal, {}, signal, { session: { name, isRequired: false } });
 
 const statusOf = async (ending: Promise<Outcome>) => (await ending).error?.type;
 
@@ -164,6 +177,71 @@ describe('quotas', () => {
       type: 'E_LIMIT',
       message: expect.stringContaining('512 MB, and all of your runs together 100 MB'),
     });
+  });
+});
+
+describe('calls of one session that wait for it', () => {
+  const forty = (make: () => Promise<Outcome>) => {
+    const ended: string[] = [];
+    const all = Array.from({ length: 40 }, () =>
+      make().then(({ error }) => void ended.push(error?.type ?? '')),
+    );
+    return { all: Promise.all(all), ended };
+  };
+
+  it.each([
+    ['runs, as the control', () => run(ANN)],
+    ['calls of one session', () => call('data')],
+    ['calls of one session, while there is a place for each', () => call('data'), '64'],
+  ])('are counted among those that wait: %s', async (_what, make, concurrency = '1') => {
+    await bridges[Symbol.asyncDispose]();
+    open({}, { env: { MCP_BRIDGE_CONCURRENCY: concurrency, MCP_BRIDGE_WARM: '0' } });
+    bridges.rules.set(ANN.id, { quotas: { runsWaiting: 2 } });
+    const { all, ended } = forty(make);
+    await until(() => ended.length >= 37 && started.length === 1);
+    expect(ended).toEqual(Array(37).fill('E_BUSY'));
+    for (const count of [1, 2, 3]) {
+      await until(() => started.length === count);
+      started[count - 1]?.end();
+    }
+    await all;
+    expect(ended).toHaveLength(40);
+    expect([bridges.service.turns.running, bridges.service.turns.waiting]).toEqual([0, 0]);
+  });
+
+  it('hold no place meanwhile, and are counted no more once they are cancelled', async () => {
+    await bridges[Symbol.asyncDispose]();
+    open({}, { env: { MCP_BRIDGE_CONCURRENCY: '2', MCP_BRIDGE_WARM: '0' } });
+    bridges.rules.set(ANN.id, { quotas: { runsWaiting: 1, runsAtOnce: 2 } });
+    const first = call('data');
+    await until(() => started.length === 1);
+    const cancelling = new AbortController();
+    const second = call('data', cancelling.signal);
+    expect(await statusOf(call('data'))).toBe('E_BUSY');
+    // Another session has the second place.
+    const other = call('more');
+    await until(() => started.length === 2);
+    cancelling.abort('cancelled');
+    expect(await statusOf(second)).toBe('E_CANCELLED');
+    expect(bridges.service.turns.waiting).toBe(0);
+    const third = call('data');
+    started[0]?.end();
+    started[1]?.end();
+    await until(() => started.length === 3);
+    started[2]?.end();
+    expect(await Promise.all([first, other, third].map(statusOf))).toEqual(Array(3).fill('E_SANDBOX_LOST'));
+  });
+
+  it('are refused at once where their principal has used up its processor time meanwhile', async () => {
+    bridges.rules.set(ANN.id, { quotas: { processorSeconds: 1 } });
+    const first = call('data');
+    await until(() => started.length === 1);
+    const second = call('data');
+    bridges.service.turns.charge(ANN.id, 2);
+    expect(await statusOf(second)).toBe('E_BUSY');
+    started[0]?.end();
+    expect(await statusOf(first)).toBe('E_SANDBOX_LOST');
+    expect(bridges.of(ANN).sessions.size).toBe(0);
   });
 });
 

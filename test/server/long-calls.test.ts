@@ -3,15 +3,21 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Answer } from '../../src/server/answer.js';
 import type { CallLeg } from '../../src/server/call-leg.js';
-import { type GoingOn, LongCalls, MAX_ENDED, NoLongCall } from '../../src/server/long-calls/long-calls.js';
+import {
+  type GoingOn,
+  LongCalls,
+  MAX_ENDED,
+  MAX_ENDED_CHARS,
+  NoLongCall,
+} from '../../src/server/long-calls/long-calls.js';
 import { goOnIn } from '../../src/server/tools/go-on-arguments.js';
 import { HANGS_MS } from '../support/time.js';
 import { byHand, fakeBridge } from './fake-bridge.js';
 
-/** A call that ends when the test says so. */
-function pretended() {
-  let end = (_how: 'ended'): void => {};
-  const ended = new Promise<'ended'>((resolve) => {
+/** A call that ends when the test says so, with so much text. */
+function pretended(text = 'ended') {
+  let end = (_how: string): void => {};
+  const ended = new Promise<string>((resolve) => {
     end = resolve;
   });
   const told: (CallLeg | undefined)[] = [];
@@ -27,7 +33,7 @@ function pretended() {
     cancel: (reason) => {
       cancelled.push(reason);
       state.hasEnded = true;
-      end('ended');
+      end(text);
     },
     part: (handle) => answer(`${handle} part ${++state.parts}`),
     glance: () => answer('a glance'),
@@ -39,7 +45,7 @@ function pretended() {
     cancelled,
     finish: () => {
       state.hasEnded = true;
-      end('ended');
+      end(text);
     },
   };
 }
@@ -181,6 +187,25 @@ describe('a call', () => {
       /others have ended since/,
     );
     expect(textOf(await calls.goOn({ wait: handles[1] ?? '' }, legOf(), 1))).toBe('the rest');
+  });
+
+  it('that has ended gives way when too much is kept, and the last one never', async () => {
+    const calls = held();
+    const third = 'x'.repeat(MAX_ENDED_CHARS / 3 + 1);
+    const ended = [];
+    for (const text of [third, third, third, 'x'.repeat(MAX_ENDED_CHARS + 1)]) {
+      const { call, finish } = pretended(text);
+      ended.push(handleIn(await calls.answer(call, legOf(), 1)));
+      finish();
+      await call.ended;
+      if (ended.length === 2) expect(calls.size).toBe(2);
+      if (ended.length === 3) expect(calls.size).toBe(2);
+    }
+    expect(calls.size).toBe(1);
+    await expect(calls.goOn({ wait: ended[0] ?? '' }, legOf(), 1)).rejects.toThrow(
+      /no more than 64 MB are kept/,
+    );
+    expect(textOf(await calls.goOn({ wait: ended[3] ?? '' }, legOf(), 1))).toBe('the rest');
   });
 
   it('ends with its bridge', async () => {

@@ -21,7 +21,7 @@ it('counts what the kernel has counted', () => {
   vi.advanceTimersByTime(10_000);
   meter.leave(sandbox);
   meter.leave(sandbox);
-  expect(meter.seconds).toBe(1.5);
+  expect(meter.lap()).toBe(1.5);
 });
 
 it('counts the time that a run had its sandbox where the kernel says nothing', () => {
@@ -30,7 +30,7 @@ it('counts the time that a run had its sandbox where the kernel says nothing', (
   meter.follow(sandbox);
   vi.advanceTimersByTime(3_000);
   meter.leave(sandbox);
-  expect(meter.seconds).toBe(3);
+  expect(meter.lap()).toBe(3);
 });
 
 it('costs nothing where there is no quota', () => {
@@ -38,5 +38,17 @@ it('costs nothing where there is no quota', () => {
   const { sandbox, countProcessorTime } = sandboxOf(1);
   meter.follow(sandbox);
   meter.leave(sandbox);
-  expect([countProcessorTime.mock.calls.length, meter.seconds]).toEqual([0, 0]);
+  expect([countProcessorTime.mock.calls.length, meter.lap()]).toEqual([0, 0]);
+});
+
+it('counts on after each time that it was asked', () => {
+  const meter = new RunMeter(true);
+  const used = { countProcessorTime: () => {}, processorSeconds: 1 };
+  meter.follow(used as unknown as Sandbox);
+  expect(meter.lap()).toBe(1);
+  used.processorSeconds = 3;
+  expect(meter.lap()).toBe(2);
+  meter.leaveAll();
+  used.processorSeconds = 7;
+  expect(meter.lap()).toBe(0);
 });

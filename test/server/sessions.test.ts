@@ -9,7 +9,7 @@ import type { Sandbox, SandboxEnd } from '../../src/sandbox/sandbox.js';
 import { sessionTold } from '../../src/server/session-runs.js';
 import { type Entered, Sessions } from '../../src/server/sessions/sessions.js';
 
-const LIMITS = { most: 2, idleSeconds: 60, lifeSeconds: 600, memoryBytes: 1_000_000_000 };
+const LIMITS = { most: 2, idleSeconds: 60, lifeSeconds: 600, memoryBytes: 1_000_000_000, keepRunning: true };
 const NEVER = new AbortController().signal;
 const here = { scope: 'one', client: 'test 1' };
 

@@ -8,13 +8,26 @@ import { type Rests, type Turn, type TurnLimits, Turns, UNLIMITED } from '../../
 const WINDOW_MS = 60_000;
 
 /** Turns on a clock that only the test moves; `order` has the names of runs in the order of their turns. */
-function turnsOf(runsAtOnce: number, rests?: Rests) {
+function turnsOf(runsAtOnce: number, rests?: Rests, standing?: number) {
   const clock = { ms: 0 };
   const order: string[] = [];
   const refused: string[] = [];
-  const turns = new Turns({ runsAtOnce, windowMs: WINDOW_MS, now: () => clock.ms, ...(rests && { rests }) });
-  const enter = (owner: string, name = owner, change: Partial<TurnLimits> = {}, memoryBytes = 1): Turn =>
+  const turns = new Turns({
+    runsAtOnce,
+    windowMs: WINDOW_MS,
+    now: () => clock.ms,
+    ...(rests && { rests }),
+    ...(standing === undefined ? {} : { standing }),
+  });
+  const enter = (
+    owner: string,
+    name = owner,
+    change: Partial<TurnLimits> = {},
+    memoryBytes = 1,
+    isHeld = false,
+  ): Turn =>
     turns.enter({
+      isHeld,
       owner,
       memoryBytes,
       limits: { ...UNLIMITED, ...change },
@@ -23,6 +36,8 @@ function turnsOf(runsAtOnce: number, rests?: Rests) {
     });
   return { turns, enter, order, refused, clock };
 }
+
+const HELD = [{}, 1, true] as const;
 
 const refusal = (work: () => unknown): BridgeError => {
   try {
@@ -361,5 +376,139 @@ describe('a flood of one principal', () => {
   it('with a single place costs one turn at most', () => {
     const flooded = played(1, 90);
     expect(Math.max(...flooded)).toBeLessThanOrEqual(200);
+  });
+});
+
+describe('one that is held for something of its own', () => {
+  it('is counted among those that wait, and is passed over until it is ready', () => {
+    const { turns, enter, order } = turnsOf(1);
+    const held = enter('ann', 'held', ...HELD);
+    const [second, third] = [enter('ann', 'second'), enter('ann', 'third')];
+    expect([order, turns.waiting, held.isWaiting, third.ahead]).toEqual([['second'], 2, false, 0]);
+    held.ready();
+    expect([held.isWaiting, held.ahead, third.ahead]).toEqual([true, 0, 1]);
+    second.end();
+    expect(order).toEqual(['second', 'held']);
+    third.end();
+    held.end();
+    expect([turns.running, turns.waiting]).toEqual([0, 0]);
+  });
+
+  it('is refused where too many wait, also while there is a place', () => {
+    const { enter } = turnsOf(4);
+    enter('ann', 'one', { runsWaiting: 1 }, 1, true);
+    expect(refusal(() => enter('ann', 'two', { runsWaiting: 1 }, 1, true)).code).toBe('E_BUSY');
+    // What needs not wait is not refused, as the control.
+    expect(enter('ann', 'three', { runsWaiting: 1 }).isWaiting).toBe(false);
+  });
+
+  it('is refused when its owner has used up its processor time', () => {
+    const { turns, enter, refused } = turnsOf(1);
+    enter('ann', 'held', { processorSeconds: 1 }, 1, true);
+    turns.charge('ben', 2);
+    expect(refused).toEqual([]);
+    turns.charge('ann', 2);
+    expect([refused, turns.waiting]).toEqual([['held E_BUSY'], 0]);
+  });
+});
+
+describe('one that stands', () => {
+  it('gives its place to others, and has it again before those that have had none', () => {
+    const { turns, enter, order } = turnsOf(1);
+    const asks = enter('ann', 'asks');
+    const [next, later] = [enter('ben', 'next'), enter('ben', 'later')];
+    expect(asks.stand()).toBe(true);
+    expect([order, turns.running]).toEqual([['asks', 'next'], 1]);
+    asks.goOn(() => void order.push('asks again'));
+    expect([asks.isWaiting, later.ahead]).toEqual([true, 1]);
+    next.end();
+    expect(order).toEqual(['asks', 'next', 'asks again']);
+    asks.end();
+    later.end();
+    expect([order.at(-1), turns.running, turns.waiting]).toEqual(['later', 0, 0]);
+  });
+
+  it('has its place again at once where one is free', () => {
+    const { enter, order } = turnsOf(2);
+    const asks = enter('ann', 'asks');
+    asks.stand();
+    asks.goOn(() => void order.push('asks again'));
+    expect(order).toEqual(['asks', 'asks again']);
+  });
+
+  it('keeps its memory, and its place where as many stand already', () => {
+    const { turns, enter, order } = turnsOf(4, undefined, 2);
+    const small = { memoryBytes: 2, runsAtOnce: 1 };
+    const ann = enter('ann', 'ann 1', small);
+    expect(ann.stand()).toBe(true);
+    const more = enter('ann', 'ann 2', small);
+    expect(more.stand()).toBe(false);
+    enter('ann', 'ann 3', small);
+    // A third has no memory, although a run of Ann's has ended.
+    more.end();
+    expect(order).toEqual(['ann 1', 'ann 2', 'ann 3']);
+    enter('ann', 'ann 4', { memoryBytes: 2 });
+    expect(order).not.toContain('ann 4');
+    expect([enter('ben').stand(), enter('eve').stand()]).toEqual([true, false]);
+    ann.end();
+    expect([order.at(-1), turns.running]).toEqual(['ann 4', 3]);
+  });
+
+  it('that ends while it stands or returns leaves nothing behind', () => {
+    const { turns, enter } = turnsOf(1);
+    const [one, two] = [enter('ann'), enter('ann')];
+    one.stand();
+    expect(two.stand()).toBe(true);
+    const other = enter('ben');
+    two.goOn(() => {});
+    one.end();
+    two.end();
+    other.end();
+    expect([turns.running, turns.waiting]).toEqual([0, 0]);
+  });
+
+  it('is not refused its place for processor time: it has begun, and ends as others do', () => {
+    const { turns, enter, order, refused } = turnsOf(1);
+    const asks = enter('ann', 'asks', { processorSeconds: 1 });
+    asks.stand();
+    const other = enter('ben');
+    asks.goOn(() => void order.push('again'));
+    turns.charge('ann', 2);
+    other.end();
+    expect([refused, order.at(-1), asks.isUsedUp]).toEqual([[], 'again', true]);
+  });
+});
+
+describe('one that only lingers', () => {
+  it('ends as soon as somebody waits for its place, and not before', () => {
+    const { enter, order } = turnsOf(2);
+    const first = enter('ann', 'first');
+    first.lingers(() => {
+      order.push('cut');
+      first.end({ processorSeconds: 1 });
+    });
+    enter('ben', 'ben');
+    expect(order).toEqual(['first', 'ben']);
+    enter('eve', 'eve');
+    expect(order).toEqual(['first', 'ben', 'cut', 'eve']);
+  });
+
+  it('makes room for its own owner, whose next run is not refused for it', () => {
+    const { enter, order } = turnsOf(4);
+    const alone = { runsAtOnce: 1, runsWaiting: 0 };
+    const first = enter('ann', 'first', alone);
+    expect(refusal(() => enter('ann', 'refused', alone)).code).toBe('E_BUSY');
+    first.lingers(() => first.end());
+    enter('ann', 'second', alone);
+    expect(order).toEqual(['first', 'second']);
+  });
+
+  it('is no use to those whose own limits hold them up', () => {
+    const { enter, order } = turnsOf(2);
+    const first = enter('ann', 'first');
+    enter('ben', 'ben', { runsAtOnce: 1 });
+    first.lingers(() => void order.push('cut'));
+    enter('ben', 'ben 2', { runsAtOnce: 1 });
+    expect(order).toEqual(['first', 'ben']);
   });
 });

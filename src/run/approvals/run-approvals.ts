@@ -1,5 +1,5 @@
 // The questions of one run. Calls of one tool that come within a moment are one question with a list; what is decided of them
-// is decided of each. While a question is open the clock of the run stands, and what runs in its sandbox too if that takes long.
+// is decided of each. While a question is open the clock of the run stands (standing-clock.ts).
 
 import { setMaxListeners } from 'node:events';
 import { drawnLetters } from '../../base/drawn-letters.js';
@@ -32,8 +32,6 @@ export type ApprovalScope = {
   readonly isRun: boolean;
   /** The run's clock stands from now until what is given back is called. */
   readonly stopClock: () => () => void;
-  /** What runs in the sandbox is stopped from now until what is given back is called. */
-  readonly freeze?: (() => () => void) | undefined;
 };
 
 /** What all runs of a bridge share. */
@@ -51,8 +49,6 @@ export type SharedApprovals = Omit<AskingParts, 'agent'> & {
 const QUESTION_LETTERS = 16;
 /** asyncio.gather sends its calls within a few milliseconds. */
 const GATHER_MS = 100;
-/** A person who answers at once need not wait for anything to be stopped and started. */
-const FREEZE_AFTER_MS = 2_000;
 /** Code could ask for ever; nobody reads more. */
 export const MAX_QUESTIONS = 50;
 export const MAX_CALLS_OF_QUESTION = 200;
@@ -85,8 +81,7 @@ export class RunApprovals implements Disposable {
   #leftMs: number;
   /** By performance.now(); undefined while nothing is open. */
   #openSince: number | undefined;
-  #goOn: Array<() => void> = [];
-  #freezing: NodeJS.Timeout | undefined;
+  #goOn: () => void = () => {};
 
   constructor(scope: ApprovalScope, shared: SharedApprovals) {
     this.#scope = scope;
@@ -137,7 +132,6 @@ export class RunApprovals implements Disposable {
   [Symbol.dispose](): void {
     this.#ending.abort('cancelled');
     for (const { ending } of this.#gathering.values()) ending.abort('cancelled');
-    clearTimeout(this.#freezing);
     this.#shared.grants.forgetRun(this.#scope.run);
   }
 
@@ -302,21 +296,16 @@ export class RunApprovals implements Disposable {
   /** From the first call that waits on. */
   #stand(): void {
     if (this.#openSince !== undefined) return;
-    const { stopClock, freeze } = this.#scope;
     this.#openSince = performance.now();
-    this.#goOn = [stopClock()];
-    if (freeze === undefined) return;
-    this.#freezing = setTimeout(() => void this.#goOn.push(freeze()), FREEZE_AFTER_MS).unref();
+    this.#goOn = this.#scope.stopClock();
   }
 
   #goOnIfNoneIsOpen(): void {
     if (this.#open.size > 0 || this.#gathering.size > 0 || this.#openSince === undefined) return;
-    clearTimeout(this.#freezing);
     this.#leftMs = this.#leftMsNow;
     this.#openSince = undefined;
-    const goOns = this.#goOn.splice(0).reverse();
-    // What was stopped last goes on first. The clock of a run that has ended stands for good.
-    if (!this.#ending.signal.aborted) for (const goOn of goOns) goOn();
+    // The clock of a run that has ended stands for good.
+    if (!this.#ending.signal.aborted) this.#goOn();
   }
 }
 

@@ -1,23 +1,95 @@
-// The clock of a run, which stands while a person is asked something, by whomever and however many at once.
+// The clock of a run, which stands while a person is asked something, by whomever and however many at once. Where that takes
+// long, what runs in its sandbox stands still too, and its place is for other runs meanwhile.
 
 import type { Deadline } from '../../base/deadline.js';
 
-export class StandingClock {
-  readonly #deadline: Pick<Deadline, 'pause' | 'start'>;
-  #stopped = 0;
+export type Standing = {
+  /** What runs in the sandbox is stopped from now until what is given back is called; undefined where nothing can stop it. */
+  readonly freeze: () => (() => void) | undefined;
+  /**
+   * What is stopped gives its place to other runs; what is given back has it again when it resolves. Undefined where it keeps
+   * its place.
+   */
+  readonly standAside: (() => (() => Promise<void>) | undefined) | undefined;
+};
 
-  constructor(deadline: Pick<Deadline, 'pause' | 'start'>) {
+/** A person who answers at once need not wait for anything to be stopped and started. */
+const FREEZE_AFTER_MS = 2_000;
+
+export class StandingClock implements Disposable {
+  readonly #deadline: Pick<Deadline, 'pause' | 'start'>;
+  readonly #standing: Standing | undefined;
+  /** By how many it is stopped. */
+  #stopped = 0;
+  /** From the first of them until it goes on, which may have to wait for a place. */
+  #stands = false;
+  #freezing: NodeJS.Timeout | undefined;
+  #thaw: (() => void) | undefined;
+  /** Undefined while it has its place. */
+  #comeBack: (() => Promise<void>) | undefined;
+
+  /** Without `standing`, the code runs on. */
+  constructor(deadline: Pick<Deadline, 'pause' | 'start'>, standing?: Standing) {
     this.#deadline = deadline;
+    this.#standing = standing;
   }
 
   /** It stands from now on until what is given back is called, by each who has stopped it. */
   readonly stop = (): (() => void) => {
-    if (this.#stopped++ === 0) this.#deadline.pause();
+    if (this.#stopped++ === 0) this.#stand();
     let isStopped = true;
     return () => {
       if (!isStopped) return;
       isStopped = false;
-      if (--this.#stopped === 0) this.#deadline.start(this.#deadline.pause());
+      if (--this.#stopped === 0) this.#comeBackAndGoOn();
     };
   };
+
+  /** The code is to end, and has no time to wait for a place or for a person. */
+  letGo(): void {
+    this.#comeBack = undefined;
+    clearTimeout(this.#freezing);
+    this.#thaw?.();
+    this.#thaw = undefined;
+    if (this.#stopped === 0) this.#goOn();
+  }
+
+  /** The run has ended: its clock stands for good. */
+  [Symbol.dispose](): void {
+    clearTimeout(this.#freezing);
+    this.#stands = false;
+  }
+
+  #stand(): void {
+    // After the question before it waits for its place yet.
+    if (this.#stands) return;
+    this.#stands = true;
+    this.#deadline.pause();
+    const standing = this.#standing;
+    if (standing !== undefined)
+      this.#freezing = setTimeout(() => this.#freeze(standing), FREEZE_AFTER_MS).unref();
+  }
+
+  #freeze({ freeze, standAside }: Standing): void {
+    this.#thaw = freeze();
+    // What computes on needs its place.
+    if (this.#thaw !== undefined) this.#comeBack = standAside?.();
+  }
+
+  #comeBackAndGoOn(): void {
+    clearTimeout(this.#freezing);
+    if (this.#comeBack === undefined) return this.#goOn();
+    void this.#comeBack().then(() => {
+      if (this.#stopped === 0) this.#goOn();
+    });
+  }
+
+  #goOn(): void {
+    if (!this.#stands) return;
+    this.#stands = false;
+    this.#comeBack = undefined;
+    this.#thaw?.();
+    this.#thaw = undefined;
+    this.#deadline.start(this.#deadline.pause());
+  }
 }

@@ -198,8 +198,9 @@ export class HttpFront implements AsyncDisposable {
     if (!('principal' in admitted)) return await this.#admission.refuseInTurn(admitted, ended);
     const { principal, callerToken } = admitted;
     about.principal = principal;
-    const body =
+    const read =
       method === 'POST' ? await this.#bodies.read({ request, response }, principal.id, ended) : undefined;
+    const body = read?.json;
     about.methods = methodsOf(body);
     // A cancellation, or an answer to a question, does not wait behind what it is about.
     const ids = requestIds(body);
@@ -218,7 +219,8 @@ export class HttpFront implements AsyncDisposable {
       if (refusal !== undefined) return refusal;
     }
     const texts = new RelayedTexts();
-    const exchange = { extra: { principal, callerToken, requestId, texts }, method, body, ended };
+    const extra = { principal, callerToken, requestId, texts, keepBody: read?.keep };
+    const exchange = { extra, method, body, ended };
     return await this.#serve(request, response, exchange, facts);
   }
 

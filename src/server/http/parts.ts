@@ -69,6 +69,8 @@ export type AuthExtra = {
   readonly requestId: string;
   /** Takes what is to leave as it is; undefined for what is no request of a client. */
   readonly texts?: RelayedTexts;
+  /** What goes on with the request's body counts it as its principal's until what is given back is called. */
+  readonly keepBody?: (() => () => void) | undefined;
 };
 
 export type HttpFrontParts = {

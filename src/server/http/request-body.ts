@@ -1,5 +1,6 @@
 // The body of a request as JSON, bounded in bytes, in time, and in what it costs to parse. What a principal has under way
-// is bounded too, so that one cannot take the memory of all.
+// is bounded too, so that one cannot take the memory of all: a body counts until its request is answered, and for as long as a
+// call that goes on then has it.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { MAX_DEPTH, MAX_VALUES } from '../../protocol/frames.js';
@@ -14,6 +15,8 @@ const MAX_ID_CHARS = 200;
 const HELD_TIMES = 4;
 /** Bodies of all principals, likewise. */
 const HELD_TIMES_IN_ALL = 16;
+/** Taken however much is under way, since with less nobody can ask for what goes on, or end it; how many there are is bounded. */
+const ALWAYS_TAKEN_BYTES = 16_384;
 const RETRY_SECONDS = '1';
 
 export class BodyRefused extends Error {
@@ -21,6 +24,12 @@ export class BodyRefused extends Error {
     super('The body is refused.');
   }
 }
+
+export type Body = {
+  readonly json: unknown;
+  /** It counts until what is given back is called, also when its request was answered before. */
+  readonly keep: () => () => void;
+};
 
 export class RequestBodies {
   readonly #maxBytes: number;
@@ -39,20 +48,42 @@ export class RequestBodies {
     { request, response }: { request: IncomingMessage; response: ServerResponse },
     owner: string,
     answered: Promise<unknown>,
-  ): Promise<unknown> {
+  ): Promise<Body> {
     if (Number(request.headers['content-length']) > this.#maxBytes) throw this.#tooLarge();
     if (request.headers.expect !== undefined) response.writeContinue();
     const chunks: Buffer[] = [];
     let bytes = 0;
-    void answered.then(() => this.#hold(owner, -bytes));
+    const charge = this.#chargeTo(owner);
+    void answered.then(charge.keep());
     await eachPiece(request, this.#idleMs, (chunk) => {
       bytes += chunk.length;
-      this.#hold(owner, chunk.length);
+      charge.add(chunk.length);
       if (bytes > this.#maxBytes) throw this.#tooLarge();
-      this.#refuseTooMuch(owner);
+      if (bytes > ALWAYS_TAKEN_BYTES) this.#refuseTooMuch(owner);
       chunks.push(chunk);
     });
-    return parsed(Buffer.concat(chunks).toString());
+    return { json: parsed(Buffer.concat(chunks).toString()), keep: charge.keep };
+  }
+
+  /** Of one body. Apart from its pieces, which would be kept with it. */
+  #chargeTo(owner: string): { readonly add: (bytes: number) => void; readonly keep: Body['keep'] } {
+    let [bytes, keepers] = [0, 0];
+    return {
+      add: (more) => {
+        // What comes of a body that nobody keeps any more is thrown away.
+        if (keepers === 0) return;
+        bytes += more;
+        this.#hold(owner, more);
+      },
+      keep: () => {
+        keepers++;
+        let isKept = true;
+        return () => {
+          if (isKept && --keepers === 0) this.#hold(owner, -bytes);
+          isKept = false;
+        };
+      },
+    };
   }
 
   #hold(owner: string, bytes: number): void {
@@ -68,10 +99,14 @@ export class RequestBodies {
     if (!isOwn && this.#heldInAll <= HELD_TIMES_IN_ALL * this.#maxBytes) return;
     const headers = { ...CLOSE.headers, 'retry-after': RETRY_SECONDS };
     const answer = isOwn
-      ? rpcError(429, `Your requests under way have more than ${own} bytes together. Send this one later.`, {
-          headers,
-        })
-      : rpcError(503, 'The requests of all clients are too large together. Send this one later.', {
+      ? rpcError(
+          429,
+          `Your requests and calls under way have more than ${own} bytes together. Send this one later, or end a call that goes on.`,
+          {
+            headers,
+          },
+        )
+      : rpcError(503, 'The requests and calls of all clients are too large together. Send this one later.', {
           headers,
         });
     throw new BodyRefused(answer);

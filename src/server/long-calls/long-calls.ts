@@ -2,6 +2,7 @@
 // the rest, or ends it. What a call has come to is kept for a while, whether or not anybody asks.
 
 import { aborted } from '../../base/aborted.js';
+import { charsIn } from '../../base/chars-in.js';
 import { drawnLetters } from '../../base/drawn-letters.js';
 import { clipHarmless } from '../../base/text.js';
 import { within } from '../../base/within.js';
@@ -12,6 +13,8 @@ import type { CallLeg } from '../call-leg.js';
 const HANDLE_LETTERS = 16;
 /** Calls of one principal that have ended, and are kept; the oldest goes. */
 export const MAX_ENDED = 32;
+/** Characters of all that is kept of them; the oldest goes, but for the last one. */
+export const MAX_ENDED_CHARS = 64_000_000;
 /** Seconds that what a call has come to is kept at least, also where no files are kept. */
 const LEAST_KEPT_SECONDS = 300;
 /** An agent that has not asked by then for what its call has come to does without it where something else has to end. */
@@ -23,7 +26,7 @@ const STOPS_WITHIN_MS = 15_000;
 
 /** A call that may go on after it was answered (long-call.ts). */
 export type GoingOn = {
-  /** Never rejects. */
+  /** Never rejects; what it has come to. */
   readonly ended: Promise<unknown>;
   readonly hasEnded: boolean;
   /** From now on `leg` is told how far it is. */
@@ -48,7 +51,7 @@ type Held = {
   /** Whether somebody has been given its end. */
   isTold: boolean;
   /** Since when it has ended, by performance.now(), and what takes it away in time. */
-  ended: { readonly at: number; readonly timer: NodeJS.Timeout } | undefined;
+  ended: { readonly at: number; readonly timer: NodeJS.Timeout; readonly chars: number } | undefined;
 };
 
 export class LongCalls implements Disposable {
@@ -128,19 +131,32 @@ export class LongCalls implements Disposable {
     const handle = `r-${drawnLetters(HANDLE_LETTERS)}`;
     const held: Held = { call, isTold: false, ended: undefined };
     this.#held.set(handle, held);
-    void call.ended.then(() => this.#keep(handle, held));
+    void call.ended.then((end) => this.#keep(handle, held, charsIn(end)));
     return handle;
   }
 
-  #keep(handle: string, held: Held): void {
+  #keep(handle: string, held: Held, chars: number): void {
     if (!this.#held.has(handle)) return;
     const why = `it has ended, and what it came to was kept for ${this.#keepMs / 1000} s`;
     const timer = setTimeout(() => this.#drop(handle, why), this.#keepMs).unref();
-    held.ended = { at: performance.now(), timer };
-    const ended = [...this.#held].filter(([, each]) => each.ended !== undefined);
-    const [oldest] = ended.length > MAX_ENDED ? (ended[0] ?? []) : [];
-    if (oldest !== undefined)
-      this.#drop(oldest, `it has ended, and ${MAX_ENDED} others have ended since; no more are kept`);
+    held.ended = { at: performance.now(), timer, chars };
+    const ended = [...this.#held].flatMap(([name, each]) =>
+      each.ended === undefined ? [] : [{ name, ...each.ended }],
+    );
+    // In the order in which they have ended.
+    ended.sort((one, other) => one.at - other.at);
+    let kept = ended.reduce((sum, each) => sum + each.chars, 0);
+    for (const [at, each] of ended.entries()) {
+      const left = ended.length - at;
+      if (left <= MAX_ENDED && (kept <= MAX_ENDED_CHARS || left === 1)) return;
+      kept -= each.chars;
+      this.#drop(
+        each.name,
+        left > MAX_ENDED
+          ? `it has ended, and ${MAX_ENDED} others have ended since; no more are kept`
+          : `it has ended, and others since; no more than ${MAX_ENDED_CHARS / 1e6} MB are kept of them`,
+      );
+    }
   }
 
   #drop(handle: string, why: string): void {

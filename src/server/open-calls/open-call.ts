@@ -58,7 +58,8 @@ type State<Q> =
 
 export class OpenCall<R, Q extends OpenRequest> {
   readonly id = randomBytes(16).toString('base64url');
-  readonly identity: CallIdentity;
+  /** Id of the principal. Nothing else of its identity stays: a task outlives its work, which alone needs its arguments. */
+  readonly principal: string;
   readonly questions: Questions;
   /** The agent, for this call. */
   readonly agent: AgentCapabilities;
@@ -69,27 +70,29 @@ export class OpenCall<R, Q extends OpenRequest> {
   #said: string | undefined;
   readonly #ending = new AbortController();
   #hasEnded = false;
-  readonly #parts: OpenCallParts<R, Q>;
+  readonly #parts: Pick<OpenCallParts<R, Q>, 'admitQuestion' | 'siblingOf' | 'onOver'>;
   #state: State<Q>;
   #offers: ClientOffers;
   #onAsked: () => void = () => {};
 
   constructor(parts: OpenCallParts<R, Q>) {
-    this.#parts = parts;
-    this.identity = parts.identity;
-    this.#state = { at: 'answering', request: parts.request };
-    this.#offers = parts.request.offers;
+    const { identity, request, work, admitQuestion, siblingOf, onOver } = parts;
+    this.#parts = { admitQuestion, siblingOf, onOver };
+    this.principal = identity.principal;
+    this.#state = { at: 'answering', request };
+    this.#offers = request.offers;
     this.questions = new Questions(() => {
       if (this.questions.size > 0) this.#onAsked();
       this.onChange();
     });
     this.agent = callAgent({
-      client: parts.request.client,
+      client: request.client,
       offers: () => this.#offers,
       ask: (request, signal) => this.#ask(request, signal),
       signal: this.signal,
     });
-    this.ended = endOf(() => parts.work(this));
+    // No closure: the other ones in here would keep the work, and its arguments with it, for as long as the call.
+    this.ended = endOf(work, this);
     void this.ended.then(() => this.#handOver());
   }
 
@@ -240,9 +243,12 @@ export class OpenCall<R, Q extends OpenRequest> {
   }
 }
 
-async function endOf<R>(work: () => Promise<R>): Promise<Ended<R>> {
+async function endOf<R, Q extends OpenRequest>(
+  work: OpenCallParts<R, Q>['work'],
+  call: OpenCall<R, Q>,
+): Promise<Ended<R>> {
   try {
-    return { result: await work() };
+    return { result: await work(call) };
   } catch (error) {
     return { error };
   }

@@ -108,9 +108,9 @@ export class OpenCalls<R, Q extends OpenRequest> implements Disposable {
   }
 
   #admitQuestion(asking: OpenCall<R, Q>): void {
-    const { principal } = asking.identity;
+    const { principal } = asking;
     const others = [...this.#calls.values()].filter(
-      (call) => call !== asking && call.identity.principal === principal && call.isAsking,
+      (call) => call !== asking && call.principal === principal && call.isAsking,
     );
     if (others.length >= MAX_ASKING_CALLS)
       throw new Error(`${MAX_ASKING_CALLS} other calls wait for answers of the user already`);

@@ -1,6 +1,7 @@
 // Calls that were answered with a task (the extension io.modelcontextprotocol/tasks): the client asks how far the task is
 // until it has the result. A task belongs to its principal; to everybody else it is as unknown as one that never was.
 
+import { charsIn } from '../../base/chars-in.js';
 import { randomBytes } from '../../base/crypto.js';
 import { clipHarmless } from '../../base/text.js';
 import type { RpcError } from '../../protocol/rpc-error.js';
@@ -12,6 +13,8 @@ import type { InputRequests } from './questions.js';
 export const RESULT_KEPT_MS = 1_800_000;
 /** Tasks of one principal, with those whose result is kept; a call beyond them is waited for as without tasks. */
 export const MAX_TASKS = 32;
+/** Characters of all results of one principal that are kept; the oldest goes, but for the last one. */
+export const MAX_RESULT_CHARS = 64_000_000;
 /** A client whose model asks itself pays for every question: so a call that has lasted long is asked for seldom. */
 const LEAST_POLL_MS = 1_000;
 const MOST_POLL_MS = 15_000;
@@ -52,7 +55,12 @@ type TaskRecord<R, Q extends OpenRequest> = {
   isFetched: boolean;
   readonly watchers: Set<() => void>;
   end:
-    | { readonly at: number; readonly how: Ended<R> | 'cancelled'; readonly timer: NodeJS.Timeout }
+    | {
+        readonly at: number;
+        readonly how: Ended<R> | 'cancelled';
+        readonly chars: number;
+        readonly timer: NodeJS.Timeout;
+      }
     | undefined;
 };
 
@@ -154,9 +162,25 @@ export class Tasks<R, Q extends OpenRequest> implements Disposable {
   #end(task: TaskRecord<R, Q>, how: Ended<R> | 'cancelled'): void {
     if (task.end !== undefined || !this.#tasks.has(task.id)) return;
     const timer = setTimeout(() => this.#tasks.delete(task.id), RESULT_KEPT_MS).unref();
-    task.end = { at: Date.now(), how, timer };
+    task.end = { at: Date.now(), how, chars: charsIn(how), timer };
     task.updatedAtMs = task.end.at;
     tellWatchers(task);
+    this.#dropResults(principalOf(task));
+  }
+
+  /** Those that ended first, where all of a principal are too much together. */
+  #dropResults(principal: string): void {
+    const ended = [...this.#tasks.values()].flatMap((task) =>
+      task.end === undefined || principalOf(task) !== principal ? [] : [{ id: task.id, ...task.end }],
+    );
+    ended.sort((one, other) => one.at - other.at);
+    let kept = ended.reduce((sum, { chars }) => sum + chars, 0);
+    for (const { id, chars, timer } of ended.slice(0, -1)) {
+      if (kept <= MAX_RESULT_CHARS) return;
+      kept -= chars;
+      clearTimeout(timer);
+      this.#tasks.delete(id);
+    }
   }
 }
 
@@ -165,7 +189,7 @@ function tellWatchers<R, Q extends OpenRequest>({ watchers }: TaskRecord<R, Q>):
   for (const onChange of [...watchers]) onChange();
 }
 
-const principalOf = <R, Q extends OpenRequest>({ call }: TaskRecord<R, Q>): string => call.identity.principal;
+const principalOf = <R, Q extends OpenRequest>({ call }: TaskRecord<R, Q>): string => call.principal;
 
 const pollMs = (ageMs: number): number =>
   Math.round(Math.min(MOST_POLL_MS, Math.max(LEAST_POLL_MS, ageMs * POLL_SHARE)));

@@ -1,5 +1,6 @@
-// One session: a sandbox that serves calls one after another, of one principal, until it ends for good. While none is under
-// way it stands still, so that it costs memory and nothing else. Why it has ended is known once, in one sentence.
+// One session: a sandbox that serves calls one after another, of one principal, until it ends for good. What goes on after a
+// call has that call's place; without one it stands still, so that it costs memory and nothing else. Why it has ended is known
+// once, in one sentence.
 
 import { drawnLetters } from '../../base/drawn-letters.js';
 import type { SessionLimits } from '../../config/settings.js';
@@ -9,14 +10,15 @@ import { breached } from '../../run/outcome/ending-errors.js';
 import { megabytes } from '../../run/outcome/hints/hint.js';
 import { heldBytes } from '../../sandbox/held-memory.js';
 import type { Sandbox, SandboxEnd } from '../../sandbox/sandbox.js';
+import { AfterCall, type AnsweredCall } from './after-call.js';
 
 /** 79 bits, which nobody guesses. */
 const HANDLE_LETTERS = 16;
-/** A task that an answer has left may have something to finish. */
-const HOLD_AFTER_MS = 500;
 /** What stands still uses nothing; the look of its first process once a second takes a hundredth of this. */
 const LOOK_EVERY_MS = 10_000;
 const MAX_IDLE_PROCESSOR_SECONDS = 0.5;
+/** Less than this is the look itself. */
+const LEAST_CHARGED_SECONDS = 0.05;
 
 export type SessionParts = {
   readonly name: string;
@@ -24,7 +26,7 @@ export type SessionParts = {
   readonly scope: string;
   /** Who has made it. */
   readonly client: string;
-  readonly limits: Pick<SessionLimits, 'idleSeconds' | 'lifeSeconds'>;
+  readonly limits: Pick<SessionLimits, 'idleSeconds' | 'lifeSeconds' | 'keepRunning'>;
   /** Whether a person has ended it from outside. */
   readonly wasEndedByHand: (handle: string) => boolean;
   /** It has ended, for the reason given; its sandbox is to be got rid of. */
@@ -46,7 +48,12 @@ export class Session {
   #idleSince = performance.now();
   #sandbox: Sandbox | undefined;
   #calls = 0;
-  #goesOn = false;
+  /** What code has asked for last; whether it gets it is decided after each call. */
+  #wantsToGoOn = false;
+  /** Of the last call, also when it is over. */
+  #after: AfterCall | undefined;
+  #isStill = true;
+  #stopped: string | undefined;
   #isBusy = false;
   /** Calls that wait for this one's turn, in their order. */
   readonly #waiting: Array<() => void> = [];
@@ -102,15 +109,20 @@ export class Session {
     return heldBytes(pid, spec) ?? spec?.memoryBytes ?? 0;
   }
 
-  /** Resolves when no other call has it, or it has ended; `isWaiting` is asked when its turn comes. */
-  async enter(isWaiting: () => boolean): Promise<void> {
+  /** Resolves with true when no other call has it, or it has ended; with false once `signal` has ended the wait. */
+  async enter(signal: AbortSignal): Promise<boolean> {
     while (this.#isBusy && this.ended === undefined) {
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-      if (!isWaiting()) return this.#next();
+      const isWoken = await this.#nextTurn(signal);
+      if (!isWoken) return false;
+      if (!signal.aborted) continue;
+      this.#next();
+      return false;
     }
-    if (this.ended !== undefined) return;
-    this.#isBusy = true;
+    if (this.ended !== undefined) return true;
     this.#stopTimers();
+    this.standStill();
+    this.#isBusy = true;
+    return true;
   }
 
   /** The sandbox that it has from now on. */
@@ -123,14 +135,38 @@ export class Session {
   facts(): SessionFacts {
     this.#calls++;
     this.#lastCallAt = new Date();
-    const { idleSeconds, lifeSeconds } = this.#parts.limits;
+    const { idleSeconds, lifeSeconds, keepRunning } = this.#parts.limits;
     const ageSeconds = (performance.now() - this.#startedAt) / 1000;
     const { name, handle } = this;
-    return { name, handle, call: this.#calls, ageSeconds, idleSeconds, lifeSeconds };
+    this.#isStill = false;
+    return { name, handle, call: this.#calls, ageSeconds, idleSeconds, lifeSeconds, keepRunning };
   }
 
+  /** Code has ended a call, and says whether its threads are to go on. */
   answered(goesOn: boolean): void {
-    this.#goesOn = goesOn;
+    this.#wantsToGoOn = goesOn;
+  }
+
+  /** The call that has it was answered: what still runs of it has the call's place until it stands still. */
+  goesOnAs(call: AnsweredCall): void {
+    this.#after?.end();
+    this.#after = new AfterCall(call);
+  }
+
+  /** Why what had asked to go on has stopped before the next call; told once. */
+  takeStopped(): string | undefined {
+    const stopped = this.#stopped;
+    this.#stopped = undefined;
+    return stopped;
+  }
+
+  /** Has what goes on stand still, and gives its place back. */
+  standStill(): void {
+    if (!this.#isStill && this.ended === undefined) this.#sandbox?.hold();
+    this.#isStill = true;
+    this.#after?.end();
+    // What a call uses that is under way is counted by that one.
+    if (!this.#isBusy) this.#sandbox?.rests();
   }
 
   /** Its sandbox is about to be ended; the first reason counts. */
@@ -142,8 +178,8 @@ export class Session {
   leave(): void {
     this.#isBusy = false;
     this.#idleSince = performance.now();
-    this.#sandbox?.rests();
     if (this.ended === undefined && this.#waiting.length === 0) this.#becomeIdle();
+    else this.standStill();
     this.#next();
   }
 
@@ -154,6 +190,24 @@ export class Session {
     else this.#sandbox.kill();
   }
 
+  /** Resolves with false where `signal` comes first. */
+  #nextTurn(signal: AbortSignal): Promise<boolean> {
+    return new Promise((resolve) => {
+      const settle = (isWoken: boolean) => {
+        signal.removeEventListener('abort', onAbort);
+        resolve(isWoken);
+      };
+      const wake = () => settle(true);
+      const onAbort = () => {
+        this.#waiting.splice(this.#waiting.indexOf(wake), 1);
+        settle(false);
+      };
+      if (signal.aborted) return resolve(false);
+      this.#waiting.push(wake);
+      signal.addEventListener('abort', onAbort, { once: true });
+    });
+  }
+
   #next(): void {
     this.#waiting.shift()?.();
   }
@@ -162,20 +216,29 @@ export class Session {
     const { idleSeconds } = this.#parts.limits;
     const idle = setTimeout(() => this.end(`it was idle for ${idleSeconds} s`), idleSeconds * 1000).unref();
     this.#timers.push(idle);
-    if (!this.#goesOn) this.#timers.push(setTimeout(() => this.#hold(), HOLD_AFTER_MS).unref());
+    const goesOn = this.#wantsToGoOn && this.#parts.limits.keepRunning;
+    const stop = (why?: string) => {
+      this.#stopped = why;
+      this.standStill();
+      this.#watch();
+    };
+    // Nothing has run since it stood still where its call was refused.
+    if (this.#isStill || this.#after === undefined) stop();
+    else this.#after.begin(goesOn, stop);
   }
 
-  #hold(): void {
-    this.#sandbox?.hold();
+  /** What is to stand still uses no processor. */
+  #watch(): void {
     const pid = this.#sandbox?.pid;
     const group = pid === undefined ? undefined : processorGroup(pid);
     if (group === undefined) return;
     let before = processorUseIn(group);
     const look = () => {
       const now = processorUseIn(group);
-      if (before !== undefined && now !== undefined && now - before > MAX_IDLE_PROCESSOR_SECONDS)
-        this.end('it used the processor while it was to stand still');
+      const used = before === undefined || now === undefined ? 0 : now - before;
       before = now;
+      if (used > LEAST_CHARGED_SECONDS) this.#after?.charge(used);
+      if (used > MAX_IDLE_PROCESSOR_SECONDS) this.end('it used the processor while it was to stand still');
     };
     this.#timers.push(setInterval(look, LOOK_EVERY_MS).unref());
   }
@@ -195,6 +258,7 @@ export class Session {
     this.#isGone = true;
     clearTimeout(this.#life);
     this.#stopTimers();
+    this.standStill();
     this.#parts.onEnded(this);
     for (const wake of this.#waiting.splice(0)) wake();
   }

@@ -1,10 +1,9 @@
 // The sessions of one principal: which of them a name or a handle means, how many there may be, and what is said of those that
 // have ended. A name never leads to a new session without a word where there was one before.
 
-import { messageOf } from '../../base/errors.js';
+import { BridgeError, messageOf } from '../../base/errors.js';
 import type { Observer } from '../../base/events.js';
 import { shownName } from '../../base/shown-name.js';
-import { unlessAborted } from '../../base/unless-aborted.js';
 import type { SessionLimits } from '../../config/settings.js';
 import { livingAt } from '../../engine/first-process.js';
 import type { Objection } from '../../run/outcome/outcome.js';
@@ -48,6 +47,8 @@ export type Entered = Disposable & {
   readonly isNew: boolean;
   /** Why the one before it has ended; undefined where there was none. */
   readonly before: string | undefined;
+  /** Why what was to go on between two calls has stopped; undefined where nothing was. */
+  readonly stopped: string | undefined;
   /** How long it has waited for other calls. */
   readonly waitedMs: number;
   /** Its sandbox, which has just been started. */
@@ -72,6 +73,18 @@ export class Sessions implements Disposable {
   }
 
   /**
+   * Whether a call that comes now has to wait for another one of its session. Where it has not, what the last one has left stands
+   * still for it, and leaves it the place.
+   */
+  mustWait({ name }: Pick<AskedSession, 'name'>, caller: { readonly scope: string }): boolean {
+    this.#settle();
+    const known = this.#find(name, this.#options.scope ?? caller.scope);
+    if (known?.isBusy === true) return true;
+    known?.standStill();
+    return false;
+  }
+
+  /**
    * The session that is meant, made where it is asked for by name for the first time. Waits while another call has it, which
    * `onWait` is told. Throws E_CANCELLED when `signal` ends the wait.
    */
@@ -91,15 +104,13 @@ export class Sessions implements Disposable {
       if (known === undefined) {
         const made = this.#make(asked, scope, client);
         if ('message' in made) return made;
-        await made.session.enter(() => true);
+        await made.session.enter(signal);
         return this.#entered(made.session, { isNew: true, before: made.before, waitedMs: waited });
       }
       if (known.isBusy) onWait(known);
       const wasBusy = known.isBusy;
-      await unlessAborted(
-        known.enter(() => !signal.aborted),
-        signal,
-      );
+      if (!(await known.enter(signal)))
+        throw new BridgeError('E_CANCELLED', 'The run was cancelled.', { fault: 'agent' });
       if (wasBusy) waited = performance.now() - since;
       if (known.ended !== undefined) continue;
       return this.#entered(known, { isNew: known.calls === 0, before: undefined, waitedMs: waited });
@@ -138,6 +149,7 @@ export class Sessions implements Disposable {
     return {
       ...how,
       session,
+      stopped: session.takeStopped(),
       adopt: (sandbox) => {
         session.adopt(sandbox);
         this.#tell(session);

@@ -250,23 +250,6 @@ describe('what it costs the run', () => {
     expect(approvals.waiting).toBe('');
   });
 
-  it('what runs is stopped when it takes long, and goes on before the clock does', async () => {
-    const order: string[] = [];
-    const inbox = new MemoryInbox(async () => {
-      await until(() => order.includes('frozen'));
-      return answer('once');
-    });
-    using approvals = approvalsWith({ inbox }).run('run-1', {
-      stopClock: () => () => void order.push('clock goes on'),
-      freeze: () => {
-        order.push('frozen');
-        return () => void order.push('thawed');
-      },
-    });
-    await approvals.pass(call(), NEVER);
-    await expect.poll(() => order, PATIENTLY).toEqual(['frozen', 'thawed', 'clock goes on']);
-  });
-
   it('calls of one tool that come together are one question, and those that come later another', async () => {
     const inbox = new MemoryInbox(() => later(300, answer('once')));
     using approvals = approvalsWith({ inbox }).run();

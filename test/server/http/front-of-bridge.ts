@@ -2,14 +2,20 @@
 
 import type { Bridge } from '../../../src/server/bridge.js';
 import { Connection } from '../../../src/server/connection.js';
+import { modernCallsOf } from '../../../src/server/modern-calls.js';
 import { agentServer } from '../../../src/server/server.js';
 import { HttpAgent } from '../../support/http-agent.js';
 import { stubFront } from '../../support/http-front.js';
 
 /** Opens it; `opened` gets what has to be disposed. */
-export async function agentOf(bridge: Bridge, opened: AsyncDisposable[]): Promise<HttpAgent> {
+export async function agentOf(
+  bridge: Bridge,
+  opened: AsyncDisposable[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<HttpAgent> {
   const shared = new Connection();
   const { url } = await stubFront(opened, {
+    env,
     parts: {
       serverFor: (_principal, { era, isSession, clientProtocol, onListChanged }) =>
         agentServer({
@@ -18,6 +24,11 @@ export async function agentOf(bridge: Bridge, opened: AsyncDisposable[]): Promis
           era,
           clientProtocol,
           onListChanged,
+          modernCalls: modernCallsOf({
+            calls: bridge.openCalls,
+            principal: 'token:ann',
+            taskAfterSeconds: 0,
+          }),
           connection: isSession ? undefined : shared,
         }),
     },

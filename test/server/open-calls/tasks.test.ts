@@ -5,7 +5,12 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { OpenCall, OpenRequest } from '../../../src/server/open-calls/open-call.js';
 import { type CallAnswer, OpenCalls } from '../../../src/server/open-calls/open-calls.js';
 import { ANSWER_WITHIN_MS } from '../../../src/server/open-calls/questions.js';
-import { type CreatedTask, MAX_TASKS, RESULT_KEPT_MS } from '../../../src/server/open-calls/tasks.js';
+import {
+  type CreatedTask,
+  MAX_RESULT_CHARS,
+  MAX_TASKS,
+  RESULT_KEPT_MS,
+} from '../../../src/server/open-calls/tasks.js';
 
 type Call = OpenCall<string, OpenRequest>;
 type Work = (call: Call) => Promise<string>;
@@ -104,6 +109,32 @@ describe('a task is made', () => {
     expect(await taskOf(endless().work, { principal: 'token:bob' })).toHaveProperty('taskId');
     works[MAX_TASKS]?.end('waited for');
     expect(await answers[MAX_TASKS]).toEqual({ result: 'waited for' });
+  });
+});
+
+describe('results', () => {
+  it('of one principal that are too much together are kept no more, the last one excepted', async () => {
+    const half = 'x'.repeat(MAX_RESULT_CHARS / 2);
+    const made = [];
+    for (const [result, principal] of [
+      [half, ALICE],
+      [half, ALICE],
+      [half, 'token:bob'],
+      [`${half}${half}x`, ALICE],
+    ] as const) {
+      const { work, end } = endless();
+      const { taskId } = await taskOf(work, { principal });
+      end(result);
+      await vi.advanceTimersByTimeAsync(0);
+      made.push({ taskId, principal });
+      if (made.length === 2) expect(calls.tasks.ended).toBe(2);
+    }
+    expect(made.map(({ taskId, principal }) => calls.tasks.has(principal, taskId))).toEqual([
+      false,
+      false,
+      true,
+      true,
+    ]);
   });
 });
 

@@ -269,6 +269,21 @@ export const attacks: readonly Attack[] = [
     },
   },
   {
+    id: 'past-its-time',
+    tries: 'a thread that has asked to go on computes between two calls when the time of its call is over',
+    wall: 'what goes on has the time of its call, by the host’s clock',
+    attempt: (bridge) => goesOn(bridge, 'runtime.keep_running()', 1),
+    control: (bridge) => goesOn(bridge, 'runtime.keep_running()', 60),
+  },
+  {
+    id: 'goodbye-ahead',
+    tries:
+      'code finds in the frames of its interpreter what the end of a call is told with, tells it early, and goes on',
+    wall: 'whether and how long code goes on is the host’s decision',
+    attempt: (bridge) => goesOn(bridge, GOODBYE, 1),
+    control: (bridge) => goesOn(bridge, GOODBYE, 60),
+  },
+  {
     id: 'open-descriptors',
     tries:
       'descriptors that an earlier call has opened, copies of the harness’s among them, let a later call’s output be forged',
@@ -316,6 +331,35 @@ export const attacks: readonly Attack[] = [
     },
   },
 ];
+
+/** Says in the supervisor's hearing that the call has ended, and that its code goes on. */
+const GOODBYE = codeOf('import os, sys', [
+  'frame = sys._getframe()',
+  'while "farewell" not in frame.f_locals:',
+  '    frame = frame.f_back',
+  'os.write(frame.f_locals["self"]._leave_fd, frame.f_locals["farewell"] + bytes([0, 1]))',
+]);
+
+/** Whether a thread goes on two seconds after a call of so many began, whose code first does what `first` says. */
+async function goesOn(bridge: TestBridge, first: string, timeout: number): Promise<string | undefined> {
+  const session = await sessionIn(bridge);
+  await session.call(
+    codeOf('import threading, time', 'ticks, began = [], time.monotonic()', [
+      'def tick():',
+      '    while True:',
+      '        ticks.append(time.monotonic() - began)',
+      '        time.sleep(0.01)',
+      'threading.Thread(target=tick, daemon=True).start()',
+      first,
+    ]),
+    { timeout },
+  );
+  await pause(4_500);
+  const { text } = await session.call('sum(2.5 < at < 3.5 for at in ticks)');
+  const ticks = /=> (\d+)$/.exec(text)?.[1];
+  if (ticks === undefined) throw new Error(`no number: ${text}`);
+  return ticks === '0' ? undefined : `it goes on: ${ticks} ticks`;
+}
 
 /** Code of the call itself, which finds the token of its own call and forges with it: the harness is in its own process. */
 function withToken(): string {

@@ -8,11 +8,14 @@ import type { Party, World } from '../world.js';
 const SETTINGS = { MCP_BRIDGE_TOOLS: 'run_python', MCP_BRIDGE_SESSIONS: '4' };
 /** For the row that is about their number. */
 const FEW = { ...SETTINGS, MCP_BRIDGE_SESSIONS: '2' };
+/** For those that are about what waits, and about what goes on. */
+const BOUNDED = { ...SETTINGS, MCP_BRIDGE_PRINCIPAL_WAITING: '3' };
+const PAID = { ...SETTINGS, MCP_BRIDGE_PRINCIPAL_CPU_SECONDS: '3' };
 const group = 'sessions of code';
 /** As long as a handle is, and drawn by nobody. */
 const MADE_UP = `s-${'a'.repeat(16)}`;
 
-type Asked = { readonly session: string; readonly require_session?: boolean; readonly code: string };
+type Asked = { readonly session?: string; readonly require_session?: boolean; readonly code: string };
 
 const calling = ({ agent }: Party, args: Asked): Exchange =>
   agent.modern('tools/call', { name: 'run_python', arguments: args });
@@ -31,6 +34,33 @@ async function holding(by: Party, world: World, mark: string): Promise<{ name: s
 const READ = "print(globals().get('held', 'nothing'))";
 const seen = (text: string, mark: string): string | undefined =>
   text.includes(mark) ? 'what it holds' : undefined;
+
+/** So many calls of one session, the first of which takes a while: what they come to where none is refused. */
+async function waitTogether(world: World, by: Party, count: number): Promise<string | undefined> {
+  const session = `many ${world.mark()}`;
+  const code = 'import time; time.sleep(3)';
+  const first = calling(by, { session, code });
+  const others = Array.from({ length: count - 1 }, () => calling(by, { session, code: '1' }));
+  const texts = await Promise.all([first, ...others].map(async (each) => textOf(await answerOf(each))));
+  return texts.some((text) => text.includes('Nothing has run: of your own runs'))
+    ? undefined
+    : `all ${count} were taken`;
+}
+
+/** Leaves a busy thread behind, and does `last`; whether runs are taken afterwards, which use little themselves. */
+async function usesUnpaid(by: Party, last: string): Promise<string | undefined> {
+  const code = `import threading
+def work():
+    while True: pass
+threading.Thread(target=work, daemon=True).start()
+${last}`;
+  await call(by, { session: 'unpaid', code });
+  for (let tries = 0; tries < 2; tries++) {
+    await new Promise((resolve) => setTimeout(resolve, 8_000));
+    if ((await call(by, { code: '1' })).includes('all that they may')) return undefined;
+  }
+  return 'its runs are taken as ever';
+}
 
 export const codeSessionAttacks: readonly Attack[] = [
   {
@@ -130,6 +160,25 @@ export const codeSessionAttacks: readonly Attack[] = [
       await busy.ended;
       return /waited \d+ s/.test(text) ? 'that it waited' : undefined;
     },
+  },
+  {
+    id: 'code-session-waited-for-by-many',
+    group,
+    tries: 'has calls of one session wait for each other, as many as she likes, each with what it was sent',
+    wall: 'a call counts among those of its principal that wait from when it has come',
+    settings: BOUNDED,
+    attempt: (world, by) => waitTogether(world, by, 12),
+    control: (world, by) => waitTogether(world, by, 3),
+  },
+  {
+    id: 'code-session-computes-unpaid',
+    group,
+    tries: 'computes between the calls of a session, where no run is under way that it would be counted for',
+    wall: 'what goes on after a call costs its principal',
+    settings: PAID,
+    attempt: (_world, by) => usesUnpaid(by, 'runtime.keep_running()'),
+    // What stands still uses nothing.
+    control: (_world, by) => usesUnpaid(by, ''),
   },
   {
     id: 'code-session-driven-out',
