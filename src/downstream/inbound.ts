@@ -27,7 +27,9 @@ export function rawResultOf(result: object): RawJson | undefined {
 }
 
 /** The message on `line`, or undefined for a line that is no message (noise). */
-export function readMessage(line: string): JSONRPCMessage | undefined {
+export function readMessage(text: string): JSONRPCMessage | undefined {
+  // Programs of Windows begin what they write with a byte order mark.
+  const line = text.startsWith('\ufeff') ? text.slice(1) : text;
   const excess = excessOf(line, ANSWER_LIMITS);
   if (excess !== undefined) {
     const id = answeredBy(envelopeOf(line));

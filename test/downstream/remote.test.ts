@@ -113,6 +113,17 @@ describe.each(FACES)('over %s', (face) => {
   });
 });
 
+it.each([['ends=cr'], ['ends=crlf'], ['mark'], ['mark', 'ends=cr']])(
+  'a server is heard however it writes its lines: %s',
+  async (...modes) => {
+    await overEach(FACES, async (face) => {
+      const { get } = await hostilePool(face, modes);
+      const answer = await call(await get(), 'echo', { text: 'heard' });
+      expect(answer).toMatchObject({ content: [{ text: 'heard' }] });
+    });
+  },
+);
+
 it.each([
   ['streamableHttp', 'http', 'mcp'],
   ['sse', 'sse', 'sse'],
