@@ -163,6 +163,15 @@ export function wellFormedJson(text: string): string {
   return formed.replace(ESCAPES, (sequence) => (sequence.length === 6 ? '\\ufffd' : sequence));
 }
 
+/** The first lone surrogate in JSON text, as an escape; undefined where there is none. */
+export function loneSurrogateIn(text: string): string | undefined {
+  const [bare] = /\p{Surrogate}/u.exec(text) ?? [];
+  if (bare !== undefined) return JSON.stringify(bare).slice(1, -1);
+  if (!/\\u[dD][89a-fA-F]/.test(text)) return undefined;
+  for (const [sequence] of text.matchAll(ESCAPES)) if (sequence.length === 6) return sequence;
+  return undefined;
+}
+
 /** JSON text with `map` of what each string in it says, names of members too; everything else stays character by character. */
 export function mapStrings(text: string, map: (said: string) => string): string {
   let mapped = '';

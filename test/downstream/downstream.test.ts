@@ -74,6 +74,23 @@ it.each([
   expect(server.problems()).toContain(`tools/list does not end: stopped after ${pages} pages`);
 });
 
+it.each(['empty', 'number', 'object', 'empty-end'])(
+  'a list is read to its end however its pages are named: %s',
+  async (kind) => {
+    const plain = await open(hostile());
+    const server = await open(hostile(`cursors=${kind}`));
+    expect(server.tools()).toEqual(plain.tools());
+    expect(server.problems()).toEqual(plain.problems());
+  },
+);
+
+it.each([
+  ['strict', 'tools/list names its next page by 0 and then refuses that: stopped there'],
+  ['no-list', 'tools/list gives {"echo":{}} as its `tools`, which is no list'],
+])('what cannot be read of a list is told: %s', async (kind, problem) => {
+  expect((await open(hostile(`cursors=${kind}`))).problems()).toContain(problem);
+});
+
 it('a poisoned list is data: capped, unresolved, and quick to read', async () => {
   const startedAt = performance.now();
   const server = await open(hostile('poisoned'));

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   excessOf,
+  loneSurrogateIn,
   parseJson,
   RawJson,
   sliceAt,
@@ -96,5 +97,11 @@ describe('hostile text', () => {
     ['"\ud800"', '"\ufffd"'],
   ])('%s becomes well-formed', (text, formed) => {
     expect(wellFormedJson(text)).toBe(formed);
+    expect(loneSurrogateIn(text) === undefined).toBe(formed === text);
+  });
+
+  it('a lone surrogate is named as an escape', () => {
+    expect(loneSurrogateIn('{"a":"x\\\\ud800\\ud83d\\ude00","b":"\\udc80"}')).toBe('\\udc80');
+    expect(loneSurrogateIn('{"\ud800":1}')).toBe('\\ud800');
   });
 });
