@@ -55,7 +55,7 @@ export function callError(
   // The transport's own refusals come with the error as data.
   if (thrown.data instanceof BridgeError) {
     const { code, message, remedy, fault } = thrown.data;
-    return new BridgeError(code, `${what} failed. ${message}`, {
+    return new BridgeError(code, `${what} failed. ${redact(message)}`, {
       fault,
       ...(remedy === undefined ? {} : { remedy }),
     });

@@ -91,7 +91,7 @@ function answeredBy({ id, hasMethod, isAnswer }: Envelope): RequestId | undefine
 }
 
 // The SDK numbers its requests, but for a few; a server that answers with the number as text is understood.
-function asId(id: unknown): RequestId | undefined {
+export function asId(id: unknown): RequestId | undefined {
   if (typeof id === 'string' && !/^\d+$/.test(id)) return id;
   const number = typeof id === 'number' || typeof id === 'string' ? Number(id) : Number.NaN;
   return Number.isSafeInteger(number) ? number : undefined;

@@ -91,6 +91,41 @@ it.each([
   expect((await open(hostile(`cursors=${kind}`))).problems()).toContain(problem);
 });
 
+it.each([
+  [
+    'with a reason',
+    { reason: 'the quota\u001b[1m is used up' },
+    'The server has cancelled it: the quota is used up.',
+  ],
+  ['without one', {}, 'The server has cancelled it, and does not say why.'],
+  [
+    'with a reason that is none',
+    { reason: { code: 7 } },
+    'The server has cancelled it, and does not say why.',
+  ],
+])('a call that the server cancels ends at once, and no other: %s', async (_how, args, said) => {
+  const server = await open(hostile());
+  const other = call(server, 'sleep', { ms: 300 });
+  await expect(call(server, 'withdraw', args)).rejects.toMatchObject({
+    code: 'E_TOOL_FAILED',
+    message: `Tool 'withdraw' of server 'hostile' failed. ${said}`,
+  });
+  expect(await other).toMatchObject({ content: [{ text: 'slept 300 ms' }] });
+});
+
+it('a server that cancels what it has asked itself, or what is no call of ours, ends no call', async () => {
+  const server = await open(hostile());
+  expect(await call(server, 'withdraw', { ask: true })).toMatchObject({
+    content: [{ text: 'answered after all' }],
+  });
+  const given = new AbortController();
+  const ids = [987_654, 'q0', { id: 1 }, '7 ', false];
+  const hanging = ids.map((id) => call(server, 'withdraw', { id }, given.signal).catch(({ code }) => code));
+  expect(await call(server, 'sleep', { ms: 200 })).toMatchObject({ content: [{ text: 'slept 200 ms' }] });
+  given.abort('cancelled');
+  expect(await Promise.all(hanging)).toEqual(ids.map(() => 'E_CANCELLED'));
+});
+
 it('a poisoned list is data: capped, unresolved, and quick to read', async () => {
   const startedAt = performance.now();
   const server = await open(hostile('poisoned'));

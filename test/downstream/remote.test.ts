@@ -261,6 +261,17 @@ it("the time limit of a call is the entry's own", () =>
     expect(await call(far, 'echo', { text: 'on' })).toMatchObject({ content: [{ text: 'on' }] });
   }));
 
+it('a call that the server cancels ends at once, and its session goes on', async () => {
+  await overEach(STREAMS, async (face) => {
+    const { get } = await sharedPool(face);
+    const withdrawn = call(await get(), 'withdraw', { reason: 'no more' });
+    await expect(withdrawn).rejects.toMatchObject({
+      message: expect.stringContaining('The server has cancelled it: no more.'),
+    });
+    expect(await call(await get(), 'echo', { text: 'on' })).toMatchObject({ content: [{ text: 'on' }] });
+  });
+});
+
 it('progress keeps a long call alive', () =>
   overEach(STREAMS, async (face) => {
     const { get } = await sharedPool(face, {}, { silenceMs: 400 });
