@@ -126,6 +126,54 @@ it('a server that cancels what it has asked itself, or what is no call of ours, 
   expect(await Promise.all(hanging)).toEqual(ids.map(() => 'E_CANCELLED'));
 });
 
+describe('an answer that is no line of its own', () => {
+  const hows = ['glued', 'behind', 'between', 'behind a quotation', 'two messages', 'an array'];
+  const more = [
+    'an array of several',
+    'an array behind a mark',
+    'laid out',
+    'an array, laid out with tabs',
+    'laid out behind something else that is',
+  ];
+  it.each([...hows, ...more, 'without a line break', 'quoted'])('is heard: %s', async (how) => {
+    const server = await open(hostile());
+    const others = ['a', 'b'].map((text) => call(server, 'echo', { text }));
+    const args = new RawJson(JSON.stringify({ how }));
+    const { text } = await server.callTool('amiss', args, () => {}, NEVER);
+    expect(JSON.parse(text)).toMatchObject({ content: [{ text: 'heard }{ " 1' }] });
+    expect(text).toMatch(how.includes('laid out') ? /"n":/ : /"n":12345678901234567890\}$/);
+    expect((await Promise.all(others)).map(({ content }) => content[0]?.text)).toEqual(['a', 'b']);
+  });
+
+  it.each(['garbled', 'torn'])('ends its call, and no other, where it cannot be read: %s', async (how) => {
+    const server = await open(hostile());
+    const other = call(server, 'sleep', { ms: 3_000 });
+    await expect(call(server, 'amiss', { how })).rejects.toMatchObject({
+      code: 'E_TOOL_FAILED',
+      message: expect.stringMatching(
+        /^Tool 'amiss' .* cannot be read: DEBUG \{"jsonrpc":"2.0","id":\d+,"result"/,
+      ),
+    });
+    expect(await other).toMatchObject({ content: [{ text: 'slept 3000 ms' }] });
+  });
+
+  it('is told with what came instead of it', async () => {
+    const server = await open(hostile(), { silenceMs: 500 });
+    await expect(call(server, 'amiss', { how: 'something else' })).rejects.toMatchObject({
+      message: expect.stringMatching(
+        /did not answer within 0.5 s. Instead it wrote 2 lines to its stdout that are no messages of MCP[\s\S]*KeyError: 7/,
+      ),
+    });
+    await expect(call(server, 'hang')).rejects.toMatchObject({
+      message: "Tool 'hang' of server 'hostile' did not answer within 0.5 s.",
+    });
+  });
+});
+
+it('a question that is quoted in a log is answered once', async () => {
+  expect(await call(await open(hostile()), 'ask_twice')).toMatchObject({ structuredContent: { answers: 2 } });
+});
+
 it('a poisoned list is data: capped, unresolved, and quick to read', async () => {
   const startedAt = performance.now();
   const server = await open(hostile('poisoned'));

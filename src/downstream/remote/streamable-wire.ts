@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
 import { within } from '../../base/within.js';
-import { failure, MAX_MESSAGE_BYTES, readMessage, readOversized, tooLarge } from '../inbound.js';
+import { failure, MAX_MESSAGE_BYTES, readMessages, readOversized, tooLarge } from '../inbound.js';
 import { discard, mediaTypeOf, readBody } from './body.js';
 import type { Door } from './door.js';
 import { EventReader } from './event-reader.js';
@@ -115,7 +115,8 @@ export class StreamableWire implements Wire {
       } else {
         // Whatever it is called, it may be an answer.
         const body = await readBody(answer, MAX_MESSAGE_BYTES);
-        take('text' in body ? readMessage(body.text) : failure(id, tooLarge(body.oversized)));
+        if ('text' in body) for (const message of readMessages(body.text)) take(message);
+        else take(failure(id, tooLarge(body.oversized)));
         if (!isAnswered) throw oddAnswer(`it answered with ${named(type, answer)} instead of MCP`);
       }
     } catch (thrown) {
@@ -213,7 +214,7 @@ async function readInto(
   for await (const chunk of answer as AsyncIterable<Buffer>) {
     for (const event of reader.push(chunk)) {
       if ('oversized' in event) take(readOversized(event.oversized, event.envelope));
-      else if (event.type === 'message') take(readMessage(event.data));
+      else if (event.type === 'message') for (const message of readMessages(event.data)) take(message);
     }
   }
 }
