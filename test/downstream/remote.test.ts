@@ -237,6 +237,25 @@ it.each([[[]], [['session-400']]])('a forgotten session is greeted anew, once fo
   expect(requests.filter((request) => request === 'POST -')).toHaveLength(3);
 });
 
+it.each(['error', 'null', 'stream', '410', '422'])(
+  'a session that is lost in other words is greeted anew, once for all: %s',
+  async (how) => {
+    const { get } = await hostilePool('http', [`lost=${how}`]);
+    const far = await get();
+    await call(far, 'forget');
+    const answers = await Promise.all(['b', 'c', 'd'].map((text) => call(far, 'echo', { text })));
+    expect(answers.map(({ content }) => content[0]?.text)).toEqual(['b', 'c', 'd']);
+  },
+);
+
+it('a session that only fails is greeted anew, and nothing that may have been done is repeated', async () => {
+  const { get } = await hostilePool('http', ['lost=500']);
+  const far = await get();
+  await call(far, 'forget');
+  for (const text of ['b', 'c']) await expect(call(far, 'echo', { text })).rejects.toThrow('500');
+  expect(await call(far, 'echo', { text: 'd' })).toMatchObject({ content: [{ text: 'd' }] });
+});
+
 it('a cancelled call is told to the server, and lets go of its connection', () =>
   overEach(FACES, async (face) => {
     const { server, get } = await hostilePool(face);
