@@ -48,7 +48,7 @@ def _plain(value: object, reason: Exception) -> str:
         return "NaN and Infinity are not JSON; pass None or a text instead"
     if isinstance(reason, UnicodeEncodeError):
         return (
-            f"it holds a lone surrogate, {ascii(reason.object[reason.start])}, which no other program reads;"
+            f"it holds a lone surrogate, {reason.object[reason.start]!a}, which no other program reads;"
             " pass base64 of the bytes that it stands for, or text.encode('utf-8', 'replace').decode()"
         )
     if isinstance(value, (bytes, bytearray)):

@@ -126,7 +126,9 @@ def _texts(blocks: list[Any]) -> str:
 def _said(result: Mapping[str, Any]) -> str:
     """What a failed tool said otherwise than by texts."""
     said = {
-        name: value for name, value in result.items() if name not in ("isError", "_meta", "resultType") and value
+        name: value
+        for name, value in result.items()
+        if name not in ("isError", "_meta", "resultType") and value
     }
     return cut(json.dumps(said), _MAX_SHOWN_CHARS) if said else "the tool failed without saying why"
 

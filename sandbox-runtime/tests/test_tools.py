@@ -108,7 +108,10 @@ class UnwrapTest(unittest.TestCase):
             ({"content": "bad"}, "s.t: bad"),
             ({"content": {"type": "text", "text": "bad"}}, "s.t: bad"),
             ({"content": ["bad", {"type": "text", "text": "worse"}]}, "s.t: bad\nworse"),
-            ({"content": [], "structuredContent": {"why": "bad"}}, 's.t: {"structuredContent": {"why": "bad"}}'),
+            (
+                {"content": [], "structuredContent": {"why": "bad"}},
+                's.t: {"structuredContent": {"why": "bad"}}',
+            ),
             ({"content": 7}, 's.t: {"content": 7}'),
             ({"error": "bad"}, 's.t: {"error": "bad"}'),
             ({"content": []}, "s.t: the tool failed without saying why"),

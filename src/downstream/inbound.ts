@@ -43,8 +43,8 @@ export function readMessages(text: string): readonly JSONRPCMessage[] {
 
 /** Whether all of `line` is one value, as it should be, or at least the beginning of one. */
 export function isOneValue(line: string): boolean {
-  const text = withoutMark(line).trim();
-  return (text.startsWith('{') || text.startsWith('[')) && endOfValue(text, 0) === text.length;
+  const json = withoutMark(line).trim();
+  return (json.startsWith('{') || json.startsWith('[')) && endOfValue(json, 0) === json.length;
 }
 
 /**
@@ -66,17 +66,17 @@ export function messagesAmong(line: string): readonly JSONRPCMessage[] {
   return found;
 }
 
-function isJsonRpc(text: string): boolean {
-  if (!text.endsWith('}') || excessOf(text, ANSWER_LIMITS) !== undefined) return false;
+function isJsonRpc(json: string): boolean {
+  if (!json.endsWith('}') || excessOf(json, ANSWER_LIMITS) !== undefined) return false;
   try {
-    return Object(JSON.parse(text)).jsonrpc === '2.0';
+    return Object(JSON.parse(json)).jsonrpc === '2.0';
   } catch {
     return false;
   }
 }
 
 /** Programs of Windows begin what they write with a byte order mark. */
-const withoutMark = (text: string): string => (text.startsWith('\ufeff') ? text.slice(1) : text);
+const withoutMark = (json: string): string => (json.startsWith('\ufeff') ? json.slice(1) : json);
 
 /** Our request that a line answers which cannot be read, as far as it can be guessed; undefined for other noise. */
 export function answeredIn(line: string): RequestId | undefined {

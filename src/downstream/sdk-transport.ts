@@ -9,7 +9,7 @@ import type {
   TransportSendOptions,
 } from '@modelcontextprotocol/client';
 import { BridgeError } from '../base/errors.js';
-import { clipHarmless } from '../base/text.js';
+import { clipHarmless, withoutFullStop } from '../base/text.js';
 import { asId, failure } from './inbound.js';
 import { isObject } from './json-object.js';
 import type { Link } from './link.js';
@@ -127,13 +127,9 @@ function cancelledBy(
 function cancelledByServer(reason: unknown): BridgeError {
   const said =
     typeof reason === 'string' ? clipHarmless(reason.slice(0, 4 * MAX_REASON_CHARS), MAX_REASON_CHARS) : '';
-  const why = said === '' ? ', and does not say why' : `: ${said}`;
-  return new BridgeError(
-    'E_TOOL_FAILED',
-    `The server has cancelled it${why}${/[.!?…]$/.test(why) ? '' : '.'}`,
-    {
-      fault: 'downstream',
-      remedy: 'Look at what it has done before you repeat it.',
-    },
-  );
+  const why = said === '' ? ', and does not say why' : `: ${withoutFullStop(said)}`;
+  return new BridgeError('E_TOOL_FAILED', `The server has cancelled it${why}.`, {
+    fault: 'downstream',
+    remedy: 'Look at what it has done before you repeat it.',
+  });
 }
