@@ -123,7 +123,7 @@ class Channel:
             raise RuntimeError("MCP calls work only in the main process of the run, not in a forked child")
         assert params.keys() == set(CALL_PARAMS[method]), method
         number = next(self._ids)
-        line = encode_bounded({"type": "call", "id": number, "method": method, "params": params})
+        line = encode_bounded({"type": "call", "id": number, "method": method, "params": params}, exact=True)
         self._pending[number] = waiter
         self._write(line)
         return number

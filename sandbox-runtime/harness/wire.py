@@ -25,18 +25,21 @@ _NOT_A_BRACKET = re.compile(r"[^\[\]{}]+")
 _ESCAPE = re.compile(r"\\(?:ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|ud[89a-f][0-9a-f]{2}|.)")
 
 
-def encode(frame: Mapping[str, Any]) -> bytes:
-    """One line, newline included, in pure ASCII; lone surrogates become U+FFFD, since other languages refuse them."""
+def encode(frame: Mapping[str, Any], exact: bool = False) -> bytes:
+    """One line, newline included, in pure ASCII; lone surrogates become U+FFFD, since other languages refuse them.
+
+    With `exact` they are a ValueError: what is asked of somebody is not changed on its way.
+    """
     text = _encoder.encode(frame)
     if "\\ud" in text:
-        text = _ESCAPE.sub(_replace_lone_surrogate, text)
+        text = _ESCAPE.sub(_refuse_lone_surrogate if exact else _replace_lone_surrogate, text)
     return text.encode("ascii") + b"\n"
 
 
-def encode_bounded(frame: Mapping[str, Any]) -> bytes:
+def encode_bounded(frame: Mapping[str, Any], exact: bool = False) -> bytes:
     """encode(), for a frame that carries the guest's own data: ValueError where the host would end the run for it."""
     try:
-        line = encode(frame)
+        line = encode(frame, exact)
     except RecursionError:
         raise ValueError(f"data nested deeper than {MAX_DEPTH} levels cannot be sent") from None
     if len(line) > MAX_FRAME_BYTES:
@@ -75,6 +78,12 @@ def values_in(text: str) -> int:
 
 def _replace_lone_surrogate(escape: re.Match[str]) -> str:
     return "\\ufffd" if len(escape.group()) == 6 else escape.group()
+
+
+def _refuse_lone_surrogate(escape: re.Match[str]) -> str:
+    if len(escape.group()) == 6:
+        raise ValueError(f"a text holds a lone surrogate, '{escape.group()}', which no other program reads")
+    return escape.group()
 
 
 def write_all(fd: int, data: bytes) -> None:

@@ -48,7 +48,7 @@ function callRaw({ server, name }, given, { signal } = {}) {
 function withArgument(error, name, given) {
   for (const [argument, value] of Object.entries(given)) {
     try {
-      encode({ value });
+      encode({ value }, { isExact: true });
     } catch (reason) {
       const kind = reason instanceof RangeError ? RangeError : TypeError;
       return new kind(`${name}: argument '${argument}' cannot be sent: ${reason.message}`);

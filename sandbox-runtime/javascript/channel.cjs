@@ -38,7 +38,7 @@ class Channel {
   request(method, params, signal) {
     signal?.throwIfAborted();
     const id = ++this.#lastId;
-    const line = encode({ type: 'call', id, method, params });
+    const line = encode({ type: 'call', id, method, params }, { isExact: true });
     return new Promise((resolve, reject) => {
       const abandon = () => {
         this.#end(id);

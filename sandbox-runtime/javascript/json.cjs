@@ -58,8 +58,11 @@ function endOfString(text, start) {
   }
 }
 
-/** One line, newline included. TypeError for what is not JSON, RangeError for what the host would end the run for. */
-function encode(frame) {
+/**
+ * One line, newline included. TypeError for what is not JSON, RangeError for what the host would end the run for. A lone
+ * surrogate becomes U+FFFD, since other languages refuse it; with `isExact` it is a TypeError.
+ */
+function encode(frame, { isExact = false } = {}) {
   let text;
   try {
     text = JSON.stringify(frame, replace).replace(MARKED, '$1');
@@ -67,7 +70,8 @@ function encode(frame) {
     if (error instanceof RangeError) throw tooDeep();
     throw error;
   }
-  if (text.includes('\\ud')) text = text.replace(ESCAPE, (found) => (found.length === 6 ? '\\ufffd' : found));
+  if (text.includes('\\ud'))
+    text = text.replace(ESCAPE, (found) => (found.length === 6 ? alone(found, isExact) : found));
   // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII, controls included
   text = text.replace(/[^\x00-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
   if (text.length >= MAX_FRAME_BYTES) {
@@ -80,6 +84,13 @@ function encode(frame) {
   if (values > MAX_VALUES)
     throw new RangeError(`more than ${MAX_VALUES} values cannot be sent in one message`);
   return `${text}\n`;
+}
+
+function alone(surrogate, isExact) {
+  if (!isExact) return '\\ufffd';
+  throw new TypeError(
+    `it holds a lone surrogate, '${surrogate}', which no other program reads; pass text.toWellFormed(), or base64 of the bytes`,
+  );
 }
 
 const tooDeep = () => new RangeError(`data nested deeper than ${MAX_DEPTH} levels cannot be sent`);

@@ -36,7 +36,7 @@ def _unsendable(server: str, tool: str, arguments: Mapping[str, Any], error: Exc
     kind = TypeError if isinstance(error, TypeError) else ValueError
     for name, value in arguments.items():
         try:
-            json.dumps(value, allow_nan=False)
+            json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
         except RecursionError:
             break
         except (TypeError, ValueError) as reason:
@@ -49,6 +49,11 @@ def _unsendable(server: str, tool: str, arguments: Mapping[str, Any], error: Exc
 def _plain(value: object, reason: Exception) -> str:
     if isinstance(reason, ValueError) and "Out of range float" in str(reason):
         return "NaN and Infinity are not JSON; pass None or a text instead"
+    if isinstance(reason, UnicodeEncodeError):
+        return (
+            f"it holds a lone surrogate, {reason.object[reason.start]!a}, which no other program reads;"
+            " pass base64 of the bytes that it stands for, or text.encode('utf-8', 'replace').decode()"
+        )
     if isinstance(value, (bytes, bytearray)):
         return "bytes are not JSON; pass base64.b64encode(data).decode()"
     return str(reason)

@@ -100,6 +100,8 @@ async def read_resource(server: str, uri: str | Mapping[str, Any]) -> Any:
         )
     answer = await current().link.request("resources.read", {"server": name, "uri": str(address)})
     contents = answer.get("contents")
+    if isinstance(contents, dict):
+        contents = [contents]
     if not isinstance(contents, list):
         _odd(name, f"Resource {address!r}", "E_RESOURCE_FAILED")
     values = [_content(content) for content in contents]
@@ -119,6 +121,8 @@ async def get_prompt(server: str, prompt: str, arguments: Mapping[str, Any]) -> 
     params = {"server": name, "prompt": str(prompt), "arguments": _texts(arguments)}
     answer = await current().link.request("prompts.get", params)
     raw = answer.get("messages")
+    if isinstance(raw, dict):
+        raw = [raw]
     if not isinstance(raw, list):
         _odd(name, f"Prompt {prompt!r}", "E_PROMPT_FAILED")
     messages = Messages(_message(message) for message in raw)

@@ -9,10 +9,19 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
+from mcp._brief import cut
 from mcp._errors import MCPError, did_you_mean
+
+_ANY_TYPE = "application/octet-stream"
+_MAX_SHOWN_CHARS = 300
+# What may stand in a CallToolResult besides what the tool has to say.
+_NO_VALUES = frozenset(("content", "structuredContent", "isError", "_meta", "resultType"))
+_ADDRESS = re.compile(r"\s*data:([^,;]*)([^,]{0,200}),", re.IGNORECASE)
+_URL_SAFE = {ord("-"): "+", ord("_"): "/"}
 
 
 class AttrDict(dict[str, Any]):
@@ -77,21 +86,51 @@ def attributed(value: Any) -> Any:
 
 
 def unwrap(server: str, tool: str, result: Mapping[str, Any]) -> Any:
-    """The value of a CallToolResult; raises MCPError where it says `isError`."""
+    """The value of a CallToolResult; raises MCPError where it says `isError`, or says something that nobody can read.
+
+    Content that is one text or one block, and no list of them, is read as such; where there is neither content nor
+    structure, what stands in their place is the value.
+    """
     content = result.get("content")
-    blocks: list[Any] = content if isinstance(content, list) else []
+    blocks = _blocks(content)
     if result.get("isError"):
-        raise MCPError(server, tool, _texts(blocks) or "the tool failed without saying why")
+        raise MCPError(server, tool, _texts(blocks or []) or _said(result))
     if result.get("structuredContent") is not None:
         return attributed(result["structuredContent"])
+    if blocks is None:
+        said = cut(json.dumps(content), _MAX_SHOWN_CHARS)
+        raise MCPError(server, tool, f"the tool answered with content that MCP does not know: {said}")
+    if content is None:
+        others = {name: value for name, value in result.items() if name not in _NO_VALUES}
+        return attributed(others) if others else None
     values = [value_of(block) for block in blocks]
     return None if not values else values[0] if len(values) == 1 else values
 
 
+def _blocks(content: Any) -> list[Any] | None:
+    """None for what is neither a list of blocks nor one of them."""
+    if content is None:
+        return []
+    if isinstance(content, list):
+        return content
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [content] if isinstance(content, dict) else None
+
+
 def _texts(blocks: list[Any]) -> str:
-    return "\n".join(
-        block["text"] for block in blocks if isinstance(block, dict) and isinstance(block.get("text"), str)
-    )
+    texts = [block.get("text") if isinstance(block, dict) else block for block in blocks]
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _said(result: Mapping[str, Any]) -> str:
+    """What a failed tool said otherwise than by texts."""
+    said = {
+        name: value
+        for name, value in result.items()
+        if name not in ("isError", "_meta", "resultType") and value
+    }
+    return cut(json.dumps(said), _MAX_SHOWN_CHARS) if said else "the tool failed without saying why"
 
 
 def value_of(block: Any, parse: bool = True) -> Any:
@@ -116,11 +155,42 @@ def value_of(block: Any, parse: bool = True) -> Any:
 
 
 def _blob(data: Any, media_type: Any, block: dict[str, Any]) -> Any:
+    named = media_type if isinstance(media_type, str) and media_type.strip() else None
     try:
-        decoded = base64.b64decode(data, validate=True)
+        in_address, decoded = decoded_data(data)
     except (TypeError, ValueError, binascii.Error):
         return attributed(block)
-    return Blob(decoded, media_type if isinstance(media_type, str) else "application/octet-stream")
+    return Blob(decoded, named or in_address or _type_of_picture(decoded) or _ANY_TYPE)
+
+
+def decoded_data(text: Any) -> tuple[str | None, bytes]:
+    """The bytes, and their media type where it is said: base64 of any kind, with line breaks, or a `data:` address.
+
+    Raises TypeError or ValueError for anything else.
+    """
+    if not isinstance(text, str):
+        raise TypeError("no text")
+    match = _ADDRESS.match(text)
+    data = text[match.end() :] if match else text
+    if match and "base64" not in match[2].lower():
+        from urllib.parse import unquote_to_bytes
+
+        return match[1].strip() or None, unquote_to_bytes(data.strip())
+    if "%" in data:
+        from urllib.parse import unquote
+
+        data = unquote(data)
+    plain = "".join(data.split()).translate(_URL_SAFE).rstrip("=")
+    return (match[1].strip() or None) if match else None, base64.b64decode(
+        plain + "=" * (-len(plain) % 4), validate=True
+    )
+
+
+def _type_of_picture(data: bytes) -> str | None:
+    from mcp._pictures import header_of
+
+    header = header_of(data)
+    return None if header is None else f"image/{header.kind}"
 
 
 def _from_text(text: str) -> Any:

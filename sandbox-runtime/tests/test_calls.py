@@ -171,9 +171,14 @@ class CallTest(unittest.TestCase):
         self.check(code, [2**53 + 1, 10**30, 0.1])
 
     def test_surrogates_in_arguments(self) -> None:
-        self.check(
-            "(await mcp_github.echo(s='a\\ud800 \\U0001f600 \\\\ud800')).s", "a\ufffd \U0001f600 \\ud800"
-        )
+        self.check("(await mcp_github.echo(s='\\U0001f600 \\\\ud800')).s", "\U0001f600 \\ud800")
+        for bad in ("'a\\ud800'", "['\\udcff']", "{'\\udc80': 1}", "{'x': ['\\ud83d', '\\ude00']}"):
+            kind, message = self.raised(f"await mcp_github.echo(ok='\\U0001f600', bad={bad})")
+            self.assertEqual(kind, "ValueError", bad)
+            self.assertIn("argument 'bad'", message)
+            self.assertRegex(message, r"lone surrogate, '\\ud", bad)
+        self.assertIn("lone surrogate", self.raised("await mcp_github.echo(**{'\\ud800': 1})")[1])
+        self.assertEqual(self.raised("await runtime.search_tool_docs('\\ud800')")[0], "ValueError")
 
     def test_two_megabytes(self) -> None:
         self.check(

@@ -56,6 +56,70 @@ class UnwrapTest(unittest.TestCase):
             {"content": [{"type": "resource_link", "uri": "u"}]}, AttrDict(type="resource_link", uri="u")
         )
 
+    def test_data_in_every_dress(self) -> None:
+        data = b"\x89PNG\r\n\x1a\n" + bytes(8) + b"\0\0\0\2\0\0\0\3" + bytes(range(256)) + b"\xfb\xff\xfe"
+        plain = base64.b64encode(data).decode()
+        safe = base64.urlsafe_b64encode(data).decode()
+        lines = base64.encodebytes(data).decode()
+        dresses = {
+            "plain": plain,
+            "lines": lines,
+            "lines of Windows": lines.replace("\n", "\r\n"),
+            "no padding": plain.rstrip("="),
+            "URL-safe": safe,
+            "URL-safe without padding": safe.rstrip("="),
+            "address": f"data:image/png;base64,{plain}",
+            "address in capitals": f"DATA:image/png;charset=x;BASE64,{plain}",
+            "address with lines": f" data:image/png;base64,\n{lines}",
+            "address without a type": f"data:;base64,{plain}",
+            "escaped address": f"data:image/png;base64,{plain.replace('+', '%2B').replace('/', '%2F')}",
+        }
+        self.assertTrue(plain.endswith("=") and "+" in plain and "/" in plain)
+        for name, dress in dresses.items():
+            block = {"type": "image", "data": dress}
+            for blocks in ([{**block, "mimeType": "image/png"}], [block]):
+                blob = unwrap("s", "t", {"content": blocks})
+                self.assertEqual((blob, blob.media_type), (data, "image/png"), name)
+            resource = {"type": "resource", "resource": {"uri": "u", "blob": dress}}
+            self.assertEqual(unwrap("s", "t", {"content": [resource]}), data, name)
+        svg = {"type": "image", "data": "data:image/svg+xml,%3Csvg/%3E"}
+        drawn = unwrap("s", "t", {"content": [svg]})
+        self.assertEqual((drawn, drawn.media_type), (b"<svg/>", "image/svg+xml"))
+        for bad in ("***", "abcde", "data:image/png;base64,*", 7, None):
+            self.check({"content": [{"type": "image", "data": bad}]}, AttrDict(type="image", data=bad))
+
+    def test_content_that_is_no_list(self) -> None:
+        self.check({"content": "plain"}, "plain")
+        self.check({"content": '{"a": 1}'}, AttrDict(a=1))
+        self.check({"content": ""}, "")
+        self.check({"content": {"type": "text", "text": "one"}}, "one")
+        self.check({"content": {"odd": 1}}, AttrDict(odd=1))
+        self.check({"content": ["a", "b"]}, ["a", "b"])
+        self.check({"content": "ignored", "structuredContent": {"a": 1}}, AttrDict(a=1))
+        self.check({"content": None}, None)
+        self.check({"toolResult": {"a": 1}, "_meta": {}}, AttrDict(toolResult=AttrDict(a=1)))
+        self.check({"resultType": "complete", "isError": False}, None)
+        for content, shown in ((7, "7"), (True, "true")):
+            with self.assertRaisesRegex(MCPError, f"content that MCP does not know: {shown}"):
+                unwrap("s", "t", {"content": content})
+
+    def test_errors_are_heard_however_they_are_said(self) -> None:
+        for result, words in (
+            ({"content": "bad"}, "s.t: bad"),
+            ({"content": {"type": "text", "text": "bad"}}, "s.t: bad"),
+            ({"content": ["bad", {"type": "text", "text": "worse"}]}, "s.t: bad\nworse"),
+            (
+                {"content": [], "structuredContent": {"why": "bad"}},
+                's.t: {"structuredContent": {"why": "bad"}}',
+            ),
+            ({"content": 7}, 's.t: {"content": 7}'),
+            ({"error": "bad"}, 's.t: {"error": "bad"}'),
+            ({"content": []}, "s.t: the tool failed without saying why"),
+        ):
+            with self.assertRaises(MCPError) as caught:
+                unwrap("s", "t", {**result, "isError": True})
+            self.assertEqual(str(caught.exception), words)
+
     def test_errors(self) -> None:
         with self.assertRaises(MCPError) as caught:
             unwrap("s", "t", {**text("bad", "worse"), "isError": True})

@@ -22,16 +22,19 @@ export type FailedCall = {
   readonly limitMs: number;
   readonly transport: Link;
   readonly redact: Redact;
+  /** Lines that are no messages and came while the answer was waited for. */
+  readonly noiseLines: number;
 };
 
 /** `what` names what was asked for and its server, as the beginning of a sentence. */
 export function callError(
   what: string,
   thrown: unknown,
-  { failure, cause, limitMs, transport, redact }: FailedCall,
+  { failure, cause, limitMs, transport, redact, noiseLines }: FailedCall,
 ): BridgeError {
   if (cause === 'timeout') {
-    return new BridgeError(failure, `${what} did not answer within ${limitMs / 1000} s.`, {
+    const late = `${what} did not answer within ${limitMs / 1000} s.`;
+    return new BridgeError(failure, `${late}${instead(noiseLines, transport)}`, {
       fault: 'downstream',
       remedy: 'Ask it for less at a time, or try again.',
     });
@@ -55,7 +58,7 @@ export function callError(
   // The transport's own refusals come with the error as data.
   if (thrown.data instanceof BridgeError) {
     const { code, message, remedy, fault } = thrown.data;
-    return new BridgeError(code, `${what} failed. ${message}`, {
+    return new BridgeError(code, `${what} failed. ${redact(message)}`, {
       fault,
       ...(remedy === undefined ? {} : { remedy }),
     });
@@ -72,6 +75,13 @@ export function callError(
   // The guest says whose words they are where it was a tool.
   const words = failure === 'E_TOOL_FAILED' ? said : `${what}: ${asSentence(said)}`;
   return new BridgeError(failure, words, { fault, cause: thrown });
+}
+
+/** What came in place of an answer that never did; empty where nothing has. */
+function instead(noiseLines: number, transport: Link): string {
+  if (noiseLines === 0) return '';
+  const lines = noiseLines === 1 ? '1 line' : `${noiseLines} lines`;
+  return ` Instead it wrote ${lines} to its stdout that are no messages of MCP.${lastWordsOf(transport)}`;
 }
 
 /** For words that another sentence may follow. */

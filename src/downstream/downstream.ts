@@ -238,6 +238,7 @@ class LiveDownstream implements Downstream {
       onProgress(progress);
     };
     this.#events.onActivity(this.#calls.size);
+    const { noiseLines: before = 0 } = transport;
     try {
       const send = (all: JsonObject) =>
         withHeaders(
@@ -256,7 +257,10 @@ class LiveDownstream implements Downstream {
       return result;
     } catch (thrown) {
       const redact = (text: string) => redactor.redact(text);
-      throw callError(what, thrown, { failure, cause: call.cause, limitMs, transport, redact });
+      throw callError(what, thrown, {
+        ...{ failure, cause: call.cause, limitMs, transport, redact },
+        noiseLines: (transport.noiseLines ?? 0) - before,
+      });
     } finally {
       call[Symbol.dispose]();
       this.#events.onActivity(this.#calls.size);

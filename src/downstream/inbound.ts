@@ -5,9 +5,10 @@
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
 import { BridgeError } from '../base/errors.js';
 import { MB_BYTES } from '../base/sizes.js';
+import { clipHarmlessLine } from '../base/text.js';
 import { type Envelope, envelopeOf } from '../protocol/envelope.js';
 import { MAX_VALUES } from '../protocol/frames.js';
-import { excessOf, RawJson, sliceAt } from '../protocol/json-text.js';
+import { endOfValue, excessOf, itemsOf, RawJson, sliceAt } from '../protocol/json-text.js';
 import { isObject, type JsonObject } from './json-object.js';
 
 /** As much as a frame to the guest may carry: a longer answer could not be handed on anyway. */
@@ -26,8 +27,77 @@ export function rawResultOf(result: object): RawJson | undefined {
   return text === undefined ? undefined : new RawJson(text);
 }
 
+const MAX_QUOTED_CHARS = 300;
+/** More messages in one array are none. */
+const MAX_BATCH = 10_000;
+/** What stands in a line besides messages is looked through so often. */
+const MAX_LOOKS = 32;
+/** How a message begins that stands behind something else. */
+const BEGINS = /\{\s*"(?:jsonrpc|id|result|error|method|params)"\s*:/g;
+
+/** The messages that `text` is: one, or those of an array, which revision 2025-03-26 allows; none for noise. */
+export function readMessages(text: string): readonly JSONRPCMessage[] {
+  const items = itemsOf(withoutMark(text), MAX_BATCH) ?? [text];
+  return items.map(readMessage).filter((message) => message !== undefined);
+}
+
+/** Whether all of `line` is one value, as it should be, or at least the beginning of one. */
+export function isOneValue(line: string): boolean {
+  const json = withoutMark(line).trim();
+  return (json.startsWith('{') || json.startsWith('[')) && endOfValue(json, 0) === json.length;
+}
+
+/**
+ * The messages in a line that holds something else as well: text of a log that was written without a line break before or
+ * behind them, or another message. Only what is whole, and says that it is JSON-RPC, is one.
+ */
+export function messagesAmong(line: string): readonly JSONRPCMessage[] {
+  const found: JSONRPCMessage[] = [];
+  const begins = new RegExp(BEGINS);
+  for (let look = 0; look < MAX_LOOKS; look++) {
+    const start = begins.exec(line)?.index;
+    if (start === undefined) break;
+    const end = endOfValue(line, start);
+    const text = line.slice(start, end);
+    const message = isJsonRpc(text) ? readMessage(text) : undefined;
+    if (message !== undefined) found.push(message);
+    begins.lastIndex = message === undefined ? start + 1 : end;
+  }
+  return found;
+}
+
+function isJsonRpc(json: string): boolean {
+  if (!json.endsWith('}') || excessOf(json, ANSWER_LIMITS) !== undefined) return false;
+  try {
+    return Object(JSON.parse(json)).jsonrpc === '2.0';
+  } catch {
+    return false;
+  }
+}
+
+/** Programs of Windows begin what they write with a byte order mark. */
+const withoutMark = (json: string): string => (json.startsWith('\ufeff') ? json.slice(1) : json);
+
+/** Our request that a line answers which cannot be read, as far as it can be guessed; undefined for other noise. */
+export function answeredIn(line: string): RequestId | undefined {
+  if (!line.includes('"jsonrpc"') || !/"(?:result|error)"\s*:/.test(line)) return undefined;
+  return asId(/"id"\s*:\s*"?(\d{1,15})/.exec(line)?.[1]);
+}
+
+/** For an answer that came, and could not be read. */
+export const garbled = (line: string): BridgeError =>
+  new BridgeError(
+    'E_TOOL_FAILED',
+    `The server sent an answer that cannot be read: ${clipHarmlessLine(line, MAX_QUOTED_CHARS)}.`,
+    {
+      fault: 'downstream',
+      remedy: 'Look at what it has done before you repeat it.',
+    },
+  );
+
 /** The message on `line`, or undefined for a line that is no message (noise). */
-export function readMessage(line: string): JSONRPCMessage | undefined {
+export function readMessage(text: string): JSONRPCMessage | undefined {
+  const line = withoutMark(text);
   const excess = excessOf(line, ANSWER_LIMITS);
   if (excess !== undefined) {
     const id = answeredBy(envelopeOf(line));
@@ -89,7 +159,7 @@ function answeredBy({ id, hasMethod, isAnswer }: Envelope): RequestId | undefine
 }
 
 // The SDK numbers its requests, but for a few; a server that answers with the number as text is understood.
-function asId(id: unknown): RequestId | undefined {
+export function asId(id: unknown): RequestId | undefined {
   if (typeof id === 'string' && !/^\d+$/.test(id)) return id;
   const number = typeof id === 'number' || typeof id === 'string' ? Number(id) : Number.NaN;
   return Number.isSafeInteger(number) ? number : undefined;

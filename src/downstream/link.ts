@@ -20,6 +20,8 @@ export interface Link {
   abandon(id: RequestId): void;
   /** Why the connection is over, as the end of a sentence about the server; undefined while it lasts. */
   readonly ending: string | undefined;
+  /** How many lines it has written that are no messages; undefined where it has no such place. */
+  readonly noiseLines?: number;
   /** What the server last said outside the protocol; empty when it was silent. */
   readonly lastWords: string;
   /** Why the server is not ready, from what was thrown or from the time limit in ms that has passed. */

@@ -74,7 +74,7 @@ export async function list(server: Downstream, kind: ListingKind, signal: AbortS
       },
       signal,
     );
-  const endless = await eachPage(kind, request, (page) => {
+  const ofPages = await eachPage(kind, request, (page) => {
     for (const raw of page) {
       const name = isObject(raw) ? raw[key] : undefined;
       if (!isObject(raw) || typeof name !== 'string' || name === '' || name.length > maxKeyChars) unusable++;
@@ -87,7 +87,7 @@ export async function list(server: Downstream, kind: ListingKind, signal: AbortS
     }
     return !isFull;
   });
-  const problems = endless === undefined ? [] : [endless];
+  const problems = [...ofPages];
   if (unusable > 0) problems.push(`left out for want of a usable ${key}: ${unusable} of ${kind.member}`);
   if (isFull) problems.push(`${method} is longer than this: stopped after ${items.size}`);
   return { items: [...items.values()], problems };

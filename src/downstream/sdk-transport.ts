@@ -2,8 +2,21 @@
 // would cost the whole list, and of an answer it hands on a copy, which does not lead to the server's own characters. So
 // it is shown an answer that is always right, and what the server sent travels past its checks under a symbol.
 
-import type { JSONRPCMessage, Transport, TransportSendOptions } from '@modelcontextprotocol/client';
+import type {
+  JSONRPCMessage,
+  RequestId,
+  Transport,
+  TransportSendOptions,
+} from '@modelcontextprotocol/client';
+import { BridgeError } from '../base/errors.js';
+import { clipHarmless, withoutFullStop } from '../base/text.js';
+import { asId, failure } from './inbound.js';
+import { isObject } from './json-object.js';
 import type { Link } from './link.js';
+
+/** Requests of the server whose ids are remembered: it may still cancel one that was just answered. */
+const MAX_ASKED = 1_000;
+const MAX_REASON_CHARS = 1_000;
 
 /** The member that holds what the server sent. Copies of an object keep what stands under a symbol. */
 const SENT = Symbol('sent');
@@ -41,6 +54,10 @@ export class SdkTransport implements Transport {
   readonly #link: Link;
   /** The SDK reads the answer to its greeting itself. */
   #greeting: unknown;
+  /** Our requests that want an answer. */
+  readonly #waiting = new Set<RequestId>();
+  /** Ids of what the server has asked, which may be the numbers of ours. */
+  readonly #asked = new Set<RequestId>();
 
   constructor(link: Link, aside: Aside = () => false) {
     this.#link = link;
@@ -56,8 +73,12 @@ export class SdkTransport implements Transport {
   }
 
   send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
-    if ('method' in message && message.method === 'initialize' && 'id' in message)
-      this.#greeting = message.id;
+    if ('method' in message && 'id' in message) {
+      if (message.method === 'initialize') this.#greeting = message.id;
+      this.#waiting.add(message.id);
+    } else if ('method' in message && message.method === 'notifications/cancelled') {
+      this.#waiting.delete(message.params?.['requestId'] as RequestId);
+    }
     return this.#link.send(message, options?.headers);
   }
 
@@ -68,7 +89,15 @@ export class SdkTransport implements Transport {
   }
 
   #receive(message: JSONRPCMessage): void {
-    if ('method' in message) return this.onmessage?.(message);
+    if ('method' in message) {
+      if ('id' in message) this.#remember(message.id);
+      const cancelled = cancelledBy(message);
+      if (cancelled === undefined || this.#asked.has(cancelled.id) || !this.#waiting.has(cancelled.id))
+        return this.onmessage?.(message);
+      this.#link.abandon(cancelled.id);
+      return this.#receive(failure(cancelled.id, cancelledByServer(cancelled.reason)));
+    }
+    if (message.id !== undefined) this.#waiting.delete(message.id);
     const isShown = 'error' in message || message.id === this.#greeting;
     const shown = isShown
       ? message
@@ -77,4 +106,30 @@ export class SdkTransport implements Transport {
     // answer, would find nobody any more.
     queueMicrotask(() => this.onmessage?.(shown));
   }
+
+  #remember(id: RequestId): void {
+    this.#asked.add(id);
+    const [oldest] = this.#asked;
+    if (this.#asked.size > MAX_ASKED && oldest !== undefined) this.#asked.delete(oldest);
+  }
+}
+
+function cancelledBy(
+  message: JSONRPCMessage,
+): { readonly id: RequestId; readonly reason: unknown } | undefined {
+  if (!('method' in message) || message.method !== 'notifications/cancelled') return undefined;
+  const { requestId, reason } = isObject(message.params) ? message.params : {};
+  const id = asId(requestId);
+  return id === undefined ? undefined : { id, reason };
+}
+
+/** MCP has a server cancel only what it has asked itself; one that cancels our request will not answer it. */
+function cancelledByServer(reason: unknown): BridgeError {
+  const said =
+    typeof reason === 'string' ? clipHarmless(reason.slice(0, 4 * MAX_REASON_CHARS), MAX_REASON_CHARS) : '';
+  const why = said === '' ? ', and does not say why' : `: ${withoutFullStop(said)}`;
+  return new BridgeError('E_TOOL_FAILED', `The server has cancelled it${why}.`, {
+    fault: 'downstream',
+    remedy: 'Look at what it has done before you repeat it.',
+  });
 }

@@ -96,7 +96,7 @@ export async function listTools(
     if (typeof ttl === 'number' && ttl >= 0) ttlMs = Math.min(ttl, ttlMs ?? Number.POSITIVE_INFINITY);
     return page;
   };
-  const endless = await eachPage({ method: 'tools/list', member: 'tools' }, request, (items) => {
+  const ofPages = await eachPage({ method: 'tools/list', member: 'tools' }, request, (items) => {
     for (const item of items) {
       const tool = readTool(item);
       if (tool === undefined || tools.has(tool.name)) {
@@ -120,7 +120,7 @@ export async function listTools(
     }
     return true;
   });
-  if (endless !== undefined) problems.push(endless);
+  problems.push(...ofPages);
   if (wronglyMarked > 0)
     problems.push(`left out for a wrong x-mcp-header as well: ${wronglyMarked} of its tools`);
   if (unusable > 0) problems.push(`left out for want of a name of their own: ${unusable} of its tools`);

@@ -132,8 +132,8 @@ function skipSpace(text: string, at: number): number {
   return next;
 }
 
-/** Index just past the value that starts at `start`. */
-function endOfValue(text: string, start: number): number {
+/** Index just past the value that starts at `start`; the end of the text where the value has none. */
+export function endOfValue(text: string, start: number): number {
   let depth = 0;
   for (let at = start; at < text.length; at++) {
     const char = text.charCodeAt(at);
@@ -147,6 +147,21 @@ function endOfValue(text: string, start: number): number {
     } else if (depth === 0 && (char === COMMA || char <= 32)) return at;
   }
   return text.length;
+}
+
+/** The characters of each item of a list; undefined for what is no list, or one of more than `most`. */
+export function itemsOf(text: string, most: number): string[] | undefined {
+  let at = skipSpace(text, 0);
+  if (text.charCodeAt(at) !== OPEN_BRACKET) return undefined;
+  const items: string[] = [];
+  for (at = skipSpace(text, at + 1); at < text.length; ) {
+    const end = endOfValue(text, at);
+    if (end === at) break;
+    if (items.push(text.slice(at, end)) > most) return undefined;
+    at = skipSpace(text, end);
+    if (text.charCodeAt(at) === COMMA) at = skipSpace(text, at + 1);
+  }
+  return items;
 }
 
 /**
@@ -201,6 +216,15 @@ export function wellFormedJson(text: string): string {
   const formed = text.toWellFormed();
   if (!/\\u[dD][89a-fA-F]/.test(formed)) return formed;
   return formed.replace(ESCAPES, (sequence) => (sequence.length === 6 ? '\\ufffd' : sequence));
+}
+
+/** The first lone surrogate in JSON text, as an escape; undefined where there is none. */
+export function loneSurrogateIn(text: string): string | undefined {
+  const [bare] = /\p{Surrogate}/u.exec(text) ?? [];
+  if (bare !== undefined) return JSON.stringify(bare).slice(1, -1);
+  if (!/\\u[dD][89a-fA-F]/.test(text)) return undefined;
+  for (const [sequence] of text.matchAll(ESCAPES)) if (sequence.length === 6) return sequence;
+  return undefined;
 }
 
 /** JSON text with `map` of what each string in it says, names of members too; everything else stays character by character. */

@@ -75,6 +75,107 @@ it.each([
   expect(server.problems()).toContain(`tools/list does not end: stopped after ${pages} pages`);
 });
 
+it.each(['empty', 'number', 'object', 'empty-end'])(
+  'a list is read to its end however its pages are named: %s',
+  async (kind) => {
+    const plain = await open(hostile());
+    const server = await open(hostile(`cursors=${kind}`));
+    expect(server.tools()).toEqual(plain.tools());
+    expect(server.problems()).toEqual(plain.problems());
+  },
+);
+
+it.each([
+  ['strict', 'tools/list names its next page by 0 and then refuses that: stopped there'],
+  ['no-list', 'tools/list gives {"echo":{}} as its `tools`, which is no list'],
+])('what cannot be read of a list is told: %s', async (kind, problem) => {
+  expect((await open(hostile(`cursors=${kind}`))).problems()).toContain(problem);
+});
+
+it.each([
+  [
+    'with a reason',
+    { reason: 'the quota\u001b[1m is used up' },
+    'The server has cancelled it: the quota is used up.',
+  ],
+  ['without one', {}, 'The server has cancelled it, and does not say why.'],
+  [
+    'with a reason that is none',
+    { reason: { code: 7 } },
+    'The server has cancelled it, and does not say why.',
+  ],
+])('a call that the server cancels ends at once, and no other: %s', async (_how, args, said) => {
+  const server = await open(hostile());
+  const other = call(server, 'sleep', { ms: 300 });
+  await expect(call(server, 'withdraw', args)).rejects.toMatchObject({
+    code: 'E_TOOL_FAILED',
+    message: `Tool 'withdraw' of server 'hostile' failed. ${said}`,
+  });
+  expect(await other).toMatchObject({ content: [{ text: 'slept 300 ms' }] });
+});
+
+it('a server that cancels what it has asked itself, or what is no call of ours, ends no call', async () => {
+  const server = await open(hostile());
+  expect(await call(server, 'withdraw', { ask: true })).toMatchObject({
+    content: [{ text: 'answered after all' }],
+  });
+  const given = new AbortController();
+  const ids = [987_654, 'q0', { id: 1 }, '7 ', false];
+  const hanging = ids.map((id) => call(server, 'withdraw', { id }, given.signal).catch(({ code }) => code));
+  expect(await call(server, 'sleep', { ms: 200 })).toMatchObject({ content: [{ text: 'slept 200 ms' }] });
+  given.abort('cancelled');
+  expect(await Promise.all(hanging)).toEqual(ids.map(() => 'E_CANCELLED'));
+});
+
+describe('an answer that is no line of its own', () => {
+  const hows = ['glued', 'behind', 'between', 'behind a quotation', 'two messages', 'an array'];
+  const more = [
+    'an array of several',
+    'an array behind a mark',
+    'laid out',
+    'an array, laid out with tabs',
+    'laid out behind something else that is',
+  ];
+  it.each([...hows, ...more, 'without a line break', 'quoted'])('is heard: %s', async (how) => {
+    const server = await open(hostile());
+    const others = ['a', 'b'].map((text) => call(server, 'echo', { text }));
+    const args = new RawJson(JSON.stringify({ how }));
+    const { text } = await server.callTool('amiss', args, () => {}, NEVER);
+    expect(JSON.parse(text)).toMatchObject({ content: [{ text: 'heard }{ " 1' }] });
+    expect(text).toMatch(how.includes('laid out') ? /"n":/ : /"n":12345678901234567890\}$/);
+    expect((await Promise.all(others)).map(({ content }) => content[0]?.text)).toEqual(['a', 'b']);
+  });
+
+  it.each(['garbled', 'torn'])('ends its call, and no other, where it cannot be read: %s', async (how) => {
+    const server = await open(hostile());
+    const other = call(server, 'sleep', { ms: 3_000 });
+    await expect(call(server, 'amiss', { how })).rejects.toMatchObject({
+      code: 'E_TOOL_FAILED',
+      message: expect.stringMatching(
+        /^Tool 'amiss' .* cannot be read: DEBUG \{"jsonrpc":"2.0","id":\d+,"result"/,
+      ),
+    });
+    expect(await other).toMatchObject({ content: [{ text: 'slept 3000 ms' }] });
+  });
+
+  it('is told with what came instead of it', async () => {
+    const silenceMs = Math.max(500, nodeStarts(20));
+    const server = await open(hostile(), { silenceMs });
+    await expect(call(server, 'amiss', { how: 'something else' })).rejects.toMatchObject({
+      message: expect.stringMatching(
+        /did not answer within [\d.]+ s. Instead it wrote 2 lines to its stdout that are no messages of MCP[\s\S]*KeyError: 7/,
+      ),
+    });
+    await expect(call(server, 'hang')).rejects.toMatchObject({
+      message: expect.stringMatching(/^Tool 'hang' of server 'hostile' did not answer within [\d.]+ s\.$/),
+    });
+  });
+});
+
+it('a question that is quoted in a log is answered once', async () => {
+  expect(await call(await open(hostile()), 'ask_twice')).toMatchObject({ structuredContent: { answers: 2 } });
+});
+
 it('a poisoned list is data: capped and unresolved, or it would have no end', async () => {
   const server = await open(hostile('poisoned'));
   const doc = toServerDoc(server, 'h', () => undefined);

@@ -5,8 +5,15 @@ const STREAM =
   ': hello\r\n\r\nid: 7\r\nretry: 250\r\nevent: endpoint\r\ndata: /é?a=1\r\n\r\n' +
   'data: {"a":\ndata:  1}\n\nid\nevent: none\n\nnoise\ndata\n\ndatabase: x\ndata:last\n\ndata: unfinished';
 
-it('events are the same wherever the bytes are cut', () => {
-  const bytes = Buffer.from(STREAM);
+it.each([
+  ['LF and CR LF', STREAM],
+  ['LF', STREAM.replaceAll('\r\n', '\n')],
+  ['CR LF', STREAM.replaceAll(/\r?\n/g, '\r\n')],
+  ['CR', STREAM.replaceAll(/\r?\n/g, '\r')],
+  ['LF, behind a byte order mark', `\ufeff${STREAM}`],
+  ['CR, behind a byte order mark', `\ufeff${STREAM.replaceAll(/\r?\n/g, '\r')}`],
+])('events are the same wherever the bytes are cut, with lines that end with %s', (_ends, stream) => {
+  const bytes = Buffer.from(stream);
   for (let cut = 0; cut <= bytes.length; cut++) {
     const reader = new EventReader(100);
     const events = [...reader.push(bytes.subarray(0, cut)), ...reader.push(bytes.subarray(cut))];
@@ -18,6 +25,13 @@ it('events are the same wherever the bytes are cut', () => {
     ]);
     expect(reader).toMatchObject({ lastId: '', retryMs: 250 });
   }
+});
+
+it('an event is there with the CR that ends it, and a byte order mark within a stream is data', () => {
+  const reader = new EventReader(100);
+  expect(reader.push(Buffer.from('data: a\r\r'))).toEqual([{ type: 'message', data: 'a' }]);
+  expect(reader.push(Buffer.from('\n'))).toEqual([]);
+  expect(reader.push(Buffer.from('data: \ufeffb\n\n'))).toEqual([{ type: 'message', data: '\ufeffb' }]);
 });
 
 it('an id counts when its event is there as a whole, whatever is in it', () => {
@@ -52,7 +66,7 @@ it('an event above the limit is counted, its id is read, and the next one is rea
     [`data: {"error":0,\ndata: "x":"${'k'.repeat(300)}",\n: ${'c'.repeat(300)}\ndata: "id":4}`, '4'],
   ];
   for (const [lines, id] of streams) {
-    const bytes = Buffer.from(`${lines}\n\ndata: next\n\n`);
+    const bytes = Buffer.from(`\ufeff${lines}\n\ndata: next\n\n`);
     const expected = [{ oversized: expect.any(Number), envelope: envelope(id) }, next];
     expect(new EventReader(100).push(bytes)).toEqual(expected);
     const slowly = new EventReader(100);

@@ -115,6 +115,17 @@ describe.each(FACES)('over %s', (face) => {
   });
 });
 
+it.each([['ends=cr'], ['ends=crlf'], ['mark'], ['mark', 'ends=cr']])(
+  'a server is heard however it writes its lines: %s',
+  async (...modes) => {
+    await overEach(FACES, async (face) => {
+      const { get } = await hostilePool(face, modes);
+      const answer = await call(await get(), 'echo', { text: 'heard' });
+      expect(answer).toMatchObject({ content: [{ text: 'heard' }] });
+    });
+  },
+);
+
 it.each([
   ['streamableHttp', 'http', 'mcp'],
   ['sse', 'sse', 'sse'],
@@ -228,6 +239,25 @@ it.each([[[]], [['session-400']]])('a forgotten session is greeted anew, once fo
   expect(requests.filter((request) => request === 'POST -')).toHaveLength(3);
 });
 
+it.each(['error', 'null', 'stream', '410', '422'])(
+  'a session that is lost in other words is greeted anew, once for all: %s',
+  async (how) => {
+    const { get } = await hostilePool('http', [`lost=${how}`]);
+    const far = await get();
+    await call(far, 'forget');
+    const answers = await Promise.all(['b', 'c', 'd'].map((text) => call(far, 'echo', { text })));
+    expect(answers.map(({ content }) => content[0]?.text)).toEqual(['b', 'c', 'd']);
+  },
+);
+
+it('a session that only fails is greeted anew, and nothing that may have been done is repeated', async () => {
+  const { get } = await hostilePool('http', ['lost=500']);
+  const far = await get();
+  await call(far, 'forget');
+  for (const text of ['b', 'c']) await expect(call(far, 'echo', { text })).rejects.toThrow('500');
+  expect(await call(far, 'echo', { text: 'd' })).toMatchObject({ content: [{ text: 'd' }] });
+});
+
 it('a cancelled call is told to the server, and lets go of its connection', () =>
   overEach(FACES, async (face) => {
     const { server, get } = await hostilePool(face);
@@ -271,6 +301,17 @@ it.each(STREAMS)('progress keeps a long call alive over %s', async (face) => {
   };
   const sleeping = far.callTool('sleep', new RawJson('{"ms":600000,"every":20}'), onProgress, given.signal);
   await expect(sleeping).rejects.toMatchObject({ code: 'E_CANCELLED' });
+});
+
+it('a call that the server cancels ends at once, and its session goes on', async () => {
+  await overEach(STREAMS, async (face) => {
+    const { get } = await sharedPool(face);
+    const withdrawn = call(await get(), 'withdraw', { reason: 'no more' });
+    await expect(withdrawn).rejects.toMatchObject({
+      message: expect.stringContaining('The server has cancelled it: no more.'),
+    });
+    expect(await call(await get(), 'echo', { text: 'on' })).toMatchObject({ content: [{ text: 'on' }] });
+  });
 });
 
 it('what a server asks is answered, and what it tells is heard to the last word', () =>

@@ -148,6 +148,7 @@ it('a command that does not exist rejects and leaves nothing to close', async ()
 it('messages are read with tolerance', () => {
   expect(readMessage('Server running')).toBeUndefined();
   expect(readMessage('[1,2]')).toBeUndefined();
+  expect(readMessage('\ufeff{"id":3,"result":{}}')).toEqual({ jsonrpc: '2.0', id: 3, result: {} });
   expect(readMessage('{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"?"}}')).toBeUndefined();
   expect(readMessage('{"id":"4","result":{"_meta":3,"a":1},"extra":1}')).toEqual({
     jsonrpc: '2.0',

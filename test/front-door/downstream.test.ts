@@ -80,8 +80,18 @@ got = await mcp_h.echo_raw(**sent)
     expect((await run('len(str(await mcp_h.big(bytes=2_000_000))) >= 2_000_000')).result).toBe(true);
   });
 
-  it('survives a lone surrogate in an argument', async () => {
-    expect(await run('await mcp_h.echo(text="a\\ud800b")')).toMatchObject({ status: 'success' });
+  it('refuses a lone surrogate in an argument by name, and survives it', async () => {
+    const code = `
+try: await mcp_h.echo(text="a\\ud800b")
+except ValueError as error: print(error)
+await mcp_h.echo(text="after it")`;
+    expect(await run(code)).toMatchObject({
+      status: 'success',
+      result: 'after it',
+      stdout: expect.stringMatching(
+        /argument 'text' cannot be sent as JSON: it holds a lone surrogate, '.ud800'/,
+      ),
+    });
   });
 
   it('fails a call whose answer is not JSON, at once and no other', async () => {

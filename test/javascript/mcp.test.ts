@@ -57,6 +57,48 @@ it('calls tools by alias and by real name, of globals and of the package, import
   }
 });
 
+it('reads what a server writes amiss as Python does', async () => {
+  const data = Buffer.from('\u00fb\u00ff\u00fe1', 'latin1').toString('base64');
+  const dresses = [
+    data,
+    data.replace(/=+$/, ''),
+    data.replaceAll('+', '-').replaceAll('/', '_'),
+    `${data.slice(0, 3)}\r\n${data.slice(3)}\n`,
+    `data:image/png;base64,${data}`,
+    ` DATA:image/png;BASE64,${encodeURIComponent(data)}`,
+  ];
+  const image = (dress: string) => ({ type: 'image', data: dress, mimeType: 'image/png' });
+  const answers: unknown[] = [
+    ...dresses.map((dress) => ({ content: [image(dress)] })),
+    { content: '{"a":1}' },
+    { content: { type: 'text', text: 'one' } },
+    { toolResult: 7, _meta: {} },
+    { content: 7 },
+    { content: 'bad', isError: true },
+    { content: [], structuredContent: { why: 'bad' }, isError: true },
+  ];
+  const count = answers.length;
+  const { stdout } = await play({
+    files: main(`
+      for (let n = 0; n < ${count}; n++)
+        try { console.log(JSON.stringify(await mcp_my_server.t())) } catch (e) { console.log(e.message) }`),
+    tools: [tool('t')],
+    host: ({ id }, say) => say(reply(id, answers.shift())),
+  });
+  const said = stdout.trim().split('\n');
+  expect(said.slice(0, dresses.length)).toEqual(
+    dresses.map(() => '{"type":"Buffer","data":[251,255,254,49]}'),
+  );
+  expect(said.slice(dresses.length)).toEqual([
+    '{"a":1}',
+    '"one"',
+    '{"toolResult":7}',
+    'my-server.t: the tool answered with content that MCP does not know: 7',
+    'my-server.t: bad',
+    'my-server.t: {"structuredContent":{"why":"bad"}}',
+  ]);
+});
+
 it('unwraps results as Python does', async () => {
   const blocks = [
     { type: 'text', text: 'one' },
@@ -148,16 +190,20 @@ it('refuses what JSON would lose, and what the host would end the run for, befor
 });
 
 it('sends no lone surrogate, and leaves out what is not there', async () => {
-  const { lines } = await play({
-    files: main(
-      `await mcp_my_server.t({ a: 'x\\ud800y', b: '\\\\\\\\ud800', c: undefined, d: new Date(0) })`,
-    ),
+  const { lines, stdout } = await play({
+    files: main(`
+      for (const bad of ['x\\ud800y', ['\\udc80'], { '\\ud83d': 1 }])
+        try { await mcp_my_server.t({ ok: '\\ud83d\\ude00', bad }) } catch (e) { console.log(e.name, e.message) }
+      await mcp_my_server.t({ b: '\\\\\\\\ud800', c: undefined, d: new Date(0) })`),
     tools: [tool('t')],
     host: echo,
   });
-  expect(lines[0]).toContain(
-    '"arguments":{"a":"x\\ufffdy","b":"\\\\\\\\ud800","d":"1970-01-01T00:00:00.000Z"}',
-  );
+  expect(stdout.trim().split('\n')).toHaveLength(3);
+  for (const line of stdout.trim().split('\n'))
+    expect(line).toMatch(
+      /^TypeError my-server\.t: argument 'bad' cannot be sent: it holds a lone surrogate, '\\ud/,
+    );
+  expect(lines[0]).toContain('"arguments":{"b":"\\\\\\\\ud800","d":"1970-01-01T00:00:00.000Z"}');
 });
 
 it('names the closest tool, server and argument', async () => {

@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import {
   excessOf,
   inexactNumber,
+  loneSurrogateIn,
   parseJson,
   RawJson,
   sliceAt,
@@ -103,6 +104,12 @@ describe('hostile text', () => {
     ['"\ud800"', '"\ufffd"'],
   ])('%s becomes well-formed', (text, formed) => {
     expect(wellFormedJson(text)).toBe(formed);
+    expect(loneSurrogateIn(text) === undefined).toBe(formed === text);
+  });
+
+  it('a lone surrogate is named as an escape', () => {
+    expect(loneSurrogateIn('{"a":"x\\\\ud800\\ud83d\\ude00","b":"\\udc80"}')).toBe('\\udc80');
+    expect(loneSurrogateIn('{"\ud800":1}')).toBe('\\ud800');
   });
 });
 

@@ -26,6 +26,18 @@ describe('what a server answers to a command of the agent', () => {
     expect(result['structuredContent']).toEqual(structuredContent);
   });
 
+  it.each([
+    ['a text', 'x'],
+    ['one block', { type: 'text', text: 'x' }],
+  ])('has its content as blocks where it is %s', async (_what, content) => {
+    const { bridge } = fakeBridge({ MCP_BRIDGE_EXECUTE_SERVER: 'box' });
+    Object.assign(bridge, { callServer: () => Promise.resolve(new RawJson(JSON.stringify({ content }))) });
+    const { ask } = await byHand(bridge);
+    const params = { name: 'execute', arguments: { command: 'ls' } };
+    const { result } = (await ask({ id: 1, method: 'tools/call', params })) as { result: Message };
+    expect(result['content']).toEqual([{ type: 'text', text: 'x' }]);
+  });
+
   it.each(['legacy', 'modern'] as const)('passes without what it says of itself: %s', async (era) => {
     const { bridge } = fakeBridge({ MCP_BRIDGE_EXECUTE_SERVER: 'box' });
     const answer = {

@@ -131,7 +131,8 @@ export function answerShape(result: string): Shape | undefined {
   if (!isObject(parsed) || parsed['isError'] === true) return undefined;
   const { structuredContent, content } = parsed;
   if (structuredContent !== undefined && structuredContent !== null) return shapeOf(structuredContent);
-  const [block, ...more] = Array.isArray(content) ? content : [];
+  if (typeof content === 'string') return textShape(content);
+  const [block, ...more] = Array.isArray(content) ? content : [content];
   if (more.length > 0 || !isObject(block) || block['type'] !== 'text') return undefined;
   return typeof block['text'] === 'string' ? textShape(block['text']) : undefined;
 }

@@ -10,6 +10,7 @@ import { clipHarmless, withoutFullStop } from '../../base/text.js';
 import { NO_PROXIES } from '../remote/proxies.js';
 import { ProxyRefusal } from '../remote/proxy-agent.js';
 import { fetchBy } from '../remote/proxy-fetch.js';
+import { withNeededMembers } from './needed-members.js';
 
 /** Time limit of one request. Two of them, when a refresh token is tried again, end before a lock grows old. */
 const TIMEOUT_MS = 8_000;
@@ -52,7 +53,8 @@ export function oauthFetch(server: string, signal: AbortSignal, proxyFor = NO_PR
         signal: link.signal,
       });
       const bytes = await bodyOf(body, url);
-      return new Response(WITHOUT_BODY.includes(status) ? null : bytes, { status, statusText, headers });
+      const text = WITHOUT_BODY.includes(status) ? null : withNeededMembers(bytes.toString());
+      return new Response(text, { status, statusText, headers });
     } catch (thrown) {
       if (thrown instanceof BridgeError) throw thrown;
       if (signal.aborted)

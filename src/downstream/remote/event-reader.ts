@@ -1,6 +1,6 @@
 // Server-sent events out of bytes, in linear time. Written by hand because an event above the limit must fail the one
 // request that it answers: a parser with a limit of its own gives the whole stream up, and with it all other requests.
-// Lines end with LF or CR LF; a bare CR, which the standard allows as well and no server writes, ends none.
+// Lines end with LF, CR LF or CR, and a byte order mark may stand before the first, as the standard has it.
 
 import { type Envelope, EnvelopeReader } from '../../protocol/envelope.js';
 import { type Line, LineSplitter } from '../../protocol/lines.js';
@@ -16,6 +16,9 @@ export type OversizedEvent = { readonly oversized: number; readonly envelope: En
 const FIELD = /^(data|event|id|retry)(?:: ?|$)/;
 /** How the line of a field begins that may be too long to keep. */
 const DATA = 'data:';
+const LF = 10;
+const CR = 13;
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
 export class EventReader {
   readonly #lines: LineSplitter;
@@ -31,6 +34,10 @@ export class EventReader {
   /** As last named; it counts when its event is there as a whole. */
   #id: string | undefined;
   #lastId: string | undefined;
+  /** How many bytes of a byte order mark the stream has begun with; all of them, where it has begun with something else. */
+  #markBytes = 0;
+  /** The last byte was a CR: a LF that comes now belongs to it. */
+  #endedWithCr = false;
   #retryMs: number | undefined;
 
   /** Events above `maxBytes` of data are counted, not kept. */
@@ -52,11 +59,30 @@ export class EventReader {
   /** The events that `chunk` completes, in order; those without data are none. */
   push(chunk: Buffer): (ServerEvent | OversizedEvent)[] {
     const events: (ServerEvent | OversizedEvent)[] = [];
-    for (const line of this.#lines.push(chunk)) {
+    for (const line of this.#lines.push(this.#withLineFeeds(this.#withoutMark(chunk)))) {
       const event = this.#take(line);
       if (event !== undefined) events.push(event);
     }
     return events;
+  }
+
+  #withoutMark(chunk: Buffer): Buffer {
+    let at = 0;
+    while (at < chunk.length && chunk[at] === BYTE_ORDER_MARK[this.#markBytes]) {
+      this.#markBytes++;
+      at++;
+    }
+    if (at < chunk.length) this.#markBytes = BYTE_ORDER_MARK.length;
+    return chunk.subarray(at);
+  }
+
+  /** Each end of a line as a LF. A CR ends its line at once: a server may say nothing more for long. */
+  #withLineFeeds(chunk: Buffer): Buffer {
+    if (chunk.length === 0) return chunk;
+    const rest = this.#endedWithCr && chunk[0] === LF ? chunk.subarray(1) : chunk;
+    this.#endedWithCr = chunk.at(-1) === CR;
+    if (!rest.includes(CR)) return rest;
+    return Buffer.from(rest.toString('latin1').replace(/\r\n?/g, '\n'), 'latin1');
   }
 
   #take(line: Line): ServerEvent | OversizedEvent | undefined {
@@ -65,7 +91,7 @@ export class EventReader {
       this.#skippedHead = '';
       return undefined;
     }
-    const text = line.text.endsWith('\r') ? line.text.slice(0, -1) : line.text;
+    const { text } = line;
     if (text === '') return this.#dispatch();
     const [prefix, field] = FIELD.exec(text) ?? [''];
     const value = text.slice(prefix.length);

@@ -160,11 +160,18 @@ export function oddAnswer(reason: string): RemoteFailure {
   });
 }
 
-/** The specification says 404; servers made after the SDK's examples say 400 and speak of the session. */
+/** The specification says 404; others say 400 or another status, or success, and speak of the session. */
 export function isSessionOver(thrown: unknown): boolean {
   if (!(thrown instanceof RefusedStatus)) return false;
-  return thrown.status === 404 || (thrown.status === 400 && /session/i.test(thrown.said));
+  return thrown.status === 404 || thrown.status === 410 || saysSessionIsOver(thrown.said);
 }
+
+/** Of an error of the protocol: that the session which the request names is none. */
+export const saysSessionIsOver = (said: string): boolean =>
+  /\bsession\b/i.test(said) &&
+  /not found|no such|no valid|not valid|invalid|unknown|expired|unrecogni[sz]ed|does(?: not|n't) exist|terminated|closed|missing|not (?:been )?initiali[sz]ed|\bbad\b/i.test(
+    said,
+  );
 
 /** The message was not taken: it belongs to a session that the server does not have. */
 export function sessionOver(cause?: unknown): RemoteFailure {

@@ -2,7 +2,7 @@
 // first event names the address that takes messages. When the stream ends, so does the session.
 
 import type { IncomingMessage } from 'node:http';
-import { MAX_MESSAGE_BYTES, readMessage, readOversized } from '../inbound.js';
+import { MAX_MESSAGE_BYTES, readMessages, readOversized } from '../inbound.js';
 import { discard, mediaTypeOf } from './body.js';
 import type { Door } from './door.js';
 import { EventReader } from './event-reader.js';
@@ -73,7 +73,8 @@ export class SseWire implements Wire {
       for await (const chunk of answer as AsyncIterable<Buffer>) {
         for (const event of reader.push(chunk)) {
           if ('oversized' in event) this.#take(readOversized(event.oversized, event.envelope));
-          else if (event.type === 'message') this.#take(readMessage(event.data));
+          else if (event.type === 'message')
+            for (const message of readMessages(event.data)) this.#take(message);
           else if (event.type === 'endpoint' && this.#endpoint === undefined) {
             this.#endpoint = this.#within(event.data);
             onEndpoint(this.#endpoint);
@@ -87,7 +88,7 @@ export class SseWire implements Wire {
     if (!this.#ending.signal.aborted) this.#events.onBroken(broken(cause));
   }
 
-  #take(message: ReturnType<typeof readMessage>): void {
+  #take(message: ReturnType<typeof readOversized>): void {
     if (message !== undefined) this.#events.onMessage(message);
   }
 

@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
 import { within } from '../../base/within.js';
-import { failure, MAX_MESSAGE_BYTES, readMessage, readOversized, tooLarge } from '../inbound.js';
+import { failure, MAX_MESSAGE_BYTES, readMessages, readOversized, tooLarge } from '../inbound.js';
 import { discard, mediaTypeOf, readBody } from './body.js';
 import type { Door } from './door.js';
 import { EventReader } from './event-reader.js';
@@ -16,6 +16,7 @@ import {
   oddAnswer,
   RefusedStatus,
   RemoteFailure,
+  saysSessionIsOver,
   sessionOver,
 } from './remote-failure.js';
 import type { Outgoing, Wire, WireEvents } from './wire.js';
@@ -30,6 +31,9 @@ const RESUME_MS = { least: 100, usual: 1_000, most: 30_000 };
 const LINGER_MS = 1_000;
 /** Servers may end the stream of a long call over and over; but not so often without a word in between. */
 const MAX_RESUMPTIONS = 5;
+/** Failures in a row of a session that has worked, after which the server is greeted anew. */
+const MAX_FAILURES = 2;
+const MAX_LOST_CHARS = 10_000;
 const ACCEPT = 'application/json, text/event-stream';
 
 export class StreamableWire implements Wire {
@@ -38,6 +42,9 @@ export class StreamableWire implements Wire {
   readonly #ending = new AbortController();
   #sessionId: string | undefined;
   #version: string | undefined;
+  /** A request after the greeting was answered, and how many have failed one after the other since then. */
+  #hasWorked = false;
+  #failures = 0;
 
   constructor(door: Door, events: WireEvents) {
     this.#door = door;
@@ -49,6 +56,22 @@ export class StreamableWire implements Wire {
   }
 
   async send(message: Outgoing, signal: AbortSignal): Promise<void> {
+    const { id } = message;
+    // Nothing is sent: it has a session, has worked in it, and only fails.
+    if (this.#sessionId !== undefined && this.#failures >= MAX_FAILURES) throw sessionOver();
+    const isGreeting = this.#sessionId === undefined;
+    try {
+      await this.#send(message, signal);
+      if (id === undefined || isGreeting) return;
+      this.#hasWorked = true;
+      this.#failures = 0;
+    } catch (thrown) {
+      if (this.#hasWorked && !signal.aborted && isOfServer(thrown)) this.#failures++;
+      throw thrown;
+    }
+  }
+
+  async #send(message: Outgoing, signal: AbortSignal): Promise<void> {
     const { id } = message;
     const answer = await this.#post(message, signal);
     const sessionId = answer.headers['mcp-session-id'];
@@ -100,6 +123,7 @@ export class StreamableWire implements Wire {
     let isAnswered = false;
     const take = (message: JSONRPCMessage | undefined) => {
       if (message === undefined) return;
+      if (this.#sessionId !== undefined && isLost(message, id)) throw sessionOver();
       if (!('method' in message) && message.id === id) {
         isAnswered = true;
         this.#noteVersion(message);
@@ -115,7 +139,9 @@ export class StreamableWire implements Wire {
       } else {
         // Whatever it is called, it may be an answer.
         const body = await readBody(answer, MAX_MESSAGE_BYTES);
-        take('text' in body ? readMessage(body.text) : failure(id, tooLarge(body.oversized)));
+        if ('text' in body && this.#sessionId !== undefined && saysLost(body.text)) throw sessionOver();
+        if ('text' in body) for (const message of readMessages(body.text)) take(message);
+        else take(failure(id, tooLarge(body.oversized)));
         if (!isAnswered) throw oddAnswer(`it answered with ${named(type, answer)} instead of MCP`);
       }
     } catch (thrown) {
@@ -142,6 +168,7 @@ export class StreamableWire implements Wire {
       };
       const cause = await readInto(answer, reader, takeAndLinger).catch((thrown: unknown) => thrown);
       clearTimeout(linger);
+      if (cause instanceof RemoteFailure) throw cause;
       if (isAnswered()) return;
       if (reader.lastId !== undefined && reader.lastId !== lastId) silent = 0;
       lastId = reader.lastId ?? lastId;
@@ -200,6 +227,27 @@ export class StreamableWire implements Wire {
   }
 }
 
+/** The server is there, and refuses or answers what is none: its session may be the reason, but no login or limit is. */
+const isOfServer = (thrown: unknown): boolean =>
+  thrown instanceof RefusedStatus
+    ? ![401, 403, 429].includes(thrown.status)
+    : thrown instanceof RemoteFailure && thrown.untaken === undefined;
+
+const isLost = (message: JSONRPCMessage, id: RequestId): boolean =>
+  'error' in message && message.id === id && saysSessionIsOver(message.error.message);
+
+/** An error without an id, which answers nothing that can be known by it. */
+function saysLost(text: string): boolean {
+  if (text.length > MAX_LOST_CHARS) return false;
+  try {
+    const { id, error } = Object(JSON.parse(text)) as { id?: unknown; error?: { message?: unknown } };
+    const said = typeof error === 'string' ? error : error?.message;
+    return (id === undefined || id === null) && typeof said === 'string' && saysSessionIsOver(said);
+  } catch {
+    return false;
+  }
+}
+
 /** Only these have ids of text. */
 const isSubscription = (id: RequestId): boolean => typeof id === 'string' && id.startsWith('listen:');
 
@@ -213,7 +261,7 @@ async function readInto(
   for await (const chunk of answer as AsyncIterable<Buffer>) {
     for (const event of reader.push(chunk)) {
       if ('oversized' in event) take(readOversized(event.oversized, event.envelope));
-      else if (event.type === 'message') take(readMessage(event.data));
+      else if (event.type === 'message') for (const message of readMessages(event.data)) take(message);
     }
   }
 }

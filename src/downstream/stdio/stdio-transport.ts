@@ -1,6 +1,6 @@
 // The link to a process of our own. The SDK's stdio transport reads in quadratic time (40 MB take 7 s),
 // closes the connection at 10 MB, misses a crash while a grandchild holds stdout, and leaves orphans; this one does
-// not. Lines that are no messages are kept as last words and otherwise ignored.
+// not. What is no message is kept as last words, and ends the call that it may have been the answer of.
 
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
 import type { Redact } from '../../base/redact.js';
@@ -8,15 +8,20 @@ import { MB_BYTES } from '../../base/sizes.js';
 import { within } from '../../base/within.js';
 import { EnvelopeReader } from '../../protocol/envelope.js';
 import { stringify } from '../../protocol/json-text.js';
-import { LineSplitter } from '../../protocol/lines.js';
-import { MAX_MESSAGE_BYTES, readMessage, readOversized } from '../inbound.js';
+import { type Line, LineSplitter } from '../../protocol/lines.js';
+import { answeredIn, failure, garbled, MAX_MESSAGE_BYTES, readOversized } from '../inbound.js';
 import { CLOSED_BY_BRIDGE, type Link, type Problem } from '../link.js';
 import { LastWords } from './last-words.js';
 import { type ProcessCalls, type ProcessCommand, type ProcessExit, ProcessTree } from './process-tree.js';
+import { SpokenLines } from './spoken-lines.js';
 import { startProblem } from './start-problem.js';
 
 /** Requests that a server does not read; each may be as long as a frame, and the code may give up on them and go on. */
 const MAX_UNREAD_BYTES = 64 * MB_BYTES;
+/** For the answer itself, after a line that looks like it and cannot be read: a log may quote half of what comes next. */
+const AFTER_GARBLED_MS = 2_000;
+/** A message without a line break behind it is read when nothing has followed it for so long. */
+const UNFINISHED_MS = 500;
 /** A server that closes its input or its output is mostly about to exit; one that does not within this is made to. */
 const EXITS_WITHIN_MS = 1_000;
 
@@ -31,6 +36,10 @@ export class StdioTransport implements Link {
   readonly #lines = new LineSplitter(MAX_MESSAGE_BYTES, (piece) => this.#skipped.push(piece));
   /** Ids of requests that still want an answer; later ones would only make the SDK print them whole. */
   readonly #waiting = new Set<RequestId>();
+  readonly #spoken = new SpokenLines();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #unfinished: NodeJS.Timeout | undefined;
+  #noiseLines = 0;
   #tree: ProcessTree | undefined;
   #ending: string | undefined;
   /** Whether the bridge ended the server before it ended by itself. */
@@ -52,6 +61,10 @@ export class StdioTransport implements Link {
   /** Why the connection is over, as the end of a sentence about the server; undefined while it lasts. */
   get ending(): string | undefined {
     return this.#ending;
+  }
+
+  get noiseLines(): number {
+    return this.#noiseLines;
   }
 
   /** What the server last wrote outside the protocol; empty when it was silent. */
@@ -77,7 +90,10 @@ export class StdioTransport implements Link {
     tree.stderr.setEncoding('utf8').on('data', (text: string) => this.#lastWords.add(text));
     for (const stream of [tree.stdout, tree.stderr]) stream.on('error', () => {});
     // One that closed its stdout will never answer, and one that closed its stdin takes no more requests.
-    tree.stdout.once('end', () => void letExit(tree));
+    tree.stdout.once('end', () => {
+      this.#readUnfinished();
+      void letExit(tree);
+    });
     tree.stdin.on('error', () => void letExit(tree));
     void tree.heard.then((exit) => this.#finish(howEnded(exit), tree.end()));
     await tree.started;
@@ -120,6 +136,8 @@ export class StdioTransport implements Link {
     if (this.#ending === undefined) {
       this.#ending = reason;
       this.#onEnded();
+      clearTimeout(this.#unfinished);
+      for (const timer of this.#timers) clearTimeout(timer);
       this.onclose?.();
     }
     await gone;
@@ -133,20 +151,63 @@ export class StdioTransport implements Link {
   }
 
   #read(chunk: Buffer): void {
-    for (const line of this.#lines.push(chunk)) {
-      if ('text' in line) this.#deliver(readMessage(line.text), line.text);
-      else this.#deliver(readOversized(line.oversized, this.#skipped.take()), line.head);
-    }
+    for (const line of this.#lines.push(chunk)) this.#take(line);
+    clearTimeout(this.#unfinished);
+    // Only what may be whole: a long answer that is still on its way is not looked at again and again.
+    if (
+      this.#lines.unfinishedBytes > 0 &&
+      /[}\]]\s*$/.test(chunk.toString('latin1', Math.max(0, chunk.length - 8)))
+    )
+      this.#unfinished = setTimeout(() => this.#readUnfinished(), UNFINISHED_MS).unref();
   }
 
-  #deliver(message: JSONRPCMessage | undefined, line: string): void {
+  /** What stands behind the last line break; where it is no message, it may go on. */
+  #readUnfinished(): void {
+    const rest = this.#lines.unfinishedBytes > MAX_MESSAGE_BYTES ? undefined : this.#lines.rest();
+    if (rest === undefined) return;
+    if ('text' in rest && !isWhole(rest.text) && this.#tree?.stdout.readableEnded !== true)
+      for (const _ of this.#lines.push(Buffer.from(rest.text)));
+    else this.#take(rest);
+  }
+
+  #take(line: Line): void {
     if (this.#ending !== undefined) return;
-    if (message === undefined) {
-      if (line.trim() !== '') this.#lastWords.addLine(`stdout: ${line}`);
+    if ('oversized' in line) {
+      const message = readOversized(line.oversized, this.#skipped.take());
+      if (message === undefined) this.#noise(line.head);
+      else this.#deliver(message);
       return;
     }
+    const { messages, isNoise } = this.#spoken.read(line.text);
+    if (isNoise) this.#noise(line.text);
+    for (const message of messages) this.#deliver(message);
+  }
+
+  #deliver(message: JSONRPCMessage): void {
     if ('method' in message || (message.id !== undefined && this.#waiting.delete(message.id)))
       this.onmessage?.(message);
+  }
+
+  #noise(line: string): void {
+    this.#noiseLines++;
+    this.#lastWords.addLine(`stdout: ${line}`);
+    const id = answeredIn(line);
+    if (id === undefined || !this.#waiting.has(id)) return;
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      this.#deliver(failure(id, garbled(line)));
+    }, AFTER_GARBLED_MS).unref();
+    this.#timers.add(timer);
+  }
+}
+
+/** Cheaply: it is JSON that ends. */
+function isWhole(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -11,7 +11,7 @@ import { type FoundTool, searchTools } from '../../downstream/catalog/search.js'
 import type { CallProgress } from '../../downstream/downstream.js';
 import type { ServerLease } from '../../downstream/server-lease.js';
 import type { ServerBrief, ServerDoc, ToolHit } from '../../protocol/frames.js';
-import { RawJson, wellFormedJson } from '../../protocol/json-text.js';
+import { loneSurrogateIn, RawJson } from '../../protocol/json-text.js';
 import type { Admitted, Handlers } from './call-guard.js';
 import type { LoadedServers } from './loaded-servers.js';
 import { howToLoad, notLoaded } from './reach.js';
@@ -63,7 +63,9 @@ export function hostApi(parts: HostApiParts): Handlers {
     const { server, tool } = params;
     const doc = reach(server);
     if (!doc.tools.some(({ name }) => name === tool)) throw unknownTool(doc, tool);
-    const args = new RawJson(wellFormedJson(argumentsText));
+    const surrogate = loneSurrogateIn(argumentsText);
+    if (surrogate !== undefined) throw notWellFormed(server, tool, surrogate);
+    const args = new RawJson(argumentsText);
     const onProgress = ({ progress, total, message }: CallProgress) =>
       parts.onToolProgress({
         tool: shownTool(server, tool),
@@ -115,6 +117,14 @@ function neverStarted(brief: ServerBrief): BridgeError {
     { fault: 'guest' },
   );
 }
+
+/** Neither harness sends it: a server would get something else than what the code has passed. */
+const notWellFormed = (server: string, tool: string, surrogate: string): BridgeError =>
+  new BridgeError(
+    'E_TOOL_FAILED',
+    `Tool '${tool}' of server '${server}' was not called: its arguments hold a lone surrogate, '${surrogate}', which other programs refuse.`,
+    { fault: 'guest', remedy: 'Leave it out, or pass the bytes that it stands for as base64.' },
+  );
 
 function unknownTool(doc: ServerDoc, tool: string): BridgeError {
   const names = doc.tools.map(({ name }) => name);

@@ -2,6 +2,7 @@
 // answer of ours can carry; its command has run, so the agent gets what fits instead of an error.
 
 import { HeadTail } from '../../base/text.js';
+import { isObject } from '../../downstream/json-object.js';
 import { answerChars, MAX_ANSWER_CHARS } from '../../exec/execute-result.js';
 
 /** Limit for all texts together. In JSON, a character that does not show takes at most seven. */
@@ -14,7 +15,7 @@ type TextBlock = { readonly type: 'text'; readonly text: string };
 
 /** `text` is the CallToolResult as the server wrote it. */
 export function relayedResult(text: string): Result {
-  const result = JSON.parse(text) as Result;
+  const result = withBlocks(JSON.parse(text) as Result);
   const chars = answerChars(result);
   if (chars <= MAX_ANSWER_CHARS) return result;
   const { content, isError } = result;
@@ -26,6 +27,13 @@ export function relayedResult(text: string): Result {
   });
   const note = `[the server's answer has ${chars} characters, more than can be handed on: head and tail of its texts are here, and nothing else of it]`;
   return { content: [{ type: 'text', text: note }, ...kept], isError: isError === true };
+}
+
+/** Content that is one text or one block as the list that every host wants. */
+function withBlocks(result: Result): Result {
+  const { content } = result;
+  if (typeof content === 'string') return { ...result, content: [{ type: 'text', text: content }] };
+  return isObject(content) ? { ...result, content: [content] } : result;
 }
 
 const isText = (block: unknown): block is TextBlock => {

@@ -86,6 +86,48 @@ it.each<[string, () => void]>([
   ['names no authorization server', () => change(RESOURCE, { authorization_servers: [] })],
   ['says 403', () => (documents['/mcp'] = { status: 403 })],
   ['says when in a text', () => change('/token', { expires_in: '3600' })],
+  ['says when in words', () => change('/token', { expires_in: 'an hour' })],
+  ['grants no scope that it names', () => change('/token', { scope: null })],
+  ['grants its scopes as a list', () => change('/token', { scope: ['a', 'b'] })],
+  [
+    'has nothing for what else there could be',
+    () => change('/token', { expires_in: null, refresh_token: null, id_token: null, issuer: 7, more: [] }),
+  ],
+  ['does not name the type of its token', () => change('/token', { token_type: undefined })],
+  [
+    'registers with empty fields',
+    () =>
+      change('/reg', {
+        ...{ client_secret: null, scope: null, client_uri: '', logo_uri: null, jwks_uri: '', contacts: null },
+        ...{ client_id_issued_at: '1', client_secret_expires_at: null, redirect_uris: undefined },
+      }),
+  ],
+  ['registers under a number', () => change('/reg', { client_id: 12 })],
+  [
+    'describes itself with empty fields',
+    () =>
+      change(ISSUER, {
+        ...{ response_types_supported: undefined, scopes_supported: null, service_documentation: '' },
+        ...{ revocation_endpoint: '', introspection_endpoint: null, grant_types_supported: 'all' },
+        ...{ token_endpoint_auth_methods_supported: null, code_challenge_methods_supported: 'S256' },
+        ...{ client_id_metadata_document_supported: null, ui_locales_supported: null },
+      }),
+  ],
+  [
+    'is described with empty fields',
+    () =>
+      change(RESOURCE, {
+        ...{ scopes_supported: null, jwks_uri: '', resource_documentation: null, resource_policy_uri: '' },
+        ...{ authorization_servers: origin, bearer_methods_supported: 'header' },
+      }),
+  ],
+  [
+    'has what OpenID wants, and not all of it',
+    () => {
+      documents['/.well-known/openid-configuration'] = documents[ISSUER] ?? {};
+      delete documents[ISSUER];
+    },
+  ],
   [
     'names its metadata elsewhere',
     () => {
@@ -192,6 +234,30 @@ it.each<[string, () => void]>([
   change('/token', { access_token: 'newer' });
   await login?.renew('new', signal);
   expect(await login?.token(signal)).toBe('newer');
+});
+
+it('scopes that are named as a list, and not at all, are those that were granted', async () => {
+  change(RESOURCE, { scopes_supported: ['a', 'c'] });
+  change('/token', { scope: ['a', 'b'] });
+  await logInBy();
+  expect(store.read(`${origin}/mcp`)).toMatchObject({ login: { scopes: ['a', 'b'] } });
+  change('/token', { scope: null });
+  await logInBy();
+  expect(store.read(`${origin}/mcp`)).toMatchObject({ login: { scopes: ['a', 'c'] } });
+});
+
+it('a refusal is understood whatever stands beside it, and what a login rests on is not taken for granted', async () => {
+  change('/token', { refresh_token: 'r' });
+  await logInBy();
+  const body = { error: 'invalid_grant', error_description: null, error_uri: 7 };
+  documents['/token'] = { status: 400, body };
+  const login = new Logins(stateDir, new Redactor()).of(remoteSpec(`${origin}/mcp`));
+  const renewed = login?.renew('tok', new AbortController().signal);
+  await expect(renewed).rejects.toMatchObject({ reason: expect.stringContaining('its login has ended') });
+  change(ISSUER, { authorization_response_iss_parameter_supported: 'true' });
+  await expect(logInBy()).rejects.toMatchObject({ message: expect.stringContaining('does not come from') });
+  change(ISSUER, { code_challenge_methods_supported: null });
+  await expect(logInBy()).rejects.toMatchObject({ message: expect.stringContaining('PKCE') });
 });
 
 it('two servers of one origin have a login each', async () => {

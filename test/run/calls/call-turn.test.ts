@@ -12,7 +12,7 @@ import { SavedTools } from '../../../src/run/calls/saved-tools.js';
 import { policyOf } from '../../../src/run/policy/policy.js';
 import { pause } from '../../support/time.js';
 
-function callWith(turn: CallTurn, signal: AbortSignal) {
+function callWith(turn: CallTurn, signal: AbortSignal, args: object = {}) {
   const asked: string[] = [];
   const policy = () => policyOf({ allow: undefined, deny: [], file: undefined }, []);
   const get = (name: string) => {
@@ -36,7 +36,7 @@ function callWith(turn: CallTurn, signal: AbortSignal) {
     { known: {}, lease: { get, specOf: () => undefined }, policy } as unknown as CallServers,
     { gates: new Gates(), shapes: { learn: () => {} }, audit: 'on', turn, principal: 'local' },
   );
-  return { asked, answer: guard.answer(toolCall('desk', 'say', {}), signal) };
+  return { asked, answer: guard.answer(toolCall('desk', 'say', args), signal) };
 }
 
 it('a call asks nothing before its turn, and gives the turn back when it has failed', async () => {
@@ -68,4 +68,19 @@ it('a call that is not wanted any more when its turn comes asks nothing', async 
   const { asked, answer } = callWith(turn, leaving.signal);
   await expect(answer).rejects.toThrow('left');
   expect(asked).toEqual([]);
+});
+
+it('arguments with a lone surrogate reach no server as something else, whoever sends them', async () => {
+  const turn: CallTurn = async () => ({ [Symbol.dispose]: () => {} });
+  for (const args of [{ text: 'a\ud800' }, { '\udc80': 1 }, { list: [{ text: '\ude00\ud83d' }] }]) {
+    const { asked, answer } = callWith(turn, new AbortController().signal, args);
+    await expect(answer).rejects.toMatchObject({
+      code: 'E_TOOL_FAILED',
+      message: expect.stringMatching(/was not called: its arguments hold a lone surrogate, '\\u/),
+    });
+    expect(asked).toEqual([]);
+  }
+  const { asked, answer } = callWith(turn, new AbortController().signal, { text: '\ud83d\ude00 \\ud800' });
+  await expect(answer).rejects.toThrow('asked');
+  expect(asked).toEqual(['desk']);
 });
