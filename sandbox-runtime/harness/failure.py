@@ -107,7 +107,7 @@ def _own_code_only(stack: traceback.StackSummary) -> traceback.StackSummary:
     users = _Stack()
     below: list[traceback.FrameSummary] = []
     for frame in stack:
-        if _is_users(frame.filename):
+        if is_users(frame.filename):
             users.append(frame)
             below = []
         else:
@@ -118,7 +118,8 @@ def _own_code_only(stack: traceback.StackSummary) -> traceback.StackSummary:
     return users
 
 
-def _is_users(file: str) -> bool:
+def is_users(file: str) -> bool:
+    """Whether a file is the code's own, and no library's."""
     return not (
         file.startswith((*_OWN_FOLDERS, *_LIBRARY_FOLDERS, *_NO_FILES))
         or file.endswith(_COMPILED)

@@ -16,9 +16,10 @@ from io import FileIO
 from typing import Any
 
 from harness.channel import Channel
+from harness.ending import exit_code, flush_files
 from harness.environment import publish_servers
 from harness.failure import describe_failure
-from harness.guest import exit_code, show_warnings
+from harness.guest import show_warnings
 from harness.handover import Handover, take_over
 from harness.inputs import make_results_folder, write_files
 from harness.interrupts import Interrupts
@@ -122,7 +123,7 @@ class SessionGuest:
             last = {"type": "raised", "error": describe_failure(error), "exitCode": code}
         if not self._channel.is_mine:
             return code, last
-        for step in (self._after, sys.stdout.flush, sys.stderr.flush):
+        for step in (self._after, sys.stdout.flush, sys.stderr.flush, flush_files):
             try:
                 step()
             except BaseException:
