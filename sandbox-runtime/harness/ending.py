@@ -1,30 +1,30 @@
 """What the interpreter does at its end, as far as anybody outside could see: files that are open are written,
 finalizers and the `finally` of generators are run. The rest, tearing down what dies with the process, is left out.
 
-Relies on gc: what was there before the code is set aside, so that this costs in proportion to what the code made.
+Relies on the collector: what was there before is set aside, so that this costs in proportion to what the code made.
 Keeps to a bound of time, since a finalizer that does not come to an end would else take the whole run with it.
 """
 
 from __future__ import annotations
 
 import atexit
-import fcntl
-import gc
-import os
-import stat
 import sys
 import threading
-import traceback
 from _io import _IOBase, _TextIOBase
 from collections.abc import Callable
+from fcntl import F_GETFL, fcntl
+from gc import collect, freeze, get_objects
+from os import O_ACCMODE, O_RDONLY, fstat, listdir, write
 from signal import ITIMER_REAL, SIG_DFL, SIG_UNBLOCK, SIGALRM
 from signal import pthread_sigmask as set_mask
 from signal import setitimer as set_timer
 from signal import signal as set_handler
+from stat import S_ISREG
 from types import ModuleType
 from typing import Any, NoReturn
 
 from harness.failure import is_users
+from harness.streams import complain, complain_of, flush_stdio
 
 # Files are written within moments. What takes longer most likely takes for ever.
 ENDS_WITHIN_S = 5.0
@@ -44,20 +44,21 @@ class Ending:
         self._threads = len(_threads()) + 1
         self._left: list[object] = []
         self._has_files = False
-        gc.freeze()
+        self._stdio = (sys.stdout, sys.stderr)
+        freeze()
 
     def finish(self, code: int, leave: Callable[[int], NoReturn]) -> NoReturn:
         """In the interpreter's order; ends by `leave`, with the exit status. Its caller holds no name of the code."""
-        for step in (*_steps, sys.stdout.flush, sys.stderr.flush):
+        for step in (*_steps, flush_stdio):
             try:
                 step()
             except SystemExit as request:
                 code = exit_code(request)
-            except BaseException:
-                traceback.print_exc()
+            except BaseException as error:
+                complain_of(error)
 
         def cut_short(*_: object) -> None:
-            os.write(2, f"{CUT_SHORT} {ENDS_WITHIN_S:g} s: what it had still to write is lost.\n".encode())
+            write(2, f"{CUT_SHORT} {ENDS_WITHIN_S:g} s: what it had still to write is lost.\n".encode())
             leave(code)
 
         set_handler(SIGALRM, cut_short)
@@ -66,33 +67,33 @@ class Ending:
         for step in (self._drop_names, self._finalize, _flush_c_library):
             try:
                 step()
-            except BaseException:
-                traceback.print_exc()
+            except BaseException as error:
+                complain_of(error)
         leave(code)
 
     def _drop_names(self) -> None:
         """Of the code and of its modules. What nothing else holds ends here, as the interpreter would have it."""
         # What is in a cycle would be ended in any order, and a file before what writes into it.
         self._has_files = flush_files(only_buffers=True)
-        sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
+        sys.stdout, sys.stderr = self._stdio
         for name in _modules.keys() - self._known:
             if _is_codes(_modules[name]):
                 del _modules[name]
         _modules.pop("__main__", None)
-        gc.collect()
+        collect()
 
     def _finalize(self) -> None:
         """What something else still holds: a handler, a library, a builtin name."""
         # Kept, so that nothing of it is finalized a second time.
-        self._left = gc.get_objects()
+        self._left = get_objects()
         kinds = set(filter(_has_finalizer, set(map(type, self._left))))
         # What threads hold they go on using, and the interpreter leaves it alone, too.
         if kinds and len(_threads()) <= self._threads:
             for left in [left for left in self._left if type(left) in kinds]:
                 try:
                     type(left).__del__(left)  # type: ignore[attr-defined]
-                except BaseException:
-                    traceback.print_exc()
+                except BaseException as error:
+                    complain_of(error)
         if kinds or self._has_files:
             flush_files(only_buffers=True)
 
@@ -102,7 +103,7 @@ def rehearse() -> None:
     flush_files()
     set_handler(SIGALRM, SIG_DFL)
     set_timer(ITIMER_REAL, 0)
-    gc.collect()
+    collect()
 
 
 def _is_codes(module: object) -> bool:
@@ -119,7 +120,11 @@ def exit_code(request: SystemExit) -> int:
         return 0
     if isinstance(request.code, int):
         return request.code & 0xFF
-    print(request.code, file=sys.stderr)
+    try:
+        complain(f"{request.code}\n")
+    except BaseException:
+        # Its own text is not to be had.
+        pass
     return 1
 
 
@@ -132,7 +137,7 @@ def flush_files(only_buffers: bool = False) -> bool:
     written = _written_files()
     if not written:
         return False
-    objects = gc.get_objects()
+    objects = get_objects()
     kinds = {kind for kind in set(map(type, objects)) if issubclass(kind, _IOBase)}
     files: list[Any] = [file for file in objects if type(file) in kinds]
     # From the top: text, what is compressed, bytes. Each may put something into that below.
@@ -163,15 +168,15 @@ def _written_files() -> set[int]:
     """Descriptors that lead to a regular file and may be written."""
     found = set()
     try:
-        names = os.listdir("/proc/self/fd")
+        names = listdir("/proc/self/fd")
     except OSError:
         # Only the tests run the harness where there is no such folder.
         names = [str(fd) for fd in range(3, 100)]
     for name in names:
         fd = int(name)
         try:
-            is_written = fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
-            if is_written and stat.S_ISREG(os.fstat(fd).st_mode):
+            is_written = fcntl(fd, F_GETFL) & O_ACCMODE != O_RDONLY
+            if is_written and S_ISREG(fstat(fd).st_mode):
                 found.add(fd)
         except OSError:
             # That by which the folder was read.

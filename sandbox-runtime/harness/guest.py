@@ -12,10 +12,10 @@ import importlib
 import io
 import os
 import sys
-import traceback
 import types
 import warnings
 from collections.abc import Sequence
+from os import _exit, write
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from harness.channel import Channel
@@ -26,7 +26,7 @@ from harness.handover import take_over
 from harness.inputs import make_results_folder, write_files
 from harness.program import MAIN_FILE, Program, remember_source
 from harness.runner import may_need_asyncio, prepare_asyncio, run_program
-from harness.streams import install_stdio
+from harness.streams import complain_of, install_stdio
 from harness.values import describe_result
 from mcp._errors import refusal
 from mcp._setup import bind
@@ -126,7 +126,7 @@ def _run(
         if channel.is_mine:
             last = {"type": "raised", "error": failure, "exitCode": code}
         elif script is None:
-            traceback.print_exc()
+            complain_of(error)
     if channel.is_mine:
         _show_open_figures()
         # Last, since the host takes it for the guest's last word.
@@ -141,8 +141,8 @@ def _show_open_figures() -> None:
         return
     try:
         importlib.import_module("mcp._figures").show_left_open()
-    except BaseException:
-        traceback.print_exc()
+    except BaseException as error:
+        complain_of(error)
 
 
 def _leave(channel: Channel, leave: tuple[int, bytes], code: int) -> NoReturn:
@@ -150,11 +150,11 @@ def _leave(channel: Channel, leave: tuple[int, bytes], code: int) -> NoReturn:
     fd, farewell = leave
     try:
         if channel.is_mine:
-            os.write(fd, farewell + bytes([code]))
+            write(fd, farewell + bytes([code]))
     except OSError:
         # The code has closed it; the end itself tells the same.
         pass
-    os._exit(code)
+    _exit(code)
 
 
 def _fresh_main() -> dict[str, Any]:

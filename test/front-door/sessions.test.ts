@@ -46,6 +46,24 @@ describe('a session', () => {
     expect(rest(await bridge.call({ session: 'other', code: look }))).toBe('=> [False, False]');
   });
 
+  it.each([
+    ['no stdout', 'import sys\nsys.stdout = sys.stderr = None', 'on\n=> 1'],
+    [
+      'a stdout that cannot be flushed',
+      'import sys\nclass Tee:\n    def write(self, text): sys.__stdout__.write(text)\nsys.stdout = Tee()',
+      'on\n=> 1',
+    ],
+    [
+      'another json.loads',
+      'import json, signal\njson.loads = json.dumps = signal.signal = lambda *_: None',
+      'on\n=> 1',
+    ],
+  ])('goes on after code has left it with %s', async (name, code, said) => {
+    const session = name.replaceAll(' ', '-');
+    expect((await bridge.call({ session, code: `x = 1\n${code}` })).isError).not.toBe(true);
+    expect(rest(await bridge.call({ session, code: 'print("on")\nx' }))).toBe(said);
+  });
+
   it('is as it was after whatever a call raises', async () => {
     const session = 'failures';
     await bridge.call({ session, code: 'x = 1' });
