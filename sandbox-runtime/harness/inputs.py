@@ -11,18 +11,20 @@ import stat
 from binascii import a2b_base64
 from collections.abc import Iterable, Mapping
 from io import FileIO
-from os import lstat, mkdir, unlink
+from os import getcwd, lstat, mkdir, unlink
 
 from harness.wire import write_all
 
 # What is in it when the code has ended goes back to the host.
 RESULTS_FOLDER = "out"
+# Where both lie: the harness is started there. Code of a session may go elsewhere, and stay there.
+_WORKING_FOLDER = f"{getcwd()}/"
 
 
 def make_results_folder() -> None:
     """Where the directory cannot be written, the code is told so when it tries itself."""
     try:
-        mkdir(RESULTS_FOLDER)
+        mkdir(_WORKING_FOLDER + RESULTS_FOLDER)
     except OSError:
         pass
 
@@ -40,7 +42,7 @@ def write_files(files: Iterable[Mapping[str, str]]) -> None:
             _remove_other(name)
         ours.add(name)
         try:
-            with FileIO(name, "x") as target:
+            with FileIO(_WORKING_FOLDER + name, "x") as target:
                 write_all(target.fileno(), a2b_base64(file["data"]))
         except OSError as error:
             # What is said of a full file system names none.
@@ -55,12 +57,12 @@ def _make_folders(name: str, ours: set[str]) -> None:
         folder = "/".join(parts[:count])
         if folder not in ours and not _is_folder(folder):
             _remove_other(folder)
-            mkdir(folder)
+            mkdir(_WORKING_FOLDER + folder)
 
 
 def _is_folder(path: str) -> bool:
     try:
-        return stat.S_ISDIR(lstat(path).st_mode)
+        return stat.S_ISDIR(lstat(_WORKING_FOLDER + path).st_mode)
     except FileNotFoundError:
         return False
 
@@ -68,7 +70,7 @@ def _is_folder(path: str) -> bool:
 def _remove_other(path: str) -> None:
     """Removes what is no folder; one that is there is told by whoever wants to write in its place."""
     try:
-        if not stat.S_ISDIR(lstat(path).st_mode):
-            unlink(path)
+        if not stat.S_ISDIR(lstat(_WORKING_FOLDER + path).st_mode):
+            unlink(_WORKING_FOLDER + path)
     except FileNotFoundError:
         pass

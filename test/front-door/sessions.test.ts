@@ -64,6 +64,15 @@ describe('a session', () => {
     expect(rest(await bridge.call({ session, code: 'print("on")\nx' }))).toBe(said);
   });
 
+  it('has files and out/ in /workspace, wherever its code has gone', async () => {
+    const session = 'elsewhere';
+    await bridge.call({ session, code: 'import os; os.chdir("/tmp")' });
+    const files = [{ name: 'd.txt', text: 'data' }];
+    const code = 'open("/workspace/out/d.txt", "w").write(open("/workspace/d.txt").read())\nos.getcwd()';
+    const said = rest(await bridge.call({ session, code, files }));
+    expect(said).toBe("=> '/tmp'\n--- out/d.txt (4 bytes) ---\ndata");
+  });
+
   it('is as it was after whatever a call raises', async () => {
     const session = 'failures';
     await bridge.call({ session, code: 'x = 1' });
