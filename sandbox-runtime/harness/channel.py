@@ -7,12 +7,12 @@ process that the supervisor forked: children of the guest share neither the read
 from __future__ import annotations
 
 import itertools
-import os
 import re
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from os import _exit, close, getpid
 from typing import TYPE_CHECKING, Any, Union
 
 from harness.frames import CALL_PARAMS
@@ -49,7 +49,7 @@ class Channel:
         self._ids = itertools.count(1)
         self._pending: dict[int, _Waiter] = {}
         self._writing = threading.Lock()
-        self._pid = os.getpid()
+        self._pid = getpid()
         threading.Thread(target=self._read, name="mcp-channel", daemon=True).start()
 
     def open(self, early: bytes) -> None:
@@ -59,7 +59,7 @@ class Channel:
 
     def open_at(self, fd: int) -> None:
         """Begins to read what the supervisor passes on at `fd`; the host's own stream is closed here."""
-        os.close(self._host_in)
+        close(self._host_in)
         self._host_in = fd
         self.open(b"")
 
@@ -71,7 +71,7 @@ class Channel:
     @property
     def is_mine(self) -> bool:
         """False in a process that the guest has forked."""
-        return os.getpid() == self._pid
+        return getpid() == self._pid
 
     async def request(self, method: str, params: Mapping[str, Any]) -> Any:
         """The host's answer; raises what `refusal` makes of a refusal, TypeError or ValueError for what is not JSON."""
@@ -142,7 +142,7 @@ class Channel:
         reader = LineReader(self._host_in, self._early)
         while lines := reader.read_lines():
             self._settle(lines)
-        os._exit(STOPPED)
+        _exit(STOPPED)
 
     def _settle(self, lines: list[bytes]) -> None:
         by_loop: dict[asyncio.AbstractEventLoop, list[tuple[Any, Any]]] = defaultdict(list)
@@ -159,8 +159,9 @@ class Channel:
         for loop, answers in by_loop.items():
             try:
                 loop.call_soon_threadsafe(_set_all, answers)
-            except RuntimeError:
-                # The loop was closed while its call was under way; nobody waits any more.
+            except Exception:
+                # The loop was closed while its call was under way; nobody waits any more. Or it is no loop but in name,
+                # and others are still to be answered.
                 continue
 
     def _answer(self, line: bytes) -> tuple[int, Any]:
@@ -184,10 +185,15 @@ class Channel:
 
     def _stop(self) -> None:
         self._tell_where()
-        os._exit(STOPPED)
+        _exit(STOPPED)
 
     def _tell_where(self) -> None:
-        line = encode({"type": "where", "lines": where_lines()})
+        try:
+            lines = where_lines()
+        except BaseException:
+            # What the code has made of the modules by which one looks; it is stopped all the same.
+            lines = []
+        line = encode({"type": "where", "lines": lines})
         # Whoever holds the lock may never let go of it: the program is being stopped because it hangs.
         if self._writing.acquire(timeout=1):
             try:

@@ -6,10 +6,11 @@ and os.getenv have it, copies of os.environ and subprocesses do not, and so ever
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from typing import Any
+
+from harness.wire import encode
 
 MAX_INHERITED_BYTES = 100 * 1024
 
@@ -48,9 +49,13 @@ def publish_servers(run: Mapping[str, Any]) -> None:
         }
         for server in run["loaded"]
     ]
-    set_variable("MCP_AVAILABLE_SERVERS", json.dumps(available, separators=(",", ":")))
+    set_variable("MCP_AVAILABLE_SERVERS", _text(available))
     discovered = {server["name"]: server["description"] for server in run["discovered"]}
-    set_variable("MCP_DISCOVERED_SERVERS", json.dumps(discovered, separators=(",", ":")))
+    set_variable("MCP_DISCOVERED_SERVERS", _text(discovered))
+
+
+def _text(value: Any) -> str:
+    return encode(value).decode("ascii")[:-1]
 
 
 def set_variable(name: str, value: str) -> None:

@@ -11,6 +11,7 @@ import os
 import sys
 import traceback
 from collections.abc import Iterator
+from traceback import format_exception
 from typing import Any
 
 _OWN_FOLDERS = tuple(
@@ -27,6 +28,8 @@ _NO_FILES = ("<frozen ", "<__array_function__ ")
 # Compiled modules name the files that they were made of.
 _COMPILED = (".pyx", ".pxi", ".pxd")
 MAX_MESSAGE_CHARS = 20_000
+# EX_SOFTWARE of sysexits.h: the harness itself is broken, not the guest's code.
+HARNESS_FAILED = 70
 # A traceback longer than this keeps its first lines (where it began) and most of its last (what went wrong).
 MAX_LINES = 200
 HEAD_LINES = 40
@@ -40,6 +43,21 @@ MIN_LIKENESS = 0.85
 def describe_failure(error: BaseException) -> dict[str, Any]:
     """The `error` of a `raised` or `refused` frame."""
     return {"type": _type_name(error), "message": clip(_message(error)), "traceback": _traceback_lines(error)}
+
+
+def harness_failure(error: BaseException) -> dict[str, Any]:
+    """The guest's last word where it is not the code that has failed, but what runs it."""
+    said = f"{_type_name(error)}: {clip(_message(error))}"
+    try:
+        lines = "".join(format_exception(type(error), error, error.__traceback__)).rstrip("\n").split("\n")
+    except BaseException:
+        lines = [said]
+    message = (
+        f"What runs the code in the sandbox has failed, and not the code: {said}. Code that has replaced parts of the "
+        "standard library may be the reason; else send it again"
+    )
+    told = {"type": "HarnessError", "message": message, "traceback": lines[-MAX_LINES:]}
+    return {"type": "raised", "error": told, "exitCode": HARNESS_FAILED}
 
 
 def clip(text: str, max_chars: int = MAX_MESSAGE_CHARS) -> str:
@@ -107,7 +125,7 @@ def _own_code_only(stack: traceback.StackSummary) -> traceback.StackSummary:
     users = _Stack()
     below: list[traceback.FrameSummary] = []
     for frame in stack:
-        if _is_users(frame.filename):
+        if is_users(frame.filename):
             users.append(frame)
             below = []
         else:
@@ -118,7 +136,8 @@ def _own_code_only(stack: traceback.StackSummary) -> traceback.StackSummary:
     return users
 
 
-def _is_users(file: str) -> bool:
+def is_users(file: str) -> bool:
+    """Whether a file is the code's own, and no library's."""
     return not (
         file.startswith((*_OWN_FOLDERS, *_LIBRARY_FOLDERS, *_NO_FILES))
         or file.endswith(_COMPILED)

@@ -6,28 +6,27 @@ that ends by sys.exit, os._exit or a signal says nothing, and the supervisor's `
 
 from __future__ import annotations
 
-import atexit
 import builtins
 import faulthandler
 import importlib
 import io
 import os
 import sys
-import threading
-import traceback
 import types
 import warnings
 from collections.abc import Sequence
+from os import _exit, write
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from harness.channel import Channel
+from harness.ending import Ending, exit_code, rehearse
 from harness.environment import publish_servers
 from harness.failure import describe_failure
 from harness.handover import take_over
 from harness.inputs import make_results_folder, write_files
 from harness.program import MAIN_FILE, Program, remember_source
 from harness.runner import may_need_asyncio, prepare_asyncio, run_program
-from harness.streams import install_stdio
+from harness.streams import complain_of, install_stdio
 from harness.values import describe_result
 from mcp._errors import refusal
 from mcp._setup import bind
@@ -59,9 +58,10 @@ def be_guest(
     # Says on stderr where a segmentation fault happened, before the process dies of it.
     faulthandler.enable(file=2, all_threads=False)
     channel = Channel(host_in, frames_fd, refusal)
-    namespace = _fresh_main()
+    _hide_harness()
     _adapt_libraries()
     make_results_folder()
+    rehearse()
     complaint = prepare(ahead)
     stand_in()
     program_input = ProgramInput()
@@ -74,7 +74,7 @@ def be_guest(
     if "session" in run:
         forget_interrupts()
         channel.open_at(passed_on)
-        SessionGuest(source, channel, namespace, leave[0], _show_open_figures).serve(handed)
+        SessionGuest(source, channel, _fresh_main(), leave[0], _show_open_figures).serve(handed)
         os._exit(0)
     source.close()
     os.close(passed_on)
@@ -86,14 +86,16 @@ def be_guest(
     remember_source(program.source, program.file)
     if may_need_asyncio(program):
         prepare_asyncio()
-    namespace.update(bind(channel, run["loaded"], run["discovered"]))
+    names = bind(channel, run["loaded"], run["discovered"])
     publish_servers(run)
     show_warnings(program)
     script = None if run["program"] is None else Script(program, run["program"])
-    code = _finish(_run(channel, program, run, namespace, script))
-    if channel.is_mine:
-        _take_leave(*leave, code)
-    os._exit(code)
+    ending = Ending()
+    namespace = _fresh_main()
+    namespace.update(names)
+    code = _run(channel, program, run, namespace, script)
+    del namespace
+    ending.finish(code, lambda code: _leave(channel, leave, code))
 
 
 def _run(
@@ -124,7 +126,7 @@ def _run(
         if channel.is_mine:
             last = {"type": "raised", "error": failure, "exitCode": code}
         elif script is None:
-            traceback.print_exc()
+            complain_of(error)
     if channel.is_mine:
         _show_open_figures()
         # Last, since the host takes it for the guest's last word.
@@ -139,53 +141,38 @@ def _show_open_figures() -> None:
         return
     try:
         importlib.import_module("mcp._figures").show_left_open()
-    except BaseException:
-        traceback.print_exc()
+    except BaseException as error:
+        complain_of(error)
 
 
-def exit_code(request: SystemExit) -> int:
-    """As CPython makes one of it; what is no number is printed."""
-    if request.code is None:
-        return 0
-    if isinstance(request.code, int):
-        return request.code & 0xFF
-    print(request.code, file=sys.stderr)
-    return 1
-
-
-def _finish(code: int) -> int:
-    """What the interpreter does at its end, in its order, short of tearing down what dies anyway; the exit code."""
-    for step in (threading._shutdown, atexit._run_exitfuncs, sys.stdout.flush, sys.stderr.flush):  # type: ignore[attr-defined]
-        try:
-            step()
-        except SystemExit as request:
-            code = exit_code(request)
-        except BaseException:
-            traceback.print_exc()
-    return code
-
-
-def _take_leave(fd: int, farewell: bytes, code: int) -> None:
+def _leave(channel: Channel, leave: tuple[int, bytes], code: int) -> NoReturn:
     """Tells the supervisor, which then need not wait until the kernel has taken this process down."""
+    fd, farewell = leave
     try:
-        os.write(fd, farewell + bytes([code]))
+        if channel.is_mine:
+            write(fd, farewell + bytes([code]))
     except OSError:
         # The code has closed it; the end itself tells the same.
         pass
+    _exit(code)
 
 
 def _fresh_main() -> dict[str, Any]:
-    """A __main__ as for `python main.py`; the harness is out of sight, and the working directory is searched last."""
+    """A __main__ as for `python main.py`."""
     module = types.ModuleType("__main__")
     module.__file__ = MAIN_FILE
     vars(module)["__builtins__"] = builtins
+    sys.modules["__main__"] = module
+    return module.__dict__
+
+
+def _hide_harness() -> None:
+    """The harness is out of sight, and the working directory is searched last."""
     own_folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     sys.path[:] = [*(entry for entry in sys.path if entry not in ("", own_folder)), os.getcwd()]
     for name in [name for name in sys.modules if name.split(".")[0] == "harness"]:
         del sys.modules[name]
-    sys.modules["__main__"] = module
     sys.argv[:] = [MAIN_FILE]
-    return module.__dict__
 
 
 def _adapt_libraries() -> None:

@@ -7,10 +7,11 @@ The guest gets its own end of the pipe; nothing ever comes back this way.
 
 from __future__ import annotations
 
-import marshal
-import os
+from binascii import a2b_base64
 from collections.abc import Callable, Mapping
 from io import FileIO
+from marshal import dumps, loads
+from os import close
 from typing import Any, NamedTuple
 
 from harness.program import Program
@@ -36,12 +37,12 @@ def hand_input(fd: int, frame: Mapping[str, Any]) -> None:
 def hand_over(fd: int, handover: Handover) -> None:
     """Writes the program, and closes `fd`. A guest that has died is no error, as above."""
     _write(fd, _parts(handover))
-    os.close(fd)
+    close(fd)
 
 
 def message_of(handover: Handover) -> bytes:
     """What hand_over() writes, for a supervisor that does not wait until it is read and has more to hand over."""
-    content = marshal.dumps(_parts(handover))
+    content = dumps(_parts(handover))
     return len(content).to_bytes(LENGTH_BYTES, "big") + content
 
 
@@ -51,13 +52,11 @@ def take_over(source: FileIO, on_input: Callable[[bytes, str | None], None] | No
     `source` is unbuffered, so that whatever is not read yet can be waited for in the kernel.
     """
     while length := _read(source, LENGTH_BYTES):
-        message = marshal.loads(_read(source, int.from_bytes(length, "big")))
+        message = loads(_read(source, int.from_bytes(length, "big")))
         if len(message) == 2:
-            import binascii
-
             assert on_input is not None
             data, folder = message
-            on_input(binascii.a2b_base64(data), folder)
+            on_input(a2b_base64(data), folder)
             continue
         program, run, early = message
         return Handover(program and Program(*program), run, early)
@@ -79,7 +78,7 @@ def _read(source: FileIO, size: int) -> bytes:
 
 
 def _write(fd: int, message: tuple[Any, ...]) -> None:
-    content = marshal.dumps(message)
+    content = dumps(message)
     try:
         write_all(fd, len(content).to_bytes(LENGTH_BYTES, "big"))
         write_all(fd, content)

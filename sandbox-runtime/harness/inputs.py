@@ -7,18 +7,24 @@ results, so that code can write into it at once. Small, because every sandbox lo
 
 from __future__ import annotations
 
-import os
 import stat
+from binascii import a2b_base64
 from collections.abc import Iterable, Mapping
+from io import FileIO
+from os import getcwd, lstat, mkdir, unlink
+
+from harness.wire import write_all
 
 # What is in it when the code has ended goes back to the host.
 RESULTS_FOLDER = "out"
+# Where both lie: the harness is started there. Code of a session may go elsewhere, and stay there.
+_WORKING_FOLDER = f"{getcwd()}/"
 
 
 def make_results_folder() -> None:
     """Where the directory cannot be written, the code is told so when it tries itself."""
     try:
-        os.mkdir(RESULTS_FOLDER)
+        mkdir(_WORKING_FOLDER + RESULTS_FOLDER)
     except OSError:
         pass
 
@@ -28,8 +34,6 @@ def write_files(files: Iterable[Mapping[str, str]]) -> None:
 
     None is made executable: where they lie, the kernel executes nothing, and says so of every mode.
     """
-    import binascii
-
     ours: set[str] = set()
     for file in files:
         name = file["name"]
@@ -38,8 +42,8 @@ def write_files(files: Iterable[Mapping[str, str]]) -> None:
             _remove_other(name)
         ours.add(name)
         try:
-            with open(name, "xb") as target:
-                target.write(binascii.a2b_base64(file["data"]))
+            with FileIO(_WORKING_FOLDER + name, "x") as target:
+                write_all(target.fileno(), a2b_base64(file["data"]))
         except OSError as error:
             # What is said of a full file system names none.
             error.filename = name
@@ -53,17 +57,20 @@ def _make_folders(name: str, ours: set[str]) -> None:
         folder = "/".join(parts[:count])
         if folder not in ours and not _is_folder(folder):
             _remove_other(folder)
-            os.mkdir(folder)
+            mkdir(_WORKING_FOLDER + folder)
 
 
 def _is_folder(path: str) -> bool:
     try:
-        return stat.S_ISDIR(os.lstat(path).st_mode)
+        return stat.S_ISDIR(lstat(_WORKING_FOLDER + path).st_mode)
     except FileNotFoundError:
         return False
 
 
 def _remove_other(path: str) -> None:
     """Removes what is no folder; one that is there is told by whoever wants to write in its place."""
-    if os.path.lexists(path) and not _is_folder(path):
-        os.unlink(path)
+    try:
+        if not stat.S_ISDIR(lstat(_WORKING_FOLDER + path).st_mode):
+            unlink(_WORKING_FOLDER + path)
+    except FileNotFoundError:
+        pass

@@ -6,8 +6,9 @@ Relies on Python running handlers of signals in the main thread only.
 
 from __future__ import annotations
 
-import signal
-import threading
+from signal import SIG_UNBLOCK, SIGINT, pthread_kill, pthread_sigmask
+from signal import signal as set_handler
+from threading import get_ident
 from types import FrameType
 
 
@@ -15,7 +16,7 @@ class Interrupts:
     """A context within which no interrupt is raised; one that comes there is raised at its end."""
 
     def __init__(self) -> None:
-        self._main = threading.get_ident()
+        self._main = get_ident()
         # Of the call whose code runs; 0 between two calls.
         self._call = 0
         # Of the call that is to be interrupted; 0 where somebody else has sent the signal.
@@ -26,8 +27,8 @@ class Interrupts:
     def arm(self, call: int) -> None:
         """From now on code of this call runs. Takes the signal back from whatever earlier code has made of it."""
         self._meant = 0
-        signal.signal(signal.SIGINT, self._on_signal)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
+        set_handler(SIGINT, self._on_signal)
+        pthread_sigmask(SIG_UNBLOCK, (SIGINT,))
         self._call = call
 
     def disarm(self) -> None:
@@ -40,14 +41,14 @@ class Interrupts:
         if call != self._call:
             return
         self._meant = call
-        signal.pthread_kill(self._main, signal.SIGINT)
+        pthread_kill(self._main, SIGINT)
 
     def __enter__(self) -> None:
-        if threading.get_ident() == self._main:
+        if get_ident() == self._main:
             self._depth += 1
 
     def __exit__(self, *_: object) -> None:
-        if threading.get_ident() != self._main:
+        if get_ident() != self._main:
             return
         self._depth -= 1
         if self._depth == 0 and self._is_waiting:

@@ -8,12 +8,10 @@ import sys
 import traceback
 from typing import NoReturn
 
+from harness.failure import HARNESS_FAILED
 from harness.streams import take_streams
 from harness.supervisor import supervise
 from harness.wire import write_all
-
-# EX_SOFTWARE of sysexits.h: the harness itself is broken, not the guest's code.
-HARNESS_FAILED = 70
 
 
 def main() -> NoReturn:

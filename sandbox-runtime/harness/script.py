@@ -10,7 +10,6 @@ import importlib.machinery
 import os
 import sys
 import time
-import traceback
 from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Any
@@ -18,6 +17,7 @@ from typing import Any
 from harness import LOADED_AT_START
 from harness.program import Program
 from harness.program_input import take_input
+from harness.streams import complain_of
 
 # What a shell says of a program that Ctrl-C has ended.
 INTERRUPTED = 130
@@ -71,8 +71,8 @@ class Script:
         try:
             # The program may have set its own.
             sys.excepthook(type(error), error, error.__traceback__)
-        except BaseException:
-            traceback.print_exc()
+        except BaseException as failure:
+            complain_of(failure)
         return INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
 
 

@@ -7,24 +7,24 @@ Non-daemon threads are not waited for and exit callbacks are not run: the sessio
 
 from __future__ import annotations
 
-import os
 import signal
-import sys
-import traceback
 from collections.abc import Callable, Mapping
 from io import FileIO
+from os import _exit, write
 from typing import Any
 
 from harness.channel import Channel
+from harness.ending import exit_code, flush_files
 from harness.environment import publish_servers
-from harness.failure import describe_failure
-from harness.guest import exit_code, show_warnings
+from harness.failure import HARNESS_FAILED, describe_failure, harness_failure
+from harness.guest import show_warnings
 from harness.handover import Handover, take_over
 from harness.inputs import make_results_folder, write_files
 from harness.interrupts import Interrupts
 from harness.program import Program, remember_source
 from harness.runner import may_need_asyncio, prepare_asyncio, run_program, use_loop
 from harness.session_loop import SessionLoop
+from harness.streams import complain_of, flush_stdio, mend_stdio
 from harness.values import describe_result
 from mcp import _session
 from mcp._setup import bind, rebind
@@ -66,23 +66,32 @@ class SessionGuest:
         program, run, _ = handed
         assert program is not None
         farewell, token = run.pop("farewell"), run.pop("token")
+        try:
+            self._prepare(program, run)
+            code, last = self._run(program, run["session"]["call"], run["files"])
+        except BaseException as error:
+            # What the code has made is still there, and the next call may do without what is missing.
+            self._interrupts.disarm()
+            code, last = HARNESS_FAILED, harness_failure(error)
+        if not self._channel.is_mine:
+            # A child that the program has forked, and that has come to its end.
+            _exit(code)
+        # What forges a last word without it is no word of this call.
+        self._channel.send({**last, "token": token})
+        note = farewell + bytes([code, _session.keeps_running()])
+        try:
+            write(self._leave_fd, note)
+        except OSError:
+            # The code has closed it, which the supervisor sees: it ends the session.
+            pass
+
+    def _prepare(self, program: Program, run: Mapping[str, Any]) -> None:
+        mend_stdio()
         remember_source(program.source, program.file)
         if may_need_asyncio(program):
             prepare_asyncio()
         self._loop.settle_in()
         self._bind(run)
-        code, last = self._run(program, run["session"]["call"], run["files"])
-        if not self._channel.is_mine:
-            # A child that the program has forked, and that has come to its end.
-            os._exit(code)
-        # What forges a last word without it is no word of this call.
-        self._channel.send({**last, "token": token})
-        note = farewell + bytes([code, _session.keeps_running()])
-        try:
-            os.write(self._leave_fd, note)
-        except OSError:
-            # The code has closed it, which the supervisor sees: it ends the session.
-            pass
 
     def _bind(self, run: Mapping[str, Any]) -> None:
         """Names of servers, where they are others than before; what the code has made of a name is left alone."""
@@ -122,11 +131,11 @@ class SessionGuest:
             last = {"type": "raised", "error": describe_failure(error), "exitCode": code}
         if not self._channel.is_mine:
             return code, last
-        for step in (self._after, sys.stdout.flush, sys.stderr.flush):
+        for step in (self._after, flush_stdio, flush_files):
             try:
                 step()
-            except BaseException:
-                traceback.print_exc()
+            except BaseException as error:
+                complain_of(error)
         return code, last
 
 

@@ -10,7 +10,10 @@ import fcntl
 import io
 import os
 import sys
+from traceback import format_exception
 from typing import NamedTuple
+
+from harness.wire import write_all
 
 # Far above what programs number by hand, far below the usual limit of 1024 open files.
 FIRST_PRIVATE_FD = 100
@@ -60,6 +63,60 @@ def install_stdio() -> None:
     sys.stdin = sys.__stdin__ = io.TextIOWrapper(io.BufferedReader(source), "utf-8", "surrogateescape")
     sys.stdout = sys.__stdout__ = _writer(1, "<stdout>")
     sys.stderr = sys.__stderr__ = _writer(2, "<stderr>")
+
+
+def mend_stdio() -> None:
+    """Puts a new stream in the place of one that takes nothing any more. What else the code has put there stays."""
+    for fd, name in ((1, "stdout"), (2, "stderr")):
+        for attribute in (name, f"__{name}__"):
+            if not _is_open(getattr(sys, attribute, None)):
+                setattr(sys, attribute, _writer(fd, f"<{name}>"))
+
+
+def flush_stdio() -> None:
+    """What the interpreter flushes at its end. A stream that cannot be flushed holds nothing back."""
+    for stream in (getattr(sys, "stdout", None), getattr(sys, "stderr", None)):
+        try:
+            flush = stream.flush  # type: ignore[union-attr]
+        except BaseException:
+            continue
+        try:
+            if _is_open(stream):
+                flush()
+        except BaseException as error:
+            complain_of(error)
+
+
+def complain(text: str) -> None:
+    """On the code's own sys.stderr, and where that does not take it, on what was there before."""
+    try:
+        sys.stderr.write(text)
+    except BaseException:
+        try:
+            write_all(2, text.encode("utf-8", "backslashreplace"))
+        except OSError:
+            # The code has closed that, too.
+            pass
+
+
+def complain_of(error: BaseException) -> None:
+    """With its traceback."""
+    try:
+        text = "".join(format_exception(type(error), error, error.__traceback__))
+    except BaseException:
+        text = f"{type(error).__name__}\n"
+    complain(text)
+
+
+def _is_open(stream: object) -> bool:
+    """Whether a stream could take something. One without a word about it can, but None cannot."""
+    try:
+        return stream is not None and not stream.closed  # type: ignore[attr-defined]
+    except AttributeError:
+        return True
+    except BaseException:
+        # Another layer was taken from below it.
+        return False
 
 
 def _writer(fd: int, name: str) -> io.TextIOWrapper:

@@ -12,11 +12,10 @@ import os
 import select
 import signal
 import sys
-import traceback
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from harness.failure import clip, describe_failure
+from harness.failure import HARNESS_FAILED, clip, describe_failure, harness_failure
 from harness.frames import HARNESS_VERSION, PROTOCOL_VERSION
 from harness.guest import be_guest
 from harness.handover import Handover, hand_input, hand_over
@@ -197,9 +196,9 @@ def _fork_guest(streams: Streams, ahead: Sequence[list[str]], private: Sequence[
             open_to_itself()
             ins = (streams.host_in, passed_read)
             be_guest(ahead, program_read, (leave_write, farewell), ins, streams.guest_out)
-        except BaseException:
-            os.write(2, traceback.format_exc().encode("ascii", "backslashreplace"))
-        os._exit(70)
+        except BaseException as error:
+            write_all(streams.guest_out, encode(harness_failure(error)))
+        os._exit(HARNESS_FAILED)
     for fd in (*guests, streams.guest_out):
         os.close(fd)
     outputs = [

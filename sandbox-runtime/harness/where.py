@@ -8,8 +8,8 @@ from __future__ import annotations
 import linecache
 import os
 import sys
-import threading
 from collections.abc import Iterator
+from threading import main_thread
 from types import FrameType
 from typing import Any
 
@@ -26,7 +26,7 @@ _OWN_FOLDER = os.path.join(os.getcwd(), "")
 def where_lines() -> list[str]:
     """Of the program and its modules: the main thread's, outermost first, its asyncio tasks'; else other threads'."""
     frames = sys._current_frames()
-    main = threading.main_thread().ident
+    main = main_thread().ident
     stack = list(_outward(frames.pop(main) if main in frames else None))
     lines = _lines(reversed(stack))
     for loop in _running_loops(stack):

@@ -1,16 +1,18 @@
 """Frames as bytes: one JSON object per line, read and written on plain descriptors.
 
-Relies on the constants generated from the bridge's own definition. Reading keeps a list of chunks and joins once per
-line, so a line of 40 MB costs linear time. Never validates: the host is trusted, and the host validates us.
+Relies on the constants generated from the bridge's own definition, and on nothing that code could replace. Reading
+keeps a list of chunks and joins once per line, so a line of 40 MB costs linear time. Never validates: the host is
+trusted, and the host validates us.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import select
 from collections.abc import Mapping
+from json import JSONDecoder, JSONEncoder
+from json.encoder import c_make_encoder, encode_basestring_ascii  # type: ignore[attr-defined]
+from os import read, write
+from select import select
 from typing import Any
 
 from harness.frames import MAX_DEPTH, MAX_FRAME_BYTES, MAX_VALUES
@@ -18,7 +20,10 @@ from harness.frames import MAX_DEPTH, MAX_FRAME_BYTES, MAX_VALUES
 # What a pipe holds by default; reading more at once only allocates more.
 READ_BYTES = 65_536
 
-_encoder = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+_encoder = JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+# What the methods of both look up when they are called may be others by then.
+_refuse = _encoder.default
+_scan = JSONDecoder().scan_once  # type: ignore[attr-defined]
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _NOT_A_BRACKET = re.compile(r"[^\[\]{}]+")
 # Every escape is matched, so that the letters after an escaped backslash are not taken for one; a pair counts as one.
@@ -30,7 +35,7 @@ def encode(frame: Mapping[str, Any], exact: bool = False) -> bytes:
 
     With `exact` they are a ValueError: what is asked of somebody is not changed on its way.
     """
-    text = _encoder.encode(frame)
+    text = "".join(_chunks(frame))
     if "\\ud" in text:
         text = _ESCAPE.sub(_refuse_lone_surrogate if exact else _replace_lone_surrogate, text)
     return text.encode("ascii") + b"\n"
@@ -55,7 +60,18 @@ def encode_bounded(frame: Mapping[str, Any], exact: bool = False) -> bytes:
 
 def decode(line: bytes) -> dict[str, Any]:
     """The frame that a line holds; integers of any size stay exact."""
-    return json.loads(line)
+    try:
+        frame, _ = _scan(str(line, "utf-8", "surrogatepass"), 0)
+    except StopIteration as at:
+        raise ValueError(f"no JSON at {at}") from None
+    return frame
+
+
+def _chunks(frame: Mapping[str, Any]) -> Any:
+    if c_make_encoder is None:
+        return _encoder.iterencode(frame)
+    make = c_make_encoder({}, _refuse, encode_basestring_ascii, None, ":", ",", False, False, False)
+    return make(frame, 0)
 
 
 def depth_of(text: str) -> int:
@@ -91,17 +107,17 @@ def write_all(fd: int, data: bytes) -> None:
     rest = memoryview(data)
     while rest:
         try:
-            rest = rest[os.write(fd, rest) :]
+            rest = rest[write(fd, rest) :]
         except BlockingIOError:
-            select.select([], [fd], [])
+            select([], [fd], [])
 
 
 def _read_some(fd: int) -> bytes:
     while True:
         try:
-            return os.read(fd, READ_BYTES)
+            return read(fd, READ_BYTES)
         except BlockingIOError:
-            select.select([fd], [], [])
+            select([fd], [], [])
 
 
 class LineReader:

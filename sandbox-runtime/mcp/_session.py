@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
+from time import monotonic
 from typing import Any
 
 from mcp._values import AttrDict
@@ -16,7 +16,7 @@ _goes_on = False
 def begin(facts: Mapping[str, Any]) -> None:
     """Called by the harness before each call. `facts` are those of the `run` frame."""
     global _facts, _started_at
-    _started_at = time.monotonic() - facts["ageSeconds"]
+    _started_at = monotonic() - facts["ageSeconds"]
     _facts = AttrDict(facts)
 
 
@@ -24,7 +24,7 @@ def session() -> AttrDict | None:
     """Name, handle, number of this call, age and limits in seconds; None in a run of its own."""
     if _facts is None:
         return None
-    return AttrDict({**_facts, "ageSeconds": round(time.monotonic() - _started_at, 3)})
+    return AttrDict({**_facts, "ageSeconds": round(monotonic() - _started_at, 3)})
 
 
 def keep_running(on: bool) -> None:

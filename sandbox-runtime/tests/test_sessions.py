@@ -125,6 +125,33 @@ class SessionTest(unittest.TestCase):
             self.assertEqual(host.check("x = = 4")["type"], "refused")
             self.assertEqual(host.call("x"), 3)
 
+    def test_files_and_results_lie_where_they_did_when_code_has_gone_elsewhere(self) -> None:
+        gone = (
+            "os.chdir('/')",
+            "os.mkdir('sub'); os.chdir('sub')",
+            "os.mkdir('x'); os.chdir('x'); os.rmdir('../x')",
+        )
+        for code in gone:
+            with self.subTest(code), Session() as host:
+                home = host.call(f"import os\nhome = os.getcwd()\n{code}\nhome")
+                files = [given("d.txt", b"data"), given("in/d.txt", b"deep"), given("out/given", b"g")]
+                look = "[open(f'{home}/{n}').read() for n in ('d.txt', 'in/d.txt')]"
+                self.assertEqual(host.call(look, files=files), ["data", "deep"])
+                self.assertEqual(
+                    [frame["name"] for frame in host.latest if frame["type"] == "file"], ["given"]
+                )
+                host.call("import shutil; shutil.rmtree(f'{home}/out')")
+                # Made again for each call, and nowhere else.
+                self.assertEqual(
+                    host.call("[os.path.isdir(f'{home}/out'), os.path.isdir('out')]"), [True, False]
+                )
+                host.call("open(f'{home}/out/left', 'w').write('x')")
+                self.assertEqual(
+                    [frame["name"] for frame in host.latest if frame["type"] == "file"], ["left"]
+                )
+                # Where the code is, is its own affair, and stays so.
+                self.assertNotEqual(host.call("(os.readlink('/proc/self/cwd'))"), home)
+
     def test_a_traceback_quotes_the_call_in_which_the_code_was_written(self) -> None:
         with Session() as host:
             host.call("def f():\n    return [][1]")

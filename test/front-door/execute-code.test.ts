@@ -64,6 +64,10 @@ const ANSWERS: Readonly<Record<string, Args>> = {
     'File.binwrite("out/back.bin", File.binread("in/there.bin").reverse)\nFile.write("out/note.txt", "reversed\\n")',
     { additional_files: [file('in/there.bin', BYTES, { encoding: 'base64' })] },
   ),
+  'a file that python has not closed': program(
+    'python',
+    'import csv\nw = csv.writer(open("out/d.csv", "w"), lineterminator="\\n")\nw.writerow([1, 2])',
+  ),
   'fifty megabytes': program('bash', 'echo begin; head -c 50000000 /dev/zero | tr "\\0" x; echo; echo end'),
 
   'an exit status': program('bash', 'echo before; exit 3'),

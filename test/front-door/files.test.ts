@@ -98,6 +98,15 @@ describe('files that come out', () => {
   });
 
   it.each([
+    ['a run', {}],
+    ['a session', { session: 'unclosed' }],
+  ])('are whole where the code of %s has not closed them', async (_, more) => {
+    const code =
+      'import csv\nw = csv.writer(open("out/d.csv", "w"))\nw.writerow([1, 2])\nraise SystemExit(3)';
+    expect(textOf(await bridge.call({ ...more, code }))).toContain('--- out/d.csv (5 bytes) ---\n1,2');
+  });
+
+  it.each([
     ['an exception', '1 / 0', /ZeroDivisionError/],
     ['os._exit', 'import os\nos._exit(3)', /exit status 3/],
     ['a segmentation fault', 'import ctypes\nctypes.string_at(0)', /SIGSEGV/],

@@ -54,6 +54,33 @@ describe('a session', () => {
     expect(rest(await bridge.call({ session: 'other', code: look }))).toBe('=> [False, False]');
   });
 
+  it.each([
+    ['no stdout', 'import sys\nsys.stdout = sys.stderr = None', 'on\n=> 1'],
+    [
+      'a stdout that cannot be flushed',
+      'import sys\nclass Tee:\n    def write(self, text): sys.__stdout__.write(text)\nsys.stdout = Tee()',
+      'on\n=> 1',
+    ],
+    [
+      'another json.loads',
+      'import json, signal\njson.loads = json.dumps = signal.signal = lambda *_: None',
+      'on\n=> 1',
+    ],
+  ])('goes on after code has left it with %s', async (name, code, said) => {
+    const session = name.replaceAll(' ', '-');
+    expect((await bridge.call({ session, code: `x = 1\n${code}` })).isError).not.toBe(true);
+    expect(rest(await bridge.call({ session, code: 'print("on")\nx' }))).toBe(said);
+  });
+
+  it('has files and out/ in /workspace, wherever its code has gone', async () => {
+    const session = 'elsewhere';
+    await bridge.call({ session, code: 'import os; os.chdir("/tmp")' });
+    const files = [{ name: 'd.txt', text: 'data' }];
+    const code = 'open("/workspace/out/d.txt", "w").write(open("/workspace/d.txt").read())\nos.getcwd()';
+    const said = rest(await bridge.call({ session, code, files }));
+    expect(said).toBe("=> '/tmp'\n--- out/d.txt (4 bytes) ---\ndata");
+  });
+
   it('is as it was after whatever a call raises', async () => {
     const session = 'failures';
     await bridge.call({ session, code: 'x = 1' });
