@@ -6,6 +6,8 @@ import type { Outcome } from '../run/outcome/outcome.js';
 
 /** The member of a result's `_meta` that has it. */
 export const OUTCOME_KEY = 'mcp-sandbox-bridge/outcome';
+/** The notification that has a piece of what the call prints: `stream`, `text`, and `base64` where it is no text. */
+export const OUTPUT_METHOD = 'notifications/mcp-sandbox-bridge/output';
 
 type OnWire = { readonly [name: string]: unknown };
 

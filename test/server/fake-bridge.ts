@@ -17,6 +17,7 @@ import type { ToolCalls } from '../../src/server/modern-calls.js';
 import { OpenCalls } from '../../src/server/open-calls/open-calls.js';
 import type { RunHooks, RunInput } from '../../src/server/run-hooks.js';
 import { serveAgent } from '../../src/server/server.js';
+import { PATIENTLY } from '../support/time.js';
 
 const HOST = { home: '/h', platform: 'linux', cores: 2, cwd: '/', uid: 1000, exists: () => false } as const;
 export const FAILED = outcomeWithoutRun('error', { type: 'E', message: 'no', remedy: undefined }, 30);
@@ -100,7 +101,7 @@ export async function byHand(bridge: Bridge, modernCalls?: ModernCalls) {
   const ask = async (message: Message): Promise<Message | undefined> => {
     await transport.send({ jsonrpc: '2.0', ...message } as never);
     const found = () => answers.find(({ id, method }) => id === message['id'] && method === undefined);
-    await expect.poll(found, { timeout: 5_000 }).toBeDefined();
+    await expect.poll(found, PATIENTLY).toBeDefined();
     return found();
   };
   return { ask, answers, transport };
