@@ -17,10 +17,11 @@ import { type ExecInputOptions, execInput, type Words } from './exec-input.js';
 import { Collected, jsonPieces } from './exec-json.js';
 import { usageError } from './failure.js';
 import { interruptSignal } from './interrupt.js';
+import { takeOut } from './left.js';
 import { sayDim } from './output.js';
 import { PassedOn, READER_GONE_EXIT_CODE, signalOfLostReader } from './pass-on.js';
 import { prepare } from './prepare.js';
-import { exitCodeOf, showError, showRemedy, takeOut } from './run-end.js';
+import { exitCodeOf, showError, showRemedy } from './run-end.js';
 
 export type ExecOptions = ExecInputOptions & {
   readonly servers: readonly string[];
@@ -49,7 +50,7 @@ export async function exec(words: Words, options: ExecOptions): Promise<void> {
       return;
     }
     const isPassedOn = outputs instanceof Collected ? writeJson(outcome, outputs) : showEnd(outcome, outputs);
-    const isTakenOut = takeOut(outcome.left, options.out);
+    const isTakenOut = await takeOut(outcome, options.out, prepared);
     process.exitCode = exitCodeOf(outcome) || (isPassedOn && isTakenOut ? 0 : 1);
   });
 }

@@ -17,11 +17,12 @@ import { withBridge } from './command-bridge.js';
 import { Collected } from './exec-json.js';
 import { usageError } from './failure.js';
 import { interruptSignal } from './interrupt.js';
+import { takeOut } from './left.js';
 import { sayDim } from './output.js';
 import { PassedOn, READER_GONE_EXIT_CODE, signalOfLostReader } from './pass-on.js';
 import { prepare } from './prepare.js';
 import { readInput, readStdin } from './read-input.js';
-import { exitCodeOf, showError, takeOut } from './run-end.js';
+import { exitCodeOf, showError } from './run-end.js';
 
 export type RunCommandOptions = {
   readonly servers: readonly string[];
@@ -58,9 +59,14 @@ export async function run(script: string, options: RunCommandOptions): Promise<v
   const readerGone = signalOfLostReader();
   using linked = new LinkedSignal(interruptSignal(), readerGone);
   const { signal } = linked;
-  const end = (outcome: Outcome) => {
-    if (readerGone.aborted) process.exitCode = READER_GONE_EXIT_CODE;
-    else finish(outcome, options, outputs);
+  const end = async (outcome: Outcome) => {
+    if (readerGone.aborted) {
+      process.exitCode = READER_GONE_EXIT_CODE;
+      return;
+    }
+    const isPassedOn = outputs instanceof Collected ? writeJson(outcome, outputs) : showEnd(outcome, outputs);
+    const isTakenOut = await takeOut(outcome, options.out, prepared);
+    process.exitCode = exitCodeOf(outcome) || (isPassedOn && isTakenOut ? 0 : 1);
   };
   if (session !== undefined) {
     const asked = { ...args, session, ...(requireSession ? { require_session: true } : {}) };
@@ -68,19 +74,13 @@ export async function run(script: string, options: RunCommandOptions): Promise<v
     const { callInSession } = await import('./session-call.js');
     const outcome = await callInSession(asked, { onProgress: sayDim, output: outputs }, signal);
     if (outcome.session !== undefined && !options.json) sayDim(`session ${sessionLine(outcome.session)}`);
-    return end(outcome);
+    return await end(outcome);
   }
   await withBridge(prepared, async (bridge) => {
     using signs = new Progress(({ message }) => sayDim(message));
     const context = { bridge, caller: COMMAND_LINE, progress: signs, onOutput: outputs.add };
-    end(await runPython(bridge.settings).call(args, context, signal));
+    await end(await runPython(bridge.settings).call(args, context, signal));
   });
-}
-
-function finish(outcome: Outcome, options: RunCommandOptions, outputs: Collected | PassedOn): void {
-  const isPassedOn = outputs instanceof Collected ? writeJson(outcome, outputs) : showEnd(outcome, outputs);
-  const isTakenOut = takeOut(outcome.left, options.out);
-  process.exitCode = exitCodeOf(outcome) || (isPassedOn && isTakenOut ? 0 : 1);
 }
 
 function writeJson(outcome: Outcome, collected: Collected): true {

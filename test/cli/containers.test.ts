@@ -90,10 +90,11 @@ describe('run', { timeout: TIMEOUT_MS }, () => {
       stderr: expect.stringContaining('out/.bashrc was not written'),
     });
     expect((await runCode(code, ...args)).stderr).toContain('out/d/copy.csv was not written: EEXIST');
-    expect(await runCode(code, '--file', 'data.csv')).toMatchObject({
-      exitCode: 0,
-      stderr: expect.stringContaining('left in the sandbox: out/.bashrc, out/d/copy.csv (--out takes them)'),
-    });
+    const kept = await runCode(code, '--file', 'data.csv');
+    expect(kept).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('out/.bashrc (1 bytes): /') });
+    expect(kept.stderr).toContain('--out FOLDER writes such files where you want them.');
+    const [, place = ''] = /^out\/d\/copy\.csv \(8 bytes\): (\/.*)$/m.exec(kept.stderr) ?? [];
+    expect(readFileSync(place, 'utf8')).toBe('a,b\n1,2\n');
   });
 
   it('--json prints the whole result, integers exact', async () => {
