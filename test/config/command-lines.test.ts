@@ -230,7 +230,7 @@ describe('Gemini CLI', () => {
     write({ mcpServers: { a: { command: 'user' }, b: { command: 'b' }, c: { command: 'c' } } });
     home.write('etc/gemini-cli-settings.json', {
       mcpServers: { a: { command: 'administrator' } },
-      mcp: { allowed: ['A', 'b'], excluded: [' B '] },
+      mcp: { allowed: ['A', 'b'], excluded: ' B ' },
     });
     const found = home.discover();
     expect(found.ready.map((spec) => stdio(spec).command)).toEqual(['administrator']);
@@ -242,7 +242,7 @@ describe('Gemini CLI', () => {
 
   it('what was switched off with its own command', () => {
     write({ mcpServers: { Docs: { command: 'a' }, b: { command: 'b' } } });
-    home.write('.gemini/mcp-server-enablement.json', { docs: { enabled: false }, b: { enabled: true } });
+    home.write('.gemini/mcp-server-enablement.json', { docs: { enabled: 'false' }, b: { enabled: 'true' } });
     expect(names()).toEqual(['b']);
     expect(reasonsIn(home.discover())).toEqual({ Docs: 'disabled in Gemini CLI' });
   });

@@ -162,7 +162,7 @@ describe('Claude Code', () => {
   });
 
   it('what is switched off for the project stays off', () => {
-    claude({ a: server('a'), b: server('b') }, { disabledMcpServers: ['a'] });
+    claude({ a: server('a'), b: server('b') }, { disabledMcpServers: 'a' });
     home.write('MCPs/a.json', server('another'));
     const found = home.discover();
     expect(names(found)).toEqual(['b']);
@@ -408,6 +408,21 @@ describe('entries that are passed over', () => {
     ['ws', { type: 'ws', url: 'wss://x.example' }, "is of type 'ws'; WebSocket servers are not supported"],
     ['disabled', server('x', { disabled: true }), 'disabled in its file'],
     ['not enabled', server('x', { enabled: false }), 'disabled in its file'],
+    ['disabled in quotes', server('x', { disabled: 'true' }), 'disabled in its file'],
+    ['disabled by a number', server('x', { disabled: 1 }), 'disabled in its file'],
+    ['disabled by a word', server('x', { disabled: ' Yes ' }), 'disabled in its file'],
+    ['not enabled in quotes', server('x', { enabled: 'false' }), 'disabled in its file'],
+    ['not enabled by a number', server('x', { enabled: 0 }), 'disabled in its file'],
+    [
+      'disabled by nobody knows what',
+      server('x', { disabled: 'maybe' }),
+      'field \'disabled\': expected true or false, received "maybe"',
+    ],
+    [
+      'enabled by nobody knows what',
+      server('x', { enabled: ['true'] }),
+      "field 'enabled': expected true or false, received an array",
+    ],
     ['ourselves', server('npx', { args: ['-y', 'mcp-sandbox-bridge'] }), 'this bridge itself'],
     ['a variable', server('${CMD}', { args: ['${A:-x}', '${B}'] }), 'needs environment variable CMD, B'],
   ])('%s', (_what, entry, reason) => {
