@@ -562,3 +562,56 @@ it('fifty servers beside a large history are found in tens of milliseconds', () 
   // The best of them, since the machine may have other work.
   expect(Math.min(...times)).toBeLessThan(50);
 });
+
+describe('servers in a place that is not read', () => {
+  const entry = { command: 'x' };
+
+  it.each([
+    [
+      '.cursor/mcp.json',
+      { servers: { a: entry } },
+      "'servers'",
+      "those of Cursor are expected in 'mcpServers'",
+    ],
+    ['.cursor/mcp.json', { mcp: { servers: { a: { url: 'http://x' } } } }, "'mcp.servers'", "'mcpServers'"],
+    [
+      '.config/Code/User/mcp.json',
+      { mcpServers: { a: entry } },
+      "'mcpServers'",
+      "VS Code are expected in 'servers'",
+    ],
+    ['.config/zed/settings.json', { mcp_servers: [entry] }, "'mcp_servers'", "'context_servers'"],
+    [
+      '.config/opencode/opencode.json',
+      { mcp: {}, mcpServers: { a: { command: ['x'] } } },
+      "'mcpServers'",
+      "those of OpenCode are expected in 'mcp.servers'",
+    ],
+  ])('%s is told by name: %j', (file, content, found, expected) => {
+    const path = home.write(file, content);
+    const [problem, ...more] = home.discover().problems;
+    expect(more).toEqual([]);
+    expect(problem).toMatchObject({
+      file: path,
+      message: expect.stringContaining(`has servers in ${found}, which`),
+    });
+    expect(problem?.message).toContain(expected);
+  });
+
+  it('what only looks like it is left alone', () => {
+    home.write('.config/zed/settings.json', {
+      agent_servers: { a: entry },
+      lsp: { rust: { command: ['x'] } },
+    });
+    home.write('.config/opencode/opencode.json', {
+      lsp: { deno: { command: ['deno'] } },
+      mcp: { servers: {} },
+    });
+    home.write('.config/Code/User/settings.json', {
+      servers: 'x',
+      mcp: { inputs: [], servers: { a: entry } },
+    });
+    home.write('.claude.json', { mcpServers: {}, projects: { '/p': { mcpServers: { a: entry } } } });
+    expect(home.discover().problems).toEqual([]);
+  });
+});
