@@ -1,19 +1,29 @@
 // The result of `exec --json`: the fields of isolator's command line, in one line, and what isolator has not: files, and
 // how much of an endless output is missing.
 
+import type { OutputStream } from '../base/streams.js';
 import { HeadTail } from '../base/text.js';
 import { madeVisibleJson } from '../base/unseen.js';
 import type { Left } from '../run/artifacts/artifacts.js';
 import type { Outcome } from '../run/outcome/outcome.js';
+import type { ProgramOutput } from './pass-on.js';
 
 /** Characters kept of each stream. A string may have 512 MB, and JSON needs up to six characters for one. */
 const MAX_STREAM_CHARS = 64 * 1024 ** 2;
 /** Where no process of the program ended by itself, as Go has it, in which isolator's command line is written. */
 const NO_EXIT_CODE = -1;
 
-export class Collected {
-  readonly stdout = new HeadTail(MAX_STREAM_CHARS);
-  readonly stderr = new HeadTail(MAX_STREAM_CHARS);
+/** What is printed, for a line of JSON in the end. */
+export class Collected implements ProgramOutput {
+  readonly stdout: HeadTail;
+  readonly stderr: HeadTail;
+
+  constructor(maxChars = MAX_STREAM_CHARS) {
+    this.stdout = new HeadTail(maxChars);
+    this.stderr = new HeadTail(maxChars);
+  }
+
+  readonly add = (stream: OutputStream, text: string): void => this[stream].add(text);
 }
 
 /** The line in pieces, since all of it may be longer than one string can be. */

@@ -2,7 +2,6 @@
 // comes, or stands in one line of JSON; the exit code is its own.
 
 import { LinkedSignal } from '../base/linked-signal.js';
-import type { OutputStream } from '../base/streams.js';
 import type { Language } from '../config/languages/language.js';
 import { planFor } from '../config/languages/plan.js';
 import type { Settings } from '../config/settings.js';
@@ -18,10 +17,11 @@ import { type ExecInputOptions, execInput, type Words } from './exec-input.js';
 import { Collected, jsonPieces } from './exec-json.js';
 import { usageError } from './failure.js';
 import { interruptSignal } from './interrupt.js';
+import { takeOut } from './left.js';
 import { sayDim } from './output.js';
-import { PassOn } from './pass-on.js';
+import { PassedOn, READER_GONE_EXIT_CODE, signalOfLostReader } from './pass-on.js';
 import { prepare } from './prepare.js';
-import { exitCodeOf, showError, showRemedy, takeOut } from './run-end.js';
+import { exitCodeOf, showError, showRemedy } from './run-end.js';
 
 export type ExecOptions = ExecInputOptions & {
   readonly servers: readonly string[];
@@ -29,9 +29,6 @@ export type ExecOptions = ExecInputOptions & {
   readonly out?: string;
   readonly json?: true;
 };
-
-/** As a shell says of a program that nobody reads any more. */
-const READER_GONE_EXIT_CODE = 141;
 
 export async function exec(words: Words, options: ExecOptions): Promise<void> {
   const prepared = prepare('warn', 'ends');
@@ -45,20 +42,15 @@ export async function exec(words: Words, options: ExecOptions): Promise<void> {
   await withBridge(prepared, async (bridge) => {
     // Between a program's own lines, only for somebody who looks on.
     using signs = new Progress(process.stderr.isTTY ? ({ message }) => sayDim(message) : undefined);
-    const outputs = options.json ? new Collected() : passedOn();
-    const onOutput = (stream: OutputStream, text: string) => outputs[stream].add(text);
-    const outcome = await bridge.run(
-      input,
-      COMMAND_LINE,
-      hooksFor({ progress: signs, onOutput }),
-      signal.signal,
-    );
+    const outputs = options.json ? new Collected() : new PassedOn();
+    const hooks = hooksFor({ progress: signs, onOutput: outputs.add });
+    const outcome = await bridge.run(input, COMMAND_LINE, hooks, signal.signal);
     if (readerGone.aborted) {
       process.exitCode = READER_GONE_EXIT_CODE;
       return;
     }
     const isPassedOn = outputs instanceof Collected ? writeJson(outcome, outputs) : showEnd(outcome, outputs);
-    const isTakenOut = takeOut(outcome.left, options.out);
+    const isTakenOut = await takeOut(outcome, options.out, prepared);
     process.exitCode = exitCodeOf(outcome) || (isPassedOn && isTakenOut ? 0 : 1);
   });
 }
@@ -76,31 +68,14 @@ function timeoutFor(language: Language, said: number | undefined, settings: Sett
   throw usageError(`--timeout: got ${said}, expected ${expected}.`, 'MCP_BRIDGE_MAX_TIMEOUT sets the most.');
 }
 
-/** Aborts when whoever reads our output has closed it, as `head` does. */
-function signalOfLostReader(): AbortSignal {
-  const gone = new AbortController();
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => gone.abort());
-  return gone.signal;
-}
-
-type Outputs = Readonly<Record<OutputStream, PassOn>>;
-
-const passedOn = (): Outputs => ({ stdout: new PassOn(process.stdout), stderr: new PassOn(process.stderr) });
-
 function writeJson(outcome: Outcome, collected: Collected): boolean {
   for (const piece of jsonPieces(outcome, collected)) process.stdout.write(piece);
   return true;
 }
 
 /** Says what the program has not said itself; false where some of its output is missing. */
-function showEnd({ status, stdout, stderr, pictures, error }: Outcome, outputs: Outputs): boolean {
-  let isWhole = true;
-  for (const [name, output] of Object.entries(outputs)) {
-    output.end();
-    if (output.missingBytes === 0) continue;
-    isWhole = false;
-    sayDim(`${output.missingBytes} bytes of ${name} were not passed on: they were not read fast enough`);
-  }
+function showEnd({ status, stdout, stderr, pictures, error }: Outcome, outputs: PassedOn): boolean {
+  const isWhole = outputs.end();
   for (const line of pictureLines(pictures, stdout.text)) sayDim(line);
   if (error === undefined || error.type === 'E_EXIT') return isWhole;
   // Python, and the compiler of a step, have said on stderr how it failed.

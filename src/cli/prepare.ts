@@ -19,6 +19,8 @@ import { coloursFor } from './output.js';
 
 export type Prepared = {
   readonly settings: Settings;
+  /** How long files stay, as the user has set it; the bridge of a command that ends keeps none by itself. */
+  readonly keepSeconds: number;
   /** Sentences about the variables, already logged, as are those about imported settings. */
   readonly warnings: readonly string[];
   readonly discovery: DiscoverContext;
@@ -105,6 +107,7 @@ export function examine(
   ];
   return {
     settings,
+    keepSeconds: own.keepSeconds,
     warnings,
     problems: problems.map((each) => ({ ...each, message: redactor.redact(each.message) })),
     discovery: { settings, env, host, owners: new NameOwners(settings.stateDir) },

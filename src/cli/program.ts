@@ -309,7 +309,7 @@ program
   .option('--servers <names>', 'MCP servers to load, separated by commas', commaSeparated, [])
   .option('--timeout <seconds>', 'seconds that the code may take', wholeNumber)
   .option('--file <path>', 'a file for the working directory; may be repeated', collected, [])
-  .option('--out <folder>', 'where files go that the code writes to out/')
+  .option('--out <folder>', 'where pictures go, and files that the code writes to out/')
   .option(
     '--session <name>',
     'run it in this session, whose variables, imports and files stay for the next command',
@@ -350,7 +350,7 @@ program
   .option('--env <name=value>', 'a variable of its environment; may be repeated', collected, [])
   .option('--servers <names>', 'MCP servers to load, separated by commas', commaSeparated, [])
   .option('--timeout <seconds>', 'seconds that it may take, compiling included', wholeNumber)
-  .option('--out <folder>', 'where files go that it writes to out/')
+  .option('--out <folder>', 'where pictures go, and files that it writes to out/')
   .option(
     '--json',
     'print the result as one line of JSON: status, exitCode, stdout, stderr, durationMs, error, files',

@@ -2,6 +2,8 @@
 // out by option, progress goes to stderr, and the exit code is the code's own.
 
 import { basename } from 'node:path';
+import { LinkedSignal } from '../base/linked-signal.js';
+import type { HeadTail } from '../base/text.js';
 import { madeVisibleJson } from '../base/unseen.js';
 import { stringify } from '../protocol/json-text.js';
 import { payloadOf } from '../render/payload.js';
@@ -12,13 +14,15 @@ import { COMMAND_LINE } from '../server/caller.js';
 import { Progress } from '../server/progress.js';
 import { runPython } from '../server/tools/run-python.js';
 import { withBridge } from './command-bridge.js';
+import { Collected } from './exec-json.js';
 import { usageError } from './failure.js';
 import { interruptSignal } from './interrupt.js';
+import { takeOut } from './left.js';
 import { sayDim } from './output.js';
+import { PassedOn, READER_GONE_EXIT_CODE, signalOfLostReader } from './pass-on.js';
 import { prepare } from './prepare.js';
 import { readInput, readStdin } from './read-input.js';
-import { exitCodeOf, showError, takeOut } from './run-end.js';
-import type { SessionCallWatcher } from './session-call.js';
+import { exitCodeOf, showError } from './run-end.js';
 
 export type RunCommandOptions = {
   readonly servers: readonly string[];
@@ -33,6 +37,11 @@ export type RunCommandOptions = {
   readonly json?: true;
 };
 
+/** Both streams, each character of which may take six in JSON, are one string of at most 512 MB. */
+const MAX_JSON_STREAM_CHARS = 32 * 1024 ** 2;
+/** How `mcp/_brief.py` in the sandbox counts what it leaves out of a long value. */
+const CUT_VALUE = /… [\d,]+ more (?:item|character|byte)s?/;
+
 export async function run(script: string, options: RunCommandOptions): Promise<void> {
   const { session, requireSession } = options;
   if (requireSession && session === undefined)
@@ -46,58 +55,56 @@ export async function run(script: string, options: RunCommandOptions): Promise<v
   }));
   const { servers, timeout } = options;
   const args = { code: source.toString(), servers, files, ...(timeout === undefined ? {} : { timeout }) };
-  const signal = interruptSignal();
+  const outputs = options.json ? new Collected(MAX_JSON_STREAM_CHARS) : new PassedOn();
+  const readerGone = signalOfLostReader();
+  using linked = new LinkedSignal(interruptSignal(), readerGone);
+  const { signal } = linked;
+  const end = async (outcome: Outcome) => {
+    if (readerGone.aborted) {
+      process.exitCode = READER_GONE_EXIT_CODE;
+      return;
+    }
+    const isPassedOn = outputs instanceof Collected ? writeJson(outcome, outputs) : showEnd(outcome, outputs);
+    const isTakenOut = await takeOut(outcome, options.out, prepared);
+    process.exitCode = exitCodeOf(outcome) || (isPassedOn && isTakenOut ? 0 : 1);
+  };
   if (session !== undefined) {
     const asked = { ...args, session, ...(requireSession ? { require_session: true } : {}) };
-    return await runInSession(asked, options, signal);
+    // In the shared bridge, which stays when this command has ended.
+    const { callInSession } = await import('./session-call.js');
+    const outcome = await callInSession(asked, { onProgress: sayDim, output: outputs }, signal);
+    if (outcome.session !== undefined && !options.json) sayDim(`session ${sessionLine(outcome.session)}`);
+    return await end(outcome);
   }
   await withBridge(prepared, async (bridge) => {
     using signs = new Progress(({ message }) => sayDim(message));
-    const context = { bridge, caller: COMMAND_LINE, progress: signs, onOutput: () => {} };
-    const outcome = await runPython(bridge.settings).call(args, context, signal);
-    finish(outcome, options);
+    const context = { bridge, caller: COMMAND_LINE, progress: signs, onOutput: outputs.add };
+    await end(await runPython(bridge.settings).call(args, context, signal));
   });
 }
 
-/** The same in the shared bridge, whose answer may come in parts. */
-async function runInSession(args: object, options: RunCommandOptions, signal: AbortSignal): Promise<void> {
-  const { callInSession } = await import('./session-call.js');
-  const before = { stdout: '', stderr: '' };
-  const onPart: SessionCallWatcher['onPart'] = ({ stdout, stderr }) => {
-    before.stdout += stdout.text;
-    before.stderr += stderr.text;
-    if (options.json) return;
-    process.stdout.write(stdout.text);
-    process.stderr.write(stderr.text);
-  };
-  const outcome = await callInSession({ ...args }, { onProgress: sayDim, onPart }, signal);
-  if (outcome.session !== undefined && !options.json) sayDim(`session ${sessionLine(outcome.session)}`);
-  finish(outcome, options, before);
+function writeJson(outcome: Outcome, collected: Collected): true {
+  const whole = (stream: HeadTail) => ({
+    text: stream.toString().toWellFormed(),
+    dropped: stream.dropped,
+    droppedBytes: stream.droppedBytes,
+  });
+  const all = { ...outcome, stdout: whole(collected.stdout), stderr: whole(collected.stderr) };
+  process.stdout.write(`${madeVisibleJson(stringify(payloadOf(all, true)))}\n`);
+  return true;
 }
 
-/** `before`: what it has printed that is no part of `outcome`. */
-function finish(outcome: Outcome, options: RunCommandOptions, before = { stdout: '', stderr: '' }): void {
-  const { stdout, stderr } = outcome;
-  const whole = {
-    ...outcome,
-    stdout: { ...stdout, text: before.stdout + stdout.text },
-    stderr: { ...stderr, text: before.stderr + stderr.text },
-  };
-  if (options.json) process.stdout.write(`${madeVisibleJson(stringify(payloadOf(whole, true)))}\n`);
-  else show(outcome, whole.stdout.text);
-  const isComplete = takeOut(outcome.left, options.out);
-  process.exitCode = exitCodeOf(outcome) || (isComplete ? 0 : 1);
-}
-
-/** `printed`: all of its output. */
-function show(outcome: Outcome, printed: string): void {
-  const { stdout, stderr, result, pictures, error, status } = outcome;
-  process.stdout.write(stdout.text);
+/** Says what the code has not printed itself; false where some of its output is missing. */
+function showEnd({ stdout, result, pictures, error, status }: Outcome, outputs: PassedOn): boolean {
   // Code may leave its last line open; the value stands on a line of its own.
-  const gap = printed === '' || printed.endsWith('\n') ? '' : '\n';
-  process.stderr.write(stderr.text);
-  if (result !== undefined && result.repr !== '') process.stdout.write(`${gap}${result.repr}\n`);
+  const gap = outputs.stdout.isLineOpen ? '\n' : '';
+  const isWhole = outputs.end();
+  if (result !== undefined && result.repr !== '') {
+    process.stdout.write(`${gap}${result.repr}\n`);
+    if (CUT_VALUE.test(result.repr)) sayDim('The value is longer than is shown. print(…) writes all of one.');
+  }
   // A terminal shows no pictures; that there are some is worth a line.
-  for (const line of pictureLines(pictures, printed)) sayDim(line);
+  for (const line of pictureLines(pictures, stdout.text)) sayDim(line);
   if (error !== undefined) showError(status, error);
+  return isWhole;
 }

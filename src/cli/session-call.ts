@@ -4,19 +4,20 @@
 
 import { BridgeError } from '../base/errors.js';
 import { McpClient } from '../downstream/client.js';
-import { isObject } from '../downstream/json-object.js';
-import { OUTCOME_KEY, outcomeFromWire } from '../render/whole-outcome.js';
-import type { Captured, Outcome } from '../run/outcome/outcome.js';
+import { isObject, type JsonObject } from '../downstream/json-object.js';
+import { OUTCOME_KEY, OUTPUT_METHOD, outcomeFromWire } from '../render/whole-outcome.js';
+import type { Outcome } from '../run/outcome/outcome.js';
 import { COMMAND_LINE } from '../server/caller.js';
 import { meet } from '../shared/meet.js';
+import type { ProgramOutput } from './pass-on.js';
 import { meetingHere } from './start-relay.js';
 import { WindowLink } from './window-link.js';
 
 export type SessionCallWatcher = {
   /** How far it is, in a sentence. */
   readonly onProgress: (sentence: string) => void;
-  /** What it has printed so far; the outcome has the rest. */
-  readonly onPart: (part: { readonly stdout: Captured; readonly stderr: Captured }) => void;
+  /** All that it prints, of which the outcome has no more than an answer has room for. */
+  readonly output: ProgramOutput;
 };
 
 /**
@@ -25,7 +26,7 @@ export type SessionCallWatcher = {
  */
 export async function callInSession(
   args: Readonly<Record<string, unknown>>,
-  { onProgress, onPart }: SessionCallWatcher,
+  { onProgress, output }: SessionCallWatcher,
   signal: AbortSignal,
 ): Promise<Outcome> {
   const link = await openWindow();
@@ -36,7 +37,9 @@ export async function callInSession(
       {
         name: COMMAND_LINE.client,
         capabilities: {},
-        onNotification: () => {},
+        onNotification: (method, params) => {
+          if (method === OUTPUT_METHOD) addTo(output, params);
+        },
         onRequest: () => undefined,
       },
       patient,
@@ -49,14 +52,16 @@ export async function callInSession(
       return outcomeIn(await client.request('tools/call', params, { signal: ends, onprogress }));
     };
     let outcome = await call(args, patient);
-    while (outcome.goesOn !== undefined) {
-      onPart(outcome);
-      outcome = await rest(outcome.goesOn.handle, call, signal);
-    }
+    while (outcome.goesOn !== undefined) outcome = await rest(outcome.goesOn.handle, call, signal);
     return outcome;
   } finally {
     await link.close();
   }
+}
+
+function addTo(output: ProgramOutput, { stream, text, base64 }: JsonObject): void {
+  if ((stream === 'stdout' || stream === 'stderr') && typeof text === 'string')
+    output.add(stream, text, typeof base64 === 'string' ? base64 : null);
 }
 
 /** The rest of a call that goes on; at `signal`, what it comes to when it is stopped. */

@@ -12,7 +12,7 @@ import type { FileProblem, FileTrouble } from './file-problem.js';
 import { type HostFacts, pathRules } from './host-facts.js';
 import { withAdopted } from './hosts/adopted.js';
 import { pluginEntries } from './hosts/claude-plugins.js';
-import { type Entries, entriesOf } from './hosts/entries.js';
+import { type Entries, entriesOf, pointerOf, unreadServers } from './hosts/entries.js';
 import { knownDecisions } from './hosts/known-decisions.js';
 import { type Entry, MAX_NAME_CHARS, parseEntry } from './hosts/server-entry.js';
 import type { Source } from './hosts/source.js';
@@ -80,6 +80,8 @@ class Search {
   readonly #admission: Admission;
   /** By the key of each file's path. */
   readonly #contents = new Map<string, { readonly file: string; readonly content: ConfigFile }>();
+  /** By the key of each file's path, the records that were read from it. */
+  readonly #readers = new Map<string, readonly Source[]>();
   readonly #problems = new Map<string, FileTrouble>();
   readonly #skipped: SkippedSpec[] = [];
   readonly #seen = new Set<string>();
@@ -115,10 +117,39 @@ class Search {
       // One that cannot be read still says that an administrator has put it there.
       if (!absent && source.exclusive) this.#admission.exclude(source.host, file);
       if (content.state === 'parsed') this.#readEntries(source, file, content.value);
+      if (content.state === 'parsed') this.#noteReader(source, file);
+    }
+  }
+
+  #noteReader(source: Source, file: string): void {
+    const key = pathKey(file, this.#context.host);
+    this.#readers.set(key, [...(this.#readers.get(key) ?? []), source]);
+  }
+
+  /** A host's format moves, and people write a file in another host's words. */
+  #sayWhatWasNotRead(): void {
+    for (const [key, sources] of this.#readers) {
+      const { file, content } = this.#contents.get(key) ?? {};
+      if (file === undefined || content?.state !== 'parsed' || this.#problems.has(file)) continue;
+      // One that belongs to no host is read in whatever form it has.
+      if (sources.some(({ shape, scope }) => shape === 'servers' || scope === 'plugin')) continue;
+      const places = sources.map(({ pointer }) => pointerOf(pointer));
+      const moved = sources.flatMap(({ pointer, movedTo }) =>
+        movedTo === undefined ? [] : [pointerOf([...pointer, movedTo])],
+      );
+      const unread = unreadServers(content.value, new Set([...places, ...moved]));
+      if (unread.length === 0) continue;
+      const [{ host } = { host: 'this host' }] = sources;
+      const found = unread.map(inWords).join(', ');
+      const expected = [...new Set(moved.length > 0 ? moved : places)].map(inWords).join(' or ');
+      this.#problems.set(file, {
+        message: `has servers in ${found}, which are not read; those of ${host} are expected in ${expected}`,
+      });
     }
   }
 
   discovery(): Discovery {
+    this.#sayWhatWasNotRead();
     return {
       ready: this.#admission.ready,
       skipped: this.#skipped,
@@ -187,6 +218,10 @@ class Search {
     return content;
   }
 }
+
+/** A file may have a key of a megabyte. */
+const inWords = (pointer: string): string =>
+  `'${clip(pointer.slice(1).replaceAll('/', '.'), MAX_NAME_CHARS)}'`;
 
 function problemOf(content: Exclude<ConfigFile, { readonly state: 'absent' }>): FileTrouble | undefined {
   if (content.state === 'parsed') return content.warning;

@@ -6,18 +6,18 @@ import type { Outcome } from '../run/outcome/outcome.js';
 
 /** The member of a result's `_meta` that has it. */
 export const OUTCOME_KEY = 'mcp-sandbox-bridge/outcome';
+/** The notification that has a piece of what the call prints: `stream`, `text`, and `base64` where it is no text. */
+export const OUTPUT_METHOD = 'notifications/mcp-sandbox-bridge/output';
 
 type OnWire = { readonly [name: string]: unknown };
 
-/** Without the pictures' own bytes, which a terminal does not show. */
 export function outcomeToWire(outcome: Outcome): OnWire {
-  const { left, result, pictures } = outcome;
+  const { left, result } = outcome;
   const files = left?.files.map(({ content, ...file }) => ({ ...file, content: content.toString('base64') }));
   return {
     ...outcome,
     ...(left === undefined ? {} : { left: { ...left, files } }),
     ...(result === undefined ? {} : { result: { ...result, json: result.json?.text } }),
-    pictures: { ...pictures, shown: pictures.shown.map((picture) => ({ ...picture, data: '' })) },
   };
 }
 

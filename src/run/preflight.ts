@@ -5,6 +5,7 @@ import { closest } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
 import { ownCommand } from '../base/own-command.js';
 import { shownName } from '../base/shown-name.js';
+import { serverAliases } from '../downstream/catalog/catalog.js';
 import type { NamedTool, ServerBrief, ServerDoc } from '../protocol/frames.js';
 
 /** Most findings in one answer: so many can be fixed in one go, and the rest show up in the next run. */
@@ -25,11 +26,11 @@ export function preflight(
   const missing = new Map<string, ServerBrief>();
   const findings = named.flatMap(({ server, tool, line }): readonly NameProblem[] => {
     const doc = docs.get(server);
-    if (doc !== undefined) return tool === null ? [] : unknownTool(doc, tool, line);
+    if (doc !== undefined) return tool === null ? [] : unknownTool(doc, tool, line, loaded);
     const brief = briefs.get(server);
     if (brief === undefined || missing.has(brief.name)) return [];
     missing.set(brief.name, brief);
-    return [notLoaded(brief, line)];
+    return [notLoaded(brief, line, loaded)];
   });
   const [first] = findings;
   if (first === undefined) return undefined;
@@ -50,11 +51,39 @@ function nextStep(loaded: readonly ServerDoc[], missing: readonly ServerBrief[])
   return `Pass servers=${JSON.stringify(names)} in the call${inside}.`;
 }
 
-function unknownTool({ name, tools }: ServerDoc, tool: string, line: number): readonly NameProblem[] {
+/** Loaded servers whose names would give the alias of `server`, had it not been taken: `foo-bar` beside `foo_bar`. */
+const lookalikes = (
+  server: { readonly name: string; readonly alias: string },
+  loaded: readonly ServerDoc[],
+) =>
+  loaded.filter(({ name, alias }) => {
+    const plain = serverAliases([name]).get(name);
+    return (
+      name !== server.name &&
+      alias !== server.alias &&
+      plain === serverAliases([server.name]).get(server.name)
+    );
+  });
+
+function unknownTool(
+  server: ServerDoc,
+  tool: string,
+  line: number,
+  loaded: readonly ServerDoc[],
+): readonly NameProblem[] {
+  const { name, tools } = server;
   if (tools.some((doc) => doc.alias === tool || doc.name === tool)) return [];
   const aliases = tools.map(({ alias }) => alias);
   const near = closest(tool, aliases);
-  const advice = near === undefined ? listed(aliases) : `Did you mean '${echo(near)}'?`;
+  const other = lookalikes(server, loaded).find((one) =>
+    one.tools.some((doc) => doc.alias === tool || doc.name === tool),
+  );
+  const advice =
+    other !== undefined
+      ? `Server '${shownName(other.name)}' has it: mcp_${other.alias}.`
+      : near === undefined
+        ? listed(aliases)
+        : `Did you mean '${echo(near)}'?`;
   const message = `Line ${line}: server '${shownName(name)}' has no tool '${echo(tool)}'. ${advice}`;
   return [{ code: 'E_TOOL_UNKNOWN', message }];
 }
@@ -65,10 +94,19 @@ function listed(aliases: readonly string[]): string {
   return `It has: ${shown}${more > 0 ? ` and ${more} more` : ''}.`;
 }
 
-const notLoaded = ({ name, problem }: ServerBrief, line: number): NameProblem => ({
-  code: 'E_SERVER_NOT_LOADED',
-  message: `Line ${line}: server '${shownName(name)}' is not loaded in this run${problem === undefined ? '.' : `: ${problem}`}`,
-});
+function notLoaded(brief: ServerBrief, line: number, loaded: readonly ServerDoc[]): NameProblem {
+  const { name, alias, problem } = brief;
+  const others = lookalikes(brief, loaded).map((one) => `'${shownName(one.name)}' is mcp_${one.alias}`);
+  const meant =
+    others.length === 0
+      ? ''
+      : ` mcp_${alias} is always that server; ${others.join(', ')}: if it is meant, write that.`;
+  const said = problem === undefined ? '.' : `: ${problem}`;
+  return {
+    code: 'E_SERVER_NOT_LOADED',
+    message: `Line ${line}: server '${shownName(name)}' is not loaded in this run${said}${meant}`,
+  };
+}
 
 /** By name and by alias; no alias is the name of another. */
 const byWord = <T extends { readonly name: string; readonly alias: string }>(servers: readonly T[]) =>

@@ -3,6 +3,7 @@
 // from the request: what begins the call may give it one that goes on from request to request.
 
 import type { CallToolResult, Result, ServerCapabilities } from '@modelcontextprotocol/server';
+import type { OutputStream } from '../base/streams.js';
 import type { AgentCapabilities } from '../downstream/asking/agent-capabilities.js';
 import type { AgentRequest } from './agent-request.js';
 import type { AgentServer } from './agent-server.js';
@@ -20,6 +21,8 @@ export type CallLeg = {
   /** Undefined where it wants no log; asked at every piece of output. */
   readonly logLevel: () => McpLogLevel | undefined;
   readonly onLog: (params: LogParams) => void;
+  /** For our own command line, which wants all that is printed; `base64` has the bytes where they are no text. */
+  readonly onOutput?: (stream: OutputStream, text: string, base64: string | null) => void;
 };
 
 /** A leg that lasts as long as `request`. `agent` is whom the call may ask, `scope` where names of sessions mean something. */

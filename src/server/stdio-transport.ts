@@ -111,6 +111,13 @@ export class AgentTransport implements Transport {
     } catch (thrown) {
       return this.#refuse((thrown as Error).message, envelopeOf(text));
     }
+    // Revision 2025-03-26 has batches. Each request in one is answered by itself, which its clients take.
+    if (Array.isArray(message) && message.length > 0) for (const one of message) this.#handOnOne(one);
+    else this.#handOnOne(message);
+  }
+
+  #handOnOne(message: unknown): void {
+    if (this.#closed) return;
     if (typeof message !== 'object' || message === null || Array.isArray(message)) {
       return this.#refuse('a message must be one JSON object', envelopeOf(''));
     }

@@ -15,7 +15,7 @@ import { WrongParams } from '../protocol/wrong-params.js';
 import { hasKept } from '../render/files.js';
 import { visible } from '../render/payload.js';
 import { isStructured, render } from '../render/render.js';
-import { OUTCOME_KEY, outcomeToWire } from '../render/whole-outcome.js';
+import { OUTCOME_KEY, OUTPUT_METHOD, outcomeToWire } from '../render/whole-outcome.js';
 import { type Outcome, outcomeWithoutRun, withoutSecrets } from '../run/outcome/outcome.js';
 import type { AgentRequest } from './agent-request.js';
 import type { AgentServer } from './agent-server.js';
@@ -94,7 +94,8 @@ export function answerCalls(server: AgentServer, parts: CallsParts): void {
       // What a server has answered may be structured as only later agents know it.
       return 'isRelayed' in answer ? server.projectCallToolResult(result, undefined) : result;
     };
-    const own = legOf(request, parts.agent, parts.logLevelFor(request), parts.scope);
+    const leg = legOf(request, parts.agent, parts.logLevelFor(request), parts.scope);
+    const own = bridge.isForCommandLine ? { ...leg, onOutput: toCommandLine(request) } : leg;
     if (request.era === 'legacy' || modernCalls === undefined) return begin(own);
     return modernCalls.answer({ request, params, own }, begin);
   });
@@ -194,6 +195,12 @@ async function callTool(
  * a handle can be stopped at Ctrl-C with an answer, which a request that is taken back does not get.
  */
 const commandLinePatience = (isGoingOn: boolean): number | undefined => (isGoingOn ? undefined : 1_000);
+
+/** A terminal or a file has room for what an answer has none for. */
+const toCommandLine =
+  (request: AgentRequest): NonNullable<CallLeg['onOutput']> =>
+  (stream, text, base64) =>
+    request.notify({ method: OUTPUT_METHOD, params: { stream, text, base64 } } as never);
 
 const wholeResult = (outcome: Outcome): CallToolResult => ({
   content: [],

@@ -15,8 +15,8 @@ export type ToolContext = {
   readonly caller: Caller;
   /** Tells the agent how far things are; free when it did not ask. */
   readonly progress: Progress;
-  /** What the code prints, piece by piece. */
-  readonly onOutput: (stream: OutputStream, text: string) => void;
+  /** What the code prints, piece by piece; `base64` has the bytes where they are no text. */
+  readonly onOutput: (stream: OutputStream, text: string, base64: string | null) => void;
 };
 
 export type BridgeTool<A extends Answer = Answer> = {

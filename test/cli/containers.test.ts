@@ -1,9 +1,10 @@
 // The commands that start containers: run and doctor.
 
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { hostileServer, tempHome } from '../support/start-bridge.js';
+import { bridgeEnv, hostileServer, MAIN, tempHome } from '../support/start-bridge.js';
 import { command, type Ended } from './command.js';
 
 let home: string;
@@ -87,16 +88,53 @@ describe('run', () => {
       stderr: expect.stringContaining('out/.bashrc was not written'),
     });
     expect((await runCode(code, ...args)).stderr).toContain('out/d/copy.csv was not written: EEXIST');
-    expect(await runCode(code, '--file', 'data.csv')).toMatchObject({
-      exitCode: 0,
-      stderr: expect.stringContaining('left in the sandbox: out/.bashrc, out/d/copy.csv (--out takes them)'),
-    });
+    const kept = await runCode(code, '--file', 'data.csv');
+    expect(kept).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('out/.bashrc (1 bytes): /') });
+    expect(kept.stderr).toContain('--out FOLDER writes such files where you want them.');
+    const [, place = ''] = /^out\/d\/copy\.csv \(8 bytes\): (\/.*)$/m.exec(kept.stderr) ?? [];
+    expect(readFileSync(place, 'utf8')).toBe('a,b\n1,2\n');
   });
 
   it('--json prints the whole result, integers exact', async () => {
     const { stdout } = await runCode('{"n": 2 ** 70}', '--json');
     expect(stdout).toContain('"n":1180591620717411303424');
     expect(JSON.parse(stdout)).toMatchObject({ status: 'success', exitCode: 0 });
+  });
+
+  it('nothing of what is printed is cut or changed on its way into a file, a value says where it is cut', async () => {
+    const code = `import sys
+for stream in sys.stdout, sys.stderr:
+    for number in range(20_000):
+        print(f"{number} \\x1b[31m\\r", file=stream)
+sys.stdout.flush()
+sys.stdout.buffer.write(b"\\xff\\x00\\r\\n-")
+sys.stdout.flush()
+"x" * 50_000
+`;
+    writeFileSync(join(home, 'job.py'), code);
+    const script = `"$0" "$1" run job.py >o.txt 2>e.txt`;
+    execFileSync('sh', ['-c', script, process.execPath, MAIN], { cwd: home, env: bridgeEnv(home) });
+    const lines = Array.from({ length: 20_000 }, (_, number) => `${number} \u001b[31m\r\n`).join('');
+    const written = readFileSync(join(home, 'o.txt'));
+    const bytes = Buffer.concat([Buffer.from(lines), Buffer.from([0xff, 0x00, 0x0d, 0x0a, 0x2d])]);
+    expect(written.subarray(0, bytes.length).equals(bytes)).toBe(true);
+    expect(written.subarray(bytes.length).toString()).toMatch(/^\n'x{20000}'… 30,000 more characters\n$/);
+    const said = readFileSync(join(home, 'e.txt'), 'utf8');
+    expect(said.startsWith(lines)).toBe(true);
+    expect(said.slice(lines.length)).toBe('The value is longer than is shown. print(…) writes all of one.\n');
+    const { stdout } = await runCode(code, '--json');
+    const { stdout: printed, stderr, droppedCharacters } = JSON.parse(stdout) as Record<string, string[]>;
+    expect([printed?.length, stderr?.length, droppedCharacters]).toEqual([20_002, 20_000, undefined]);
+    expect(printed?.[0]).toBe('0 \u001b[31m\r');
+  });
+
+  it('a reader that has gone ends it, as it ends any program', () => {
+    writeFileSync(join(home, 'job.py'), 'while True: print("line")\n');
+    const script = `"$0" "$1" run job.py --timeout 60 | head -n 1; echo "\${PIPESTATUS[0]}"`;
+    const said = execFileSync('bash', ['-c', script, process.execPath, MAIN], {
+      ...{ cwd: home, env: bridgeEnv(home) },
+    });
+    expect(said.toString()).toBe('line\n141\n');
   });
 
   it('SIGINT ends it and leaves nothing', async () => {

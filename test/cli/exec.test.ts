@@ -257,8 +257,8 @@ describe('the result', () => {
 
 describe('output on its way', () => {
   const sink = (isTTY: boolean, writableLength = 0) => {
-    const written: string[] = [];
-    const stream = { isTTY, writableLength, write: (text: string) => written.push(text) };
+    const written: (string | Buffer)[] = [];
+    const stream = { isTTY, writableLength, write: (piece: string | Buffer) => written.push(piece) };
     return { written, passOn: new PassOn(stream as unknown as NodeJS.WriteStream) };
   };
 
@@ -268,6 +268,25 @@ describe('output on its way', () => {
     passOn.add('\u001b[31mb');
     passOn.end();
     expect(written).toEqual(['a\r', '\u001b[31mb']);
+  });
+
+  it('that is no text goes into a pipe as its bytes, and onto a terminal as what can be shown of them', () => {
+    const bytes = Buffer.from([0xff, 0x00, 0x0a]);
+    for (const isTTY of [false, true]) {
+      const { written, passOn } = sink(isTTY);
+      passOn.add('\ufffd\u0000\n', bytes.toString('base64'));
+      expect(written).toEqual(isTTY ? ['\ufffd\\x00\n'] : [bytes]);
+    }
+  });
+
+  it('is known to end in the middle of a line', () => {
+    const { passOn } = sink(false);
+    expect(passOn.isLineOpen).toBe(false);
+    passOn.add('a');
+    expect(passOn.isLineOpen).toBe(true);
+    passOn.add('\n');
+    passOn.add('');
+    expect(passOn.isLineOpen).toBe(false);
   });
 
   it('goes onto a terminal in lines that it does not obey', () => {

@@ -230,7 +230,7 @@ describe('Gemini CLI', () => {
     write({ mcpServers: { a: { command: 'user' }, b: { command: 'b' }, c: { command: 'c' } } });
     home.write('etc/gemini-cli-settings.json', {
       mcpServers: { a: { command: 'administrator' } },
-      mcp: { allowed: ['A', 'b'], excluded: [' B '] },
+      mcp: { allowed: ['A', 'b'], excluded: ' B ' },
     });
     const found = home.discover();
     expect(found.ready.map((spec) => stdio(spec).command)).toEqual(['administrator']);
@@ -242,7 +242,7 @@ describe('Gemini CLI', () => {
 
   it('what was switched off with its own command', () => {
     write({ mcpServers: { Docs: { command: 'a' }, b: { command: 'b' } } });
-    home.write('.gemini/mcp-server-enablement.json', { docs: { enabled: false }, b: { enabled: true } });
+    home.write('.gemini/mcp-server-enablement.json', { docs: { enabled: 'false' }, b: { enabled: 'true' } });
     expect(names()).toEqual(['b']);
     expect(reasonsIn(home.discover())).toEqual({ Docs: 'disabled in Gemini CLI' });
   });
@@ -369,6 +369,46 @@ describe('OpenCode', () => {
       off: 'disabled in its file',
       odd: "field 'command': expected string, received undefined",
     });
+  });
+
+  it('the form of V2: below `servers`, off by `disabled`, a time for all of them', () => {
+    home.write(user, {
+      mcp: {
+        timeout: { startup: 3_000, catalog: 4_000, execution: 5_000 },
+        servers: {
+          local: { type: 'local', command: ['npx', '-y', 'srv'], environment: { A: 'b' }, codemode: false },
+          own: { type: 'local', command: ['own'], timeout: { execution: 7_000 } },
+          remote: {
+            type: 'remote',
+            url: 'https://x.example/mcp',
+            oauth: { client_id: 'c', callback_port: 7_777 },
+          },
+          off: { type: 'local', command: ['x'], disabled: true },
+        },
+        before: { type: 'local', command: ['before'] },
+      },
+    });
+    const found = home.discover();
+    expect(found.ready).toMatchObject([
+      { name: 'local', command: 'npx', env: { A: 'b' }, startTimeoutMs: 3_000, callTimeoutMs: 5_000 },
+      { name: 'own', startTimeoutMs: undefined, callTimeoutMs: 7_000 },
+      {
+        name: 'remote',
+        oauth: { clientId: 'c', callbackPort: 7_777 },
+        source: { pointer: '/mcp/servers/remote' },
+      },
+      { name: 'before', source: { pointer: '/mcp/before' } },
+    ]);
+    expect(reasonsIn(found)).toEqual({ off: 'disabled in its file' });
+    expect(found.problems).toEqual([]);
+  });
+
+  it('a server of the earlier form may be called `servers` or `timeout`', () => {
+    const one = { type: 'local', command: ['x'] };
+    home.write(user, { mcp: { servers: one, timeout: { ...one, command: ['y'] } } });
+    expect(home.discover().ready.map(({ name }) => name)).toEqual(['servers', 'timeout']);
+    home.write(user, { mcp: { servers: {}, timeout: 3_000 } });
+    expect(home.discover()).toMatchObject({ ready: [], skipped: [], problems: [] });
   });
 
   it('a file’s content is put in, without its last newline', () => {

@@ -163,7 +163,7 @@ describe('Claude Code', () => {
   });
 
   it('what is switched off for the project stays off', () => {
-    claude({ a: server('a'), b: server('b') }, { disabledMcpServers: ['a'] });
+    claude({ a: server('a'), b: server('b') }, { disabledMcpServers: 'a' });
     home.write('MCPs/a.json', server('another'));
     const found = home.discover();
     expect(names(found)).toEqual(['b']);
@@ -409,6 +409,21 @@ describe('entries that are passed over', () => {
     ['ws', { type: 'ws', url: 'wss://x.example' }, "is of type 'ws'; WebSocket servers are not supported"],
     ['disabled', server('x', { disabled: true }), 'disabled in its file'],
     ['not enabled', server('x', { enabled: false }), 'disabled in its file'],
+    ['disabled in quotes', server('x', { disabled: 'true' }), 'disabled in its file'],
+    ['disabled by a number', server('x', { disabled: 1 }), 'disabled in its file'],
+    ['disabled by a word', server('x', { disabled: ' Yes ' }), 'disabled in its file'],
+    ['not enabled in quotes', server('x', { enabled: 'false' }), 'disabled in its file'],
+    ['not enabled by a number', server('x', { enabled: 0 }), 'disabled in its file'],
+    [
+      'disabled by nobody knows what',
+      server('x', { disabled: 'maybe' }),
+      'field \'disabled\': expected true or false, received "maybe"',
+    ],
+    [
+      'enabled by nobody knows what',
+      server('x', { enabled: ['true'] }),
+      "field 'enabled': expected true or false, received an array",
+    ],
     ['ourselves', server('npx', { args: ['-y', 'mcp-sandbox-bridge'] }), 'this bridge itself'],
     ['a variable', server('${CMD}', { args: ['${A:-x}', '${B}'] }), 'needs environment variable CMD, B'],
   ])('%s', (_what, entry, reason) => {
@@ -543,4 +558,57 @@ it('fifty servers beside a large history are found in time that grows with its l
     expect(home.discover().ready).toHaveLength(50);
   };
   expect(growth(found, 32_000)).toBeLessThan(LINEAR);
+});
+
+describe('servers in a place that is not read', () => {
+  const entry = { command: 'x' };
+
+  it.each([
+    [
+      '.cursor/mcp.json',
+      { servers: { a: entry } },
+      "'servers'",
+      "those of Cursor are expected in 'mcpServers'",
+    ],
+    ['.cursor/mcp.json', { mcp: { servers: { a: { url: 'http://x' } } } }, "'mcp.servers'", "'mcpServers'"],
+    [
+      '.config/Code/User/mcp.json',
+      { mcpServers: { a: entry } },
+      "'mcpServers'",
+      "VS Code are expected in 'servers'",
+    ],
+    ['.config/zed/settings.json', { mcp_servers: [entry] }, "'mcp_servers'", "'context_servers'"],
+    [
+      '.config/opencode/opencode.json',
+      { mcp: {}, mcpServers: { a: { command: ['x'] } } },
+      "'mcpServers'",
+      "those of OpenCode are expected in 'mcp.servers'",
+    ],
+  ])('%s is told by name: %j', (file, content, found, expected) => {
+    const path = home.write(file, content);
+    const [problem, ...more] = home.discover().problems;
+    expect(more).toEqual([]);
+    expect(problem).toMatchObject({
+      file: path,
+      message: expect.stringContaining(`has servers in ${found}, which`),
+    });
+    expect(problem?.message).toContain(expected);
+  });
+
+  it('what only looks like it is left alone', () => {
+    home.write('.config/zed/settings.json', {
+      agent_servers: { a: entry },
+      lsp: { rust: { command: ['x'] } },
+    });
+    home.write('.config/opencode/opencode.json', {
+      lsp: { deno: { command: ['deno'] } },
+      mcp: { servers: {} },
+    });
+    home.write('.config/Code/User/settings.json', {
+      servers: 'x',
+      mcp: { inputs: [], servers: { a: entry } },
+    });
+    home.write('.claude.json', { mcpServers: {}, projects: { '/p': { mcpServers: { a: entry } } } });
+    expect(home.discover().problems).toEqual([]);
+  });
 });

@@ -4,6 +4,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: hosts write variables this way
 
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { parseEntry } from '../../src/config/hosts/server-entry.js';
 import { SOURCES } from '../../src/config/hosts/sources.js';
 import { growth, LINEAR } from '../support/cpu-time.js';
 import { Home, reasonsIn } from './home.js';
@@ -133,3 +134,22 @@ it.each<[string, (chars: number) => unknown]>([
   };
   expect(growth(discovered, 17_280)).toBeLessThan(LINEAR);
 });
+
+it.each([...new Map(SOURCES.map(({ host, dialect }) => [host, dialect]))])(
+  'a switch of the wrong type never counts as on in %s',
+  (host, dialect) => {
+    const source = { host, file: '/f', scope: 'user', pointer: '/x' } as const;
+    const context = {
+      ...({ dialect, source, description: '', expansion: 'none', env: {}, host: home.facts } as const),
+      ...{ workspace: home.cwd, folder: home.cwd, mayRead: true },
+    };
+    const stateOf = (switches: object) =>
+      parseEntry('x', { command: 'x', args: [], ...switches }, context as never).state;
+    for (const off of [true, 'true', 'TRUE', 1, 1n, 'yes', 'on', 'y', '', {}, []])
+      expect(stateOf({ disabled: off }), `disabled: ${typeof off}`).toBe('off');
+    for (const off of [false, 'false', 'False', 0, 'no', 'off', 'n', '', {}, []])
+      expect(stateOf({ enabled: off }), `enabled: ${typeof off}`).toBe('off');
+    for (const on of [{ disabled: 'false' }, { disabled: 0 }, { enabled: 'true' }, { disabled: null }, {}])
+      expect(stateOf(on), JSON.stringify(on)).toBe('ready');
+  },
+);

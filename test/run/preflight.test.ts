@@ -140,3 +140,38 @@ describe('what is not', () => {
     expect(check(...named)).toBeUndefined();
   });
 });
+
+describe('servers with names of one alias', () => {
+  const dashed = server('foo-bar', 'foo_bar_2', ['search', 'search']);
+  const spaced = server('foo bar', 'foo_bar_3', ['find', 'find']);
+  const plain = server('foo_bar', 'foo_bar', ['list', 'list']);
+  const all = [dashed, spaced, plain];
+  const judged = (loaded: readonly ServerDoc[], word: string, tool: string) =>
+    preflight(
+      [{ server: word, tool, line: 1 }],
+      loaded,
+      all.map((one) => brief(one, loaded.includes(one))),
+    )?.message;
+
+  it('the one that is loaded is named, with the name under which code finds it', () => {
+    expect(judged([dashed], 'foo_bar', 'search')).toBe(
+      "Line 1: server 'foo_bar' is not loaded in this run. mcp_foo_bar is always that server; 'foo-bar' is mcp_foo_bar_2: if it is meant, write that.",
+    );
+    expect(judged([dashed, spaced], 'foo_bar', 'x')).toContain(
+      "'foo-bar' is mcp_foo_bar_2, 'foo bar' is mcp_foo_bar_3: if",
+    );
+    expect(judged([plain], 'foo_bar_2', 'search')).toContain("'foo_bar' is mcp_foo_bar: if it is meant");
+  });
+
+  it('the one that has the tool is named where all are loaded', () => {
+    expect(judged(all, 'foo_bar', 'search')).toBe(
+      "Line 1: server 'foo_bar' has no tool 'search'. Server 'foo-bar' has it: mcp_foo_bar_2.",
+    );
+    expect(judged(all, 'foo_bar', 'lst')).toContain("Did you mean 'list'?");
+    expect(judged(all, 'foo_bar_2', 'search')).toBeUndefined();
+  });
+
+  it('others are not', () => {
+    expect(judged([github], 'foo_bar', 'search')).toBe("Line 1: server 'foo_bar' is not loaded in this run.");
+  });
+});

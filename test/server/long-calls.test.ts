@@ -1,7 +1,9 @@
 // Calls that are answered before their end: what their client is told, who may go on with them, and for how long.
 
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { OUTCOME_KEY, OUTPUT_METHOD } from '../../src/render/whole-outcome.js';
 import type { Answer } from '../../src/server/answer.js';
+import type { Bridge } from '../../src/server/bridge.js';
 import type { CallLeg } from '../../src/server/call-leg.js';
 import {
   type GoingOn,
@@ -10,8 +12,9 @@ import {
   MAX_ENDED_CHARS,
   NoLongCall,
 } from '../../src/server/long-calls/long-calls.js';
+import type { RunHooks } from '../../src/server/run-hooks.js';
 import { goOnIn } from '../../src/server/tools/go-on-arguments.js';
-import { HANGS_MS } from '../support/time.js';
+import { HANGS_MS, until } from '../support/time.js';
 import { byHand, fakeBridge } from './fake-bridge.js';
 
 /** A call that ends when the test says so, with so much text. */
@@ -61,6 +64,30 @@ function held(keepSeconds = 60): LongCalls {
   const calls = new LongCalls(keepSeconds);
   onTestFinished(() => calls[Symbol.dispose]());
   return calls;
+}
+
+const INITIALIZE = {
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'a', version: '1' } },
+};
+
+/** A bridge whose run prints what the test says, until it says that it is over. */
+function printing() {
+  const { bridge, hold } = fakeBridge({ MCP_BRIDGE_TOOLS: 'run_python' });
+  let finish = (): void => {};
+  hold(
+    new Promise((resolve) => {
+      finish = resolve;
+    }),
+  );
+  let onOutput: RunHooks['onOutput'] = () => {};
+  const run: Bridge['run'] = (input, caller, hooks, signal) => {
+    ({ onOutput } = hooks);
+    return bridge.run(input, caller, hooks, signal);
+  };
+  const print: RunHooks['onOutput'] = (...piece) => onOutput(...piece);
+  return { bridge: { ...bridge, run } as unknown as Bridge, print, finish };
 }
 
 describe('a call', () => {
@@ -234,6 +261,49 @@ describe('arguments', () => {
     [{ wait: 'r-1', code: '1', timeout: 3 }, /^wait: got it together with code, timeout, expected it alone/],
   ])('%j are refused', (args, sentence) => {
     expect(goOnIn(args)).toMatchObject({ type: 'E_ARGUMENTS', message: expect.stringMatching(sentence) });
+  });
+});
+
+describe('the command line', () => {
+  it('is given each piece of output once and in order, also what was printed between two requests', async () => {
+    const { bridge, print, finish } = printing();
+    const { ask, answers } = await byHand({ ...bridge, isForCommandLine: true } as unknown as Bridge);
+    await ask(INITIALIZE);
+    const call = (id: number, args: object) =>
+      ask({ id, method: 'tools/call', params: { name: 'run_python', arguments: args } });
+    const long = 'x'.repeat(70_000);
+    const begun = call(2, { code: '1' });
+    await until(() => answers.some(({ method }) => method === OUTPUT_METHOD));
+    print('stdout', long, null);
+    const handle = /r-[a-z2-9]{16}/.exec(JSON.stringify(await begun))?.[0];
+    const answeredAt = answers.length;
+    print('stdout', `${long}between`, null);
+    print('stderr', '\ufffd', '/w==');
+    expect(answers.length).toBe(answeredAt);
+    const next = call(3, { wait: handle });
+    await until(() => answers.length > answeredAt);
+    print('stdout', 'last', null);
+    finish();
+    expect(JSON.stringify(await next)).toContain(OUTCOME_KEY);
+    const pieces = answers.flatMap(({ method, params }) => (method === OUTPUT_METHOD ? [params] : []));
+    expect(pieces).toEqual([
+      { stream: 'stdout', text: 'hello\n', base64: null },
+      { stream: 'stdout', text: long, base64: null },
+      { stream: 'stdout', text: `${long}between`, base64: null },
+      { stream: 'stderr', text: '\ufffd', base64: '/w==' },
+      { stream: 'stdout', text: 'last', base64: null },
+    ]);
+    expect(answers.at(-1)).toHaveProperty('id', 3);
+  });
+
+  it('nobody else is', async () => {
+    const { bridge, print, finish } = printing();
+    const { ask, answers } = await byHand(bridge);
+    await ask(INITIALIZE);
+    finish();
+    await ask({ id: 2, method: 'tools/call', params: { name: 'run_python', arguments: { code: '1' } } });
+    print('stdout', 'late', null);
+    expect(answers.filter(({ method }) => method === OUTPUT_METHOD)).toEqual([]);
   });
 });
 

@@ -113,13 +113,31 @@ describe('what cannot be read', () => {
     ],
     ['a notification', `{"method":"m","params":${DEEP}}`, null],
     ['no message', 'hello', null],
-    ['a list', '[1]', null],
+    ['a list that has no message', '[1]', null],
+    ['an empty batch', '[]', null],
+    ['a batch in a batch', '[[{"jsonrpc":"2.0","id":4,"method":"ping"}]]', null],
   ])('is answered by its own id: %s', async (_what, line, id) => {
     const { input, lines, received } = await start(true);
     input.write(`${line}\n`);
     input.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
     await vi.waitFor(() => expect(received).toHaveLength(1), PATIENTLY);
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ id, error: { code: -32700 } });
+  });
+
+  it('a batch is taken apart, and each request answered by its own id', async () => {
+    const { input, lines, received } = await start(true);
+    const ping = { jsonrpc: '2.0', id: 'a', method: 'ping' };
+    const told = { jsonrpc: '2.0', method: 'notifications/initialized' };
+    const answer = { jsonrpc: '2.0', id: 3, result: {} };
+    input.write(
+      `${JSON.stringify([ping, told, { ...ping, id: 5, jsonrpc: '1.0' }, 7, answer, { ...ping, id: 6 }])}\n`,
+    );
+    await vi.waitFor(() => expect(received).toHaveLength(4), { timeout: 10_000 });
+    expect(received).toEqual([ping, told, answer, { ...ping, id: 6 }]);
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { id: 5, error: { code: -32600, message: expect.stringContaining('jsonrpc: got') } },
+      { id: null, error: { code: -32700 } },
+    ]);
   });
 
   it('an id is answered in its own characters', async () => {

@@ -107,9 +107,13 @@ type JudgeContext = {
 };
 
 /** The reason why it stays, or the server as it would be moved. */
-function judge({ name, value, pointer }: WrittenEntry, context: JudgeContext): Candidate | string {
+function judge(
+  { name, value, pointer, path: written }: WrittenEntry,
+  context: JudgeContext,
+): Candidate | string {
   const { record, adoptable, own, file, source, discovery, place } = context;
   const { title } = record;
+  const path = written ?? [...source.pointer, name];
   if (/[\\/]profiles[\\/]/.test(file) && record.id === 'vscode') return 'belongs to one profile of VS Code';
   const skipped = discovery.skipped.find(
     (one) => one.source.file === file && one.source.pointer === pointer && one.reason.kind !== 'same-server',
@@ -136,14 +140,19 @@ function judge({ name, value, pointer }: WrittenEntry, context: JudgeContext): C
   const { spec } = before;
   if (spec.transport !== 'stdio' && !hasCredentials(spec) && !place.reaches(spec))
     return `may need a login that ${title} holds; learn it here first, with \`login\` or \`servers refresh\`, and adopt it then`;
-  return moved(name, value, pointer, spec, rules, context);
+  return moved({ name, value, pointer, path }, spec, rules, context);
 }
 
 /** The entry for our own folder, if it means there what it means here. */
 function moved(
-  name: string,
-  value: Readonly<Record<string, unknown>>,
-  pointer: string,
+  {
+    name,
+    value,
+    pointer,
+    path,
+  }: Required<Pick<WrittenEntry, 'name' | 'pointer' | 'path'>> & {
+    readonly value: Readonly<Record<string, unknown>>;
+  },
   spec: DownstreamSpec,
   rules: HostRules,
   { record, file, source, discovery, place }: JudgeContext,
@@ -178,7 +187,6 @@ function moved(
     if (definitions.twinOf(after.spec) === undefined)
       return `has the name of another server, which counts before it: ${earlier.source.file}`;
   }
-  const path = [...source.pointer, name];
   return { name, file, path, entry, spec, denied, only, onlyWhy: rules.only?.why };
 }
 

@@ -29,6 +29,8 @@ export type HostRecord = {
   readonly isDesktop: boolean;
   /** An entry of ours in this host's words. */
   readonly entry: (launch: Launch) => Record<string, unknown>;
+  /** The same for a file in the form that the host had before. */
+  readonly earlierEntry?: (launch: Launch) => Record<string, unknown>;
 };
 
 const withEnv = (env: Launch['env'], name = 'env') => (Object.keys(env).length === 0 ? {} : { [name]: env });
@@ -62,6 +64,13 @@ export const HOSTS: readonly HostRecord[] = [
     programs: ['opencode'],
     isDesktop: false,
     entry: ({ command, args, env }) => ({
+      type: 'local',
+      command: [command, ...args],
+      // Without it, its own script tool stands in front of ours.
+      codemode: false,
+      ...withEnv(env, 'environment'),
+    }),
+    earlierEntry: ({ command, args, env }) => ({
       type: 'local',
       command: [command, ...args],
       enabled: true,

@@ -62,7 +62,11 @@ export const ADOPTABLE_HOSTS: Readonly<Record<string, Adoptable>> = {
     handsOnVariables: false,
   },
   opencode: {
-    fields: [...REMOTE, 'type', 'command', 'environment', 'cwd', 'enabled', 'timeout', 'oauth'],
+    // `codemode` is how the host shows the tools to its model; here code calls them.
+    fields: [
+      ...[...REMOTE, 'type', 'command', 'environment', 'cwd', 'enabled', 'disabled'],
+      ...['timeout', 'oauth', 'codemode'],
+    ],
     rules: openCodeRules,
     handsOnVariables: true,
   },

@@ -9,6 +9,7 @@ import { editedText } from '../../config/edit/edited-text.js';
 import { CannotEdit, memberAt } from '../../config/edit/json-members.js';
 import type { MemberEdit } from '../../config/edit/member-edit.js';
 import { formatOf, parseText } from '../../config/file-formats.js';
+import { entriesOf, isEarlierForm } from '../../config/hosts/entries.js';
 import { isRecord, textsOf } from '../../config/hosts/records.js';
 import type { Source } from '../../config/hosts/source.js';
 import { filesOf } from '../../config/hosts/source-files.js';
@@ -163,14 +164,18 @@ export function planRegistration(
   }
   const { file: path, source } = registrationFile(record, place);
   const file = readUserFile(path, place.host);
-  const target = [...source.pointer, name];
-  if (memberAt(contentOf(file), target) !== undefined) {
+  const content = contentOf(file);
+  const isEarlier = isEarlierForm(memberAt(content, source.pointer), source);
+  const moved = source.movedTo === undefined || isEarlier ? [] : [source.movedTo];
+  const target = [...source.pointer, ...moved, name];
+  if (memberAt(content, target) !== undefined) {
     throw new BridgeError('E_CONFIG', `${path} has another server called '${name}'.`, {
       fault: 'operator',
       remedy: 'Choose another name with --name. Nothing was changed.',
     });
   }
-  const entry = record.entry(ownLaunch(record, env, place));
+  const { entry: now, earlierEntry: before = now } = record;
+  const entry = (isEarlier ? before : now)(ownLaunch(record, env, place));
   return { ...planEdits(file, [...further, { kind: 'put', path: target, value: entry }]), name, entry };
 }
 
@@ -227,9 +232,9 @@ type OwnEntry = {
 /** Our entries in all files of the user's that the host reads. */
 export function ownEntries(record: HostRecord, place: ChangePlace): OwnEntry[] {
   return userFiles(record, place).flatMap(({ file, source }) => {
-    const servers = memberAt(contentOf(readUserFile(file, place.host)), source.pointer);
-    return Object.entries(isRecord(servers) ? servers : {}).flatMap(([name, value]) =>
-      isOwnEntry(value, source) ? [{ name, value, file, path: [...source.pointer, name] }] : [],
+    const { entries } = entriesOf(contentOf(readUserFile(file, place.host)), source, file, place.host);
+    return entries.flatMap(({ name, value, path }) =>
+      path !== undefined && isOwnEntry(value, source) ? [{ name, value, file, path }] : [],
     );
   });
 }

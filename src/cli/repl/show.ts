@@ -1,12 +1,12 @@
 // What a call of `repl` shows: its output as it comes, then its value as Python shows it, what it left, and what went wrong.
 
-import { messageOf } from '../../base/errors.js';
 import type { OutputStream } from '../../base/streams.js';
 import { harmless } from '../../base/text.js';
 import { pictureLines } from '../../render/pictures.js';
 import type { KeptFiles } from '../../run/artifacts/kept-files.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
-import { coloursFor, sayDim, visible } from '../output.js';
+import { keepLeft } from '../left.js';
+import { coloursFor, sayDim } from '../output.js';
 import { showError } from '../run-end.js';
 
 /** The output of one call; its last line may be open when something else is to be said. */
@@ -41,45 +41,10 @@ export async function showOutcome(outcome: Outcome, kept: KeptFiles): Promise<vo
 }
 
 /** Pictures and files, each with its place on this machine. */
-async function showLeft({ pictures, left, stdout, stderr }: Outcome, kept: KeptFiles): Promise<void> {
-  const files = left?.files ?? [];
-  const unkept = [
-    ...pictures.shown.map(({ number, kind, data }) => ({
-      name: `picture-${number}.${kind}`,
-      mimeType: `image/${kind}`,
-      content: Buffer.from(data, 'base64'),
-    })),
-    // Short texts stand in an agent's answer instead.
-    ...files.filter((file) => file.kept === undefined),
-  ];
-  const places = new Map(files.map((file) => [file.name, file.kept?.path]));
-  const trouble = await keep(unkept, kept, places);
-  const sizes = new Map([...unkept, ...files].map(({ name, content }) => [name, content.length]));
-  for (const [name, bytes] of sizes)
-    sayDim(`${visible(name)} (${bytes} bytes): ${places.get(name) ?? `not kept, ${trouble}`}`);
+async function showLeft(outcome: Outcome, kept: KeptFiles): Promise<void> {
+  const { left, stdout, stderr } = outcome;
+  await keepLeft(outcome, kept);
   if (left?.result?.path !== undefined) sayDim(`the whole value: ${left.result.path}`);
   for (const { whole, dropped } of [stdout, stderr])
     if (dropped > 0 && whole?.path !== undefined) sayDim(`the whole output: ${whole.path}`);
-  for (const { name, reason } of left?.skipped ?? [])
-    sayDim(`${visible(name)} was left behind: it ${reason}`);
-}
-
-/** Why something has no place, in words. */
-async function keep(
-  files: readonly { readonly name: string; readonly mimeType: string; readonly content: Buffer }[],
-  kept: KeptFiles,
-  places: Map<string, string | undefined>,
-): Promise<string> {
-  if (!kept.isOn) return 'since nothing is kept here (MCP_BRIDGE_KEEP_SECONDS, MCP_BRIDGE_KEEP_MB)';
-  if (files.length === 0) return 'for an unknown reason';
-  const run = kept.open('repl');
-  try {
-    const put = [];
-    for (const { name, mimeType, content } of files) put.push(await run.put(name, mimeType, content));
-    await run.seal();
-    for (const { name, path } of put) places.set(name, path);
-    return 'for an unknown reason';
-  } catch (thrown) {
-    return `since ${messageOf(thrown)}`;
-  }
 }

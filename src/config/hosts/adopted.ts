@@ -38,8 +38,9 @@ export function adoptedSource(source: Source): Source | undefined {
     ...source.dialect,
     fields: { ...source.dialect.fields, ...adoptedFields(source.dialect) },
   };
+  const { movedTo: _movedTo, ...record } = source;
   return {
-    ...source,
+    ...record,
     files: { any: [`${ADOPTED_FOLDER}/${name}.json`] },
     pointer: ['mcpServers'],
     shape: 'map',

@@ -6,14 +6,16 @@ import { z } from 'zod';
 import type { Environment } from '../../base/environment.js';
 import type { HostFacts } from '../host-facts.js';
 import { keyOfPath } from '../same-path.js';
+import { namesOf } from './records.js';
 import { checkoutRoot, filesOf, locate, withinCheckout } from './source-files.js';
 import { CLAUDE_LOCAL, CLAUDE_SETTINGS } from './sources.js';
 
 const names = z.array(z.string()).catch([]);
+const namesOff = z.unknown().optional().transform(namesOf);
 const decisions = z.looseObject({
   enabledMcpjsonServers: names,
-  disabledMcpjsonServers: names,
-  disabledMcpServers: names,
+  disabledMcpjsonServers: namesOff,
+  disabledMcpServers: namesOff,
   enableAllProjectMcpServers: z.boolean().catch(false),
 });
 const trust = z.looseObject({ hasTrustDialogAccepted: z.boolean().catch(false) });

@@ -69,7 +69,10 @@ export function pluginEntries(list: unknown, context: PluginContext): PluginEntr
   return Object.entries(installed.parse(list).plugins).flatMap(([id, places]) => {
     const plugin = pluginOf(id, places, context);
     if (plugin === undefined) return [];
-    const said = projects.find((project) => typeof memberAt(project.enabledPlugins, id) === 'boolean');
+    // Whatever is not true switches it off.
+    const said = projects.find(
+      (project) => (memberAt(project.enabledPlugins, id) ?? undefined) !== undefined,
+    );
     const isOnHere = said === undefined ? undefined : memberAt(said.enabledPlugins, id) === true;
     // A project, which may be anybody's, switches on only what the user has installed for it.
     const decides =

@@ -140,11 +140,12 @@ export function timeOf(
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** An own member; null counts as absent, as hosts write it. */
-function memberOf(entry: RawEntry, name: string): unknown {
+export function memberOf(entry: RawEntry, name: string): unknown {
   return Object.hasOwn(entry, name) ? (entry[name] ?? undefined) : undefined;
 }
 
-function shown(value: unknown): string {
+/** A value as a complaint names it. */
+export function shown(value: unknown): string {
   // TOML has integers that no number of JavaScript holds, and JSON has no word for them.
   if (typeof value === 'bigint') return String(value);
   return typeof value === 'object' ? kindOf(value) : clipHarmless(JSON.stringify(value) ?? String(value), 40);

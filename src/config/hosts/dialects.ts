@@ -152,12 +152,15 @@ export const GEMINI_CLI: HostDialect = {
 
 export const ANTIGRAVITY: HostDialect = WINDSURF;
 
-/** Its time limit is documented as that of fetching the tools; the newer form names both. */
+/** Its time limit was documented as that of fetching the tools; what its V2 calls `execution` was `request` for a while. */
 export const OPENCODE: HostDialect = {
   types: { local: 'stdio', remote: 'auto' },
   addresses: { url: 'auto' },
   fields: { ...PROGRAM, ...REMOTE, env: 'environment' },
-  callTimes: [{ at: ['timeout', 'request'], unitMs: MS }],
+  callTimes: [
+    { at: ['timeout', 'execution'], unitMs: MS },
+    { at: ['timeout', 'request'], unitMs: MS },
+  ],
   startTimes: [...timeout(MS), { at: ['timeout', 'startup'], unitMs: MS }],
   reshape: (entry) => {
     if (!Array.isArray(entry['command'])) return entry;

@@ -13,6 +13,8 @@ export type WrittenEntry = {
   readonly name: string;
   readonly value: unknown;
   readonly pointer: string;
+  /** The keys that lead to it, where it is a member of an object in the file itself. */
+  readonly path?: readonly string[];
   /** Where it stands in another file than the one that led there. */
   readonly file?: string;
   /** Why no entry can be read from the value. */
@@ -38,7 +40,7 @@ export function entriesOf(value: unknown, source: Source, file: string, host: Ho
     keys.push(key);
   }
   const description = typeof value['description'] === 'string' ? value['description'] : '';
-  if (isRecord(found)) return { entries: members(found, keys), description, problem: undefined };
+  if (isRecord(found)) return { entries: serversIn(found, keys, source), description, problem: undefined };
   if (Array.isArray(found) && source.shape === 'list') {
     return { entries: items(found, keys), description, problem: undefined };
   }
@@ -54,6 +56,66 @@ export function entriesOf(value: unknown, source: Source, file: string, host: Ho
   if (entries.length > 0) return { entries, description: '', problem: undefined };
   return none('holds no servers; expected {"mcpServers": {"NAME": {"command": …}}}');
 }
+
+/** The servers under `keys`, in the form in which the file has them. */
+function serversIn(
+  found: Readonly<Record<string, unknown>>,
+  keys: readonly string[],
+  source: Source,
+): readonly WrittenEntry[] {
+  const moved = movedIn(found, source);
+  if (moved === undefined) return members(found, keys);
+  const { [moved.key]: _moved, timeout, ...others } = found;
+  const entries = members(moved.servers, [...keys, moved.key]).map((entry) =>
+    timeout !== undefined && isRecord(entry.value) && entry.value['timeout'] === undefined
+      ? { ...entry, value: { ...entry.value, timeout } }
+      : entry,
+  );
+  return [...entries, ...members(others, keys)];
+}
+
+/** A server may have had that name in the earlier form. */
+function movedIn(found: unknown, { movedTo }: Source) {
+  const servers = movedTo !== undefined && isRecord(found) ? found[movedTo] : undefined;
+  return movedTo === undefined || !isRecord(servers) || typeof servers['type'] === 'string'
+    ? undefined
+    : { key: movedTo, servers };
+}
+
+/** Whether a new server is to be written in the earlier form: where others stand in it. */
+export function isEarlierForm(found: unknown, source: Source): boolean {
+  if (source.movedTo === undefined || movedIn(found, source) !== undefined) return false;
+  return (
+    isRecord(found) && Object.values(found).some((one) => isRecord(one) && typeof one['type'] === 'string')
+  );
+}
+
+/** What files call their servers, whoever reads them: letters only. */
+const SERVERS_WORDS: ReadonlySet<string> = new Set(['mcp', 'mcpservers', 'servers', 'contextservers']);
+/** Every spelling of an address that some host has; a command may be a list. */
+const SERVER_FIELDS = ['command', 'url', 'serverUrl', 'httpUrl'];
+
+/** Pointers to servers, by their looks, in the first two levels of a file; those in `read` were read. */
+export function unreadServers(value: unknown, read: ReadonlySet<string>): string[] {
+  const inside = (found: unknown, keys: readonly string[]): string[] =>
+    Object.entries(isRecord(found) ? found : {}).flatMap(([key, below]) => {
+      const here = [...keys, key];
+      const word = key.toLowerCase().replace(/[^a-z]/g, '');
+      if (SERVERS_WORDS.has(word) && !read.has(pointerOf(here)) && holdsServers(below))
+        return [pointerOf(here)];
+      return keys.length === 0 ? inside(below, here) : [];
+    });
+  return inside(value, []);
+}
+
+const holdsServers = (value: unknown): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  Object.values(value).some(
+    (one) =>
+      isRecord(one) &&
+      SERVER_FIELDS.some((field) => typeof one[field] === 'string' || Array.isArray(one[field])),
+  );
 
 const none = (problem: string | undefined): Entries => ({ entries: [], description: '', problem });
 
@@ -76,9 +138,12 @@ function items(list: readonly unknown[], keys: readonly string[]): WrittenEntry[
 }
 
 function members(map: Readonly<Record<string, unknown>>, keys: readonly string[]): WrittenEntry[] {
-  return Object.entries(map).map(([name, value]) => ({ name, value, pointer: pointerOf([...keys, name]) }));
+  return Object.entries(map).map(([name, value]) => {
+    const path = [...keys, name];
+    return { name, value, pointer: pointerOf(path), path };
+  });
 }
 
 // RFC 6901.
-const pointerOf = (keys: readonly string[]): string =>
+export const pointerOf = (keys: readonly string[]): string =>
   keys.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');

@@ -7,13 +7,16 @@ import type { ConfigFile } from '../config-file.js';
 import { type HostFacts, pathRules } from '../host-facts.js';
 import { pathKey } from '../same-path.js';
 import type { HostDecisions } from './host-decisions.js';
-import { isRecord } from './records.js';
+import { isRecord, namesOf, saysOff } from './records.js';
 import { filesOf, locate, realPath } from './source-files.js';
 import { GEMINI_HOME, GEMINI_SYSTEM, GEMINI_USER } from './sources/command-lines.js';
 
-const names = z.array(z.string()).optional().catch(undefined);
+const names = z
+  .unknown()
+  .optional()
+  .transform((said) => (said === undefined || said === null ? undefined : namesOf(said)));
 const settings = z.looseObject({
-  mcp: z.looseObject({ allowed: names, excluded: names }).catch({}),
+  mcp: z.looseObject({ allowed: names, excluded: names }).catch({ allowed: undefined, excluded: undefined }),
   security: z.looseObject({ folderTrust: z.unknown() }).catch({ folderTrust: undefined }),
 });
 
@@ -47,7 +50,7 @@ export function geminiDecisions(
   const switchesRefused = open(switches).state === 'refused';
   const switchedOff = new Set(
     Object.entries(recordOf(contentOf(switches))).flatMap(([name, state]) =>
-      isRecord(state) && state['enabled'] === false ? [normal(name)] : [],
+      isRecord(state) && saysOff(state['enabled']) ? [normal(name)] : [],
     ),
   );
 

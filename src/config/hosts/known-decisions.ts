@@ -9,10 +9,11 @@ import { claudeDecisions } from './claude-code.js';
 import { codexDecisions } from './codex-trust.js';
 import { geminiDecisions } from './gemini-choices.js';
 import type { HostDecisions } from './host-decisions.js';
+import { namesOf } from './records.js';
 import { locate } from './source-files.js';
 import { COPILOT_HOME } from './sources/command-lines.js';
 
-const copilotSettings = z.looseObject({ disabledMcpServers: z.array(z.string()).catch([]) });
+const copilotSettings = z.looseObject({ disabledMcpServers: z.unknown().optional().transform(namesOf) });
 
 /** By the host's name; of one that is not among them, nothing can be read. */
 export function knownDecisions(

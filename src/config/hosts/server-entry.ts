@@ -4,7 +4,15 @@
 import { clipHarmless, harmless } from '../../base/text.js';
 import type { DownstreamSpec, SpecSource, StdioSpec, ToolFilter } from '../downstream-spec.js';
 import { type Mistake, mistaken, type ServerSkipReason } from '../skip-reason.js';
-import { type HostDialect, type RawEntry, timeOf, translate, transportOf } from './dialect.js';
+import {
+  type HostDialect,
+  memberOf,
+  type RawEntry,
+  shown,
+  timeOf,
+  translate,
+  transportOf,
+} from './dialect.js';
 import {
   type LocalFields,
   localFields,
@@ -13,7 +21,7 @@ import {
   wrongFields,
 } from './entry-fields.js';
 import { Filling, type FillingContext } from './filling.js';
-import { isRecord, kindOf } from './records.js';
+import { isRecord, kindOf, switchOf } from './records.js';
 import { remoteOf } from './remote-entry.js';
 
 /** A longer one is not used. */
@@ -39,13 +47,31 @@ export function parseEntry(name: string, value: unknown, context: EntryContext):
   const nameTrouble = troubleOfName(name);
   if (nameTrouble !== undefined) return unusable(mistaken(nameTrouble));
   if (!isRecord(value)) return unusable(mistaken({ kind: 'not-an-object', found: kindOf(value) }));
-  // No host has both words, and none means anything else by either.
-  if (value['disabled'] === true || value['enabled'] === false) {
-    return { state: 'off', reason: { kind: 'disabled-in-file' } };
-  }
+  const off = reasonOff(value);
+  if (off !== undefined) return { state: 'off', reason: off };
   const { dialect } = context;
   const refused = dialect.refuse?.(value);
   return refused === undefined ? build(name, dialect.reshape?.(value) ?? value, context) : unusable(refused);
+}
+
+/** No host has both words, and none means anything else by either. What says neither on nor off counts as off. */
+function reasonOff(entry: RawEntry): ServerSkipReason | undefined {
+  for (const [field, off] of [
+    ['disabled', true],
+    ['enabled', false],
+  ] as const) {
+    const said = memberOf(entry, field);
+    if (said === undefined) continue;
+    const isOn = switchOf(said);
+    if (isOn === off) return { kind: 'disabled-in-file' };
+    if (isOn === undefined)
+      return mistaken({
+        kind: 'wrong-field',
+        field,
+        trouble: `expected true or false, received ${shown(said)}`,
+      });
+  }
+  return undefined;
 }
 
 function build(name: string, entry: RawEntry, context: EntryContext): Entry {

@@ -21,6 +21,11 @@ export type Source = {
   readonly pointer: readonly string[];
   /** At the pointer stands a `map` by name, or a `list` of entries with names. `servers` also takes a file that is itself the map, or a single server named by its file. */
   readonly shape: 'map' | 'list' | 'servers';
+  /**
+   * The key below the pointer that has the servers since the host's format changed; beside them stands a `timeout` of all of
+   * them. Files of the earlier form are read as they were.
+   */
+  readonly movedTo?: string;
   readonly dialect: HostDialect;
   readonly expansion: Expansion;
   /** `project`: may start only when the user has approved it in the host, or trusts projects; such files can be anybody's. */

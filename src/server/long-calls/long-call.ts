@@ -26,6 +26,11 @@ export type LongCallParts = {
   readonly work: (context: ToolContext, signal: AbortSignal) => Promise<Answer>;
 };
 
+/** What our own command line has missed between two requests is a moment's; more is for one that was killed. */
+const MAX_MISSED_CHARS = 16 * 1024 ** 2;
+
+type Piece = readonly [stream: OutputStream, text: string, base64: string | null];
+
 export class LongCall implements GoingOn {
   readonly tool: string;
   /** Never rejects. */
@@ -36,6 +41,10 @@ export class LongCall implements GoingOn {
   readonly #progress: Progress;
   readonly #timeoutSeconds: number;
   #unread = noOutput();
+  /** Of one who wants each piece: those that were printed while nobody listened. */
+  #missed: Piece[] = [];
+  #missedChars = 0;
+  readonly #wantsPieces: boolean;
   /** Whether some of its output has been given out, so that its end is only the rest. */
   #isInParts = false;
   /** Nobody between two answers: after its own, a request hears nothing. */
@@ -45,6 +54,7 @@ export class LongCall implements GoingOn {
   constructor({ tool, bridge, leg, timeoutSeconds, work }: LongCallParts) {
     this.tool = tool;
     this.#toldNow = leg;
+    this.#wantsPieces = leg.onOutput !== undefined;
     this.#timeoutSeconds = timeoutSeconds;
     this.#log = new OutputLog(
       tool,
@@ -56,7 +66,7 @@ export class LongCall implements GoingOn {
       bridge,
       caller: leg.caller,
       progress: this.#progress,
-      onOutput: (stream, text) => this.#heard(stream, text),
+      onOutput: (...piece) => this.#heard(piece),
     };
     this.ended = this.#end(work(context, this.#ending.signal));
   }
@@ -68,6 +78,9 @@ export class LongCall implements GoingOn {
   /** From now on `leg` is told how far it is, until it has an answer or another one asks. */
   tell(leg: CallLeg): void {
     this.#toldNow = leg;
+    for (const piece of this.#missed) leg.onOutput?.(...piece);
+    this.#missed = [];
+    this.#missedChars = 0;
     this.#progress.beat();
   }
 
@@ -113,9 +126,21 @@ export class LongCall implements GoingOn {
     };
   }
 
-  #heard(stream: OutputStream, text: string): void {
+  #heard(piece: Piece): void {
+    const [stream, text] = piece;
     this.#unread[stream].add(text);
+    if (this.#wantsPieces) this.#pass(piece);
     this.#log.add(stream, text);
+  }
+
+  #pass(piece: Piece): void {
+    const [, text] = piece;
+    const tell = this.#toldNow?.onOutput;
+    if (tell !== undefined) return tell(...piece);
+    if (this.#missedChars > MAX_MISSED_CHARS) return;
+    this.#missedChars += text.length;
+    if (this.#missedChars <= MAX_MISSED_CHARS) this.#missed.push(piece);
+    else this.#missed.push(['stderr', '[… what follows was not read in time …]\n', null]);
   }
 
   async #end(work: Promise<Answer>): Promise<Ended> {

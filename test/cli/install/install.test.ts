@@ -35,7 +35,7 @@ const HOSTS: Record<string, { file: string; pointer: string; before: string }> =
   'claude-code': { file: '.claude.json', pointer: 'mcpServers', before: '{\n  "numStartups": 3\n}' },
   codex: { file: '.codex/config.toml', pointer: 'mcp_servers', before: '# mine\nmodel = "m"\n' },
   gemini: { file: '.gemini/settings.json', pointer: 'mcpServers', before: '{ "ui": {} /* x */ }\n' },
-  opencode: { file: '.config/opencode/opencode.json', pointer: 'mcp', before: '{"mcp": {}}' },
+  opencode: { file: '.config/opencode/opencode.json', pointer: 'mcp.servers', before: '{"mcp": {}}' },
   'claude-desktop': {
     file: '.config/Claude/claude_desktop_config.json',
     pointer: 'mcpServers',
@@ -144,7 +144,28 @@ it('keeps backups to the user', async () => {
 it('hands variables to the bridge, and takes another name', async () => {
   await json('install', 'opencode', '--name', 'py', '--env', 'MCP_BRIDGE_IMAGE=data', '--env', 'A=b=c');
   const { mcp } = JSON.parse(bytes('.config/opencode/opencode.json').toString());
-  expect(mcp).toMatchObject({ py: { type: 'local', environment: { MCP_BRIDGE_IMAGE: 'data', A: 'b=c' } } });
+  expect(mcp).toMatchObject({
+    servers: { py: { type: 'local', environment: { MCP_BRIDGE_IMAGE: 'data', A: 'b=c' } } },
+  });
+});
+
+it.each([
+  ['of its own', '{"mcp": {"timeout": {"startup": 9000}}}', true],
+  ['of V2', '{"mcp": {"servers": {"a": {"type": "local", "command": ["a"]}}}}', true],
+  ['of before', '{"mcp": {"a": {"type": "local", "command": ["a"], "enabled": false}}}', false],
+])('OpenCode is given an entry in the form of the file: %s', async (_form, before, isNew) => {
+  const file = '.config/opencode/opencode.json';
+  home.write(file, before);
+  await json('install', 'opencode');
+  const { mcp } = JSON.parse(bytes(file).toString());
+  const [command] = isNew ? [mcp.servers.sandbox] : [mcp.sandbox];
+  expect(command).toMatchObject(
+    isNew ? { type: 'local', codemode: false } : { type: 'local', enabled: true },
+  );
+  expect(command).not.toHaveProperty(isNew ? 'enabled' : 'codemode');
+  expect((await json('install', 'opencode'))[0]).toMatchObject({ result: 'already registered' });
+  await json('uninstall', 'opencode');
+  expect(bytes(file).toString()).toBe(before);
 });
 
 it.each([

@@ -1,7 +1,7 @@
 // Codex's approvals, which stand in the server's own entry: `default_tools_approval_mode`, and `approval_mode` of a tool.
 // `auto` asks before what may destroy something, `prompt` before every call, `approve` never.
 
-import { isRecord } from '../../../config/hosts/records.js';
+import { isRecord, saysOff } from '../../../config/hosts/records.js';
 import { asked, type DeniedTool, onlyUnasked, type ReadRules } from './rules.js';
 
 const HOST = 'Codex';
@@ -22,7 +22,7 @@ export const codexRules: ReadRules = ({ entry, own }) => {
     ...toolsOf(own.entry).map(([, one]) => modeOf(one)),
   ].includes(FREE);
   const off = tools
-    .filter(([, { enabled }]) => enabled === false)
+    .filter(([, { enabled }]) => saysOff(enabled))
     .map(([tool]) => ({ tool, why: 'switched off in Codex' }));
   if (whole !== FREE && ((whole !== undefined && whole !== 'auto') || isOwnFree)) {
     const free = tools.filter(([, settings]) => modeOf(settings) === FREE).map(([tool]) => tool);

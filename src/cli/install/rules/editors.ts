@@ -1,6 +1,6 @@
 // The rules of Cline, Zed and Cursor for a server's tools, as far as their files say them.
 
-import { isRecord, textsOf } from '../../../config/hosts/records.js';
+import { isRecord, saysOff, textsOf } from '../../../config/hosts/records.js';
 import { asked, type DeniedTool, NO_RULES, onlyUnasked, type ReadRules } from './rules.js';
 
 /** Cline asks before every tool that `autoApprove` does not name. It writes an empty list into every entry. */
@@ -23,7 +23,7 @@ export const zedRules: ReadRules = ({ server, own, read }) => {
     const agent = mapAt(value, 'agent');
     for (const [profile, settings] of Object.entries(mapAt(agent, 'profiles'))) {
       const tools = mapAt(mapAt(mapAt(settings, 'context_servers'), server), 'tools');
-      const off = Object.entries(tools).filter(([, isOn]) => isOn === false);
+      const off = Object.entries(tools).filter(([, isOn]) => saysOff(isOn));
       denied.push(...off.map(([tool]) => ({ tool, why: `switched off in profile '${profile}' of Zed` })));
       const isListed = Object.hasOwn(mapAt(settings, 'context_servers'), server);
       const isOwnListed = Object.hasOwn(mapAt(settings, 'context_servers'), own.name);

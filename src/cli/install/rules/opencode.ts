@@ -1,7 +1,7 @@
 // OpenCode's rules: `tools` switches tools by name or pattern, `permission` allows, asks or denies; of several that match
 // the last counts. A tool of a server is called SERVER_TOOL there.
 
-import { isRecord } from '../../../config/hosts/records.js';
+import { isRecord, saysOff } from '../../../config/hosts/records.js';
 import { asked, type DeniedTool, type HostRules, matchesGlob, onlyUnasked, type ReadRules } from './rules.js';
 
 const HOST = 'OpenCode';
@@ -55,7 +55,7 @@ function rulesIn(value: unknown, file: string): Rule[] {
   const { tools, permission } = value;
   const switches = Object.entries(isRecord(tools) ? tools : {}).map(([pattern, isOn]) => ({
     pattern,
-    decision: isOn === false ? ('deny' as const) : ('allow' as const),
+    decision: saysOff(isOn) ? ('deny' as const) : ('allow' as const),
     file,
   }));
   const permissions =

@@ -43,6 +43,7 @@ const opencode = {
   ...byName,
   host: 'OpenCode',
   pointer: ['mcp'],
+  movedTo: 'servers',
   dialect: OPENCODE,
   expansion: 'opencode',
 } as const;

@@ -49,7 +49,13 @@ const cline = { ...byName, host: 'Cline', dialect: CLINE, expansion: 'windsurf' 
 const roo = { ...byName, host: 'Roo Code', dialect: CLINE, expansion: 'editor' } as const;
 const kilo = { ...roo, host: 'Kilo Code' } as const;
 /** Kilo Code as it is now has OpenCode's words. */
-const newKilo = { ...kilo, pointer: ['mcp'], dialect: OPENCODE, expansion: 'opencode' } as const;
+const newKilo = {
+  ...kilo,
+  pointer: ['mcp'],
+  movedTo: 'servers',
+  dialect: OPENCODE,
+  expansion: 'opencode',
+} as const;
 const KILO_FILES = ['kilo.jsonc', 'kilo.json'];
 const zed = {
   ...byName,
