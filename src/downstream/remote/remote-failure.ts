@@ -163,7 +163,7 @@ export function oddAnswer(reason: string): RemoteFailure {
 /** The specification says 404; others say 400 or another status, or success, and speak of the session. */
 export function isSessionOver(thrown: unknown): boolean {
   if (!(thrown instanceof RefusedStatus)) return false;
-  return thrown.status === 404 || thrown.status === 410 || saysSessionIsOver(thrown.said);
+  return thrown.status === 404 || saysSessionIsOver(thrown.said);
 }
 
 /** Of an error of the protocol: that the session which the request names is none. */
