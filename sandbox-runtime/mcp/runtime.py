@@ -98,9 +98,12 @@ async def list_tools(server: str) -> list[str]:
     return [tool.alias for tool in loaded.tools]
 
 
-def list_tools_sync(server: str) -> list[str]:
-    """Python names of a loaded server's tools."""
-    return [tool.alias for tool in current().catalog.server(server).tools]
+def list_tools_sync(server: str | None = None) -> list[str]:
+    """Python names of a loaded server's tools; without a server, `mcp_<alias>.<name>` of all that are loaded."""
+    catalog = current().catalog
+    if server is None:
+        return [f"mcp_{one.alias}.{tool.alias}" for one in catalog.servers for tool in one.tools]
+    return [tool.alias for tool in catalog.server(server).tools]
 
 
 async def query_tool_docs(server: str, tool: str | None = None, detail: str = "summary") -> ToolDocs:

@@ -48,6 +48,10 @@ class RuntimeTest(unittest.TestCase):
 
     def test_tools(self) -> None:
         self.check("runtime.list_tools_sync('git-hub')", ["create_issue", "listPullRequests"])
+        self.check(
+            "[name for name in runtime.list_tools_sync() if name.startswith('mcp_git')]",
+            ["mcp_git_hub.create_issue", "mcp_git_hub.listPullRequests"],
+        )
         self.check("await runtime.list_tools('git_hub')", ["create_issue", "listPullRequests"])
         self.check(
             "await runtime.list_tools('slack')",

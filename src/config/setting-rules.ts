@@ -49,9 +49,17 @@ export const list = <T extends z.ZodType<unknown, string>>(item: T) =>
     )
     .pipe(z.array(item));
 
+/** One of these words, in any case. */
+export const choice = <const T extends readonly [string, ...string[]]>(words: T) =>
+  z.string().toLowerCase().pipe(z.enum(words));
+
+/** 0 and -1, by which engines mean no limit, are `most`. */
+export const mostFor = (most: string) =>
+  z.string().transform((text) => (text === '0' || text === '-1' ? most : text));
+
 const UNITS = 'bkmgt';
-const SIZE = /^(?<number>\d+(?:\.\d+)?) *(?:(?<unit>[kmgt])(?:i?b)?|b)?$/;
-/** A size, such as 512m; as people write it elsewhere, 512MB and 512MiB are the same, of 1024. */
+const SIZE = /^(?<number>\d+(?:\.\d+)?) *(?:(?<unit>[kmgt])(?:ib?|b)?|b)?$/;
+/** A size, such as 512m; as people write it elsewhere, 512MB, 512Mi and 512MiB are the same, of 1024. */
 export const bytes = z
   .string()
   .toLowerCase()

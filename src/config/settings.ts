@@ -54,12 +54,16 @@ export type Settings = {
   readonly ociRuntime: string | undefined;
   readonly image: string;
   readonly seccomp: SeccompProfile;
+  /** A profile that the kernel has loaded; undefined leaves it to the engine. */
+  readonly apparmor: string | undefined;
   readonly timeoutSeconds: number;
   readonly maxTimeoutSeconds: number;
   /** Undefined follows the host. */
   readonly patienceSeconds: number | undefined;
   /** Of each principal. */
   readonly sessions: SessionLimits;
+  /** After so long without a call a server is ended; 0 ends none. */
+  readonly serverIdleSeconds: number;
   readonly memoryBytes: number;
   readonly pids: number;
   readonly cpus: number | undefined;
@@ -288,6 +292,7 @@ const sandboxSettings = (values: Values, host: HostFacts) =>
   ({
     image: values.MCP_BRIDGE_IMAGE,
     seccomp: values.MCP_BRIDGE_SECCOMP,
+    apparmor: values.MCP_BRIDGE_APPARMOR,
     timeoutSeconds: Math.min(values.MCP_BRIDGE_TIMEOUT, values.MCP_BRIDGE_MAX_TIMEOUT),
     maxTimeoutSeconds: values.MCP_BRIDGE_MAX_TIMEOUT,
     patienceSeconds: values.MCP_BRIDGE_PATIENCE,
@@ -298,6 +303,7 @@ const sandboxSettings = (values: Values, host: HostFacts) =>
       memoryBytes: values.MCP_BRIDGE_SESSION_MEMORY,
       keepRunning: values.MCP_BRIDGE_SESSION_KEEP_RUNNING === 'on',
     },
+    serverIdleSeconds: values.MCP_BRIDGE_SERVER_IDLE,
     memoryBytes: values.MCP_BRIDGE_MEMORY,
     pids: values.MCP_BRIDGE_PIDS,
     cpus: values.MCP_BRIDGE_CPUS,

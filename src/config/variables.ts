@@ -1,6 +1,7 @@
 // Every environment variable with its rule, meaning, default and allowed values, as one zod schema. Settings, the
 // errors and the table of docs/settings.md are all made from it. Reads nothing itself.
 
+import { totalmem } from 'node:os';
 import { z } from 'zod';
 import { clip } from '../base/text.js';
 import { CPUS, DAY_SECONDS, MIN_MEMORY_BYTES, PIDS, WORD } from './bounds.js';
@@ -9,7 +10,18 @@ import { imageReferenceTrouble } from './image-reference.js';
 import { LANGUAGE_NAMES, languageImages, languageName } from './languages/naming.js';
 import { patternTrouble } from './name-pattern.js';
 import { oauthAddressTrouble } from './oauth-settings.js';
-import { bytes, explained, flag, integer, list, optional, outputBytes, setting } from './setting-rules.js';
+import {
+  bytes,
+  choice,
+  explained,
+  flag,
+  integer,
+  list,
+  mostFor,
+  optional,
+  outputBytes,
+  setting,
+} from './setting-rules.js';
 
 // One user namespace maps 65,536 ids; 0 would be root inside it.
 const MAX_ID = 65_535;
@@ -83,11 +95,17 @@ export const variables = z.object({
     default: 'python:3.14-slim',
     allowed: 'an image reference, or the name of a profile that `image build` has built: base, data',
   }),
-  MCP_BRIDGE_SECCOMP: setting(z.enum(['strict', 'compat']), {
+  MCP_BRIDGE_SECCOMP: setting(choice(['strict', 'compat']), {
     meaning:
       'Which kernel calls the code may make; `compat` adds what debuggers and databases ask for: ptrace, System V memory, memfd_create.',
     default: 'strict',
     allowed: 'strict or compat',
+  }),
+  MCP_BRIDGE_APPARMOR: optional(word, {
+    meaning:
+      'An AppArmor profile that the kernel has loaded, for every container. The engine is told its name, and refuses to start one where it is not loaded; what it keeps code from is its own affair.',
+    default: "the engine's own",
+    allowed: 'the name of a profile, such as containers-default, or unconfined',
   }),
   MCP_BRIDGE_TIMEOUT: setting(integer(1, DAY_SECONDS), {
     meaning: 'Seconds that a run may take when its call does not say.',
@@ -130,32 +148,44 @@ export const variables = z.object({
       allowed: 'bytes, or a number with k, m, g or t, such as 512m, 512MB or 512MiB; at least 32m',
     },
   ),
-  MCP_BRIDGE_SESSION_KEEP_RUNNING: setting(z.enum(['on', 'off']), {
+  MCP_BRIDGE_SESSION_KEEP_RUNNING: setting(choice(['on', 'off']), {
     meaning:
       'Whether code of a session can go on after its call was answered, with `runtime.keep_running()`: as a run of its principal, until the time of that call is over.',
     default: 'on',
     allowed: 'on or off',
   }),
-  MCP_BRIDGE_MEMORY: setting(bytes.pipe(z.number().min(MIN_MEMORY_BYTES).max(Number.MAX_SAFE_INTEGER)), {
-    meaning: 'Memory of one container, swap included.',
-    default: '512m',
-    allowed: 'bytes, or a number with k, m, g or t, such as 512m, 512MB or 512MiB; at least 32m',
+  MCP_BRIDGE_SERVER_IDLE: setting(integer(0, WEEK_SECONDS), {
+    meaning:
+      'Seconds without a call after which a server that was started is ended, with what it holds in memory; 0 ends none while its window, or the service, lives.',
+    default: '0',
+    allowed: `whole seconds from 0 to ${WEEK_SECONDS}`,
   }),
-  MCP_BRIDGE_PIDS: setting(integer(PIDS.min, PIDS.max), {
+  MCP_BRIDGE_MEMORY: setting(
+    mostFor(String(totalmem()))
+      .pipe(bytes)
+      .pipe(z.number().min(MIN_MEMORY_BYTES).max(Number.MAX_SAFE_INTEGER)),
+    {
+      meaning: 'Memory of one container, swap included.',
+      default: '512m',
+      allowed:
+        'bytes, or a number with k, m, g or t, such as 512m, 512MB, 512Mi or 512MiB; at least 32m; 0 or -1 for all that this machine has',
+    },
+  ),
+  MCP_BRIDGE_PIDS: setting(mostFor(String(PIDS.max)).pipe(integer(PIDS.min, PIDS.max)), {
     meaning: 'Processes and threads in one container.',
     default: '128',
-    allowed: `a whole number from ${PIDS.min} to ${PIDS.max}`,
+    allowed: `a whole number from ${PIDS.min} to ${PIDS.max}; 0 or -1 for the most`,
   }),
   MCP_BRIDGE_CPUS: optional(
     z
       .string()
       .regex(/^(?:\d+|\d*\.\d+)$/)
       .transform(Number)
-      .pipe(z.number().min(CPUS.min).max(CPUS.max)),
+      .pipe(z.union([z.literal(0).transform(() => undefined), z.number().min(CPUS.min).max(CPUS.max)])),
     {
       meaning: 'CPUs of one container.',
       default: "the engine's own",
-      allowed: 'a number from 0.01, such as 1.5',
+      allowed: "a number from 0.01, such as 1.5; 0 for the engine's own",
     },
   ),
   MCP_BRIDGE_CONTAINER_USER: setting(user, {
@@ -174,18 +204,18 @@ export const variables = z.object({
     default: '`~/MCPs` if it exists, else `mcp-sandbox-bridge` in the state folder of the user',
     allowed: OWN_PATH,
   }),
-  MCP_BRIDGE_OUTPUT_MODE: setting(z.enum(['compact', 'toon', 'json']), {
+  MCP_BRIDGE_OUTPUT_MODE: setting(choice(['compact', 'toon', 'json']), {
     meaning: 'Form of the text that the model reads.',
     default: 'compact',
     allowed: 'compact, toon or json',
   }),
-  MCP_BRIDGE_STRUCTURED: setting(z.enum(['auto', 'always', 'never']), {
+  MCP_BRIDGE_STRUCTURED: setting(choice(['auto', 'always', 'never']), {
     meaning:
       'Whether results carry `structuredContent`; `auto` leaves it out for clients that show it instead of the text.',
     default: 'auto',
     allowed: 'auto, always or never',
   }),
-  MCP_BRIDGE_LOG_LEVEL: setting(z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']), {
+  MCP_BRIDGE_LOG_LEVEL: setting(choice(['trace', 'debug', 'info', 'warn', 'error', 'silent']), {
     meaning: 'What is logged on stderr.',
     default: 'info',
     allowed: 'trace, debug, info, warn, error or silent',
@@ -205,12 +235,12 @@ export const variables = z.object({
     default: '0',
     allowed: '0 or 1',
   }),
-  MCP_BRIDGE_ACCEPT_UNENFORCED: optional(list(z.enum(['memory', 'pids', 'cpu'])), {
+  MCP_BRIDGE_ACCEPT_UNENFORCED: optional(list(choice(['memory', 'pids', 'cpu'])), {
     meaning: 'Limits that may be without effect where nothing on the machine can enforce them.',
     default: 'none; the bridge then refuses to run code',
     allowed: 'memory, pids or cpu, or several separated by commas',
   }),
-  MCP_BRIDGE_SAVE_TOOLS: setting(z.enum(['on', 'off']), {
+  MCP_BRIDGE_SAVE_TOOLS: setting(choice(['on', 'off']), {
     meaning: 'Whether code may keep functions for later runs with `save_tool`.',
     default: 'on',
     allowed: 'on or off',
@@ -225,7 +255,7 @@ export const variables = z.object({
     default: '256',
     allowed: `a whole number from 0 to ${MAX_KEEP_MB}`,
   }),
-  MCP_BRIDGE_AUDIT: setting(z.enum(['on', 'off', 'arguments']), {
+  MCP_BRIDGE_AUDIT: setting(choice(['on', 'off', 'arguments']), {
     meaning:
       'Whether a line is kept of every run and tool call, with sizes and digests; `arguments` also keeps what tools were called with, and commands. `runs` shows it.',
     default: 'on',
@@ -236,7 +266,7 @@ export const variables = z.object({
     default: '64',
     allowed: `a whole number from 1 to ${MAX_KEEP_MB}`,
   }),
-  MCP_BRIDGE_SHARED: setting(z.enum(['auto', 'on', 'off']), {
+  MCP_BRIDGE_SHARED: setting(choice(['auto', 'on', 'off']), {
     meaning:
       'Whether windows of one user share one bridge, where the system allows it; a variable of the process that the host starts.',
     default: 'off',
@@ -299,7 +329,7 @@ export const variables = z.object({
     default: '3600',
     allowed: `whole seconds from 1 to ${DAY_SECONDS}`,
   }),
-  MCP_BRIDGE_TOOLS: setting(list(z.enum(TOOLS)).pipe(z.array(z.enum(TOOLS)).min(1)), {
+  MCP_BRIDGE_TOOLS: setting(list(choice(TOOLS)).pipe(z.array(z.enum(TOOLS)).min(1)), {
     meaning: 'Tools that the agent sees.',
     default: 'run_python',
     allowed: 'run_python, execute_code, execute, or several separated by commas',
@@ -351,7 +381,7 @@ export const variables = z.object({
     default: 'code-exec',
     allowed: 'an image reference, or the name of a profile that `image build` has built',
   }),
-  MCP_BRIDGE_EXECUTE_NETWORK: setting(z.enum(['on', 'off']), {
+  MCP_BRIDGE_EXECUTE_NETWORK: setting(choice(['on', 'off']), {
     meaning:
       "Whether commands in containers of `execute` can reach the network; under gVisor it takes a newer one than Debian 12's.",
     default: 'off',
@@ -390,7 +420,7 @@ export const variables = z.object({
     default: 'none',
     allowed: PATTERNS,
   }),
-  MCP_BRIDGE_APPROVE: setting(z.enum(APPROVE_MODES), {
+  MCP_BRIDGE_APPROVE: setting(choice(APPROVE_MODES), {
     meaning:
       'Which calls of tools a person is asked about before they are sent: those of tools that may destroy, all that may write, or all. The policy file can say more, and its `approvals.mode` comes before this.',
     default: 'off',
@@ -408,7 +438,7 @@ export const variables = z.object({
     default: '600',
     allowed: `whole seconds from 1 to ${DAY_SECONDS}`,
   }),
-  MCP_BRIDGE_AUTOLOAD: setting(z.enum(['never', 'ask', 'always']), {
+  MCP_BRIDGE_AUTOLOAD: setting(choice(['never', 'ask', 'always']), {
     meaning:
       'Whether code may load further servers with `runtime.load_server`; `ask` asks the user, where the client can.',
     default: 'ask',

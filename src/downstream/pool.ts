@@ -25,10 +25,15 @@ const DEFAULT_TIMES: DownstreamTimes = {
   probeMs: 10_000,
   // Every call also ends with its run; this is for those who allow runs of an hour.
   silenceMs: 5 * 60_000,
-  idleMs: 10 * 60_000,
+  // What a server holds in memory, such as a page that is open, is gone with it.
+  idleMs: Number.POSITIVE_INFINITY,
   restMs: 1_000,
   maxRestMs: 30_000,
 };
+
+/** As the operator has set it; 0 ends none. */
+export const idleTimes = ({ serverIdleSeconds }: { readonly serverIdleSeconds: number }) =>
+  serverIdleSeconds === 0 ? {} : { idleMs: serverIdleSeconds * 1000 };
 
 export type DownstreamPoolOptions = Pick<
   ServerContext,

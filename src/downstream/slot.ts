@@ -255,8 +255,9 @@ export class Slot implements ServerSlot {
   /** Starts the idle clock anew; it stands still while calls are under way. */
   #serve(open: OpenDownstream, inFlight: number): void {
     this.#stopClock();
-    const idleTimer =
-      inFlight > 0 ? undefined : setTimeout(() => this.#release(), this.#context.times.idleMs).unref();
+    const { idleMs } = this.#context.times;
+    const isTimed = inFlight === 0 && idleMs !== Number.POSITIVE_INFINITY;
+    const idleTimer = isTimed ? setTimeout(() => this.#release(), idleMs).unref() : undefined;
     this.#state = { at: 'ready', open, inFlight, idleTimer };
   }
 

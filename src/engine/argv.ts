@@ -42,6 +42,7 @@ export function runArgv(spec: SandboxSpec, dialect: EngineDialect, facts: Launch
     '--cap-drop=ALL',
     '--security-opt=no-new-privileges',
     ...dialect.seccompFlags(facts.mode, spec.seccompFile),
+    ...(spec.apparmor === undefined ? [] : [`--security-opt=apparmor=${spec.apparmor}`]),
     '--ipc=private',
     `--user=${spec.user}`,
     `--workdir=${spec.workdir}`,

@@ -44,6 +44,8 @@ export type SandboxSpec = {
   readonly namespaces: 'own';
   /** Path on this machine of a seccomp profile in the engines' JSON; a podman that runs elsewhere takes the image's. */
   readonly seccompFile: string;
+  /** Name of an AppArmor profile; undefined leaves it to the engine. */
+  readonly apparmor?: string | undefined;
   readonly user: string;
   readonly workdir: string;
   readonly mounts: readonly Mount[];

@@ -275,6 +275,7 @@ export function specOn(
   return sandboxSpec({
     image: image.image,
     ...files,
+    apparmor: settings.apparmor,
     name: `mcp-sandbox-bridge-${instance}-${name}`,
     user: userFor(settings, kind, choice?.enforcement),
     enforcement: choice?.enforcement,

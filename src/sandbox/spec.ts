@@ -22,6 +22,7 @@ export type SpecInputs = {
   /** What the image calls its own; `python3` unless something else is known. */
   readonly python?: PythonName;
   readonly seccompFile: string;
+  readonly apparmor?: string | undefined;
   readonly name: string;
   readonly user: string;
   readonly kind: SandboxKind;
@@ -130,7 +131,7 @@ function program({ image, python, fallbackDir, user, kind }: SpecInputs) {
 }
 
 /** What the kernel refuses to whoever runs there. */
-const kernelWalls = ({ seccompFile, networkMode, kind }: SpecInputs) =>
+const kernelWalls = ({ seccompFile, apparmor, networkMode, kind }: SpecInputs) =>
   ({
     // No interface but lo: nothing can be reached and nothing sent. Where the operator has opened it for a language, code
     // sends what it likes to whom it likes, but not to the host's own loopback (network-modes.ts), and nobody reaches it.
@@ -142,6 +143,8 @@ const kernelWalls = ({ seccompFile, networkMode, kind }: SpecInputs) =>
     // The kernel's doors: the engine's own list lets a container without capabilities make a user namespace, be root
     // in it, and mount.
     seccompFile,
+    // What the operator's own profile keeps code from besides.
+    ...(apparmor === undefined ? {} : { apparmor }),
     // The engine's configuration may say otherwise for all containers of this user.
     namespaces: 'own',
   }) satisfies Partial<SandboxSpec>;

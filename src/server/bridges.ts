@@ -11,6 +11,7 @@ import { NO_BOOK, type PrincipalBook, type Quotas, type TokenExchange } from '..
 import { principalKey, principalStateDir, principalStateDirs } from '../config/principal-state.js';
 import type { Settings } from '../config/settings.js';
 import type { Logins } from '../downstream/oauth/logins.js';
+import { idleTimes } from '../downstream/pool.js';
 import { KeptFiles } from '../run/artifacts/kept-files.js';
 import { Bridge, type BridgeOptions } from './bridge.js';
 import { type CallLimits, CallTurns } from './call-turns.js';
@@ -275,6 +276,7 @@ export class Bridges implements AsyncDisposable {
         hostEnv: discovery.env,
         extraEnvNames: settings.downstreamEnv,
         depth: settings.depth,
+        times: idleTimes(settings),
         observer,
         redactor,
         loginOwner: 'everybody',

@@ -18,7 +18,12 @@ import { type Known, KnownServers } from '../downstream/catalog/known-servers.js
 import { ObservedShapes } from '../downstream/catalog/observed-shapes.js';
 import { KeptEras } from '../downstream/greeting/eras.js';
 import type { Logins } from '../downstream/oauth/logins.js';
-import { type DownstreamPool, type DownstreamPoolOptions, openDownstreamPool } from '../downstream/pool.js';
+import {
+  type DownstreamPool,
+  type DownstreamPoolOptions,
+  idleTimes,
+  openDownstreamPool,
+} from '../downstream/pool.js';
 import type { ServerLease } from '../downstream/server-lease.js';
 import type { ServerBrief, ServerDoc } from '../protocol/frames.js';
 import { canLoad } from '../run/calls/on-demand.js';
@@ -242,6 +247,7 @@ export class ConfiguredServers implements AsyncDisposable {
       hostEnv: context.env,
       extraEnvNames: settings.downstreamEnv,
       depth: settings.depth,
+      times: idleTimes(settings),
       observer,
       redactor,
       eras: this.#eras,

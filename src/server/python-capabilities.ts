@@ -44,7 +44,7 @@ ${isCell ? FILES : ''}## Find
 | \`runtime.discovered_servers(detailed=False)\` | every server that can be named; detailed with how many tools it has |
 | \`await runtime.list_servers()\`, \`list_servers_sync()\` | the servers that this run has loaded |
 | \`runtime.list_loaded_server_metadata()\` | the loaded servers with their tools |
-| \`await runtime.list_tools(server)\`, \`list_tools_sync(server)\` | a server's tools; the sync form those of a loaded one |
+| \`await runtime.list_tools(server)\`, \`list_tools_sync(server)\` | a server's tools; the sync form those of a loaded one, or of all loaded ones without an argument |
 | \`await runtime.query_tool_docs(server, tool=None, detail="summary")\`, \`query_tool_docs_sync(...)\` | a signature and a sentence for each tool; \`detail="full"\` adds parameters and schemas. Without \`_sync\` also of servers that are not loaded |
 | \`await runtime.search_tool_docs(query, limit=5)\`, \`search_tool_docs_sync(...)\` | the tools that fit best, of every known server |
 | \`help(mcp_github.create_issue)\`, \`help(mcp_github)\` | prints one tool with its parameters; all tools of a server |

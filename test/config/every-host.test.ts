@@ -153,3 +153,33 @@ it.each([...new Map(SOURCES.map(({ host, dialect }) => [host, dialect]))])(
       expect(stateOf(on), JSON.stringify(on)).toBe('ready');
   },
 );
+
+it.each([...new Map(SOURCES.map(({ host, dialect }) => [host, dialect]))])(
+  'a transport that is nested in an entry is read in %s',
+  (host, dialect) => {
+    const source = { host, file: '/f', scope: 'user', pointer: '/x' } as const;
+    const context = {
+      ...({ dialect, source, description: '', expansion: 'none', env: {}, host: home.facts } as const),
+      ...{ workspace: home.cwd, folder: home.cwd, mayRead: true },
+    };
+    const specOf = (entry: object) => {
+      const parsed = parseEntry('x', entry, context as never);
+      return parsed.state === 'ready' ? parsed.spec : parsed.reason;
+    };
+    const stdio = Object.entries(dialect.types).find(([, transport]) => transport === 'stdio')?.[0];
+    // OpenCode has a command and its arguments in one list.
+    const command = dialect.fields.env === 'environment' ? ['c', 'a'] : 'c';
+    expect(specOf({ transport: { type: stdio, command } })).toMatchObject({
+      transport: 'stdio',
+      command: 'c',
+    });
+    expect(specOf({ command, transport: { type: stdio, command: 'other' } })).toMatchObject({ command: 'c' });
+    const [address] = Object.keys(dialect.addresses);
+    const sse = Object.entries(dialect.types).find(([, transport]) => transport === 'sse')?.[0];
+    if (address === undefined || sse === undefined) return;
+    const remote = { transport: 'sse', url: 'https://x.example/mcp' };
+    expect(specOf({ transport: { type: sse, [address]: remote.url } })).toMatchObject(remote);
+    expect(specOf({ transport: sse, [address]: remote.url })).toMatchObject(remote);
+    expect(specOf({ transport: 'pigeon', [address]: remote.url })).toMatchObject({ url: remote.url });
+  },
+);

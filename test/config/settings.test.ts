@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import type { Environment } from '../../src/base/environment.js';
 import { BridgeError } from '../../src/base/errors.js';
@@ -6,6 +7,7 @@ import { type HostFacts, homeFolder } from '../../src/config/host-facts.js';
 import { languages } from '../../src/config/languages/records.js';
 import { parseSettings, readSettings, settingsTable } from '../../src/config/settings.js';
 import { variables } from '../../src/config/variables.js';
+import { idleTimes } from '../../src/downstream/pool.js';
 
 const host: HostFacts = {
   home: '/home/ann',
@@ -31,6 +33,7 @@ function errorOf(env: Environment): BridgeError {
 it('an empty environment gives the documented defaults', () => {
   expect(settingsOf({})).toEqual({
     explicitlySet: new Set(),
+    serverIdleSeconds: 0,
     engineVariables: '[null,null,null,null]',
     runtime: undefined,
     ociRuntime: undefined,
@@ -120,6 +123,8 @@ it('every variable can be set', () => {
     MCP_BRIDGE_SESSION_MEMORY: '1g',
     MCP_BRIDGE_MEMORY: '1g',
     MCP_BRIDGE_PIDS: '64',
+    MCP_BRIDGE_SERVER_IDLE: '600',
+    MCP_BRIDGE_APPARMOR: 'mine',
     MCP_BRIDGE_CPUS: '1.5',
     MCP_BRIDGE_CONTAINER_USER: '1000:1001',
     MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT: '10',
@@ -189,6 +194,8 @@ it('every variable can be set', () => {
   expect(settingsOf(env)).toEqual({
     explicitlySet: new Set(Object.keys(env)),
     runtime: '/opt/podman',
+    serverIdleSeconds: 600,
+    apparmor: 'mine',
     engineUrl: 'ssh://me@box:2222/run/podman.sock',
     engineVariables: '[null,null,null,null]',
     ociRuntime: 'runsc',
@@ -354,7 +361,7 @@ it.each([
   ['MCP_BRIDGE_MEMORY', '1p'],
   ['MCP_BRIDGE_PIDS', '15'],
   ['MCP_BRIDGE_PIDS', '32769'],
-  ['MCP_BRIDGE_CPUS', '0'],
+  ['MCP_BRIDGE_CPUS', '0.001'],
   ['MCP_BRIDGE_CPUS', 'all'],
   ['MCP_BRIDGE_CONTAINER_USER', '0'],
   ['MCP_BRIDGE_CONTAINER_USER', '00:1'],
@@ -568,6 +575,8 @@ it('every variable is documented', () => {
 it.each([
   ['512m', 512 * 1024 ** 2],
   ['512mb', 512 * 1024 ** 2],
+  ['512Mi', 512 * 1024 ** 2],
+  ['1Gi', 1024 ** 3],
   ['512MB', 512 * 1024 ** 2],
   ['512MiB', 512 * 1024 ** 2],
   ['512 MiB', 512 * 1024 ** 2],
@@ -655,4 +664,31 @@ describe('the state directory', () => {
       expect(homeFolder('/home/eve', none)).toBe('/home/eve');
     },
   );
+});
+
+it('what the Python bridge took is taken: words in any case, and no limit as the most that there can be', () => {
+  const read = (env: Record<string, string>) => parseSettings(env, host).settings;
+  expect(read({ MCP_BRIDGE_OUTPUT_MODE: 'TOON' }).outputMode).toBe('toon');
+  expect(read({ MCP_BRIDGE_SECCOMP: 'Strict', MCP_BRIDGE_APPROVE: 'ALL' })).toMatchObject({
+    seccomp: 'strict',
+  });
+  expect(read({ MCP_BRIDGE_ACCEPT_UNENFORCED: 'Memory, PIDS' }).acceptUnenforced).toEqual(['memory', 'pids']);
+  for (const none of ['0', '-1']) {
+    expect(read({ MCP_BRIDGE_PIDS: none }).pids).toBe(32_768);
+    expect(read({ MCP_BRIDGE_MEMORY: none }).memoryBytes).toBe(totalmem());
+  }
+  expect(read({ MCP_BRIDGE_CPUS: '0' }).cpus).toBeUndefined();
+});
+
+it('servers are ended when idle only where somebody says so', () => {
+  const idle = (env: Record<string, string>) => idleTimes(parseSettings(env, host).settings);
+  expect(idle({})).toEqual({});
+  expect(idle({ MCP_BRIDGE_SERVER_IDLE: '600' })).toEqual({ idleMs: 600_000 });
+});
+
+it('an AppArmor profile is a word', () => {
+  expect(parseSettings({ MCP_BRIDGE_APPARMOR: 'my-profile' }, host).settings.apparmor).toBe('my-profile');
+  expect(parseSettings({}, host).settings.apparmor).toBeUndefined();
+  expect(() => parseSettings({ MCP_BRIDGE_APPARMOR: '-x' }, host)).toThrow('MCP_BRIDGE_APPARMOR');
+  expect(() => parseSettings({ MCP_BRIDGE_APPARMOR: 'a b' }, host)).toThrow('MCP_BRIDGE_APPARMOR');
 });

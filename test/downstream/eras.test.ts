@@ -1,7 +1,7 @@
 // Servers of both eras of MCP, over stdio and HTTP: each is greeted in the way that it knows, and a server of 2025 is none
 // the worse for having been asked.
 
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -180,4 +180,14 @@ it('what it logs in the modern era is in the log of the operator', async () => {
   const { server, said } = await get(modernProgram());
   await call(server, 'log');
   await until(() => said.includes('the disk is full'));
+});
+
+it('lies where discovery does not look, were the state directory ~/MCPs', () => {
+  const stateDir = mkdtempSync(join(tmpdir(), 'eras-'));
+  onTestFinished(() => rmSync(stateDir, { recursive: true, force: true }));
+  const spec = { transport: 'stdio', name: 'a', command: 'a', args: [], env: {}, cwd: undefined } as never;
+  const known = new KeptEras(stateDir);
+  known.learn(spec, { era: 'modern', version: '1' });
+  expect(new KeptEras(stateDir).of(spec)).toMatchObject({ era: 'modern' });
+  expect(readdirSync(stateDir).filter((name) => name.endsWith('.json'))).toEqual([]);
 });

@@ -385,3 +385,12 @@ it.each([
   expect(argv).toContain(`--mount=${mount}`);
   expect(argv.filter((word) => word.startsWith('--volume='))).toEqual([]);
 });
+
+it.each(['podman', 'docker'] as const)('%s is told of an AppArmor profile where one is set', (engine) => {
+  const told = (apparmor: string | undefined) =>
+    runArgv({ ...sandboxSpec({ ...plan, apparmor }), labels: {} }, dialects[engine], {
+      ...{ mode: 'rootless', ids: 'rootless', ociRuntime: undefined, cidFile: '/s/c', pidFile: '/s/p' },
+    }).filter((flag) => flag.includes('apparmor'));
+  expect(told('containers-default')).toEqual(['--security-opt=apparmor=containers-default']);
+  expect(told(undefined)).toEqual([]);
+});

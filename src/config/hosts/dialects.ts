@@ -194,8 +194,6 @@ export const CLINE: HostDialect = {
   fields: { ...PROGRAM, ...REMOTE, except: 'disabledTools' },
   callTimes: timeout(SECOND_MS),
   startTimes: [],
-  // Its command line keeps what belongs to the transport in an object of its own.
-  reshape: (entry) => (isRecord(entry['transport']) ? { ...entry, ...entry['transport'] } : entry),
 };
 
 export const CONTINUE: HostDialect = {

@@ -50,8 +50,10 @@ export function parseEntry(name: string, value: unknown, context: EntryContext):
   const off = reasonOff(value);
   if (off !== undefined) return { state: 'off', reason: off };
   const { dialect } = context;
-  const refused = dialect.refuse?.(value);
-  return refused === undefined ? build(name, dialect.reshape?.(value) ?? value, context) : unusable(refused);
+  const entry = unnested(value, dialect);
+  const refused = dialect.refuse?.(entry);
+  if (refused !== undefined) return unusable(refused);
+  return build(name, dialect.reshape?.(entry) ?? entry, context);
 }
 
 /** No host has both words, and none means anything else by either. What says neither on nor off counts as off. */
@@ -72,6 +74,17 @@ function reasonOff(entry: RawEntry): ServerSkipReason | undefined {
       });
   }
   return undefined;
+}
+
+/**
+ * The entry with the members of a `transport` of its own among its own, as lists of servers and some hosts write it; what the
+ * entry says itself comes first. A word in that place is a type.
+ */
+function unnested(entry: RawEntry, { types }: HostDialect): RawEntry {
+  const { transport, ...own } = entry;
+  if (isRecord(transport)) return { ...transport, ...own };
+  const isType = typeof transport === 'string' && Object.hasOwn(types, transport);
+  return isType && own['type'] === undefined ? { ...own, type: transport } : entry;
 }
 
 function build(name: string, entry: RawEntry, context: EntryContext): Entry {

@@ -46,12 +46,15 @@ const file = z.record(
   z.object({ era: z.enum(['legacy', 'modern']), version: z.string().max(MAX_VERSION_CHARS).optional() }),
 );
 
-/** In `eras.json` of the state directory, which several bridges may share; the last one who writes is right. */
+/**
+ * In `cache/eras.json` of the state directory, which several bridges may share; the last one who writes is right. Nothing of
+ * ours lies in that directory itself under a name that discovery reads: it may be ~/MCPs.
+ */
 export class KeptEras implements EraMemory {
   readonly #path: string;
 
   constructor(stateDir: string) {
-    this.#path = join(stateDir, 'eras.json');
+    this.#path = join(stateDir, 'cache', 'eras.json');
   }
 
   of(spec: DownstreamSpec): KnownEra | undefined {
