@@ -3,7 +3,7 @@
 // Whatever ends this ends all that it has started. A state that has passed is kept in mind (green.mjs).
 
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -40,6 +40,9 @@ process.env[MARK] = randomBytes(8).toString('hex');
 const scratch = mkdtempSync('/tmp/s-');
 process.env.TMPDIR = join(scratch, 't');
 mkdirSync(process.env.TMPDIR);
+// Some tests go on as another user.
+chmodSync(scratch, 0o755);
+chmodSync(process.env.TMPDIR, 0o1777);
 process.once('exit', () => rmSync(scratch, { recursive: true, force: true, maxRetries: 5 }));
 const users = [[]];
 const before = listTemporary();

@@ -53,15 +53,16 @@ export function isOneValue(line: string): boolean {
  */
 export function messagesAmong(line: string): readonly JSONRPCMessage[] {
   const found: JSONRPCMessage[] = [];
-  const begins = new RegExp(BEGINS);
+  let from = 0;
   for (let look = 0; look < MAX_LOOKS; look++) {
-    const start = begins.exec(line)?.index;
+    BEGINS.lastIndex = from;
+    const start = BEGINS.exec(line)?.index;
     if (start === undefined) break;
     const end = endOfValue(line, start);
     const text = line.slice(start, end);
     const message = isJsonRpc(text) ? readMessage(text) : undefined;
     if (message !== undefined) found.push(message);
-    begins.lastIndex = message === undefined ? start + 1 : end;
+    from = message === undefined ? start + 1 : end;
   }
   return found;
 }

@@ -121,7 +121,9 @@ function plainDigits(written: string): string {
   NUMBER.lastIndex = 0;
   const [, whole = '', fraction = '', exponent = '0'] = NUMBER.exec(written) ?? [];
   const digits = `${whole}${fraction}`.replace(/^0+/, '');
-  const significant = digits.replace(/0+$/, '');
+  let end = digits.length;
+  while (digits[end - 1] === '0') end--;
+  const significant = digits.slice(0, end);
   if (significant === '') return '0';
   return `${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`;
 }

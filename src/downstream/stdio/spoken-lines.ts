@@ -76,6 +76,14 @@ const isOfServer = (message: JSONRPCMessage): boolean =>
 
 /** By how much the depth of brackets changes in a line of laid out JSON, of which no string goes on in the next line. */
 function openedIn(line: string): number {
-  const bare = line.replace(/"(?:[^"\\]|\\.)*"/g, '');
-  return bare.replace(/[^[{]/g, '').length - bare.replace(/[^\]}]/g, '').length;
+  let opened = 0;
+  let isInString = false;
+  for (let at = 0; at < line.length; at++) {
+    const char = line[at];
+    if (isInString && char === '\\') at++;
+    else if (char === '"') isInString = !isInString;
+    else if (!isInString && (char === '[' || char === '{')) opened++;
+    else if (!isInString && (char === ']' || char === '}')) opened--;
+  }
+  return opened;
 }
