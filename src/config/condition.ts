@@ -80,7 +80,7 @@ function expressionOf(text: string): Expression | { readonly trouble: string } {
 
 function parse(text: string): Expression | { readonly trouble: string } {
   if (text.length > MAX_CONDITION_CHARS)
-    return { trouble: `has more than ${MAX_CONDITION_CHARS} characters` };
+    return { trouble: `has ${text.length} characters; at most ${MAX_CONDITION_CHARS} are taken` };
   try {
     const evaluate = environmentOnce().parse(text);
     const { valid, type = '', error } = evaluate.check();
