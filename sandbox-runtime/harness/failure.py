@@ -170,6 +170,7 @@ def _suggested_module(error: BaseException, said: str) -> str:
         return ""
     try:
         import difflib
+        import importlib.util
         import pkgutil
 
         known = {
@@ -178,7 +179,9 @@ def _suggested_module(error: BaseException, said: str) -> str:
         }
         # Of shorter names every word of three letters is a neighbour.
         candidates = [word for word in known if len(word) >= MIN_NAME_CHARS and not word.startswith("_")]
-        close = difflib.get_close_matches(name[:MAX_NAME_CHARS], candidates, 1, MIN_LIKENESS)
+        close = difflib.get_close_matches(name[:MAX_NAME_CHARS], candidates, 3, MIN_LIKENESS)
+        # An image may lack a part of the standard library, such as tkinter.
+        there = [word for word in close if word != name and importlib.util.find_spec(word) is not None]
     except BaseException:
         return ""
-    return f". Did you mean: {close[0]!r}?" if close else ""
+    return f". Did you mean: {there[0]!r}?" if there else ""

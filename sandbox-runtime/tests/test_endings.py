@@ -161,6 +161,18 @@ class RaisedTest(unittest.TestCase):
         for other in ("torch_no_such", "os.nothing", "pyt"):
             self.assertNotIn("Did you mean", last_line(f"import {other}"))
         self.assertEqual(last_line("raise ModuleNotFoundError('mine', name='jsn')"), "mine")
+        # Of the standard library, and not in every image.
+        absent = (
+            "import importlib.util; real = importlib.util.find_spec\n"
+            "importlib.util.find_spec = lambda name, *more: None if name == {0!r} else real(name, *more)\n"
+        )
+        for wrong in ("tkinter", "tkintr", "curses", "cursess"):
+            right = "tkinter" if wrong.startswith("tk") else "curses"
+            said = last_line(
+                absent.format(right)
+                + f'raise ModuleNotFoundError("No module named {wrong!r}", name={wrong!r})'
+            )
+            self.assertEqual(said, f"No module named {wrong!r}")
 
     def test_other_base_exceptions(self) -> None:
         self.assertEqual(self.error_of("raise KeyboardInterrupt")["type"], "KeyboardInterrupt")

@@ -108,7 +108,7 @@ function expressionOf(text: string): Expression | { readonly trouble: string } {
 
 function parse(text: string): Expression | { readonly trouble: string } {
   if (text.length > MAX_CONDITION_CHARS)
-    return { trouble: `has more than ${MAX_CONDITION_CHARS} characters` };
+    return { trouble: `has ${text.length} characters; at most ${MAX_CONDITION_CHARS} are taken` };
   try {
     const { plain, strict } = environmentsOnce();
     const asWritten = plain.parse(text);

@@ -28,7 +28,8 @@ function nameTrouble(named: string): string | undefined {
   const name = colon === -1 ? named : named.slice(0, colon);
   const tag = colon === -1 ? undefined : named.slice(colon + 1);
   if (name === '') return 'It has no name.';
-  if (name.length > MAX_NAME_CHARS) return `Its name has more than ${MAX_NAME_CHARS} characters.`;
+  if (name.length > MAX_NAME_CHARS)
+    return `Its name has ${name.length} characters; at most ${MAX_NAME_CHARS} are taken.`;
   const [first = '', ...rest] = name.split('/');
   const hasHost = rest.length > 0 && isHost(first);
   if (hasHost && !HOST.test(first)) return `${shown(first)} is no host of a registry.`;

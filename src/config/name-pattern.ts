@@ -19,7 +19,8 @@ type Matches = (name: string) => boolean;
 /** What is wrong with it, as the end of a sentence; undefined where nothing is. */
 export function patternTrouble(text: string): string | undefined {
   if (text === '') return 'is empty';
-  if (text.length > MAX_PATTERN_CHARS) return `has more than ${MAX_PATTERN_CHARS} characters`;
+  if (text.length > MAX_PATTERN_CHARS)
+    return `has ${text.length} characters; at most ${MAX_PATTERN_CHARS} are taken`;
   if (/^(?:[^\\]|\\.)*\\$/s.test(text)) return 'ends with a backslash that escapes nothing';
   return undefined;
 }

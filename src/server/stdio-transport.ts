@@ -155,7 +155,7 @@ function lineOf(message: JSONRPCMessage): string {
   const line = wellFormedJson(stringify(message));
   const excess =
     line.length > MAX_SENT_CHARS
-      ? `is longer than ${MAX_SENT_CHARS} characters`
+      ? `has ${line.length} characters, more than the ${MAX_SENT_CHARS} that clients are known to take`
       : excessOf(line, SENT_LIMITS);
   if (excess === undefined || !('id' in message)) return line;
   const error = { code: INTERNAL_ERROR, message: `The answer ${excess}.` };

@@ -41,5 +41,5 @@ it.each([
   ['reg_istry.io/x', "'reg_istry.io' is no host"],
   ['registry:port/x', "'registry:port' is no host"],
   [`python:${'x'.repeat(129)}`, 'is no tag'],
-  ['x'.repeat(256), 'more than 255'],
+  ['x'.repeat(256), 'has 256 characters; at most 255'],
 ])('%s is none: %s', (text, why) => expect(imageReferenceTrouble(text)).toContain(why));

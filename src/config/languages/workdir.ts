@@ -28,7 +28,7 @@ const isWithin = (path: string, folder: string): boolean => path === folder || p
 export function workdirTrouble(path: string): string | undefined {
   if (!path.startsWith('/')) return 'it is not absolute';
   if (path === '/') return 'it is the whole file system';
-  if (path.length > MAX_CHARS) return `it has more than ${MAX_CHARS} characters`;
+  if (path.length > MAX_CHARS) return `it has ${path.length} characters; at most ${MAX_CHARS} are taken`;
   // The engines' options have no way to quote.
   if (!/^[\w./+@-]+$/.test(path)) return 'it has characters other than letters, digits and _ . + @ -';
   if (/\/\.{0,2}(\/|$)/.test(path)) return 'it has a part that is empty, . or ..';

@@ -53,6 +53,22 @@ const habitHints: readonly Hint[] = [
     sentence: () => 'There is no stdin and nobody to ask: write the value into the code.',
   },
   {
+    about: 'a password',
+    // What getpass raises has no words; the code's own line says who asked.
+    matches: (error) =>
+      error.type === 'EOFError' && error.traceback.slice(-20).some((line) => /\bgetpass\b/.test(line))
+        ? []
+        : undefined,
+    sentence: () =>
+      'There is no stdin and nobody to ask for a password. Have a server of the user hold it, or do without.',
+  },
+  {
+    about: 'a debugger',
+    matches: says(/^/, /^(?:bdb\.)?BdbQuit$/),
+    sentence: () =>
+      'There is no stdin for a debugger: breakpoint() ends the code. Print what you want to see, or use traceback and inspect.',
+  },
+  {
     about: 'an installer in a line of IPython or a shell',
     matches: (error) => (error.type === 'SyntaxError' && INSTALLS.test(quoted(error)) ? [] : undefined),
     sentence: noInstalling,

@@ -15,9 +15,15 @@ export const complaint = (message: string, remedy?: string): Objection => ({
   remedy,
 });
 
-/** A value of the agent's, as it is repeated to it. */
-export const described = (value: unknown): string =>
-  value === undefined ? 'nothing' : echo(JSON.stringify(value));
+/** A value of the agent's, as it is repeated to it; of a long one is said how long it is. */
+export function described(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  const text = JSON.stringify(value);
+  const shown = echo(text);
+  if (text.length <= MAX_ECHO_CHARS) return shown;
+  if (typeof value === 'string') return `${shown} of ${value.length} characters`;
+  return Array.isArray(value) ? `${shown} of ${value.length} items` : shown;
+}
 
 /** A word of the agent's, likewise. */
 export const echo = (word: string): string => clipHarmless(word, MAX_ECHO_CHARS);

@@ -22,7 +22,7 @@ it.each([
   ['/app:exec', 'it has characters other than letters, digits and _ . + @ -'],
   ['/app,size=1', 'it has characters other than letters, digits and _ . + @ -'],
   ['/my work', 'it has characters other than letters, digits and _ . + @ -'],
-  [`/${'a'.repeat(200)}`, 'it has more than 200 characters'],
+  [`/${'a'.repeat(200)}`, 'it has 201 characters; at most 200 are taken'],
   ['/etc/app', '/etc has what the system is set up with'],
   ['/usr', '/usr/bin, which is in it, has programs of the image'],
   ['/usr/local/go', '/usr/local has programs of the image'],

@@ -479,6 +479,22 @@ const tools: readonly ErrorCase[] = [
 
 const habits: readonly ErrorCase[] = [
   {
+    about: 'a password',
+    code: 'import getpass\nsecret = getpass.getpass()',
+    error: 'EOFError',
+    line: '    secret = getpass.getpass()',
+    remedy:
+      'There is no stdin and nobody to ask for a password. Have a server of the user hold it, or do without.',
+  },
+  {
+    about: 'a debugger',
+    code: 'total = 1\nbreakpoint()\nprint(total)',
+    error: 'BdbQuit',
+    line: '    breakpoint()',
+    remedy:
+      'There is no stdin for a debugger: breakpoint() ends the code. Print what you want to see, or use traceback and inspect.',
+  },
+  {
     about: 'input',
     code: 'name = input("name? ")',
     error: 'EOFError: EOF when reading a line',

@@ -95,6 +95,12 @@ const CASES: ReadonlyArray<readonly [about: string, language: string, said: stri
     'stdin holds what the call gives in `stdin`, and there was no more.',
   ],
   [
+    'a debugger',
+    'python',
+    '> /workspace/main.py(2)<module>()\n-> breakpoint()\n(Pdb) Traceback (most recent call last):\nbdb.BdbQuit\n',
+    'A debugger reads commands from stdin, which holds what the call gives in `stdin`: print what you want to see instead of breakpoint().',
+  ],
+  [
     'a module that was not sent',
     'javascript',
     "Error: Cannot find module './lib'\nRequire stack:\n- /workspace/main.js",

@@ -153,6 +153,13 @@ export const OUTPUT_HINTS: readonly OutputHint[] = [
     sentence: () => 'stdin holds what the call gives in `stdin`, and there was no more.',
   },
   {
+    about: 'a debugger',
+    languages: ['python'],
+    pattern: /^(?:bdb\.)?BdbQuit$/m,
+    sentence: () =>
+      'A debugger reads commands from stdin, which holds what the call gives in `stdin`: print what you want to see instead of breakpoint().',
+  },
+  {
     about: 'network',
     pattern:
       /\bE(?:AI_AGAIN|NOTFOUND|NETUNREACH|HOSTUNREACH)\b|\b[Nn]ame resolution\b|Name or service not known|[Nn]etwork is unreachable|\blookup \S+ on /,
