@@ -28,8 +28,8 @@ class MCPError(Exception):
         return f"{self.server}.{self.tool}: {self.text}" if self.code == "E_TOOL_FAILED" else self.text
 
 
-class UnknownServerError(MCPError, KeyError):
-    """No such server, or one that this run did not load."""
+class UnknownServerError(MCPError, KeyError, AttributeError):
+    """No such server, or one that this run did not load, and which has no attribute therefore."""
 
     __module__ = "mcp"
 
