@@ -42,12 +42,16 @@ MIN_LIKENESS = 0.85
 
 def describe_failure(error: BaseException) -> dict[str, Any]:
     """The `error` of a `raised` or `refused` frame."""
-    return {"type": _type_name(error), "message": clip(_message(error)), "traceback": _traceback_lines(error)}
+    return {
+        "type": _type_name(error),
+        "message": clip(message_of(error)),
+        "traceback": _traceback_lines(error),
+    }
 
 
 def harness_failure(error: BaseException) -> dict[str, Any]:
     """The guest's last word where it is not the code that has failed, but what runs it."""
-    said = f"{_type_name(error)}: {clip(_message(error))}"
+    said = f"{_type_name(error)}: {clip(message_of(error))}"
     try:
         lines = "".join(format_exception(type(error), error, error.__traceback__)).rstrip("\n").split("\n")
     except BaseException:
@@ -73,7 +77,8 @@ def _type_name(error: BaseException) -> str:
     return name if module in ("builtins", "__main__", "mcp") else f"{module}.{name}"
 
 
-def _message(error: BaseException) -> str:
+def message_of(error: BaseException) -> str:
+    """Its own text, or why there is none."""
     try:
         return str(error)
     except BaseException as failure:

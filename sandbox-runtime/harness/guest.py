@@ -25,7 +25,7 @@ from harness.failure import describe_failure
 from harness.handover import take_over
 from harness.inputs import make_results_folder, write_files
 from harness.program import MAIN_FILE, Program, remember_source
-from harness.runner import may_need_asyncio, prepare_asyncio, run_program
+from harness.runner import may_need_asyncio, offer_loop, prepare_asyncio, run_program
 from harness.streams import complain_of, install_stdio
 from harness.values import describe_result
 from mcp._errors import refusal
@@ -86,6 +86,8 @@ def be_guest(
     remember_source(program.source, program.file)
     if may_need_asyncio(program):
         prepare_asyncio()
+    if run["program"] is None:
+        offer_loop()
     names = bind(channel, run["loaded"], run["discovered"])
     publish_servers(run)
     show_warnings(program)

@@ -37,15 +37,15 @@ def write_files(files: Iterable[Mapping[str, str]]) -> None:
     ours: set[str] = set()
     for file in files:
         name = file["name"]
-        _make_folders(name, ours)
-        if name not in ours:
-            _remove_other(name)
-        ours.add(name)
         try:
+            _make_folders(name, ours)
+            if name not in ours:
+                _remove_other(name)
+            ours.add(name)
             with FileIO(_WORKING_FOLDER + name, "x") as target:
                 write_all(target.fileno(), a2b_base64(file["data"]))
         except OSError as error:
-            # What is said of a full file system names none.
+            # By the name that the caller knows; what is said of a full file system has none.
             error.filename = name
             raise
 

@@ -7,32 +7,47 @@ Loads asyncio only for programs that can need it, since that takes as long as st
 from __future__ import annotations
 
 import functools
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from typing import Any
 
 from harness.program import CO_COROUTINE, Program
+from harness.top_loop import TopLevel
 
 _asyncio_run: Any = None
-# In place of asyncio.run, for programs that share an event loop.
-_run_in_loop: Callable[[Any], object] | None = None
+_top_level: TopLevel | None = None
+_is_offered = False
 
 
 def run_program(program: Program, namespace: dict[str, Any]) -> object:
-    """The value of the last expression or of a top-level `return`; an awaitable value is awaited."""
-    if program.is_async:
-        return _as_task(_run_parts(program, namespace))
-    value: object = None
-    for part in program.parts:
-        value = eval(part, namespace)
-    if _is_awaitable(value):
-        return _as_task(_await(value))
+    """The value of the last expression or of a top-level `return`; an awaitable value is awaited.
+
+    Tasks that the program has made outside of coroutines are waited for, as threads are; others are cancelled at the
+    end, as asyncio.run does.
+    """
+    made: set[Any] = set()
+    try:
+        value, made = _run(program, namespace)
+        return value
+    finally:
+        if _top_level is not None and _is_offered:
+            _top_level.finish(made)
+
+
+def run_call(program: Program, namespace: dict[str, Any]) -> object:
+    """The same in a session, where tasks stay: what the call has made has begun when it ends."""
+    value, made = _run(program, namespace)
+    if made and _top_level is not None:
+        _top_level.step()
     return value
 
 
-def use_loop(run: Callable[[Any], object]) -> None:
-    """From now on what a program awaits at its top level is run by `run`, which gives its value."""
-    global _run_in_loop
-    _run_in_loop = run
+def offer_loop() -> TopLevel | None:
+    """From now on the top level of programs has a loop, where asyncio is loaded; what is in a file finds none."""
+    global _is_offered
+    _is_offered = True
+    if _top_level is not None:
+        _top_level.offer()
+    return _top_level
 
 
 def may_need_asyncio(program: Program) -> bool:
@@ -42,7 +57,7 @@ def may_need_asyncio(program: Program) -> bool:
 
 def prepare_asyncio() -> None:
     """Lets asyncio.run() be called where a loop runs already, as under a top-level `await`: on a thread of its own."""
-    global _asyncio_run
+    global _asyncio_run, _top_level
     if _asyncio_run is not None:
         return
     import asyncio
@@ -55,7 +70,11 @@ def prepare_asyncio() -> None:
     def run(main: Any, **options: Any) -> Any:
         # Not by get_running_loop(): what it raises would stand in front of whatever the code raises.
         if asyncio._get_running_loop() is None:
-            return original(main, **options)
+            try:
+                return original(main, **options)
+            finally:
+                if _is_offered:
+                    top_level.settle_in()
         from concurrent.futures import ThreadPoolExecutor
 
         context = contextvars.copy_context()
@@ -64,11 +83,25 @@ def prepare_asyncio() -> None:
 
     _asyncio_run = original
     asyncio.run = asyncio.runners.run = run
+    _top_level = top_level = TopLevel()
+    if _is_offered:
+        top_level.offer()
+
+
+def _run(program: Program, namespace: dict[str, Any]) -> tuple[object, set[Any]]:
+    """The value, and the tasks that were made outside of coroutines and are not done."""
+    if program.is_async:
+        return _as_task(_run_parts(program, namespace)), set()
+    value: object = None
+    for part in program.parts:
+        value = eval(part, namespace)
+    made = _top_level.tasks() if _top_level is not None and _is_offered else set()
+    return (_as_task(_await(value)) if _is_awaitable(value) else value), made
 
 
 def _as_task(coroutine: Any) -> object:
     prepare_asyncio()
-    return _asyncio_run(coroutine) if _run_in_loop is None else _run_in_loop(coroutine)
+    return _top_level.run(coroutine) if _top_level is not None and _is_offered else _asyncio_run(coroutine)
 
 
 async def _run_parts(program: Program, namespace: dict[str, Any]) -> object:

@@ -22,8 +22,7 @@ from harness.handover import Handover, take_over
 from harness.inputs import make_results_folder, write_files
 from harness.interrupts import Interrupts
 from harness.program import Program, remember_source
-from harness.runner import may_need_asyncio, prepare_asyncio, run_program, use_loop
-from harness.session_loop import SessionLoop
+from harness.runner import may_need_asyncio, offer_loop, prepare_asyncio, run_call
 from harness.streams import complain_of, flush_stdio, mend_stdio
 from harness.values import describe_result
 from mcp import _session
@@ -47,19 +46,19 @@ class SessionGuest:
         self._namespace = namespace
         self._leave_fd = leave_fd
         self._after = after
-        self._loop = SessionLoop()
         self._interrupts = Interrupts()
         self._servers: tuple[Any, Any] | None = None
 
     def serve(self, first: Handover) -> None:
         """Returns when the supervisor has closed its end."""
-        use_loop(self._loop.run)
         self._channel.guard_by(self._interrupts)
         handed: Handover | None = first
         while handed is not None:
             self._serve(handed)
             # What code has closed or replaced of ours is not asked for here: the next program finds that out.
-            self._loop.wait_for(self._source.fileno())
+            loop = offer_loop()
+            if loop is not None:
+                loop.wait_for(self._source.fileno())
             handed = take_over(self._source)
 
     def _serve(self, handed: Handover) -> None:
@@ -90,7 +89,7 @@ class SessionGuest:
         remember_source(program.source, program.file)
         if may_need_asyncio(program):
             prepare_asyncio()
-        self._loop.settle_in()
+        offer_loop()
         self._bind(run)
 
     def _bind(self, run: Mapping[str, Any]) -> None:
@@ -117,7 +116,7 @@ class SessionGuest:
                 write_files(files)
             show_warnings(program)
             self._interrupts.arm(call)
-            value = run_program(program, self._namespace)
+            value = run_call(program, self._namespace)
             if value is not None:
                 self._namespace["_"] = value
             last = describe_result(value)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from harness.failure import clip
+from harness.failure import clip, message_of
 from mcp._values import AttrDict
 
 # The text is cut where a model has seen enough of it; this only holds off objects that do not know when to stop.
@@ -20,6 +20,8 @@ MAX_JSON_NODES = 100_000
 MAX_JSON_DEPTH = 100
 # Longer texts are cut between their items, by mcp._brief. Most results are far below, and do not load it.
 SHORT_CHARS = 20_000
+# Why a repr() failed: what a person reads.
+MAX_REASON_CHARS = 300
 
 _PLAIN = frozenset(
     (bool, int, float, complex, str, bytes, bytearray, range, list, tuple, dict, set, frozenset, AttrDict)
@@ -52,13 +54,19 @@ def safe_repr(value: object, is_long: bool = False) -> str:
     """repr(), cut between items where it is long; an object whose repr() fails is described instead."""
     try:
         text = "" if is_long else str.__str__(repr(value))
-        if is_long or len(text) > SHORT_CHARS:
-            from mcp._brief import brief_repr
+        if not is_long and len(text) <= SHORT_CHARS:
+            return text
+    except BaseException:
+        # An integer has more digits than Python converts, for one.
+        pass
+    try:
+        from mcp._brief import brief_repr
 
-            text = str.__str__(brief_repr(value))
-        return clip(text, MAX_REPR_CHARS)
+        return clip(str.__str__(brief_repr(value)), MAX_REPR_CHARS)
     except BaseException as error:
-        return f"<{_type_name(value)} object whose repr() raised {_type_name(error)}>"
+        said = clip(message_of(error), MAX_REASON_CHARS)
+        reason = f"{_type_name(error)}: {said}" if said else _type_name(error)
+        return f"<{_type_name(value)} object whose repr() raised {reason}>"
 
 
 def _type_name(value: object) -> str:

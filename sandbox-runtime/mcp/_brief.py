@@ -6,11 +6,16 @@ Walks the builtin containers itself, as far as there is room; anything else is t
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 # Some 5,000 tokens: more of one value is for a file, or for code that picks what matters.
 MAX_SHOWN_CHARS = 20_000
+# Of an integer that is converted to text: some 10 ms.
+MAX_DIGITS = 50_000
+# Python's own limit is no lower.
+MIN_LIMIT = 640
 # A member this short is shown whole, even where the room ends within it.
 _NEVER_CUT_CHARS = 200
 _BRACKETS = {
@@ -29,12 +34,30 @@ def brief_repr(value: object, room: int = MAX_SHOWN_CHARS) -> str:
         return _brief_items(value, *_BRACKETS[method], room)
     if method is str.__repr__ or method is bytes.__repr__:
         return _brief_text(value, room)
+    if method is int.__repr__:
+        return _brief_integer(value, room)
     return cut(repr(value), room)
 
 
 def cut(text: str, room: int = MAX_SHOWN_CHARS) -> str:
     """The first `room` characters, and how many more there are."""
     return text if len(text) <= room else f"{text[:room]}… {len(text) - room:,} more characters"
+
+
+def _brief_integer(value: Any, room: int) -> str:
+    """Python converts no more than 4,300 digits of itself, since it takes long; of what is shown it does not."""
+    digits = int(int.bit_length(value) * 0.30103) + 1
+    lift = getattr(sys, "set_int_max_str_digits", None)
+    if digits > MAX_DIGITS:
+        return f"<an int of about {digits:,} digits>"
+    if digits < MIN_LIMIT or lift is None:
+        return cut(repr(value), room)
+    limit = sys.get_int_max_str_digits()
+    lift(0)
+    try:
+        return cut(repr(value), room)
+    finally:
+        lift(limit)
 
 
 def _brief_text(value: Any, room: int) -> str:

@@ -32,8 +32,8 @@ class MCPError(Exception):
         )
 
 
-class UnknownServerError(MCPError, KeyError):
-    """No such server, or one that this run did not load."""
+class UnknownServerError(MCPError, KeyError, AttributeError):
+    """No such server, or one that this run did not load, and which has no attribute therefore."""
 
     __module__ = "mcp"
 

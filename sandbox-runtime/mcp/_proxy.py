@@ -71,8 +71,25 @@ def tool_function(tool: Tool) -> Callable[..., Any]:
     return ToolFunction(tool)
 
 
+class _Proxy:
+    """What every server's object has: a copy of it is itself, and it does not leave its process."""
+
+    __slots__ = ()
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Any:
+        return self
+
+    def __reduce_ex__(self, protocol: object) -> Any:
+        raise TypeError(
+            "an MCP server cannot be pickled; pass its name, and take mcp_servers[name] in its place"
+        )
+
+
 # A loaded server: `await proxy.tool(argument=...)`, `proxy["real-name"]`, `dir(proxy)`, `list(proxy)`, `help(proxy)`.
-class ServerProxy:
+class ServerProxy(_Proxy):
     __slots__ = ("_server",)
     __module__ = "mcp.servers"
 
@@ -113,7 +130,7 @@ def _server_of(proxy: ServerProxy) -> Server:
 
 
 # Stands for a configured server that this run did not load, and says how to load it; once loaded, it is that.
-class MissingServer:
+class MissingServer(_Proxy):
     __slots__ = ("_name",)
     __module__ = "mcp.servers"
 
@@ -127,6 +144,10 @@ class MissingServer:
 
     def __getitem__(self, name: str) -> Any:
         return ServerProxy(current().catalog.server(self._name))[name]
+
+    def __dir__(self) -> list[str]:
+        loaded = current().catalog.find(self._name)
+        return [] if loaded is None else dir(ServerProxy(loaded))
 
     @property
     def __doc__(self) -> str:  # type: ignore[override]

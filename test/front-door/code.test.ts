@@ -14,6 +14,11 @@ describe('values', () => {
   it.each([
     ['a last expression', '1 + 1', 2],
     ['a top-level await', 'import asyncio\nawait asyncio.sleep(0, "slept")', 'slept'],
+    [
+      'a gather that nobody awaits',
+      'import asyncio\nasyncio.gather(asyncio.sleep(0, 1), asyncio.sleep(0, 2))',
+      [1, 2],
+    ],
     ['a top-level return', 'if True:\n    return {"a": [1, 2.5, None]}', { a: [1, 2.5, null] }],
     ['fenced code', '```python\n6 * 7\n```', 42],
     ['a value that JSON cannot hold', '{1, }', '{1}'],
