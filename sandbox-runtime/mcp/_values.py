@@ -13,7 +13,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from mcp._brief import cut
 from mcp._errors import MCPError, did_you_mean
 
 _ANY_TYPE = "application/octet-stream"
@@ -98,7 +97,7 @@ def unwrap(server: str, tool: str, result: Mapping[str, Any]) -> Any:
     if result.get("structuredContent") is not None:
         return attributed(result["structuredContent"])
     if blocks is None:
-        said = cut(json.dumps(content), _MAX_SHOWN_CHARS)
+        said = _shown(content)
         raise MCPError(server, tool, f"the tool answered with content that MCP does not know: {said}")
     if content is None:
         others = {name: value for name, value in result.items() if name not in _NO_VALUES}
@@ -130,7 +129,7 @@ def _said(result: Mapping[str, Any]) -> str:
         for name, value in result.items()
         if name not in ("isError", "_meta", "resultType") and value
     }
-    return cut(json.dumps(said), _MAX_SHOWN_CHARS) if said else "the tool failed without saying why"
+    return _shown(said) if said else "the tool failed without saying why"
 
 
 def value_of(block: Any, parse: bool = True) -> Any:
@@ -207,3 +206,10 @@ def _from_text(text: str) -> Any:
 
 def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
+
+
+def _shown(value: Any) -> str:
+    # Loaded where there is something to show: most runs have nothing.
+    from mcp._brief import cut
+
+    return cut(json.dumps(value), _MAX_SHOWN_CHARS)

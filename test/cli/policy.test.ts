@@ -85,9 +85,10 @@ approvals:
       'met +',
       'not met',
     ]);
+    // All that ask ahead of one that allows.
     expect(await states('files.write {"size":500}', '--principal', 'token:ann#1')).toEqual([
       'ask',
-      named(1, 'args.size > 100'),
+      `${named(1, 'args.size > 100')} and approvals.rules.3 in ${policy}`,
       'not met',
       'met +',
       'not met',

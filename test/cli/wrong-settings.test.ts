@@ -81,7 +81,7 @@ describe('a bridge with a wrong setting', () => {
       MCP_BRIDGE_ALLOW: `${'x'.repeat(5_000)}\\`,
       MCP_BRIDGE_MEMORY: '1',
       MCP_BRIDGE_PIDS: '1',
-      MCP_BRIDGE_CPUS: '0',
+      MCP_BRIDGE_CPUS: '0.001',
     };
     await using bridge = await startBridge({}, { env });
     const instructions = bridge.client.getInstructions() ?? '';

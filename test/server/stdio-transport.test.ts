@@ -132,7 +132,7 @@ describe('what cannot be read', () => {
     input.write(
       `${JSON.stringify([ping, told, { ...ping, id: 5, jsonrpc: '1.0' }, 7, answer, { ...ping, id: 6 }])}\n`,
     );
-    await vi.waitFor(() => expect(received).toHaveLength(4), { timeout: 10_000 });
+    await vi.waitFor(() => expect(received).toHaveLength(4), PATIENTLY);
     expect(received).toEqual([ping, told, answer, { ...ping, id: 6 }]);
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
       { id: 5, error: { code: -32600, message: expect.stringContaining('jsonrpc: got') } },
