@@ -294,7 +294,7 @@ describe('what is decided', () => {
         const written = readFileSync(file, 'utf8');
         expect(written.startsWith(before)).toBe(true);
         expect(written).toMatch(
-          / {2}always:\n {4}- server: desk\n {6}tool: erase\n {6}since: "\d{4}-\d\d-\d\d"\n {6}reason: the desk is a copy\n$/,
+          / {2}always:\n {4}- server: desk\n {6}tool: erase\n {6}entry: "?[0-9a-f]{32}"?\n {6}since: "\d{4}-\d\d-\d\d"\n {6}reason: the desk is a copy\n$/,
         );
         expect(await bridge.run(code, desk)).toMatchObject({ status: 'success' });
         expect(asked).toHaveLength(1);

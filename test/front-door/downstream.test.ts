@@ -88,9 +88,9 @@ await mcp_h.echo(text="after it")`;
     expect(await run(code)).toMatchObject({
       status: 'success',
       result: 'after it',
-      stdout: expect.stringMatching(
-        /argument 'text' cannot be sent as JSON: it holds a lone surrogate, '.ud800'/,
-      ),
+      stdout: [
+        expect.stringMatching(/argument 'text' cannot be sent as JSON: it holds a lone surrogate, '.ud800'/),
+      ],
     });
   });
 

@@ -489,7 +489,7 @@ const habits: readonly ErrorCase[] = [
   {
     about: 'a debugger',
     code: 'total = 1\nbreakpoint()\nprint(total)',
-    error: 'BdbQuit',
+    error: 'bdb.BdbQuit',
     line: '    breakpoint()',
     remedy:
       'There is no stdin for a debugger: breakpoint() ends the code. Print what you want to see, or use traceback and inspect.',

@@ -84,6 +84,8 @@ export class World implements AsyncDisposable {
       MCP_BRIDGE_EXECUTE_SERVER: 'desk',
       MCP_BRIDGE_WARM: '0',
       MCP_BRIDGE_HTTP_RATE: '100000',
+      // Attacks leave calls behind that hang, and nobody waits for those.
+      MCP_BRIDGE_HTTP_DRAIN: '2',
       MCP_BRIDGE_LOG_LEVEL: 'info',
       // A client that knows tasks gets one at once.
       MCP_BRIDGE_TASK_AFTER: '0',
