@@ -7,7 +7,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { ElicitRequestSchema, ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { RawAgent } from '../../support/raw-agent.js';
-import { eventually, nodeStarts } from '../../support/time.js';
+import { eventually, nodeStarts, until } from '../../support/time.js';
 import type { WindowOptions } from '../../support/windows.js';
 import { executing, KEEPING_ENTRY, pause, said, type Who, type World } from './world.js';
 
@@ -427,6 +427,8 @@ export const attacks: readonly Attack[] = [
       chmodSync(join(runtime, 'mcp-sandbox-bridge'), by === 'ann' ? 0o700 : 0o777);
       const ann = await world.open('ann', { env: { XDG_RUNTIME_DIR: runtime } });
       await ann.execute('pid');
+      // Her log comes by another pipe than her answer.
+      await until(() => /bridge\.(?:joined|alone)/.test(ann.stderr()));
       return ann.stderr().includes('bridge.joined') ? 'she uses it' : undefined;
     },
   },
