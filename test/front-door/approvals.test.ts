@@ -50,8 +50,8 @@ async function withBridge(
   answer: Answer | undefined,
   env: Readonly<Record<string, string>>,
   then: (scene: Scene) => Promise<void>,
+  log = join(tempHome(), 'calls.log'),
 ): Promise<void> {
-  const log = join(tempHome(), 'calls.log');
   const asked: Asked[] = [];
   const entry = (name: string) => ({ command: process.execPath, args: [SERVER, log, name] });
   await using bridge = await startBridge(
@@ -283,6 +283,8 @@ describe('what is decided', () => {
 
   it('always: into the policy file, with its comments', async () => {
     const file = join(tempHome(), 'policy.yaml');
+    // A decision is about an entry, and the file for its calls belongs to that.
+    const log = join(tempHome(), 'calls.log');
     const before = '# mine\nversion: 1\napprovals:\n  mode: destructive # ask\n  trust: [desk]\n';
     writeFileSync(file, before, { mode: 0o600 });
     await withBridge(
@@ -299,11 +301,13 @@ describe('what is decided', () => {
         expect(await bridge.run(code, desk)).toMatchObject({ status: 'success' });
         expect(asked).toHaveLength(1);
       },
+      log,
     );
-    await withBridge(never, { MCP_BRIDGE_POLICY: file }, async ({ bridge, asked }) => {
+    const calls = async ({ bridge, asked }: Scene) => {
       expect(await bridge.run('await mcp_desk.erase(id=1)', desk)).toMatchObject({ status: 'success' });
       expect(asked).toEqual([]);
-    });
+    };
+    await withBridge(never, { MCP_BRIDGE_POLICY: file }, calls, log);
   });
 
   it('by the arguments: a condition, also of one that was allowed for the run', async () => {
