@@ -6,8 +6,6 @@ import { relative } from 'node:path';
 
 /** For vitest's --reporter. */
 export default class SuiteReporter {
-  #failed = 0;
-
   onTestModuleStart({ moduleId }) {
     this.#write({ started: relative(process.cwd(), moduleId) });
   }
@@ -28,7 +26,6 @@ export default class SuiteReporter {
       message: textOf(test.result().errors ?? []),
     }));
     const all = [...broken, ...failures];
-    this.#failed += all.length;
     this.#write({
       file: relative(process.cwd(), testModule.moduleId),
       passed: state('passed').length,
