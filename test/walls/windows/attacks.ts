@@ -421,7 +421,8 @@ export const attacks: readonly Attack[] = [
     tries: 'has ann connect to a bridge of its own, in a folder that lies where hers would',
     wall: 'a folder that others own or may enter is not used',
     attempt: async (world, by) => {
-      const runtime = join(world.desk.home, world.mark());
+      // A socket's path has 107 bytes at most.
+      const runtime = join(world.desk.home, 'r');
       spawnSync('mkdir', ['-p', join(runtime, 'mcp-sandbox-bridge')]);
       chmodSync(runtime, 0o700);
       chmodSync(join(runtime, 'mcp-sandbox-bridge'), by === 'ann' ? 0o700 : 0o777);
