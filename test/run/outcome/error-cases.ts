@@ -178,6 +178,13 @@ const files: readonly ErrorCase[] = [
     remedy: PRIVILEGES,
   },
   {
+    about: 'out/ from elsewhere',
+    code: 'import os; os.chdir("/tmp"); open("out/x.csv", "w")',
+    error: "FileNotFoundError: [Errno 2] No such file or directory: 'out/x.csv'",
+    remedy:
+      'out/ is the folder /workspace/out. Name it so where the code has changed its directory: in a session it stays where os.chdir has left it.',
+  },
+  {
     about: "the user's files",
     code: 'open("/home/me/data.csv")',
     error: "FileNotFoundError: [Errno 2] No such file or directory: '/home/me/data.csv'",

@@ -46,6 +46,12 @@ export const fileHints: readonly Hint[] = [
       'The code has no privileges here: it cannot change owners, mount, open raw sockets or trace processes.',
   },
   {
+    about: 'out/ from elsewhere',
+    matches: errno(2, ` .*['"](?:\\./)?out/[^/'"]*['"]`),
+    sentence: () =>
+      'out/ is the folder /workspace/out. Name it so where the code has changed its directory: in a session it stays where os.chdir has left it.',
+  },
+  {
     about: "the user's files",
     matches: errno(2, HOST_PATH),
     sentence: () =>
