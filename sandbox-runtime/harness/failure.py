@@ -50,17 +50,24 @@ def describe_failure(error: BaseException) -> dict[str, Any]:
 
 
 def harness_failure(error: BaseException) -> dict[str, Any]:
-    """The guest's last word where it is not the code that has failed, but what runs it."""
-    said = f"{_type_name(error)}: {clip(message_of(error))}"
+    """The guest's last word where it is not the code that has failed, but what runs it. Never raises."""
+    said, lines = "nothing is known of how", list[str]()
     try:
+        said = f"{_type_name(error)}: {clip(message_of(error))}"
         lines = "".join(format_exception(type(error), error, error.__traceback__)).rstrip("\n").split("\n")
     except BaseException:
-        lines = [said]
+        # Code may have replaced what every function of the library calls, as len() or type().
+        lines = []
     message = (
         f"What runs the code in the sandbox has failed, and not the code: {said}. Code that has replaced parts of the "
         "standard library may be the reason; else send it again"
     )
-    told = {"type": "HarnessError", "message": message, "traceback": lines[-MAX_LINES:]}
+    # Readers are shown the traceback alone, which ends with the message.
+    told = {
+        "type": "HarnessError",
+        "message": message,
+        "traceback": [*lines[-MAX_LINES:], f"HarnessError: {message}"],
+    }
     return {"type": "raised", "error": told, "exitCode": HARNESS_FAILED}
 
 

@@ -198,7 +198,8 @@ def _fork_guest(streams: Streams, ahead: Sequence[list[str]], private: Sequence[
             be_guest(ahead, program_read, (leave_write, farewell), ins, streams.guest_out)
         except BaseException as error:
             write_all(streams.guest_out, encode(harness_failure(error)))
-        os._exit(HARNESS_FAILED)
+        finally:
+            os._exit(HARNESS_FAILED)
     for fd in (*guests, streams.guest_out):
         os.close(fd)
     outputs = [

@@ -111,6 +111,13 @@ class RunTest(unittest.TestCase):
                 raised = run(f"{code}\n1 / 0").one("raised")
                 self.assertEqual(raised["error"]["type"], "ZeroDivisionError")
 
+    def test_builtins_that_everything_calls_are_never_told_as_an_exit(self) -> None:
+        for name in ("len", "type", "isinstance", "str", "repr", "int", "bytes", "set", "getattr", "map"):
+            with self.subTest(name):
+                host = run(f"import builtins\nbuiltins.{name} = None\n7")
+                told = [frame["exitCode"] for frame in host.frames if frame["type"] == "raised"]
+                self.assertIn(host.one("exited")["code"], (0, *told), host.frames)
+
     def test_an_exit_message_that_has_no_text(self) -> None:
         code = "class A:\n    def __str__(self): raise OSError\nraise SystemExit(A())"
         self.assertEqual(run(code).one("exited")["code"], 1)
@@ -163,7 +170,8 @@ class FailureTest(unittest.TestCase):
             told = harness_failure(error)
         self.assertEqual((told["error"]["type"], told["exitCode"]), ("HarnessError", HARNESS_FAILED))
         self.assertIn("LookupError: gone", told["error"]["message"])
-        self.assertEqual(told["error"]["traceback"][-1], "LookupError: gone")
+        self.assertEqual(told["error"]["traceback"][-2], "LookupError: gone")
+        self.assertEqual(told["error"]["traceback"][-1], f"HarnessError: {told['error']['message']}")
 
 
 if __name__ == "__main__":

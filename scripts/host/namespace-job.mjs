@@ -32,7 +32,9 @@ const engineIn = ({ findings }) => findings.find(({ name }) => name === 'engine'
 /** Whether podman is let in. Doctor would go on to fetch and build an image, for which there is no network. */
 async function answers() {
   const { exitCode, stderr } = await run('podman', ['info']);
-  return { status: exitCode === 0 ? 'ok' : 'fail', detail: stderr.trim() || 'podman info answers' };
+  if (exitCode === 0) return { status: 'ok', detail: 'podman info answers' };
+  // The kernel says what of a profile refused it.
+  return { status: 'fail', detail: `${stderr.trim()}; ${await shell('dmesg | grep DENIED | tail -n 3')}` };
 }
 
 async function inSituation({ made, undone, remedy }) {
