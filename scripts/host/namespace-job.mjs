@@ -34,7 +34,7 @@ async function answers() {
   const { exitCode, stderr } = await run('podman', ['info']);
   if (exitCode === 0) return { status: 'ok', detail: 'podman info answers' };
   // The kernel says what of a profile refused it.
-  return { status: 'fail', detail: `${stderr.trim()}; ${await shell('dmesg | grep DENIED | tail -n 3')}` };
+  return { status: 'fail', detail: `${stderr.trim()}; ${await shell('dmesg | grep DENIED | tail -n 1')}` };
 }
 
 async function inSituation({ made, undone, remedy }) {

@@ -2,11 +2,14 @@
 // and who follows the remedy. `made` and `undone` are lines for root's shell.
 
 const PROFILE = '/etc/apparmor.d/no-namespaces';
-/** Everything but `userns,`. It fits the program less exactly than a profile for its very path, which then goes before it. */
+/**
+ * Everything but `userns,`. It has the flag without which podman works under no profile: in its new mount namespace it starts itself
+ * again by /proc/self/exe, whose path leads nowhere there. It fits the program less exactly than a profile for its very path, which then goes before it.
+ */
 const RULES = ['file', 'capability', 'network', 'signal', 'ptrace', 'unix', 'mount', 'umount', 'pivot_root'];
 const TEXT = [
   'abi <abi/4.0>,',
-  'profile no-namespaces /usr/bin/podma[m-o] {',
+  'profile no-namespaces /usr/bin/podma[m-o] flags=(attach_disconnected) {',
   ...['mqueue', 'io_uring', 'dbus', ...RULES].map((rule) => `  allow ${rule},`),
   '}',
 ];
