@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { PACKAGE_NAME } from '../../src/base/version.js';
+import { imageBuild } from '../../src/cli/image.js';
 import { ageOf, labelsFor, parseLabels, recipeDigest } from '../../src/engine/image-labels.js';
 import { buildWords, checkPackages, checkSuite, readOwnName } from '../../src/engine/image-name.js';
 import { localImageName, modulesOf, readRecipe, withPackages } from '../../src/engine/recipe.js';
@@ -72,6 +73,11 @@ describe('packages that are added', () => {
   ])('come from no release that is called %j', (suite) => {
     expect(() => checkSuite(suite)).toThrow(`--suite: got ${JSON.stringify(suite)}, expected the name of a`);
     expect(checkSuite('trixie')).toBe('trixie');
+  });
+
+  it('come from no such release on the command line either', async () => {
+    const built = imageBuild([], { suite: '--customize-hook=touch /here' });
+    await expect(built).rejects.toThrow('--suite: got "--customize-hook=touch /here"');
   });
 
   it('of which apt knows none are named, with the nearest that there are', () => {
