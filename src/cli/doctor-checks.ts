@@ -130,7 +130,8 @@ export const CHECKS: readonly Check[] = [
         mkdirSync(stateDir, { recursive: true, mode: 0o700 });
         writeFileSync(probe, '');
         rmSync(probe);
-        return ok(`${stateDir} is writable`);
+        // The settings are wrong where others could exchange something in it.
+        return ok(`${stateDir} is writable${process.getuid === undefined ? '' : ', for this user alone'}`);
       } catch (thrown) {
         return fail(
           `${stateDir}: ${messageOf(thrown)}`,

@@ -84,8 +84,9 @@ export async function doctorHttp(address: string, json: true | undefined): Promi
 /** Every wrong setting, and what can be said of the machine without them. Starts no container. */
 async function examineWithout(prepared: Examined, json: true | undefined): Promise<void> {
   const { settings, warnings, problems, discovery: context, policyBook } = prepared;
-  const wrong: readonly Finding[] = problems.map(({ message: detail, remedy }) => ({
-    name: 'settings',
+  const wrong: readonly Finding[] = problems.map(({ setting, message: detail, remedy }) => ({
+    // Mostly not the variable is wrong then, but the folder.
+    name: setting === 'MCP_BRIDGE_STATE_DIR' ? 'state directory' : 'settings',
     status: 'fail',
     detail,
     remedy,
@@ -112,7 +113,8 @@ async function examineWithout(prepared: Examined, json: true | undefined): Promi
   const checks = checksWithout(new Set(problems.map(({ setting }) => setting)));
   const warned = warnings.length === 0 ? [] : CHECKS.filter(({ name }) => name === 'settings');
   const findings = [...wrong, ...(await findingsOf([...warned, ...checks], subject))];
-  const left = CHECKS.filter((check) => !checks.includes(check) && check.name !== 'settings');
+  const said = new Set(['settings', ...[...wrong, ...checks].map(({ name }) => name)]);
+  const left = CHECKS.filter(({ name }) => !said.has(name));
   findings.push({
     name: 'not checked',
     status: 'warn',

@@ -6,7 +6,7 @@ import { languages } from '../config/languages/records.js';
 import { chooseEngine } from '../engine/detect.js';
 import { type BuiltImage, buildImage } from '../engine/image.js';
 import { listImages } from '../engine/image-choice.js';
-import { checkPackages } from '../engine/image-name.js';
+import { checkPackages, checkSuite } from '../engine/image-name.js';
 import { BASE_PROFILE, foreignArchitecture, localImageName, readRecipe } from '../engine/recipe.js';
 import { pythonKind } from '../sandbox/kind.js';
 import { wishesOf } from '../sandbox/launch-pad.js';
@@ -30,6 +30,7 @@ export async function imageBuild(
   }: { readonly suite?: string; readonly with?: readonly string[]; readonly json?: true },
 ): Promise<void> {
   const added = packages === undefined ? [] : checkPackages(packages);
+  if (suite !== undefined) checkSuite(suite);
   const profiles = [...new Set(wanted.length === 0 ? [BASE_PROFILE] : wanted)];
   for (const profile of profiles) readRecipe(profile);
   const { settings } = prepare('warn', 'ends');

@@ -10,6 +10,7 @@ import type { ImportedSettings } from '../config/languages/imported-settings.js'
 import { readIsolatorFile } from '../config/languages/isolator-file.js';
 import { NameOwners } from '../config/name-owners.js';
 import { absentEngine, absentFiles } from '../config/named-files.js';
+import { stateOpenToOthers } from '../config/own-state.js';
 import { problemsIn, type SettingProblem, settingsError } from '../config/setting-problems.js';
 import { readSettings, type Settings } from '../config/settings.js';
 import { type LogThreshold, logObserver, openLog } from '../observe/log.js';
@@ -69,6 +70,8 @@ const thisProcess = (): StartedAt => ({
   isInColour: coloursFor(process.stderr).isColorSupported,
 });
 
+const DECIDE_STATE: ReadonlySet<string> = new Set(['HOME', 'MCP_BRIDGE_STATE_DIR']);
+
 /** All that is wrong, found without starting anything. In the place of what is wrong stands its default. */
 export function examine(
   quietLevel: LogThreshold,
@@ -100,6 +103,8 @@ export function examine(
   const book = readable(policyFile, () => new PolicyBook(settings, host, observer));
   const problems = [
     ...wrong,
+    // Where one of these is wrong, another folder would be looked at than was meant.
+    ...(wrong.some(({ setting }) => DECIDE_STATE.has(setting)) ? [] : stateOpenToOthers(own, host)),
     ...absentFiles(settings),
     ...(life === 'serves' ? absentEngine(settings) : []),
     ...imported.problems,

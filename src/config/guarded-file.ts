@@ -18,7 +18,7 @@ export type GuardedText =
       readonly isUnsafe: boolean;
       readonly stats?: BigIntStats;
     }
-  | { readonly state: 'read'; readonly text: string; readonly stats: BigIntStats };
+  | { readonly state: 'read'; readonly text: string; readonly bytes: Buffer; readonly stats: BigIntStats };
 
 /** Returns the stats of the file that this path leads to; undefined when it is absent. Throws any other error. */
 export function statsOf(file: string): BigIntStats | undefined {
@@ -49,7 +49,7 @@ export function readGuarded(file: string, maxBytes: number, host: HostFacts): Gu
     if (UTF_16.test(bytes.toString('latin1', 0, 2))) {
       return { state: 'refused', message: 'is in UTF-16; save it in UTF-8', isUnsafe: false, stats };
     }
-    return { state: 'read', text: bytes.toString('utf8').replace(/^\uFEFF/, ''), stats };
+    return { state: 'read', text: bytes.toString('utf8').replace(/^\uFEFF/, ''), bytes, stats };
   } catch (thrown) {
     return { state: 'refused', message: `cannot be read: ${messageOf(thrown)}`, isUnsafe: false };
   } finally {

@@ -73,9 +73,15 @@ export const NO_BOOK: PrincipalBook = { rulesOf: () => NO_RULES, sharedServers: 
 
 /**
  * Gets a token for requests that this principal makes of the server at `url`, by token exchange (RFC 8693) or any other way.
- * Rejects where there is none; the server is not reached then.
+ * `refused` is one that the server has just refused: another one is wanted. Rejects where there is none; the server is not
+ * reached then.
  */
 export type TokenExchange = (
-  asked: { readonly principal: Principal; readonly server: string; readonly url: string },
+  asked: {
+    readonly principal: Principal;
+    readonly server: string;
+    readonly url: string;
+    readonly refused?: string | undefined;
+  },
   signal: AbortSignal,
 ) => Promise<string>;

@@ -200,7 +200,8 @@ export const variables = z.object({
     allowed: `whole seconds from 1 to ${DAY_SECONDS}`,
   }),
   MCP_BRIDGE_STATE_DIR: optional(ownPath, {
-    meaning: 'Folder for saved tools, kept files, caches and what containers read.',
+    meaning:
+      'Folder for saved tools, kept files, caches and what containers read. Only its user and root may write it, and what leads to it.',
     default: '`~/MCPs` if it exists, else `mcp-sandbox-bridge` in the state folder of the user',
     allowed: OWN_PATH,
   }),

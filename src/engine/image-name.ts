@@ -32,6 +32,19 @@ export function checkPackages(names: readonly string[]): readonly string[] {
   );
 }
 
+/** What Debian calls its releases; anything else mmdebstrap would take for an option, a path or lines of its sources. */
+const RELEASE = /^[a-z]+$/;
+
+/** Throws E_ARGUMENTS for what cannot be the name of a Debian release. */
+export function checkSuite(suite: string): string {
+  if (RELEASE.test(suite)) return suite;
+  throw new BridgeError(
+    'E_ARGUMENTS',
+    `--suite: got ${JSON.stringify(suite.slice(0, 80))}, expected the name of a Debian release in small letters.`,
+    { fault: 'operator', remedy: 'For example: --suite bookworm.' },
+  );
+}
+
 /** The end of a tag for packages that were added, in their order; a hash where they would not fit. */
 export function addedTag(added: readonly string[]): string {
   if (added.length === 0) return '';

@@ -73,7 +73,25 @@ export class Execute {
     if (!parsed.success) return refused(complaintOf(parsed.error, args, this.#settings));
     if (this.#queue.size >= MAX_WAITING)
       return refused(`Busy: ${MAX_WAITING} calls wait already. Try again later.`);
-    return this.#queue.add(() => this.#run(parsed.data, signal));
+    return await this.#inTurn(parsed.data, signal);
+  }
+
+  /** A call that is cancelled while it waits is gone at once, with all that it holds: its caller is charged for it no more. */
+  async #inTurn(command: CommandArguments, signal: AbortSignal): Promise<ExecuteResult> {
+    const waiting = new AbortController();
+    const leave = () => waiting.abort();
+    signal.addEventListener('abort', leave, { once: true });
+    if (signal.aborted) leave();
+    const run = () => {
+      signal.removeEventListener('abort', leave);
+      return this.#run(command, signal);
+    };
+    try {
+      return await this.#queue.add(run, { signal: waiting.signal });
+    } catch (thrown) {
+      if (waiting.signal.aborted) return refused('The call was cancelled before its command began.');
+      throw thrown;
+    }
   }
 
   /** Resolves when no call runs any more. */
@@ -85,7 +103,6 @@ export class Execute {
     { command, args, stdin, timeout_ms: timeoutMs, cwd: wanted, env: added }: CommandArguments,
     signal: AbortSignal,
   ): Promise<ExecuteResult> {
-    if (signal.aborted) return refused('The call was cancelled before its command began.');
     const { workdir, maxOutputBytes, tmp, allow, deny } = this.#settings;
     const cwd = resolve(workdir, wanted);
     const input = Buffer.from(stdin);

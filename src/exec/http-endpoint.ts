@@ -6,9 +6,11 @@
 import { randomUUID } from 'node:crypto';
 import { lstatSync, rmSync } from 'node:fs';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import { dirname, resolve } from 'node:path';
 import { NodeStreamableHTTPServerTransport } from '@modelcontextprotocol/node';
 import type { Transport } from '@modelcontextprotocol/server';
 import { BridgeError, messageOf } from '../base/errors.js';
+import { exchangeable } from '../base/only-ours.js';
 import { repeatedHeader } from '../base/repeated-header.js';
 import { objectionTo } from './admission.js';
 import { executeServer } from './exec-server.js';
@@ -25,6 +27,10 @@ const KEEP_ALIVE_MS = 15_000;
 /** Longer than what clients and proxies keep connections for, or they would send a request into one that is being closed. */
 const CONNECTION_IDLE_MS = 75_000;
 const KEEP_ALIVE = ': still here\n\n';
+/** Each session may have a stream, and calls besides. Strangers open connections too, before anybody knows that they have no token. */
+const MAX_CONNECTIONS = 4 * MAX_SESSIONS;
+/** For what says who asks: whoever sends nothing holds a connection no longer. */
+const HEADERS_MS = 10_000;
 
 type Session = { readonly transport: NodeStreamableHTTPServerTransport; lastAt: number; busy: number };
 
@@ -32,7 +38,11 @@ export class HttpEndpoint implements AsyncDisposable {
   readonly #execute: Execute;
   readonly #settings: ExecSettings;
   readonly #server = http.createServer(
-    { keepAliveTimeout: CONNECTION_IDLE_MS },
+    {
+      keepAliveTimeout: CONNECTION_IDLE_MS,
+      headersTimeout: HEADERS_MS,
+      connectionsCheckingInterval: HEADERS_MS / 10,
+    },
     (request, response) => void this.#answer(request, response),
   );
   readonly #sessions = new Map<string, Session>();
@@ -40,15 +50,22 @@ export class HttpEndpoint implements AsyncDisposable {
   readonly #modern: ModernRequests;
   readonly #sweeping = setInterval(() => this.#sweep(), SESSION_IDLE_MS / 10).unref();
 
-  private constructor(execute: Execute, settings: ExecSettings) {
+  private constructor(execute: Execute, settings: ExecSettings, connections: number) {
     this.#execute = execute;
     this.#modern = new ModernRequests(execute, KEEP_ALIVE_MS);
     this.#settings = settings;
+    this.#server.maxConnections = connections;
+    // Those that only wait for a next request make room.
+    this.#server.on('drop', () => this.#server.closeIdleConnections());
   }
 
   /** Resolves when it listens. Throws E_SETTINGS where it cannot. */
-  static async open(execute: Execute, settings: ExecSettings): Promise<HttpEndpoint> {
-    const endpoint = new HttpEndpoint(execute, settings);
+  static async open(
+    execute: Execute,
+    settings: ExecSettings,
+    connections: number = MAX_CONNECTIONS,
+  ): Promise<HttpEndpoint> {
+    const endpoint = new HttpEndpoint(execute, settings, connections);
     await endpoint.#listen();
     return endpoint;
   }
@@ -72,6 +89,7 @@ export class HttpEndpoint implements AsyncDisposable {
 
   async #listen(): Promise<void> {
     const { listen } = this.#settings;
+    if (listen.at === 'socket') refuseOpenFolder(dirname(listen.path));
     await new Promise<void>((resolve, reject) => {
       const onError = (thrown: Error) =>
         reject(
@@ -175,6 +193,20 @@ export class HttpEndpoint implements AsyncDisposable {
     void this.#sessions.get(id)?.transport.close();
     this.#sessions.delete(id);
   }
+}
+
+/** Throws E_SETTINGS where somebody else could put a socket in the place of ours, and hear what clients say. */
+function refuseOpenFolder(folder: string): void {
+  const open = exchangeable(resolve(folder));
+  if (open === undefined) return;
+  throw new BridgeError(
+    'E_SETTINGS',
+    `MCP_EXEC_LISTEN: other users could put a socket there, since ${open.path} ${open.is === 'owner' ? `belongs to user ${open.owner}` : 'can be written by them'}.`,
+    {
+      fault: 'operator',
+      remedy: 'Choose a folder that, with all above it, only this user and root can write.',
+    },
+  );
 }
 
 /** What an earlier one left behind; a living one's clients would be cut off, which they notice. Any other file stays. */

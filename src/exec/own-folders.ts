@@ -1,7 +1,7 @@
 // A temporary folder for each call, named after the process that made it, so that the next start finds what a killed server
 // left behind.
 
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 const PREFIX = 'execute-';
@@ -20,12 +20,21 @@ export function removeOwnFolder(path: string): void {
   }
 }
 
-/** Removes folders of servers that are gone. One with our own pid is of an earlier start of this very machine. */
+/**
+ * Removes folders of servers that are gone. One with our own pid is of an earlier start of this very machine. One of another
+ * user stays: what is removed of it could be made to lead elsewhere meanwhile.
+ */
 export function sweepOwnFolders(parent: string): void {
   for (const name of entriesOf(parent)) {
     const pid = Number(OWNED.exec(name)?.groups?.['pid'] ?? Number.NaN);
-    if (pid === process.pid || (!Number.isNaN(pid) && !isAlive(pid))) removeOwnFolder(join(parent, name));
+    if (Number.isNaN(pid) || (pid !== process.pid && isAlive(pid))) continue;
+    if (isOwnFolder(join(parent, name))) removeOwnFolder(join(parent, name));
   }
+}
+
+function isOwnFolder(path: string): boolean {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats?.isDirectory() === true && stats.uid === process.getuid?.();
 }
 
 function entriesOf(parent: string): readonly string[] {

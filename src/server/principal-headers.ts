@@ -37,33 +37,28 @@ export function withHeaders(
 export const isExchanged = (sources: HeaderSources): boolean =>
   Object.values(sources).some(({ from }) => from === 'exchange');
 
-/** A login whose tokens are exchanged; each is used until the server refuses it. */
+/** A login whose tokens are exchanged, and asked for with each request: whether one is still good is the exchange's to know. */
 export function exchangedLogin(
   spec: RemoteSpec,
   principal: Principal,
   exchange: TokenExchange | undefined,
   redactor: Redactor,
 ): ServerLogin {
-  let token: string | undefined;
-  const fetched = async (signal: AbortSignal): Promise<string> => {
+  let hidden: string | undefined;
+  const fetched = async (signal: AbortSignal, refused?: string): Promise<string> => {
     if (exchange === undefined) throw failed('the bridge has no way to exchange tokens');
     try {
-      const got = await exchange({ principal, server: spec.name, url: spec.url }, signal);
-      hideHeaders(redactor, spec.name, { 'exchanged token': got });
+      const got = await exchange({ principal, server: spec.name, url: spec.url, refused }, signal);
+      if (got !== hidden) hideHeaders(redactor, spec.name, { 'exchanged token': got });
+      hidden = got;
       return got;
     } catch (thrown) {
       throw failed(messageOf(thrown));
     }
   };
   return {
-    token: async (signal) => {
-      token ??= await fetched(signal);
-      return token;
-    },
-    renew: async (refused, signal) => {
-      // Another request may have got a new one meanwhile.
-      if (token === refused) token = await fetched(signal);
-    },
+    token: (signal) => fetched(signal),
+    renew: async (refused, signal) => void (await fetched(signal, refused)),
     refused: ({ status }) => failed(`it refused the token that was exchanged (${status})`),
   };
 }

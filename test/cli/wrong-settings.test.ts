@@ -1,6 +1,6 @@
 // A wrong setting inside of a host: what its model reads, and that nothing runs.
 
-import { chmodSync, existsSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { descendants } from '../support/nothing-left.js';
@@ -133,6 +133,82 @@ it('a misspelt name is told at the end of the instructions, and code may run', a
   expect(instructions).toContain(
     "MCP_BRIDGE_POLCY is no setting of this version. Did you mean 'MCP_BRIDGE_POLICY'?",
   );
+});
+
+/** A state directory whose folder above others may write, or not. */
+function stateBelow(mode: number): { readonly above: string; readonly env: Record<string, string> } {
+  const above = join(home, 'a');
+  mkdirSync(join(above, 'state'), { recursive: true, mode: 0o700 });
+  chmodSync(above, mode);
+  return { above, env: { MCP_BRIDGE_STATE_DIR: join(above, 'state') } };
+}
+
+describe('a state directory that others could exchange', () => {
+  it('is what the model reads, and nothing is run or written', async () => {
+    const engine = tellTale();
+    const { above, env } = stateBelow(0o777);
+    await using bridge = await startBridge(
+      { files: { command: engine.path } },
+      { env: { ...env, MCP_BRIDGE_RUNTIME: engine.path } },
+    );
+    const { text, isError } = await call(bridge, 'run_python', { code: '1' });
+    expect(isError).toBe(true);
+    for (const said of [text, (bridge.client.getInstructions() ?? '').split('\n')[0]])
+      for (const part of ['MCP_BRIDGE_STATE_DIR', `'${above}'`, 'mode 0777', `chmod go-w ${above}`])
+        expect(said).toContain(part);
+    expect(descendants(bridge.pid)).toEqual([]);
+    expect(engine.wasStarted()).toBe(false);
+    expect(writtenState(join(above, 'state'))).toEqual([]);
+  });
+
+  it.each([
+    ['adopt', 'cursor', '--dry-run'],
+    ['approvals'],
+    ['exec', 'x.py'],
+    ['image', 'list'],
+    ['install', '--dry-run'],
+    ['kept'],
+    ['login', 'x'],
+    ['policy', 'test', 'x.y'],
+    ['repl'],
+    ['restore', 'cursor', '--dry-run'],
+    ['run', '-'],
+    ['runs'],
+    ['serve', '--http', '0'],
+    ['servers'],
+    ['sessions'],
+    ['setup', '--dry-run'],
+    ['snippets'],
+    ['token', 'list'],
+    ['uninstall', '--dry-run'],
+  ])('%s %s ends with 2 and the next step', async (...words) => {
+    const { above, env } = stateBelow(0o777);
+    const ended = await command(words, { home, env });
+    expect(ended.stderr).toContain(`'${above}' can be written by other users (mode 0777)`);
+    expect(ended.stderr).toContain(`chmod go-w ${above}`);
+    expect(ended.exitCode).toBe(2);
+    expect(writtenState(join(above, 'state'))).toEqual([]);
+    if (words[0] === 'serve' || words[0] === 'repl') return;
+    // The control: with the folder above closed it is another thing that ends it, or nothing.
+    chmodSync(above, 0o755);
+    expect((await command(words, { home, env })).stderr).not.toContain('can be written by other users');
+  });
+
+  it('has a row of doctor, which goes on with what does not go by it', async () => {
+    const { above, env } = stateBelow(0o777);
+    const rows = async () => {
+      const { stdout } = await command(['doctor', '--json'], { home, env });
+      return (JSON.parse(stdout) as { findings: Record<string, string>[] }).findings;
+    };
+    const open = await rows();
+    expect(open).toContainEqual({
+      name: 'state directory',
+      status: 'fail',
+      detail: expect.stringContaining(`'${above}' can be written by other users (mode 0777)`),
+      remedy: expect.stringContaining(`chmod go-w ${above}`),
+    });
+    expect(open.map(({ name }) => name)).toEqual(expect.arrayContaining(['node', 'engine', 'servers']));
+  });
 });
 
 describe('on the command line', () => {

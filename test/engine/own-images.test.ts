@@ -2,8 +2,9 @@
 
 import { describe, expect, it } from 'vitest';
 import { PACKAGE_NAME } from '../../src/base/version.js';
+import { imageBuild } from '../../src/cli/image.js';
 import { ageOf, labelsFor, parseLabels, recipeDigest } from '../../src/engine/image-labels.js';
-import { buildWords, checkPackages, readOwnName } from '../../src/engine/image-name.js';
+import { buildWords, checkPackages, checkSuite, readOwnName } from '../../src/engine/image-name.js';
 import { localImageName, modulesOf, readRecipe, withPackages } from '../../src/engine/recipe.js';
 import { nearestPackage, unknownPackages } from '../../src/engine/unknown-package.js';
 
@@ -57,6 +58,26 @@ describe('packages that are added', () => {
     expect(() => checkPackages(names)).toThrow(
       `--with: got ${got}, expected names of Debian packages with commas between them.`,
     );
+  });
+
+  it.each([
+    '--customize-hook=touch /here',
+    '-y',
+    '',
+    'trixie main',
+    'trixie\nTrusted: yes',
+    '../trixie',
+    '/tmp/sources.list',
+    'Trixie',
+    'trixie-security',
+  ])('come from no release that is called %j', (suite) => {
+    expect(() => checkSuite(suite)).toThrow(`--suite: got ${JSON.stringify(suite)}, expected the name of a`);
+    expect(checkSuite('trixie')).toBe('trixie');
+  });
+
+  it('come from no such release on the command line either', async () => {
+    const built = imageBuild([], { suite: '--customize-hook=touch /here' });
+    await expect(built).rejects.toThrow('--suite: got "--customize-hook=touch /here"');
   });
 
   it('of which apt knows none are named, with the nearest that there are', () => {

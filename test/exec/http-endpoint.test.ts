@@ -1,8 +1,18 @@
 // `code-exec` over Streamable HTTP, with real clients: calls, sessions, cancellation, and who may not speak at all.
 
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import http from 'node:http';
+import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -308,6 +318,42 @@ describe('execute over HTTP', () => {
     expect(await statusFor(url, `localhost:${url.port}`)).not.toBe(403);
   });
 
+  it('takes so many connections and no more, and serves those that it has', async () => {
+    const settings = parseExecSettings({
+      MCP_EXEC_LISTEN: '127.0.0.1:0',
+      MCP_EXEC_WORKDIR: dir,
+      MCP_EXEC_TOKEN: TOKEN,
+    });
+    const execute = new Execute(settings, { PATH: '/usr/bin:/bin' }, () => {});
+    const served = await HttpEndpoint.open(execute, settings, 8);
+    open.push(served);
+    const { port } = new URL(served.address);
+    const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+    const health = () =>
+      new Promise<number | undefined>((resolve, reject) => {
+        http
+          .get({ port, agent, path: '/health' }, (response) => {
+            response.resume().once('end', () => resolve(response.statusCode));
+          })
+          .once('error', reject);
+      });
+    expect(await health()).toBe(200);
+    // Ahead of the strangers, and not idle: it has sent half of a request.
+    const strangers = Array.from({ length: 20 }, () => net.connect(Number(port)).on('error', () => {}));
+    const ended = new Set<net.Socket>();
+    for (const stranger of strangers) {
+      stranger.once('close', () => ended.add(stranger));
+      stranger.write('GET /');
+    }
+    // One place is the client's, unless that was idle and made room.
+    await until(() => ended.size >= 12);
+    expect(ended.size).toBeLessThanOrEqual(13);
+    for (const stranger of strangers) stranger.destroy();
+    await until(() => ended.size === strangers.length);
+    await vi.waitFor(async () => expect(await health()).toBe(200));
+    agent.destroy();
+  });
+
   it('listens on a socket that only its user may open', async () => {
     const path = join(dir, 'exec.sock');
     await face({ MCP_EXEC_LISTEN: `unix:${path}` });
@@ -330,6 +376,23 @@ describe('execute over HTTP', () => {
     writeFileSync(precious, 'kept');
     await expect(face({ MCP_EXEC_LISTEN: `unix:${precious}` })).rejects.toMatchObject({ code: 'E_SETTINGS' });
     expect(readFileSync(precious, 'utf8')).toBe('kept');
+  });
+
+  it.each([
+    ['others may write to its folder', (open: string) => join(open, 's')],
+    ['others may write to a folder above', (open: string) => join(open, 'own', 's')],
+  ])('listens at no socket where %s', async (_where, at) => {
+    const open = join(dir, 'open');
+    mkdirSync(join(open, 'own'), { recursive: true, mode: 0o700 });
+    const path = at(open);
+    chmodSync(open, 0o777);
+    await expect(face({ MCP_EXEC_LISTEN: `unix:${path}` })).rejects.toMatchObject({
+      code: 'E_SETTINGS',
+      message: `MCP_EXEC_LISTEN: other users could put a socket there, since ${open} can be written by them.`,
+    });
+    chmodSync(open, 0o755);
+    await face({ MCP_EXEC_LISTEN: `unix:${path}` });
+    expect(statSync(path).isSocket()).toBe(true);
   });
 
   it('says why it cannot listen', async () => {

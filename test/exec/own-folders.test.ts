@@ -1,6 +1,6 @@
 // Temporary folders of calls: gone with the call, and those of a killed server at the next start.
 
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -29,3 +29,14 @@ it('sweeps folders of servers that are gone, and nothing else', () => {
   expect(readdirSync(parent).sort()).toEqual(['execute-1-c', 'execute-d', 'other']);
   sweepOwnFolders(join(parent, 'nowhere'));
 });
+
+it.runIf(process.getuid?.() === 0)(
+  "sweeps nothing of another user's, who could make it lead elsewhere meanwhile",
+  () => {
+    const names = ['execute-4194311-a', 'execute-4194311-b'];
+    for (const name of names) mkdirSync(join(parent, name));
+    chownSync(join(parent, names[0] ?? ''), 65_533, 65_533);
+    sweepOwnFolders(parent);
+    expect(readdirSync(parent)).toEqual(names.slice(0, 1));
+  },
+);

@@ -54,6 +54,22 @@ it('has no source maps, no tests, no sources and no compiled Python', () => {
   ).toEqual([]);
 });
 
+it('has only the kinds of files that its folders are for, and names no place of the machine that has made it', () => {
+  const kinds =
+    /^(?:[A-Z]+(?:\.md)?|package\.json|compose\.yaml|bin\/code-exec|dist\/bundle\/(?:[\w-]+\.cjs|LICENSES\.txt)|dist\/cli\/main\.js|docs\/[\w-]+\.(?:md|svg)|sandbox-runtime(?:\/[\w-]+)+\.(?:[cm]?js|json|py|sh))$/;
+  expect(paths.filter((path) => !kinds.test(path))).toEqual([]);
+  expect(paths.filter((path) => readFileSync(join(ROOT, path), 'utf8').includes(ROOT))).toEqual([]);
+  // The control.
+  for (const path of [
+    'docs/.env',
+    'bin/key',
+    'sandbox-runtime/images/id_rsa',
+    'dist/bundle/../x.cjs',
+    '/etc/x',
+  ])
+    expect(path).not.toMatch(kinds);
+});
+
 it('leaves nothing to install, and is built from a clean clone', () => {
   expect(manifest).not.toHaveProperty('dependencies');
   expect(manifest.scripts.prepack).toContain('build');

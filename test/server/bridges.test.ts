@@ -450,19 +450,23 @@ describe('headers and logins', () => {
   });
 
   it('exchanged: the token of each, had anew when it is refused', async () => {
-    const asked: string[] = [];
+    const asked = new Set<string>();
+    const anew: unknown[] = [];
     bridges = openBridges(
       { far: { type: 'http', url: await web('needs=Bearer good') } },
       {
-        exchange: ({ principal, server }) => {
-          asked.push(`${principal.id} ${server}`);
-          return Promise.resolve(asked.length === 1 ? 'stale' : 'good');
+        // It keeps what it had; the connection asks with each request.
+        exchange: ({ principal, server, refused }) => {
+          asked.add(`${principal.id} ${server}`);
+          if (refused !== undefined) anew.push(refused);
+          return Promise.resolve(anew.length === 0 ? 'stale' : 'good');
         },
       },
     );
     bridges.rules.set(ANN.id, { headers: { far: { Authorization: { from: 'exchange' } } } });
     expect(await headersOf(ANN)).toMatchObject({ authorization: 'Bearer good' });
-    expect(asked).toEqual(['token:ann far', 'token:ann far']);
+    expect([...asked]).toEqual(['token:ann far']);
+    expect(anew).toEqual(['stale']);
     const refused = await callTool(bridges.of(BEN), 'far', 'headers');
     expect(refused).toMatchObject({ message: expect.stringContaining('it wants a login') });
   });

@@ -64,6 +64,11 @@ describe('the place of a shared bridge', () => {
     chmodSync(folder, 0o700);
     expect(sharedSocket({ ...env, XDG_RUNTIME_DIR: other })).toBeUndefined();
     expect(isOnlyOurs(folder, 4711)).toBe(false);
+    expect(sharedSocket(env)).toBeDefined();
+    // Whoever may write the folder above could put another one in its place.
+    chmodSync(join(runtime, '..'), 0o777);
+    expect(sharedSocket(env)?.startsWith(runtime)).not.toBe(true);
+    expect(isOnlyOurs(folder)).toBe(false);
   });
 });
 

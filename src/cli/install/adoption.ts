@@ -9,7 +9,7 @@ import type { MemberEdit } from '../../config/edit/member-edit.js';
 import { adoptedSource } from '../../config/hosts/adopted.js';
 import { isRecord } from '../../config/hosts/records.js';
 import { filesOf } from '../../config/hosts/source-files.js';
-import { type AdoptPlace, type Candidate, candidatesOf, type Left } from './candidates.js';
+import { type AdoptPlace, type Candidate, candidatesOf, type Left, refuseIfOthers } from './candidates.js';
 import { makeChange, type PlannedFile } from './changes.js';
 import type { HostRecord } from './hosts.js';
 import { registrationFile } from './hosts.js';
@@ -174,6 +174,11 @@ function plan(
   const registration = registers
     ? [planRegistration(record, { name: options.name }, place, removals(target))]
     : [];
+  for (const { file } of [...registration, ...others])
+    refuseIfOthers(
+      file,
+      candidates.filter((one) => one.file === file.path),
+    );
   return [ours, ...registration, ...others];
 }
 

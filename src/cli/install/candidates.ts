@@ -4,11 +4,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Environment } from '../../base/environment.js';
 import { BridgeError } from '../../base/errors.js';
+import { shownName } from '../../base/shown-name.js';
 import { readConfigFile } from '../../config/config-file.js';
 import { Definitions } from '../../config/definitions.js';
 import { type Discovery, discover } from '../../config/discover.js';
 import type { DownstreamSpec, SpecSource } from '../../config/downstream-spec.js';
+import { memberAt } from '../../config/edit/json-members.js';
 import { explainSkip } from '../../config/explain-skip.js';
+import { formatOf, parseText } from '../../config/file-formats.js';
 import { pathRules } from '../../config/host-facts.js';
 import { adoptedFields, adoptedSource } from '../../config/hosts/adopted.js';
 import { entriesOf, type WrittenEntry } from '../../config/hosts/entries.js';
@@ -21,7 +24,7 @@ import type { ChangePlace } from './changes.js';
 import { type HostRecord, userFiles } from './hosts.js';
 import { ADOPTABLE_HOSTS, type Adoptable } from './known-fields.js';
 import type { DeniedTool, HostRules, RulesContext } from './rules/rules.js';
-import { fileError } from './user-file.js';
+import { fileError, TRY_AGAIN, type UserFile } from './user-file.js';
 
 /** A server that stays in its host. */
 export type Left = { readonly name: string; readonly file: string; readonly reason: string };
@@ -32,6 +35,8 @@ export type Candidate = {
   readonly file: string;
   /** Keys to it in the host's file. */
   readonly path: readonly string[];
+  /** As it stands there. */
+  readonly written: unknown;
   /** What is to stand in our own folder. */
   readonly entry: Readonly<Record<string, unknown>>;
   readonly spec: DownstreamSpec;
@@ -187,7 +192,7 @@ function moved(
     if (definitions.twinOf(after.spec) === undefined)
       return `has the name of another server, which counts before it: ${earlier.source.file}`;
   }
-  return { name, file, path, entry, spec, denied, only, onlyWhy: rules.only?.why };
+  return { name, file, path, written: value, entry, spec, denied, only, onlyWhy: rules.only?.why };
 }
 
 function parsed(
@@ -257,6 +262,17 @@ const readAt =
       }
       return content.state === 'parsed' ? [{ file, value: content.value }] : [];
     });
+
+/** Throws E_CONFIG where the file, as it is about to be changed, no longer has an entry as it was judged. */
+export function refuseIfOthers({ path, text }: UserFile, candidates: readonly Candidate[]): void {
+  const parsed = parseText(text, formatOf(path));
+  const value = 'value' in parsed ? parsed.value : undefined;
+  for (const { name, path: keys, written } of candidates) {
+    const now = memberAt(value, keys);
+    if (now === undefined || !isDeepStrictEqual(plain(now), plain(written)))
+      throw fileError(path, `was changed by another program just now, at '${shownName(name)}'`, TRY_AGAIN);
+  }
+}
 
 /** As JSON has it: TOML knows dates, and integers that no number of JavaScript holds. */
 const plain = (value: unknown): unknown =>

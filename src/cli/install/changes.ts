@@ -6,6 +6,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { BridgeError, messageOf } from '../../base/errors.js';
+import { exchangeable } from '../../base/only-ours.js';
 import type { MemberEdit } from '../../config/edit/member-edit.js';
 import { knownStateDirs } from '../../config/state-dir.js';
 import type { Machine } from './hosts.js';
@@ -130,7 +131,7 @@ function writeRecord(folder: string, change: z.output<typeof record>, planned: r
 
 /**
  * What stands to be undone in a host, the latest first: changes of `hostFiles`, since one state directory may serve several
- * homes. A record that is damaged is as none.
+ * homes. A record that is damaged is as none, and so is one that others could have written.
  */
 export function changesOf(
   kind: ChangeKind,
@@ -141,6 +142,7 @@ export function changesOf(
   return knownStateDirs(stateDir, env, facts)
     .flatMap((dir) => {
       const root = join(dir, FOLDER);
+      if (exchangeable(root, facts.uid) !== undefined) return [];
       return namesIn(root).flatMap((name) => readRecord(join(root, name)) ?? []);
     })
     .filter((change) => change.kind === kind && change.host === host)

@@ -1,6 +1,8 @@
 // The machine on which commands change hosts' files: environment, home and state directory, read once.
 
 import { hostFacts } from '../../config/host-facts.js';
+import { stateOpenToOthers } from '../../config/own-state.js';
+import { settingsError } from '../../config/setting-problems.js';
 import { parseSettings } from '../../config/settings.js';
 import type { ChangePlace } from './changes.js';
 
@@ -8,5 +10,8 @@ import type { ChangePlace } from './changes.js';
 export function changePlace(): ChangePlace {
   const host = hostFacts();
   const { env } = process;
-  return { env, host, stateDir: parseSettings(env, host).settings.stateDir };
+  const { settings } = parseSettings(env, host);
+  const problems = stateOpenToOthers(settings, host);
+  if (problems.length > 0) throw settingsError(problems);
+  return { env, host, stateDir: settings.stateDir };
 }

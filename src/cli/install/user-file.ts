@@ -4,11 +4,12 @@
 import { createHash, randomUUID } from 'node:crypto';
 import {
   accessSync,
-  chmodSync,
-  chownSync,
   closeSync,
   constants,
   existsSync,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
   fsyncSync,
   lstatSync,
   mkdirSync,
@@ -18,8 +19,6 @@ import {
   realpathSync,
   rmdirSync,
   rmSync,
-  type Stats,
-  statSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -38,8 +37,11 @@ export type UserFile = {
   readonly bytes: Buffer | undefined;
   /** Without the byte order mark. */
   readonly text: string;
-  readonly stats: Stats | undefined;
+  readonly stats: Owned | undefined;
 };
+
+/** Whose a file is, and what who may do with it. */
+type Owned = { readonly mode: number; readonly uid: number; readonly gid: number };
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 const PRIVATE_FILE = 0o600;
@@ -52,6 +54,7 @@ export const fileError = (path: string, trouble: string, remedy: string): Bridge
   new BridgeError('E_CONFIG', `${path} ${trouble}.`, { fault: 'operator', remedy });
 
 const NOTHING_CHANGED = 'Nothing was changed.';
+export const TRY_AGAIN = `Try again. ${NOTHING_CHANGED}`;
 
 /** Throws E_CONFIG for what is no readable file of the user's own in UTF-8. */
 export function readUserFile(path: string, host: HostFacts): UserFile {
@@ -59,10 +62,13 @@ export function readUserFile(path: string, host: HostFacts): UserFile {
   const guarded = readGuarded(target, MAX_BYTES[formatOf(path)], host);
   if (guarded.state === 'refused') throw fileError(path, guarded.message, NOTHING_CHANGED);
   if (guarded.state === 'absent') return { path, target, bytes: undefined, text: '', stats: undefined };
-  const bytes = readFileSync(target);
+  // Not read a second time: another file may be there by then, which nobody has looked at.
+  const { bytes } = guarded;
+  const { mode, uid, gid } = guarded.stats;
+  const stats = { mode: Number(mode), uid: Number(uid), gid: Number(gid) };
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    return { path, target, bytes, text, stats: statSync(target) };
+    return { path, target, bytes, text, stats };
   } catch {
     throw fileError(path, 'is not text in UTF-8', `Save it in UTF-8. ${NOTHING_CHANGED}`);
   }
@@ -113,10 +119,7 @@ export function replaceUserFile(file: UserFile, bytes: Buffer, mode = PRIVATE_FI
     made = missingFolders(dirname(target));
     mkdirSync(dirname(target), { recursive: true, mode: PRIVATE_FOLDER });
     if (stats !== undefined) accessSync(target, constants.W_OK);
-    writeDurably(fresh, bytes);
-    // What the umask takes from a mode at its making, chmod gives back.
-    chmodSync(fresh, stats === undefined ? mode : stats.mode & 0o7777);
-    if (stats !== undefined && process.getuid !== undefined) keepOwner(fresh, stats);
+    writeDurably(fresh, bytes, mode, stats);
     refuseIfChanged(file);
     renamed(fresh, target);
     return made;
@@ -143,23 +146,27 @@ export function removeUserFile(file: UserFile, folders: readonly string[]): void
 function refuseIfChanged({ path, target, bytes }: UserFile): void {
   const now = isThere(target) ? readFileSync(target) : undefined;
   const isSame = now === undefined || bytes === undefined ? now === bytes : now.equals(bytes);
-  if (!isSame)
-    throw fileError(path, 'was changed by another program just now', `Try again. ${NOTHING_CHANGED}`);
+  if (!isSame || whereItLeads(path) !== target)
+    throw fileError(path, 'was changed by another program just now', TRY_AGAIN);
 }
 
-function writeDurably(path: string, bytes: Buffer): void {
+/** With the owner and mode of `stats`, else with `mode`; by the open file, since its name may lead elsewhere by then. */
+function writeDurably(path: string, bytes: Buffer, mode: number, stats: Owned | undefined): void {
   const fd = openSync(path, 'wx', PRIVATE_FILE);
   try {
     writeFileSync(fd, bytes);
+    if (stats !== undefined && process.getuid !== undefined) keepOwner(fd, stats);
+    // What the umask takes from a mode at its making, chmod gives back.
+    fchmodSync(fd, stats === undefined ? mode : stats.mode & 0o7777);
     fsyncSync(fd);
   } finally {
     closeSync(fd);
   }
 }
 
-function keepOwner(path: string, { uid, gid }: Stats): void {
-  const own = statSync(path);
-  if (own.uid !== uid || own.gid !== gid) chownSync(path, uid, gid);
+function keepOwner(fd: number, { uid, gid }: Owned): void {
+  const own = fstatSync(fd);
+  if (own.uid !== uid || own.gid !== gid) fchownSync(fd, uid, gid);
 }
 
 /** Those that are not there yet, the outermost first. */

@@ -53,8 +53,13 @@ export class TlsWatch {
   #state(): string {
     return [this.#files.cert, this.#files.key]
       .map((file) => {
-        const stats = statSync(file, { throwIfNoEntry: false, bigint: true });
-        return stats === undefined ? 'absent' : `${stats.ino}:${stats.mtimeNs}:${stats.size}`;
+        try {
+          const stats = statSync(file, { throwIfNoEntry: false, bigint: true });
+          return stats === undefined ? 'absent' : `${stats.ino}:${stats.mtimeNs}:${stats.size}`;
+        } catch {
+          // A link that leads in a circle, or a folder that was closed: looked at by a timer, whose fault would be the bridge's end.
+          return 'unseen';
+        }
       })
       .join(' ');
   }

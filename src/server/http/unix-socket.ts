@@ -2,10 +2,10 @@
 
 import { lstatSync, rmSync, statSync } from 'node:fs';
 import { createConnection } from 'node:net';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { BridgeError } from '../../base/errors.js';
+import { type Exchangeable, exchangeable } from '../../base/only-ours.js';
 
-const WRITABLE_BY_ALL = 0o002;
 const FOR_OTHERS = 0o077;
 const ASK_MS = 2_000;
 
@@ -17,11 +17,12 @@ export async function preparePath(path: string): Promise<void> {
   const stats = statSync(folder, { throwIfNoEntry: false });
   if (stats?.isDirectory() !== true)
     throw refused(path, `there is no folder ${folder}`, `Make it first: mkdir -m 700 ${folder}`);
-  if ((stats.mode & WRITABLE_BY_ALL) !== 0)
+  const open = exchangeable(resolve(folder));
+  if (open !== undefined)
     throw refused(
       path,
-      `everybody may write to ${folder}, so somebody else could put a socket there`,
-      'Choose a folder of your own, such as $XDG_RUNTIME_DIR.',
+      `${whatIsOpen(open)}, so somebody else could put a socket there`,
+      'Choose a folder that, with all above it, only this user and root can write, such as $XDG_RUNTIME_DIR.',
     );
   const there = lstatSync(path, { throwIfNoEntry: false });
   if (there === undefined) return;
@@ -31,6 +32,11 @@ export async function preparePath(path: string): Promise<void> {
     throw refused(path, 'another process listens there', 'End it first, or choose another path.');
   rmSync(path, { force: true });
 }
+
+const whatIsOpen = ({ path, is, owner, mode }: Exchangeable): string =>
+  is === 'owner'
+    ? `${path} belongs to user ${owner}`
+    : `others may write to ${path} (mode 0${mode.toString(8)})`;
 
 /** Runs `listen`, which makes the socket before it returns, so that nobody else can open it from its first moment on. */
 export function withPrivateMode(listen: () => void): void {

@@ -2,7 +2,7 @@
 // request.
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import https from 'node:https';
 import net from 'node:net';
 import { join } from 'node:path';
@@ -111,7 +111,25 @@ describe('a unix socket', () => {
         chmodSync(join(path, 'open'), 0o777);
         return join(path, 'open', 's');
       },
-      'everybody may write',
+      'others may write',
+    ],
+    [
+      'a folder below one for all',
+      (path: string) => {
+        mkdirSync(join(path, 'open', 'own'), { recursive: true });
+        chmodSync(join(path, 'open'), 0o777);
+        return join(path, 'open', 'own', 's');
+      },
+      'others may write',
+    ],
+    [
+      'a folder such as /tmp',
+      (path: string) => {
+        mkdirSync(join(path, 'tmp'));
+        chmodSync(join(path, 'tmp'), 0o1777);
+        return join(path, 'tmp', 's');
+      },
+      'others may write',
     ],
     [
       'a file',
@@ -216,6 +234,30 @@ describe('TLS', () => {
       PATIENTLY,
     );
     expect(await nameShown(stub.url)).toBe('first');
+    certificate(folder, 'second');
+    await vi.waitFor(async () => expect(await nameShown(stub.url)).toBe('second'), PATIENTLY);
+  });
+
+  it('goes on with what it has where the files cannot even be looked at', async () => {
+    const folder = ownFolder(opened);
+    const { cert, key } = certificate(folder, 'first');
+    const env = { MCP_BRIDGE_HTTP_CERT: cert, MCP_BRIDGE_HTTP_KEY: key };
+    const stub = await stubFront(opened, { env, limits: { lookMs: 50 } });
+    rmSync(cert);
+    symlinkSync(cert, cert);
+    await vi.waitFor(
+      () =>
+        expect(stub.events).toContainEqual(
+          expect.objectContaining({
+            type: 'http.tls',
+            is: 'kept',
+            message: expect.stringContaining('ELOOP'),
+          }),
+        ),
+      PATIENTLY,
+    );
+    expect(await nameShown(stub.url)).toBe('first');
+    rmSync(cert);
     certificate(folder, 'second');
     await vi.waitFor(async () => expect(await nameShown(stub.url)).toBe('second'), PATIENTLY);
   });

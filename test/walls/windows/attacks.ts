@@ -2,7 +2,7 @@
 // The control is the same attempt where the wall does not stand in the way, mostly by a second window in ann's folder.
 
 import { spawnSync } from 'node:child_process';
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { ElicitRequestSchema, ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
@@ -415,6 +415,19 @@ export const attacks: readonly Attack[] = [
     without: IS_ROOT ? undefined : 'only root can be another user',
     attempt: (world) => connectedAs(world, STRANGER),
     control: (world) => connectedAs(world, process.getuid?.() ?? 0),
+  },
+  {
+    id: 'an-open-state-directory',
+    tries: "waits with a thing of her own for what ann's bridge runs from a folder that others may write",
+    wall: 'a state directory is not used where others may write it or what leads to it',
+    attempt: async (world, by) => {
+      const above = join(world.desk.home, 's');
+      mkdirSync(join(above, 'state'), { recursive: true });
+      chmodSync(above, by === 'ann' ? 0o755 : 0o777);
+      const ann = await world.open('ann', { env: { MCP_BRIDGE_STATE_DIR: join(above, 'state') } });
+      const answer = await ann.execute('pid');
+      return /^\d+$/.test(answer) ? 'her bridge works from there' : undefined;
+    },
   },
   {
     id: 'a-folder-of-anothers',

@@ -34,7 +34,18 @@ const answer = z.object({
 });
 const refusal = z.object({ error: z.string(), error_description: z.string().optional() });
 
-type Kept = { readonly text: Promise<string>; endsAtMs: number };
+type Kept = {
+  readonly text: Promise<string>;
+  endsAtMs: number;
+  /** What `text` has resolved to. */
+  had?: string;
+};
+
+type Wanted = {
+  readonly principalId: string;
+  readonly server: string;
+  readonly refused: string | undefined;
+};
 
 export class TokenExchanges {
   readonly #book: Pick<PrincipalsBook, 'grantOf'>;
@@ -57,14 +68,19 @@ export class TokenExchanges {
   }
 
   /** Throws E_LOGIN where the principal has no token that may be used for this server. */
-  readonly exchange: TokenExchange = async ({ principal, server }, signal) => {
+  readonly exchange: TokenExchange = async ({ principal, server, refused }, signal) => {
     const grant = this.#book.grantOf(principal, server);
     if (grant === undefined) throw failed(server, 'the principals file no longer says how a token is had');
     const token = this.#tokens.of(principal.id);
     if (token === undefined)
       throw failed(server, 'the caller has no access token of an issuer; a named token cannot be exchanged');
     if (grant.kind === 'exchange')
-      return await this.#exchanged(principal.id, server, grant.exchange, token, signal);
+      return await this.#exchanged(
+        { principalId: principal.id, server, refused },
+        grant.exchange,
+        token,
+        signal,
+      );
     if (token.audiences.includes(grant.audience)) return token.text;
     throw failed(
       server,
@@ -73,8 +89,7 @@ export class TokenExchanges {
   };
 
   async #exchanged(
-    principalId: string,
-    server: string,
+    { principalId, server, refused }: Wanted,
     entry: ExchangeEntry,
     token: CallerToken,
     signal: AbortSignal,
@@ -83,8 +98,12 @@ export class TokenExchanges {
       .update(JSON.stringify([principalId, server, entry, token.text]))
       .digest('hex');
     const known = this.#kept.get(key);
-    const kept =
-      known !== undefined && known.endsAtMs > this.#nowMs() ? known : this.#begin(key, server, entry, token);
+    const isGood =
+      known !== undefined &&
+      known.endsAtMs > this.#nowMs() &&
+      // While one is under way nobody can have been refused it.
+      (refused === undefined || known.had !== refused);
+    const kept = isGood ? known : this.#begin(key, server, entry, token);
     return await unlessAborted(kept.text, signal);
   }
 
@@ -95,6 +114,7 @@ export class TokenExchanges {
       text: request.then(({ access_token, expires_in }) => {
         const lifeMs = expires_in === undefined ? UNSAID_MS : expires_in * 1000 - REST_MS;
         // Never longer than what it was had for.
+        kept.had = access_token;
         kept.endsAtMs = Math.min(this.#nowMs() + lifeMs, token.expiresAtMs);
         return access_token;
       }),

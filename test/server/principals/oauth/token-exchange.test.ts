@@ -5,6 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Principal } from '../../../../src/base/principal.js';
+import { Redactor } from '../../../../src/base/redact.js';
+import type { RemoteSpec } from '../../../../src/config/downstream-spec.js';
+import { exchangedLogin } from '../../../../src/server/principal-headers.js';
 import { CallerTokens } from '../../../../src/server/principals/oauth/caller-tokens.js';
 import { TokenExchanges } from '../../../../src/server/principals/oauth/token-exchange.js';
 import type { TokenGrant } from '../../../../src/server/principals/principals-book.js';
@@ -137,6 +140,49 @@ describe('an exchange', () => {
     exchanges = new TokenExchanges({ grantOf: () => grant }, tokens, {}, () => nowMs);
     await expect(have('mail')).rejects.toThrow(/variable SECRET/);
     expect(asked).toEqual([]);
+  });
+});
+
+describe('a connection to a server', () => {
+  const spec = { name: 'mail', url: 'https://x', transport: 'http', headers: {} } as unknown as RemoteSpec;
+  const connection = () => exchangedLogin(spec, ANN, exchanges.exchange, new Redactor());
+
+  it('has no token any longer than the one that it was had for is good', async () => {
+    for (const kind of [grant, { kind: 'passThrough', audience: 'wiki' } as const]) {
+      grant = kind;
+      keep('short', { expiresAtMs: nowMs + 10_000 });
+      const login = connection();
+      expect(await login.token(never)).toBe(kind?.kind === 'exchange' ? 'new-1' : 'short');
+      nowMs += 10_000;
+      await expect(login.token(never)).rejects.toThrow(/the caller has no access token/);
+    }
+  });
+
+  it('has none that the operator allows no more', async () => {
+    const login = connection();
+    expect(await login.token(never)).toBe('new-1');
+    grant = undefined;
+    await expect(login.token(never)).rejects.toThrow(/no longer says/);
+  });
+
+  it("has one for the caller's last token, not for an earlier one", async () => {
+    const login = connection();
+    expect(await login.token(never)).toBe('new-1');
+    expect(await login.token(never)).toBe('new-1');
+    expect(asked).toHaveLength(1);
+    reply = { status: 200, body: { access_token: 'new-2', token_type: 'Bearer', expires_in: 300 } };
+    keep('narrower');
+    expect(await login.token(never)).toBe('new-2');
+  });
+
+  it('whose token is refused gets another one, once for all requests that had it', async () => {
+    const login = connection();
+    expect(await login.token(never)).toBe('new-1');
+    reply = { status: 200, body: { access_token: 'new-2', token_type: 'Bearer', expires_in: 300 } };
+    await Promise.all([login.renew('new-1', never), login.renew('new-1', never)]);
+    await login.renew('new-1', never);
+    expect(await login.token(never)).toBe('new-2');
+    expect(asked).toHaveLength(2);
   });
 });
 
