@@ -23,6 +23,7 @@ export type Attack = {
 const FRAMES = `import os, stat, sys
 def frames_fd():
     import gc
+    gc.unfreeze()
     for found in gc.get_objects():
         if type(found).__name__ == "Channel" and hasattr(found, "_frames_fd"):
             return found._frames_fd
