@@ -1,15 +1,17 @@
 // `npm run load`: many clients of many principals at one bridge over HTTP, in all manners, beside a neighbour that floods, and
-// while the bridge is killed; --help says how. Exits with 1 where a bound is broken.
+// while the bridge is killed; with --attack, a few principals beside attackers. --help says how. Exits with 1 where a bound is broken.
 
 import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import Table from 'cli-table3';
+import { ATTACK_NAMES } from './load/attackers.mjs';
 import { BridgeUnderLoad, pause } from './load/bridge.mjs';
 import { LoadClient, WAYS } from './load/client.mjs';
 import { Ledger } from './load/ledger.mjs';
 import { beside, kills, measureAlone, paced, storm } from './load/phases.mjs';
 import { bounds, latencies } from './load/report.mjs';
+import { besieged, printAttacks, underAttack } from './load/under-attack.mjs';
 import { Work } from './load/work.mjs';
 import { leaveWrong, takeOptions } from './options.mjs';
 
@@ -21,20 +23,26 @@ const PLAIN = { head: [], border: [] };
 const REST_MS = 20_000;
 const STEADY_MS = 6_000;
 const CLEAN_MS = 60_000;
+const SECONDS = { load: 2_100, attack: 240 };
 
 const count = (says, usual) => ({ value: 'N', kind: 'count', says, default: usual });
 const values = takeOptions({
   command: 'npm run load --',
-  about: 'Puts a bridge that serves over HTTP under load, with containers, and says which bounds it keeps.',
+  about:
+    'Puts a bridge that serves over HTTP under load, with containers, or has it attacked, and says which bounds it keeps.',
   options: {
     clients: count('clients', 200),
     principals: count('principals, of which one floods', 20),
     runs: count('runs of code', 4_000),
     calls: count('tool calls, those of runs among them', 20_000),
     kills: count('times that the bridge is killed', 50),
-    seconds: count('after so long no phase begins anything more', 2_100),
+    seconds: count(
+      `after so long no phase begins anything more, and so long all attacks take (without it: ${SECONDS.load}; with --attack: ${SECONDS.attack})`,
+    ),
     'without-containers': { says: 'hands all calls to a server; a run is so many calls' },
     'without-kills': { says: 'does not kill the bridge' },
+    attack: { says: 'has principals and servers attack it instead, and measures others beside them' },
+    only: { value: 'NAMES', says: 'with --attack: only these attacks', among: ATTACK_NAMES },
     json: { value: 'FILE', says: 'write the whole report there' },
   },
 });
@@ -45,12 +53,15 @@ if (values.clients < values.principals)
 const withContainers = !values['without-containers'];
 const wantedKills = values['without-kills'] ? 0 : values.kills;
 const beganAt = performance.now();
-const isOver = () => performance.now() - beganAt > values.seconds * 1000;
+const seconds = values.seconds ?? (values.attack ? SECONDS.attack : SECONDS.load);
+const isOver = () => performance.now() - beganAt > seconds * 1000;
 const tell = (text) =>
   console.error(`${((performance.now() - beganAt) / 1000).toFixed(0).padStart(5)} s  ${text}`);
 
 const names = Array.from({ length: values.principals }, (_, at) => `p${String(at + 1).padStart(2, '0')}`);
-const bridge = await BridgeUnderLoad.open({ principals: names, withContainers });
+const bridge = await BridgeUnderLoad.open(
+  values.attack ? besieged(withContainers) : { principals: names, withContainers },
+);
 for (const signal of ['SIGINT', 'SIGTERM'])
   process.once(signal, async () => {
     await bridge.stop();
@@ -59,12 +70,14 @@ for (const signal of ['SIGINT', 'SIGTERM'])
   });
 let report;
 try {
-  report = await load();
+  report = values.attack
+    ? await underAttack({ bridge, names: values.only, seconds, withContainers, tell })
+    : await load();
 } finally {
   await bridge.stop();
   bridge.remove();
 }
-print(report);
+(values.attack ? printAttacks : print)(report);
 if (values.json !== undefined) writeFileSync(resolve(values.json), `${JSON.stringify(report, null, 2)}\n`);
 process.exitCode = report.bounds.every(({ isKept }) => isKept) ? 0 : 1;
 

@@ -52,9 +52,9 @@ function checked(name, { value, default: usual, kind, among, multiple }, values,
     return chosen;
   }
   if (kind !== 'count') return said ?? usual;
-  const count = Number(said ?? usual);
-  if (said !== undefined && !(Number.isSafeInteger(count) && count >= 1))
-    wrong(`--${name}: '${said}' is no whole number from 1.`);
+  if (said === undefined) return usual;
+  const count = Number(said);
+  if (!(Number.isSafeInteger(count) && count >= 1)) wrong(`--${name}: '${said}' is no whole number from 1.`);
   return count;
 }
 

@@ -39,6 +39,9 @@ export const parentOf = (pid) => Number(statOf(pid)[1]);
 /** A letter of the kernel's: T for one that was stopped. */
 export const stateOf = (pid) => statOf(pid)[0];
 
+/** Processor seconds of the process itself, in hundredths; NaN where it is not there. */
+export const secondsUsed = (pid) => (Number(statOf(pid)[11]) + Number(statOf(pid)[12])) / 100;
+
 /** What follows the name in /proc/PID/stat. */
 function statOf(pid) {
   const stat = read(`/proc/${pid}/stat`);

@@ -3,18 +3,29 @@
 
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { secondsUsed } from '../bench/processes.mjs';
 import { freePort } from '../free-port.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const MAIN = join(ROOT, 'dist/cli/main.js');
 const KEEPING_SERVER = join(ROOT, 'test/fixtures/keeping-server.mjs');
+const TELLS_MEMORY = new URL('tells-memory.mjs', import.meta.url).href;
 const LABEL = 'mcp-sandbox-bridge';
 const START_MS = 60_000;
 const END_MS = 60_000;
+const WEIGHED_WITHIN_MS = 60_000;
 /** Of its log, for whoever has to look why something failed. */
 const LOG_CHARS = 200_000;
 
@@ -27,6 +38,7 @@ export class BridgeUnderLoad {
   /** How often it has become ready. */
   starts = 0;
   #env;
+  #isWeighed = false;
   #home;
   #scratch;
   #child;
@@ -36,15 +48,23 @@ export class BridgeUnderLoad {
   /** Containers that were there before; undefined where none are looked for. */
   #before;
 
-  /** `principals` are names. Without containers every call is handed to a server, and no engine is used. */
-  static async open({ principals, withContainers }) {
+  /**
+   * `principals` are names. Without containers every call is handed to a server, and no engine is used. `files` are JSON in its home,
+   * by their names, among them the principals' rules in `principals.json`; with `isWeighed` it tells what it holds.
+   */
+  static async open({ principals, withContainers, files = {}, isWeighed = false }) {
     const bridge = new BridgeUnderLoad();
+    bridge.#isWeighed = isWeighed;
     const home = mkdtempSync(join(tmpdir(), 'load-'));
+    for (const [name, content] of Object.entries(files))
+      writeFileSync(join(home, name), JSON.stringify(content), { mode: 0o600 });
     bridge.#home = home;
     bridge.#scratch = join(home, 'tmp');
     mkdirSync(bridge.#scratch);
     bridge.#mark = `load-${process.pid}-${Date.now()}`;
     bridge.#env = environment(home, bridge.#scratch, bridge.#mark, withContainers);
+    const rules = join(home, 'principals.json');
+    if (existsSync(rules)) bridge.#env.MCP_BRIDGE_PRINCIPALS = rules;
     for (const name of principals)
       bridge.tokens.set(name, bridge.#command('token', 'create', name, '--servers', 'desk').trim());
     bridge.port = await freePort();
@@ -63,10 +83,11 @@ export class BridgeUnderLoad {
   /** Starts it; resolves when it takes requests. It is started again whenever it ends, until `stop`. */
   async start() {
     this.#isWanted = true;
-    const child = spawn(process.execPath, [MAIN, 'serve', '--http', `127.0.0.1:${this.port}`], {
+    const weighed = this.#isWeighed ? ['--expose-gc', `--import=${TELLS_MEMORY}`] : [];
+    const child = spawn(process.execPath, [...weighed, MAIN, 'serve', '--http', `127.0.0.1:${this.port}`], {
       env: this.#env,
       cwd: this.#home,
-      stdio: ['ignore', 'ignore', 'pipe'],
+      stdio: ['ignore', 'ignore', 'pipe', ...(this.#isWeighed ? ['ipc'] : [])],
     });
     this.#child = child;
     child.stderr.setEncoding('utf8').on('data', (piece) => {
@@ -113,6 +134,18 @@ export class BridgeUnderLoad {
     } catch {
       return undefined;
     }
+  }
+
+  /** Bytes of its objects and of their buffers, garbage left out; where `isWeighed`. */
+  async held() {
+    this.#child.send('how much');
+    const [bytes] = await once(this.#child, 'message', { signal: AbortSignal.timeout(WEIGHED_WITHIN_MS) });
+    return bytes;
+  }
+
+  /** Processor seconds that its process has used. */
+  processorSeconds() {
+    return secondsUsed(this.pid);
   }
 
   /** What is left of it, by name, when it has ended. */

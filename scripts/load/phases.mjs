@@ -6,6 +6,8 @@ import { CALLS_OF_A_RUN, repeatedly } from './work.mjs';
 
 /** How much of what the bridge can do the calm phases ask for, so that a queue is not what is measured. */
 const CALM_SHARE = 0.4;
+/** A call comes after a run within this part of the time between two runs. */
+const CALL_SHARE = 0.5;
 /** How many runs the neighbour has under way or waiting all the time, and how many calls. */
 const FLOOD_OF_RUNS = 24;
 const FLOOD_OF_CALLS = 24;
@@ -20,12 +22,19 @@ export async function measureAlone(work, client) {
   return times.sort((one, other) => one - other)[3];
 }
 
+/** Mean time between two runs of one of `others` principals, in ms, which leaves the bridge mostly idle. */
+const meanMsBetween = ({ aloneMs, others, slots }) => (aloneMs * others) / (slots * CALM_SHARE);
+
+/** How many runs each makes in `ms`, as `paced` paces them. */
+export const runsWithin = (ms, pace) =>
+  Math.max(1, Math.floor(ms / ((1 + CALL_SHARE / 2) * meanMsBetween(pace))));
+
 /**
  * Each principal but the neighbour makes `runs` runs, at random moments whose mean distance leaves the bridge mostly idle, and as many
  * calls besides. Their times are noted under `phase`.
  */
 export async function paced({ phase, crew, work, ledger, runs, aloneMs, slots, isOver }) {
-  const meanMs = (aloneMs * crew.length) / (slots * CALM_SHARE);
+  const meanMs = meanMsBetween({ aloneMs, others: crew.length, slots });
   await Promise.all(
     crew.map(async ({ principal, clients }) => {
       const pending = [];
@@ -33,7 +42,7 @@ export async function paced({ phase, crew, work, ledger, runs, aloneMs, slots, i
         await pause(-Math.log(1 - Math.random()) * meanMs);
         const client = clients[at % clients.length];
         pending.push(work.run(client, principal).then((ms) => ledger.time(phase, principal, ms)));
-        await pause(Math.random() * meanMs * 0.5);
+        await pause(Math.random() * meanMs * CALL_SHARE);
         pending.push(work.call(client, principal).then((ms) => ledger.time(`${phase} call`, principal, ms)));
       }
       await Promise.all(pending);

@@ -11,10 +11,11 @@ export const MAX_SLOWDOWN = 2;
  */
 const MIN_SAMPLES = 60;
 /** What a machine does by itself in between. */
-const NOISE_MS = 25;
+export const NOISE_MS = 25;
 const EXAMPLES = 5;
 
-const summary = (times) =>
+/** Undefined where there are no times. */
+export const summary = (times) =>
   times === undefined || times.length === 0
     ? undefined
     : { runs: times.length, p50: percentile(times, 0.5), p95: percentile(times, 0.95) };
@@ -32,12 +33,15 @@ export function latencies({ times }) {
   return [...names.map((name) => row(name, (phase) => of(phase, name))), row('all', all)];
 }
 
+/** Whether the slowest are slower by more than they may be. */
+export const isSlower = (calm, beside) => beside.p95 > MAX_SLOWDOWN * calm.p95 + NOISE_MS;
+
 /** Whether a flood has slowed what one principal, or all together, did; not where a p95 would be that of one sample. */
 const isSlowed = ({ calm, flooded }, isOfAll) =>
   calm !== undefined &&
   flooded !== undefined &&
   (isOfAll || Math.min(calm.runs, flooded.runs) >= MIN_SAMPLES) &&
-  flooded.p95 > MAX_SLOWDOWN * calm.p95 + NOISE_MS;
+  isSlower(calm, flooded);
 
 function slowedIn(rows, what) {
   const slowed = rows.filter((row) => isSlowed(row[what], row.principal === 'all'));

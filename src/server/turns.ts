@@ -70,7 +70,7 @@ export interface Turn {
   ready(): void;
   /**
    * It stands still from now on: its place is for others until `goOn`, while its memory counts on. False where it keeps its
-   * place, since as many stand already as may.
+   * place, since as many of all owners stand already as may.
    */
   stand(): boolean;
   /** It wants a place again, ahead of those that have had none; `onTurn` is called when it has it. */
@@ -130,6 +130,8 @@ const MAX_ABOUT_MS = 60_000;
 const MAX_RETRY_SECONDS = 3_600;
 /** How much of a new run's time goes into the mean. */
 const MEAN_SHARE = 0.2;
+/** Runs of one owner that have begun and not ended, those that stand among them, as a multiple of those that may be under way. */
+const STANDING_TIMES = 2;
 /** How long a run takes before one has ended. */
 const FIRST_GUESS_MS = 1_000;
 
@@ -224,8 +226,7 @@ export class Turns {
   #stand(entry: Entry): boolean {
     const lane = this.#laneOf(entry.owner);
     const { standing = Number.POSITIVE_INFINITY } = this.#options;
-    const isTooMany = this.#standing >= standing || lane.standing.size >= entry.limits.runsAtOnce;
-    if (entry.state !== 'running' || isTooMany) return false;
+    if (entry.state !== 'running' || this.#standing >= standing) return false;
     entry.state = 'standing';
     entry.ranMs += this.#options.now() - entry.beganAt;
     lane.running.delete(entry);
@@ -467,7 +468,11 @@ function hasRoom(lane: Lane, entry: Pick<Entry, 'limits' | 'memoryBytes'>): bool
   let taken = memoryBytes;
   // One that returns has its memory already.
   for (const other of [...lane.running, ...lane.standing]) if (other !== entry) taken += other.memoryBytes;
-  return lane.running.size + lane.resting < limits.runsAtOnce && taken <= limits.memoryBytes;
+  // One that has begun gives up its place whenever it stands: as many of one owner as may stand are all that begin.
+  const mayStand =
+    lane.standing.has(entry as Entry) ||
+    lane.running.size + lane.standing.size < STANDING_TIMES * limits.runsAtOnce;
+  return mayStand && lane.running.size + lane.resting < limits.runsAtOnce && taken <= limits.memoryBytes;
 }
 
 function busy({ refused, many }: TurnWords, why: string, retryInSeconds: number): BridgeError {

@@ -5,12 +5,15 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { run } from '../../src/base/process.js';
+import { AttackedBridge } from '../../src/cli/probe/attack.js';
+import { attackSession, judgeSession, SESSION_ATTACKS } from '../../src/cli/probe/between-calls.js';
 import { openCanaries } from '../../src/cli/probe/canaries.js';
 import type { ProbedSandbox } from '../../src/cli/probe/control.js';
 import { guestCode } from '../../src/cli/probe/guest-code.js';
 import { judgeWall } from '../../src/cli/probe/judge-walls.js';
 import type { ProbeReport } from '../../src/cli/probe/report.js';
 import { WALLS } from '../../src/cli/probe/walls.js';
+import { hostFacts } from '../../src/config/host-facts.js';
 import { parseSettings } from '../../src/config/settings.js';
 import { UNENFORCED } from '../../src/engine/enforcement.js';
 import { pythonKind } from '../../src/sandbox/kind.js';
@@ -22,6 +25,8 @@ import { HANGS_MS } from '../support/time.js';
 const isRoot = process.getuid?.() === 0;
 /** The attacks want twice the limit of 64 MB; the rest is the interpreter's. */
 const MAX_OVERSHOOT_MB = 100;
+/** Longer than any attack on a session takes. */
+const GOES_ON_SECONDS = 60;
 
 let home: string;
 let report: ProbeReport;
@@ -49,6 +54,7 @@ describe('doctor --probe', () => {
         'processes',
         'deadline',
         'container log',
+        ...SESSION_ATTACKS.map(({ control }) => control),
       ]),
     );
     expect(stderr).toBe('');
@@ -126,6 +132,19 @@ describe('doctor --probe', () => {
     expect(ended.stderr).toContain('No container engine');
     expect(ended.exitCode).toBe(2);
   });
+});
+
+it('code of a session that may go on does so, whatever it does besides', async () => {
+  const env = { MCP_BRIDGE_STATE_DIR: join(home, 'state') };
+  const host = { ...hostFacts(), home };
+  const { settings } = parseSettings(env, host);
+  const { signal } = new AbortController();
+  await using attacked = new AttackedBridge(settings, { settings, env, host }, () => {});
+  for (const attack of SESSION_ATTACKS) {
+    const going = { ...attack, code: `${attack.code}\nruntime.keep_running()` };
+    const seen = await attackSession(attacked.bridge, going, signal, GOES_ON_SECONDS);
+    expect(judgeSession(seen, attack)).toMatchObject({ verdict: 'NOT ENFORCED' });
+  }
 });
 
 // A rootless engine cannot take all of them away: some files of the kernel are root's in any container.

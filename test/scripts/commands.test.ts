@@ -13,6 +13,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   faults: ['node', 'scripts/faults.mjs'],
   soak: ['node', 'scripts/faults.mjs', '--soak'],
   fuzz: ['node', 'scripts/fuzz.mjs'],
+  load: ['node', 'scripts/load.mjs'],
   bench: ['node', 'scripts/bench.mjs'],
   context: ['node', 'scripts/context-cost.mjs'],
   'search-quality': ['node', 'scripts/search-quality.mjs'],

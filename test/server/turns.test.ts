@@ -436,13 +436,40 @@ describe('one that stands', () => {
     expect(order).toEqual(['asks', 'asks again']);
   });
 
-  it('keeps its memory, and its place where as many stand already', () => {
+  it('is followed by no more of its owner than could stand as well', () => {
+    const { enter, order } = turnsOf(2);
+    const one = { runsAtOnce: 1 };
+    for (const owner of ['ann', 'eve'])
+      for (const name of ['first', 'second', 'third']) {
+        const asks = enter(owner, `${owner} ${name}`, one);
+        if (!asks.isWaiting) expect(asks.stand(), `${owner} ${name}`).toBe(true);
+      }
+    // Whatever Ann and Eve have asked, and nobody answers, both places are for Ben.
+    expect([enter('ben').isWaiting, enter('ben').isWaiting]).toEqual([false, false]);
+    expect(order).toEqual(['ann first', 'ann second', 'eve first', 'eve second', 'ben', 'ben']);
+  });
+
+  it('goes on where its owner has another one under way, when that has ended or stands', () => {
+    const { enter, order } = turnsOf(4);
+    const one = { runsAtOnce: 1 };
+    const first = enter('ann', 'first', one);
+    first.stand();
+    const second = enter('ann', 'second', one);
+    first.goOn(() => void order.push('first again'));
+    expect(order).toEqual(['first', 'second']);
+    second.stand();
+    expect(order.at(-1)).toBe('first again');
+    first.end();
+    const third = enter('ann', 'third', one);
+    expect(third.isWaiting).toBe(false);
+  });
+
+  it('keeps its memory, and its place where as many of all stand already', () => {
     const { turns, enter, order } = turnsOf(4, undefined, 2);
     const small = { memoryBytes: 2, runsAtOnce: 1 };
     const ann = enter('ann', 'ann 1', small);
     expect(ann.stand()).toBe(true);
     const more = enter('ann', 'ann 2', small);
-    expect(more.stand()).toBe(false);
     enter('ann', 'ann 3', small);
     // A third has no memory, although a run of Ann's has ended.
     more.end();

@@ -15,6 +15,7 @@ import { interruptSignal } from '../interrupt.js';
 import { printJson, sayDim } from '../output.js';
 import { type Prepared, prepare, withProgress } from '../prepare.js';
 import { AttackedBridge, type Seen } from './attack.js';
+import { attackSession, judgeSession, SESSION_ATTACKS } from './between-calls.js';
 import { openCanaries } from './canaries.js';
 import type { Judgement, ProbedControl, ProbedSandbox } from './control.js';
 import { guestCode } from './guest-code.js';
@@ -113,6 +114,7 @@ export async function probeWalls(
       ...limit('container log', 'nothing on disk', judgeLog(deadline)),
       required: deadline.host !== undefined || deadline.told !== undefined,
     },
+    ...(await attackSessions(plain, settings, signal)),
     await ownerControl(plain, prepared, seen.host !== undefined, signal),
     advisory('OCI runtime', RUNTIME_REQUEST, judgeRuntime(await runtimeVersion(pad, signal))),
   ];
@@ -202,6 +204,23 @@ async function attackLimits(
   );
   controls.push({ ...judged, required: !settings.acceptUnenforced.includes('pids') });
   return controls;
+}
+
+/** Side by side: most of it is waiting. */
+async function attackSessions(
+  { bridge }: AttackedBridge,
+  { sessions }: ProbedSandbox['settings'],
+  signal: AbortSignal,
+): Promise<ProbedControl[]> {
+  return await Promise.all(
+    SESSION_ATTACKS.map(async (attack) => {
+      const { control, requested } = attack;
+      if (sessions.most > 0)
+        return limit(control, requested, judgeSession(await attackSession(bridge, attack, signal), attack));
+      const unasked = { observed: 'no sessions are offered', how: 'not asked', verdict: 'UNKNOWN' } as const;
+      return advisory(control, requested, unasked);
+    }),
+  );
 }
 
 async function ownerControl(

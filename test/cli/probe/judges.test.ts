@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Seen } from '../../../src/cli/probe/attack.js';
+import { judgeSession } from '../../../src/cli/probe/between-calls.js';
 import type { ProbedControl, WallVerdict } from '../../../src/cli/probe/control.js';
 import { monitorSeconds } from '../../../src/cli/probe/host-look.js';
 import {
@@ -131,6 +132,26 @@ describe('processes', () => {
       how: 'fork until ended; cgroup',
       verdict: 'ENFORCED',
     });
+  });
+});
+
+describe('code of a session after its call', () => {
+  const said = (...ticks: readonly number[]) =>
+    outcome({
+      status: 'success',
+      error: undefined,
+      result: { json: { text: JSON.stringify(ticks) } } as never,
+    });
+  const success = outcome({ status: 'success', error: undefined });
+  it.each<[string, Outcome, Outcome, WallVerdict]>([
+    ['that stood still', success, said(100, 0), 'ENFORCED'],
+    ['that has ended with its session', success, outcome({ status: 'validation_error' }), 'ENFORCED'],
+    ['that ticked on', success, said(400, 90), 'NOT ENFORCED'],
+    ['that never ticked', success, said(0, 0), 'UNKNOWN'],
+    ['whose attack broke', outcome(), said(100, 0), 'UNKNOWN'],
+    ['whose session says nothing', success, outcome(), 'UNKNOWN'],
+  ])('%s', (_what, first, last, verdict) => {
+    expect(judgeSession({ first, last }, { how: 'as tried' })).toMatchObject({ how: 'as tried', verdict });
   });
 });
 

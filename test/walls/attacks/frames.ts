@@ -6,9 +6,10 @@ import { REACH_SECONDS } from '../../front-door/reached.js';
 import { type Answer, type Deed, type DeedControl, py } from '../attack.js';
 import { OPEN_SERVER, SHUT_SERVER, type World } from '../world.js';
 
-/** As code that looks for it would find the way out; `say` writes bytes there. */
+/** As code that looks for it would find the way out, also among what was set aside before it; `say` writes bytes there. */
 const TOOLS = py`
   import ctypes, gc, json, os, signal, subprocess, sys, threading, time
+  gc.unfreeze()
   channel = next(one for one in gc.get_objects() if type(one).__name__ == "Channel")
   def say(data, fd=channel._frames_fd):
       # gVisor writes to a pipe in pieces of what fits into it.

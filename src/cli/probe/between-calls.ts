@@ -1,0 +1,118 @@
+// What code of a session does when its call is over: it is to stand still, whatever it says and whatever wakes it. A thread of it
+// ticks all the time, and a later call of the same session says when it has. No look from the host is needed, so that this is
+// seen wherever the engine runs.
+
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Outcome } from '../../run/outcome/outcome.js';
+import type { Bridge } from '../../server/bridge.js';
+import { COMMAND_LINE } from '../../server/caller.js';
+import { UNWATCHED } from '../../server/run-hooks.js';
+import type { Judgement } from './control.js';
+
+export type SessionAttack = {
+  readonly control: string;
+  readonly requested: string;
+  readonly how: string;
+  /** Python, ahead of which the thread has been started. */
+  readonly code: string;
+  /** From the start of the thread: by then it is to stand still, or its session to have ended. */
+  readonly restsAfterSeconds: number;
+};
+
+/** The time of the call that the attack is made in. */
+export const CALL_SECONDS = 1;
+const LAST_CALL_SECONDS = 20;
+/** For so long the ticks are counted. */
+const COUNTED_SECONDS = 1;
+const SPARE_SECONDS = 0.5;
+
+export const SESSION_ATTACKS: readonly SessionAttack[] = [
+  {
+    control: 'code after its call',
+    requested: 'stands still when the time is over',
+    how: 'says goodbye in the supervisor’s hearing, and ticks on',
+    // What the end of a call is told with lies in the frames of the code's own interpreter.
+    code: `import os, sys
+frame = sys._getframe()
+while "farewell" not in frame.f_locals:
+    frame = frame.f_back
+os.write(frame.f_locals["self"]._leave_fd, frame.f_locals["farewell"] + bytes([0, 1]))`,
+    restsAfterSeconds: CALL_SECONDS + 1.5,
+  },
+  {
+    control: 'code that wakes itself',
+    requested: 'stands still, or ends',
+    how: 'timers that have it go on whenever it was stopped',
+    code: `import ctypes, signal, struct
+signal.signal(signal.SIGCONT, lambda *_: None)
+libc = ctypes.CDLL(None, use_errno=True)
+event = ctypes.create_string_buffer(struct.pack("qii", 0, signal.SIGCONT, 0), 64)
+for number in range(80):
+    timer = ctypes.c_void_p()
+    if libc.timer_create(1, event, ctypes.byref(timer)): raise OSError(ctypes.get_errno(), "timer_create")
+    at = 700 + number * 150
+    once = ctypes.create_string_buffer(struct.pack("qqqq", 0, 0, at // 1000, at % 1000 * 1_000_000))
+    if libc.timer_settime(timer, 0, once, None): raise OSError(ctypes.get_errno(), "timer_settime")`,
+    // It is stopped again a few times first.
+    restsAfterSeconds: 7,
+  },
+];
+
+const TICKS = `import threading, time
+ticks, began = [], time.monotonic()
+def tick():
+    while True:
+        ticks.append(time.monotonic() - began)
+        time.sleep(0.01)
+threading.Thread(target=tick, daemon=True).start()
+`;
+/** How often it has ticked at all, and when it was to stand still. */
+const toldSince = (seconds: number): string =>
+  `[len(ticks), sum(${seconds} < at < ${seconds + COUNTED_SECONDS} for at in ticks)]`;
+
+/** What the call with the attack came to, and the last one of its session. */
+export type SessionSeen = { readonly first: Outcome; readonly last: Outcome };
+
+/** Makes the attack in a call of `callSeconds`. */
+export async function attackSession(
+  bridge: Bridge,
+  { control, code, restsAfterSeconds }: SessionAttack,
+  signal: AbortSignal,
+  callSeconds = CALL_SECONDS,
+): Promise<SessionSeen> {
+  const call = (text: string, timeoutSeconds: number, isRequired: boolean) =>
+    bridge.run(
+      {
+        task: { type: 'cell', code: text },
+        servers: [],
+        files: [],
+        timeoutSeconds,
+        session: { name: control, isRequired },
+      },
+      COMMAND_LINE,
+      UNWATCHED,
+      signal,
+    );
+  const first = await call(`${TICKS}${code}`, callSeconds, false);
+  await pause((restsAfterSeconds + COUNTED_SECONDS + SPARE_SECONDS) * 1000, undefined, { signal });
+  return { first, last: await call(toldSince(restsAfterSeconds), LAST_CALL_SECONDS, true) };
+}
+
+export function judgeSession({ first, last }: SessionSeen, { how }: Pick<SessionAttack, 'how'>): Judgement {
+  const unknown = ({ error, status }: Outcome): Judgement => ({
+    observed: error?.message ?? status,
+    how,
+    verdict: 'UNKNOWN',
+  });
+  if (first.status !== 'success') return unknown(first);
+  // It was there, and it is no more.
+  if (last.status === 'validation_error')
+    return { observed: last.error?.message ?? 'its session has ended', how, verdict: 'ENFORCED' };
+  const text = last.result?.json?.text;
+  if (text === undefined) return unknown(last);
+  const [all, late] = JSON.parse(text) as readonly [number, number];
+  if (all === 0) return { observed: 'it has never ticked', how, verdict: 'UNKNOWN' };
+  return late === 0
+    ? { observed: `stood still, after ${all} ticks`, how, verdict: 'ENFORCED' }
+    : { observed: `ticked on, ${late} times in a second`, how, verdict: 'NOT ENFORCED' };
+}
