@@ -82,7 +82,10 @@ async function settled(value: () => number, forMs = 300): Promise<number> {
 }
 
 /** Lets the played clock go on by half a second at a time until `isOver`; how many seconds that took. */
-async function secondsUntil(isOver: () => boolean, each: (seconds: number) => void = () => {}): Promise<number> {
+async function secondsUntil(
+  isOver: () => boolean,
+  each: (seconds: number) => void = () => {},
+): Promise<number> {
   let seconds = 0;
   while (!isOver() && seconds < 120) {
     await vi.advanceTimersByTimeAsync(500);

@@ -45,7 +45,9 @@ it('while nothing changes it is read twice as late each time, and once in a minu
 });
 
 it('a list that is another one each time is read once in a second', () => {
-  expect(readings({ everyMs: 10, untilMs: 5_000, isOther: true })).toEqual([0, 1_000, 2_000, 3_000, 4_000, 5_000]);
+  expect(readings({ everyMs: 10, untilMs: 5_000, isOther: true })).toEqual([
+    0, 1_000, 2_000, 3_000, 4_000, 5_000,
+  ]);
 });
 
 it('however often it changes, reading it takes one part in twenty of the time', () => {
@@ -56,14 +58,17 @@ it('however often it changes, reading it takes one part in twenty of the time', 
   expect(readings({ everyMs: 10, isOther: true, tookMs: 30_000 })[1]).toBe(90_000);
 });
 
-it.each([10, 990, 1_000, 2_500, 40_000])('the last of words that come each %d ms has it read after that', (everyMs) => {
-  for (const isOther of [true, false]) {
-    const read = readings({ everyMs, untilMs: 100_000, isOther });
-    const lastWord = Math.floor(100_000 / everyMs) * everyMs;
-    expect(read.at(-1)).toBeGreaterThanOrEqual(lastWord);
-    expect(read.at(-1)).toBeLessThanOrEqual(lastWord + 60_000);
-  }
-});
+it.each([10, 990, 1_000, 2_500, 40_000])(
+  'the last of words that come each %d ms has it read after that',
+  (everyMs) => {
+    for (const isOther of [true, false]) {
+      const read = readings({ everyMs, untilMs: 100_000, isOther });
+      const lastWord = Math.floor(100_000 / everyMs) * everyMs;
+      expect(read.at(-1)).toBeGreaterThanOrEqual(lastWord);
+      expect(read.at(-1)).toBeLessThanOrEqual(lastWord + 60_000);
+    }
+  },
+);
 
 it('after a quiet minute a word counts at once again', () => {
   let now = 0;

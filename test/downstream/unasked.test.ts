@@ -23,7 +23,8 @@ function listener() {
   const heard: JSONRPCMessage[] = [];
   const seen = { leftOut: 0 };
   const unasked = new Unasked(() => void seen.leftOut++);
-  const say = (message: JSONRPCMessage, bytes = 100) => unasked.hear(message, bytes, (each) => heard.push(each));
+  const say = (message: JSONRPCMessage, bytes = 100) =>
+    unasked.hear(message, bytes, (each) => heard.push(each));
   return { heard, seen, unasked, say };
 }
 

@@ -72,7 +72,8 @@ export class SseWire implements Wire {
     try {
       for await (const chunk of answer as AsyncIterable<Buffer>) {
         for (const event of reader.push(chunk)) {
-          if ('oversized' in event) this.#take(readOversized(event.oversized, event.envelope), event.oversized);
+          if ('oversized' in event)
+            this.#take(readOversized(event.oversized, event.envelope), event.oversized);
           else if (event.type === 'message') {
             const messages = readMessages(event.data);
             for (const message of messages) this.#take(message, event.data.length / messages.length);
