@@ -117,6 +117,13 @@ type PlainEvent =
       /** What of its list of tools cannot be used, and why; each is the end of a sentence about the server. */
       readonly problems: readonly string[];
     }
+  | {
+      /** It says more unasked than is heard. */
+      readonly type: 'downstream.flooding';
+      readonly server: string;
+      /** How many of its messages were left out since this was last told; 0 where it only had to wait until more was read. */
+      readonly leftOut: number;
+    }
   | { readonly type: 'downstream.closed'; readonly server: string; readonly reason: string }
   | {
       readonly type: 'downstream.asked';

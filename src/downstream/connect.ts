@@ -45,6 +45,8 @@ export async function connect(
   const newLink = async () => {
     await transport?.close();
     transport = await linkTo(spec, context, limitMs);
+    transport.onflood = (leftOut) =>
+      context.observer({ type: 'downstream.flooding', server: spec.name, leftOut });
     await transport.start();
     return transport;
   };

@@ -1,6 +1,7 @@
 // One live MCP server of the user: its tools and their calls, and what else it is asked, relayed as text. Only the pool may end it, so `close`
 // is on the handle that the pool holds and not on what others see. Everything thrown is a BridgeError.
 
+import { isDeepStrictEqual } from 'node:util';
 import { Deadline } from '../base/deadline.js';
 import { BridgeError, messageOf } from '../base/errors.js';
 import { shownName } from '../base/shown-name.js';
@@ -17,6 +18,7 @@ import { type Connection, connect } from './connect.js';
 import { type Headers, parameterHeaders, withHeaders } from './header-parameters.js';
 import { rawResultOf } from './inbound.js';
 import type { JsonObject } from './json-object.js';
+import { ListPace } from './list-pace.js';
 import type { ServerContext } from './server-context.js';
 import { subscribe } from './subscription.js';
 import { listTools, type ServerTool, type ToolList } from './tool-list.js';
@@ -78,7 +80,7 @@ export type DownstreamEvents = {
 /** What the pool holds: the server, and the right to end it. */
 export type OpenDownstream = {
   readonly downstream: Downstream;
-  /** Resolves when its list is no older than the server says that it is good for; undefined where it is not. */
+  /** Resolves when its list is no older than the server says that it is good for; undefined where it need not be read. */
   fresh(): Promise<void> | undefined;
   /** Resolves when its processes are gone, or its session and sockets. */
   close(): Promise<void>;
@@ -100,7 +102,7 @@ export async function openDownstream(
   let changedEarly = false;
   const onToolsChanged = () => {
     changedEarly = true;
-    live?.refresh();
+    live?.changed();
   };
   const { redactor, observer } = context;
   const redact = (text: string) => redactor.redact(text);
@@ -110,12 +112,13 @@ export async function openDownstream(
   const listening = new AbortController();
   live = new LiveDownstream(spec, connection, { calls, passedOn }, context, events);
   const opened = live;
-  if (changedEarly) live.refresh();
+  if (changedEarly) live.changed();
   opened.listen(listening.signal);
   return {
     downstream: live,
     close: () => {
       listening.abort();
+      opened.forget();
       return connection.transport.close();
     },
     fresh: () => opened.fresh(),
@@ -138,10 +141,15 @@ class LiveDownstream implements Downstream {
   readonly #context: ServerContext;
   readonly #events: DownstreamEvents;
   readonly #called = new WeakMap<AgentCapabilities, Downstream>();
+  readonly #pace = new ListPace();
   #listed: ToolList;
-  #refreshing = false;
-  #refreshed: Promise<void> = Promise.resolve();
-  #stale = false;
+  /** While the list is read. */
+  #reading: Promise<void> | undefined;
+  /** The list is wanted as it is from now on. */
+  #isWanted = false;
+  /** The server has said that its list has changed, and it has not been read since. */
+  #isStale = false;
+  #planned: NodeJS.Timeout | undefined;
   /** Whether the server tells of changes, so that its list is good until it does. */
   #hears = false;
 
@@ -287,7 +295,7 @@ class LiveDownstream implements Downstream {
     if (!client.isModern) return;
     void subscribe(
       client,
-      () => this.refresh(),
+      () => this.changed(),
       signal,
       (hears) => {
         this.#hears = hears;
@@ -297,46 +305,82 @@ class LiveDownstream implements Downstream {
 
   /** Undefined where the list need not be read again. */
   fresh(): Promise<void> | undefined {
+    // Whoever uses the server gets what it has told of, though a word of its own would still have to wait.
+    if (this.#isStale && this.#pace.waitForUserMs === 0) return this.#readAgain();
     const { ttlMs, readAt } = this.#listed;
     if (ttlMs === undefined || this.#hears || !this.#connection.client.isModern) return undefined;
     if (performance.now() - readAt < Math.max(ttlMs, LEAST_TTL_MS)) return undefined;
     return this.#readAgain();
   }
 
+  /** The server says that its list of tools has changed: it is read when that may be, and after the last such word surely once. */
+  changed(): void {
+    this.#pace.told();
+    this.#isStale = true;
+    this.#plan();
+  }
+
+  /** What is planned does not happen any more. */
+  forget(): void {
+    clearTimeout(this.#planned);
+    this.#isStale = false;
+  }
+
+  #plan(): void {
+    if (!this.#isStale || this.#reading !== undefined || this.#planned !== undefined) return;
+    if (this.#connection.transport.ending !== undefined) return;
+    const { waitMs } = this.#pace;
+    if (waitMs === 0) return void this.#readAgain();
+    this.#planned = setTimeout(() => {
+      this.#planned = undefined;
+      void this.#readAgain();
+    }, waitMs).unref();
+  }
+
   /** Reads the list of tools again; asked while it does so, it does it once more. */
-  refresh(): void {
-    this.#stale = true;
-    if (!this.#refreshing) this.#refreshed = this.#refresh();
-  }
-
   #readAgain(): Promise<void> {
-    this.refresh();
-    return this.#refreshed;
+    this.#isWanted = true;
+    this.#reading ??= this.#readWhileWanted();
+    return this.#reading;
   }
 
-  async #refresh(): Promise<void> {
-    this.#refreshing = true;
-    while (this.#stale) {
-      this.#stale = false;
-      using deadline = new Deadline(new AbortController().signal);
-      deadline.start(this.spec.startTimeoutMs ?? this.#context.times.connectTimeoutMs);
-      try {
-        this.#listed = await listTools(
-          this.#connection.client,
-          deadline.signal,
-          this.spec.transport !== 'stdio',
-        );
-        this.#events.onListed();
-      } catch (thrown) {
-        if (this.#connection.transport.ending !== undefined) break;
-        // Or each call would wait for another attempt.
-        this.#listed = { ...this.#listed, readAt: performance.now() };
-        this.#events.onRefreshFailed(withoutPrefix(messageOf(thrown)));
-      }
+  async #readWhileWanted(): Promise<void> {
+    while (this.#isWanted) {
+      this.#isWanted = false;
+      this.#isStale = false;
+      clearTimeout(this.#planned);
+      this.#planned = undefined;
+      await this.#read();
     }
-    this.#refreshing = false;
+    this.#reading = undefined;
+    this.#plan();
+  }
+
+  async #read(): Promise<void> {
+    const startedAt = performance.now();
+    const before = this.#listed;
+    using deadline = new Deadline(new AbortController().signal);
+    deadline.start(this.spec.startTimeoutMs ?? this.#context.times.connectTimeoutMs);
+    try {
+      this.#listed = await listTools(
+        this.#connection.client,
+        deadline.signal,
+        this.spec.transport !== 'stdio',
+      );
+      this.#events.onListed();
+    } catch (thrown) {
+      if (this.#connection.transport.ending !== undefined) return;
+      // Or each call would wait for another attempt.
+      this.#listed = { ...this.#listed, readAt: performance.now() };
+      this.#events.onRefreshFailed(withoutPrefix(messageOf(thrown)));
+    }
+    this.#pace.read(!isSameList(before, this.#listed), performance.now() - startedAt);
   }
 }
+
+/** Whether nothing has changed that anybody sees. */
+const isSameList = (one: ToolList, other: ToolList): boolean =>
+  isDeepStrictEqual([one.tools, one.problems], [other.tools, other.problems]);
 
 /** A view of a live server: all but who calls it is the server's own. */
 function calledBy(live: LiveDownstream, agent: AgentCapabilities): Downstream {

@@ -9,6 +9,11 @@ export interface Link {
   /** Runs once, when the connection is over. */
   onclose: (() => void) | undefined;
   onmessage: ((message: JSONRPCMessage) => void) | undefined;
+  /**
+   * Runs once in a while when the server says more unasked than is heard: how many of its messages were left out since; 0 where
+   * it only has to wait until more is read.
+   */
+  onflood?: ((leftOut: number) => void) | undefined;
   /** Makes ready for the first message; rejects where that cannot be. */
   start(): Promise<void>;
   /**

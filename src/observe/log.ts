@@ -190,6 +190,13 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
       ];
     case 'downstream.unusable':
       return ['warn', `${shownName(event.server)}: ${inline(event.problems.join('; '))}`];
+    case 'downstream.flooding':
+      return [
+        'warn',
+        event.leftOut === 0
+          ? `${shownName(event.server)}: writes more than was asked for and than is read at once, so it has to wait`
+          : `${shownName(event.server)}: says more unasked than is heard: ${count(event.leftOut, 'message')} left out`,
+      ];
     case 'downstream.closed':
       return ['info', `${shownName(event.server)}: closed, ${inline(event.reason)}`];
     case 'downstream.asked':

@@ -5,6 +5,7 @@
 import type { Readable, Writable } from 'node:stream';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server';
 import { MB_BYTES } from '../base/sizes.js';
+import { readingPurse } from '../downstream/unasked.js';
 import { type Envelope, EnvelopeReader, envelopeOf } from '../protocol/envelope.js';
 import { MAX_DEPTH, MAX_FRAME_BYTES, MAX_VALUES } from '../protocol/frames.js';
 import { excessOf, parseJson, RawJson, stringify, wellFormedJson } from '../protocol/json-text.js';
@@ -34,6 +35,9 @@ export class AgentTransport implements Transport {
   readonly #input: Readable;
   readonly #output: Writable;
   readonly #beforeEnd: () => Promise<void>;
+  /** Other windows may have the same process: no agent has it read more than this, and what it asks costs it no bytes. */
+  readonly #purse = readingPurse();
+  #resting: NodeJS.Timeout | undefined;
   readonly #skipped = new EnvelopeReader();
   readonly #lines = new LineSplitter(MAX_FRAME_BYTES, (piece) => this.#skipped.push(piece));
   #closed = false;
@@ -64,7 +68,7 @@ export class AgentTransport implements Transport {
     if (this.#output.write(`${lineOf(message)}\n`)) return;
     if (this.#output.writableLength > MAX_UNREAD_BYTES) this.#input.pause();
     await this.#caughtUp();
-    if (!this.#closed) this.#input.resume();
+    if (!this.#closed && this.#resting === undefined) this.#input.resume();
   }
 
   /** Resolves when the agent has read everything; one listener for all who wait. */
@@ -83,6 +87,7 @@ export class AgentTransport implements Transport {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    clearTimeout(this.#resting);
     this.#input.pause();
     this.onclose?.();
     this.#onClosed();
@@ -99,9 +104,22 @@ export class AgentTransport implements Transport {
       const text = 'text' in line ? line.text.trim() : '';
       if ('oversized' in line) {
         const reason = `a message of ${line.oversized} bytes exceeds ${MAX_FRAME_BYTES}`;
+        this.#purse.spend(1, line.oversized);
         this.#refuse(reason, this.#skipped.take());
       } else if (text !== '') this.#handOn(text);
     }
+    this.#rest();
+  }
+
+  /** Whoever says more than anybody can mean has to wait until it is read. */
+  #rest(): void {
+    const { restMs } = this.#purse;
+    if (restMs === 0 || this.#closed) return;
+    this.#input.pause();
+    this.#resting = setTimeout(() => {
+      this.#resting = undefined;
+      if (this.#output.writableLength <= MAX_UNREAD_BYTES) this.#input.resume();
+    }, Math.ceil(restMs));
   }
 
   #handOn(text: string): void {
@@ -109,10 +127,14 @@ export class AgentTransport implements Transport {
     try {
       message = parseJson(text, MESSAGE_LIMITS);
     } catch (thrown) {
+      this.#purse.spend(1, text.length);
       return this.#refuse((thrown as Error).message, envelopeOf(text));
     }
     // Revision 2025-03-26 has batches. Each request in one is answered by itself, which its clients take.
-    if (Array.isArray(message) && message.length > 0) for (const one of message) this.#handOnOne(one);
+    const batch: readonly unknown[] = Array.isArray(message) ? message : [];
+    const isAsked = batch.length > 0 || Object.hasOwn(Object(message), 'id');
+    this.#purse.spend(Math.max(1, batch.length), isAsked ? 0 : text.length);
+    if (batch.length > 0) for (const one of batch) this.#handOnOne(one);
     else this.#handOnOne(message);
   }
 

@@ -295,6 +295,18 @@ describe('roots', () => {
     expect(await news()).toBe(1);
   });
 
+  it('that change over and over are told once to a server that does not ask again', async () => {
+    const { face } = agent(accept);
+    const { server, pool } = await open(face);
+    const news = async () => (await call(server, 'roots_news')).structuredContent?.['times'];
+    await call(server, 'roots');
+    for (let times = 0; times < 1_000; times++) pool.rootsChanged(face);
+    expect(await news()).toBe(1);
+    await call(server, 'roots');
+    for (let times = 0; times < 1_000; times++) pool.rootsChanged(face);
+    expect(await news()).toBe(2);
+  });
+
   it('are not there where the agent has none, and neither is anything else', async () => {
     const { server } = await open(NO_AGENT);
     expect(answersOf(await call(server, 'roots'))).toEqual([
@@ -324,6 +336,9 @@ describe('what a server tells', () => {
     const said = pool.events.filter((event) => event.type === 'downstream.said');
     expect(said).toHaveLength(100);
     expect(said[0]).toMatchObject({ level: 'info', text: expect.stringMatching(/^line 1 x+…$/) });
+    const flooding = () => pool.events.filter((event) => event.type === 'downstream.flooding');
+    await until(() => flooding().length > 0);
+    expect(flooding()).toEqual([{ type: 'downstream.flooding', server: 'hostile', leftOut: 400 }]);
   });
 
   it('of a page that has to be opened first is said with the address', async () => {

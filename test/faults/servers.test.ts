@@ -1,6 +1,7 @@
 // The user's own servers misbehave: one clear error for that call, the others unaffected, the next call served, and
 // no process of theirs left when the bridge ends.
 
+import { fileURLToPath } from 'node:url';
 import { describe, expect } from 'vitest';
 import { hostileServer, type Payload, type ServerEntry } from '../support/start-bridge.js';
 import { eventually } from '../support/time.js';
@@ -20,6 +21,21 @@ type Row = {
   /** False where the server cannot be used at all. */
   readonly loads?: false;
 };
+
+const FLOODING_SERVER = fileURLToPath(new URL('../fixtures/flooding-server.mjs', import.meta.url));
+/** It has no limit of its own: it says as much as is taken from it. */
+const flooding = (...kinds: readonly string[]): ServerEntry => ({
+  command: process.execPath,
+  args: [FLOODING_SERVER, ...kinds],
+});
+const FLOODS = ['logs', 'progress', 'updates', 'pings', 'questions', 'answers', 'noise', 'stderr'];
+
+/** How many `what` the server counts between two of its answers, at least a second later. */
+const counted = (what: string) => `
+import asyncio
+before = (await mcp_h.counts())["${what}"]
+await asyncio.sleep(1)
+(await mcp_h.counts())["${what}"] - before`;
 
 /** Runs `call` and gives what it raised, as text. */
 const raised = (call: string) => `
@@ -177,6 +193,32 @@ for _ in range(8):
     try: await mcp_h.crash()
     except runtime.MCPError as error: errors.append("retry in" in str(error))
 errors.count(True) >= 4`,
+    expected: { status: 'success', result: true },
+  },
+  {
+    title: 'says after each list of its tools that it has changed',
+    server: flooding('lists=0'),
+    code: `${counted('lists')} < 10`,
+    expected: { status: 'success', result: true },
+  },
+  {
+    title: 'has other tools after each list',
+    server: flooding('changes=0'),
+    code: `${counted('lists')} < 20`,
+    expected: { status: 'success', result: true },
+  },
+  ...FLOODS.map((kind) => ({
+    title: `says as much as is read, unasked: ${kind}`,
+    server: flooding(`${kind}=10000000`),
+    code: '[(await mcp_h.echo(text=str(n))) for n in range(5)] and True',
+    timeout: 100,
+    expected: { status: 'success', result: true },
+  })),
+  {
+    title: 'says as much as is read, unasked, of all kinds at once',
+    server: flooding('lists=20000', ...FLOODS.map((kind) => `${kind}=20000`)),
+    code: '[(await mcp_h.echo(text=str(n))) for n in range(5)] and True',
+    timeout: 100,
     expected: { status: 'success', result: true },
   },
   { title: 'answers nested too deep', code: raised('mcp_h.deep(levels=100000)'), expected: says('deep') },

@@ -139,6 +139,19 @@ it('what a server asks and says is for those who want to know it, in one line ea
   expect(describeEvent(said)).toEqual(['debug', 'github said (info): two\\nlines']);
 });
 
+it('that a server says too much is told with how much of it nobody hears', () => {
+  const flooding = (leftOut: number) =>
+    describeEvent({ type: 'downstream.flooding', server: 'github', leftOut });
+  expect(flooding(19_500)).toEqual([
+    'warn',
+    'github: says more unasked than is heard: 19500 messages left out',
+  ]);
+  expect(flooding(0)).toEqual([
+    'warn',
+    'github: writes more than was asked for and than is read at once, so it has to wait',
+  ]);
+});
+
 it('what policy refuses is told, but a run cannot fill the log with it', () => {
   const refused = (run: string): BridgeEvent => ({
     type: 'run.refused',

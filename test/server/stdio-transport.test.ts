@@ -3,7 +3,7 @@
 
 import { PassThrough, Writable } from 'node:stream';
 import type { JSONRPCMessage } from '@modelcontextprotocol/server';
-import { describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { RawJson } from '../../src/protocol/json-text.js';
 import { AgentTransport } from '../../src/server/stdio-transport.js';
 import { PATIENTLY, pause } from '../support/time.js';
@@ -94,6 +94,43 @@ describe('an agent that does not read', () => {
     const sent = transport.send(answer({ text: 'x'.repeat(1_900_000) }));
     output.destroy();
     await sent;
+  });
+});
+
+describe('an agent that says more than anybody can mean', () => {
+  const notice = '{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}';
+  const long = `{"jsonrpc":"2.0","method":"x","params":{"a":"${'x'.repeat(1_000_000)}"}}`;
+  afterEach(() => void vi.useRealTimers());
+
+  it.each([
+    ['notifications', notice, 1, 20_000, 5_000],
+    ['requests', '{"jsonrpc":"2.0","id":1,"method":"ping"}', 1, 20_000, 5_000],
+    ['batches', `[${Array(100).fill(notice).join(',')}]`, 100, 20_000, 5_000],
+    ['long notifications', long, 1, 64, 4],
+  ])('has to wait until it is read: %s', async (_what, line, each, burst, perSecond) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    const { transport, input, received } = await start(true);
+    const lines = Math.ceil((2.5 * burst) / each);
+    const text = `${line}\n`.repeat(Math.ceil(lines / 10));
+    for (let n = 0; n < 10; n++) input.write(text);
+    const settled = async () => {
+      for (let before = -1; before !== received.length; ) {
+        before = received.length;
+        for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+      }
+      return received.length;
+    };
+    // What has come at once is read at once, and is waited for afterwards.
+    const piece = burst / 4;
+    expect(await settled()).toBeGreaterThan(burst - piece);
+    expect(received.length).toBeLessThan(burst + 2 * piece);
+    for (let seconds = 1; seconds <= 120; seconds++) {
+      await vi.advanceTimersByTimeAsync(1_000);
+      expect(await settled()).toBeLessThan(burst + perSecond * seconds + 2 * piece);
+    }
+    expect(received.length).toBeGreaterThanOrEqual(lines * each);
+    await transport.close();
+    expect(vi.getTimerCount()).toBe(0);
   });
 });
 

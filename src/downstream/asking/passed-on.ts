@@ -13,6 +13,7 @@ import { unlessAborted } from '../../base/unless-aborted.js';
 import { excessOf } from '../../protocol/json-text.js';
 import type { McpClient } from '../client.js';
 import { isObject, type JsonObject } from '../json-object.js';
+import { LeftOut } from '../left-out.js';
 import type { AgentCapabilities } from './agent-capabilities.js';
 import type { Callers } from './callers.js';
 import type { CallsUnderWay } from './calls-under-way.js';
@@ -49,14 +50,18 @@ export class PassedOn {
   #client: McpClient | undefined;
   /** Whose roots the server was told last; undefined for nobody's, and before it has asked. */
   #rootsOf: AgentCapabilities | undefined;
-  #hasAskedForRoots = false;
+  /** Whether it has asked for roots since it was last told that they are others. */
+  #knowsRoots = false;
   /** Whose question an address was, by its elicitationId. */
   readonly #openAddresses = new Map<string, AgentCapabilities>();
+  readonly #leftOut: LeftOut;
   #logLines = 0;
   #logSince = Number.NEGATIVE_INFINITY;
 
   constructor(parts: PassedOnParts) {
     this.#parts = parts;
+    const { server, observer } = parts;
+    this.#leftOut = new LeftOut((leftOut) => observer({ type: 'downstream.flooding', server, leftOut }));
     const { form, url, roots, rootsChanges } = parts.callers.offered;
     const modes = { ...(form ? { form: {} } : {}), ...(url ? { url: {} } : {}) };
     this.capabilities = {
@@ -102,7 +107,9 @@ export class PassedOn {
   }
 
   #tellRootsChanged(): void {
-    if (!this.#hasAskedForRoots || this.capabilities.roots?.listChanged !== true) return;
+    // However often they change: whoever was told once, and has not asked since, knows no more than that.
+    if (!this.#knowsRoots || this.capabilities.roots?.listChanged !== true) return;
+    this.#knowsRoots = false;
     // One that is ending need not know.
     this.#client?.notify('notifications/roots/list_changed').catch(() => {});
   }
@@ -166,7 +173,7 @@ export class PassedOn {
   }
 
   async #roots(signal: AbortSignal): Promise<JsonObject> {
-    this.#hasAskedForRoots = true;
+    this.#knowsRoots = true;
     const [agent, ...others] = this.#answering();
     // None are told where they could be those of the wrong agent; the next call of one tells the server to ask again.
     const isOne = agent !== undefined && others.length === 0 && agent.hasRoots();
@@ -182,7 +189,8 @@ export class PassedOn {
   #log(params: unknown): void {
     const now = performance.now();
     if (now - this.#logSince > LOG_WINDOW_MS) [this.#logSince, this.#logLines] = [now, 0];
-    if (++this.#logLines > MAX_LOG_LINES || !isObject(params)) return;
+    if (++this.#logLines > MAX_LOG_LINES) return this.#leftOut.add(1);
+    if (!isObject(params)) return;
     const { level, data } = params;
     const text = typeof data === 'string' ? data : (JSON.stringify(data) ?? '');
     const { server, observer, redact } = this.#parts;

@@ -39,6 +39,8 @@ export class EventReader {
   /** The last byte was a CR: a LF that comes now belongs to it. */
   #endedWithCr = false;
   #retryMs: number | undefined;
+  #linesRead = 0;
+  #bytesSkipped = 0;
 
   /** Events above `maxBytes` of data are counted, not kept. */
   constructor(maxBytes: number) {
@@ -54,6 +56,14 @@ export class EventReader {
   /** How long the server asks to be left alone before a new stream. */
   get retryMs(): number | undefined {
     return this.#retryMs;
+  }
+
+  /** What it has read since this was last asked for: all lines, and the bytes of those that are too long to keep. */
+  takeRead(): { readonly lines: number; readonly bytesSkipped: number } {
+    const read = { lines: this.#linesRead, bytesSkipped: this.#bytesSkipped };
+    this.#linesRead = 0;
+    this.#bytesSkipped = 0;
+    return read;
   }
 
   /** The events that `chunk` completes, in order; those without data are none. */
@@ -86,6 +96,7 @@ export class EventReader {
   }
 
   #take(line: Line): ServerEvent | OversizedEvent | undefined {
+    this.#linesRead++;
     if ('oversized' in line) {
       if (this.#skippedHead === DATA) this.#chars += line.oversized;
       this.#skippedHead = '';
@@ -110,6 +121,7 @@ export class EventReader {
 
   /** A piece of a line that is too long to keep. */
   #skip(piece: Buffer): void {
+    this.#bytesSkipped += piece.length;
     const missing = DATA.length - this.#skippedHead.length;
     this.#skippedHead += piece.toString('latin1', 0, missing);
     if (this.#skippedHead === DATA) this.#skipData(piece.subarray(missing));

@@ -13,11 +13,14 @@ import { stringify } from '../../protocol/json-text.js';
 import { withoutPrefix } from '../call-error.js';
 import { ErrorAnswer } from '../error-answer.js';
 import { modernHeaders } from '../greeting/envelope.js';
+import { LeftOut } from '../left-out.js';
 import { atItsEntry, CLOSED_BY_BRIDGE, type Link, type Problem } from '../link.js';
 import { LoginNeeded } from '../oauth/login-needed.js';
 import type { ServerContext } from '../server-context.js';
+import { readingPurse, Unasked } from '../unasked.js';
 import { Credentials } from './credentials.js';
 import { Door } from './door.js';
+import type { EventReader } from './event-reader.js';
 import { greetAnew, noNewSession } from './greet-anew.js';
 import { proxiesOf } from './proxies.js';
 import { broken, RefusedStatus, RemoteFailure, type Untaken } from './remote-failure.js';
@@ -42,6 +45,7 @@ type TransportKind = 'http' | 'sse';
 export class RemoteLink implements Link {
   onclose: Link['onclose'];
   onmessage: Link['onmessage'];
+  onflood: Link['onflood'];
   readonly lastWords = '';
 
   readonly #context: ServerContext;
@@ -50,6 +54,10 @@ export class RemoteLink implements Link {
   readonly #door: Door;
   readonly #closing = new AbortController();
   readonly #waiting = new WaitingRequests();
+  /** For what its streams bring besides answers, all together. */
+  readonly #purse = readingPurse();
+  readonly #leftOut = new LeftOut((count) => this.onflood?.(count));
+  readonly #unasked = new Unasked(() => this.#leftOut.add(1));
   #kind: TransportKind | undefined;
   #wire: Wire | undefined;
   /** What this client says first, kept for the next session. */
@@ -122,6 +130,8 @@ export class RemoteLink implements Link {
     this.#ending = CLOSED_BY_BRIDGE;
     this.#closing.abort('shutdown');
     this.#waiting.abandonAll();
+    this.#unasked.close();
+    this.#leftOut.flush();
     this.onclose?.();
     await Promise.all([this.#wire?.end(true), this.#credentials.close()]);
     this.#door.close();
@@ -154,10 +164,28 @@ export class RemoteLink implements Link {
     }
   }
 
-  #receive(message: JSONRPCMessage): void {
+  #receive(message: JSONRPCMessage, bytes: number): void {
     if (this.#ending !== undefined) return;
-    if ('method' in message) return this.onmessage?.(message);
-    if (message.id !== undefined) this.#waiting.answer(message.id, message);
+    const isAwaited = !('method' in message) && message.id !== undefined && this.#waiting.has(message.id);
+    if (!isAwaited) this.#purse.spend(0, bytes);
+    if ('method' in message) return this.#unasked.hear(message, bytes, (heard) => this.onmessage?.(heard));
+    if (message.id === undefined) return;
+    this.#unasked.answering(message.id);
+    this.#waiting.answer(message.id, message);
+  }
+
+  /**
+   * After more than it may say unasked, nothing more of the stream is read for a while. A piece in the middle of a long answer
+   * does not wait for what other streams have brought.
+   */
+  #rest(reader: EventReader): Promise<void> | undefined {
+    const { lines, bytesSkipped } = reader.takeRead();
+    if (lines + bytesSkipped === 0) return undefined;
+    this.#purse.spend(lines, bytesSkipped);
+    const { restMs } = this.#purse;
+    if (restMs === 0) return undefined;
+    this.#leftOut.add(0);
+    return sleep(restMs, undefined, { signal: this.#closing.signal }).catch(() => {});
   }
 
   async #greetFirst(greeting: Outgoing, entry: WaitingRequest): Promise<void> {
@@ -187,7 +215,8 @@ export class RemoteLink implements Link {
   #newWire(kind: TransportKind): Wire {
     const Kind = kind === 'http' ? StreamableWire : SseWire;
     const wire: Wire = new Kind(this.#door, {
-      onMessage: (message) => this.#receive(message),
+      onMessage: (message, bytes) => this.#receive(message, bytes),
+      onRead: (reader) => this.#rest(reader),
       onBroken: (reason) => this.#waiting.failAllOf(wire, reason),
     });
     return wire;

@@ -72,14 +72,17 @@ export class SseWire implements Wire {
     try {
       for await (const chunk of answer as AsyncIterable<Buffer>) {
         for (const event of reader.push(chunk)) {
-          if ('oversized' in event) this.#take(readOversized(event.oversized, event.envelope));
-          else if (event.type === 'message')
-            for (const message of readMessages(event.data)) this.#take(message);
-          else if (event.type === 'endpoint' && this.#endpoint === undefined) {
+          if ('oversized' in event)
+            this.#take(readOversized(event.oversized, event.envelope), event.oversized);
+          else if (event.type === 'message') {
+            const messages = readMessages(event.data);
+            for (const message of messages) this.#take(message, event.data.length / messages.length);
+          } else if (event.type === 'endpoint' && this.#endpoint === undefined) {
             this.#endpoint = this.#within(event.data);
             onEndpoint(this.#endpoint);
           }
         }
+        await this.#events.onRead(reader);
       }
     } catch (thrown) {
       cause = thrown;
@@ -88,8 +91,8 @@ export class SseWire implements Wire {
     if (!this.#ending.signal.aborted) this.#events.onBroken(broken(cause));
   }
 
-  #take(message: ReturnType<typeof readOversized>): void {
-    if (message !== undefined) this.#events.onMessage(message);
+  #take(message: ReturnType<typeof readOversized>, bytes: number): void {
+    if (message !== undefined) this.#events.onMessage(message, bytes);
   }
 
   /** Elsewhere its headers are not sent. */

@@ -121,14 +121,14 @@ export class StreamableWire implements Wire {
     signal: AbortSignal,
   ): Promise<void> {
     let isAnswered = false;
-    const take = (message: JSONRPCMessage | undefined) => {
+    const take: Take = (message, bytes) => {
       if (message === undefined) return;
       if (this.#sessionId !== undefined && isLost(message, id)) throw sessionOver();
       if (!('method' in message) && message.id === id) {
         isAnswered = true;
         this.#noteVersion(message);
       }
-      this.#events.onMessage(message);
+      this.#events.onMessage(message, bytes);
     };
     const type = mediaTypeOf(answer);
     try {
@@ -140,8 +140,8 @@ export class StreamableWire implements Wire {
         // Whatever it is called, it may be an answer.
         const body = await readBody(answer, MAX_MESSAGE_BYTES);
         if ('text' in body && this.#sessionId !== undefined && saysLost(body.text)) throw sessionOver();
-        if ('text' in body) for (const message of readMessages(body.text)) take(message);
-        else take(failure(id, tooLarge(body.oversized)));
+        if ('text' in body) takeAll(body.text, take);
+        else take(failure(id, tooLarge(body.oversized)), body.oversized);
         if (!isAnswered) throw oddAnswer(`it answered with ${named(type, answer)} instead of MCP`);
       }
     } catch (thrown) {
@@ -153,7 +153,7 @@ export class StreamableWire implements Wire {
   /** Reads until the answer was there; from where the server left off, when it can go on from there, as sessions can. */
   async #readEvents(
     first: IncomingMessage,
-    take: (message: JSONRPCMessage | undefined) => void,
+    take: Take,
     { isAnswered, mayResume }: { readonly isAnswered: () => boolean; readonly mayResume: boolean },
     signal: AbortSignal,
   ): Promise<void> {
@@ -162,11 +162,11 @@ export class StreamableWire implements Wire {
     for (let silent = 0; ; silent++) {
       const reader = new EventReader(MAX_MESSAGE_BYTES);
       let linger: NodeJS.Timeout | undefined;
-      const takeAndLinger = (message: JSONRPCMessage | undefined) => {
-        take(message);
+      const takeAndLinger: Take = (message, bytes) => {
+        take(message, bytes);
         if (isAnswered()) linger ??= setTimeout(() => answer.destroy(), LINGER_MS).unref();
       };
-      const cause = await readInto(answer, reader, takeAndLinger).catch((thrown: unknown) => thrown);
+      const cause = await this.#readInto(answer, reader, takeAndLinger).catch((thrown: unknown) => thrown);
       clearTimeout(linger);
       if (cause instanceof RemoteFailure) throw cause;
       if (isAnswered()) return;
@@ -203,8 +203,8 @@ export class StreamableWire implements Wire {
         answer.socket.unref();
         const reader = new EventReader(MAX_MESSAGE_BYTES);
         const startedAt = performance.now();
-        await readInto(answer, reader, (message) => {
-          if (message !== undefined) this.#events.onMessage(message);
+        await this.#readInto(answer, reader, (message, bytes) => {
+          if (message !== undefined) this.#events.onMessage(message, bytes);
         }).catch(() => {});
         lastId = reader.lastId ?? lastId;
         const hasLasted = performance.now() - startedAt > LISTEN_AGAIN_MS.most;
@@ -215,6 +215,16 @@ export class StreamableWire implements Wire {
       pauseMs = between(LISTEN_AGAIN_MS.first, pauseMs, LISTEN_AGAIN_MS.most);
       await sleep(pauseMs, undefined, { signal, ref: false });
       pauseMs *= 2;
+    }
+  }
+
+  async #readInto(answer: IncomingMessage, reader: EventReader, take: Take): Promise<void> {
+    for await (const chunk of answer as AsyncIterable<Buffer>) {
+      for (const event of reader.push(chunk)) {
+        if ('oversized' in event) take(readOversized(event.oversized, event.envelope), event.oversized);
+        else if (event.type === 'message') takeAll(event.data, take);
+      }
+      await this.#events.onRead(reader);
     }
   }
 
@@ -253,17 +263,11 @@ const isSubscription = (id: RequestId): boolean => typeof id === 'string' && id.
 
 const between = (least: number, ms: number, most: number): number => Math.max(least, Math.min(ms, most));
 
-async function readInto(
-  answer: IncomingMessage,
-  reader: EventReader,
-  take: (message: JSONRPCMessage | undefined) => void,
-): Promise<void> {
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
-    for (const event of reader.push(chunk)) {
-      if ('oversized' in event) take(readOversized(event.oversized, event.envelope));
-      else if (event.type === 'message') for (const message of readMessages(event.data)) take(message);
-    }
-  }
+type Take = (message: JSONRPCMessage | undefined, bytes: number) => void;
+
+function takeAll(text: string, take: Take): void {
+  const messages = readMessages(text);
+  for (const message of messages) take(message, text.length / messages.length);
 }
 
 /**

@@ -31,6 +31,10 @@ export class WaitingRequests {
     return entry;
   }
 
+  has(id: RequestId): boolean {
+    return this.#entries.has(id);
+  }
+
   /** What answers nobody's request is dropped. */
   answer(id: RequestId, message: JSONRPCMessage): void {
     const found = this.#entries.get(id);

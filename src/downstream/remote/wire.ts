@@ -2,6 +2,7 @@
 // new wire.
 
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
+import type { EventReader } from './event-reader.js';
 import type { RemoteFailure } from './remote-failure.js';
 
 export type Outgoing = {
@@ -15,7 +16,10 @@ export type Outgoing = {
 };
 
 export type WireEvents = {
-  readonly onMessage: (message: JSONRPCMessage) => void;
+  /** `bytes` is about how long it was. */
+  readonly onMessage: (message: JSONRPCMessage, bytes: number) => void;
+  /** After each piece of a stream; where it gives a promise, no more is read until that resolves, which it always does. */
+  readonly onRead: (reader: EventReader) => Promise<void> | undefined;
   /** The session is over, and the requests that it has taken will not be answered. */
   readonly onBroken: (failure: RemoteFailure) => void;
 };

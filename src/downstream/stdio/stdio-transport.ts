@@ -2,6 +2,7 @@
 // closes the connection at 10 MB, misses a crash while a grandchild holds stdout, and leaves orphans; this one does
 // not. What is no message is kept as last words, and ends the call that it may have been the answer of.
 
+import type { Readable } from 'node:stream';
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
 import type { Redact } from '../../base/redact.js';
 import { MB_BYTES } from '../../base/sizes.js';
@@ -10,7 +11,9 @@ import { EnvelopeReader } from '../../protocol/envelope.js';
 import { stringify } from '../../protocol/json-text.js';
 import { type Line, LineSplitter } from '../../protocol/lines.js';
 import { answeredIn, failure, garbled, MAX_MESSAGE_BYTES, readOversized } from '../inbound.js';
+import { LeftOut } from '../left-out.js';
 import { CLOSED_BY_BRIDGE, type Link, type Problem } from '../link.js';
+import { type Purse, readingPurse, Unasked } from '../unasked.js';
 import { LastWords } from './last-words.js';
 import { type ProcessCalls, type ProcessCommand, type ProcessExit, ProcessTree } from './process-tree.js';
 import { SpokenLines } from './spoken-lines.js';
@@ -28,12 +31,21 @@ const EXITS_WITHIN_MS = 1_000;
 export class StdioTransport implements Link {
   onclose: Link['onclose'];
   onmessage: Link['onmessage'];
+  onflood: Link['onflood'];
 
   readonly #command: ProcessCommand;
   readonly #calls: ProcessCalls | undefined;
   readonly #lastWords: LastWords;
   readonly #skipped = new EnvelopeReader();
-  readonly #lines = new LineSplitter(MAX_MESSAGE_BYTES, (piece) => this.#skipped.push(piece));
+  readonly #lines = new LineSplitter(MAX_MESSAGE_BYTES, (piece) => {
+    this.#outPurse.spend(0, piece.length);
+    this.#skipped.push(piece);
+  });
+  /** For what it writes that is no answer; of its own for each stream, so that a flood on stderr holds up no answer. */
+  readonly #outPurse = readingPurse();
+  readonly #errPurse = readingPurse();
+  readonly #leftOut = new LeftOut((count) => this.onflood?.(count));
+  readonly #unasked = new Unasked(() => this.#leftOut.add(1));
   /** Ids of requests that still want an answer; later ones would only make the SDK print them whole. */
   readonly #waiting = new Set<RequestId>();
   readonly #spoken = new SpokenLines();
@@ -41,6 +53,8 @@ export class StdioTransport implements Link {
   #unfinished: NodeJS.Timeout | undefined;
   #noiseLines = 0;
   #tree: ProcessTree | undefined;
+  /** It writes no more: what is in its pipes is read at once. */
+  #hasExited = false;
   #ending: string | undefined;
   /** Whether the bridge ended the server before it ended by itself. */
   #isEndedHere = false;
@@ -86,8 +100,16 @@ export class StdioTransport implements Link {
     const tree = new ProcessTree(this.#command, undefined, this.#calls);
     if (!tree.hasStreams) return tree.started;
     this.#tree = tree;
-    tree.stdout.on('data', (chunk: Buffer) => this.#read(chunk));
-    tree.stderr.setEncoding('utf8').on('data', (text: string) => this.#lastWords.add(text));
+    tree.stdout.on('data', (chunk: Buffer) => {
+      this.#read(chunk);
+      this.#rest(tree.stdout, this.#outPurse);
+    });
+    tree.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.#lastWords.add(text);
+      this.#errPurse.spend(1, text.length);
+      this.#rest(tree.stderr, this.#errPurse);
+    });
+    void tree.exited.then(() => this.#readOn(tree));
     for (const stream of [tree.stdout, tree.stderr]) stream.on('error', () => {});
     // One that closed its stdout will never answer, and one that closed its stdin takes no more requests.
     tree.stdout.once('end', () => {
@@ -138,9 +160,30 @@ export class StdioTransport implements Link {
       this.#onEnded();
       clearTimeout(this.#unfinished);
       for (const timer of this.#timers) clearTimeout(timer);
+      this.#unasked.close();
+      this.#leftOut.flush();
+      if (this.#tree !== undefined) this.#readOn(this.#tree);
       this.onclose?.();
     }
     await gone;
+  }
+
+  /** After more than it may say unasked, nothing is read for a while, and it has to wait until it can write more. */
+  #rest(stream: Readable, purse: Purse): void {
+    const ms = this.#hasExited ? 0 : purse.restMs;
+    if (ms === 0) return;
+    this.#leftOut.add(0);
+    stream.pause();
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      stream.resume();
+    }, Math.ceil(ms));
+    this.#timers.add(timer);
+  }
+
+  #readOn(tree: ProcessTree): void {
+    this.#hasExited = true;
+    for (const stream of [tree.stdout, tree.stderr]) stream.resume();
   }
 
   #note(message: JSONRPCMessage): void {
@@ -173,19 +216,31 @@ export class StdioTransport implements Link {
   #take(line: Line): void {
     if (this.#ending !== undefined) return;
     if ('oversized' in line) {
+      this.#outPurse.spend(1, 0);
       const message = readOversized(line.oversized, this.#skipped.take());
       if (message === undefined) this.#noise(line.head);
       else this.#deliver(message);
       return;
     }
+    const { length } = line.text;
     const { messages, isNoise } = this.#spoken.read(line.text);
+    if (!messages.some((message) => this.#isAwaited(message)))
+      this.#outPurse.spend(Math.max(1, messages.length), length);
     if (isNoise) this.#noise(line.text);
-    for (const message of messages) this.#deliver(message);
+    for (const message of messages) {
+      if ('method' in message) this.#unasked.hear(message, length, (heard) => this.onmessage?.(heard));
+      else this.#deliver(message);
+    }
+  }
+
+  #isAwaited(message: JSONRPCMessage): boolean {
+    return !('method' in message) && message.id !== undefined && this.#waiting.has(message.id);
   }
 
   #deliver(message: JSONRPCMessage): void {
-    if ('method' in message || (message.id !== undefined && this.#waiting.delete(message.id)))
-      this.onmessage?.(message);
+    if (!('id' in message) || message.id === undefined || !this.#waiting.delete(message.id)) return;
+    this.#unasked.answering(message.id);
+    this.onmessage?.(message);
   }
 
   #noise(line: string): void {
