@@ -1,7 +1,7 @@
 """Everything in the container but its first process stands still: SIGSTOP, which nobody can catch or ignore.
 
-Not the freezer of a control group: which of them there is depends on the engine, and a task that version 1 has frozen
-does not die of SIGKILL. A stopped process can have a timer send it SIGCONT, so that it is looked at from time to time.
+For a session whose processes the host cannot stop itself (src/sandbox/standstill.ts): an engine elsewhere, without root, or
+with a kernel of its own. A stopped process can have a timer send it SIGCONT, so that it is looked at again and again.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ import os
 import signal
 import time
 
-LOOK_EVERY_S = 1.0
+# A look that came at a known time would find those at rest that have stopped themselves for it.
+LOOK_AFTER_S = (0.5, 1.5)
 # How often what has woken is stopped again before it has to end.
 MAX_WAKES = 3
-# Of /proc/PID/stat: stopped, traced, dead ones.
-AT_REST = frozenset("TtZXx")
+# Of /proc/PID/stat: stopped, traced, dead; and one that waits within the kernel, as for a child that stands between fork
+# and exec.
+AT_REST = frozenset("TtZXxD")
 EVERYBODY = -1
 
 
@@ -25,14 +27,14 @@ class Standstill:
         self._guest = guest
         self._is_container = os.getpid() == 1
         self._is_on = False
-        self._looked_at = 0.0
+        self._look_at = 0.0
         self._wakes = 0
 
     def begin(self) -> None:
         """Stops everybody else; what is stopped already stays so."""
         self._is_on = True
         self._wakes = 0
-        self._looked_at = time.monotonic()
+        self._look_at = _next_look()
         self._signal(signal.SIGSTOP)
 
     def end(self) -> None:
@@ -43,14 +45,13 @@ class Standstill:
 
     def look_after_ms(self) -> int:
         """How long the caller may wait before it looks again."""
-        return int(LOOK_EVERY_S * 1000) if self._is_on else 10_000
+        return max(0, int((self._look_at - time.monotonic()) * 1000) + 1) if self._is_on else 10_000
 
     def look(self) -> bool:
         """Stops again what has woken; False where that was often enough."""
-        now = time.monotonic()
-        if not self._is_on or now - self._looked_at < LOOK_EVERY_S:
+        if not self._is_on or time.monotonic() < self._look_at:
             return True
-        self._looked_at = now
+        self._look_at = _next_look()
         if not self._is_container or not _somebody_runs():
             return True
         self._wakes += 1
@@ -66,6 +67,11 @@ class Standstill:
         except ProcessLookupError:
             # There is nobody left.
             pass
+
+
+def _next_look() -> float:
+    least, most = LOOK_AFTER_S
+    return time.monotonic() + least + os.urandom(1)[0] / 255 * (most - least)
 
 
 def _somebody_runs() -> bool:

@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { type ReadText, readText } from '../base/read-text.js';
 
 export type Controller = 'memory' | 'pids' | 'cpu';
+/** The hierarchy of version 2, which may be there beside those of version 1 and then has none of their controllers. */
+type Unified = 'unified';
 
 /** A limit and the folder of the group that has it. */
 export type GroupLimit = { readonly value: number; readonly dir: string };
@@ -27,7 +29,7 @@ function mounts(type: 'cgroup' | 'cgroup2', read: ReadText): CgroupMount[] {
 }
 
 /** Where `pid` stands in the hierarchy of `controller`: v1's own one where it has one, else the unified one. */
-function groupOf(pid: number | 'self', controller: Controller, read: ReadText): Group | undefined {
+function groupOf(pid: number | 'self', controller: Controller | Unified, read: ReadText): Group | undefined {
   const lines = (read(`/proc/${pid}/cgroup`) ?? '').split('\n').map((line) => {
     const [, controllers = '', ...path] = line.split(':');
     return { controllers: controllers.split(','), path: path.join(':') };
@@ -45,7 +47,11 @@ function groupOf(pid: number | 'self', controller: Controller, read: ReadText): 
 const parentOf = (path: string): string => path.replace(/\/[^/]*$/, '') || '/';
 
 /** The groups from that of `pid` upwards, as far as they are not ours too: what we share is no limit of a container. */
-function ownGroups(pid: number, controller: Controller, read: ReadText): { dirs: string[]; version: 1 | 2 } {
+function ownGroups(
+  pid: number,
+  controller: Controller | Unified,
+  read: ReadText,
+): { dirs: string[]; version: 1 | 2 } {
   const group = groupOf(pid, controller, read);
   const ours = groupOf('self', controller, read)?.path;
   if (group === undefined || ours === undefined) return { dirs: [], version: 2 };
@@ -93,6 +99,10 @@ export function oomKillsIn(dir: string, read: ReadText = readText): number | und
   const count = /^oom_kill (\d+)$/m.exec(text ?? '')?.[1];
   return count === undefined ? undefined : Number(count);
 }
+
+/** Folder of the group of version 2 in which `pid` stands and we do not; undefined where there is none. */
+export const unifiedGroup = (pid: number, read: ReadText = readText): string | undefined =>
+  ownGroups(pid, 'unified', read).dirs[0];
 
 /** Folder of the group that counts the processor time of `pid` and not ours; undefined where there is none. */
 export const processorGroup = (pid: number, read: ReadText = readText): string | undefined =>

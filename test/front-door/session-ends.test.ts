@@ -188,28 +188,6 @@ describe.concurrent('a session that its limits have ended', () => {
     );
   });
 
-  it('because it does not stand still', async () => {
-    await using bridge = await startBridge({});
-    // Timers that send SIGCONT to their own stopped process, one after the other, and a thread that works whenever it can.
-    const code = `import ctypes, signal, struct, threading
-x = 1
-signal.signal(signal.SIGCONT, lambda *_: None)
-libc = ctypes.CDLL(None, use_errno=True)
-event = ctypes.create_string_buffer(struct.pack("qii", 0, signal.SIGCONT, 0), 64)
-for number in range(240):
-    timer = ctypes.c_void_p()
-    assert libc.timer_create(1, event, ctypes.byref(timer)) == 0
-    at = 700 + number * 150
-    once = ctypes.create_string_buffer(struct.pack("qqqq", 0, 0, at // 1000, at % 1000 * 1_000_000))
-    assert libc.timer_settime(timer, 0, once, None) == 0
-def work():
-    while True: pass
-threading.Thread(target=work, daemon=True).start()`;
-    expect(textOf(await bridge.call({ session: 'awake', code }))).toMatch(/: new\]\n\(no output\)$/);
-    await until(() => isForgotten(bridge, 'awake'));
-    expect(await reasonOf(bridge, 'awake')).toMatch(/^it (did not stand still|used the processor)/);
-  });
-
   it('is offered nowhere that none may be', async () => {
     await using bridge = await startBridge({}, { env: { MCP_BRIDGE_SESSIONS: '0' } });
     const { tools } = await bridge.client.listTools();
