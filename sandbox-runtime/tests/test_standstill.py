@@ -42,6 +42,23 @@ while standstill.look():
     time.sleep(0.01)
 print(wakes == MAX_WAKES + 1)
 """
+# Awake for a tenth of a second between any two looks, and at rest whenever it is looked at.
+NAP = """
+def used():
+    with open(f"/proc/{child}/stat") as stat:
+        return sum(map(int, stat.read().rpartition(")")[2].split()[11:13]))
+
+naps = 0
+while standstill.look():
+    before = used()
+    os.kill(child, signal.SIGCONT)
+    until(lambda: used() > before + 10)
+    os.kill(child, signal.SIGSTOP)
+    until(lambda: state(child) == "T")
+    naps += 1
+    time.sleep(1)
+print(naps == MAX_WAKES + 1)
+"""
 # Longer than it takes to look once more often than what wakes may be stopped again.
 LEAVE = """
 began = time.monotonic()
@@ -57,7 +74,11 @@ def first_process(child: str, busy: str, tried: str) -> str:
     """What is printed; `busy` is the state in which the child is by then."""
     code = FIRST_PROCESS.format(root=str(ROOT), child=child, busy=busy, tried=tried)
     done = subprocess.run(
-        [*IN_A_NAMESPACE, sys.executable, "-c", code], capture_output=True, text=True, timeout=HANGS_S, check=True
+        [*IN_A_NAMESPACE, sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=HANGS_S,
+        check=True,
     )
     return done.stdout.strip()
 
@@ -73,6 +94,9 @@ def can_be_first() -> bool:
 class StandstillTest(unittest.TestCase):
     def test_what_wakes_is_stopped_again_until_that_was_often_enough(self) -> None:
         self.assertEqual(first_process("while True: time.sleep(0.001)", "S", WAKEN), "True")
+
+    def test_what_stops_itself_ahead_of_each_look_has_woken_too(self) -> None:
+        self.assertEqual(first_process("while True: pass", "R", NAP), "True")
 
     def test_what_stays_at_rest_may_do_so(self) -> None:
         self.assertEqual(first_process("while True: pass", "R", LEAVE), "T")

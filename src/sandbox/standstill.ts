@@ -1,8 +1,9 @@
 // A sandbox that stands still, while a person thinks and between the calls of a session: all its processes but the first, which goes on
 // forwarding what there is to forward. The freezer holds them where there is one; elsewhere they are stopped by SIGSTOP. What is
-// stopped so can have a timer send it SIGCONT, and what is forked while it is looked for goes on: so it is looked at again, at moments that
-// nobody inside can know, and what wakes again and again has to end. Linux only, and only where the processes are this machine's
-// and ours to stop; elsewhere nothing is stopped from here, and the first process does it for a session (harness/standstill.py).
+// stopped so can have a timer send it SIGCONT, and what is forked while it is looked for goes on: so it is looked at again. Not only
+// by whether it is awake, since it may have stopped itself ahead of the look, but by what it has used. What wakes again and again
+// has to end. Linux only, and only where the processes are this machine's and ours to stop; elsewhere nothing is stopped from
+// here, and the first process does it for a session (harness/standstill.py).
 
 import { readdirSync } from 'node:fs';
 import { readText } from '../base/read-text.js';
@@ -11,12 +12,15 @@ import { ENTRYPOINT } from './harness-files.js';
 
 /** Code may fork while it is stopped; what it has forked by then is found by the next look. */
 const MAX_ROUNDS = 10;
-/** A look that came at a known time would find those at rest that have stopped themselves for it. */
-const LOOK_AFTER_MS = { least: 500, most: 1_500 };
+const LOOK_EVERY_MS = 1_000;
+/** In hundredths of a second of processor time: what it takes to come to a stop is less. */
+const MAX_USED = 5;
 /** How often what has woken is stopped again before it has to end. */
 export const MAX_WAKES = 3;
 /** Of /proc/PID/stat: stopped, traced, dead; and one that waits within the kernel, as for a child that stands between fork and exec. */
 const AT_REST = new Set('TtZXxD');
+
+type Look = { readonly isAtRest: boolean; readonly used: number };
 
 export type StandstillParts = {
   /** The container's first process. */
@@ -31,6 +35,8 @@ export class Standstill implements Disposable {
   readonly #parts: StandstillParts;
   #thaw: (() => void) | undefined;
   #looking: NodeJS.Timeout | undefined;
+  /** What each of those that were there had used when they were stopped last. */
+  #used: ReadonlyMap<number, number> = new Map();
   /** Since it was made: a run that asks many questions wakes no more often than one that asks one. */
   #wakes = 0;
 
@@ -47,7 +53,8 @@ export class Standstill implements Disposable {
     this.#thaw = held(pid);
     if (this.#thaw !== undefined) return true;
     if (!stopAll(pid)) return false;
-    this.#lookAgain();
+    this.#used = usedBy(lookAt(pid));
+    this.#looking = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
     return true;
   }
 
@@ -64,25 +71,28 @@ export class Standstill implements Disposable {
 
   /** It is about to be killed, for which it need not go on. */
   [Symbol.dispose](): void {
-    clearTimeout(this.#looking);
+    clearInterval(this.#looking);
     this.#looking = undefined;
-  }
-
-  #lookAgain(): void {
-    const { least, most } = LOOK_AFTER_MS;
-    const afterMs = least + Math.random() * (most - least);
-    this.#looking = setTimeout(() => this.#look(), afterMs).unref();
   }
 
   #look(): void {
     const { pid, onRestless } = this.#parts;
     if (!isOurs(pid)) return;
-    if (descendantsOf(pid).some((each) => !isAtRest(each))) {
-      this.#wakes++;
-      stopAll(pid);
-      if (this.#wakes > MAX_WAKES) return onRestless();
-    }
-    this.#lookAgain();
+    const looks = lookAt(pid);
+    if (!this.#hasWoken(looks)) return;
+    stopAll(pid);
+    this.#used = usedBy(lookAt(pid));
+    if (++this.#wakes <= MAX_WAKES) return;
+    this[Symbol.dispose]();
+    onRestless();
+  }
+
+  /** One that was not there when they were stopped was forked by one that was awake. */
+  #hasWoken(looks: ReadonlyMap<number, Look>): boolean {
+    return [...looks].some(([pid, { isAtRest, used }]) => {
+      const before = this.#used.get(pid);
+      return !isAtRest || before === undefined || used - before > MAX_USED;
+    });
   }
 }
 
@@ -108,8 +118,19 @@ function stopAll(pid: number): boolean {
   return true;
 }
 
-const isAtRest = (pid: number): boolean =>
-  AT_REST.has((readText(`/proc/${pid}/stat`) ?? '').replace(/^.*\) /s, '').charAt(0) || 'X');
+function lookAt(pid: number): ReadonlyMap<number, Look> {
+  return new Map(descendantsOf(pid).map((each) => [each, lookAtOne(each)]));
+}
+
+function lookAtOne(pid: number): Look {
+  const fields = (readText(`/proc/${pid}/stat`) ?? '').replace(/^.*\) /s, '').split(' ');
+  const [user, system] = fields.slice(11, 13).map(Number);
+  // Of one that has ended in this very moment there is nothing to read.
+  return { isAtRest: AT_REST.has(fields[0] || 'X'), used: (user ?? 0) + (system ?? 0) };
+}
+
+const usedBy = (looks: ReadonlyMap<number, Look>): ReadonlyMap<number, number> =>
+  new Map([...looks].map(([pid, { used }]) => [pid, used]));
 
 /** What has lost its parent there is a child of the first process. */
 function descendantsOf(pid: number): readonly number[] {

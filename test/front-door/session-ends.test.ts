@@ -2,7 +2,7 @@
 
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import type { CallToolResult, Progress } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readText } from '../../src/base/read-text.js';
 import { engineUnderTest } from '../support/engine-under-test.js';
@@ -58,10 +58,11 @@ function isForgotten({ stateDir }: TestBridge, name: string): boolean {
 /** A session whose code is at work in a call that does not end by itself; `goesOn` ends the call, and gives what the next one says. */
 async function occupied(bridge: TestBridge, session: string) {
   const ending = new AbortController();
-  const code = 'import time; x = 1; runtime.progress(1); time.sleep(100)';
+  const code = 'import time; x = 1; runtime.progress(1, message="at work"); time.sleep(100)';
   let isGoing = false;
-  const onprogress = () => {
-    isGoing = true;
+  // Before that it may be told that its sandbox is being set up.
+  const onprogress = ({ message }: Progress) => {
+    isGoing ||= message?.includes('at work') === true;
   };
   const call = bridge.call({ session, code, timeout: 100 }, { signal: ending.signal, onprogress });
   call.catch(() => {});

@@ -82,13 +82,20 @@ const below = (pid: number): readonly number[] => {
     .map(Number);
   return children.flatMap((child) => [child, ...below(child)]);
 };
+const processorTime = (pid: number): number => {
+  const [, , , , , , , , , , , user = 0, system = 0] = (readText(`/proc/${pid}/stat`) ?? '')
+    .replace(/^.*\) /s, '')
+    .split(' ')
+    .map(Number);
+  return user + system;
+};
 const bySignals = () => undefined;
 
 describe.skipIf(process.platform !== 'linux')('by signals', () => {
-  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }));
   afterEach(() => void vi.useRealTimers());
-  /** Time goes by for so many at the least. */
-  const looks = (count: number) => vi.advanceTimersByTime(count * 1_500);
+  /** Time goes by for so many. */
+  const looks = (count: number) => vi.advanceTimersByTime(count * 1_000);
 
   it('all but the first stand, and go on', async () => {
     await using first = new First();
@@ -118,6 +125,26 @@ describe.skipIf(process.platform !== 'linux')('by signals', () => {
       await until(() => stateOf(pid) === 'T');
     }
     expect(wakes).toBe(MAX_WAKES + 1);
+  });
+
+  it('what stops itself ahead of each look has woken too', async () => {
+    await using first = new First();
+    const pid = await first.start(BUSY);
+    const onRestless = vi.fn();
+    using still = new Standstill({ pid: first.pid, onRestless, freeze: bySignals });
+    still.begin();
+    await until(() => stateOf(pid) === 'T');
+    let naps = 0;
+    while (onRestless.mock.calls.length === 0) {
+      naps++;
+      const before = processorTime(pid);
+      kill(pid, 'SIGCONT');
+      await until(() => processorTime(pid) > before + 10);
+      kill(pid, 'SIGSTOP');
+      await until(() => stateOf(pid) === 'T');
+      looks(1);
+    }
+    expect(naps).toBe(MAX_WAKES + 1);
   });
 
   it('what stays at rest is never told of', async () => {
@@ -203,14 +230,6 @@ describe.skipIf(process.platform !== 'linux')('by the freezer', () => {
     readFileSync(join(group, 'still/cgroup.events'), 'utf8').includes('frozen 1');
   const isWhollyFrozen = (group: string) =>
     readFileSync(join(group, 'cgroup.events'), 'utf8').includes('frozen 1');
-  const processorTime = (pid: number): number => {
-    const [, , , , , , , , , , , user = 0, system = 0] = (readText(`/proc/${pid}/stat`) ?? '')
-      .replace(/^.*\) /s, '')
-      .split(' ')
-      .map(Number);
-    return user + system;
-  };
-
   it('all but the first stand, whatever signal wakes them, and go on', async (context) => {
     const group = groupFor(context, 'a');
     const first = await firstIn(group);

@@ -288,7 +288,7 @@ export const attacks: readonly Attack[] = [
     (waker): Attack => ({
       id: waker.id,
       tries: `code ${waker.tries}, and so computes between two calls`,
-      wall: 'the freezer, which no signal undoes; elsewhere a look at times that nobody knows, and the end of what wakes again and again',
+      wall: 'the freezer, which no signal undoes; elsewhere a look each second at what was used, and the end of what wakes again and again',
       attempt: (bridge) => computesBetween(bridge, waker, ''),
       control: (bridge) => computesBetween(bridge, waker, 'runtime.keep_running()\n'),
     }),
