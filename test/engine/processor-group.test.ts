@@ -16,6 +16,15 @@ const V1: Readonly<Record<string, string>> = {
   '/proc/42/cgroup': '4:cpu,cpuacct:/libpod-1',
   '/sys/fs/cgroup/cpu/libpod-1/cpuacct.usage': '1500000000\n',
 };
+/** Each controller mounted by itself. */
+const APART: Readonly<Record<string, string>> = {
+  '/proc/self/mountinfo': `30 20 0:26 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu
+31 20 0:27 / /sys/fs/cgroup/cpuacct rw - cgroup cgroup rw,cpuacct`,
+  '/proc/self/cgroup': '4:cpuacct:/bridge\n3:cpu:/bridge',
+  '/proc/42/cgroup': '4:cpuacct:/libpod-1\n3:cpu:/libpod-1',
+  '/sys/fs/cgroup/cpu/libpod-1/cpu.stat': 'nr_periods 0\n',
+  '/sys/fs/cgroup/cpuacct/libpod-1/cpuacct.usage': '1500000000\n',
+};
 const reading =
   (files: Readonly<Record<string, string>>): ReadText =>
   (path) =>
@@ -24,6 +33,7 @@ const reading =
 it.each([
   ['version 2', V2, 2.5],
   ['version 1', V1, 1.5],
+  ['version 1, with a mount for each controller', APART, 1.5],
 ])('%s: seconds of the group of the container, not of ours', (_version, files, seconds) => {
   const read = reading(files);
   const dir = processorGroup(42, read);
