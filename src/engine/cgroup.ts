@@ -5,6 +5,11 @@ import { join } from 'node:path';
 import { type ReadText, readText } from '../base/read-text.js';
 
 export type Controller = 'memory' | 'pids' | 'cpu';
+/**
+ * What is no controller that limits: `cpuacct` counts in version 1, often by a mount of its own, and `unified` is the hierarchy of
+ * version 2, which may be there beside those of version 1 and then has none of their controllers.
+ */
+type Hierarchy = Controller | 'cpuacct' | 'unified';
 
 /** A limit and the folder of the group that has it. */
 export type GroupLimit = { readonly value: number; readonly dir: string };
@@ -27,7 +32,7 @@ function mounts(type: 'cgroup' | 'cgroup2', read: ReadText): CgroupMount[] {
 }
 
 /** Where `pid` stands in the hierarchy of `controller`: v1's own one where it has one, else the unified one. */
-function groupOf(pid: number | 'self', controller: Controller, read: ReadText): Group | undefined {
+function groupOf(pid: number | 'self', controller: Hierarchy, read: ReadText): Group | undefined {
   const lines = (read(`/proc/${pid}/cgroup`) ?? '').split('\n').map((line) => {
     const [, controllers = '', ...path] = line.split(':');
     return { controllers: controllers.split(','), path: path.join(':') };
@@ -45,7 +50,7 @@ function groupOf(pid: number | 'self', controller: Controller, read: ReadText): 
 const parentOf = (path: string): string => path.replace(/\/[^/]*$/, '') || '/';
 
 /** The groups from that of `pid` upwards, as far as they are not ours too: what we share is no limit of a container. */
-function ownGroups(pid: number, controller: Controller, read: ReadText): { dirs: string[]; version: 1 | 2 } {
+function ownGroups(pid: number, controller: Hierarchy, read: ReadText): { dirs: string[]; version: 1 | 2 } {
   const group = groupOf(pid, controller, read);
   const ours = groupOf('self', controller, read)?.path;
   if (group === undefined || ours === undefined) return { dirs: [], version: 2 };
@@ -94,9 +99,13 @@ export function oomKillsIn(dir: string, read: ReadText = readText): number | und
   return count === undefined ? undefined : Number(count);
 }
 
+/** Folder of the group of version 2 in which `pid` stands and we do not; undefined where there is none. */
+export const unifiedGroup = (pid: number, read: ReadText = readText): string | undefined =>
+  ownGroups(pid, 'unified', read).dirs[0];
+
 /** Folder of the group that counts the processor time of `pid` and not ours; undefined where there is none. */
 export const processorGroup = (pid: number, read: ReadText = readText): string | undefined =>
-  ownGroups(pid, 'cpu', read).dirs[0];
+  ownGroups(pid, 'cpuacct', read).dirs[0];
 
 /** Seconds of processor time that the group has used; undefined once it is gone, and where it does not count. */
 export function processorUseIn(dir: string, read: ReadText = readText): number | undefined {

@@ -50,7 +50,11 @@ export async function converse(run: Run, sandbox: Sandbox, servers: OpenServers)
   const { lease, policy } = services.servers;
   const saved = new SavedByRun(services.saved, request.id);
   const { standAside } = services;
-  using clock = new StandingClock(deadline, { freeze: () => sandbox.standStill(), standAside });
+  const used = () => {
+    sandbox.countProcessorTime();
+    return sandbox.processorSeconds;
+  };
+  using clock = new StandingClock(deadline, { freeze: () => sandbox.standStill(), standAside, used });
   using onDemand = onDemandOf(run, servers, clock);
   using approvals = approvalsOf(run, clock);
   const onCut = () => {

@@ -23,7 +23,7 @@ import { asEngineWords, connectionLost, EngineWords } from './engine-words.js';
 import { Guard } from './guard.js';
 import { NotStarted } from './not-started.js';
 import { ProcessorTime } from './processor-time.js';
-import { standStill } from './standstill.js';
+import { MAX_WAKES, Standstill } from './standstill.js';
 import {
   afterGuest,
   afterSupervisor,
@@ -82,6 +82,8 @@ const ALIVE_EVERY_MS = 30_000;
 /** After the supervisor's report the guest's last frame may still be on its way through the other stream. */
 const LAST_FRAME_WITHIN_MS = 500;
 
+const RESTLESS: Breach = { limit: 'wakes', allowed: MAX_WAKES, seen: MAX_WAKES + 1 };
+
 /**
  * A sandbox that lives is where its conversation is. What a dying or a gone one had said before is still in our pipes and
  * is read on, in the turn that it `was` in. Nothing leads back from `dying`, and nothing at all from `gone`.
@@ -113,6 +115,8 @@ export class Sandbox implements AsyncDisposable {
   /** From the first check of code until it waits again or is gone; even then it knows what the kernel has killed. */
   #guard: Guard | undefined;
   #processorTime: ProcessorTime | undefined;
+  /** From when it has to stand still for the first time, in a session of each call. */
+  #standstill: Standstill | undefined;
   /** What the supervisor has read in the container, for where the group cannot be seen from here. */
   #toldMemoryKills: number | undefined;
   /** How many of them were in earlier calls of its session. */
@@ -276,6 +280,8 @@ export class Sandbox implements AsyncDisposable {
    */
   run(frame: RunFrame, handlers: RunHandlers, input: InputFrames = []): void {
     if (endsBetweenCalls(this.#turn)) return;
+    this.#standstill?.end();
+    this.#standstill = undefined;
     this.#enter(beginRun(this.#turn, frame, handlers));
     this.#startGuard();
     if (frame.session !== undefined) this.#renewLease();
@@ -311,7 +317,8 @@ export class Sandbox implements AsyncDisposable {
    */
   hold(): void {
     this.#guard?.rest();
-    this.#channel.send({ type: 'hold' });
+    // What cannot be stopped from here is stopped by its own first process.
+    if (this.standStill() === undefined) this.#channel.send({ type: 'hold' });
   }
 
   /** False when the guest has stopped reading and the frame was dropped. */
@@ -320,10 +327,14 @@ export class Sandbox implements AsyncDisposable {
     return this.#channel.send(frame);
   }
 
-  /** What runs in it stands still until what is given back is called; undefined where it cannot be seen from here. */
+  /** What runs in it stands still until what is given back is called; undefined where it cannot be stopped from here. */
   standStill(): (() => void) | undefined {
     const { pid } = this;
-    return pid === undefined || !this.isAlive ? undefined : standStill(pid);
+    if (pid === undefined || !this.isAlive) return undefined;
+    const standstill =
+      this.#standstill ?? new Standstill({ pid, onRestless: () => this.#onBreach(RESTLESS) });
+    this.#standstill = standstill;
+    return standstill.begin() ? () => standstill.end() : undefined;
   }
 
   /** Synchronous; `ended` follows. */
@@ -359,6 +370,7 @@ export class Sandbox implements AsyncDisposable {
     this.#take(frame.type, step);
     if (step === undefined) return;
     if (frame.type === 'answered') this.#toldMemoryKills = frame.memoryKills ?? undefined;
+    if (frame.type === 'restless') this.#onRestlessWord();
     if (frame.type === 'exited') void this.#whenReported(frame);
     if (frame.type === 'unloaded')
       this.#observer({ ...frame, type: 'sandbox.unloaded', container: this.name });
@@ -445,6 +457,12 @@ export class Sandbox implements AsyncDisposable {
     this.#end({ how: 'limit', breach });
   }
 
+  /** The supervisor ends the guest after this word, and that end is none of its own. */
+  #onRestlessWord(): void {
+    void this.#onBreach(RESTLESS);
+    this.#end({ how: 'limit', breach: RESTLESS });
+  }
+
   /** A limit is the better reason, also for one that is being killed. */
   #die(breach: Breach | undefined): void {
     const isDying = this.#state.at === 'dying' && breach === undefined;
@@ -458,6 +476,7 @@ export class Sandbox implements AsyncDisposable {
     this.#state = { at: 'gone', was: this.#turn };
     this.#guard?.[Symbol.dispose]();
     this.#processorTime?.[Symbol.dispose]();
+    this.#standstill?.[Symbol.dispose]();
     clearInterval(this.#lease);
     this.#settle(end);
   }

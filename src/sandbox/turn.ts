@@ -30,8 +30,6 @@ export type RunHandlers = {
   readonly onGuestEnd?: (end: GuestEnd) => void;
   /** In a session, that the call has ended. What the guest says later is still told to `onGuest`, until the next call. */
   readonly onAnswered?: (answered: Answered) => void;
-  /** In a session, that it does not stand still between calls. */
-  readonly onRestless?: () => void;
 };
 
 type Starting = { readonly at: 'starting'; readonly onHello: (hello: Hello) => void };
@@ -162,7 +160,7 @@ export function afterSupervisor(turn: Turn, frame: SupervisorFrame): Step | unde
     case 'answered':
       return turn.at === 'running' && turn.isSession ? afterCall(turn, frame) : undefined;
     case 'restless':
-      return betweenCalls(turn, ({ onRestless }) => onRestless?.());
+      return sessionOf(turn) && { next: turn, tell: () => {} };
     case 'output':
     case 'ended':
     case 'file':
@@ -184,11 +182,6 @@ const afterCall = ({ handlers }: Running, answered: Answered): Step => ({
   next: { at: 'waiting', hasProgram: false, isAsItWas: false, session: handlers },
   tell: () => handlers.onAnswered?.(answered),
 });
-
-function betweenCalls(turn: Turn, tell: (session: RunHandlers) => void): Step | undefined {
-  const session = sessionOf(turn);
-  return session && { next: turn, tell: () => tell(session) };
-}
 
 /** Between calls the guest may end, and what it left is nobody's then. */
 function afterFrameBetweenCalls(

@@ -32,7 +32,7 @@ export type Bounds = {
 
 /** Which bound was passed, with what was seen. */
 export type Breach = {
-  readonly limit: 'memory' | 'kernel memory' | 'inodes' | 'host memory';
+  readonly limit: 'memory' | 'kernel memory' | 'inodes' | 'host memory' | 'wakes';
   readonly allowed: number;
   readonly seen: number;
 };

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect } from 'vitest';
 import { SessionFiles } from '../../src/server/sessions/session-file.js';
 import { REACH_SECONDS } from '../front-door/reached.js';
+import { isHeld } from '../support/held.js';
 import { ourContainers } from '../support/nothing-left.js';
 import type { TestBridge } from '../support/start-bridge.js';
 import { eventually } from '../support/time.js';
@@ -90,11 +91,11 @@ async function begin(stage: Stage, caller: Caller, name: string, code = MARK): P
   expect(first).toMatch(/^\[session [^ ]+ \(s-[a-z0-9]{16}\): new\]$/);
 }
 
-/** Resolves when everything in its container but the first process is stopped. */
+/** Resolves when everything in its container but the first process is held. */
 async function standStill(caller: Caller, name: string): Promise<void> {
   const { supervisor } = processesOf(caller, name);
-  const isStopped = () => childrenOf(supervisor).every((pid) => statOf(pid)[0] === 'T');
-  expect(await eventually(isStopped), 'it stands still').toBe(true);
+  const isStill = () => childrenOf(supervisor).every(isHeld);
+  expect(await eventually(isStill), 'it stands still').toBe(true);
 }
 
 /** Begins a call that does not end by itself, and resolves when its code is at work. */

@@ -28,6 +28,12 @@ const UNCOUNTED =
 
 export const LEFT_OUT: readonly LeftOut[] = [
   {
+    file: 'walls/approvals/containers.test.ts',
+    name: / is held while /,
+    reason:
+      'processes of another machine cannot be stopped from here, as SECURITY.md says; those of a session are, between its calls',
+  },
+  {
     file: 'containers/limits.test.ts',
     name: /^memory (?!is no accusation)|^files without content/,
     on: PODMAN,

@@ -146,6 +146,7 @@ describe('an end', () => {
     [{ how: 'exited', report: { code: null, signal: 'SIGSEGV' } }, /ended by SIGSEGV$/],
     [{ how: 'lost', detail: 'no word' }, /^its container is gone: no word$/],
     [{ how: 'limit', breach: { limit: 'memory', allowed: 1, seen: 2 } }, /^memory limit .* exceeded$/],
+    [{ how: 'limit', breach: { limit: 'wakes', allowed: 3, seen: 4 } }, /^it did not stand still while /],
   ] satisfies [SandboxEnd, RegExp][])(
     'of its sandbox is told once, by its reason: %j',
     async (how, reason) => {

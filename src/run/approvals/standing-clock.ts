@@ -1,5 +1,6 @@
 // The clock of a run, which stands while a person is asked something, by whomever and however many at once. Where that takes
-// long, what runs in its sandbox stands still too, and its place is for other runs meanwhile.
+// long, what runs in its sandbox stands still too, and its place is for other runs meanwhile. What the sandbox computes all the
+// same, since nothing has stopped it yet, or nothing can, is taken off what the clock has left.
 
 import type { Deadline } from '../../base/deadline.js';
 
@@ -11,10 +12,16 @@ export type Standing = {
    * its place.
    */
   readonly standAside: (() => (() => Promise<void>) | undefined) | undefined;
+  /** Seconds of processor time that the sandbox has used; undefined where nobody can know, and then nothing is taken off. */
+  readonly used?: (() => number | undefined) | undefined;
 };
 
 /** A person who answers at once need not wait for anything to be stopped and started. */
 const FREEZE_AFTER_MS = 2_000;
+const LOOK_EVERY_MS = 1_000;
+
+/** When it began to stand, what it had left, and what the sandbox had used by then. */
+type Stood = { readonly at: number; readonly leftMs: number; readonly used: number };
 
 export class StandingClock implements Disposable {
   readonly #deadline: Pick<Deadline, 'pause' | 'start'>;
@@ -22,7 +29,8 @@ export class StandingClock implements Disposable {
   /** By how many it is stopped. */
   #stopped = 0;
   /** From the first of them until it goes on, which may have to wait for a place. */
-  #stands = false;
+  #stands: Stood | undefined;
+  #looking: NodeJS.Timeout | undefined;
   #freezing: NodeJS.Timeout | undefined;
   #thaw: (() => void) | undefined;
   /** Undefined while it has its place. */
@@ -57,17 +65,31 @@ export class StandingClock implements Disposable {
   /** The run has ended: its clock stands for good. */
   [Symbol.dispose](): void {
     clearTimeout(this.#freezing);
-    this.#stands = false;
+    clearInterval(this.#looking);
+    this.#stands = undefined;
   }
 
   #stand(): void {
     // After the question before it waits for its place yet.
-    if (this.#stands) return;
-    this.#stands = true;
-    this.#deadline.pause();
+    if (this.#stands !== undefined) return;
+    const leftMs = this.#deadline.pause();
     const standing = this.#standing;
-    if (standing !== undefined)
-      this.#freezing = setTimeout(() => this.#freeze(standing), FREEZE_AFTER_MS).unref();
+    this.#stands = { at: performance.now(), leftMs, used: standing?.used?.() ?? 0 };
+    if (standing === undefined) return;
+    this.#freezing = setTimeout(() => this.#freeze(standing), FREEZE_AFTER_MS).unref();
+    this.#looking = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
+  }
+
+  /** What computes for as long as it had left is at its end. */
+  #look(): void {
+    const stands = this.#stands;
+    if (stands !== undefined && this.#computedMs(stands) >= stands.leftMs) this.#deadline.start(0);
+  }
+
+  /** On several processors it computes no more than the time that goes by. */
+  #computedMs({ at, used }: Stood): number {
+    const now = this.#standing?.used?.() ?? used;
+    return Math.min((now - used) * 1_000, performance.now() - at);
   }
 
   #freeze({ freeze, standAside }: Standing): void {
@@ -85,11 +107,13 @@ export class StandingClock implements Disposable {
   }
 
   #goOn(): void {
-    if (!this.#stands) return;
-    this.#stands = false;
+    const stands = this.#stands;
+    if (stands === undefined) return;
+    this.#stands = undefined;
+    clearInterval(this.#looking);
     this.#comeBack = undefined;
     this.#thaw?.();
     this.#thaw = undefined;
-    this.#deadline.start(this.#deadline.pause());
+    this.#deadline.start(Math.max(0, this.#deadline.pause() - this.#computedMs(stands)));
   }
 }

@@ -149,6 +149,12 @@ export function breached(breach: Breach): OutcomeError {
         `The host ran short of memory: ${megabytes(breach.seen)} were left.`,
         'Use less memory, or run less at once.',
       );
+    case 'wakes':
+      return own(
+        'E_RESTLESS',
+        'It did not stand still while it had to, as code has to between two calls and while a person is asked.',
+        'Leave SIGCONT to the system: start no timer that sends it.',
+      );
   }
 }
 

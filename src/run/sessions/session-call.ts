@@ -72,7 +72,6 @@ export class SessionCall {
         handlers.onGuest(frame, text);
       },
       onAnswered: (answered) => void this.#whenAnswered(answered, handlers),
-      onRestless: () => this.#use.willEnd('it did not stand still between calls, as idle sessions have to'),
     };
   }
 

@@ -122,3 +122,59 @@ it('a run that has ended stands for good', async () => {
   await vi.advanceTimersByTimeAsync(60_000);
   expect(order).toEqual(['stands', 'frozen', 'gave its place', 'wants it']);
 });
+
+it('what computes meanwhile does so in its own time, and no more than has gone by', async () => {
+  const times: number[] = [];
+  let used = 7;
+  const deadline = { pause: () => 20_000, start: (leftMs: number) => void times.push(leftMs) };
+  const clock = new StandingClock(deadline, {
+    freeze: () => undefined,
+    standAside: undefined,
+    used: () => used,
+  });
+  const asked = async (seconds: number) => {
+    const goOn = clock.stop();
+    used += seconds;
+    await vi.advanceTimersByTimeAsync(10_000);
+    goOn();
+  };
+  await asked(0);
+  await asked(3);
+  await asked(15);
+  expect(times).toEqual([20_000, 17_000, 10_000]);
+});
+
+it('what has computed for as long as it had left is at its end while it stands', async () => {
+  const times: number[] = [];
+  let used = 0;
+  const deadline = { pause: () => 5_000, start: (leftMs: number) => void times.push(leftMs) };
+  const clock = new StandingClock(deadline, {
+    freeze: () => undefined,
+    standAside: undefined,
+    used: () => used,
+  });
+  clock.stop();
+  used = 4.5;
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(times).toEqual([]);
+  used = 5;
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(times).toEqual([0]);
+  clock[Symbol.dispose]();
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(times).toEqual([0]);
+});
+
+it('where nobody can know what it uses, nothing is taken off', async () => {
+  const times: number[] = [];
+  const deadline = { pause: () => 5_000, start: (leftMs: number) => void times.push(leftMs) };
+  const clock = new StandingClock(deadline, {
+    freeze: () => undefined,
+    standAside: undefined,
+    used: () => undefined,
+  });
+  const goOn = clock.stop();
+  await vi.advanceTimersByTimeAsync(10_000);
+  goOn();
+  expect(times).toEqual([5_000]);
+});

@@ -77,6 +77,13 @@ describe('ends', () => {
       'E_HOST_MEMORY',
       /100 MB were left/,
     ],
+    [
+      'what does not stand still',
+      { how: 'limit', breach: { limit: 'wakes', allowed: 3, seen: 4 } },
+      0,
+      'E_RESTLESS',
+      /did not stand still .* while a person is asked\.$/,
+    ],
   ])('%s', (_name, end, kills, type, message) => {
     expect(errorOf(end, kills)).toMatchObject({ type, message: expect.stringMatching(message) });
   });

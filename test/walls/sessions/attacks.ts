@@ -4,6 +4,7 @@
 import { REACH_SECONDS } from '../../front-door/reached.js';
 import type { TestBridge } from '../../support/start-bridge.js';
 import { pause } from '../../support/time.js';
+import { beginning, COUNTED, computedOn, STANDS_SECONDS, type Waker, wakers } from '../wakers.js';
 import { codeOf, sessionIn } from './world.js';
 
 /** What got through, in a few words; undefined where it was held. */
@@ -287,6 +288,15 @@ export const attacks: readonly Attack[] = [
     attempt: (bridge) => goesOn(bridge, GOODBYE, 1),
     control: (bridge) => goesOn(bridge, GOODBYE, 60),
   },
+  ...wakers.map(
+    (waker): Attack => ({
+      id: waker.id,
+      tries: `code ${waker.tries}, and so computes between two calls`,
+      wall: 'the freezer, which no signal undoes; elsewhere a look each second at what was used, and the end of what wakes again and again',
+      attempt: (bridge) => computesBetween(bridge, waker, ''),
+      control: (bridge) => computesBetween(bridge, waker, 'runtime.keep_running()\n'),
+    }),
+  ),
   {
     id: 'open-descriptors',
     tries:
@@ -363,6 +373,15 @@ async function goesOn(bridge: TestBridge, first: string, timeout: number): Promi
   const ticks = /=> (\d+)$/.exec(text)?.[1];
   if (ticks === undefined) throw new Error(`no number: ${text}`);
   return ticks === '0' ? undefined : `it goes on: ${ticks} ticks`;
+}
+
+/** What a waker computes after its call, whose code first does what `first` says. */
+async function computesBetween(bridge: TestBridge, waker: Waker, first: string): Promise<string | undefined> {
+  const session = await sessionIn(bridge);
+  await session.call(`${first}${beginning(waker)}`, { timeout: 60 });
+  await pause(STANDS_SECONDS * 1_000);
+  const { text } = await session.call(COUNTED);
+  return /it did not stand still|it used the processor/.test(text) ? undefined : computedOn(text);
 }
 
 /** Code of the call itself, which finds the token of its own call and forges with it: the harness is in its own process. */

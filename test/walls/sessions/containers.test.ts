@@ -5,6 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { engineUnderTest } from '../../support/engine-under-test.js';
+import { isHeld } from '../../support/held.js';
 import { hostileServer, startBridge, type TestBridge } from '../../support/start-bridge.js';
 import { until } from '../../support/time.js';
 import { attacks } from './attacks.js';
@@ -75,9 +76,8 @@ for _ in range(3): threading.Thread(target=work, daemon=True).start()`;
     return { session, pid: firstProcessOf(session.name) };
   }
 
-  const stateOf = (pid: string) => readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '')[0];
   const standsStill = (pid: number) =>
-    childrenOf(pid).length > 0 && childrenOf(pid).every((child) => stateOf(child) === 'T');
+    childrenOf(pid).length > 0 && childrenOf(pid).every((child) => isHeld(Number(child)));
 
   it('uses no processor time, whatever it has left running', async () => {
     const [still, going] = [await working(), await working('\nruntime.keep_running()')];
