@@ -26,9 +26,11 @@ from harness.handover import take_over
 from harness.inputs import make_results_folder, write_files
 from harness.program import MAIN_FILE, Program, remember_source
 from harness.runner import may_need_asyncio, offer_loop, prepare_asyncio, run_program
+from harness.spawning import SPAWN, ChildMain
 from harness.streams import complain_of, install_stdio
 from harness.values import describe_result
 from mcp._errors import refusal
+from mcp._imports import when_imported
 from mcp._setup import bind
 
 if TYPE_CHECKING:
@@ -95,6 +97,9 @@ def be_guest(
     ending = Ending()
     namespace = _fresh_main()
     namespace.update(names)
+    child_main = ChildMain(namespace)
+    child_main.offer(program, run)
+    when_imported(SPAWN, child_main.adopt)
     code = _run(channel, program, run, namespace, script)
     del namespace
     ending.finish(code, lambda code: _leave(channel, leave, code))
