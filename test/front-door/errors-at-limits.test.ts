@@ -28,3 +28,24 @@ it.each([
     remedy: 'Pass a larger timeout, or do less in one run.',
   });
 });
+
+it.each([
+  ['a run', {}],
+  ['a call of a session', { session: 'late' }],
+])('a timeout says what came instead of an answer: %s', async (_name, more) => {
+  const code = 'r = await mcp_h.amiss(how="something else")';
+  const late = await bridge.run(code, { servers: ['h'], timeout: REACH_SECONDS, ...more });
+  expect(late).toMatchObject({
+    status: 'timeout',
+    error: expect.stringMatching(
+      /It was at main\.py:1: .*, waiting for h\.amiss\. Instead 'h' wrote 2 lines to its stdout that are no messages of MCP\. Its last words:\n[\s\S]*> stdout: KeyError: 7/,
+    ),
+    remedy: expect.stringMatching(/^See what it wrote\. Else: Pass a larger timeout/),
+  });
+  const silent = await bridge.run('r = await mcp_h.hang()', {
+    servers: ['h'],
+    timeout: REACH_SECONDS,
+    ...more,
+  });
+  expect(silent.error).toMatch(/, waiting for h\.hang$/);
+});
