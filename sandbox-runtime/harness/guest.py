@@ -186,7 +186,8 @@ def _adapt_libraries() -> None:
     if "asyncio" in sys.modules:
         prepare_asyncio()
     if sys.version_info >= (3, 14):
-        # Its new default, forkserver, starts by importing main.py, which is no file here. Elsewhere fork is default.
+        # Its new default, forkserver, runs the code again in each process, which code of a cell is seldom written for.
+        # Elsewhere fork is default.
         importlib.import_module("multiprocessing").set_start_method("fork")
     # The second thread is ours, and it takes no lock that a child would need.
     warnings.filterwarnings("ignore", ".*multi-threaded, use of fork.*", DeprecationWarning)

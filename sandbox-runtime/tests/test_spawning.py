@@ -456,6 +456,33 @@ class SpawningTest(unittest.TestCase):
         real = by_the_interpreter(text(code, "spawn"))
         self.assertEqual(run(text(code, "spawn")).stdout, real[0])
 
+    def test_a_forkserver_may_have_run_the_main_code_ahead(self) -> None:
+        # As newer ones do by themselves.
+        ahead = """
+        import multiprocessing, multiprocessing.spawn as spawn
+        true_data = spawn.get_preparation_data
+        def get_preparation_data(name):
+            data = true_data(name)
+            return {**data, "main_path": data["init_main_from_path"]}
+        spawn.get_preparation_data = get_preparation_data
+        ctx = multiprocessing.get_context("forkserver")
+        print("top", flush=True)
+        def double(x): return 2 * x
+        """
+        guarded = """
+        if __name__ == "__main__":
+            with ctx.Pool(2) as pool: print(pool.map(double, [1, 2]))
+            child = ctx.Process(target=double, args=(1,))
+            child.start()
+            child.join()
+            print(child.exitcode)
+        """
+        host = run(text(ahead, "") + dedent(guarded))
+        self.assertEqual((host.stdout, host.stderr), ("top\ntop\n[2, 4]\n0\n", ""))
+        open_one = "with ctx.Pool(2) as pool: pool.map(double, [1, 2])"
+        error = run(text(ahead, "") + open_one).one("raised")["error"]
+        self.assertIn("belongs under", error["message"])
+
     def test_what_every_run_has_is_there_but_calls_of_tools(self) -> None:
         code = """
         from mcp import runtime
