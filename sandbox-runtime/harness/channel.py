@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 RefusalFactory = Callable[[Mapping[str, Any]], Exception]
 _Waiter = Union["asyncio.Future[Any]", "ThreadFuture[Any]"]
 
+# Said to whoever calls in another process than the one that the supervisor forked.
+NOT_HERE = (
+    "MCP calls work only in the main process of the run, not in a forked child or another process that it has started; "
+    "call there, and hand over what the other process needs"
+)
 # The code was stopped, or its host is gone; either way nobody asks for more than that it ended.
 STOPPED = 1
 _ANSWER_ID = re.compile(rb'\{"type":"(?:reply|refusal)","id":(\d+),')
@@ -120,7 +125,7 @@ class Channel:
 
     def _begin(self, method: str, params: Mapping[str, Any], waiter: _Waiter) -> int:
         if not self.is_mine:
-            raise RuntimeError("MCP calls work only in the main process of the run, not in a forked child")
+            raise RuntimeError(NOT_HERE)
         assert params.keys() == set(CALL_PARAMS[method]), method
         number = next(self._ids)
         line = encode_bounded({"type": "call", "id": number, "method": method, "params": params}, exact=True)

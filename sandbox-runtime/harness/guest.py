@@ -26,9 +26,11 @@ from harness.handover import take_over
 from harness.inputs import make_results_folder, write_files
 from harness.program import MAIN_FILE, Program, remember_source
 from harness.runner import may_need_asyncio, offer_loop, prepare_asyncio, run_program
+from harness.spawning import SPAWN, ChildMain
 from harness.streams import complain_of, install_stdio
 from harness.values import describe_result
 from mcp._errors import refusal
+from mcp._imports import when_imported
 from mcp._setup import bind
 
 if TYPE_CHECKING:
@@ -95,6 +97,9 @@ def be_guest(
     ending = Ending()
     namespace = _fresh_main()
     namespace.update(names)
+    child_main = ChildMain(namespace)
+    child_main.offer(program, run)
+    when_imported(SPAWN, child_main.adopt)
     code = _run(channel, program, run, namespace, script)
     del namespace
     ending.finish(code, lambda code: _leave(channel, leave, code))
@@ -181,7 +186,8 @@ def _adapt_libraries() -> None:
     if "asyncio" in sys.modules:
         prepare_asyncio()
     if sys.version_info >= (3, 14):
-        # Its new default, forkserver, starts by importing main.py, which is no file here. Elsewhere fork is default.
+        # Its new default, forkserver, runs the code again in each process, which code of a cell is seldom written for.
+        # Elsewhere fork is default.
         importlib.import_module("multiprocessing").set_start_method("fork")
     # The second thread is ours, and it takes no lock that a child would need.
     warnings.filterwarnings("ignore", ".*multi-threaded, use of fork.*", DeprecationWarning)

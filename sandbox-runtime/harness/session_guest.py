@@ -23,9 +23,11 @@ from harness.inputs import make_results_folder, write_files
 from harness.interrupts import Interrupts
 from harness.program import Program, remember_source
 from harness.runner import may_need_asyncio, offer_loop, prepare_asyncio, run_call
+from harness.spawning import SPAWN, ChildMain
 from harness.streams import complain_of, flush_stdio, mend_stdio
 from harness.values import describe_result
 from mcp import _session
+from mcp._imports import when_imported
 from mcp._setup import bind, rebind
 
 
@@ -48,6 +50,8 @@ class SessionGuest:
         self._after = after
         self._interrupts = Interrupts()
         self._servers: tuple[Any, Any] | None = None
+        self._child_main = ChildMain(namespace)
+        when_imported(SPAWN, self._child_main.adopt)
 
     def serve(self, first: Handover) -> None:
         """Returns when the supervisor has closed its end."""
@@ -91,6 +95,7 @@ class SessionGuest:
             prepare_asyncio()
         offer_loop()
         self._bind(run)
+        self._child_main.offer(program, run)
 
     def _bind(self, run: Mapping[str, Any]) -> None:
         """Names of servers, where they are others than before; what the code has made of a name is left alone."""

@@ -112,7 +112,8 @@ class TopLevel:
 
         def get_running_loop() -> Any:
             # Others that ask want to know whether they are called by a coroutine.
-            is_top = sys._getframe(1).f_globals.get("__name__") == "__main__" and get_ident() == self._main
+            name = sys._getframe(1).f_globals.get("__name__")
+            is_top = name in ("__main__", "__mp_main__") and get_ident() == self._main
             if not is_top or is_running() is not None:
                 return true_loop()
             self.settle_in()

@@ -53,8 +53,10 @@ def encode_bounded(frame: Mapping[str, Any], exact: bool = False) -> bytes:
     if opened > MAX_DEPTH and depth_of(line.decode("ascii")) > MAX_DEPTH:
         raise ValueError(f"data nested deeper than {MAX_DEPTH} levels cannot be sent")
     # Counted with what stands in strings first, since that is a hundred times faster and nearly always enough.
-    if opened + line.count(b",") >= MAX_VALUES and values_in(line.decode("ascii")) > MAX_VALUES:
-        raise ValueError(f"more than {MAX_VALUES} values cannot be sent in one message")
+    if opened + line.count(b",") >= MAX_VALUES:
+        values = values_in(line.decode("ascii"))
+        if values > MAX_VALUES:
+            raise ValueError(f"more than {MAX_VALUES} values, some {values}, cannot be sent in one message")
     return line
 
 

@@ -82,7 +82,7 @@ function encode(frame, { isExact = false } = {}) {
   const { depth, values } = measured(text);
   if (depth > MAX_DEPTH) throw tooDeep();
   if (values > MAX_VALUES)
-    throw new RangeError(`more than ${MAX_VALUES} values cannot be sent in one message`);
+    throw new RangeError(`more than ${MAX_VALUES} values, some ${values}, cannot be sent in one message`);
   return `${text}\n`;
 }
 

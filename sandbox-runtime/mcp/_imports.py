@@ -1,6 +1,7 @@
 """Modules that exist only for import statements: mcp.servers.<server>, and user_tools with the saved tools.
 
-matplotlib.pyplot is no such module; it is met here on its way in, and given a show() that works without a screen.
+matplotlib.pyplot is no such module; it is met here on its way in, and given a show() that works without a screen. So is
+what the harness wants to meet.
 
 A name that is missing there is looked for as a submodule by Python's own import system; that is where the finder
 gets to explain what is wrong, since Python would only say "cannot import name".
@@ -9,7 +10,7 @@ gets to explain what is wrong, since Python would only say "cannot import name".
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
@@ -21,6 +22,9 @@ from mcp._proxy import tool_function
 from mcp._saved import USER_TOOLS, UserTools, load_saved
 
 PYPLOT = "matplotlib.pyplot"
+
+# What is done with a module when it has been imported.
+_adopters: dict[str, Callable[[ModuleType], None]] = {}
 
 
 class ServerModule(ModuleType):
@@ -61,8 +65,8 @@ class _Finder:
     ) -> ModuleSpec | None:
         if fullname == USER_TOOLS:
             return _spec(UserTools())
-        if fullname == PYPLOT:
-            return _adopting(PathFinder.find_spec(fullname, path, target))
+        if fullname in _adopters:
+            return _adopting(PathFinder.find_spec(fullname, path, target), _adopters[fullname])
         parent, _, name = fullname.rpartition(".")
         try:
             if parent == USER_TOOLS:
@@ -81,20 +85,20 @@ def _spec(module: ModuleType) -> ModuleSpec | None:
     return ModuleSpec(module.__name__, _Made(module), is_package=True)  # type: ignore[arg-type]
 
 
-def _adopting(spec: ModuleSpec | None) -> ModuleSpec | None:
+def _adopting(spec: ModuleSpec | None, adopt: Callable[[ModuleType], None]) -> ModuleSpec | None:
     loader: Any = None if spec is None else spec.loader
     if loader is not None:
         execute = loader.exec_module
 
         def exec_module(module: ModuleType) -> None:
             execute(module)
-            _adopt(module)
+            adopt(module)
 
         loader.exec_module = exec_module
     return spec
 
 
-def _adopt(pyplot: ModuleType) -> None:
+def _adopt_pyplot(pyplot: ModuleType) -> None:
     from mcp._figures import adopt
 
     adopt(pyplot)
@@ -103,5 +107,11 @@ def _adopt(pyplot: ModuleType) -> None:
 def install() -> None:
     """Ahead of the others: a file of the guest's cannot take these names."""
     sys.meta_path.insert(0, _Finder())
-    if PYPLOT in sys.modules:
-        _adopt(sys.modules[PYPLOT])
+    when_imported(PYPLOT, _adopt_pyplot)
+
+
+def when_imported(name: str, adopt: Callable[[ModuleType], None]) -> None:
+    """Has `adopt` called with the module of this name, now or when it is there."""
+    _adopters[name] = adopt
+    if name in sys.modules:
+        adopt(sys.modules[name])

@@ -25,7 +25,8 @@ class ToolFunction:
     def __init__(self, tool: Tool) -> None:
         self._tool = tool
 
-    async def __call__(self, *args: Any, **arguments: Any) -> Any:
+    # A tool may have a parameter of any name, `self` included.
+    async def __call__(self, /, *args: Any, **arguments: Any) -> Any:
         if args:
             signature = self._tool.signature
             name = signature.first_parameter()

@@ -5,7 +5,7 @@ Relies on _types for what a schema means. Made when somebody looks, not when a s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mcp._types import MAX_DEPTH, Types, TypeText, is_name
@@ -118,8 +118,8 @@ class Signature:
             for name in shown
         ]
         is_complete = len(shown) == len(list(self._parameters)) and not self._parameters.takes_more
-        if not is_complete and "more" not in shown:
-            parameters.append(kinds("more", kinds.VAR_KEYWORD))
+        if not is_complete:
+            parameters.append(kinds(more_name(shown), kinds.VAR_KEYWORD))
         returned = self.returns()
         empty = inspect.Signature.empty
         return inspect.Signature(
@@ -139,13 +139,21 @@ class Signature:
             [
                 *(["*", *plain] if plain else []),
                 *([f"**{{{', '.join(odd)}}}"] if odd else []),
-                *(["**more"] if self._parameters.takes_more else []),
+                *([f"**{more_name(list(self._parameters))}"] if self._parameters.takes_more else []),
             ]
         )
 
     def _parameter(self, name: str, types: Types) -> str:
         text = f"{name}: {types.text(self._parameters.properties.get(name))}"
         return text if name in self._parameters.required else text + _default(self._parameters, name)
+
+
+def more_name(taken: Collection[str]) -> str:
+    """What all other parameters are called where they are shown together."""
+    name = "more"
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _default(parameters: Parameters, name: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from mcp._catalog import Server, Tool
 from mcp._docs import first_sentence
-from mcp._signature import MAX_DEFAULT_CHARS, Parameters
+from mcp._signature import MAX_DEFAULT_CHARS, Parameters, more_name
 from mcp._types import Types, is_name
 from mcp._values import PlainText
 
@@ -55,7 +55,8 @@ class _Classes:
 
 
 def _class_source(name: str, members: Mapping[str, str]) -> str:
-    if all(is_name(key) for key in members):
+    # In a class Python makes another name of what begins like that.
+    if all(is_name(key) and not key.startswith("__") for key in members):
         lines = [f"    {key}: {kind}" for key, kind in members.items()]
         return "\n".join([f"class {name}(TypedDict):", *lines, ""])
     listed = ", ".join(f"{key!r}: {kind}" for key, kind in members.items())
@@ -88,7 +89,7 @@ def _function(tool: Tool, classes: _Classes) -> str:
     }
     plain = [f"{name}: {kind}{_default(parameters, name)}" for name, kind in kinds.items() if is_name(name)]
     odd = [f"{name!r}: {kind}" for name, kind in kinds.items() if not is_name(name)]
-    more = [_more_name(kinds)] if odd or parameters.takes_more else []
+    more = [more_name(kinds)] if odd or parameters.takes_more else []
     shown = ", ".join([*(["*", *plain] if plain else []), *(f"**{name}: Any" for name in more)])
     output = tool.observed if tool.output_schema is None else tool.output_schema
     returned = "Any" if output is None else _StubTypes(output, classes).text(output, f"{base}Result")
@@ -101,13 +102,6 @@ def _function(tool: Tool, classes: _Classes) -> str:
     ]
     doc = " ".join(note for note in notes if note)
     return f"async def {tool.alias}({shown}) -> {returned}:\n    {_docstring(doc) if doc else '...'}\n"
-
-
-def _more_name(taken: Mapping[str, str]) -> str:
-    name = "more"
-    while name in taken:
-        name += "_"
-    return name
 
 
 def _default(parameters: Parameters, name: str) -> str:

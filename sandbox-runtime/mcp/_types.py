@@ -88,7 +88,7 @@ class Types:
 
     def _object(self, properties: Mapping[str, Any], required: list[Any], depth: int, name: str) -> str:
         shown = [
-            f"{key if key.isidentifier() else repr(key)}{'' if key in required else '?'}: "
+            f"{key if is_name(key) else repr(key)}{'' if key in required else '?'}: "
             f"{self._text(properties[key], depth - 1, '')}"
             for key in itertools.islice(properties, MAX_KEYS_SHOWN)
         ]
@@ -104,8 +104,15 @@ def union(types: Iterator[str]) -> str:
 
 
 def is_name(name: str) -> bool:
-    """Whether Python takes it for the name of an argument."""
-    return name.isidentifier() and not keyword.iskeyword(name)
+    """Whether Python takes it for the name of an argument, and passes it on as it is."""
+    if not name.isidentifier() or keyword.iskeyword(name) or name == "__debug__":
+        return False
+    if name.isascii():
+        return True
+    import unicodedata
+
+    # The compiler reads `ﬁ` as `fi`.
+    return unicodedata.normalize("NFKC", name) == name
 
 
 def resolve(reference: str, root: object) -> object:

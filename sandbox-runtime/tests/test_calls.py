@@ -35,6 +35,26 @@ STRANGE = server(
     "io.desk", tool("delete_all\rlist", alias="one"), tool("a\\b\u200b", alias="two"), alias="io_desk"
 )
 
+# What a parameter may be called: like one of ours, like a word of Python, like nothing that Python knows.
+PARAMETERS = (
+    *(
+        "self",
+        "cls",
+        "args",
+        "kwargs",
+        "arguments",
+        "tool",
+        "server",
+        "name",
+        "timeout",
+        "more",
+        "_tool",
+        "instance",
+    ),
+    *("class", "from", "None", "await", "match", "print", "__debug__", "__x", "__class__", "__init__", "_"),
+    *("a-b", "a b", "", "1x", "$ref", "a.b", "*", "**", '"', "'", "\\", "\n", "ü", "\ufb01", "\u212a", "名"),
+)
+
 
 def echo(params: Mapping[str, Any]) -> Any:
     return structured({"tool": params["tool"], **params["arguments"]})
@@ -102,6 +122,40 @@ class CallTest(unittest.TestCase):
             "[dir(mcp_github), list(mcp_github)]",
             [["a_b", "class_", "create_issue", "echo"], ["create_issue", "a_b", "echo", "class_"]],
         )
+
+    def test_parameters_of_any_name(self) -> None:
+        schemas = {
+            "open": {"type": "object"},
+            "closed": {
+                "properties": {name: {"type": "integer"} for name in PARAMETERS},
+                "additionalProperties": False,
+            },
+            "all": {"properties": {name: {} for name in PARAMETERS}, "required": list(PARAMETERS)},
+        }
+        servers = [server("x", *(tool(name, schema) for name, schema in schemas.items()))]
+        code = f"""
+        import functools, inspect
+        from mcp._types import is_name
+        from mcp.servers.x import closed
+        names = {PARAMETERS!r}
+        got = []
+        for name in names:
+            for f in (mcp_x.open, closed, mcp_servers["x"]["closed"], functools.partial(mcp_x.closed)):
+                inspect.signature(f).bind(**{{name: 1}})
+                got.append(await f(**{{name: 1}}) == {{name: 1}})
+            got.append(await runtime.call_tool("x", "closed", {{name: 1}}) == {{name: 1}})
+            if is_name(name):
+                got.append(await eval(f"mcp_x.closed({{name}}=1)") == {{name: 1}})
+                got.append(await eval(f"mcp_x.open({{name}}=1)") == {{name: 1}})
+        got.append(await mcp_x.all(**dict.fromkeys(names, 1)) == dict.fromkeys(names, 1))
+        (len(got), all(got), [name for name in names if is_name(name)])
+        """
+        host = run(code, servers, handlers={"tools.call": lambda params: structured(params["arguments"])})
+        words = [name for name in PARAMETERS if name.isidentifier()]
+        plain = [
+            w for w in words if w not in ("class", "from", "None", "await", "__debug__", "\ufb01", "\u212a")
+        ]
+        self.assertEqual(host.value, [5 * len(PARAMETERS) + 2 * len(plain) + 1, True, plain], host.frames)
 
     def test_bound_names(self) -> None:
         self.check(

@@ -207,7 +207,11 @@ class BlockingSearchTest(unittest.TestCase):
             "    except RuntimeError as error:\n        os.write(w, str(error).encode())\n    os._exit(0)\n"
             "os.wait()\nos.read(r, 1000).decode()"
         )
-        self.check(code, "MCP calls work only in the main process of the run, not in a forked child")
+        self.check(
+            code,
+            "MCP calls work only in the main process of the run, not in a forked child or another process that it has "
+            "started; call there, and hand over what the other process needs",
+        )
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import unittest
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +13,9 @@ from mcp._check import check_arguments
 from mcp._docs import ToolDocs, first_sentence, tool_docs
 from mcp._signature import MAX_LINE_CHARS, Signature
 from mcp._stubs import server_stub
+from mcp._types import is_name
 from tests.host import server, tool
+from tests.test_calls import PARAMETERS
 
 
 def signature(properties: Any, **schema: Any) -> str:
@@ -236,6 +239,30 @@ class StubTest(unittest.TestCase):
         )
         self.assertIn("'my-arg': Any", text)
         self.assertIn("The result is what was observed.", text)
+
+    def test_parameters_of_any_name_are_usable_as_they_are_shown(self) -> None:
+        schema = {"type": "object", "properties": {name: {"type": "integer"} for name in PARAMETERS}}
+        more = {**schema, "additionalProperties": True}
+        one = Server(server("s", tool("t", schema, output=schema), tool("u", more)))
+        stub = str(server_stub(one))
+        # Without what only type checkers need, it is executed.
+        names: dict[str, Any] = {}
+        exec(stub.replace(", NotRequired", ""), {"NotRequired": list}, names)
+        for name in ("t", "u"):
+            inspect.signature(names[name]).bind(**dict.fromkeys(PARAMETERS, 1))
+            self.assertTrue(set(names[name].__kwdefaults__) <= set(PARAMETERS))
+        result = next(made for key, made in names.items() if key == "TResult")
+        self.assertEqual(list(result.__annotations__), list(PARAMETERS))
+        for name in PARAMETERS:
+            shown = str(Signature("f", {"properties": {name: {"type": "integer"}}}))
+            if is_name(name):
+                compile(f"async def {shown}: pass", "", "exec")
+            else:
+                self.assertEqual(shown, f"f(**{{{name!r}?: int}})")
+        self.assertEqual(
+            str(Signature("f", {"properties": {"more": {}}, "additionalProperties": True})),
+            "f(*, more: Any = ..., **more_)",
+        )
 
     def test_odd_schemas_are_valid_python(self) -> None:
         odd = [tool(f"t{number}", schema, output=schema) for number, schema in enumerate(ODD)]

@@ -158,7 +158,7 @@ function argumentsOf({ argumentsText, inputSchema }: ConditionFacts): unknown {
 
 function readArguments({ argumentsText: text, inputSchema }: Omit<Read, 'args'>): unknown {
   if (text.length > MAX_ARGUMENTS_CHARS)
-    throw new Error(`the arguments have more than ${MAX_ARGUMENTS_CHARS} characters`);
+    throw new Error(`the arguments have ${text.length} characters; at most ${MAX_ARGUMENTS_CHARS} are read`);
   const excess = excessOf(text, ARGUMENTS_LIMITS);
   if (excess !== undefined) throw new Error(`what the arguments say ${excess}`);
   const args = parsedArguments(text);

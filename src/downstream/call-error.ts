@@ -77,11 +77,14 @@ export function callError(
   return new BridgeError(failure, words, { fault, cause: thrown });
 }
 
-/** What came in place of an answer that never did; empty where nothing has. */
-function instead(noiseLines: number, transport: Link): string {
+/** What came in place of an answer that never did, as a sentence about `who`; empty where nothing has. */
+export function instead(noiseLines: number, transport: Pick<Link, 'lastWords'>, who = 'it'): string {
   if (noiseLines === 0) return '';
-  const lines = noiseLines === 1 ? '1 line' : `${noiseLines} lines`;
-  return ` Instead it wrote ${lines} to its stdout that are no messages of MCP.${lastWordsOf(transport)}`;
+  const wrote =
+    noiseLines === 1
+      ? '1 line to its stdout that is no message of MCP'
+      : `${noiseLines} lines to its stdout that are no messages of MCP`;
+  return ` Instead ${who} wrote ${wrote}.${lastWordsOf(transport)}`;
 }
 
 /** For words that another sentence may follow. */

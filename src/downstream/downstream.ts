@@ -12,7 +12,7 @@ import type { Callers } from './asking/callers.js';
 import { CallsUnderWay } from './asking/calls-under-way.js';
 import { withInput } from './asking/input-required.js';
 import { PassedOn } from './asking/passed-on.js';
-import { callError, type FailureCode, withoutPrefix } from './call-error.js';
+import { callError, type FailureCode, instead, withoutPrefix } from './call-error.js';
 import type { CallProgress } from './client.js';
 import { type Connection, connect } from './connect.js';
 import { type Headers, parameterHeaders, withHeaders } from './header-parameters.js';
@@ -88,6 +88,8 @@ export type OpenDownstream = {
   rootsChanged(agent: AgentCapabilities): void;
   /** Whether a question of the server is put to the person just now. */
   isAsking(): boolean;
+  /** What came while calls of `agent` have waited for their answers, as a sentence; empty where nothing has. */
+  instead(agent: AgentCapabilities): string;
 };
 
 /** Starts and greets a server; throws as `connect` does. */
@@ -124,6 +126,7 @@ export async function openDownstream(
     fresh: () => opened.fresh(),
     rootsChanged: (agent) => passedOn.rootsChanged(agent),
     isAsking: () => passedOn.isAsking,
+    instead: (agent) => opened.instead(agent),
   };
 }
 
@@ -142,6 +145,8 @@ class LiveDownstream implements Downstream {
   readonly #events: DownstreamEvents;
   readonly #called = new WeakMap<AgentCapabilities, Downstream>();
   readonly #pace = new ListPace();
+  /** Calls that wait for their answers: whose each is, and how many lines that are no messages had come before. */
+  readonly #waiting = new Set<{ readonly agent: AgentCapabilities; readonly noiseLines: number }>();
   #listed: ToolList;
   /** While the list is read. */
   #reading: Promise<void> | undefined;
@@ -246,7 +251,8 @@ class LiveDownstream implements Downstream {
       onProgress(progress);
     };
     this.#events.onActivity(this.#calls.size);
-    const { noiseLines: before = 0 } = transport;
+    const waiting = { agent, noiseLines: transport.noiseLines ?? 0 };
+    this.#waiting.add(waiting);
     try {
       const send = (all: JsonObject) =>
         withHeaders(
@@ -267,12 +273,24 @@ class LiveDownstream implements Downstream {
       const redact = (text: string) => redactor.redact(text);
       throw callError(what, thrown, {
         ...{ failure, cause: call.cause, limitMs, transport, redact },
-        noiseLines: (transport.noiseLines ?? 0) - before,
+        noiseLines: (transport.noiseLines ?? 0) - waiting.noiseLines,
       });
     } finally {
+      this.#waiting.delete(waiting);
       call[Symbol.dispose]();
       this.#events.onActivity(this.#calls.size);
     }
+  }
+
+  instead(agent: AgentCapabilities): string {
+    const { transport } = this.#connection;
+    const { noiseLines = 0 } = transport;
+    const befores = [...this.#waiting].filter((call) => call.agent === agent).map((call) => call.noiseLines);
+    return instead(
+      noiseLines - Math.min(noiseLines, ...befores),
+      transport,
+      `'${shownName(this.spec.name)}'`,
+    );
   }
 
   /** Throws E_TOOL_FAILED for a value that a header may not carry. */

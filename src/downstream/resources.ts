@@ -65,7 +65,7 @@ async function give(
   checkHas(server, kind);
   const failure = failureOf(kind);
   if (word.length > kind.maxKeyChars) {
-    const longest = `${kind.key === 'uri' ? 'A URI' : 'A name'} has at most ${kind.maxKeyChars} characters`;
+    const longest = `${kind.key === 'uri' ? 'The URI' : 'The name'} has ${word.length} characters; at most ${kind.maxKeyChars} are asked for`;
     throw new BridgeError(failure, `${question.what}: ${longest}.`, { fault: 'guest' });
   }
   try {

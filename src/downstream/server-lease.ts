@@ -14,6 +14,8 @@ export interface ServerLease extends Disposable {
   specOf(name: string): DownstreamSpec | undefined;
   /** Whether a question of this server is put to the person just now. */
   isAsking(name: string): boolean;
+  /** What this server wrote while calls have waited for its answers, as a sentence; empty where it wrote nothing amiss. */
+  instead(name: string): string;
 }
 
 /** What a lease needs of the pool. */
@@ -46,6 +48,10 @@ export class SlotLease implements ServerLease {
 
   isAsking(name: string): boolean {
     return this.#held.get(name)?.slot.isAsking ?? false;
+  }
+
+  instead(name: string): string {
+    return this.#held.get(name)?.slot.instead(this.#parts.agent) ?? '';
   }
 
   [Symbol.dispose](): void {

@@ -120,6 +120,10 @@ class WindowSlot implements ServerSlot {
     return this.#shared?.slot.isAsking ?? false;
   }
 
+  instead(agent: AgentCapabilities): string {
+    return this.#shared?.slot.instead(agent) ?? '';
+  }
+
   async get(agent: AgentCapabilities): Promise<Downstream> {
     return await (await this.#place(agent)).slot.get(agent);
   }

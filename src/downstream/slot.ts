@@ -29,6 +29,8 @@ export interface ServerSlot {
   readonly state: DownstreamState;
   /** Whether a question of the server is put to a person just now. */
   readonly isAsking: boolean;
+  /** What came while calls of `agent` have waited for their answers, as a sentence; empty where nothing has. */
+  instead(agent: AgentCapabilities): string;
   /** The live server for `agent`, started if need be. Throws E_SERVER_UNAVAILABLE at once while it rests. */
   get(agent: AgentCapabilities): Promise<Downstream>;
   rootsChanged(agent: AgentCapabilities): void;
@@ -97,6 +99,10 @@ export class Slot implements ServerSlot {
 
   get isAsking(): boolean {
     return this.#open?.isAsking() ?? false;
+  }
+
+  instead(agent: AgentCapabilities): string {
+    return this.#open?.instead(agent) ?? '';
   }
 
   rootsChanged(agent: AgentCapabilities): void {

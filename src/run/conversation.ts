@@ -17,7 +17,7 @@ import type { LoadedServers } from './calls/loaded-servers.js';
 import { type AskingWords, OnDemand } from './calls/on-demand.js';
 import { SavedByRun } from './calls/saved-by-run.js';
 import { CodeEnd } from './code-end.js';
-import type { SandboxFacts } from './outcome/ending-errors.js';
+import { type Awaited, NOTHING_AWAITED, type SandboxFacts } from './outcome/ending-errors.js';
 import { filesOf, startOf } from './programs/task.js';
 import type { Meter, Run } from './run-request.js';
 import { endOf, keep, sandboxFactsOf } from './sandbox-use.js';
@@ -57,7 +57,14 @@ export async function converse(run: Run, sandbox: Sandbox, servers: OpenServers)
   using clock = new StandingClock(deadline, { freeze: () => sandbox.standStill(), standAside, used });
   using onDemand = onDemandOf(run, servers, clock);
   using approvals = approvalsOf(run, clock);
+  let awaited: Awaited | undefined;
+  const look = () => {
+    awaited ??= awaitedBy(dispatcher, servers.loaded.names, lease);
+    return awaited;
+  };
   const onCut = () => {
+    // Code that is interrupted waits for nothing any more.
+    look();
     approvals?.takeBack();
     clock.letGo();
   };
@@ -76,9 +83,8 @@ export async function converse(run: Run, sandbox: Sandbox, servers: OpenServers)
   const end = await (call === undefined
     ? endOf(sandbox, deadline, codeEnd, artifacts)
     : call.end(deadline, codeEnd));
-  const waits = waitingFor(dispatcher, servers.loaded.names, lease);
   const planned = plan && { calls: plan.calls, notListed: plan.notListed, isStopped: plan.isStopped };
-  const facts = sandboxFactsOf(sandbox, dispatcher.calls, waits);
+  const facts = sandboxFactsOf(sandbox, dispatcher.calls, look());
   // What goes on waiting there waits for nothing else.
   if (call !== undefined) dispatcher.refuseAll(noCall());
   const { left, stdout, stderr } = await keep(artifacts, deadline);
@@ -194,12 +200,15 @@ function listeners(
 }
 
 /** A person who has not answered is the likeliest reason, and the one that more time helps. */
-function waitingFor(
+function awaitedBy(
   dispatcher: Dispatcher,
   servers: readonly string[],
-  lease: Pick<ServerLease, 'isAsking'>,
-): string {
-  if (dispatcher.inFlight === 0) return '';
+  lease: Pick<ServerLease, 'isAsking' | 'instead'>,
+): Awaited {
+  if (dispatcher.inFlight === 0) return NOTHING_AWAITED;
   const asking = servers.filter((name) => lease.isAsking(name)).join(', ');
-  return dispatcher.waitingFor + (asking === '' ? '' : `, with a question of ${asking} put to the user`);
+  const question = asking === '' ? '' : `, with a question of ${asking} put to the user`;
+  const called = servers.filter((name) => dispatcher.servers.has(name));
+  const instead = called.map((name) => lease.instead(name)).join('');
+  return { waitingFor: dispatcher.waitingFor + question, instead };
 }

@@ -62,7 +62,7 @@ export type Watcher = {
 
 export type RunServers = CallServers & {
   /** The run's, as they were when it was asked for. */
-  readonly lease: Pick<ServerLease, 'get' | 'specOf' | 'isAsking'>;
+  readonly lease: Pick<ServerLease, 'get' | 'specOf' | 'isAsking' | 'instead'>;
   /** Opens a server and describes it. */
   readonly open: (server: string, signal: AbortSignal) => Promise<ServerDoc>;
   /** Every server that can be named; `failed` are those that did not open, with the reason. */

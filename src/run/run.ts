@@ -120,7 +120,7 @@ async function check({ request, services, deadline, transcript }: Run, sandbox: 
   deadline.pause();
   if (answer === undefined || 'how' in answer || deadline.cause !== undefined) {
     const end = answer !== undefined && 'how' in answer ? answer : undefined;
-    const conclusion = conclude(end, deadline.cause, request, transcript, sandboxFactsOf(sandbox, 0, ''));
+    const conclusion = conclude(end, deadline.cause, request, transcript, sandboxFactsOf(sandbox, 0));
     return { conclusion, isLost: end?.how === 'lost' && !sandbox.isSeen };
   }
   if (answer.type === 'checked') return { named: answer.named };

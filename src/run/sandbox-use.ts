@@ -8,7 +8,7 @@ import { within } from '../base/within.js';
 import type { Sandbox, SandboxEnd } from '../sandbox/sandbox.js';
 import type { Artifacts, Settled } from './artifacts/artifacts.js';
 import type { CodeEnd } from './code-end.js';
-import type { SandboxFacts } from './outcome/ending-errors.js';
+import { NOTHING_AWAITED, type SandboxFacts } from './outcome/ending-errors.js';
 
 /** Where a run gets its sandbox, and where it leaves it. */
 export type Sandboxes = {
@@ -84,12 +84,12 @@ async function cutOff(sandbox: Sandbox, deadline: Deadline, artifacts: Artifacts
 export const sandboxFactsOf = (
   { spec, memoryKills, isElsewhere, hasRun }: Sandbox,
   calls: number,
-  waitingFor: string,
+  awaited = NOTHING_AWAITED,
 ): SandboxFacts => ({
   calls,
   spec,
   memoryKills,
   isElsewhere,
   hasRun,
-  waitingFor,
+  ...awaited,
 });

@@ -122,7 +122,7 @@ async function attend(
   );
   watcher.onStart({ calls: 0, inFlight: 0, waitingFor: '', asking: '' });
   const end = await endOf(sandbox, deadline, codeEnd, artifacts);
-  const facts = sandboxFactsOf(sandbox, 0, '');
+  const facts = sandboxFactsOf(sandbox, 0);
   const settled = await keep(artifacts, deadline);
   const heard = { raised, stderr: output.held.stderr.text };
   return { ending: endingOf(end, deadline.cause, heard, facts), settled, note: codeEnd.note };

@@ -160,7 +160,10 @@ it.each([
   [{ inputRequests: { a: 7 } }, "T asks for 'undefined'"],
   [{}, 'T asks for input, but names neither a question nor a state.'],
   [{ requestState: 7 }, 'T asks for input with a state that is no text.'],
-  [{ requestState: 's'.repeat(1_000_001) }, 'T asks for input with a state of more than 1000000 characters.'],
+  [
+    { requestState: 's'.repeat(1_000_001) },
+    'T asks for input with a state of 1000001 characters; at most 1000000 are carried.',
+  ],
   [
     { inputRequests: Object.fromEntries([...'abcdefghi'].map((key) => [key, { method: 'roots/list' }])) },
     'T asks 9 questions at once; at most 8 are put.',

@@ -150,7 +150,7 @@ describe('errors', () => {
   it('refuse a name that is none before it is sent', async () => {
     await expect(readResource(odd, `x:${'y'.repeat(10_000)}`, NEVER)).rejects.toMatchObject({
       code: 'E_RESOURCE_FAILED',
-      message: expect.stringContaining('A URI has at most 8000 characters'),
+      message: expect.stringContaining('The URI has 10002 characters; at most 8000 are asked for'),
     });
   });
 });

@@ -46,6 +46,7 @@ vi.mock('../../src/downstream/downstream.js', () => ({
       fresh: () => undefined,
       rootsChanged: () => {},
       isAsking: () => true,
+      instead: () => '',
     };
     return new Promise((resolve, reject) => {
       signal.addEventListener('abort', () =>

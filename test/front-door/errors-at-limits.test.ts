@@ -1,7 +1,7 @@
 // Errors that teach, of runs that use up their time or their processes. They have a file of their own, since other tests of
 // errors run beside each other.
 
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hostileServer, startBridge, type TestBridge } from '../support/start-bridge.js';
 import { expectError, GREEDY_CASES } from './error-case.js';
 import { REACH_SECONDS } from './reached.js';
@@ -26,5 +26,34 @@ it.each([
     status: 'timeout',
     error: `Timed out after ${REACH_SECONDS} s. It was at ${where}`,
     remedy: 'Pass a larger timeout, or do less in one run.',
+  });
+});
+
+describe('a timeout says what came instead of an answer', () => {
+  const place = String.raw`It was at main\.py:1: r = await mcp_h\.amiss\(how="something else"\), waiting for h\.amiss\.`;
+  const instead = String.raw` Instead 'h' wrote 2 lines to its stdout that are no messages of MCP\. Its last words:\n`;
+  const words = new RegExp(`${place}${instead}[\\s\\S]*> stdout: KeyError: 7`);
+  const code = 'r = await mcp_h.amiss(how="something else")';
+  const silent = 'r = await mcp_h.hang()';
+  const more = { servers: ['h'], timeout: REACH_SECONDS };
+
+  it('to a run', async () => {
+    expect(await bridge.run(code, more)).toMatchObject({
+      status: 'timeout',
+      error: expect.stringMatching(words),
+      remedy: expect.stringMatching(/^See what it wrote\. Else: Pass a larger timeout/),
+    });
+    expect((await bridge.run(silent, more)).error).toMatch(/, waiting for h\.hang$/);
+  });
+
+  it('to a call of a session, whose code is interrupted and abandons its calls', async () => {
+    const text = async (each: string) => {
+      const { content } = await bridge.call({ ...more, code: each, session: 'late' });
+      return content.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
+    };
+    expect(await text(code)).toMatch(words);
+    const next = await text(silent);
+    expect(next).toMatch(/, waiting for h\.hang/);
+    expect(next).not.toContain('Instead');
   });
 });

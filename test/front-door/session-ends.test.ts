@@ -184,8 +184,8 @@ describe.concurrent('a session that its limits have ended', () => {
     const code = 'x = b"x" * 80_000_000';
     await bridge.call({ session: 'a', code });
     await bridge.call({ session: 'b', code });
-    expect(await reasonOf(bridge, 'a')).toBe(
-      'sessions held more than 105 MB together (MCP_BRIDGE_SESSION_MEMORY), and it was idle for longest',
+    expect(await reasonOf(bridge, 'a')).toMatch(
+      /^sessions held 1[6-9]\d MB together, more than 105 \(MCP_BRIDGE_SESSION_MEMORY\), and it was idle for longest$/,
     );
   });
 

@@ -78,7 +78,7 @@ function troubleOf(state: unknown, questions: number): string | undefined {
     return `asks ${questions} questions at once; at most ${MAX_QUESTIONS} are put.`;
   if (state !== undefined && typeof state !== 'string') return 'asks for input with a state that is no text.';
   if (state !== undefined && state.length > MAX_STATE_CHARS)
-    return `asks for input with a state of more than ${MAX_STATE_CHARS} characters.`;
+    return `asks for input with a state of ${state.length} characters; at most ${MAX_STATE_CHARS} are carried.`;
   return undefined;
 }
 

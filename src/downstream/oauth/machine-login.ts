@@ -194,7 +194,8 @@ function readSecret(what: string, file: string): string {
   try {
     const stat = statSync(file);
     if (!stat.isFile()) throw new Error('it is no regular file');
-    if (stat.size > MAX_SECRET_BYTES) throw new Error(`it has more than ${MAX_SECRET_BYTES} bytes`);
+    if (stat.size > MAX_SECRET_BYTES)
+      throw new Error(`it has ${stat.size} bytes; at most ${MAX_SECRET_BYTES} are read`);
     text = readFileSync(file, 'utf8').trim();
   } catch (thrown) {
     throw new Error(`the file of its ${what} cannot be read: ${messageOf(thrown)}`);

@@ -74,6 +74,11 @@ export class Dispatcher implements Disposable {
     return shown.join(', ') + (more > 0 ? ` and ${more} more` : '');
   }
 
+  /** The servers that it waits for, as its code names them. */
+  get servers(): ReadonlySet<string> {
+    return new Set([...this.#pending.values()].flatMap(({ label: { server } }) => server ?? []));
+  }
+
   /** Takes a call; its answer is sent when it is there. `text` is the frame's own line, which is ASCII. */
   accept(frame: CallFrame, text: string): void {
     const [server, tool] = [nameIn(frame, 'server'), nameIn(frame, 'tool')];
@@ -111,16 +116,22 @@ export class Dispatcher implements Disposable {
       return new BridgeError('E_PROTOCOL', `The call id ${id} is in use.`, { fault: 'guest' });
     }
     if (this.#pending.size >= MAX_CALLS_IN_FLIGHT + MAX_QUEUED_CALLS) {
-      return new BridgeError('E_TOO_MANY_CALLS', `More than ${MAX_QUEUED_CALLS} calls are waiting.`, {
+      const most = `at most ${MAX_CALLS_IN_FLIGHT} are made at once, and ${MAX_QUEUED_CALLS} more may wait`;
+      return new BridgeError('E_TOO_MANY_CALLS', `${this.#pending.size} calls are under way: ${most}.`, {
         fault: 'guest',
         remedy: 'Gather the calls in smaller batches.',
       });
     }
     if (this.#pendingChars + chars > MAX_PENDING_BYTES) {
-      return tooMuch(`The calls under way hold more than ${MAX_PENDING_BYTES} bytes of arguments.`);
+      const all = this.#pendingChars + chars;
+      return tooMuch(
+        `The calls under way hold ${all} bytes of arguments with this one; at most ${MAX_PENDING_BYTES} are held.`,
+      );
     }
     if (this.#repliedChars > MAX_RUN_BYTES) {
-      return tooMuch(`This run was answered with more than ${MAX_RUN_BYTES} bytes.`);
+      return tooMuch(
+        `This run was answered with ${this.#repliedChars} bytes; after ${MAX_RUN_BYTES} no call is made.`,
+      );
     }
     return undefined;
   }

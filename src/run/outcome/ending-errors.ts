@@ -22,8 +22,18 @@ export const MAX_MESSAGE_CHARS = 4_000;
 /** What was to be run, and for how long at most. */
 export type AskedRun = { readonly task: Task; readonly timeoutSeconds: number };
 
+/** What the code was waiting for, in words; empty where for nothing. */
+export type Awaited = {
+  /** The tools whose answers it was waiting for. */
+  readonly waitingFor: string;
+  /** What their servers wrote in the place of an answer, as sentences. */
+  readonly instead: string;
+};
+
+export const NOTHING_AWAITED: Awaited = { waitingFor: '', instead: '' };
+
 /** What is known of the sandbox besides how it ended. */
-export type SandboxFacts = {
+export type SandboxFacts = Awaited & {
   readonly spec: HintSpec;
   /** How many of its processes the kernel killed for memory; undefined where nobody can know. */
   readonly memoryKills: number | undefined;
@@ -32,8 +42,6 @@ export type SandboxFacts = {
   readonly hasRun: boolean;
   /** How many calls its code has made. */
   readonly calls: number;
-  /** The tools whose answers the code was waiting for, in words; empty when there were none. */
-  readonly waitingFor: string;
 };
 
 /** The next step after what the code has raised, or a program has said. */
@@ -47,6 +55,8 @@ export function hintOf(task: Task, transcript: Transcript, { spec }: SandboxFact
   return raised === undefined ? undefined : hintFor(raised, spec);
 }
 
+const MORE_TIME = 'Pass a larger timeout, or do less in one run.';
+
 export function timedOut(
   { task, timeoutSeconds }: AskedRun,
   where: readonly string[],
@@ -56,11 +66,13 @@ export function timedOut(
     message: `Timed out after ${timeoutSeconds} s.${whereItWas(task, where, facts)}`,
     type: 'E_TIMEOUT',
     traceback: where.length > 1 ? where : [],
-    remedy: killedChild(facts) ?? 'Pass a larger timeout, or do less in one run.',
+    remedy:
+      killedChild(facts) ?? (facts.instead === '' ? MORE_TIME : `See what it wrote. Else: ${MORE_TIME}`),
   };
 }
 
-function whereItWas(task: Task, where: readonly string[], { hasRun, waitingFor }: SandboxFacts): string {
+function whereItWas(task: Task, where: readonly string[], facts: SandboxFacts): string {
+  const { hasRun, waitingFor, instead } = facts;
   if (!hasRun) return ' It was still being compiled: nothing was run.';
   const last = where.at(-1);
   // While a program is being compiled, the harness reports the command of the step in backticks.
@@ -69,7 +81,8 @@ function whereItWas(task: Task, where: readonly string[], { hasRun, waitingFor }
     ...(last === undefined ? [] : [`at ${last.trim()}`]),
     ...(waitingFor === '' ? [] : [`waiting for ${waitingFor}`]),
   ];
-  return parts.length === 0 ? '' : ` It was ${parts.join(', ')}`;
+  const place = parts.length === 0 ? '' : ` It was ${parts.join(', ')}`;
+  return instead === '' ? place : `${place}.${instead}`;
 }
 
 /** A signal is the code's own doing, or a crash, unless the kernel says that it was about memory. */
@@ -142,7 +155,11 @@ export function breached(breach: Breach): OutcomeError {
         'Keep fewer connections and pipes open at a time.',
       );
     case 'inodes':
-      return own('E_FILES', `Limit of ${breach.allowed} files and folders exceeded.`, 'Keep fewer files.');
+      return own(
+        'E_FILES',
+        `Limit of ${breach.allowed} files and folders exceeded: there were ${breach.seen}.`,
+        'Keep fewer files.',
+      );
     case 'host memory':
       return own(
         'E_HOST_MEMORY',

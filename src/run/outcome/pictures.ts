@@ -54,7 +54,8 @@ export class PictureCollector {
       return `it takes ${kilobytes(data.length)}, and one run may show ${kilobytes(MAX_PICTURES_CHARS)}`;
     }
     if (this.#chars + data.length > MAX_PICTURES_CHARS) {
-      return `with it the pictures would take more than ${kilobytes(MAX_PICTURES_CHARS)}`;
+      const all = kilobytes(this.#chars + data.length);
+      return `with it the pictures would take ${all}, and one run may show ${kilobytes(MAX_PICTURES_CHARS)}`;
     }
     const bytes = Buffer.from(data, 'base64');
     // Node reads over whatever is no base64; a strict reader refuses it.

@@ -129,7 +129,8 @@ class FileInbox implements Inbox, PostedQuestions {
   #filed(id: string, text: string): boolean {
     try {
       const { maxFileBytes = MAX_QUESTION_BYTES } = this.#options;
-      if (Buffer.byteLength(text) > maxFileBytes) throw new Error(`it has more than ${maxFileBytes} bytes`);
+      const bytes = Buffer.byteLength(text);
+      if (bytes > maxFileBytes) throw new Error(`it has ${bytes} bytes; at most ${maxFileBytes} are filed`);
       this.#folder.make();
       this.#folder.sweep();
       // An answer that lies there already answers nothing that was shown.

@@ -140,7 +140,8 @@ export class TokenFile {
     try {
       const stat = fstatSync(fd);
       if (!stat.isFile()) throw this.#unusable('is not a regular file');
-      if (stat.size > MAX_FILE_BYTES) throw this.#unusable(`has more than ${MAX_FILE_BYTES} bytes`);
+      if (stat.size > MAX_FILE_BYTES)
+        throw this.#unusable(`has ${stat.size} bytes; at most ${MAX_FILE_BYTES} are read`);
       const uid = process.getuid?.();
       if (uid !== undefined && stat.uid !== uid) throw this.#unusable(`belongs to user ${stat.uid}`);
       if (uid !== undefined && (stat.mode & OPEN_TO_OTHERS) !== 0)

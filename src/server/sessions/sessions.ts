@@ -239,10 +239,10 @@ export class Sessions implements Disposable {
       const held = [...this.#live.values()].reduce((sum, session) => sum + session.memoryBytes, 0);
       const idlest = held > most ? this.#idlest() : undefined;
       if (idlest === undefined) return;
-      const mb = Math.round(most / 1_000_000);
+      const [all, mb] = [held, most].map((bytes) => Math.round(bytes / 1_000_000));
       this.#drop(
         idlest,
-        `sessions held more than ${mb} MB together (MCP_BRIDGE_SESSION_MEMORY), and it was idle for longest`,
+        `sessions held ${all} MB together, more than ${mb} (MCP_BRIDGE_SESSION_MEMORY), and it was idle for longest`,
       );
     }
   }

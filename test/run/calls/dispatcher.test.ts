@@ -6,7 +6,12 @@ import { RawJson } from '../../../src/protocol/json-text.js';
 import { Dispatcher } from '../../../src/run/calls/dispatcher.js';
 import { pause } from '../../support/time.js';
 
-type Sent = { readonly id: number; readonly code: string | undefined; readonly length: number };
+type Sent = {
+  readonly id: number;
+  readonly code: string | undefined;
+  readonly message?: string;
+  readonly length: number;
+};
 
 /** A dispatcher whose calls are answered with `answer`, and what it sent to a guest that reads while `reads` says so. */
 function dispatcher(answer: () => unknown, reads: () => boolean = () => true) {
@@ -15,7 +20,7 @@ function dispatcher(answer: () => unknown, reads: () => boolean = () => true) {
     if (frame.type === 'reply' && !reads()) return false;
     if (frame.type === 'reply') sent.push({ id: frame.id, code: undefined, length: 0 });
     if (frame.type === 'refusal')
-      sent.push({ id: frame.id, code: frame.error.code, length: JSON.stringify(frame).length });
+      sent.push({ id: frame.id, ...frame.error, length: JSON.stringify(frame).length });
     return true;
   };
   const made = new Dispatcher({ answer: async () => answer() }, send);
@@ -49,6 +54,9 @@ describe('refused by name', () => {
     for (let id = 0; id < 20_000; id++) call(id);
     expect(made.inFlight).toBe(10_128);
     expect(new Set(codes(sent))).toEqual(new Set(['E_TOO_MANY_CALLS']));
+    expect(sent[0]?.message).toMatch(
+      /^10128 calls are under way: at most 128 are made at once, and 10000 more may wait\./,
+    );
   });
 
   it('more bytes of arguments than may wait, until some are answered', async () => {
@@ -57,6 +65,11 @@ describe('refused by name', () => {
     const large = 'x'.repeat(MAX_FRAME_BYTES);
     for (let id = 0; id < 4; id++) call(id, large);
     expect(codes(sent)).toEqual(['E_TOO_MUCH_DATA', 'E_TOO_MUCH_DATA']);
+    expect(sent[0]?.message).toMatch(
+      new RegExp(
+        `^The calls under way hold ${3 * MAX_FRAME_BYTES} bytes of arguments with this one; at most \\d+ are held`,
+      ),
+    );
     await settled();
     for (const answer of open.splice(0)) answer();
     await settled();

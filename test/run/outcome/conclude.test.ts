@@ -26,6 +26,7 @@ const facts = (memoryKills: number | undefined, calls = 0): SandboxFacts => ({
   memoryKills,
   hasRun: true,
   waitingFor: '',
+  instead: '',
   isElsewhere: false,
 });
 const exit = (code: number | null, signal: string | null): SandboxEnd => ({
@@ -68,7 +69,7 @@ describe('ends', () => {
       { how: 'limit', breach: { limit: 'inodes', allowed: 200_000, seen: 200_001 } },
       0,
       'E_FILES',
-      /200000 files/,
+      /200000 files.*: there were 200001\./,
     ],
     [
       'the watchdog, for the host',
@@ -306,6 +307,19 @@ describe('programs', () => {
         remedy: 'Pass a larger timeout, or do less in one run.',
       },
     });
+  });
+
+  it('a timeout says what a server wrote in the place of its answer', () => {
+    const instead =
+      " Instead 'h' wrote 1 line to its stdout that is no message of MCP. Its last words:\n> oops\n";
+    const awaited = { ...facts(0), waitingFor: 'h.slow', instead };
+    const { error } = conclude(undefined, 'timeout', CELL, new Transcript(), awaited);
+    expect(error).toMatchObject({
+      message: `Timed out after 30 s. It was waiting for h.slow.${instead}`,
+      remedy: 'See what it wrote. Else: Pass a larger timeout, or do less in one run.',
+    });
+    const killed = conclude(undefined, 'timeout', CELL, new Transcript(), { ...awaited, memoryKills: 1 });
+    expect(killed.error?.remedy).toContain('512 MB');
   });
 
   it('only Python makes coroutines that nobody awaits', () => {

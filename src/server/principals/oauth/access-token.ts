@@ -167,7 +167,7 @@ function subjectOf(payload: JWTPayload): Pick<Principal, 'id' | 'name'> {
     throw new Objection('The token names neither a subject (`sub`) nor a client (`client_id`).');
   if (subject.length > MAX_SUBJECT_CHARS || !isHarmless(subject) || /[\t\n]/.test(subject))
     throw new Objection(
-      `The subject of the token is no name: at most ${MAX_SUBJECT_CHARS} characters that show are taken.`,
+      `The subject of the token is no name: it has ${subject.length} characters, at most ${MAX_SUBJECT_CHARS} that show are taken.`,
     );
   // No issuer has a space in its address, so the first one ends it.
   return { id: `${kind}:${iss} ${subject}`, name: subject };
