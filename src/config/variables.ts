@@ -383,7 +383,7 @@ export const variables = z.object({
   }),
   MCP_BRIDGE_EXECUTE_NETWORK: setting(choice(['on', 'off']), {
     meaning:
-      "Whether commands in containers of `execute` can reach the network; under gVisor it takes a newer one than Debian 12's.",
+      'Whether commands in containers of `execute` can reach the network; under gVisor it takes a newer one than those of Debian 12 and 13.',
     default: 'off',
     allowed: 'on or off',
   }),
