@@ -11,21 +11,22 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const FOLDERS = ['test', 'sandbox-runtime/tests'];
 const NUMBER = String.raw`-?\d[\d_]*(?:\.\d+)?(?:e\d+)?`;
 /** What a measured time is called here. */
-const MEASURED = String.raw`performance\.now\(\)|Date\.now\(\)|time\.(?:monotonic|time|perf_counter)\(\)|\b(?:took\w*|elapsed\w*|duration\w*|waited\w*|lasted\w*|ms|seconds)\b|\w+(?:Ms|Seconds|_ms|_s)\b`;
+const MEASURED = String.raw`(?:performance\.now\(\)|Date\.now\(\)|time\.(?:monotonic|time|perf_counter)\(\)|\b(?:took\w*|elapsed\w*|duration\w*|waited\w*|lasted\w*|ms|seconds)\b|\w+(?:Ms|Seconds|_ms|_s)\b)(?!\.(?:length|size)\b)`;
 
 /** By kind: what it is, and the statements that are of it. The first one that fits is taken. */
 const KINDS = {
   judged: {
     says: 'a measured time that must be less than a number',
     pattern: new RegExp(
-      String.raw`(?:${MEASURED})[^;{}]*?\.toBeLessThan(?:OrEqual)?\(\s*${NUMBER}\s*\)|(?:${MEASURED})[^;{}\n]{0,30}[^;{}\n'|]<=?\s*${NUMBER}(?!\w)|assertLess(?:Equal)?\([^;]*(?:${MEASURED})[^;]*,\s*${NUMBER}\s*\)`,
+      String.raw`(?:${MEASURED})[^;{}]*?\.toBeLessThan(?:OrEqual)?\(\s*${NUMBER}\s*\)|(?:${MEASURED})[^;{}\n|]{0,30}[^;{}\n'|]<=?\s*${NUMBER}(?!\w)|assertLess(?:Equal)?\([^;]*(?:${MEASURED})[^;]*,\s*${NUMBER}\s*\)`,
     ),
     isDemanded: true,
   },
   waited: {
     says: 'a limit of its own for a wait, of less than 100 s',
     pattern: new RegExp(
-      String.raw`(?:waitFor|expect\.poll|eventually|until)\([^;]*?\b(?:timeout|within\w*)\b\W{1,4}${NUMBER}|(?:waitFor|eventually)\([^;{}]*,\s*${NUMBER}\s*\)|\.(?:wait|join|get|communicate)\([^)]*timeout=\d\d?(?![\d.])`,
+      // Not from the end of an object, of which the wait is the last member, into what follows it.
+      String.raw`(?:waitFor|expect\.poll|eventually|until)\((?:(?!\),\s*\})[^;])*?\b(?:timeout|within\w*)\b\W{1,4}${NUMBER}|(?:waitFor|eventually)\([^;{}]*,\s*${NUMBER}\s*\)|\.(?:wait|join|get|communicate)\([^)]*timeout=\d\d?(?![\d.])`,
     ),
     isDemanded: true,
   },

@@ -5,6 +5,9 @@ import { setMaxListeners } from 'node:events';
 
 export type EndCause = 'timeout' | 'cancelled' | 'shutdown';
 
+/** A clock stands from the call on until what is given back is called. */
+export type StopClock = () => () => void;
+
 // setTimeout takes a signed 32-bit number of milliseconds; more than that fires at once.
 const MAX_TIMER_MS = 2 ** 31 - 1;
 

@@ -1,5 +1,6 @@
 // `code-exec`: the MCP server that runs commands where it is itself, which is meant to be an isolated machine. On stdio for
-// one client, or over Streamable HTTP; ends at the first signal with all that it has started, and at nothing else.
+// one client, or over Streamable HTTP; ends with all that it has started at the first signal, or with the process that watches
+// over it (watched-service.ts), and at nothing else.
 
 import { accessSync, appendFileSync, constants } from 'node:fs';
 import { BridgeError, messageOf } from '../base/errors.js';
@@ -32,6 +33,7 @@ export async function codeExec(): Promise<void> {
     process.on(event, (thrown) => say(`went on after an error of its own: ${messageOf(thrown)}`));
   const isInterrupted = new Promise<void>((resolve) => {
     interrupted.addEventListener('abort', () => resolve(), { once: true });
+    process.once('disconnect', resolve);
   });
   if (settings.listen.at === 'stdio') {
     const transport = new AgentTransport(process.stdin, process.stdout);
@@ -41,6 +43,7 @@ export async function codeExec(): Promise<void> {
   } else {
     await using endpoint = await HttpEndpoint.open(execute, settings);
     say(`listens at ${endpoint.address}`);
+    process.send?.(endpoint.address);
     await isInterrupted;
   }
   await Promise.race([execute.idle(), new Promise((resolve) => setTimeout(resolve, END_GRACE_MS))]);

@@ -465,7 +465,7 @@ program
     'serve the tool `execute`, which runs commands on the machine that it is started on: an isolated one',
   )
   .addHelpText('after', helpText(CODE_EXEC_HELP))
-  .action(async () => (await import('./code-exec.js')).codeExec());
+  .action(async () => (await import('./watched-service.js')).codeExec());
 
 const image = program.command('image').description('make and list images');
 

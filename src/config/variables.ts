@@ -384,7 +384,7 @@ export const variables = z.object({
   }),
   MCP_BRIDGE_EXECUTE_NETWORK: setting(choice(['on', 'off']), {
     meaning:
-      "Whether commands in containers of `execute` can reach the network; under gVisor it takes a newer one than Debian 12's.",
+      'Whether commands in containers of `execute` can reach the network; under gVisor it takes a newer one than those of Debian 12 and 13.',
     default: 'off',
     allowed: 'on or off',
   }),
@@ -435,7 +435,7 @@ export const variables = z.object({
   }),
   MCP_BRIDGE_APPROVE_WAIT: setting(integer(1, DAY_SECONDS), {
     meaning:
-      'Seconds that the questions of one run about its calls may wait for a person, in sum; the clock of the run stands still meanwhile.',
+      'Seconds that the questions of one run about its calls may wait for a person, in sum; the clock of the run stands still meanwhile, and for as long in sum while its servers ask a person something.',
     default: '600',
     allowed: `whole seconds from 1 to ${DAY_SECONDS}`,
   }),

@@ -2,14 +2,14 @@
 // is on the handle that the pool holds and not on what others see. Everything thrown is a BridgeError.
 
 import { isDeepStrictEqual } from 'node:util';
-import { Deadline } from '../base/deadline.js';
+import { Deadline, type StopClock } from '../base/deadline.js';
 import { BridgeError, messageOf } from '../base/errors.js';
 import { shownName } from '../base/shown-name.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import { RawJson } from '../protocol/json-text.js';
-import { type AgentCapabilities, NO_AGENT } from './asking/agent-capabilities.js';
+import type { AgentCapabilities } from './asking/agent-capabilities.js';
 import type { Callers } from './asking/callers.js';
-import { CallsUnderWay } from './asking/calls-under-way.js';
+import { type Caller, CallsUnderWay, NOBODY } from './asking/calls-under-way.js';
 import { withInput } from './asking/input-required.js';
 import { PassedOn } from './asking/passed-on.js';
 import { callError, type FailureCode, instead, withoutPrefix } from './call-error.js';
@@ -61,6 +61,8 @@ export interface Downstream {
   readonly closed: Promise<string>;
   /** The same server, with what it is asked as calls of `agent`; the same object for the same agent. */
   calledBy(agent: AgentCapabilities): Downstream;
+  /** The same server and agent; `stopClock` is called while a person is asked during a call of it. */
+  timedBy(stopClock: StopClock): Downstream;
 }
 
 const NO_HEADERS = (): Headers => ({});
@@ -195,7 +197,7 @@ class LiveDownstream implements Downstream {
     args: RawJson,
     onProgress: (progress: CallProgress) => void,
     signal: AbortSignal,
-    agent = NO_AGENT,
+    caller = NOBODY,
   ): Promise<RawJson> {
     const what = `Tool '${shownName(tool)}' of server '${shownName(this.spec.name)}'`;
     if (this.tools().some(({ name, needsTask }) => name === tool && needsTask)) {
@@ -206,7 +208,7 @@ class LiveDownstream implements Downstream {
     }
     const params = { name: tool, arguments: args };
     const call = { what, method: 'tools/call', params, failure: 'E_TOOL_FAILED' } as const;
-    const result = await this.#request(call, agent, onProgress, signal, () =>
+    const result = await this.#request(call, caller, onProgress, signal, () =>
       this.#headersOf(what, tool, args),
     );
     const raw = rawResultOf(result);
@@ -219,22 +221,26 @@ class LiveDownstream implements Downstream {
     return this.#connection.client.has(kind);
   }
 
-  ask(question: Question, signal: AbortSignal, agent = NO_AGENT): Promise<object> {
-    return this.#request(question, agent, () => {}, signal);
+  ask(question: Question, signal: AbortSignal, caller = NOBODY): Promise<object> {
+    return this.#request(question, caller, () => {}, signal);
   }
 
   calledBy(agent: AgentCapabilities): Downstream {
     let called = this.#called.get(agent);
     if (called === undefined) {
-      called = calledBy(this, agent);
+      called = calledBy(this, { ...NOBODY, agent });
       this.#called.set(agent, called);
     }
     return called;
   }
 
+  timedBy(stopClock: StopClock): Downstream {
+    return calledBy(this, { ...NOBODY, stopClock });
+  }
+
   async #request(
     { what, method, params, failure }: Omit<Question, 'method'> & { readonly method: string },
-    agent: AgentCapabilities,
+    caller: Caller,
     onProgress: (progress: CallProgress) => void,
     signal: AbortSignal,
     headersNow: () => Headers = NO_HEADERS,
@@ -243,15 +249,15 @@ class LiveDownstream implements Downstream {
     const { callTimeoutMs } = this.spec;
     const { redactor, times } = this.#context;
     const limitMs = callTimeoutMs ?? times.silenceMs;
-    // Asking for progress is what lets a long call show that it is alive. The host's own limit is a hard one.
+    // Asking for progress is what lets a long call show that it is alive. The host's own limit goes by no progress.
     const limit = { ms: limitMs, of: callTimeoutMs === undefined ? 'silence' : 'whole' } as const;
-    const call = this.#calls.begin(limit, signal, agent);
+    const call = this.#calls.begin(limit, signal, caller);
     const onprogress = (progress: CallProgress) => {
       call.heard();
       onProgress(progress);
     };
     this.#events.onActivity(this.#calls.size);
-    const waiting = { agent, noiseLines: transport.noiseLines ?? 0 };
+    const waiting = { agent: caller.agent, noiseLines: transport.noiseLines ?? 0 };
     this.#waiting.add(waiting);
     try {
       const send = (all: JsonObject) =>
@@ -401,7 +407,7 @@ const isSameList = (one: ToolList, other: ToolList): boolean =>
   isDeepStrictEqual([one.tools, one.problems], [other.tools, other.problems]);
 
 /** A view of a live server: all but who calls it is the server's own. */
-function calledBy(live: LiveDownstream, agent: AgentCapabilities): Downstream {
+function calledBy(live: LiveDownstream, caller: Caller): Downstream {
   return {
     spec: live.spec,
     serverVersion: live.serverVersion,
@@ -410,8 +416,9 @@ function calledBy(live: LiveDownstream, agent: AgentCapabilities): Downstream {
     tools: () => live.tools(),
     problems: () => live.problems(),
     has: (kind) => live.has(kind),
-    callTool: (tool, args, onProgress, signal) => live.callTool(tool, args, onProgress, signal, agent),
-    ask: (question, signal) => live.ask(question, signal, agent),
-    calledBy: (other) => live.calledBy(other),
+    callTool: (tool, args, onProgress, signal) => live.callTool(tool, args, onProgress, signal, caller),
+    ask: (question, signal) => live.ask(question, signal, caller),
+    calledBy: (agent) => live.calledBy(agent),
+    timedBy: (stopClock) => calledBy(live, { ...caller, stopClock }),
   };
 }

@@ -1,10 +1,12 @@
 // From the start of the code to its end: its calls are answered, what it says is heard, what it leaves is kept.
 
+import type { StopClock } from '../base/deadline.js';
 import { hostView } from '../config/host-views.js';
 import type { ServerLease } from '../downstream/server-lease.js';
 import type { GuestFrame, HostFrame, ServerBrief } from '../protocol/frames.js';
 import type { Sandbox, SandboxEnd } from '../sandbox/sandbox.js';
 import type { RunHandlers } from '../sandbox/turn.js';
+import { AskingTime } from './approvals/asking-time.js';
 import { Plan, type Planned } from './approvals/plan.js';
 import { RunApprovals } from './approvals/run-approvals.js';
 import { StandingClock } from './approvals/standing-clock.js';
@@ -62,6 +64,7 @@ export async function converse(run: Run, sandbox: Sandbox, servers: OpenServers)
     awaited ??= awaitedBy(dispatcher, servers.loaded.names, lease);
     return awaited;
   };
+  using asked = new AskingTime(clock.stop, (services.approvals?.shared.waitSeconds ?? 0) * 1000);
   const onCut = () => {
     // Code that is interrupted waits for nothing any more.
     look();
@@ -71,7 +74,7 @@ export async function converse(run: Run, sandbox: Sandbox, servers: OpenServers)
   const call = services.session && new SessionCall(sandbox, services.session, onCut);
   const stop = () => (call === undefined ? sandbox.kill() : call.stop());
   using plan = request.isPlan === true ? new Plan(stop) : undefined;
-  const guard = guardOf(run, servers, { saved, onDemand, approvals, plan });
+  const guard = guardOf(run, servers, { saved, onDemand, approvals, plan, stopClock: asked.ask });
   const inFlight = policy().runLimits.callsInFlight.max;
   using dispatcher = new Dispatcher(guard, (frame) => sandbox.send(frame), inFlight);
   const artifacts = new Artifacts(services.kept, request.id, services.observer, hostView(request.client));
@@ -141,18 +144,20 @@ type GuardedBy = {
   readonly onDemand: OnDemand;
   readonly approvals: RunApprovals | undefined;
   readonly plan: Plan | undefined;
+  /** While a server has a person asked. */
+  readonly stopClock: StopClock;
 };
 
 function guardOf(
   { request: { id }, services }: Run,
   { loaded, discovered }: OpenServers,
-  { saved, onDemand, approvals, plan }: GuardedBy,
+  { onDemand, ...guardedBy }: GuardedBy,
 ): CallGuard {
   const { observer, watcher, servers, calls } = services;
   const { onToolProgress } = watcher;
   const loadServer = (server: string, signal: AbortSignal) => onDemand.load(server, signal);
   return guardCalls(
-    { runId: id, loaded, discovered, loadServer, saved, approvals, plan, onToolProgress, observer },
+    { ...guardedBy, runId: id, loaded, discovered, loadServer, onToolProgress, observer },
     servers,
     calls,
   );

@@ -1,13 +1,14 @@
 // One tool of one server, called for the agent itself and not by code: no sandbox, and the same guard, policy, limits and
 // audit as every call from inside one. What the server answers is relayed as it is.
 
-import { Deadline } from '../base/deadline.js';
+import { Deadline, type StopClock } from '../base/deadline.js';
 import { asBridgeError, BridgeError } from '../base/errors.js';
 import { ownCommand } from '../base/own-command.js';
 import { shownName, shownTool } from '../base/shown-name.js';
 import { weigh } from '../base/weight.js';
 import type { ServerDoc } from '../protocol/frames.js';
 import { RawJson, sliceAt, stringify } from '../protocol/json-text.js';
+import { AskingTime } from './approvals/asking-time.js';
 import { RunApprovals } from './approvals/run-approvals.js';
 import { StandingClock } from './approvals/standing-clock.js';
 import { guardCalls } from './calls/guarded-calls.js';
@@ -52,7 +53,10 @@ export async function callDirectly(
   using deadline = new Deadline(signal);
   deadline.start(call.patienceSeconds * 1000);
   const servers = [call.server];
-  using approvals = approvalsOf(call, services, deadline);
+  // While a person thinks, the server's silence is not counted.
+  using clock = new StandingClock(deadline);
+  using approvals = approvalsOf(call, services, clock.stop);
+  using asked = new AskingTime(clock.stop, (services.approvals?.shared.waitSeconds ?? 0) * 1000);
   let calls = 0;
   try {
     const doc = await services.servers.open(call.server, deadline.signal);
@@ -65,7 +69,7 @@ export async function callDirectly(
         return approvals?.waiting ?? '';
       },
     });
-    const answer = await ask(call, doc, services, approvals, deadline.signal);
+    const answer = await ask(call, doc, services, { approvals, stopClock: asked.ask }, deadline.signal);
     const hasFailed = sliceAt(answer.text, ['isError']) === 'true';
     record.ended(hasFailed ? { status: 'error', error: TOOL_FAILED } : { status: 'success' }, servers, calls);
     return answer;
@@ -79,15 +83,13 @@ export async function callDirectly(
   }
 }
 
-/** While a person thinks, the server's silence is not counted. */
 function approvalsOf(
   { id, client }: DirectCall,
   { approvals }: DirectServices,
-  deadline: Deadline,
+  stopClock: StopClock,
 ): RunApprovals | undefined {
   if (approvals === undefined) return undefined;
   const { agent, shared } = approvals;
-  const { stop: stopClock } = new StandingClock(deadline);
   return new RunApprovals({ run: id, client, agent, session: undefined, isRun: false, stopClock }, shared);
 }
 
@@ -116,7 +118,7 @@ async function ask(
   { id: runId, server, tool, args }: DirectCall,
   doc: ServerDoc,
   { servers, calls, saved, observer, watcher: { onToolProgress } }: DirectServices,
-  approvals: RunApprovals | undefined,
+  asking: { readonly approvals: RunApprovals | undefined; readonly stopClock: StopClock },
   signal: AbortSignal,
 ): Promise<RawJson> {
   const discovered = servers.discovered([doc.name], new Map());
@@ -127,7 +129,7 @@ async function ask(
       discovered,
       loadServer: (other) => Promise.reject(notLoaded(other, discovered)),
       saved: new SavedByRun(saved, runId),
-      approvals,
+      ...asking,
       onToolProgress,
       observer,
     },

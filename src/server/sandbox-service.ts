@@ -68,6 +68,8 @@ export class SandboxService implements AsyncDisposable {
   #mayAsk = false;
   /** Whether a person may be asked about single calls. */
   #mayQuestion = false;
+  /** Whether servers may have a person asked: some agent that calls can be. */
+  #mayElicit = false;
   #hasSwept = false;
   #sweeping: Promise<unknown> | undefined;
 
@@ -126,21 +128,26 @@ export class SandboxService implements AsyncDisposable {
 
   /**
    * How long the clock of a run may stand still in a sandbox that starts now, whoever gets it: until its servers are open,
-   * while code has a person asked for another one, while a person is asked about its calls, and until there is a place again for
-   * a run that stood still meanwhile.
+   * while code has a person asked for another one, while a person is asked about its calls or by its servers, and until there is a
+   * place again for a run that stood still meanwhile.
    */
   get standstillSeconds(): number {
     const opening = Math.max(0, ...[...this.#opensWithin].map((seconds) => seconds()));
     const { approveWaitSeconds, maxTimeoutSeconds } = this.#settings;
-    const asking = (this.#mayAsk ? MAX_ASKING_SECONDS : 0) + (this.#mayQuestion ? approveWaitSeconds : 0);
+    const waits = Number(this.#mayQuestion) + Number(this.#mayElicit);
+    const asking = (this.#mayAsk ? MAX_ASKING_SECONDS : 0) + waits * approveWaitSeconds;
     return opening + (asking > 0 ? asking + maxTimeoutSeconds : 0);
   }
 
   /** Whoever calls through `agent`: the clock of a sandbox that waits is too short for the first one who can be asked. */
   expect(agent: AgentCapabilities): void {
     const { autoload } = this.#settings;
-    if (this.#mayAsk || autoload !== 'ask' || !canLoad(autoload, agent)) return;
-    this.#mayAsk = true;
+    const { form, url } = agent.elicits();
+    const mayAsk = this.#mayAsk || (autoload === 'ask' && canLoad(autoload, agent));
+    const mayElicit = this.#mayElicit || form || url;
+    if (mayAsk === this.#mayAsk && mayElicit === this.#mayElicit) return;
+    this.#mayAsk = mayAsk;
+    this.#mayElicit = mayElicit;
     this.warm.letGo();
   }
 

@@ -1,15 +1,19 @@
-// `code-exec` as a shell or a host would start it: its own name, its help, and how it ends.
+// `code-exec` as a shell or a host would start it: its own name, its help, how it ends, and that it ends where it is up and
+// answers nothing.
 
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { refuseWindows } from '../../src/cli/code-exec.js';
+import { watch } from '../../src/cli/watched-service.js';
 import { processesWith } from '../support/nothing-left.js';
 import { tempHome } from '../support/start-bridge.js';
-import { eventually } from '../support/time.js';
+import { eventually, nodeStarts, until } from '../support/time.js';
 
 const BIN = fileURLToPath(new URL('../../bin/code-exec', import.meta.url));
 const env = (extra: Readonly<Record<string, string>> = {}) => ({ PATH: process.env['PATH'] ?? '', ...extra });
@@ -109,4 +113,103 @@ it('ends on SIGTERM, with the commands that run, also those that would never end
   const [code] = (await once(child, 'exit')) as [number | null];
   expect(code).toBe(0);
   expect(processesWith(mark)).toEqual([]);
+});
+
+describe('the service over HTTP, which is watched', () => {
+  const FAST = { everyMs: 10, answersWithinMs: 100, unanswered: 3 };
+
+  /** As an operator starts it; `server` is the process that answers. */
+  async function started() {
+    const home = tempHome();
+    const first = spawn(process.execPath, [BIN], {
+      env: env({ MCP_EXEC_LISTEN: '127.0.0.1:0', MCP_EXEC_WORKDIR: home }),
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    onTestFinished(() => void first.kill('SIGKILL'));
+    const [line] = (await once(first.stderr, 'data')) as [Buffer];
+    const url = /http:\S+/.exec(line.toString())?.[0] ?? '';
+    const server = Number(readFileSync(`/proc/${first.pid}/task/${first.pid}/children`, 'utf8'));
+    return { first, server, health: () => fetch(new URL('/health', url)) };
+  }
+  const isGone = (pid: number) => {
+    try {
+      return /^\d+ \(.*\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+    } catch {
+      return true;
+    }
+  };
+
+  it('answers in a process of its own, and ends with what has ended that, and with its exit code', async () => {
+    const { first, server, health } = await started();
+    expect((await health()).status).toBe(200);
+    process.kill(server, 'SIGKILL');
+    expect(await once(first, 'exit')).toEqual([137, null]);
+  });
+
+  it('is gone when the process that watches is killed', async () => {
+    const { first, server } = await started();
+    first.kill('SIGKILL');
+    expect(await eventually(() => isGone(server))).toBe(true);
+  });
+
+  it('ends when it is up and answers nothing: a server that is stopped', async () => {
+    // Times that a loaded machine needs to start it.
+    const times = { everyMs: 10, answersWithinMs: nodeStarts(10), unanswered: 3 };
+    const service = spawn(process.execPath, [BIN], {
+      env: env({ MCP_EXEC_LISTEN: '127.0.0.1:0', MCP_EXEC_WORKDIR: tempHome() }),
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    });
+    const said: string[] = [];
+    const ended = watch(service, times, (message) => void said.push(message));
+    const [line] = (await once(service.stderr as NonNullable<typeof service.stderr>, 'data')) as [Buffer];
+    expect(line.toString()).toContain('listens at');
+    expect(said).toEqual([]);
+    service.kill('SIGSTOP');
+    expect(await ended).toBe(137);
+    expect(said).toEqual(['has ended its server, which was up and answered nothing']);
+  });
+
+  it.each(['127.0.0.1', '0.0.0.0', '::', '::1'])(
+    'control: goes on as long as it answers, if not every time (%s)',
+    async (host) => {
+      let asked = 0;
+      let isSilent = false;
+      const server = createServer((_request, response) => {
+        asked++;
+        // Two of three are left without an answer.
+        if (!isSilent && asked % 3 === 0) response.end();
+      });
+      onTestFinished(() => {
+        server.closeAllConnections();
+        server.close();
+      });
+      await new Promise<void>((resolve) => server.listen(0, host, resolve));
+      const { port } = server.address() as { readonly port: number };
+      const killed: string[] = [];
+      const service = Object.assign(new EventEmitter(), {
+        kill: (name: string) => {
+          killed.push(name);
+          service.emit('exit', null, name);
+        },
+      });
+      const ended = watch(
+        service as unknown as ChildProcess,
+        { ...FAST, answersWithinMs: nodeStarts(2) },
+        () => {},
+      );
+      service.emit('message', `http://${host.includes(':') ? `[${host}]` : host}:${port}/mcp`);
+      await until(() => asked >= 6);
+      expect(killed).toEqual([]);
+      isSilent = true;
+      expect(await ended).toBe(137);
+      expect(killed).toEqual(['SIGKILL']);
+    },
+  );
+
+  it('waits as long for one that has not come to listen yet', async () => {
+    const service = Object.assign(new EventEmitter(), {
+      kill: (name: string) => void service.emit('exit', null, name),
+    });
+    expect(await watch(service as unknown as ChildProcess, FAST, () => {})).toBe(137);
+  });
 });

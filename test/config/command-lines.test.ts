@@ -477,7 +477,22 @@ it.each([
   });
 });
 
-it('Antigravity reads .agents of a project, with approval', () => {
-  home.write('project/.agents/mcp_config.json', { mcpServers: { a: { command: 'a' } } });
-  expect(reasonsIn(home.discover())['a']).toMatch(/^not approved/);
+it.each(['.agents', '.agent', '_agents', '_agent'])(
+  'Antigravity reads %s of a project, with approval',
+  (folder) => {
+    home.write(`project/${folder}/mcp_config.json`, { mcpServers: { a: { command: 'a' } } });
+    expect(reasonsIn(home.discover())['a']).toMatch(/^not approved/);
+  },
+);
+
+it('Antigravity takes the address of an entry that has a command as well, and signs in at some servers itself', () => {
+  home.write('.gemini/config/mcp_config.json', {
+    mcpServers: {
+      both: { command: 'a', args: ['x'], serverUrl: 'https://x.example/mcp' },
+      signs: { serverUrl: 'https://y.example/mcp', authProviderType: 'google_credentials' },
+    },
+  });
+  const found = home.discover();
+  expect(only(found)).toMatchObject({ name: 'both', transport: 'auto', url: 'https://x.example/mcp' });
+  expect(reasonsIn(found)['signs']).toContain('google_credentials');
 });

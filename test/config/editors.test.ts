@@ -178,7 +178,28 @@ it('Windsurf: serverUrl, its variables, tools that are off', () => {
   ]);
 });
 
+it('Windsurf: the file of its plugins for other editors, and a token that is in a file', () => {
+  home.write('token', 'secret\n', 0o600);
+  home.write('.codeium/mcp_config.json', {
+    mcpServers: { a: { serverUrl: 'https://x.example/mcp', headers: { K: '${file:~/token}' } } },
+  });
+  expect(only(home.discover())).toMatchObject({ headers: { K: 'secret' } });
+});
+
 describe('Zed', () => {
+  it('has limits in seconds', () => {
+    home.write('.config/zed/settings.json', {
+      context_servers: {
+        a: { command: 'a', timeout: 90 },
+        b: { url: 'https://x.example/mcp', timeout: 5, oauth: { client_id: 'c' } },
+      },
+    });
+    expect(home.discover().ready).toMatchObject([
+      { callTimeoutMs: 90_000 },
+      { callTimeoutMs: 5_000, oauth: { clientId: 'c' } },
+    ]);
+  });
+
   it('its three forms', () => {
     home.write(
       '.config/zed/settings.json',
@@ -353,6 +374,42 @@ it.each([
   ]);
 });
 
+it('home-manager: variables and files as it writes them for every host', () => {
+  home.env = { KEY: 'k', OWN: 'o' };
+  home.write('token', 't0ken\n', 0o600);
+  home.write('.config/mcp/mcp.json', {
+    mcpServers: {
+      a: { type: 'stdio', command: 'a', env: { NPM_TOKEN: `{file:${home.path}/token}`, OWN: '${OWN}' } },
+      b: { type: 'http', url: 'https://x.example/mcp', headers: { K: '{env:KEY}' } },
+      lacking: { type: 'http', url: 'https://y.example/mcp', headers: { K: '{env:NOT_SET}' } },
+    },
+  });
+  const found = home.discover();
+  expect(found.ready).toMatchObject([{ env: { NPM_TOKEN: 't0ken', OWN: 'o' } }, { headers: { K: 'k' } }]);
+  expect(reasonsIn(found)['lacking']).toContain('NOT_SET');
+});
+
+it('MCP Inspector: its own limits, and a catalog in another place', () => {
+  const file = home.write('catalog.json', {
+    mcpServers: {
+      a: {
+        type: 'http',
+        url: 'https://x.example/mcp',
+        connectionTimeout: 4_000,
+        requestTimeout: 9_000,
+        timeout: 1,
+      },
+    },
+  });
+  home.env = { MCP_CATALOG_PATH: file };
+  home.write('.mcp-inspector/mcp.json', { mcpServers: { other: { command: 'other' } } });
+  expect(only(home.discover())).toMatchObject({
+    callTimeoutMs: 9_000,
+    startTimeoutMs: 4_000,
+    source: { file },
+  });
+});
+
 it.each([
   '.cursor/mcp.json',
   '.vscode/mcp.json',
@@ -368,6 +425,9 @@ it.each([
   '.opencode/opencode.json',
   'opencode.jsonc',
   '.agents/mcp_config.json',
+  '.agent/mcp_config.json',
+  '_agents/mcp_config.json',
+  '_agent/mcp_config.json',
   '.mcp.json',
   'mcp-servers/x.json',
 ])('a project’s %s starts nothing by itself', (file) => {

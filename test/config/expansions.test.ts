@@ -23,7 +23,13 @@ const machine = (platform: NodeJS.Platform): ExpansionContext => ({
 it.each<[Expansion, string, string]>([
   ['none', '${A} $A ${env:A}', '${A} $A ${env:A}'],
   ['claude-code', '${A} ${NO:-d} $A ${env:A}', 'one d $A ${env:A}'],
-  ['windsurf', '${env:A} ${A} ${userHome}', 'one ${A} ${userHome}'],
+  ['cline', '${env:A} ${A} ${file:key}', 'one ${A} ${file:key}'],
+  ['windsurf', '${env:A} ${A} ${userHome} ${file:key}', 'one ${A} ${userHome} from file'],
+  [
+    'home-manager',
+    '{env:A} {file:key} ${A} ${NO:-d} ${env:A} {other:A} $A',
+    'one from file one d ${env:A} {other:A} $A',
+  ],
   ['editor', '${env:A} ${A} ${userHome}${/}x ${workspaceFolderBasename}', 'one ${A} /home/ann/x work'],
   ['gemini-cli', '$A ${A} ${NO:-d}[$NO]${EMPTY:-d} %A% $1 $', 'one one d[] %A% $1 $'],
   ['opencode', '{env:A} {file:key} ${A} {other:A}', 'one from file ${A} {other:A}'],
@@ -41,7 +47,9 @@ it.each<[Expansion, string, string]>([
 
 it.each<[Expansion, string]>([
   ['claude-code', '${NESTED}'],
+  ['cline', '${env:NESTED}'],
   ['windsurf', '${env:NESTED}'],
+  ['home-manager', '{env:NESTED}'],
   ['editor', '${env:NESTED}'],
   ['gemini-cli', '$NESTED'],
   ['opencode', '{env:NESTED}'],
@@ -53,6 +61,8 @@ it.each<[Expansion, string]>([
 it.each<[Expansion, string, string]>([
   ['claude-code', '${NO} ${__proto__} ${NO}', 'environment variable NO, __proto__'],
   ['windsurf', '${env:constructor}', 'environment variable constructor'],
+  ['windsurf', '${file:other}', 'file other'],
+  ['home-manager', '{env:NO} {file:other} ${__proto__}', 'environment variable NO, __proto__; file other'],
   [
     'editor',
     '${input:a} ${input:b} ${env:NO} ${config:x.y}',

@@ -27,7 +27,11 @@ it.each<[NodeJS.Platform, string, string[]]>([
   ['linux', 'Claude Desktop', ['/home/ann/.config/Claude/claude_desktop_config.json']],
   ['win32', 'Claude Desktop', ['C:\\Users\\ann\\AppData\\Roaming\\Claude\\claude_desktop_config.json']],
   ['win32', 'Cursor', ['D:\\work\\.cursor\\mcp.json', 'C:\\Users\\ann\\.cursor\\mcp.json']],
-  ['win32', 'Windsurf', ['C:\\Users\\ann\\.codeium\\windsurf\\mcp_config.json']],
+  [
+    'win32',
+    'Windsurf',
+    ['C:\\Users\\ann\\.codeium\\windsurf\\mcp_config.json', 'C:\\Users\\ann\\.codeium\\mcp_config.json'],
+  ],
   ['win32', 'Zed', ['D:\\work\\.zed\\settings.json', 'C:\\Users\\ann\\AppData\\Roaming\\Zed\\settings.json']],
   ['darwin', 'Zed', ['/work/.zed/settings.json', '/Users/ann/.config/zed/settings.json']],
   ['win32', 'Codex', ['D:\\work\\.codex\\config.toml', 'C:\\Users\\ann\\.codex\\config.toml']],

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CodeExecService, TOKEN, whyNot } from '../support/code-exec-service.js';
 import { ourContainers, processesWith } from '../support/nothing-left.js';
 import { startBridge, type TestBridge } from '../support/start-bridge.js';
-import { eventually } from '../support/time.js';
+import { eventually, until } from '../support/time.js';
 
 const reason = whyNot();
 const title =
@@ -110,7 +110,7 @@ many = await asyncio.gather(*(execute(command="sh", args=["-c", f"sleep 0.5; ech
         expect.stringContaining('killed after its timeout of 20000 ms'),
       ],
       many: Array.from({ length: 20 }, (_, index) => index),
-      left: ['tini', 'node', 'ps'],
+      left: ['tini', 'node', 'node', 'ps'],
     });
   });
 
@@ -139,5 +139,17 @@ many = await asyncio.gather(*(execute(command="sh", args=["-c", f"sleep 0.5; ech
     expect(seen.length).toBeGreaterThan(2);
     // Another container of the same volume, on stdio.
     expect(await networks('stdio')).toEqual(['kept', 'lo']);
+  });
+
+  it('ends its container where it is up and answers nothing, so that the engine can begin it anew', async () => {
+    const state = () => service.podman('inspect', '--format={{.State.Status}}', service.name);
+    const served = 'kill -STOP $(pgrep -P $(pgrep -P 1))';
+    expect(await state()).toBe('running\n');
+    await service.podman('exec', service.name, 'sh', '-c', served);
+    await until(async () => (await state()) === 'exited\n');
+    expect(await service.logs()).toContain('has ended its server, which was up and answered nothing');
+    // What `restart` in compose.yaml does.
+    await service.podman('start', service.name);
+    await service.healthy();
   });
 });

@@ -150,15 +150,53 @@ describe('a question during a call', () => {
     await expect(other).rejects.toMatchObject({ code: 'E_TOOL_FAILED' });
   });
 
-  it('stops no hard clock', async () => {
-    const { face, asked } = agent(silent);
+  it('stops the clock that a host has set, which goes on with what is left of it', async () => {
+    let think = (): void => {};
+    const { face, asked } = agent(
+      () =>
+        new Promise((resolve) => {
+          think = () => resolve({ action: 'accept', content: {} });
+        }),
+    );
     const { server } = await open(face, {}, { callTimeoutMs: 200 });
     vi.useFakeTimers(CLOCK);
+    const other = call(server, 'hang');
+    other.catch(() => {});
+    vi.advanceTimersByTime(150);
     const asking = call(server, 'ask');
+    await until(() => asked.length > 0);
+    vi.advanceTimersByTime(60_000);
+    think();
+    expect(answersOf(await asking)).toEqual([{ action: 'accept', content: {} }]);
+    let isOver = false;
+    void other.catch(() => {
+      isOver = true;
+    });
+    vi.advanceTimersByTime(49);
+    await Promise.resolve();
+    expect(isOver).toBe(false);
+    vi.advanceTimersByTime(1);
+    await expect(other).rejects.toMatchObject({ message: expect.stringContaining('0.2 s') });
+  });
+
+  it('stops the clock of what the call is a part of, once, until it is answered or its call has ended', async () => {
+    const { face, asked } = agent(silent);
+    const { server } = await open(face);
+    const clock: string[] = [];
+    const timed = server.timedBy(() => {
+      clock.push('stands');
+      return () => void clock.push('goes on');
+    });
+    expect(answersOf(await call(timed, 'ask', { times: 0 }))).toEqual([]);
+    expect(clock).toEqual([]);
+    const controller = new AbortController();
+    const asking = call(timed, 'ask', { times: 3 }, controller.signal);
     asking.catch(() => {});
     await until(() => asked.length > 0);
-    vi.advanceTimersByTime(200);
-    await expect(asking).rejects.toMatchObject({ message: expect.stringContaining('0.2 s') });
+    expect(clock).toEqual(['stands']);
+    controller.abort('cancelled');
+    await expect(asking).rejects.toMatchObject({ code: 'E_CANCELLED' });
+    expect(clock).toEqual(['stands', 'goes on']);
   });
 
   it.each([

@@ -1,5 +1,5 @@
 // Servers that ask the user: through the bridge to a client that can ask, declined by one that cannot, taken back when
-// the run has ended; and the progress of their tools on its way to whoever wanted progress.
+// the run has ended, while its clock and its code stand; and the progress of their tools on its way to whoever wanted progress.
 
 import {
   type ElicitRequest,
@@ -23,6 +23,8 @@ describe('a client that can ask', () => {
   let folder = 'one';
   beforeAll(async () => {
     bridge = await startBridge(SERVERS, {
+      // Then the clock of a run goes on, whether or not there is an answer.
+      env: { MCP_BRIDGE_APPROVE_WAIT: '1' },
       capabilities: { elicitation: { form: {}, url: {} }, roots: { listChanged: true } },
       prepare: (client) => {
         client.setRequestHandler(ElicitRequestSchema, ({ params }, { signal }) => {
@@ -97,6 +99,58 @@ await asyncio.sleep(${REACH_SECONDS})
     expect(messages).toContain('everything.trigger-long-running-operation: 2 of 3');
     expect(messages.filter((message) => /^h\.report|late/.test(message)).length).toBeLessThan(3);
     expect(messages.filter((message) => message.startsWith('late'))).toEqual([]);
+  });
+});
+
+describe('a person who thinks for longer than the run may take', () => {
+  const THINKS_SECONDS = REACH_SECONDS + 8;
+  let bridge: TestBridge;
+  beforeAll(async () => {
+    bridge = await startBridge(SERVERS, {
+      capabilities: { elicitation: {} },
+      prepare: (client) =>
+        client.setRequestHandler(ElicitRequestSchema, async () => {
+          await pause(THINKS_SECONDS * 1000);
+          return { action: 'accept', content: {} };
+        }),
+    });
+  });
+  afterAll(() => bridge[Symbol.asyncDispose]());
+
+  const busy = (rest: string) => `
+import threading, time
+stop = False
+def spin():
+    while not stop:
+        pass
+thread = threading.Thread(target=spin, daemon=True)
+thread.start()
+before = time.process_time()
+${rest}
+used = time.process_time() - before
+stop = True
+thread.join()
+`;
+
+  it.each([undefined, 'asked'])(
+    'costs it nothing, and its code computes no longer than a moment: session %s',
+    async (session) => {
+      const code = `${busy('action = (await mcp_h.ask()).answers[0].action')}[action, used < ${THINKS_SECONDS / 2}]`;
+      const { structuredContent } = await bridge.call({
+        code,
+        servers: ['h'],
+        timeout: REACH_SECONDS,
+        ...(session === undefined ? {} : { session }),
+      });
+      expect(structuredContent).toMatchObject({ status: 'success', result: ['accept', true] });
+    },
+  );
+
+  it('control: a server that is as slow and asks nobody costs it its time', async () => {
+    const code = `await mcp_h.sleep(ms=${THINKS_SECONDS * 1000})`;
+    expect(await bridge.run(code, { servers: ['h'], timeout: REACH_SECONDS })).toMatchObject({
+      status: 'timeout',
+    });
   });
 });
 

@@ -98,7 +98,8 @@ export async function hear(
   const violations: BridgeError[] = [];
   const events: BridgeEvent[] = [];
   const audited: Audited[] = [];
-  const downstream = (server: string) => ({
+  const downstream = (server: string): object => ({
+    timedBy: () => downstream(server),
     spec: { name: server },
     tools: () => whole.tools.map((tool) => ({ ...tool, hints })),
     has: () => true,
@@ -162,6 +163,7 @@ export async function hear(
       saved: NO_SAVED_TOOLS,
       approvals,
       plan,
+      stopClock: () => () => {},
       onToolProgress: () => {},
       observer: (event) => {
         if (event.type !== 'run.call') return void events.push(event);

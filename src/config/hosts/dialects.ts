@@ -60,6 +60,12 @@ export const GENERIC: HostDialect = {
   fields: { ...CLAUDE_CODE.fields, envFile: 'envFile', except: 'disabledTools' },
 };
 
+export const INSPECTOR: HostDialect = {
+  ...GENERIC,
+  callTimes: [{ at: ['requestTimeout'], unitMs: MS }],
+  startTimes: [{ at: ['connectionTimeout'], unitMs: MS }],
+};
+
 /** Programs only; its remote servers are connectors of the account. */
 export const CLAUDE_DESKTOP: HostDialect = {
   types: { stdio: 'stdio' },
@@ -150,7 +156,16 @@ export const GEMINI_CLI: HostDialect = {
       : entry,
 };
 
-export const ANTIGRAVITY: HostDialect = WINDSURF;
+export const ANTIGRAVITY: HostDialect = {
+  ...WINDSURF,
+  refuse: ({ authProviderType: provider }) =>
+    typeof provider === 'string' ? { kind: 'host-sign-in', host: 'Antigravity', provider } : undefined,
+  // Of both it takes the address.
+  reshape: (entry) => {
+    const { command: _, ...rest } = entry;
+    return typeof entry['serverUrl'] === 'string' ? rest : entry;
+  },
+};
 
 /** Its time limit was documented as that of fetching the tools; what its V2 calls `execution` was `request` for a while. */
 export const OPENCODE: HostDialect = {
@@ -173,7 +188,7 @@ export const ZED: HostDialect = {
   types: ANY_TYPE,
   addresses: { url: 'auto' },
   fields: { ...PROGRAM, ...REMOTE },
-  callTimes: [],
+  callTimes: timeout(SECOND_MS),
   startTimes: [],
   refuse: ({ source, command, url }) =>
     source === 'extension' || (command === undefined && url === undefined)

@@ -32,8 +32,12 @@ export const EXPANSIONS = {
     return { text: filled, needs: missing.map((name) => ({ kind: 'variable', name })) };
   },
   /** `${env:NAME}` only. */
+  cline: (text, context) => replaced(text, /\$\{env:([^{}]*)\}/g, (_whole, name) => variable(name, context)),
+  /** `${env:NAME}` and `${file:path}`. */
   windsurf: (text, context) =>
-    replaced(text, /\$\{env:([^{}]*)\}/g, (_whole, name) => variable(name, context)),
+    replaced(text, /\$\{(env|file):([^{}]*)\}/g, (_whole, kind, name) =>
+      kind === 'env' ? variable(name, context) : fileContent(name, context),
+    ),
   /** `${env:NAME}`, `${userHome}`, `${workspaceFolder}` and their like; other references stay. */
   editor: (text, context) =>
     replaced(text, /\$\{([^{}]*)\}/g, (whole, name) => editorValue(whole, name, context)),
@@ -55,8 +59,20 @@ export const EXPANSIONS = {
   opencode: (text, context) =>
     replaced(text, /\{(env|file):([^{}]+)\}/g, (_whole, kind, name) => {
       if (kind === 'env') return setValue(context.env, name) ?? '';
-      return context.contentOf(name)?.trim() ?? { kind: 'file', name };
+      return fileContent(name, context);
     }),
+  /** `{env:NAME}` and `{file:path}`, as it writes them for all hosts, and `${NAME}` and `${NAME:-default}` of its users. */
+  'home-manager': (text, context) =>
+    replaced(
+      text,
+      /(?<!\$)\{(env|file):([^{}]+)\}|\$\{([A-Za-z_]\w*)(?::-([^{}]*))?\}/g,
+      (_whole, kind, name, own, fallback) => {
+        if (kind === 'file') return fileContent(name, context);
+        if (kind === 'env') return variable(name, context);
+        const found = variable(own, context);
+        return typeof found === 'string' ? found : (fallback ?? found);
+      },
+    ),
   /** `${{ secrets.NAME }}`, which only Continue itself can look up. */
   continue: (text) =>
     replaced(text, /\$\{\{([^{}]{0,256})\}\}/g, (_whole, written) => {
@@ -74,6 +90,9 @@ const setValue = (env: Environment, name: string): string | undefined =>
 
 const variable = (name: string, { env }: ExpansionContext): string | Need =>
   setValue(env, name) ?? { kind: 'variable', name };
+
+const fileContent = (name: string, { contentOf }: ExpansionContext): string | Need =>
+  contentOf(name)?.trim() ?? { kind: 'file', name };
 
 function editorValue(whole: string, name: string, context: ExpansionContext): string | Need {
   const { host, workspace } = context;

@@ -99,6 +99,7 @@ export const SOURCES: readonly Source[] = [
   {
     ...generic,
     host: HOME_MANAGER,
+    expansion: 'home-manager',
     scope: 'user',
     files: { any: ['${XDG_CONFIG_HOME:-~/.config}/mcp/mcp.json'] },
   },

@@ -2,11 +2,16 @@
 // is asked something itself, and while the person thinks, its silence is no fault. MCP does not say which call a
 // question belongs to, so it is taken to belong to all that were under way when it came (callers.ts: all of one agent).
 
-import { Deadline, type EndCause } from '../../base/deadline.js';
+import { Deadline, type EndCause, type StopClock } from '../../base/deadline.js';
 import { type AgentCapabilities, NO_AGENT } from './agent-capabilities.js';
 
-/** `silence` starts anew with every sign of life and stands still while a person is asked; `whole` does neither. */
+/** Both stand still while a person is asked; `silence` starts anew with every sign of life, and `whole` goes on. */
 export type CallLimit = { readonly ms: number; readonly of: 'silence' | 'whole' };
+
+/** Whose call it is, and the clock of what it is a part of, which stands with its own. */
+export type Caller = { readonly agent: AgentCapabilities; readonly stopClock: StopClock };
+
+export const NOBODY: Caller = { agent: NO_AGENT, stopClock: () => () => {} };
 
 /** The calls that a question may belong to; `ended` aborts when the last of them has ended. */
 export type Askers = Disposable & { readonly ended: AbortSignal };
@@ -31,12 +36,12 @@ export class CallsUnderWay {
     this.#onBegin = listener;
   }
 
-  /** A new call of `agent`, until it is disposed; its `signal` aborts with `signal` or at its limit. */
-  begin(limit: CallLimit, signal: AbortSignal, agent: AgentCapabilities = NO_AGENT): CallClock {
+  /** A new call of `caller`, until it is disposed; its `signal` aborts with `signal` or at its limit. */
+  begin(limit: CallLimit, signal: AbortSignal, caller: Caller = NOBODY): CallClock {
     const asked = this.#questions > 0;
-    const call = new CallClock({ limit, agent, stands: asked, onEnd: (ended) => this.#end(ended) }, signal);
+    const call = new CallClock({ limit, caller, stands: asked, onEnd: (ended) => this.#end(ended) }, signal);
     this.#calls.add(call);
-    this.#onBegin(agent);
+    this.#onBegin(caller.agent);
     return call;
   }
 
@@ -69,7 +74,7 @@ export class CallsUnderWay {
 
 type ClockParts = {
   readonly limit: CallLimit;
-  readonly agent: AgentCapabilities;
+  readonly caller: Caller;
   /** Whether a person is asked just now. */
   readonly stands: boolean;
   readonly onEnd: (call: CallClock) => void;
@@ -80,11 +85,14 @@ export class CallClock implements Disposable {
   readonly agent: AgentCapabilities;
   readonly #limit: CallLimit;
   readonly #deadline: Deadline;
+  readonly #stopClock: StopClock;
   readonly #onEnd: (call: CallClock) => void;
-  #stands = false;
+  /** While it stands: has the clock of its caller go on. */
+  #goOn: (() => void) | undefined;
 
-  constructor({ limit, agent, stands, onEnd }: ClockParts, signal: AbortSignal) {
-    this.agent = agent;
+  constructor({ limit, caller, stands, onEnd }: ClockParts, signal: AbortSignal) {
+    this.agent = caller.agent;
+    this.#stopClock = caller.stopClock;
     this.#limit = limit;
     this.#onEnd = onEnd;
     this.#deadline = new Deadline(signal);
@@ -102,23 +110,29 @@ export class CallClock implements Disposable {
 
   /** The server is at work. */
   heard(): void {
-    if (this.#limit.of === 'silence' && !this.#stands) this.#deadline.start(this.#limit.ms);
+    if (this.#limit.of === 'silence' && this.#goOn === undefined) this.#deadline.start(this.#limit.ms);
   }
 
   /** The person is asked. */
   stand(): void {
-    if (this.#limit.of !== 'silence') return;
-    this.#stands = true;
     this.#deadline.pause();
+    this.#goOn = this.#stopClock();
   }
 
   go(): void {
-    this.#stands = false;
-    this.heard();
+    this.#deadline.start(this.#limit.of === 'silence' ? this.#limit.ms : this.#deadline.pause());
+    this.#callerGoesOn();
   }
 
   [Symbol.dispose](): void {
     this.#deadline[Symbol.dispose]();
     this.#onEnd(this);
+    this.#callerGoesOn();
+  }
+
+  #callerGoesOn(): void {
+    const goOn = this.#goOn;
+    this.#goOn = undefined;
+    goOn?.();
   }
 }

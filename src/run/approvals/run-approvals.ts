@@ -1,7 +1,8 @@
 // The questions of one run. Calls of one tool that come within a moment are one question with a list; what is decided of them
-// is decided of each. While a question is open the clock of the run stands (standing-clock.ts).
+// is decided of each. While a question is open the clock of the run stands (asking-time.ts).
 
 import { setMaxListeners } from 'node:events';
+import type { StopClock } from '../../base/deadline.js';
 import { drawnLetters } from '../../base/drawn-letters.js';
 import type { BridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/events.js';
@@ -9,6 +10,7 @@ import { shownTool } from '../../base/shown-name.js';
 import type { AgentCapabilities } from '../../downstream/asking/agent-capabilities.js';
 import type { ApprovalVerdict } from '../policy/approval-rules.js';
 import { type Asked, type AskingParts, ask } from './asking.js';
+import { AskingTime } from './asking-time.js';
 import { deniedByUser, notApproved, timeUsedUp, tooManyQuestions, tooMuchToShow } from './denials.js';
 import type { Grants } from './grants.js';
 import type { ApprovalAnswer, Decision, Question } from './question.js';
@@ -31,7 +33,7 @@ export type ApprovalScope = {
   /** Whether it can make further calls, so that something can be decided for all of them. */
   readonly isRun: boolean;
   /** The run's clock stands from now until what is given back is called. */
-  readonly stopClock: () => () => void;
+  readonly stopClock: StopClock;
 };
 
 /** What all runs of a bridge share. */
@@ -77,16 +79,13 @@ export class RunApprovals implements Disposable {
   /** What was refused by a person is refused again without a question. */
   readonly #refused = new Map<string, BridgeError>();
   readonly #ending = new AbortController();
+  readonly #time: AskingTime;
   #asked = 0;
-  #leftMs: number;
-  /** By performance.now(); undefined while nothing is open. */
-  #openSince: number | undefined;
-  #goOn: () => void = () => {};
 
   constructor(scope: ApprovalScope, shared: SharedApprovals) {
     this.#scope = scope;
     this.#shared = shared;
-    this.#leftMs = shared.waitSeconds * 1000;
+    this.#time = new AskingTime(scope.stopClock, shared.waitSeconds * 1000);
     // Every open question listens; some dozens are no leak.
     setMaxListeners(0, this.#ending.signal);
   }
@@ -132,6 +131,7 @@ export class RunApprovals implements Disposable {
   [Symbol.dispose](): void {
     this.#ending.abort('cancelled');
     for (const { ending } of this.#gathering.values()) ending.abort('cancelled');
+    this.#time[Symbol.dispose]();
     this.#shared.grants.forgetRun(this.#scope.run);
   }
 
@@ -174,10 +174,10 @@ export class RunApprovals implements Disposable {
   #begin(first: WaitingCall, what: string): Batch {
     const batch: Batch = { first, waiters: new Set(), calls: [], chars: 0, ending: new AbortController() };
     this.#gathering.set(what, batch);
-    this.#stand();
+    const goOn = this.#time.ask();
     setTimeout(() => {
       if (this.#gathering.get(what) === batch) this.#gathering.delete(what);
-      void this.#decide(batch, what).finally(() => this.#goOnIfNoneIsOpen());
+      void this.#decide(batch, what).finally(goOn);
     }, GATHER_MS);
     return batch;
   }
@@ -192,7 +192,7 @@ export class RunApprovals implements Disposable {
     // Another question of the same tool may have been answered for all while this one was gathered.
     if (grants.has({ run, session }, what)) return settle(undefined);
     if (batch.waiters.size === 0) return;
-    const leftMs = this.#leftMsNow;
+    const { leftMs } = this.#time;
     if (++this.#asked > MAX_QUESTIONS) return settle(tooManyQuestions(MAX_QUESTIONS));
     if (leftMs <= 0) return settle(timeUsedUp(waitSeconds));
     const question = this.#questionOf(batch, leftMs);
@@ -286,26 +286,6 @@ export class RunApprovals implements Disposable {
       who: answer?.who,
       durationMs,
     });
-  }
-
-  get #leftMsNow(): number {
-    const sinceMs = this.#openSince === undefined ? 0 : performance.now() - this.#openSince;
-    return Math.max(0, this.#leftMs - sinceMs);
-  }
-
-  /** From the first call that waits on. */
-  #stand(): void {
-    if (this.#openSince !== undefined) return;
-    this.#openSince = performance.now();
-    this.#goOn = this.#scope.stopClock();
-  }
-
-  #goOnIfNoneIsOpen(): void {
-    if (this.#open.size > 0 || this.#gathering.size > 0 || this.#openSince === undefined) return;
-    this.#leftMs = this.#leftMsNow;
-    this.#openSince = undefined;
-    // The clock of a run that has ended stands for good.
-    if (!this.#ending.signal.aborted) this.#goOn();
   }
 }
 

@@ -3,6 +3,7 @@
 // much is refused by its limit, and what a person has to allow waits for them here, as the text that is sent. Handlers take calls that bear the guard's mark, which nothing else can put on one.
 
 import { didYouMean } from '../../base/closest.js';
+import type { StopClock } from '../../base/deadline.js';
 import { BridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/events.js';
 import { shownName } from '../../base/shown-name.js';
@@ -28,9 +29,12 @@ export type Admitted<M extends CallMethod = CallMethod> = GuestCall<M> & {
   readonly [ADMITTED]: true;
 };
 
-/** Who answers which method: with a value for the reply, or by throwing a BridgeError for the refusal. */
+/**
+ * Who answers which method: with a value for the reply, or by throwing a BridgeError for the refusal. `stopClock` is for what
+ * is asked of a server, while that has a person asked.
+ */
 export type Handlers = {
-  readonly [M in CallMethod]: (call: Admitted<M>, signal: AbortSignal) => unknown;
+  readonly [M in CallMethod]: (call: Admitted<M>, signal: AbortSignal, stopClock: StopClock) => unknown;
 };
 
 /** Resolves when a call may begin, also when `signal` ends the wait; what it gives is disposed of when the call has ended. */
@@ -169,10 +173,10 @@ export class CallGuard {
     }
     using _turn = await turn?.(signal);
     signal.throwIfAborted();
-    const ask = (ends: AbortSignal) => {
+    const ask = (ends: AbortSignal, stopClock: StopClock = () => () => {}) => {
       if (isOfNoTool && target.kind === 'tool' && this.#hasTool(target.server, target.name))
         throw loadedMeanwhile(target);
-      return handlerOf(handlers, call)(ends);
+      return handlerOf(handlers, call)(ends, stopClock);
     };
     if (target.kind === 'tool' || target.kind === 'request') {
       if (asks === undefined) limits.begin({ ...target, argumentsText });
@@ -277,7 +281,7 @@ const judged = (verdict: Verdict, what: string, hint = ''): PolicyDecision => ({
 
 const handlerOf =
   <M extends CallMethod>(handlers: Handlers, call: Admitted<M>) =>
-  (signal: AbortSignal): unknown =>
-    (handlers[call.method] as Handlers[M])(call, signal);
+  (signal: AbortSignal, stopClock: StopClock): unknown =>
+    (handlers[call.method] as Handlers[M])(call, signal, stopClock);
 
 const namesOf = (tools: readonly ToolDoc[]): string[] => tools.map(({ name }) => name);

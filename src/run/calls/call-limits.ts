@@ -1,6 +1,7 @@
 // What one run may ask of its servers, held to the operator's limits: how often, how much, for how long, and how much of
 // it at a time. Tools, resources and prompts are held alike; the policy is asked anew each time.
 
+import type { StopClock } from '../../base/deadline.js';
 import { shownName } from '../../base/shown-name.js';
 import { RawJson, stringify } from '../../protocol/json-text.js';
 import type { Policy } from '../policy/policy.js';
@@ -12,6 +13,8 @@ export type CallLimitsParts = {
   readonly policy: () => Policy;
   /** Shared by all runs. */
   readonly gates: Gates;
+  /** The run's clock stands while a server has a person asked. */
+  readonly stopClock: StopClock;
 };
 
 /** What is asked of a server: a tool's name or an MCP method, and the JSON that goes with it. */
@@ -53,13 +56,13 @@ export class CallLimits {
   /** Asks when it is the turn of a call that has begun. Throws E_LIMIT where its answer is too long or too late. */
   async hold(
     { server, name }: Omit<Measured, 'argumentsText'>,
-    ask: (signal: AbortSignal) => unknown,
+    ask: (signal: AbortSignal, stopClock: StopClock) => unknown,
     signal: AbortSignal,
   ): Promise<RawJson> {
-    const { policy, runId, gates } = this.#parts;
+    const { policy, runId, gates, stopClock } = this.#parts;
     const { bytesPerCall, secondsPerCall, callsInFlight } = policy().serverLimits(server);
     const what = `'${shownName(name)}' of server '${shownName(server)}'`;
-    const work = () => withinSeconds(secondsPerCall, what, signal, ask);
+    const work = () => withinSeconds(secondsPerCall, what, signal, stopClock, ask);
     const place = { server, run: runId, max: callsInFlight.max };
     const answer = await gates.enter(place, work, signal);
     // A list was put together here; its text goes on from here too.

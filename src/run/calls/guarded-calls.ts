@@ -1,6 +1,7 @@
 // The one place in which guard, limits, audit and handlers are put together, for a run's code as for a call that the
 // agent makes itself.
 
+import type { StopClock } from '../../base/deadline.js';
 import type { Observer } from '../../base/events.js';
 import type { AuditMode } from '../../config/variables.js';
 import type { Known } from '../../downstream/catalog/known-servers.js';
@@ -51,20 +52,23 @@ export type CallScope = {
   /** Where its calls wait for a person; undefined where nobody can be asked. */
   readonly approvals: Pick<RunApprovals, 'pass'> | undefined;
   readonly plan?: Plan | undefined;
+  /** The run's clock stands while a server has a person asked. */
+  readonly stopClock: StopClock;
   readonly onToolProgress: (progress: ToolProgress) => void;
   readonly observer: Observer;
 };
 
 /** The only way from a call to what answers it: handlers accept nothing that this guard has not admitted. */
 export function guardCalls(
-  { runId, loaded, discovered, loadServer, saved, approvals, plan, onToolProgress, observer }: CallScope,
+  { runId, loaded, discovered, loadServer, saved, approvals, plan, stopClock, ...scope }: CallScope,
   { known, lease, policy }: CallServers,
   { gates, shapes, audit: mode, turn, principal }: CallServices,
 ): CallGuard {
+  const { onToolProgress, observer } = scope;
   return new CallGuard({
     runId,
     policy,
-    limits: new CallLimits({ runId, policy, gates }),
+    limits: new CallLimits({ runId, policy, gates, stopClock }),
     audit: new CallAudit({ runId, mode, observer }),
     handlers: hostApi({ loaded, discovered, known, loadServer, lease, saved, shapes, onToolProgress }),
     whole: (server) => loaded.whole(server),

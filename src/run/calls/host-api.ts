@@ -2,6 +2,7 @@
 // guard has admitted (call-guard.ts), and reads nothing but what was parsed when the call was made (guest-call.ts).
 
 import { closest, didYouMean } from '../../base/closest.js';
+import type { StopClock } from '../../base/deadline.js';
 import { BridgeError } from '../../base/errors.js';
 import { shownName, shownTool } from '../../base/shown-name.js';
 import { refreshCommand } from '../../downstream/catalog/kept-catalog.js';
@@ -59,7 +60,11 @@ export function hostApi(parts: HostApiParts): Handlers {
     return reach(server);
   };
 
-  const callTool = async ({ params, argumentsText }: Admitted<'tools.call'>, signal: AbortSignal) => {
+  const callTool = async (
+    { params, argumentsText }: Admitted<'tools.call'>,
+    signal: AbortSignal,
+    stopClock: StopClock,
+  ) => {
     const { server, tool } = params;
     const doc = reach(server);
     if (!doc.tools.some(({ name }) => name === tool)) throw unknownTool(doc, tool);
@@ -74,7 +79,7 @@ export function hostApi(parts: HostApiParts): Handlers {
         message: message ?? null,
       });
     const downstream = await parts.lease.get(server, signal);
-    const result = await downstream.callTool(tool, args, onProgress, signal);
+    const result = await downstream.timedBy(stopClock).callTool(tool, args, onProgress, signal);
     parts.shapes.learn(downstream, tool, result.text);
     return result;
   };

@@ -1,8 +1,9 @@
 // Limits of calls, and the error that each of them ends in: it names the limit, what was got, and who has set it. Whatever
 // a call is about, a tool or a resource, it is held to them here.
 
-import { Deadline } from '../../base/deadline.js';
+import { Deadline, type StopClock } from '../../base/deadline.js';
 import { BridgeError } from '../../base/errors.js';
+import { StandingClock } from '../approvals/standing-clock.js';
 import type { Limit } from '../policy/policy.js';
 
 /** Throws E_LIMIT where `got` is more than the limit. `what` follows the number, such as `calls in one run`. */
@@ -23,22 +24,36 @@ export function keepToBytes(limit: Limit | undefined, text: string, what: string
   keepTo(limit, 'bytesPerCall', bytes, `bytes ${what}`, 'Ask for less, or pass less, in one call.');
 }
 
-/** `work` with a deadline of its own where there is a limit; E_LIMIT when that passes. */
+/**
+ * `work` with a deadline of its own where there is a limit; E_LIMIT when that passes. What it is given stops that clock with
+ * `stopClock`, while a person is asked.
+ */
 export async function withinSeconds<T>(
   limit: Limit | undefined,
   what: string,
   signal: AbortSignal,
-  work: (signal: AbortSignal) => T,
+  stopClock: StopClock,
+  work: (signal: AbortSignal, stopClock: StopClock) => T,
 ): Promise<Awaited<T>> {
-  if (limit === undefined) return await work(signal);
+  if (limit === undefined) return await work(signal, stopClock);
   using deadline = new Deadline(signal);
   deadline.start(limit.max * 1000);
+  using own = new StandingClock(deadline);
   const startedAt = performance.now();
+  let stoodMs = 0;
+  const stopBoth: StopClock = () => {
+    const stoodAt = performance.now();
+    const goOns = [stopClock(), own.stop()];
+    return () => {
+      stoodMs += performance.now() - stoodAt;
+      for (const goOn of goOns) goOn();
+    };
+  };
   try {
-    return await work(deadline.signal);
+    return await work(deadline.signal, stopBoth);
   } catch (thrown) {
     if (deadline.cause !== 'timeout') throw thrown;
-    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+    const seconds = ((performance.now() - startedAt - stoodMs) / 1000).toFixed(1);
     const got = `${seconds} s without an answer of ${what}`;
     throw exceeded(limit, 'secondsPerCall', got, 'Ask it for less at a time.');
   }

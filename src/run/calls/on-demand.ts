@@ -2,7 +2,7 @@
 // asked in plain words through the agent. A question costs none of the run's own time, since a person answers it.
 
 import { didYouMean } from '../../base/closest.js';
-import { Deadline } from '../../base/deadline.js';
+import { Deadline, type StopClock } from '../../base/deadline.js';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { shownName } from '../../base/shown-name.js';
 import { clipHarmless } from '../../base/text.js';
@@ -11,6 +11,7 @@ import type { AutoloadMode } from '../../config/variables.js';
 import type { AgentCapabilities } from '../../downstream/asking/agent-capabilities.js';
 import type { ServerBrief, ServerDoc } from '../../protocol/frames.js';
 import { MAX_ASKING_SECONDS } from '../../sandbox/spec.js';
+import { AskingTime } from '../approvals/asking-time.js';
 import { howToLoad } from './reach.js';
 
 /** Code could ask for every server that there is; nobody reads more than this. */
@@ -23,7 +24,7 @@ export type OnDemandParts = {
   /** Opens and describes one. */
   readonly open: (server: string, signal: AbortSignal) => Promise<ServerDoc>;
   /** The run's clock stands still from now until what is given back is called. */
-  readonly stopClock: () => () => void;
+  readonly stopClock: StopClock;
   /** For all questions together. */
   readonly maxAskingMs?: number;
   /** How it is asked and refused; without it, as for code that asks for itself. */
@@ -49,11 +50,11 @@ export class OnDemand implements Disposable {
   readonly #ending = new AbortController();
   /** Nobody can answer two questions at once. */
   #lastQuestion: Promise<unknown> = Promise.resolve();
-  #leftMs: number;
+  readonly #time: AskingTime;
 
   constructor(parts: OnDemandParts) {
     this.#parts = parts;
-    this.#leftMs = parts.maxAskingMs ?? MAX_ASKING_SECONDS * 1000;
+    this.#time = new AskingTime(parts.stopClock, parts.maxAskingMs ?? MAX_ASKING_SECONDS * 1000);
   }
 
   /** By its real name. Throws E_SERVER_UNKNOWN, E_DENIED, or what opening it throws. */
@@ -73,6 +74,7 @@ export class OnDemand implements Disposable {
 
   [Symbol.dispose](): void {
     this.#ending.abort('cancelled');
+    this.#time[Symbol.dispose]();
   }
 
   get #words(): AskingWords {
@@ -106,12 +108,12 @@ export class OnDemand implements Disposable {
   }
 
   async #ask(server: string): Promise<unknown> {
-    const { agent, stopClock } = this.#parts;
-    if (this.#leftMs <= 0) throw this.#refused(server, 'the time for asking the user is used up');
+    const { agent } = this.#parts;
+    const { leftMs } = this.#time;
+    if (leftMs <= 0) throw this.#refused(server, 'the time for asking the user is used up');
     using deadline = new Deadline(this.#ending.signal);
-    const startedAt = performance.now();
-    const resume = stopClock();
-    deadline.start(this.#leftMs);
+    const goOn = this.#time.ask();
+    deadline.start(leftMs);
     try {
       const question = agent.elicit(
         {
@@ -126,8 +128,7 @@ export class OnDemand implements Disposable {
       const why = deadline.cause === 'timeout' ? 'the user did not answer in time' : shown(messageOf(thrown));
       throw this.#refused(server, why);
     } finally {
-      this.#leftMs = Math.max(0, this.#leftMs - (performance.now() - startedAt));
-      if (!this.#ending.signal.aborted) resume();
+      goOn();
     }
   }
 }

@@ -1,6 +1,7 @@
 // What the guest may ask of a server besides its tools: resources and prompts. The guard (call-guard.ts) has judged,
 // counted and limited each of these calls like a call of a tool.
 
+import type { StopClock } from '../../base/deadline.js';
 import type { Downstream } from '../../downstream/downstream.js';
 import {
   getPrompt,
@@ -27,13 +28,15 @@ export function resourceCalls(parts: ResourceCallParts): Pick<Handlers, Methods>
     server: string,
     question: (downstream: Downstream) => Promise<T>,
     signal: AbortSignal,
+    stopClock: StopClock,
   ): Promise<T> => {
     parts.reach(server);
-    return question(await parts.lease.get(server, signal));
+    const downstream = await parts.lease.get(server, signal);
+    return question(downstream.timedBy(stopClock));
   };
 
   return {
-    'resources.list': ({ params: { server } }, signal) =>
+    'resources.list': ({ params: { server } }, signal, stopClock) =>
       ask(
         server,
         async (downstream) => {
@@ -44,10 +47,11 @@ export function resourceCalls(parts: ResourceCallParts): Pick<Handlers, Methods>
           return { resources: resources.items, templates: templates.items, problems };
         },
         signal,
+        stopClock,
       ),
-    'resources.read': ({ params: { server, uri } }, signal) =>
-      ask(server, (downstream) => readResource(downstream, uri, signal), signal),
-    'prompts.list': ({ params: { server } }, signal) =>
+    'resources.read': ({ params: { server, uri } }, signal, stopClock) =>
+      ask(server, (downstream) => readResource(downstream, uri, signal), signal, stopClock),
+    'prompts.list': ({ params: { server } }, signal, stopClock) =>
       ask(
         server,
         async (downstream) => {
@@ -55,8 +59,9 @@ export function resourceCalls(parts: ResourceCallParts): Pick<Handlers, Methods>
           return { prompts: items, problems };
         },
         signal,
+        stopClock,
       ),
-    'prompts.get': ({ params: { server, prompt, arguments: args } }, signal) =>
-      ask(server, (downstream) => getPrompt(downstream, prompt, args, signal), signal),
+    'prompts.get': ({ params: { server, prompt, arguments: args } }, signal, stopClock) =>
+      ask(server, (downstream) => getPrompt(downstream, prompt, args, signal), signal, stopClock),
   };
 }

@@ -30,6 +30,7 @@ function callWith(turn: CallTurn, signal: AbortSignal, args: object = {}) {
       loadServer: () => Promise.reject(new Error('loaded')),
       saved: new SavedByRun(new SavedTools('/nonexistent', false), 'run-1'),
       approvals: undefined,
+      stopClock: () => () => {},
       onToolProgress: () => {},
       observer: () => {},
     },

@@ -59,6 +59,7 @@ function guarded() {
         name === 'shut' ? Promise.resolve(doc(name)) : Promise.reject(new Error('loaded')),
       saved: new SavedByRun(new SavedTools('/nonexistent', false), 'run-1'),
       approvals: undefined,
+      stopClock: () => () => {},
       onToolProgress: () => {},
       observer: () => {},
     },

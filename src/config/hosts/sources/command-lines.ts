@@ -73,7 +73,12 @@ export const COMMAND_LINES: readonly Source[] = [
   { ...opencode, scope: 'user', files: { any: ['${OPENCODE_CONFIG}'] } },
   { ...opencode, scope: 'user', files: { any: opencodeIn('${XDG_CONFIG_HOME:-~/.config}/opencode') } },
   // Its documents disagree about the place, and each has been seen.
-  { ...antigravity, scope: 'project', files: { any: ['./.agents/mcp_config.json'] }, approval: 'project' },
+  {
+    ...antigravity,
+    scope: 'project',
+    files: { any: ['.agents', '.agent', '_agents', '_agent'].map((folder) => `./${folder}/mcp_config.json`) },
+    approval: 'project',
+  },
   {
     ...antigravity,
     scope: 'user',

@@ -7,7 +7,7 @@ import {
   CLINE,
   CONTINUE,
   CURSOR,
-  GENERIC,
+  INSPECTOR,
   KIRO,
   LM_STUDIO,
   OPENCODE,
@@ -45,7 +45,7 @@ const vscode = {
   dialect: VS_CODE,
   expansion: 'editor',
 } as const;
-const cline = { ...byName, host: 'Cline', dialect: CLINE, expansion: 'windsurf' } as const;
+const cline = { ...byName, host: 'Cline', dialect: CLINE, expansion: 'cline' } as const;
 const roo = { ...byName, host: 'Roo Code', dialect: CLINE, expansion: 'editor' } as const;
 const kilo = { ...roo, host: 'Kilo Code' } as const;
 /** Kilo Code as it is now has OpenCode's words. */
@@ -111,7 +111,8 @@ export const EDITORS: readonly Source[] = [
     dialect: WINDSURF,
     expansion: 'windsurf',
     scope: 'user',
-    files: { any: ['~/.codeium/windsurf/mcp_config.json'] },
+    // The second one is that of its plugins for other editors.
+    files: { any: ['~/.codeium/windsurf/mcp_config.json', '~/.codeium/mcp_config.json'] },
   },
   { ...zed, scope: 'project', files: { any: ['./.zed/settings.json'] }, approval: 'project' },
   {
@@ -192,9 +193,9 @@ export const EDITORS: readonly Source[] = [
   {
     ...byName,
     host: 'MCP Inspector',
-    dialect: GENERIC,
+    dialect: INSPECTOR,
     expansion: 'none',
     scope: 'user',
-    files: { any: ['~/.mcp-inspector/mcp.json'] },
+    files: { any: ['${MCP_CATALOG_PATH:-~/.mcp-inspector/mcp.json}'] },
   },
 ];
