@@ -61,8 +61,8 @@ print(naps == MAX_WAKES + 1)
 """
 # Longer than it takes to look once more often than what wakes may be stopped again.
 LEAVE = """
-began = time.monotonic()
-while time.monotonic() - began < 7:
+end = time.monotonic() + 7
+while time.monotonic() < end:
     if not standstill.look():
         sys.exit("restless")
     time.sleep(0.1)

@@ -138,11 +138,11 @@ describe('a server that says that its list has changed', () => {
     const { server, counts } = await flooding('changes=0');
     await until(() => counts().lists >= 2);
     const before = await settled(() => counts().lists);
-    for (let seconds = 1; seconds <= 5; seconds++) {
+    for (let second = 1; second <= 5; second++) {
       await vi.advanceTimersByTimeAsync(1_000);
-      await until(() => counts().lists >= before + seconds);
-      expect(await settled(() => counts().lists)).toBe(before + seconds);
-      expect(server.tools().map(({ name }) => name)).toContain(`changed_${before + seconds}`);
+      await until(() => counts().lists >= before + second);
+      expect(await settled(() => counts().lists)).toBe(before + second);
+      expect(server.tools().map(({ name }) => name)).toContain(`changed_${before + second}`);
     }
   });
 

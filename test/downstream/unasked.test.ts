@@ -39,7 +39,7 @@ it('of 20,000 log lines at once 2,000 are handed on, then the newest, and the ot
 
 it('of 20,000 in each second 100 are handed on from then on', () => {
   const { heard, say } = listener();
-  for (let ms = 0; ms < 10_000; ms++) {
+  for (let at = 0; at < 10_000; at++) {
     for (let n = 0; n < 20; n++) say(log(n));
     vi.advanceTimersByTime(1);
   }
@@ -143,7 +143,7 @@ it('what waits is bounded, odd parameters harm nothing, and nothing comes after 
 it('what is left out is told soon, then once in a minute, and the rest at the end', () => {
   const told: number[] = [];
   const leftOut = new LeftOut((count) => void told.push(count));
-  for (let ms = 0; ms < 120_000; ms += 100) {
+  for (let at = 0; at < 120_000; at += 100) {
     leftOut.add(10);
     vi.advanceTimersByTime(100);
   }

@@ -124,9 +124,9 @@ describe('an agent that says more than anybody can mean', () => {
     const piece = burst / 4;
     expect(await settled()).toBeGreaterThan(burst - piece);
     expect(received.length).toBeLessThan(burst + 2 * piece);
-    for (let seconds = 1; seconds <= 120; seconds++) {
+    for (let second = 1; second <= 120; second++) {
       await vi.advanceTimersByTimeAsync(1_000);
-      expect(await settled()).toBeLessThan(burst + perSecond * seconds + 2 * piece);
+      expect(await settled()).toBeLessThan(burst + perSecond * second + 2 * piece);
     }
     expect(received.length).toBeGreaterThanOrEqual(lines * each);
     await transport.close();
