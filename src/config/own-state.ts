@@ -1,7 +1,7 @@
 // Whether the state directory is this user's own. What lies there is run, mounted into containers and believed, so nobody else
 // may write it, anything that leads to it, or what a bridge has in it; the same is asked of files of the configuration.
 
-import { mkdirSync } from 'node:fs';
+import { lstatSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Exchangeable, exchangeable } from '../base/only-ours.js';
 import { shellWord } from '../base/shell-word.js';
@@ -10,6 +10,7 @@ import { problem, type SettingProblem, shownValue } from './setting-problems.js'
 import type { Settings } from './settings.js';
 
 const NAME = 'MCP_BRIDGE_STATE_DIR';
+const WRITABLE_BY_OTHERS = 0o022;
 /**
  * What bridges make in it. Other things may lie beside them: ~/MCPs is not the bridge's alone, and `snippets` is whatever folder
  * its user has made it.
@@ -38,10 +39,22 @@ export function exchangeableState(stateDir: string, uid: number | undefined): Ex
   const found = exchangeable(stateDir, uid);
   if (found !== undefined) return found;
   for (const name of OWN_NAMES) {
-    const inside = exchangeable(join(stateDir, name), uid);
+    const path = join(stateDir, name);
+    const inside = isPlainlyOwn(path, uid) ? undefined : exchangeable(path, uid);
     if (inside !== undefined) return inside;
   }
   return undefined;
+}
+
+/** Most are, and the way to them has been looked at: every start would do so once more for each. */
+function isPlainlyOwn(path: string, uid: number | undefined): boolean {
+  try {
+    const stats = lstatSync(path);
+    return !stats.isSymbolicLink() && stats.uid === uid && (stats.mode & WRITABLE_BY_OTHERS) === 0;
+  } catch {
+    // Not there, or not to be looked at.
+    return true;
+  }
 }
 
 /**
