@@ -3,7 +3,7 @@
 
 import * as fs from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { adopt, restore } from '../../../src/cli/install/adoption.js';
 import type { AdoptPlace } from '../../../src/cli/install/candidates.js';
 import { install, uninstall } from '../../../src/cli/install/registration.js';
@@ -11,8 +11,12 @@ import { readUserFile, replaceUserFile } from '../../../src/cli/install/user-fil
 import { parseSettings } from '../../../src/config/settings.js';
 import { Home } from '../../config/home.js';
 
-/** What happens right after a file was closed. */
-const meanwhile = vi.hoisted((): Array<() => void> => []);
+/** What happens right after a file was closed. Modules are loaded anew with it, and once more without it for the files that run afterwards. */
+const meanwhile = vi.hoisted((): Array<() => void> => {
+  vi.resetModules();
+  return [];
+});
+afterAll(() => void vi.resetModules());
 vi.mock('node:fs', async (original) => {
   const real = await original<typeof import('node:fs')>();
   const closeSync = (fd: number) => {
