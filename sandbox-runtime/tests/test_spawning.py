@@ -533,6 +533,10 @@ class SessionTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.env: Mapping[str, str] = {"TMPDIR": folder.name}
 
+    def leave_nothing(self, host: Session) -> None:
+        """What an interpreter does at its end, which a session has not: its semaphores are on this machine."""
+        host.call("import multiprocessing.util\nmultiprocessing.util._exit_function()")
+
     def test_each_call_has_its_own_code(self) -> None:
         for method in METHODS:
             with Session(env=self.env) as host:
@@ -546,6 +550,7 @@ class SessionTest(unittest.TestCase):
                     )
                     host.call(code)
                     self.assertEqual(host.call("got"), [4 * number])
+                self.leave_nothing(host)
 
     def test_what_an_earlier_call_has_made_is_told(self) -> None:
         for method in METHODS:
@@ -563,6 +568,7 @@ class SessionTest(unittest.TestCase):
                 self.assertEqual(host.call("early(5)"), 5)
                 fork = "with multiprocessing.get_context('fork').Pool(1) as pool: got = pool.map(early, [3])\ngot"
                 self.assertEqual(host.call(fork), [3])
+                self.leave_nothing(host)
 
     def test_a_module_in_a_file_has_what_later_calls_need(self) -> None:
         with Session(env=self.env) as host:
@@ -574,6 +580,7 @@ class SessionTest(unittest.TestCase):
             )
             host.call(code)
             self.assertEqual(host.call("got"), [1])
+            self.leave_nothing(host)
 
 
 if __name__ == "__main__":
