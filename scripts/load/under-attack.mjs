@@ -25,8 +25,8 @@ const SETTLE_MS = 2_000;
 const GONE_WITHIN_MS = 20_000;
 const TOLD_WITHIN_MS = 240_000;
 const MB_BYTES = 2 ** 20;
-/** What is held for calls that wait their turn, some MB each, as often as they are copied on their way. */
-const MAX_HELD_MB = 64;
+/** Bodies of one principal that may be under way: four times the largest one. */
+const MAX_HELD_MB = 256;
 /** What an attack may leave, since a heap is never the same twice. */
 const MAX_LEFT_MB = 8;
 /** Of fewer a p95 is that of one. */
@@ -56,7 +56,7 @@ export async function underAttack({ bridge, names, seconds, withContainers, tell
   };
   const wanted = ATTACKS.filter(({ name }) => names.includes(name));
   const windowMs = (seconds * 1000) / wanted.length / ROUNDS / 2;
-  const runs = runsWithin(windowMs, pace);
+  const runs = Math.max(Math.ceil(MIN_SAMPLES / crew.length / ROUNDS), runsWithin(windowMs, pace));
   const attacks = [];
   for (const attack of wanted) {
     if (attack.inCode && !withContainers) {
