@@ -88,7 +88,7 @@ class Types:
 
     def _object(self, properties: Mapping[str, Any], required: list[Any], depth: int, name: str) -> str:
         shown = [
-            f"{key if is_name(key) else repr(key)}{'' if key in required else '?'}: "
+            f"{key if key.isidentifier() else repr(key)}{'' if key in required else '?'}: "
             f"{self._text(properties[key], depth - 1, '')}"
             for key in itertools.islice(properties, MAX_KEYS_SHOWN)
         ]
