@@ -51,7 +51,7 @@ export const httpVariables = {
   }),
   MCP_BRIDGE_HTTP_RATE: setting(integer(1, 1_000_000), {
     meaning:
-      'Requests that one principal may send in a minute; further ones are refused with 429 and Retry-After.',
+      'Requests that one principal may send in a minute, where each 256 KiB of a body count as one more; further ones are refused with 429 and Retry-After.',
     default: '1200',
     allowed: 'a whole number from 1 to 1000000',
   }),

@@ -8,6 +8,8 @@ import { RateLimit } from './rate-limit.js';
 /** Whose turn it is that a request is refused. No principal has this id. */
 const REFUSED = 'refused requests';
 const CLOSE = { connection: 'close' } as const;
+/** Reading and parsing so much takes about as long as all else that a request costs; everybody waits meanwhile. */
+const BYTES_AS_A_REQUEST = 262_144;
 
 export class Admission {
   readonly #parts: HttpFrontParts;
@@ -35,6 +37,11 @@ export class Admission {
   /** Counts so many messages of a principal. */
   spend(principal: string, messages: number): void {
     this.#rate.spend(principal, messages);
+  }
+
+  /** Counts a body that was read, by its size: what is refused for what it says has cost that as well. */
+  spendBytes(principal: string, bytes: number): void {
+    this.#rate.spend(principal, Math.floor(bytes / BYTES_AS_A_REQUEST));
   }
 
   /**

@@ -70,8 +70,10 @@ export class HttpFront implements AsyncDisposable {
     this.#limits = limits;
     this.#proxies = new TrustedProxies(settings.proxies);
     this.#names = new HostAndOrigin(settings);
-    this.#bodies = new RequestBodies(settings.bodyBytes, limits.bodyIdleMs);
     this.#admission = new Admission(parts);
+    this.#bodies = new RequestBodies(settings.bodyBytes, limits.bodyIdleMs, (owner, bytes) =>
+      this.#admission.spendBytes(owner, bytes),
+    );
     this.#documents = new PublicDocuments(parts, this.#names);
     this.#streams = new ResponseStreams(limits);
     this.#endpoint = new McpEndpoint(parts, limits);

@@ -34,13 +34,18 @@ export type Body = {
 export class RequestBodies {
   readonly #maxBytes: number;
   readonly #idleMs: number;
+  readonly #onRead: (owner: string, bytes: number) => void;
   readonly #heldBytes = new Map<string, number>();
   #heldInAll = 0;
 
-  /** `maxBytes` of one body; `idleMs` may pass between two pieces of it. */
-  constructor(maxBytes: number, idleMs: number) {
+  /**
+   * `maxBytes` of one body; `idleMs` may pass between two pieces of it. `onRead` is told what was read of each, also of one that is
+   * then refused.
+   */
+  constructor(maxBytes: number, idleMs: number, onRead: (owner: string, bytes: number) => void = () => {}) {
     this.#maxBytes = maxBytes;
     this.#idleMs = idleMs;
+    this.#onRead = onRead;
   }
 
   /** The body as JSON; it counts as held by `owner` until `answered`. Throws BodyRefused. */
@@ -61,7 +66,7 @@ export class RequestBodies {
       if (bytes > this.#maxBytes) throw this.#tooLarge();
       if (bytes > ALWAYS_TAKEN_BYTES) this.#refuseTooMuch(owner);
       chunks.push(chunk);
-    });
+    }).finally(() => this.#onRead(owner, bytes));
     return { json: parsed(Buffer.concat(chunks).toString()), keep: charge.keep };
   }
 

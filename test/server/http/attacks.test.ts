@@ -199,6 +199,20 @@ describe('greedy', () => {
     expect((await post(stub, call('whoami'), { authorization: 'Bearer bob' })).status).toBe(200);
   });
 
+  it('large bodies count as several requests, also those that are refused for what they say', async () => {
+    const stub = await stubFront(opened, { env: { MCP_BRIDGE_HTTP_RATE: '6' } });
+    const filled = (chars: number) =>
+      `{"jsonrpc":"2.0","id":1,"method":"no/such","params":{"x":"${'y'.repeat(chars)}"}}`;
+    // The control: five of them are no more than five requests.
+    for (let at = 0; at < 5; at++)
+      expect((await post(stub, filled(200_000), { authorization: 'Bearer bob' })).status).not.toBe(429);
+    expect((await post(stub, filled(3_000_000))).status).not.toBe(429);
+    expect((await post(stub, call('whoami'))).status).toBe(429);
+    const broken = { authorization: 'Bearer cleo' };
+    expect((await post(stub, filled(3_000_000).slice(1), broken)).status).toBe(400);
+    expect((await post(stub, call('whoami'), broken)).status).toBe(429);
+  });
+
   it('each request has its turn, what is refused for its credential too; one too many is told when to come back', async () => {
     const owners: string[] = [];
     const held: string[] = [];
