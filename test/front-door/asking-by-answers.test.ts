@@ -14,24 +14,29 @@ const SECONDS = 2 * REACH_SECONDS;
 const ACCEPT = { action: 'accept', content: {} };
 
 let agent: RawAgent;
+/** Its bridge has a run's clock stand for no longer than this, in seconds, however long its user thinks. */
+let impatient: RawAgent;
+const STANDS_SECONDS = 1;
 beforeAll(() => {
   const home = tempHome();
   const config = join(home, 'servers.json');
   const mcpServers = { h: hostileServer(), extra: hostileServer('extra') };
   writeFileSync(config, JSON.stringify({ mcpServers }), { mode: 0o600 });
-  agent = new RawAgent(bridgeEnv(home, { MCP_SERVERS_CONFIG: config }), home);
+  const env = { MCP_SERVERS_CONFIG: config };
+  agent = new RawAgent(bridgeEnv(home, env), home);
+  impatient = new RawAgent(bridgeEnv(home, { ...env, MCP_BRIDGE_APPROVE_WAIT: `${STANDS_SECONDS}` }), home);
 });
-afterAll(() => agent[Symbol.asyncDispose]());
+afterAll(() => Promise.all([agent, impatient].map((each) => each[Symbol.asyncDispose]())));
 
 const runPython = (code: string, more: object = {}) => ({ name: 'run_python', arguments: { code, ...more } });
-const send = (params: Readonly<Record<string, unknown>>): Promise<Message> =>
-  agent.request('tools/call', params, { capabilities: { elicitation: {} } }).answer;
+const send = (params: Readonly<Record<string, unknown>>, by = agent): Promise<Message> =>
+  by.request('tools/call', params, { capabilities: { elicitation: {} } }).answer;
 const payloadOf = ({ result }: Message) => result?.['structuredContent'] as Payload | undefined;
 
 /** Answers what a call asks until it has its result; tells what was asked. */
-async function answered(call: Readonly<Record<string, unknown>>, thinkMs = 0) {
+async function answered(call: Readonly<Record<string, unknown>>, thinkMs = 0, by = agent) {
   const asked: string[] = [];
-  let message = await send(call);
+  let message = await send(call, by);
   while (message.result?.['resultType'] === 'input_required') {
     const { inputRequests, requestState } = message.result as {
       readonly requestState: string;
@@ -40,7 +45,7 @@ async function answered(call: Readonly<Record<string, unknown>>, thinkMs = 0) {
     asked.push(...Object.values(inputRequests).map(({ params }) => params.message));
     await pause(thinkMs);
     const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((key) => [key, ACCEPT]));
-    message = await send({ ...call, requestState, inputResponses });
+    message = await send({ ...call, requestState, inputResponses }, by);
   }
   return { asked, payload: payloadOf(message), message };
 }
@@ -64,7 +69,7 @@ it('the clock of a run stands still while its user decides on a server', async (
 
 it('a run that has ended meanwhile has its result for whoever comes back', async () => {
   const call = runPython('await mcp_h.ask(message="Who?")', { servers: ['h'], timeout: SECONDS });
-  const { asked, payload } = await answered(call, (SECONDS + 1) * 1000);
+  const { asked, payload } = await answered(call, (SECONDS + STANDS_SECONDS + 3) * 1000, impatient);
   expect(asked).toHaveLength(1);
   expect(payload).toMatchObject({ status: 'timeout' });
 });
