@@ -2,12 +2,12 @@
 // first event names the address that takes messages. When the stream ends, so does the session.
 
 import type { IncomingMessage } from 'node:http';
-import { MAX_MESSAGE_BYTES, readMessages, readOversized } from '../inbound.js';
+import { MAX_MESSAGE_BYTES } from '../inbound.js';
 import { discard, mediaTypeOf } from './body.js';
 import type { Door } from './door.js';
-import { EventReader } from './event-reader.js';
+import { EventReader, type ServerEvent } from './event-reader.js';
 import { broken, isSessionOver, oddAnswer, type RemoteFailure, sessionOver } from './remote-failure.js';
-import type { Outgoing, Wire, WireEvents } from './wire.js';
+import { type Outgoing, readStream, type Wire, type WireEvents } from './wire.js';
 
 export class SseWire implements Wire {
   readonly #door: Door;
@@ -70,29 +70,18 @@ export class SseWire implements Wire {
     const reader = new EventReader(MAX_MESSAGE_BYTES);
     let cause: unknown;
     try {
-      for await (const chunk of answer as AsyncIterable<Buffer>) {
-        for (const event of reader.push(chunk)) {
-          if ('oversized' in event)
-            this.#take(readOversized(event.oversized, event.envelope), event.oversized);
-          else if (event.type === 'message') {
-            const messages = readMessages(event.data);
-            for (const message of messages) this.#take(message, event.data.length / messages.length);
-          } else if (event.type === 'endpoint' && this.#endpoint === undefined) {
-            this.#endpoint = this.#within(event.data);
-            onEndpoint(this.#endpoint);
-          }
-        }
-        await this.#events.onRead(reader);
-      }
+      const { onMessage: take, onRead } = this.#events;
+      const onOther = ({ type, data }: ServerEvent) => {
+        if (type !== 'endpoint' || this.#endpoint !== undefined) return;
+        this.#endpoint = this.#within(data);
+        onEndpoint(this.#endpoint);
+      };
+      await readStream(answer, reader, { take, onRead, onOther });
     } catch (thrown) {
       cause = thrown;
     }
     this.#isBroken = true;
     if (!this.#ending.signal.aborted) this.#events.onBroken(broken(cause));
-  }
-
-  #take(message: ReturnType<typeof readOversized>, bytes: number): void {
-    if (message !== undefined) this.#events.onMessage(message, bytes);
   }
 
   /** Elsewhere its headers are not sent. */

@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
 import { within } from '../../base/within.js';
-import { failure, MAX_MESSAGE_BYTES, readMessages, readOversized, tooLarge } from '../inbound.js';
+import { failure, MAX_MESSAGE_BYTES, tooLarge } from '../inbound.js';
 import { discard, mediaTypeOf, readBody } from './body.js';
 import type { Door } from './door.js';
 import { EventReader } from './event-reader.js';
@@ -19,7 +19,7 @@ import {
   saysSessionIsOver,
   sessionOver,
 } from './remote-failure.js';
-import type { Outgoing, Wire, WireEvents } from './wire.js';
+import { type Outgoing, readStream, type Take, takeAll, type Wire, type WireEvents } from './wire.js';
 
 /** How long the request that ends the session may take. A host kills the bridge soon after it has asked it to stop. */
 const FAREWELL_MS = 100;
@@ -122,7 +122,6 @@ export class StreamableWire implements Wire {
   ): Promise<void> {
     let isAnswered = false;
     const take: Take = (message, bytes) => {
-      if (message === undefined) return;
       if (this.#sessionId !== undefined && isLost(message, id)) throw sessionOver();
       if (!('method' in message) && message.id === id) {
         isAnswered = true;
@@ -166,7 +165,10 @@ export class StreamableWire implements Wire {
         take(message, bytes);
         if (isAnswered()) linger ??= setTimeout(() => answer.destroy(), LINGER_MS).unref();
       };
-      const cause = await this.#readInto(answer, reader, takeAndLinger).catch((thrown: unknown) => thrown);
+      const { onRead } = this.#events;
+      const cause = await readStream(answer, reader, { take: takeAndLinger, onRead }).catch(
+        (thrown: unknown) => thrown,
+      );
       clearTimeout(linger);
       if (cause instanceof RemoteFailure) throw cause;
       if (isAnswered()) return;
@@ -203,9 +205,8 @@ export class StreamableWire implements Wire {
         answer.socket.unref();
         const reader = new EventReader(MAX_MESSAGE_BYTES);
         const startedAt = performance.now();
-        await this.#readInto(answer, reader, (message, bytes) => {
-          if (message !== undefined) this.#events.onMessage(message, bytes);
-        }).catch(() => {});
+        const { onMessage: take, onRead } = this.#events;
+        await readStream(answer, reader, { take, onRead }).catch(() => {});
         lastId = reader.lastId ?? lastId;
         const hasLasted = performance.now() - startedAt > LISTEN_AGAIN_MS.most;
         pauseMs = reader.retryMs ?? (hasLasted ? LISTEN_AGAIN_MS.first : pauseMs);
@@ -215,16 +216,6 @@ export class StreamableWire implements Wire {
       pauseMs = between(LISTEN_AGAIN_MS.first, pauseMs, LISTEN_AGAIN_MS.most);
       await sleep(pauseMs, undefined, { signal, ref: false });
       pauseMs *= 2;
-    }
-  }
-
-  async #readInto(answer: IncomingMessage, reader: EventReader, take: Take): Promise<void> {
-    for await (const chunk of answer as AsyncIterable<Buffer>) {
-      for (const event of reader.push(chunk)) {
-        if ('oversized' in event) take(readOversized(event.oversized, event.envelope), event.oversized);
-        else if (event.type === 'message') takeAll(event.data, take);
-      }
-      await this.#events.onRead(reader);
     }
   }
 
@@ -262,13 +253,6 @@ function saysLost(text: string): boolean {
 const isSubscription = (id: RequestId): boolean => typeof id === 'string' && id.startsWith('listen:');
 
 const between = (least: number, ms: number, most: number): number => Math.max(least, Math.min(ms, most));
-
-type Take = (message: JSONRPCMessage | undefined, bytes: number) => void;
-
-function takeAll(text: string, take: Take): void {
-  const messages = readMessages(text);
-  for (const message of messages) take(message, text.length / messages.length);
-}
 
 /**
  * It is away or overloaded, or (409) has not noticed yet that the earlier stream is no more; any other refusal is
