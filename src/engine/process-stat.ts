@@ -8,6 +8,8 @@ export type ProcessStat = {
   readonly parent: number;
   /** Number of its process group. */
   readonly group: number;
+  /** Clock ticks of processor time that it has used, without its children's. */
+  readonly used: number;
   /** Clock ticks after boot. With the number of a process it names that process and no later one. */
   readonly startTime: string;
 };
@@ -19,5 +21,6 @@ export function processStat(pid: number): ProcessStat | undefined {
   // The command name stands in parentheses and may itself hold spaces and parentheses; what follows are fields 3 to 52.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const [state = '', parent, group] = fields;
-  return { state, parent: Number(parent), group: Number(group), startTime: fields[19] ?? '' };
+  const used = Number(fields[11]) + Number(fields[12]);
+  return { state, parent: Number(parent), group: Number(group), used, startTime: fields[19] ?? '' };
 }

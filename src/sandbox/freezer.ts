@@ -5,8 +5,8 @@
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readText } from '../base/read-text.js';
 import { unifiedGroup } from '../engine/cgroup.js';
+import { processStat } from '../engine/process-stat.js';
 
 /** Of the group below that of the container. */
 const NAME = 'still';
@@ -57,29 +57,31 @@ const hold = (group: string, isHeld: boolean): void =>
   writeFileSync(join(group, 'cgroup.freeze'), isHeld ? '1' : '0');
 
 /** Throws where the group has processes that are none of the container's: then it is not the container's own. */
-function othersIn(group: string, pid: number): readonly string[] {
+function othersIn(group: string, pid: number): readonly number[] {
   const others = readFileSync(join(group, 'cgroup.procs'), 'utf8')
     .split('\n')
-    .filter((each) => each !== '' && each !== String(pid));
+    .filter(Boolean)
+    .map(Number)
+    .filter((each) => each !== pid);
   const stranger = others.find((each) => !isBelow(each, pid));
   if (stranger !== undefined) throw new Error(`${stranger} is none of the container's`);
   return others;
 }
 
 /** What has lost its parent in a container is a child of the first process. What has ended is no stranger. */
-function isBelow(process: string, pid: number): boolean {
-  for (let each = process; each !== String(pid); ) {
-    const parent = (readText(`/proc/${each}/stat`) ?? '').replace(/^.*\) /s, '').split(' ')[1];
+function isBelow(process: number, pid: number): boolean {
+  for (let each = process; each !== pid; ) {
+    const parent = processStat(each)?.parent;
     if (parent === undefined) return true;
-    if (parent === '0' || parent === '1') return false;
+    if (parent === 0 || parent === 1) return false;
     each = parent;
   }
   return true;
 }
 
-function move(pid: string, group: string): void {
+function move(pid: number, group: string): void {
   try {
-    writeFileSync(join(group, 'cgroup.procs'), pid);
+    writeFileSync(join(group, 'cgroup.procs'), String(pid));
   } catch (thrown) {
     // It has ended in this very moment.
     if ((thrown as NodeJS.ErrnoException).code !== 'ESRCH') throw thrown;

@@ -7,6 +7,7 @@
 
 import { readdirSync } from 'node:fs';
 import { readText } from '../base/read-text.js';
+import { processStat } from '../engine/process-stat.js';
 import { freeze } from './freezer.js';
 import { ENTRYPOINT } from './harness-files.js';
 
@@ -123,10 +124,11 @@ function lookAt(pid: number): ReadonlyMap<number, Look> {
 }
 
 function lookAtOne(pid: number): Look {
-  const fields = (readText(`/proc/${pid}/stat`) ?? '').replace(/^.*\) /s, '').split(' ');
-  const [user, system] = fields.slice(11, 13).map(Number);
+  const stat = processStat(pid);
   // Of one that has ended in this very moment there is nothing to read.
-  return { isAtRest: AT_REST.has(fields[0] || 'X'), used: (user ?? 0) + (system ?? 0) };
+  return stat === undefined
+    ? { isAtRest: true, used: 0 }
+    : { isAtRest: AT_REST.has(stat.state), used: stat.used };
 }
 
 const usedBy = (looks: ReadonlyMap<number, Look>): ReadonlyMap<number, number> =>
