@@ -21,8 +21,8 @@ export type Said = {
 export type Cut = {
   /** Lines for the agent: an answer for each call that was under way, and that its questions are over. */
   readonly answers: readonly string[];
-  /** Lines for the next bridge: the greeting again, and what changes nothing when it is done twice. */
-  readonly again: readonly string[];
+  /** For the next bridge: the greeting again, what changes nothing when it is done twice, and calls that reached nobody. */
+  readonly again: readonly Said[];
 };
 
 /** What nobody may do a second time unasked. */
@@ -62,15 +62,16 @@ export class AgentConversation {
   }
 
   /** Whether a line is for the bridge; to be asked once for each, as it is sent. */
-  passesOn({ text, id, method }: Said): boolean {
+  passesOn(said: Said): boolean {
+    const { text, id, method } = said;
     if (method === undefined) {
       if (id === undefined) return true;
       this.#asked.delete(id);
       return !this.#stale.delete(id);
     }
-    if (id !== undefined) this.#open.set(id, { text, id, method });
+    if (id !== undefined) this.#open.set(id, said);
     else if (method === 'notifications/cancelled') this.#forget(text);
-    if (REPEATED.has(method)) this.#greeting.set(method, { text, id, method });
+    if (REPEATED.has(method)) this.#greeting.set(method, said);
     return true;
   }
 
@@ -86,11 +87,12 @@ export class AgentConversation {
     this.#unfinished = bytes.subarray(start);
   }
 
-  /** The bridge is gone, and another one is to go on. */
-  cut(): Cut {
+  /** The bridge is gone, and another one is to go on; `unsent` cannot have reached it whole. */
+  cut(unsent: ReadonlySet<Said> = new Set()): Cut {
     this.#unfinished = Buffer.alloc(0);
     const open = [...this.#open.values()];
-    const lost = open.filter(isCall);
+    const isLost = (said: Said) => isCall(said) && !unsent.has(said);
+    const lost = open.filter(isLost);
     for (const { id } of lost) if (id !== undefined) this.#open.delete(id);
     const questions = [...this.#asked];
     for (const id of questions) this.#stale.add(id);
@@ -98,10 +100,10 @@ export class AgentConversation {
     const greeting = [...this.#greeting.values()].filter(({ id }) => id === undefined || !this.#open.has(id));
     // The agent has had the answers to these.
     for (const { id } of greeting) if (id !== undefined) this.#swallowed.add(id);
-    const again = open.filter((said) => !isCall(said));
+    const again = open.filter((said) => !isLost(said));
     return {
       answers: [...lost.map(lostAnswer), ...questions.map(questionOver)],
-      again: [...greeting, ...again].map(({ text }) => text),
+      again: [...greeting, ...again],
     };
   }
 

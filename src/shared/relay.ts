@@ -34,7 +34,9 @@ class Relay {
   #bridge: Joined | undefined;
   #meeting: Promise<void> | undefined;
   /** What the next bridge is told first. */
-  #again: readonly string[] = [];
+  #again: readonly Said[] = [];
+  /** What is not yet in the socket of the bridge with its last byte. */
+  readonly #unsent = new Set<Said>();
   /** Requests that wait for the next bridge, in their order. */
   readonly #held: Said[] = [];
   /** The bridge wants to end: what is under way ends there, what is new goes to the next. */
@@ -76,13 +78,19 @@ class Relay {
   }
 
   #send(said: Said): void {
-    if (this.#conversation.passesOn(said)) this.#write(said.text);
+    if (this.#conversation.passesOn(said)) this.#write(said);
   }
 
-  #write(text: string): void {
+  #write(said: Said): void {
     const { socket } = this.#bridge ?? {};
     if (socket === undefined) return;
-    for (const piece of framesOf('talk', Buffer.from(`${text}\n`))) socket.write(piece);
+    this.#unsent.add(said);
+    const isSent = (error?: Error | null) => {
+      if (!error) this.#unsent.delete(said);
+    };
+    const pieces = framesOf('talk', Buffer.from(`${said.text}\n`));
+    for (const piece of pieces.slice(0, -1)) socket.write(piece);
+    socket.write(pieces.at(-1) ?? '', isSent);
     if (!socket.writableNeedDrain) return;
     this.#options.input.pause();
     socket.once('drain', () => this.#options.input.resume());
@@ -124,7 +132,8 @@ class Relay {
     this.#bridge = undefined;
     this.#isLeaving = false;
     this.#options.input.resume();
-    const { answers, again } = this.#conversation.cut();
+    const { answers, again } = this.#conversation.cut(this.#unsent);
+    this.#unsent.clear();
     for (const line of answers) this.#options.output.write(`${line}\n`);
     this.#again = again;
     // A greeting alone can wait until the agent wants something; who listens wants it now.
@@ -141,7 +150,7 @@ class Relay {
 
   #goOn(bridge: Joined): void {
     this.#useBridge(bridge);
-    for (const text of this.#again) this.#write(text);
+    for (const said of this.#again) this.#write(said);
     this.#again = [];
     for (const said of this.#held.splice(0)) this.#send(said);
   }

@@ -23,7 +23,7 @@ function conversation() {
       const { answers, again } = talk.cut();
       return {
         answers: answers.map((each) => JSON.parse(each)),
-        again: again.map((each) => JSON.parse(each)),
+        again: again.map(({ text }) => JSON.parse(text)),
       };
     },
   };
