@@ -12,7 +12,8 @@ import {
   type ServerNotification,
   UnsupportedProtocolVersionError,
 } from '@modelcontextprotocol/server';
-import type { AuthExtra } from './http/parts.js';
+import type { Principal } from '../base/principal.js';
+import type { RelayedTexts } from './http/relayed-texts.js';
 import { LOG_LEVELS, type McpLogLevel } from './log-notifications.js';
 
 /** The SDK's words: `modern` is 2026-07-28 and later. */
@@ -28,6 +29,18 @@ export type Greeted = {
   readonly clientProtocol: string | undefined;
   getClientVersion(): Implementation | undefined;
   getClientCapabilities(): ClientCapabilities | undefined;
+};
+
+/** What a handler finds, where the agent speaks HTTP, in `ctx.http.authInfo.extra`. */
+export type AuthExtra = {
+  readonly principal: Principal;
+  readonly callerToken: unknown;
+  /** The answer has it as X-Request-Id, and log lines too. */
+  readonly requestId: string;
+  /** Takes what is to leave as it is; undefined for what is no request of a client. */
+  readonly texts?: RelayedTexts;
+  /** What goes on with the request's body counts it as its principal's until what is given back is called. */
+  readonly keepBody?: (() => () => void) | undefined;
 };
 
 export class AgentRequest {

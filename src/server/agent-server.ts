@@ -18,9 +18,8 @@ import { z } from 'zod';
 import { messageOf } from '../base/errors.js';
 import { loadedOnce } from '../base/replaced-part.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
-import { AgentRequest, type Era } from './agent-request.js';
+import { AgentRequest, type AuthExtra, type Era } from './agent-request.js';
 import { CACHED_FOR } from './cached-for.js';
-import type { AuthExtra } from './http/parts.js';
 import { type AllowedParams, paramsBy } from './request-params.js';
 
 const SERVER_INFO = { name: PACKAGE_NAME, title: 'MCP sandbox bridge', version: VERSION };

@@ -14,10 +14,11 @@ import {
 } from '@modelcontextprotocol/server';
 import { messageOf } from '../../base/errors.js';
 import type { Principal } from '../../base/principal.js';
+import type { AuthExtra } from '../agent-request.js';
 import { tasksAskedFor } from '../open-calls/listen-request.js';
 import { type RequestId, rpcError } from './answers.js';
 import type { HttpLimits } from './limits.js';
-import type { Answer, AuthExtra, HttpFrontParts } from './parts.js';
+import type { Answer, HttpFrontParts } from './parts.js';
 import { cancelRequests, type Session, Sessions } from './sessions.js';
 import { type TaskStream, taskStream } from './task-listening.js';
 

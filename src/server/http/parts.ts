@@ -7,8 +7,8 @@ import type { BridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/events.js';
 import type { Principal } from '../../base/principal.js';
 import type { HttpSettings } from '../../config/http-variables.js';
+import type { AuthExtra } from '../agent-request.js';
 import type { WatchTasks } from '../open-calls/task-watch.js';
-import type { RelayedTexts } from './relayed-texts.js';
 
 /** A complete answer that needs no server of MCP. `body` is sent as JSON; undefined sends none. */
 export type Answer = {
@@ -59,18 +59,6 @@ export type ServingContext = {
    * is told by its own server object.
    */
   readonly onListChanged: ((list: 'tools' | 'resources') => void) | undefined;
-};
-
-/** What a handler finds in `ctx.http.authInfo.extra`. */
-export type AuthExtra = {
-  readonly principal: Principal;
-  readonly callerToken: unknown;
-  /** The answer has it as X-Request-Id, and log lines too. */
-  readonly requestId: string;
-  /** Takes what is to leave as it is; undefined for what is no request of a client. */
-  readonly texts?: RelayedTexts;
-  /** What goes on with the request's body counts it as its principal's until what is given back is called. */
-  readonly keepBody?: (() => () => void) | undefined;
 };
 
 export type HttpFrontParts = {
