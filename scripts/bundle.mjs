@@ -19,11 +19,16 @@ import { withoutValidators } from './bundle/without-validators.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = join(root, 'dist');
-// As deep as every other folder of dist/: the program finds the package's files from where its own file lies.
+// As deep as a room: what finds the package's files from where its own file lies stands right below one (src/base/version.ts).
 const folder = join(dist, 'bundle');
 const licences = 'LICENSES.txt';
-/** What `cli/main.ts` loads, by what was asked for. */
-const PARTS = ['serve', 'start-relay', 'program', 'failure'];
+/** What `cli/main.ts` loads, by what was asked for, and where it lies below src/cli. */
+const PARTS = {
+  serve: 'serving/serve',
+  'start-relay': 'windows/start-relay',
+  program: 'program',
+  failure: 'terminal/failure',
+};
 
 const parsers = separateParsers();
 const common = {
@@ -50,7 +55,7 @@ const scripts = {
 const minify = { compress: false, mangle: false, codegen: true };
 const bundle = await rolldown({
   ...common,
-  input: Object.fromEntries(PARTS.map((name) => [name, `src/cli/${name}.ts`])),
+  input: Object.fromEntries(Object.entries(PARTS).map(([name, file]) => [name, `src/cli/${file}.ts`])),
   plugins: [withoutValidators(), laterSchemas(root), parsers.plugin, asciiOnly()],
 });
 const { output } = await bundle.write({

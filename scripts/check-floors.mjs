@@ -1,92 +1,59 @@
-// Checks the architecture of src/: imports go down only, from floor to floor and between the rooms of a floor; each npm
-// package stays behind its door, and no file imports itself by a detour. Reads import lines, not types.
-// Usage: node scripts/check-floors.mjs [FOLDER]
+// Checks the architecture of src/ by scripts/rooms.json: every file lies in a folder of a room, rooms use only rooms below them and of
+// those only what their faces name, folders of a room use only folders below them, each npm package stays behind its door, and no file
+// imports itself by a detour. Reads import lines, not types. Usage: node scripts/check-floors.mjs [FOLDER]
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, posix, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const BELOW_SERVER = [
-  'base',
-  'observe',
-  'protocol',
-  'config',
-  'engine',
-  'sandbox',
-  'downstream',
-  'run',
-  'render',
-  'exec',
-  'shared',
-];
-/** Which floors each floor may use, besides itself. */
-const FLOORS = {
-  base: [],
-  observe: ['base'],
-  exec: ['base', 'protocol', 'config'],
-  protocol: ['base'],
-  shared: ['base', 'observe', 'protocol'],
-  config: ['base', 'protocol'],
-  engine: ['base', 'protocol', 'config'],
-  sandbox: ['base', 'protocol', 'config', 'engine'],
-  downstream: ['base', 'protocol', 'config'],
-  run: ['base', 'protocol', 'config', 'exec', 'engine', 'sandbox', 'downstream'],
-  render: ['base', 'protocol', 'config', 'run'],
-  server: BELOW_SERVER,
-  cli: [...BELOW_SERVER, 'server'],
-};
-
 /**
- * Rooms of a floor, and which others of its rooms each may use. What stands outside of them may use all of them, and they
- * may not use it.
+ * The rooms from the ground up. Of each: what it is, the rooms that it `uses`, its `folders` from the ground up, the files that lie
+ * beside them (`top`), and its `face`: the files that other rooms may import. `against` are imports that stand against the order until
+ * they are mended.
  */
-const ROOMS = {
-  run: {
-    policy: [],
-    artifacts: [],
-    approvals: ['policy'],
-    calls: ['policy', 'approvals'],
-    programs: ['artifacts'],
-    outcome: ['artifacts', 'programs', 'approvals'],
-  },
-};
+const { rooms: ROOMS, against } = JSON.parse(readFileSync(new URL('rooms.json', import.meta.url), 'utf8'));
+const AGAINST = new Set(against.map(({ edge }) => edge));
+/** What a reader takes in at a glance. */
+const MAX_FILES = 20;
 
 /** The doors: floors or single files that may import a package. */
 const PACKAGES = {
   // Questions on a terminal.
   '@clack/prompts': ['cli/setup/dialogue.ts'],
   // Conditions of the policy file.
-  '@marcbachmann/cel-js': ['config/parsers.ts'],
-  '@modelcontextprotocol/client': ['downstream/'],
-  '@modelcontextprotocol/core': ['downstream/oauth/', 'server/'],
-  '@modelcontextprotocol/node': ['exec/'],
-  '@modelcontextprotocol/server': ['exec/', 'server/'],
-  '@toon-format/toon': ['render/toon.ts'],
-  'cli-table3': ['cli/'],
-  dotenv: ['config/'],
+  '@marcbachmann/cel-js': ['settings/files/parsers.ts'],
+  '@modelcontextprotocol/client': ['servers/'],
+  '@modelcontextprotocol/core': ['mcp/', 'servers/login/'],
+  '@modelcontextprotocol/node': ['code-exec/'],
+  '@modelcontextprotocol/server': ['code-exec/', 'mcp/', 'service/'],
+  '@toon-format/toon': ['run/answer/toon.ts'],
+  'cli-table3': ['cli/terminal/'],
+  dotenv: ['settings/files/parsers.ts'],
   commander: ['cli/'],
-  execa: ['base/process.ts'],
-  'fastest-levenshtein': ['base/closest.ts'],
+  execa: ['base/process/process.ts'],
+  'fastest-levenshtein': ['base/text/closest.ts'],
   // Signatures of access tokens.
-  jose: ['server/principals/oauth/'],
-  'jsonc-parser': ['config/'],
-  minisearch: ['downstream/'],
+  jose: ['service/oauth/'],
+  'jsonc-parser': ['settings/files/', 'hosts/edit/'],
+  minisearch: ['servers/catalog/'],
   open: ['cli/'],
-  'p-queue': ['downstream/', 'exec/', 'run/', 'server/'],
-  picocolors: ['cli/', 'observe/'],
-  pino: ['observe/'],
-  'smol-toml': ['config/'],
-  yaml: ['config/', 'run/'],
+  'p-queue': ['code-exec/', 'run/', 'servers/', 'tenant/'],
+  picocolors: ['base/log/', 'cli/terminal/'],
+  pino: ['base/log/'],
+  'smol-toml': ['settings/files/parsers.ts'],
+  yaml: ['policy/rules/', 'settings/files/'],
   zod: [
-    'protocol/',
-    'config/',
+    'code-exec/',
     'engine/',
-    'exec/',
-    'sandbox/',
-    'downstream/',
+    'hosts/',
+    'mcp/',
+    'policy/',
     'run/',
-    'server/',
-    'cli/install/',
+    'sandbox/',
+    'servers/',
+    'service/',
+    'settings/',
+    'wire/',
   ],
 };
 
@@ -107,23 +74,30 @@ const IMPORT =
 const STRING_OR_COMMENT =
   /'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`|\/\*[\s\S]*?\*\/|\/\/.*/g;
 
-const root = process.argv[2] ?? join(fileURLToPath(new URL('.', import.meta.url)), '..', 'src');
+const own = join(fileURLToPath(new URL('.', import.meta.url)), '..', 'src');
+const root = process.argv[2] ?? own;
 const violations = [];
 /** File to the files that it imports; paths are relative to the root, with forward slashes. */
 const graph = new Map();
+/** Of AGAINST, those that were met; and of the faces, what others import. */
+const met = new Set();
+const used = new Set();
 
-for (const file of sourceFiles(root)) check(file, readFileSync(join(root, file), 'utf8'));
+const files = sourceFiles(root);
+for (const file of files) check(file, readFileSync(join(root, file), 'utf8'));
+for (const folder of new Set(files.map((file) => posix.dirname(file)))) checkFolder(folder);
 for (const cycle of cycles()) {
   violations.push(
     `src/${cycle[0]}:1: imports itself: ${cycle.join(' -> ')}; move what they share to a file below both`,
   );
 }
+if (root === own) checkTables();
 
 for (const violation of violations) console.error(violation);
 console.error(
   violations.length === 0
-    ? `floors: ${graph.size} files, imports go down only`
-    : `floors: ${violations.length} violations`,
+    ? `rooms: ${graph.size} files, imports go down only`
+    : `rooms: ${violations.length} violations`,
 );
 process.exitCode = violations.length === 0 ? 0 : 1;
 
@@ -138,10 +112,8 @@ function check(file, text) {
   const code = withoutComments(text);
   const imported = [];
   graph.set(file, imported);
-  const floor = file.split('/')[0];
-  if (!file.includes('/') || FLOORS[floor] === undefined) {
-    report(file, code, 0, `is on no floor; there are ${Object.keys(FLOORS).join(', ')}`);
-  }
+  const [room] = file.split('/');
+  checkPlace(file);
   for (const match of code.matchAll(IMPORT)) {
     const target = match[1] ?? match[2] ?? match[3];
     const at = match.index + match[0].indexOf(target);
@@ -152,15 +124,8 @@ function check(file, text) {
     }
     const resolved = posix.normalize(posix.join(posix.dirname(file), target)).replace(/\.js$/, '.ts');
     imported.push(resolved);
-    const other = resolved.split('/')[0];
-    if (other !== floor && !FLOORS[floor]?.includes(other)) {
-      report(
-        file,
-        code,
-        at,
-        `${floor}/ may not use ${other}/; it may use ${FLOORS[floor]?.join(', ') || 'nothing'}`,
-      );
-    } else if (other === floor) checkRoom(file, code, at, resolved);
+    if (resolved.split('/')[0] === room) checkFolders(file, code, at, resolved);
+    else checkRooms(file, code, at, resolved);
   }
   for (const { pattern, doors, advice } of WORDS) {
     if (isBehind(file, doors)) continue;
@@ -172,15 +137,80 @@ function check(file, text) {
   }
 }
 
-function checkRoom(file, code, at, resolved) {
-  const [floor, room] = file.split('/');
-  const others = ROOMS[floor]?.[room];
-  if (others === undefined) return;
-  const other = resolved.split('/')[1];
-  if (other === room || others.includes(other)) return;
-  const shown = other.endsWith('.ts') ? `${floor}/${other}` : `${floor}/${other}/`;
-  const allowed = others.map((each) => `${floor}/${each}`).join(', ') || 'nothing else there';
-  report(file, code, at, `${floor}/${room}/ may not use ${shown}; it may use ${allowed}`);
+/** In a folder of a room, two levels below src/; beside the folders only where `top` says so, or where there are none. */
+function checkPlace(file) {
+  const [name, folder, ...rest] = file.split('/');
+  const room = ROOMS[name];
+  const say = (complaint) => violations.push(`src/${file}:1: ${complaint}`);
+  if (folder === undefined || room === undefined) {
+    say(`is in no room; there are ${Object.keys(ROOMS).join(', ')}`);
+    return;
+  }
+  const folders = Object.keys(room.folders);
+  if (rest.length > 1) say('lies more than two folders deep');
+  else if (rest.length === 1) {
+    if (!folders.includes(folder))
+      say(`${name}/ has no folder ${folder}; it has ${folders.join(', ') || 'none'}`);
+  } else if (folders.length > 0 && !room.top.includes(folder.replace(/\.ts$/, '')))
+    say(`lies beside the folders of ${name}/; put it into one: ${folders.join(', ')}`);
+}
+
+/** One rule for a file that has a folder's name: it lies in it. */
+function checkFolder(folder) {
+  const inside = files.filter((file) => posix.dirname(file) === folder);
+  if (inside.length > MAX_FILES)
+    violations.push(`src/${folder}:1: has ${inside.length} files, and at most ${MAX_FILES} are for a folder`);
+  if (files.includes(`${folder}.ts`))
+    violations.push(`src/${folder}.ts:1: stands beside the folder of its name; put it into it`);
+}
+
+/** An import of `resolved`, which is in the same room: from folder to folder it goes down. What lies beside them may use all. */
+function checkFolders(file, code, at, resolved) {
+  const [name, folder, isDeep] = file.split('/');
+  const [, other, isOtherDeep] = resolved.split('/');
+  if (isDeep === undefined || isOtherDeep === undefined || folder === other) return;
+  const folders = Object.keys(ROOMS[name]?.folders ?? {});
+  if (folders.indexOf(other) < folders.indexOf(folder)) return;
+  const edge = `${file} -> ${resolved}`;
+  if (AGAINST.has(edge)) met.add(edge);
+  else report(file, code, at, `${name}/${folder}/ may not use ${name}/${other}/, which stands above it`);
+}
+
+/** An import of `resolved`, which is in another room. */
+function checkRooms(file, code, at, resolved) {
+  const [name] = file.split('/');
+  const [other] = resolved.split('/');
+  used.add(resolved);
+  const edge = `${file} -> ${resolved}`;
+  const uses = ROOMS[name]?.uses ?? [];
+  if (!uses.includes(other)) {
+    if (AGAINST.has(edge)) met.add(edge);
+    else report(file, code, at, `${name}/ may not use ${other}/; it may use ${uses.join(', ') || 'nothing'}`);
+  }
+  const face = ROOMS[other]?.face;
+  if (Array.isArray(face) && !face.includes(inRoom(resolved)))
+    report(file, code, at, `${resolved} is ${other}/'s own; its face is in scripts/rooms.json`);
+}
+
+function inRoom(file) {
+  return file.split('/').slice(1).join('/').replace(/\.ts$/, '');
+}
+
+/** Nothing stands in rooms.json that is not there any more. */
+function checkTables() {
+  const say = (complaint) => violations.push(`scripts/rooms.json:1: ${complaint}`);
+  for (const edge of AGAINST) if (!met.has(edge)) say(`${edge} is gone; take it off "against"`);
+  const order = Object.keys(ROOMS);
+  for (const [name, { uses, folders, top, face }] of Object.entries(ROOMS)) {
+    for (const other of uses)
+      if (order.indexOf(other) >= order.indexOf(name)) say(`${name} uses ${other}, which is not below it`);
+    for (const folder of Object.keys(folders))
+      if (!files.some((file) => posix.dirname(file) === `${name}/${folder}`))
+        say(`${name}/${folder} is empty`);
+    for (const file of top) if (!files.includes(`${name}/${file}.ts`)) say(`${name}/${file}.ts is gone`);
+    for (const file of Array.isArray(face) ? face : [])
+      if (!used.has(`${name}/${file}.ts`)) say(`nobody imports ${name}/${file}; take it off the face`);
+  }
 }
 
 function checkPackage(file, code, at, target) {

@@ -13,26 +13,26 @@ import { parseSync, Visitor } from 'rolldown/utils';
  */
 const ALLOWED = {
   // What other programs and libraries say, who have no code for it.
-  'config/file-formats.ts': [
+  'settings/files/file-formats.ts': [
     2,
     "smol-toml's mistakes quote the file below their first line; jsonc-parser's are in camel case",
   ],
-  'config/hosts/entry-fields.ts': [1, 'zod puts a prefix ahead of what it expected'],
-  'config/strict-yaml.ts': [1, "yaml's mistakes quote the file below their first line"],
-  'downstream/call-error.ts': [1, "the SDK's prefix ahead of a server's words"],
-  'downstream/oauth/oauth-fetch.ts': [1, 'the SDK quotes whole pages'],
-  'run/outcome/hints/hint.ts': [1, "what Python and other languages say of the guest's mistakes"],
-  'sandbox/python-name.ts': [2, 'what engines and Python say of a Python that is missing or old'],
+  'hosts/entries/entry-fields.ts': [1, 'zod puts a prefix ahead of what it expected'],
+  'settings/files/strict-yaml.ts': [1, "yaml's mistakes quote the file below their first line"],
+  'servers/connection/call-error.ts': [1, "the SDK's prefix ahead of a server's words"],
+  'servers/login/oauth-fetch.ts': [1, 'the SDK quotes whole pages'],
+  'run/hints/hint.ts': [1, "what Python and other languages say of the guest's mistakes"],
+  'sandbox/python/python-name.ts': [2, 'what engines and Python say of a Python that is missing or old'],
   // Texts put together or laid out; nothing else depends on them.
-  'cli/runs.ts': [1, 'a message that begins with its class already does not get it twice'],
-  'render/pieces.ts': [1, 'lays lines out'],
-  'render/sections.ts': [1, 'adds a full stop'],
+  'cli/kept/runs.ts': [1, 'a message that begins with its class already does not get it twice'],
+  'run/answer/pieces.ts': [1, 'lays lines out'],
+  'run/answer/sections.ts': [1, 'adds a full stop'],
   // Not words of a sentence.
-  'base/deadline.ts': [1, 'the reason of an AbortSignal is a kind'],
+  'base/waiting/deadline.ts': [1, 'the reason of an AbortSignal is a kind'],
   'run/artifacts/artifacts.ts': [1, 'the reason of a frame is a kind'],
-  'run/policy/policy-book.ts': [1, 'tells the same trouble once'],
-  'server/principals/authenticator.ts': [1, 'tells the same trouble once'],
-  'server/principals/principals-book.ts': [1, 'tells the same trouble once'],
+  'policy/rules/policy-book.ts': [1, 'tells the same trouble once'],
+  'service/access/authenticator.ts': [1, 'tells the same trouble once'],
+  'service/principals/principals-book.ts': [1, 'tells the same trouble once'],
 };
 
 /** Members that hold words, which variables of these names do as well. */

@@ -10,7 +10,7 @@ import { leaveWrong, takeOptions } from './options.mjs';
 import { measure, QUESTIONS } from './search/measure.mjs';
 import { listRealServers } from './search/real-servers.mjs';
 
-const DIST = join(dirname(dirname(fileURLToPath(import.meta.url))), 'dist/downstream/catalog');
+const DIST = join(dirname(dirname(fileURLToPath(import.meta.url))), 'dist/servers/catalog');
 /** Share of questions with a right tool among the first five. */
 const TARGET = 0.85;
 

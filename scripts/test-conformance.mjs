@@ -96,7 +96,7 @@ function print({ side, revision, scenario: name, outcome, passed, missed, wrong 
 }
 
 async function tryAll() {
-  if (!existsSync(join(ROOT, 'dist/server/server.js')))
+  if (!existsSync(join(ROOT, 'dist/mcp/connection/server.js')))
     leave(3, 'The bridge is not built. Run `npm run build`.');
   const suites = new Map();
   process.once('exit', () => {

@@ -170,7 +170,7 @@ async function tryWithoutNamespaces(image, scratch) {
 
 /** What the bridge says where Ubuntu's switch is set, which no kernel of Debian has. */
 async function saidOnUbuntu() {
-  const { noUserNamespace } = await import('../dist/engine/user-namespaces.js');
+  const { noUserNamespace } = await import('../dist/engine/machine/user-namespaces.js');
   return noUserNamespace('podman', 'cannot clone: Permission denied\n', {
     read: (path) => (path === '/proc/sys/kernel/apparmor_restrict_unprivileged_userns' ? '1\n' : undefined),
     find: () => ({ path: '/usr/bin/podman', isOwn: false }),

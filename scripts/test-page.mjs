@@ -32,7 +32,7 @@ const leave = (exitCode, message) => {
   process.exit(exitCode);
 };
 const built = (file) => join(ROOT, 'dist', file);
-if (!existsSync(built('server/inbox/inbox.js'))) leave(3, 'The bridge is not built. Run `npm run build`.');
+if (!existsSync(built('policy/inbox/inbox.js'))) leave(3, 'The bridge is not built. Run `npm run build`.');
 if (named !== undefined && !existsSync(named)) leave(2, `--browser: there is no '${named}'. See --help.`);
 if (named === undefined && browserHere() === undefined && install) {
   const why = installBrowser();
@@ -44,8 +44,8 @@ if (executable === undefined)
 if (shots !== undefined) mkdirSync(shots, { recursive: true });
 
 const load = (file) => import(pathToFileURL(built(file)).href);
-const { openInbox } = await load('server/inbox/inbox.js');
-const { drawnLetters } = await load('base/drawn-letters.js');
+const { openInbox } = await load('policy/inbox/inbox.js');
+const { drawnLetters } = await load('base/text/drawn-letters.js');
 
 const CALL =
   '{"owner":"ann","repo":"garden","title":"The gate does not close","number":12345678901234567890}';

@@ -3,7 +3,7 @@
 
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { Channel } from '../../dist/protocol/channel.js';
+import { Channel } from '../../dist/wire/channel.js';
 import { HOST_PYTHON } from './host-python.mjs';
 import { RUN } from './run-frame.mjs';
 import { ROOT } from './stage.mjs';

@@ -1,7 +1,7 @@
 // A program that says hello, in each language: through execute_code, where a sandbox waits for it and where none does,
 // beside the engine's own command line with the same image, flags and commands. All languages take turns on one bridge.
 
-import { languages } from '../../dist/config/languages/records.js';
+import { languages } from '../../dist/settings/languages/records.js';
 import { pause, timed } from './stage.mjs';
 import { figure, median } from './statistics.mjs';
 

@@ -9,7 +9,7 @@ import { family, stateOf } from './processes.mjs';
 import { pause, timed } from './stage.mjs';
 import { figure } from './statistics.mjs';
 
-/** A session stands still half a second after an answer (HOLD_AFTER_MS in src/server/sessions/session.ts). */
+/** A session stands still half a second after an answer (HOLD_AFTER_MS in src/run/sessions/session.ts). */
 const AWAKE_MS = 300;
 const HELD_MS = 800;
 const HELD_WITHIN_MS = 10_000;

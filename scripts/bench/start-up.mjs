@@ -53,9 +53,9 @@ console.log(performance.now() - startedAt);
 process.exit();
 `;
 const DISCOVER = `
-const { discover } = await import(${module('config/discover.js')});
-const { hostFacts } = await import(${module('config/host-facts.js')});
-const { parseSettings } = await import(${module('config/settings.js')});
+const { discover } = await import(${module('hosts/discovery/discover.js')});
+const { hostFacts } = await import(${module('settings/files/host-facts.js')});
+const { parseSettings } = await import(${module('settings/environment/settings.js')});
 const host = hostFacts();
 const { settings } = parseSettings(process.env, host);
 const startedAt = performance.now();

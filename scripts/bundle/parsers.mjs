@@ -1,8 +1,8 @@
-// The parsers of src/config/parsers.ts, each bundled into a file of its own that can be loaded at once (`require`).
+// The parsers of src/settings/files/parsers.ts, each bundled into a file of its own that can be loaded at once (`require`).
 
 import { rolldown } from 'rolldown';
 
-const LOADER = /[\\/]src[\\/]config[\\/]parsers\.ts$/;
+const LOADER = /[\\/]src[\\/]settings[\\/]files[\\/]parsers\.ts$/;
 const REQUIRE = /\brequire\('([^']+)'\)/g;
 
 /** All files of the bundle lie in one folder, also that of a package with a scope. */

@@ -5,10 +5,10 @@
 import { join } from 'node:path';
 
 const ROOTS = {
-  relay: 'src/cli/start-relay.ts',
-  serve: 'src/cli/serve.ts',
+  relay: 'src/cli/windows/start-relay.ts',
+  serve: 'src/cli/serving/serve.ts',
   program: 'src/cli/program.ts',
-  codeExec: 'src/cli/code-exec.ts',
+  codeExec: 'src/cli/serving/code-exec.ts',
 };
 
 /** Groups of modules for the bundler, of the sources below `root`. */

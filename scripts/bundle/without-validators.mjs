@@ -1,5 +1,5 @@
 // A plugin of the bundle. Each half of the SDK imports a validator of JSON schemas, 290 kB of it, for forms and outputs that it
-// would check. The bridge gives it one that checks nothing (src/server/agent-server.ts), so nobody needs that code, and
+// would check. The bridge gives it one that checks nothing (src/mcp/requests/agent-server.ts), so nobody needs that code, and
 // loading it would take a good part of the time to start.
 
 const SHIMS = /^@modelcontextprotocol\/(?:client|server)\/_shims$/;

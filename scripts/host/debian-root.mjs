@@ -51,7 +51,7 @@ async function aptOptions() {
 
 /** This machine's own Debian sources, turned to the suite as `image build` does. */
 async function sources(suite, scratch) {
-  const { debianSources, readAptFacts } = await import('../../dist/engine/apt-sources.js');
+  const { debianSources, readAptFacts } = await import('../../dist/engine/images/apt-sources.js');
   const text = debianSources(suite, readAptFacts());
   if (text === undefined) return [];
   const file = join(scratch, 'debian.sources');

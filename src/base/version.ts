@@ -1,4 +1,4 @@
-// Who we are and where we are installed; the same from every folder of src/ and dist/, which lie equally deep.
+// Who we are and where we are installed. This file lies right below its room, since the bundle lies as deep in dist/.
 
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

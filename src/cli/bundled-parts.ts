@@ -2,8 +2,8 @@
 
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { hostFacts } from '../config/host-facts.js';
-import { stateDirFrom } from '../config/state-dir.js';
+import { hostFacts } from '../settings/files/host-facts.js';
+import { stateDirFrom } from '../settings/files/state-dir.js';
 import { CompiledCode } from './compiled-code.js';
 import type * as Parts from './parts.js';
 

@@ -15,7 +15,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
 import { crc32 } from 'node:zlib';
-import { isOnlyOurs } from '../base/only-ours.js';
+import { isOnlyOurs } from '../base/files/only-ours.js';
 
 export type CompiledCodeOptions = {
   /** Of the bundle's files. */

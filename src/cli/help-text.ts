@@ -1,6 +1,6 @@
 // What stands below the options of a help text: examples and paragraphs, in lines that fit the terminal.
 
-import { shownWidth, widthOf, wrapped } from './wrap.js';
+import { shownWidth, widthOf, wrapped } from './terminal/wrap.js';
 
 /** Between an example and what it does. */
 const GAP = /(?<=\S) {2,}(?=\S)/;

@@ -1,8 +1,8 @@
 // What a person reads who types our name and nothing else: the bridge itself would wait for an agent, in silence.
 
-import { ownCommand } from '../base/own-command.js';
+import { ownCommand } from '../base/process/own-command.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
-import { columnsOf, wrapped, wrappedCommand } from './layout.js';
+import { columnsOf, wrapped, wrappedCommand } from './terminal/layout.js';
 
 const PARAGRAPHS = [
   `${PACKAGE_NAME} ${VERSION} is an MCP server: one tool, with which an agent runs Python in a throw-away container, and all of your other MCP servers callable inside.`,

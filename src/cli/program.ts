@@ -2,26 +2,26 @@
 
 import { isatty } from 'node:tty';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { didYouMean } from '../base/closest.js';
+import { didYouMean } from '../base/text/closest.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
-import { describedProfiles } from '../engine/recipe-dir.js';
-import type { AdoptCommandOptions } from './adopt.js';
-import type { AllowOptions, ApprovalsOptions, DenyOptions } from './approvals.js';
-import type { ExecOptions } from './exec.js';
-import type { Words } from './exec-input.js';
-import { reportFailure, USAGE_EXIT_CODE } from './failure.js';
+import { describedProfiles } from '../engine/images/recipe-dir.js';
+import type { AllowOptions, ApprovalsOptions, DenyOptions } from './approvals/approvals.js';
 import { helpText } from './help-text.js';
-import type { InstallCommandOptions, UninstallCommandOptions } from './install.js';
-import type { SaveOptions } from './kept.js';
-import type { LoginCommandOptions } from './login.js';
-import type { PolicyTestOptions } from './policy-test.js';
+import type { SaveOptions } from './kept/kept.js';
+import type { RunsOptions } from './kept/runs.js';
 import type { ReplOptions } from './repl/repl.js';
-import type { RunCommandOptions } from './run.js';
-import type { RunsOptions } from './runs.js';
-import type { RefreshOptions } from './servers-refresh.js';
+import type { ExecOptions } from './run/exec.js';
+import type { Words } from './run/exec-input.js';
+import type { RunCommandOptions } from './run/run.js';
+import type { AdoptCommandOptions } from './servers/adopt.js';
+import type { InstallCommandOptions, UninstallCommandOptions } from './servers/install.js';
+import type { LoginCommandOptions } from './servers/login.js';
+import type { PolicyTestOptions } from './servers/policy-test.js';
+import type { RefreshOptions } from './servers/servers-refresh.js';
+import type { TokenOptions } from './servers/token.js';
 import type { SetupOptions } from './setup/context.js';
-import type { TokenOptions } from './token.js';
-import { USUAL_COLUMNS, widthOf } from './wrap.js';
+import { reportFailure, USAGE_EXIT_CODE } from './terminal/failure.js';
+import { USUAL_COLUMNS, widthOf } from './terminal/wrap.js';
 
 const EXAMPLES = `
 Examples:
@@ -96,11 +96,11 @@ program
       program.error(`error: unknown command '${word}'.${didYouMean(word, commandNames())}`);
     // Whoever typed nothing but the name would otherwise wait for something to happen.
     if (options.http !== undefined)
-      await (await import('./serve-http.js')).serveHttp(options.http, options.allowedHost);
+      await (await import('./serving/serve-http.js')).serveHttp(options.http, options.allowedHost);
     else if (process.argv.length === 2 && isatty(0)) (await import('./introduction.js')).introduce();
     else {
-      const alone = await (await import('./start-relay.js')).serveShared();
-      await (await import('./serve.js')).serve(alone);
+      const alone = await (await import('./windows/start-relay.js')).serveShared();
+      await (await import('./serving/serve.js')).serve(alone);
     }
   });
 
@@ -137,7 +137,7 @@ program
   )
   .option('--json', 'print JSON')
   .action(async (options: { json?: true; probe?: true; http?: string }) => {
-    const { doctor, doctorHttp } = await import('./doctor.js');
+    const { doctor, doctorHttp } = await import('./doctor/doctor.js');
     if (!options.probe) return await doctor(options);
     await (await import('./probe/probe.js')).probe(options);
     if (options.http !== undefined) await doctorHttp(options.http, options.json);
@@ -154,7 +154,7 @@ program
   .option('--dry-run', 'only say what would be written')
   .option('--json', 'print JSON')
   .action(async (hosts: string[], options: InstallCommandOptions) =>
-    (await import('./install.js')).installCommand(hosts, options),
+    (await import('./servers/install.js')).installCommand(hosts, options),
   );
 
 program
@@ -164,7 +164,7 @@ program
   .option('--dry-run', 'only say what would be done')
   .option('--json', 'print JSON')
   .action(async (hosts: string[], options: UninstallCommandOptions) =>
-    (await import('./install.js')).uninstallCommand(hosts, options),
+    (await import('./servers/install.js')).uninstallCommand(hosts, options),
   );
 
 program
@@ -178,7 +178,7 @@ program
   .option('--dry-run', 'only show what would be moved, what would stay, and why')
   .option('--json', 'print JSON')
   .action(async (host: string, names: string[], options: AdoptCommandOptions) =>
-    (await import('./adopt.js')).adoptCommand(host, names, options),
+    (await import('./servers/adopt.js')).adoptCommand(host, names, options),
   );
 
 program
@@ -188,14 +188,14 @@ program
   .option('--dry-run', 'only say what would be done')
   .option('--json', 'print JSON')
   .action(async (host: string, options: AdoptCommandOptions) =>
-    (await import('./adopt.js')).restoreCommand(host, options),
+    (await import('./servers/adopt.js')).restoreCommand(host, options),
   );
 
 const servers = program
   .command('servers')
   .description('list the MCP servers that were found, and those passed over with the reason')
   .option('--json', 'print JSON')
-  .action(async (options: { json?: true }) => (await import('./servers.js')).servers(options));
+  .action(async (options: { json?: true }) => (await import('./servers/servers.js')).servers(options));
 
 servers
   .command('refresh')
@@ -205,7 +205,10 @@ servers
   .option('--json', 'print JSON')
   .action(async (names: string[], _options: object, command: Command) =>
     // An option that the parent has too is read as the parent's.
-    (await import('./servers-refresh.js')).serversRefresh(names, command.optsWithGlobals<RefreshOptions>()),
+    (await import('./servers/servers-refresh.js')).serversRefresh(
+      names,
+      command.optsWithGlobals<RefreshOptions>(),
+    ),
   );
 
 program
@@ -221,7 +224,7 @@ program
   .option('--list', 'show the logins that are kept; asks nobody')
   .option('--json', 'with --list: print JSON')
   .action(async (server: string | undefined, options: LoginCommandOptions) =>
-    (await import('./login.js')).login(server, options),
+    (await import('./servers/login.js')).login(server, options),
   );
 
 program
@@ -230,7 +233,7 @@ program
   .argument('<server>', 'its name, as `servers` or `login --list` shows it')
   .option('--principal <name>', 'that of this principal over HTTP, as for `login`')
   .action(async (server: string, options: { principal?: string }) =>
-    (await import('./login.js')).logout(server, options),
+    (await import('./servers/login.js')).logout(server, options),
   );
 
 const token = program
@@ -248,14 +251,14 @@ token
   .option('--expires <when>', 'its end: 12h, 30d, 8w, 1y, a date or a moment; without it, none')
   .option('--scopes <scopes>', 'scopes that it counts as granted, for the rules of the principals file')
   .action(async (name: string, options: TokenOptions) =>
-    (await import('./token.js')).tokenCreate(name, options),
+    (await import('./servers/token.js')).tokenCreate(name, options),
   );
 
 token
   .command('list')
   .description('list the tokens: servers, end and last use; never the tokens themselves')
   .option('--json', 'print JSON')
-  .action(async (options: { json?: true }) => (await import('./token.js')).tokenList(options));
+  .action(async (options: { json?: true }) => (await import('./servers/token.js')).tokenList(options));
 
 token
   .command('change')
@@ -265,14 +268,14 @@ token
   .option('--expires <when>', 'its end, as for `token create`, or never')
   .option('--scopes <scopes>', 'scopes that it counts as granted')
   .action(async (name: string, options: TokenOptions) =>
-    (await import('./token.js')).tokenChange(name, options),
+    (await import('./servers/token.js')).tokenChange(name, options),
   );
 
 token
   .command('revoke')
   .description('refuse a token from now on, also in bridges that run')
   .argument('<name>', 'its name, as `token list` shows it')
-  .action(async (name: string) => (await import('./token.js')).tokenRevoke(name));
+  .action(async (name: string) => (await import('./servers/token.js')).tokenRevoke(name));
 
 program
   .command('status')
@@ -280,27 +283,31 @@ program
     'show the shared bridges of this user: which windows use them, which servers run for whom, memory',
   )
   .option('--json', 'print JSON')
-  .action(async (options: { json?: true }) => (await import('./shared.js')).status(options));
+  .action(async (options: { json?: true }) => (await import('./windows/shared.js')).status(options));
 
 program
   .command('stop')
   .description('end the shared bridges of this user when the calls that are under way have ended')
   .option('--now', 'do not wait for them')
   .option('--json', 'print JSON')
-  .action(async (options: { json?: true; now?: true }) => (await import('./shared.js')).stop(options));
+  .action(async (options: { json?: true; now?: true }) =>
+    (await import('./windows/shared.js')).stop(options),
+  );
 
 program
   .command('restart')
   .description('the same, and start one with the settings of this terminal')
   .option('--now', 'do not wait for calls that are under way')
   .option('--json', 'print JSON')
-  .action(async (options: { json?: true; now?: true }) => (await import('./shared.js')).restart(options));
+  .action(async (options: { json?: true; now?: true }) =>
+    (await import('./windows/shared.js')).restart(options),
+  );
 
 program
   .command('shared-bridge', { hidden: true })
   .description('what a window starts: the process that all windows share')
   .argument('<socket>', 'where it listens')
-  .action(async (socket: string) => (await import('./shared-bridge.js')).sharedBridge(socket));
+  .action(async (socket: string) => (await import('./windows/shared-bridge.js')).sharedBridge(socket));
 
 program
   .command('run')
@@ -317,7 +324,7 @@ program
   .option('--require-session', 'refuse to begin the session anew where it is not there')
   .option('--json', 'print the whole result as JSON')
   .action(async (script: string, options: RunCommandOptions) =>
-    (await import('./run.js')).run(script, options),
+    (await import('./run/run.js')).run(script, options),
   );
 
 program
@@ -357,14 +364,14 @@ program
   )
   .addHelpText('after', helpText(EXEC_EXAMPLES))
   .action(async (words: string[], options: ExecOptions) =>
-    (await import('./exec.js')).exec(splitWords(words), options),
+    (await import('./run/exec.js')).exec(splitWords(words), options),
   );
 
 program
   .command('snippets')
   .description("list the operator's snippets, and what lies beside them with the reason")
   .option('--json', 'print JSON')
-  .action(async (options: { json?: true }) => (await import('./snippets.js')).snippets(options));
+  .action(async (options: { json?: true }) => (await import('./run/snippets.js')).snippets(options));
 
 program
   .command('runs')
@@ -374,14 +381,14 @@ program
   .option('--server <name>', 'only runs that loaded or called this server')
   .option('--calls <run>', 'one run with its calls; the beginning of its name is enough')
   .option('--json', 'print JSON')
-  .action(async (options: RunsOptions) => (await import('./runs.js')).runs(options));
+  .action(async (options: RunsOptions) => (await import('./kept/runs.js')).runs(options));
 
 const approvals = program
   .command('approvals')
   .description('list the tool calls that wait for your answer, of all bridges that run')
   .option('--watch', 'show each new one: on a terminal a key answers it, in a pipe it is a line')
   .option('--json', 'print JSON; with --watch an object a line')
-  .action(async (options: ApprovalsOptions) => (await import('./approvals.js')).approvals(options));
+  .action(async (options: ApprovalsOptions) => (await import('./approvals/approvals.js')).approvals(options));
 
 approvals
   .command('show')
@@ -390,7 +397,7 @@ approvals
   .option('--json', 'print JSON')
   .action(async (id: string, _options: object, command: Command) =>
     // An option that the parent has too is read as the parent's.
-    (await import('./approvals.js')).approvalsShow(id, command.optsWithGlobals<{ json?: true }>()),
+    (await import('./approvals/approvals.js')).approvalsShow(id, command.optsWithGlobals<{ json?: true }>()),
   );
 
 approvals
@@ -401,7 +408,7 @@ approvals
   .option('--reason <text>', 'with --for always: is written into the policy file')
   .option('--json', 'print JSON')
   .action(async (id: string, _options: object, command: Command) =>
-    (await import('./approvals.js')).approvalsAllow(id, command.optsWithGlobals<AllowOptions>()),
+    (await import('./approvals/approvals.js')).approvalsAllow(id, command.optsWithGlobals<AllowOptions>()),
   );
 
 approvals
@@ -411,7 +418,7 @@ approvals
   .option('--word <text>', 'what the code is told')
   .option('--json', 'print JSON')
   .action(async (id: string, _options: object, command: Command) =>
-    (await import('./approvals.js')).approvalsDeny(id, command.optsWithGlobals<DenyOptions>()),
+    (await import('./approvals/approvals.js')).approvalsDeny(id, command.optsWithGlobals<DenyOptions>()),
   );
 
 program
@@ -423,14 +430,14 @@ program
   .option('--principal <id>', 'whose call it is; without it, that of the user who starts the bridge')
   .option('--json', 'print JSON')
   .action(async (call: string[], options: PolicyTestOptions) =>
-    (await import('./policy-test.js')).policyTest(call, options),
+    (await import('./servers/policy-test.js')).policyTest(call, options),
   );
 
 const kept = program
   .command('kept')
   .description('list what runs have left: files and long outputs, the newest first')
   .option('--json', 'print JSON')
-  .action(async (options: { json?: true }) => (await import('./kept.js')).kept(options));
+  .action(async (options: { json?: true }) => (await import('./kept/kept.js')).kept(options));
 
 kept
   .command('save')
@@ -439,25 +446,27 @@ kept
   .option('--to <folder>', 'where it goes', '.')
   .option('--as <name>', 'its name there, where it shall have another')
   .option('--force', 'replace a file of that name')
-  .action(async (file: string, options: SaveOptions) => (await import('./kept.js')).saveKept(file, options));
+  .action(async (file: string, options: SaveOptions) =>
+    (await import('./kept/kept.js')).saveKept(file, options),
+  );
 
 kept
   .command('open')
   .description('open a file that a run has left with the program of this desktop')
   .argument('<file>', 'its address or name, as `kept` lists it; of several, the newest')
-  .action(async (file: string) => (await import('./kept.js')).openKept(file));
+  .action(async (file: string) => (await import('./kept/kept.js')).openKept(file));
 
 const sessions = program
   .command('sessions')
   .description('list the sessions of run_python that live: age, calls, memory, whose they are')
   .option('--json', 'print JSON')
-  .action(async (options: { json?: true }) => (await import('./sessions.js')).sessions(options));
+  .action(async (options: { json?: true }) => (await import('./kept/sessions.js')).sessions(options));
 
 sessions
   .command('end')
   .description('end a session; whoever calls it next is told that you have ended it')
   .argument('<session>', 'its name or handle, as `sessions` lists it')
-  .action(async (name: string) => (await import('./sessions.js')).endSession(name));
+  .action(async (name: string) => (await import('./kept/sessions.js')).endSession(name));
 
 program
   .command('code-exec')
@@ -465,7 +474,7 @@ program
     'serve the tool `execute`, which runs commands on the machine that it is started on: an isolated one',
   )
   .addHelpText('after', helpText(CODE_EXEC_HELP))
-  .action(async () => (await import('./watched-service.js')).codeExec());
+  .action(async () => (await import('./serving/watched-service.js')).codeExec());
 
 const image = program.command('image').description('make and list images');
 
@@ -482,14 +491,14 @@ image
   .option('--json', 'print JSON when all are there, and no progress')
   .addHelpText('after', () => helpText(profileHelp())())
   .action(async (profiles: string[], options: { suite?: string; with?: string[]; json?: true }) =>
-    (await import('./image.js')).imageBuild(profiles, options),
+    (await import('./setup/image.js')).imageBuild(profiles, options),
   );
 
 image
   .command('list')
   .description('list the local images that can serve, and which one does')
   .option('--json', 'print JSON')
-  .action(async (options: { json?: true }) => (await import('./image.js')).imageList(options));
+  .action(async (options: { json?: true }) => (await import('./setup/image.js')).imageList(options));
 
 /** Resolves when the command that was typed has been carried out. */
 export const finished: Promise<unknown> = program.parseAsync().catch(reportFailure);

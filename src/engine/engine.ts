@@ -2,7 +2,7 @@
 // only in records (dialects.ts); the OCI runtime under them (runc, crun, runsc) is a setting, not an engine.
 
 import type { Readable, Writable } from 'node:stream';
-import type { PullTraces } from './pull-traces.js';
+import type { PullTraces } from './images/pull-traces.js';
 
 export type EngineName = 'podman' | 'docker';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Bucket } from '../../src/base/bucket.js';
+import { Bucket } from '../../src/base/waiting/bucket.js';
 
 it('a bucket holds so much, grows evenly, and is overdrawn by no more than it holds', () => {
   let now = 0;

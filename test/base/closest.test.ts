@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { closest, didYouMean } from '../../src/base/closest.js';
+import { closest, didYouMean } from '../../src/base/text/closest.js';
 
 const servers = ['github', 'filesystem', 'memory', 'git', 'server-everything'];
 

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { LOCK_HELD_AT_MOST_MS, lockFile } from '../../src/base/file-lock.js';
+import { LOCK_HELD_AT_MOST_MS, lockFile } from '../../src/base/files/file-lock.js';
 import { HANGS_MS } from '../support/time.js';
 
 let path: string;

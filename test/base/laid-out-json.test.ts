@@ -1,7 +1,7 @@
 // JSON as lines says the same as the JSON, and no string in it looks like a line.
 
 import { describe, expect, it } from 'vitest';
-import { jsonPieces, laidOutJson } from '../../src/base/laid-out-json.js';
+import { jsonPieces, laidOutJson } from '../../src/base/json/laid-out-json.js';
 import { growth, LINEAR } from '../support/cpu-time.js';
 
 const LONG = 'x'.repeat(60);

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
-import { LinkedSignal } from '../../src/base/linked-signal.js';
+import { LinkedSignal } from '../../src/base/waiting/linked-signal.js';
 
 it('aborts with the first reason, also where that came before it', () => {
   const [one, two] = [new AbortController(), new AbortController()];

@@ -7,8 +7,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { environmentWith, run } from '../../src/base/process.js';
-import { groupOptions, signalGroup } from '../../src/base/process-group.js';
+import { environmentWith, run } from '../../src/base/process/process.js';
+import { groupOptions, signalGroup } from '../../src/base/process/process-group.js';
 import { HANGS_MS, PATIENTLY } from '../support/time.js';
 import { HOSTILE } from './windows-command-line.js';
 

@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { exchangeable, isOnlyOurs } from '../../src/base/only-ours.js';
+import { exchangeable, isOnlyOurs } from '../../src/base/files/only-ours.js';
 import { tempHome } from '../support/start-bridge.js';
 
 const uid = process.getuid?.() ?? 0;

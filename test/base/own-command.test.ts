@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { argvOf, ownCommand } from '../../src/base/own-command.js';
+import { argvOf, ownCommand } from '../../src/base/process/own-command.js';
 
 describe('argvOf', () => {
   it.each([

@@ -1,7 +1,7 @@
 // The bridge's own lines in an answer are told from the code's by a mark, where the code's could be taken for them.
 
 import { expect, it } from 'vitest';
-import { type Piece, toldApart } from '../../src/base/own-lines.js';
+import { type Piece, toldApart } from '../../src/base/text/own-lines.js';
 import { growth, LINEAR } from '../support/cpu-time.js';
 
 const answer = (code: string, ...more: readonly Piece[]) =>

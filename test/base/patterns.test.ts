@@ -105,7 +105,7 @@ it('finds literals, and matches each in time that grows with the text', () => {
 it('knows what is made of texts, and the same of it', async () => {
   const sites = all.filter(({ pattern }) => pattern === undefined);
   // Hints are made by a function of another file.
-  const made = await madeBy([...new Set([...sites.map(({ file }) => file), 'run/outcome/hints.ts'])]);
+  const made = await madeBy([...new Set([...sites.map(({ file }) => file), 'run/hints/hints.ts'])]);
   const unknown = sites.filter(({ file, said }) => !made.has(file) && !UNMEASURED.has(`${file} ${said}`));
   expect(unknown.map(({ file, said }) => `${file} ${said}`)).toEqual([]);
   const slow = [...made].flatMap(([file, each]) =>

@@ -1,7 +1,12 @@
 // Ending what a process has started, on systems with process groups and on Windows, which has none.
 
 import { expect, it } from 'vitest';
-import { type GroupCalls, groupOptions, isGroupAlive, signalGroup } from '../../src/base/process-group.js';
+import {
+  type GroupCalls,
+  groupOptions,
+  isGroupAlive,
+  signalGroup,
+} from '../../src/base/process/process-group.js';
 
 class Calls implements GroupCalls {
   readonly env = { SystemRoot: 'D:\\Windows' };

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
-import { run, tailOf } from '../../src/base/process.js';
+import { run, tailOf } from '../../src/base/process/process.js';
 import { HANGS_MS, PATIENTLY } from '../support/time.js';
 
 afterEach(() => vi.useRealTimers());

@@ -2,8 +2,8 @@
 
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { Redactor } from '../../src/base/redact.js';
 import { withoutSecretMembers } from '../../src/base/secrets/by-key.js';
+import { Redactor } from '../../src/base/secrets/redact.js';
 import { growth, LINEAR } from '../support/cpu-time.js';
 
 const SMALL_CHARS = 2 * 1024;

@@ -1,7 +1,7 @@
 // Every way in which a program writes a value that it quotes: the redactor has to know the value in all of them.
 
 import { expect, it } from 'vitest';
-import { Redactor } from '../../src/base/redact.js';
+import { Redactor } from '../../src/base/secrets/redact.js';
 
 const SECRET = `it's "Zürich"/4+7\\n?1 & <b>=😀;$x`;
 const PLAIN = 'ghp-AbC/123+x yz';

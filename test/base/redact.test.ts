@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Redactor } from '../../src/base/redact.js';
 import { withoutSecretMembers } from '../../src/base/secrets/by-key.js';
+import { Redactor } from '../../src/base/secrets/redact.js';
 
 const SECRET = 'sk-"Zürich"/4+7\\n?1';
 

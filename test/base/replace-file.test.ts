@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { replaceFile } from '../../src/base/replace-file.js';
+import { replaceFile } from '../../src/base/files/replace-file.js';
 
 let folder: string;
 beforeEach(() => {

@@ -1,7 +1,7 @@
 // Names as they are shown: exactly, and no two of them alike.
 
 import { describe, expect, it } from 'vitest';
-import { shownName, shownTool } from '../../src/base/shown-name.js';
+import { shownName, shownTool } from '../../src/base/text/shown-name.js';
 
 describe('a name is shown', () => {
   it.each([

@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
-import { findOnWindows, type StartPlace, startOf, startOfLine } from '../../src/base/start-of.js';
+import { findOnWindows, type StartPlace, startOf, startOfLine } from '../../src/base/process/start-of.js';
 import {
   CMD_MAX_CHARS,
   HOSTILE,

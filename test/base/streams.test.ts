@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { expect, it, onTestFinished } from 'vitest';
-import { heardOut } from '../../src/base/streams.js';
+import { heardOut } from '../../src/base/process/streams.js';
 import { HANGS_MS, pause } from '../support/time.js';
 
 /** A pipe as that of a process, with a descriptor of its other end, and what has been read of it. */

@@ -7,7 +7,7 @@ import {
   isHarmless,
   linesOf,
   wholeCharacters,
-} from '../../src/base/text.js';
+} from '../../src/base/text/text.js';
 import { growth, LINEAR } from '../support/cpu-time.js';
 
 describe('HeadTail', () => {

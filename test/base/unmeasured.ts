@@ -4,21 +4,24 @@
 // biome-ignore-start lint/suspicious/noTemplateCurlyInString: these are lines of code
 export const UNMEASURED: ReadonlyMap<string, string> = new Map([
   [
-    "config/hosts/expansions.ts new RegExp(`${bare.source}|\\\\$\\\\{([^{}]+)\\\\}`, 'g')",
+    "hosts/records/expansions.ts new RegExp(`${bare.source}|\\\\$\\\\{([^{}]+)\\\\}`, 'g')",
     'three alternatives, none of which can read on where another one may begin',
   ],
   [
-    'cli/install/rules/claude-code.ts new RegExp(`^(?:${matcher})`)',
+    'hosts/rules/claude-code.ts new RegExp(`^(?:${matcher})`)',
     "the user's own pattern, which Claude Code takes so, on two names that are short",
   ],
   [
-    'engine/apt-sources.ts new RegExp(`^(?:${codename}|stable)(|-updates|-security)$`)',
+    'engine/images/apt-sources.ts new RegExp(`^(?:${codename}|stable)(|-updates|-security)$`)',
     "one word of the machine's own list of package sources, and nothing in it repeats",
   ],
   [
-    'protocol/json-text.ts new RegExp(`"${nonce}:(\\\\d+)"`, \'g\')',
+    'base/json/json-text.ts new RegExp(`"${nonce}:(\\\\d+)"`, \'g\')',
     'begins with a text of our own that is nowhere else, and goes on with digits',
   ],
-  ["sandbox/measure.ts new RegExp(`^${field}:\\\\s*(\\\\d+) kB$`, 'm')", "a field of the kernel's own text"],
+  [
+    "sandbox/limits/measure.ts new RegExp(`^${field}:\\\\s*(\\\\d+) kB$`, 'm')",
+    "a field of the kernel's own text",
+  ],
 ]);
 // biome-ignore-end lint/suspicious/noTemplateCurlyInString: as above

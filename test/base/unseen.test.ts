@@ -1,8 +1,8 @@
 // What does not show becomes visible, and what emoji and scripts need stays: the rule for all that is read.
 
 import { describe, expect, it } from 'vitest';
-import { clip, harmless, isHarmless, shownExactly } from '../../src/base/text.js';
-import { isAllSeen, madeVisibleJson } from '../../src/base/unseen.js';
+import { clip, harmless, isHarmless, shownExactly } from '../../src/base/text/text.js';
+import { isAllSeen, madeVisibleJson } from '../../src/base/text/unseen.js';
 import { growth, LINEAR } from '../support/cpu-time.js';
 
 /** A text in tags, as they are used to hide instructions: U+E0000 and the ASCII of each letter. */

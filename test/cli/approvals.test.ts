@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Question } from '../../src/run/approvals/question.js';
+import type { Question } from '../../src/policy/approvals/question.js';
 import { answerTo, inboxAt, question, soon, withArguments } from '../server/inbox/questions.js';
 import { bridgeEnv, MAIN, tempHome } from '../support/start-bridge.js';
 import { PATIENTLY } from '../support/time.js';

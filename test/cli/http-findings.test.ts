@@ -2,9 +2,9 @@
 
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { httpFindings } from '../../src/cli/http-findings.js';
-import { hostFacts } from '../../src/config/host-facts.js';
-import { parseSettings } from '../../src/config/settings.js';
+import { httpFindings } from '../../src/cli/doctor/http-findings.js';
+import { parseSettings } from '../../src/settings/environment/settings.js';
+import { hostFacts } from '../../src/settings/files/host-facts.js';
 import { ownFolder, stubFront } from '../support/http-front.js';
 
 const opened: AsyncDisposable[] = [];

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { expect, it } from 'vitest';
-import { interruptSignal } from '../../src/cli/interrupt.js';
+import { interruptSignal } from '../../src/cli/terminal/interrupt.js';
 
 function watched(platform: NodeJS.Platform) {
   const events = new EventEmitter();

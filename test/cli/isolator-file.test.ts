@@ -3,9 +3,9 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { CHECKS } from '../../src/cli/doctor-checks.js';
-import type { Examination } from '../../src/cli/examination.js';
-import { readIsolatorFile } from '../../src/config/languages/isolator-file.js';
+import { CHECKS } from '../../src/cli/doctor/doctor-checks.js';
+import type { Examination } from '../../src/cli/doctor/examination.js';
+import { readIsolatorFile } from '../../src/settings/languages/isolator-file.js';
 import { Home } from '../config/home.js';
 import { tempHome } from '../support/start-bridge.js';
 import { commandHere } from './command.js';

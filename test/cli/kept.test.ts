@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { isHarmless } from '../../src/base/text.js';
+import { isHarmless } from '../../src/base/text/text.js';
 import { KeptFiles } from '../../src/run/artifacts/kept-files.js';
 import type { Kept } from '../../src/run/artifacts/kept-run.js';
 import { tempHome } from '../support/start-bridge.js';

@@ -2,12 +2,12 @@
 
 import { expect, it } from 'vitest';
 import { VERSION } from '../../src/base/version.js';
-import type { Examination } from '../../src/cli/examination.js';
-import { languageFindings } from '../../src/cli/language-findings.js';
-import { hostFacts } from '../../src/config/host-facts.js';
-import { languages } from '../../src/config/languages/records.js';
-import { parseSettings } from '../../src/config/settings.js';
-import { localImageName, readRecipe } from '../../src/engine/recipe.js';
+import type { Examination } from '../../src/cli/doctor/examination.js';
+import { languageFindings } from '../../src/cli/doctor/language-findings.js';
+import { localImageName, readRecipe } from '../../src/engine/images/recipe.js';
+import { parseSettings } from '../../src/settings/environment/settings.js';
+import { hostFacts } from '../../src/settings/files/host-facts.js';
+import { languages } from '../../src/settings/languages/records.js';
 
 const { signal } = new AbortController();
 const imageOf = (profile: string) => localImageName(readRecipe(profile), VERSION);

@@ -4,8 +4,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { keptByUser, takeOut } from '../../src/cli/left.js';
-import type { Prepared } from '../../src/cli/prepare.js';
+import { keptByUser, takeOut } from '../../src/cli/run/left.js';
+import type { Prepared } from '../../src/cli/serving/prepare.js';
 import { surveyKept } from '../../src/run/artifacts/kept-survey.js';
 import { type Outcome, outcomeWithoutRun } from '../../src/run/outcome/outcome.js';
 

@@ -3,11 +3,11 @@
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { principalNamed } from '../../src/cli/login-principal.js';
-import { principalStateDir } from '../../src/config/principal-state.js';
-import { TokenStore } from '../../src/downstream/oauth/token-store.js';
-import { principalOf } from '../../src/server/principals/token-book.js';
-import { TokenFile } from '../../src/server/principals/token-file.js';
+import { principalNamed } from '../../src/cli/servers/login-principal.js';
+import { TokenStore } from '../../src/servers/login/token-store.js';
+import { principalOf } from '../../src/service/access/token-book.js';
+import { TokenFile } from '../../src/service/access/token-file.js';
+import { principalStateDir } from '../../src/settings/files/principal-state.js';
 import { tempHome } from '../support/start-bridge.js';
 import { commandHere } from './command.js';
 

@@ -2,8 +2,8 @@
 
 import { expect, it } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
-import type { Examination } from '../../src/cli/examination.js';
-import { examineNetwork } from '../../src/cli/network-finding.js';
+import type { Examination } from '../../src/cli/doctor/examination.js';
+import { examineNetwork } from '../../src/cli/doctor/network-finding.js';
 import { settingsOf } from '../support/plain-kind.js';
 
 function examine(tried: object, mode = 'rootless', ociRuntime = 'runc', open = 'bash,go') {

@@ -1,12 +1,12 @@
 // What doctor makes of patterns that mean something here, and of those that do not.
 
 import { expect, it } from 'vitest';
-import type { Examination } from '../../src/cli/examination.js';
-import { examinePolicy, idlePatterns } from '../../src/cli/policy-finding.js';
-import type { DownstreamSpec } from '../../src/config/downstream-spec.js';
-import { hostFacts } from '../../src/config/host-facts.js';
-import { policyOf } from '../../src/run/policy/policy.js';
-import { PolicyBook } from '../../src/run/policy/policy-book.js';
+import type { Examination } from '../../src/cli/doctor/examination.js';
+import { examinePolicy, idlePatterns } from '../../src/cli/doctor/policy-finding.js';
+import type { DownstreamSpec } from '../../src/hosts/downstream-spec.js';
+import { policyOf } from '../../src/policy/rules/policy.js';
+import { PolicyBook } from '../../src/policy/rules/policy-book.js';
+import { hostFacts } from '../../src/settings/files/host-facts.js';
 
 const spec = (name: string): DownstreamSpec => ({
   name,

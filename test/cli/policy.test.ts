@@ -4,8 +4,8 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { KeptCatalog } from '../../src/downstream/catalog/kept-catalog.js';
-import type { RuleReading } from '../../src/run/policy/approval-rules.js';
+import type { RuleReading } from '../../src/policy/rules/approval-rules.js';
+import { KeptCatalog } from '../../src/servers/catalog/kept-catalog.js';
 import { hostile } from '../downstream/hostile.js';
 import { bridgeEnv, tempHome } from '../support/start-bridge.js';
 import { command, commandHere } from './command.js';

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { BuildProgress } from '../../src/cli/build-progress.js';
-import { progressLine } from '../../src/cli/progress-bar.js';
+import { BuildProgress } from '../../src/cli/setup/build-progress.js';
+import { progressLine } from '../../src/cli/terminal/progress-bar.js';
 
 /** A stream that is a terminal of 80 columns or a pipe, and all that was written to it. */
 function stream(isTTY: boolean): { stderr: NodeJS.WriteStream; said: () => string } {

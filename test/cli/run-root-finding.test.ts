@@ -1,8 +1,8 @@
 // What doctor says of the folder where podman keeps the state of containers.
 
 import { expect, it } from 'vitest';
-import { CHECKS } from '../../src/cli/doctor-checks.js';
-import type { Examination } from '../../src/cli/examination.js';
+import { CHECKS } from '../../src/cli/doctor/doctor-checks.js';
+import type { Examination } from '../../src/cli/doctor/examination.js';
 
 function examine(runRoot: string | undefined, mode = 'rootless') {
   const subject = { engine: async () => ({ value: { status: { mode, runRoot } } }) };

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { serverChanges } from '../../src/cli/server-changes.js';
-import { serverFindings } from '../../src/cli/server-findings.js';
-import { KeptCatalog } from '../../src/downstream/catalog/kept-catalog.js';
+import { serverFindings } from '../../src/cli/doctor/server-findings.js';
+import { serverChanges } from '../../src/cli/servers/server-changes.js';
+import { KeptCatalog } from '../../src/servers/catalog/kept-catalog.js';
 import { hostile } from '../downstream/hostile.js';
 
 let stateDir: string;

@@ -1,9 +1,9 @@
 // What doctor says of servers that are passed over: the same words as everywhere, and whether somebody has to act.
 
 import { expect, it } from 'vitest';
-import { serverFindings } from '../../src/cli/server-findings.js';
-import type { SkippedSpec, SpecSource } from '../../src/config/downstream-spec.js';
-import { mistaken, type ServerSkipReason } from '../../src/config/skip-reason.js';
+import { serverFindings } from '../../src/cli/doctor/server-findings.js';
+import type { SkippedSpec, SpecSource } from '../../src/hosts/downstream-spec.js';
+import { mistaken, type ServerSkipReason } from '../../src/hosts/skip-reason.js';
 
 const source: SpecSource = {
   host: 'Cursor',

@@ -2,10 +2,10 @@
 
 import picocolors from 'picocolors';
 import { describe, expect, it } from 'vitest';
-import { publicUrl, serverLines, serversText } from '../../src/cli/server-list.js';
-import type { Discovery } from '../../src/config/discover.js';
-import type { DownstreamSpec, SpecSource } from '../../src/config/downstream-spec.js';
-import { mistaken } from '../../src/config/skip-reason.js';
+import { publicUrl, serverLines, serversText } from '../../src/cli/servers/server-list.js';
+import type { Discovery } from '../../src/hosts/discovery/discover.js';
+import type { DownstreamSpec, SpecSource } from '../../src/hosts/downstream-spec.js';
+import { mistaken } from '../../src/hosts/skip-reason.js';
 
 const SECRET = 's3cret-0123456789abcdef';
 const style = { paint: picocolors.createColors(false), width: undefined, home: '/home/ann' };

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { writeOut } from '../../src/cli/write-out.js';
+import { writeOut } from '../../src/cli/terminal/write-out.js';
 
 let base: string;
 let out: string;

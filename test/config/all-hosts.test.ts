@@ -6,8 +6,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Discovery } from '../../src/config/discover.js';
-import { explainSkip } from '../../src/config/explain-skip.js';
+import type { Discovery } from '../../src/hosts/discovery/discover.js';
+import { explainSkip } from '../../src/hosts/discovery/explain-skip.js';
 import {
   type Expected,
   FIXTURES,

@@ -4,8 +4,8 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { allowAlways } from '../../src/config/always-allowed.js';
-import { readPolicyFile } from '../../src/config/policy-file.js';
+import { allowAlways } from '../../src/policy/rules/always-allowed.js';
+import { readPolicyFile } from '../../src/policy/rules/policy-file.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'always-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

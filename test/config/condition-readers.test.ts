@@ -5,8 +5,8 @@
 import { spawnSync } from 'node:child_process';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { checking, converting, type Read } from '../../scripts/fuzz/reader.mjs';
-import { readCondition } from '../../src/config/condition.js';
-import { wellFormedJson } from '../../src/protocol/json-text.js';
+import { wellFormedJson } from '../../src/base/json/json-text.js';
+import { readCondition } from '../../src/policy/rules/condition.js';
 import { type Random, seeded } from '../protocol/random.js';
 
 /** Set by scripts/fuzz.mjs: this file is meant, and not the fuzz of the parsers. */

@@ -2,7 +2,7 @@
 
 import { Script } from 'node:vm';
 import { describe, expect, it, vi } from 'vitest';
-import { conditionTrouble, readCondition } from '../../src/config/condition.js';
+import { conditionTrouble, readCondition } from '../../src/policy/rules/condition.js';
 
 type Schema = Readonly<Record<string, unknown>>;
 const factsOf = (argumentsText: string, inputSchema?: Schema) => ({

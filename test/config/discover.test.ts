@@ -4,8 +4,8 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Discovery } from '../../src/config/discover.js';
-import { explainSkip } from '../../src/config/explain-skip.js';
+import type { Discovery } from '../../src/hosts/discovery/discover.js';
+import { explainSkip } from '../../src/hosts/discovery/explain-skip.js';
 import { growth, LINEAR } from '../support/cpu-time.js';
 import { Home, stdio } from './home.js';
 

@@ -4,8 +4,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: hosts write variables this way
 
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { parseEntry } from '../../src/config/hosts/server-entry.js';
-import { SOURCES } from '../../src/config/hosts/sources.js';
+import { parseEntry } from '../../src/hosts/entries/server-entry.js';
+import { SOURCES } from '../../src/hosts/records/sources.js';
 import { growth, LINEAR } from '../support/cpu-time.js';
 import { Home, reasonsIn } from './home.js';
 

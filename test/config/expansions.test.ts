@@ -3,8 +3,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the references under test look like template strings
 
 import { expect, it } from 'vitest';
-import { needsInWords } from '../../src/config/explain-skip.js';
-import { EXPANSIONS, type Expansion, type ExpansionContext } from '../../src/config/hosts/expansions.js';
+import { needsInWords } from '../../src/hosts/discovery/explain-skip.js';
+import { EXPANSIONS, type Expansion, type ExpansionContext } from '../../src/hosts/records/expansions.js';
 
 const machine = (platform: NodeJS.Platform): ExpansionContext => ({
   env: { A: 'one', NESTED: '${A} $A %A% {env:A} ${env:A}', EMPTY: '' },

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { explainSkip } from '../../src/config/explain-skip.js';
-import type { Mistake, ServerSkipReason } from '../../src/config/skip-reason.js';
+import { explainSkip } from '../../src/hosts/discovery/explain-skip.js';
+import type { Mistake, ServerSkipReason } from '../../src/hosts/skip-reason.js';
 import { Home, reasonsIn } from './home.js';
 
 const file = '/home/ann/.cursor/mcp.json';

@@ -1,7 +1,7 @@
 // Each host's own files, as its command line wrote them or its documentation shows them, on each system.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { explainSkip } from '../../src/config/explain-skip.js';
+import { explainSkip } from '../../src/hosts/discovery/explain-skip.js';
 import {
   type Expected,
   FIXTURES,

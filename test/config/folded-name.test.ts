@@ -1,7 +1,7 @@
 // What folds alike: every letter with its other cases, in all of Unicode, since a reader that knows no case takes them for one.
 
 import { expect, it } from 'vitest';
-import { folded } from '../../src/config/folded-name.js';
+import { folded } from '../../src/base/text/folded-name.js';
 
 it('no letter has another case that does not fold like it', () => {
   const apart: string[] = [];

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, symlinkSync, utimesSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { readConfigFile } from '../../src/config/config-file.js';
+import { readConfigFile } from '../../src/settings/files/config-file.js';
 import { until } from '../support/time.js';
 import { Home, reasonsIn, stdio } from './home.js';
 

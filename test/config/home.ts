@@ -3,13 +3,13 @@
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { BridgeEvent } from '../../src/base/events.js';
-import { type DiscoverContext, type Discovery, discover } from '../../src/config/discover.js';
-import type { DownstreamSpec, RemoteSpec, StdioSpec } from '../../src/config/downstream-spec.js';
-import { explainSkip } from '../../src/config/explain-skip.js';
-import type { HostFacts } from '../../src/config/host-facts.js';
-import { SOURCES } from '../../src/config/hosts/sources.js';
-import type { LastGoodFiles } from '../../src/config/last-good.js';
+import type { BridgeEvent } from '../../src/base/log/events.js';
+import { type DiscoverContext, type Discovery, discover } from '../../src/hosts/discovery/discover.js';
+import { explainSkip } from '../../src/hosts/discovery/explain-skip.js';
+import type { LastGoodFiles } from '../../src/hosts/discovery/last-good.js';
+import type { DownstreamSpec, RemoteSpec, StdioSpec } from '../../src/hosts/downstream-spec.js';
+import { SOURCES } from '../../src/hosts/records/sources.js';
+import type { HostFacts } from '../../src/settings/files/host-facts.js';
 
 /** The spec as that of a program; throws for a remote one. */
 export function stdio(spec: DownstreamSpec | undefined): StdioSpec {

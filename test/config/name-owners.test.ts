@@ -4,11 +4,11 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Discovery } from '../../src/config/discover.js';
-import { catalogKey, type DownstreamSpec, type Scope } from '../../src/config/downstream-spec.js';
-import { NameOwners } from '../../src/config/name-owners.js';
-import type { ApprovalSection, PolicyFile } from '../../src/config/policy-file.js';
-import { policyOf } from '../../src/run/policy/policy.js';
+import type { Discovery } from '../../src/hosts/discovery/discover.js';
+import { NameOwners } from '../../src/hosts/discovery/name-owners.js';
+import { catalogKey, type DownstreamSpec, type Scope } from '../../src/hosts/downstream-spec.js';
+import { policyOf } from '../../src/policy/rules/policy.js';
+import type { ApprovalSection, PolicyFile } from '../../src/policy/rules/policy-file.js';
 import { Home } from './home.js';
 
 let stateDir: string;

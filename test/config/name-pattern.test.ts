@@ -1,7 +1,7 @@
 // Patterns as people write them against names as servers choose them: a table, and what a shell's glob would have done.
 
 import { describe, expect, it, vi } from 'vitest';
-import { namePattern, patternTrouble, serverPattern } from '../../src/config/name-pattern.js';
+import { namePattern, patternTrouble, serverPattern } from '../../src/base/text/name-pattern.js';
 import { growth, LINEAR } from '../support/cpu-time.js';
 
 describe('over one name', () => {

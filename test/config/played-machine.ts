@@ -17,11 +17,11 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join, posix, win32 } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { BridgeEvent } from '../../src/base/events.js';
-import { type DiscoverContext, type Discovery, discover } from '../../src/config/discover.js';
-import type { DownstreamSpec } from '../../src/config/downstream-spec.js';
-import type { Source } from '../../src/config/hosts/source.js';
-import { SOURCES } from '../../src/config/hosts/sources.js';
+import type { BridgeEvent } from '../../src/base/log/events.js';
+import { type DiscoverContext, type Discovery, discover } from '../../src/hosts/discovery/discover.js';
+import type { DownstreamSpec } from '../../src/hosts/downstream-spec.js';
+import type { Source } from '../../src/hosts/records/source.js';
+import { SOURCES } from '../../src/hosts/records/sources.js';
 
 const HOMES = fileURLToPath(new URL('../fixtures/homes', import.meta.url));
 export const PLATFORMS = ['linux', 'darwin', 'win32'] as const;

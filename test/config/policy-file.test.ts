@@ -4,7 +4,7 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
-import { policyTable, readPolicyFile } from '../../src/config/policy-file.js';
+import { policyTable, readPolicyFile } from '../../src/policy/rules/policy-file.js';
 import { Home } from './home.js';
 
 let home: Home;

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
-import { hostFacts } from '../../src/config/host-facts.js';
-import { readPrincipalsFile } from '../../src/config/principals-file.js';
-import { fieldsAt, principalsTable } from '../../src/config/principals-table.js';
+import { readPrincipalsFile } from '../../src/service/principals/principals-file.js';
+import { fieldsAt, principalsTable } from '../../src/service/principals/principals-table.js';
+import { hostFacts } from '../../src/settings/files/host-facts.js';
 
 let folder: string;
 let file: string;

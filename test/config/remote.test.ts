@@ -3,7 +3,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: hosts write variables this way
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { explainSkip } from '../../src/config/explain-skip.js';
+import { explainSkip } from '../../src/hosts/discovery/explain-skip.js';
 import { Home, only, reasonsIn, remote } from './home.js';
 
 let home: Home;

@@ -2,8 +2,8 @@
 // mind case, that do, and that decide it for each disk.
 
 import { expect, it } from 'vitest';
-import { type HostFacts, spelledByDisk } from '../../src/config/host-facts.js';
-import { isSamePath, keyOfPath, pathKey } from '../../src/config/same-path.js';
+import { type HostFacts, spelledByDisk } from '../../src/settings/files/host-facts.js';
+import { isSamePath, keyOfPath, pathKey } from '../../src/settings/files/same-path.js';
 import { Home, reasonsIn } from './home.js';
 import { PlayedMachine } from './played-machine.js';
 

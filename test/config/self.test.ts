@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isOurselves } from '../../src/config/self.js';
+import { isOurselves } from '../../src/hosts/self.js';
 import { Home } from './home.js';
 
 const argv = (line: string) => {

@@ -1,13 +1,13 @@
 import { totalmem } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import type { Environment } from '../../src/base/environment.js';
 import { BridgeError } from '../../src/base/errors.js';
-import { clip } from '../../src/base/text.js';
-import { type HostFacts, homeFolder } from '../../src/config/host-facts.js';
-import { languages } from '../../src/config/languages/records.js';
-import { parseSettings, readSettings, settingsTable } from '../../src/config/settings.js';
-import { variables } from '../../src/config/variables.js';
-import { idleTimes } from '../../src/downstream/pool.js';
+import type { Environment } from '../../src/base/process/environment.js';
+import { clip } from '../../src/base/text/text.js';
+import { idleTimes } from '../../src/servers/pool/pool.js';
+import { parseSettings, readSettings, settingsTable } from '../../src/settings/environment/settings.js';
+import { variables } from '../../src/settings/environment/variables.js';
+import { type HostFacts, homeFolder } from '../../src/settings/files/host-facts.js';
+import { languages } from '../../src/settings/languages/records.js';
 
 const host: HostFacts = {
   home: '/home/ann',

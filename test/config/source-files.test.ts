@@ -4,9 +4,9 @@
 
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { HostFacts } from '../../src/config/host-facts.js';
-import { filesOf, locate } from '../../src/config/hosts/source-files.js';
-import { SOURCES } from '../../src/config/hosts/sources.js';
+import { filesOf, locate } from '../../src/hosts/records/source-files.js';
+import { SOURCES } from '../../src/hosts/records/sources.js';
+import type { HostFacts } from '../../src/settings/files/host-facts.js';
 import { Home } from './home.js';
 
 const machine = (platform: NodeJS.Platform): HostFacts => ({

@@ -3,11 +3,16 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { hostFacts } from '../../src/config/host-facts.js';
-import { parseSettings } from '../../src/config/settings.js';
-import { removeRunDir } from '../../src/engine/cli-engine.js';
-import { type LaunchContext, type LaunchPad, makeLaunchPad, specOn } from '../../src/sandbox/launch-pad.js';
-import { Sandbox } from '../../src/sandbox/sandbox.js';
+import { removeRunDir } from '../../src/engine/client/cli-engine.js';
+import { Sandbox } from '../../src/sandbox/conversation/sandbox.js';
+import {
+  type LaunchContext,
+  type LaunchPad,
+  makeLaunchPad,
+  specOn,
+} from '../../src/sandbox/launch/launch-pad.js';
+import { parseSettings } from '../../src/settings/environment/settings.js';
+import { hostFacts } from '../../src/settings/files/host-facts.js';
 import { ourContainers } from '../support/nothing-left.js';
 import { bridgeEnv, tempHome } from '../support/start-bridge.js';
 import { eventually, HANGS_MS } from '../support/time.js';
@@ -46,7 +51,7 @@ const states = (pid: number): string =>
 
 const protocolOf = (): string =>
   /PROTOCOL_VERSION = (\d+)/.exec(
-    readFileSync(new URL('../../src/protocol/limits.ts', import.meta.url), 'utf8'),
+    readFileSync(new URL('../../src/wire/limits.ts', import.meta.url), 'utf8'),
   )?.[1] ?? '';
 
 it('a container that closes its streams and goes on is killed, and has not ended before', async () => {

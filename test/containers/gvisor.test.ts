@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ProbeReport } from '../../src/cli/probe/report.js';
-import { firstProcess } from '../../src/engine/first-process.js';
+import { firstProcess } from '../../src/engine/machine/first-process.js';
 import { command } from '../cli/command.js';
 import { REACH_SECONDS } from '../front-door/reached.js';
 import { ourContainers, ourMonitors, processesWith } from '../support/nothing-left.js';

@@ -3,12 +3,12 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { BridgeEvent } from '../../src/base/events.js';
-import { hostFacts } from '../../src/config/host-facts.js';
-import { parseSettings } from '../../src/config/settings.js';
-import { lastFacts } from '../../src/sandbox/image-facts.js';
-import { pythonKind } from '../../src/sandbox/kind.js';
-import { Launcher } from '../../src/sandbox/launcher.js';
+import type { BridgeEvent } from '../../src/base/log/events.js';
+import { Launcher } from '../../src/sandbox/launch/launcher.js';
+import { lastFacts } from '../../src/sandbox/python/image-facts.js';
+import { pythonKind } from '../../src/sandbox/spec/kind.js';
+import { parseSettings } from '../../src/settings/environment/settings.js';
+import { hostFacts } from '../../src/settings/files/host-facts.js';
 import { bridgeEnv, tempHome } from '../support/start-bridge.js';
 import { coldSandboxes, eventually, pause } from '../support/time.js';
 

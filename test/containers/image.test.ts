@@ -2,10 +2,10 @@
 // is mounted beside a throw-away container of itself, so that its own /dev is seen and not the engine's.
 
 import { describe, expect, it } from 'vitest';
-import { run } from '../../src/base/process.js';
-import { languages } from '../../src/config/languages/records.js';
-import { profiles } from '../../src/engine/recipe-dir.js';
-import { sandboxSpec } from '../../src/sandbox/spec.js';
+import { run } from '../../src/base/process/process.js';
+import { profiles } from '../../src/engine/images/recipe-dir.js';
+import { sandboxSpec } from '../../src/sandbox/spec/spec.js';
+import { languages } from '../../src/settings/languages/records.js';
 import { command } from '../cli/command.js';
 import { imageOf, isBuilt } from '../support/built-image.js';
 import { PLAIN_KIND } from '../support/plain-kind.js';

@@ -3,11 +3,11 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import type { BridgeEvent } from '../../src/base/events.js';
-import { hostFacts } from '../../src/config/host-facts.js';
-import { parseSettings } from '../../src/config/settings.js';
-import { pythonKind, type SandboxKind } from '../../src/sandbox/kind.js';
-import { Launcher } from '../../src/sandbox/launcher.js';
+import type { BridgeEvent } from '../../src/base/log/events.js';
+import { Launcher } from '../../src/sandbox/launch/launcher.js';
+import { pythonKind, type SandboxKind } from '../../src/sandbox/spec/kind.js';
+import { parseSettings } from '../../src/settings/environment/settings.js';
+import { hostFacts } from '../../src/settings/files/host-facts.js';
 import { bridgeEnv, tempHome } from '../support/start-bridge.js';
 import { makeUsed } from '../support/used-state.js';
 

@@ -3,7 +3,7 @@
 
 import { getPriority } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Enforcement } from '../../src/engine/enforcement.js';
+import type { Enforcement } from '../../src/engine/machine/enforcement.js';
 import { type Payload, startBridge, type TestBridge } from '../support/start-bridge.js';
 import { coldSandboxes, until } from '../support/time.js';
 

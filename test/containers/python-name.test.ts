@@ -3,9 +3,9 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { hostFacts } from '../../src/config/host-facts.js';
-import { parseSettings } from '../../src/config/settings.js';
-import { Launcher } from '../../src/sandbox/launcher.js';
+import { Launcher } from '../../src/sandbox/launch/launcher.js';
+import { parseSettings } from '../../src/settings/environment/settings.js';
+import { hostFacts } from '../../src/settings/files/host-facts.js';
 import { makeChangedImage } from '../support/changed-image.js';
 import { removeImages } from '../support/remove-images.js';
 import { bridgeEnv, type Payload, startBridge, tempHome } from '../support/start-bridge.js';

@@ -1,4 +1,4 @@
-// One attempt for each line of src/sandbox/spec.ts, made by real code in a real sandbox. An attempt that gets through
+// One attempt for each line of src/sandbox/spec/spec.ts, made by real code in a real sandbox. An attempt that gets through
 // fails the test.
 
 import { writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { serverAliases, toolAliases, toServerDoc } from '../../src/downstream/catalog/catalog.js';
-import type { ServerTool } from '../../src/downstream/tool-list.js';
+import { serverAliases, toolAliases, toServerDoc } from '../../src/servers/catalog/catalog.js';
+import type { ServerTool } from '../../src/servers/server/tool-list.js';
 import { hostile } from './hostile.js';
 
 function tool(name: string, description = '', properties: Record<string, unknown> = {}): ServerTool {

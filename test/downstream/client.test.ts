@@ -2,9 +2,9 @@
 
 import { getEventListeners } from 'node:events';
 import { expect, it, onTestFinished } from 'vitest';
-import { McpClient } from '../../src/downstream/client.js';
-import { rawResultOf } from '../../src/downstream/inbound.js';
-import { StdioTransport } from '../../src/downstream/stdio/stdio-transport.js';
+import { McpClient } from '../../src/servers/connection/client.js';
+import { rawResultOf } from '../../src/servers/connection/inbound.js';
+import { StdioTransport } from '../../src/servers/stdio/stdio-transport.js';
 import { hostile, NEVER } from './hostile.js';
 
 async function greet() {

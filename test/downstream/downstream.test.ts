@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { DownstreamSpec } from '../../src/config/downstream-spec.js';
-import { toServerDoc } from '../../src/downstream/catalog/catalog.js';
-import { RawJson, stringify } from '../../src/protocol/json-text.js';
+import { RawJson, stringify } from '../../src/base/json/json-text.js';
+import type { DownstreamSpec } from '../../src/hosts/downstream-spec.js';
+import { toServerDoc } from '../../src/servers/catalog/catalog.js';
 import { HANGS_MS, nodeStarts, until } from '../support/time.js';
 import { call, hostile, NEVER, poolOf, spec, type TestPool } from './hostile.js';
 

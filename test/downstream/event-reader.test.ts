@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { EventReader } from '../../src/downstream/remote/event-reader.js';
+import { EventReader } from '../../src/servers/remote/event-reader.js';
 
 const STREAM =
   ': hello\r\n\r\nid: 7\r\nretry: 250\r\nevent: endpoint\r\ndata: /é?a=1\r\n\r\n' +

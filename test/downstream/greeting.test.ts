@@ -2,11 +2,11 @@
 // version, one that has no version in common. And what a known one is asked: nothing that it need not be.
 
 import { afterEach, describe, expect, it } from 'vitest';
-import { Redactor } from '../../src/base/redact.js';
-import type { DownstreamSpec } from '../../src/config/downstream-spec.js';
-import { ErasInMemory } from '../../src/downstream/greeting/eras.js';
-import { openDownstreamPool } from '../../src/downstream/pool.js';
-import type { DownstreamTimes } from '../../src/downstream/server-context.js';
+import { Redactor } from '../../src/base/secrets/redact.js';
+import type { DownstreamSpec } from '../../src/hosts/downstream-spec.js';
+import { ErasInMemory } from '../../src/servers/connection/eras.js';
+import type { DownstreamTimes } from '../../src/servers/connection/server-context.js';
+import { openDownstreamPool } from '../../src/servers/pool/pool.js';
 import { HANGS_MS, nodeStarts, until } from '../support/time.js';
 import { call, NEVER } from './hostile.js';
 import { LEGACY, MODERN, scripted } from './scripted-server.js';

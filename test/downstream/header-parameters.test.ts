@@ -1,8 +1,8 @@
 // Parameters that a tool marks with `x-mcp-header` are repeated in headers, exactly where the protocol says so.
 
 import { afterEach, describe, expect, it } from 'vitest';
-import { headerParametersOf, parameterHeaders } from '../../src/downstream/header-parameters.js';
-import { RawJson } from '../../src/protocol/json-text.js';
+import { RawJson } from '../../src/base/json/json-text.js';
+import { headerParametersOf, parameterHeaders } from '../../src/servers/server/header-parameters.js';
 import { call, NEVER, poolOf, type TestPool } from './hostile.js';
 import { modernFar, modernProgram } from './modern-servers.js';
 

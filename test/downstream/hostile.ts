@@ -4,14 +4,14 @@
 import { setMaxListeners } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { BridgeEvent } from '../../src/base/events.js';
-import { Redactor } from '../../src/base/redact.js';
-import type { DownstreamSpec, StdioSpec } from '../../src/config/downstream-spec.js';
-import { type AgentCapabilities, NO_AGENT } from '../../src/downstream/asking/agent-capabilities.js';
-import type { Downstream } from '../../src/downstream/downstream.js';
-import { type DownstreamPool, openDownstreamPool } from '../../src/downstream/pool.js';
-import type { DownstreamTimes } from '../../src/downstream/server-context.js';
-import { RawJson } from '../../src/protocol/json-text.js';
+import { RawJson } from '../../src/base/json/json-text.js';
+import type { BridgeEvent } from '../../src/base/log/events.js';
+import { Redactor } from '../../src/base/secrets/redact.js';
+import type { DownstreamSpec, StdioSpec } from '../../src/hosts/downstream-spec.js';
+import { type AgentCapabilities, NO_AGENT } from '../../src/servers/asking/agent-capabilities.js';
+import type { DownstreamTimes } from '../../src/servers/connection/server-context.js';
+import { type DownstreamPool, openDownstreamPool } from '../../src/servers/pool/pool.js';
+import type { Downstream } from '../../src/servers/server/downstream.js';
 
 const FIXTURE = fileURLToPath(new URL('../fixtures/hostile-server.mjs', import.meta.url));
 

@@ -5,7 +5,7 @@ import http, { type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, expect, it } from 'vitest';
-import { HttpClient, type HttpRequest } from '../../src/downstream/remote/http-client.js';
+import { HttpClient, type HttpRequest } from '../../src/servers/remote/http-client.js';
 import { pause, until } from '../support/time.js';
 import { NEVER, poolOf } from './hostile.js';
 import { remote } from './remote-servers.js';

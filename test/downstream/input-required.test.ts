@@ -2,9 +2,9 @@
 // once more, with the server's state as it was.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { type AgentCapabilities, NO_AGENT } from '../../src/downstream/asking/agent-capabilities.js';
-import { withInput } from '../../src/downstream/asking/input-required.js';
-import type { DownstreamTimes } from '../../src/downstream/server-context.js';
+import { type AgentCapabilities, NO_AGENT } from '../../src/servers/asking/agent-capabilities.js';
+import { withInput } from '../../src/servers/asking/input-required.js';
+import type { DownstreamTimes } from '../../src/servers/connection/server-context.js';
 import { pause, until } from '../support/time.js';
 import { call, NEVER, poolOf, type TestPool } from './hostile.js';
 import { modernFar, modernProgram } from './modern-servers.js';

@@ -14,12 +14,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { BridgeEvent } from '../../src/base/events.js';
-import { catalogKey } from '../../src/config/downstream-spec.js';
-import { changeWords, KeptCatalog, refreshCommand } from '../../src/downstream/catalog/kept-catalog.js';
-import { KnownServers } from '../../src/downstream/catalog/known-servers.js';
-import type { ServerTool } from '../../src/downstream/tool-list.js';
-import type { ServerDoc } from '../../src/protocol/frames.js';
+import type { BridgeEvent } from '../../src/base/log/events.js';
+import { catalogKey } from '../../src/hosts/downstream-spec.js';
+import { changeWords, KeptCatalog, refreshCommand } from '../../src/servers/catalog/kept-catalog.js';
+import { KnownServers } from '../../src/servers/catalog/known-servers.js';
+import type { ServerTool } from '../../src/servers/server/tool-list.js';
+import type { ServerDoc } from '../../src/wire/frames.js';
 import { leastCpuMs } from '../support/cpu-time.js';
 import { hostile } from './hostile.js';
 
@@ -158,7 +158,7 @@ it('two bridges see what the other has learned, and first sight is not lost by t
 
 it('processes that write at once leave a whole file, and no other', async () => {
   const script = `
-    import { KeptCatalog } from ${JSON.stringify(join(process.cwd(), 'dist/downstream/catalog/kept-catalog.js'))};
+    import { KeptCatalog } from ${JSON.stringify(join(process.cwd(), 'dist/servers/catalog/kept-catalog.js'))};
     const catalog = new KeptCatalog(${JSON.stringify(state)}, () => {});
     const spec = ${JSON.stringify(spec())};
     for (let n = 0; n < 100; n++) {

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-import type { RemoteSpec, StdioSpec } from '../../src/config/downstream-spec.js';
+import type { RemoteSpec, StdioSpec } from '../../src/hosts/downstream-spec.js';
 import { spec } from './hostile.js';
 import { RemoteServer, remote } from './remote-servers.js';
 

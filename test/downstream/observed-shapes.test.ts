@@ -2,8 +2,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { answerShape, ObservedShapes } from '../../src/downstream/catalog/observed-shapes.js';
-import type { ServerTool } from '../../src/downstream/tool-list.js';
+import { answerShape, ObservedShapes } from '../../src/servers/catalog/observed-shapes.js';
+import type { ServerTool } from '../../src/servers/server/tool-list.js';
 import { hostile } from './hostile.js';
 
 let state: string;

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, expect, it, vi } from 'vitest';
-import type { DownstreamSpec } from '../../src/config/downstream-spec.js';
+import type { DownstreamSpec } from '../../src/hosts/downstream-spec.js';
 import { until } from '../support/time.js';
 import { call, hostile, isAlive, NEVER, pidsOf, poolOf, type TestPool } from './hostile.js';
 

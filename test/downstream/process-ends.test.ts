@@ -5,10 +5,10 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { EventEmitter } from 'node:events';
 import { PassThrough, Writable } from 'node:stream';
 import { expect, it } from 'vitest';
-import type { StdioSpec } from '../../src/config/downstream-spec.js';
-import { helperHeaders } from '../../src/downstream/remote/headers-helper.js';
-import { type ProcessCalls, ProcessTree } from '../../src/downstream/stdio/process-tree.js';
-import { StdioTransport } from '../../src/downstream/stdio/stdio-transport.js';
+import type { StdioSpec } from '../../src/hosts/downstream-spec.js';
+import { helperHeaders } from '../../src/servers/remote/headers-helper.js';
+import { type ProcessCalls, ProcessTree } from '../../src/servers/stdio/process-tree.js';
+import { StdioTransport } from '../../src/servers/stdio/stdio-transport.js';
 import { HANGS_MS, pause, until } from '../support/time.js';
 import { hostile, NEVER, poolOf, spec } from './hostile.js';
 

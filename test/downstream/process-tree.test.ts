@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ProcessTree } from '../../src/downstream/stdio/process-tree.js';
+import { ProcessTree } from '../../src/servers/stdio/process-tree.js';
 import { until } from '../support/time.js';
 import { isAlive } from './hostile.js';
 

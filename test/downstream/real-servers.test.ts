@@ -3,8 +3,8 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { toServerDoc } from '../../src/downstream/catalog/catalog.js';
-import { searchTools } from '../../src/downstream/catalog/search.js';
+import { toServerDoc } from '../../src/servers/catalog/catalog.js';
+import { searchTools } from '../../src/servers/catalog/search.js';
 import { call, NEVER, poolOf, spec, type TestPool } from './hostile.js';
 
 const require = createRequire(import.meta.url);

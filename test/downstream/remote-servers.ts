@@ -8,7 +8,7 @@ import { createServer } from 'node:net';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { RemoteSpec } from '../../src/config/downstream-spec.js';
+import type { RemoteSpec } from '../../src/hosts/downstream-spec.js';
 
 const HOSTILE = fileURLToPath(new URL('../fixtures/hostile-server.mjs', import.meta.url));
 const EVERYTHING = path.join(

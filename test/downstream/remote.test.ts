@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { RemoteSpec } from '../../src/config/downstream-spec.js';
-import { RawJson } from '../../src/protocol/json-text.js';
+import { RawJson } from '../../src/base/json/json-text.js';
+import type { RemoteSpec } from '../../src/hosts/downstream-spec.js';
 import { nodeStarts, pause, until } from '../support/time.js';
 import { call, NEVER, poolOf, type TestPool } from './hostile.js';
 import { cpuMsOf, LINEAR, plainTransferMs } from './plain-transfer.js';

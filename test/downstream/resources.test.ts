@@ -2,14 +2,14 @@
 // characters, and errors that say what there is instead.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Downstream } from '../../src/downstream/downstream.js';
+import type { Downstream } from '../../src/servers/server/downstream.js';
 import {
   getPrompt,
   listPrompts,
   listResources,
   listResourceTemplates,
   readResource,
-} from '../../src/downstream/resources.js';
+} from '../../src/servers/server/resources.js';
 import { npmServer } from '../support/start-bridge.js';
 import { hostile, NEVER, poolOf, spec, type TestPool } from './hostile.js';
 

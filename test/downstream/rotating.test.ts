@@ -4,9 +4,9 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, expect, it } from 'vitest';
-import { Redactor } from '../../src/base/redact.js';
-import type { DownstreamSpec, RemoteSpec } from '../../src/config/downstream-spec.js';
-import { openDownstreamPool } from '../../src/downstream/pool.js';
+import { Redactor } from '../../src/base/secrets/redact.js';
+import type { DownstreamSpec, RemoteSpec } from '../../src/hosts/downstream-spec.js';
+import { openDownstreamPool } from '../../src/servers/pool/pool.js';
 import { eventually } from '../support/time.js';
 import { hostile, spec } from './hostile.js';
 

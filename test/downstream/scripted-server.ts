@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { StdioSpec } from '../../src/config/downstream-spec.js';
+import type { StdioSpec } from '../../src/hosts/downstream-spec.js';
 import { spec } from './hostile.js';
 
 export type Script = {

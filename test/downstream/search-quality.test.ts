@@ -5,9 +5,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { toServerDoc } from '../../src/downstream/catalog/catalog.js';
-import { searchTools } from '../../src/downstream/catalog/search.js';
-import type { ServerDoc } from '../../src/protocol/frames.js';
+import { toServerDoc } from '../../src/servers/catalog/catalog.js';
+import { searchTools } from '../../src/servers/catalog/search.js';
+import type { ServerDoc } from '../../src/wire/frames.js';
 import { hostile } from './hostile.js';
 
 type Figures = { readonly questions: number; readonly recallAt5: number };

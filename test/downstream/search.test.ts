@@ -1,10 +1,10 @@
 // What search takes for a word, and what it does with words: each case is a rule that the ranking rests on.
 
 import { expect, it } from 'vitest';
-import { toServerDoc } from '../../src/downstream/catalog/catalog.js';
-import { searchTools } from '../../src/downstream/catalog/search.js';
-import { searchWords, stemOf } from '../../src/downstream/catalog/search-words.js';
-import type { ServerTool } from '../../src/downstream/tool-list.js';
+import { toServerDoc } from '../../src/servers/catalog/catalog.js';
+import { searchTools } from '../../src/servers/catalog/search.js';
+import { searchWords, stemOf } from '../../src/servers/catalog/search-words.js';
+import type { ServerTool } from '../../src/servers/server/tool-list.js';
 import { growth, LINEAR } from '../support/cpu-time.js';
 import { hostile } from './hostile.js';
 

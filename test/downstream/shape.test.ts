@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { merge, readShape, type Shape, shapeOf } from '../../src/downstream/catalog/shape.js';
+import { merge, readShape, type Shape, shapeOf } from '../../src/servers/catalog/shape.js';
 
 const seen = (...values: readonly unknown[]): Shape => values.map(shapeOf).reduce(merge);
 const int: Shape = { type: 'integer' };

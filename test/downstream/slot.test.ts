@@ -3,17 +3,17 @@
 
 import { afterAll, afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
-import type { BridgeEvent } from '../../src/base/events.js';
-import { Redactor } from '../../src/base/redact.js';
-import { NO_AGENT } from '../../src/downstream/asking/agent-capabilities.js';
+import type { BridgeEvent } from '../../src/base/log/events.js';
+import { Redactor } from '../../src/base/secrets/redact.js';
+import { NO_AGENT } from '../../src/servers/asking/agent-capabilities.js';
+import { WaitsForUser } from '../../src/servers/connection/link.js';
+import { Slot } from '../../src/servers/pool/slot.js';
 import type {
   Downstream,
   DownstreamEvents,
   OpenDownstream,
   openDownstream,
-} from '../../src/downstream/downstream.js';
-import { WaitsForUser } from '../../src/downstream/link.js';
-import { Slot } from '../../src/downstream/slot.js';
+} from '../../src/servers/server/downstream.js';
 import { hostile } from './hostile.js';
 
 type Attempt = {
@@ -32,7 +32,7 @@ vi.hoisted(() => vi.resetModules());
 afterAll(() => void vi.resetModules());
 
 const attempts: Attempt[] = vi.hoisted(() => []);
-vi.mock('../../src/downstream/downstream.js', () => ({
+vi.mock('../../src/servers/server/downstream.js', () => ({
   openDownstream: ((_spec, _context, _callers, events, signal) => {
     let crash = (_reason: string): void => {};
     const closed = new Promise<string>((resolve) => {

@@ -1,11 +1,11 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import { afterEach, expect, it, vi } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
-import { Redactor } from '../../src/base/redact.js';
-import { rawResultOf, readMessage, readOversized } from '../../src/downstream/inbound.js';
-import { LastWords } from '../../src/downstream/stdio/last-words.js';
-import { StdioTransport } from '../../src/downstream/stdio/stdio-transport.js';
-import { envelopeOf } from '../../src/protocol/envelope.js';
+import { Redactor } from '../../src/base/secrets/redact.js';
+import { rawResultOf, readMessage, readOversized } from '../../src/servers/connection/inbound.js';
+import { LastWords } from '../../src/servers/stdio/last-words.js';
+import { StdioTransport } from '../../src/servers/stdio/stdio-transport.js';
+import { envelopeOf } from '../../src/wire/envelope.js';
 import { until } from '../support/time.js';
 import { hostile, isAlive } from './hostile.js';
 import { cpuMsOf, LINEAR, plainTransferMs } from './plain-transfer.js';

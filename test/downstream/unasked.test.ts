@@ -2,8 +2,8 @@
 
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { LeftOut } from '../../src/downstream/left-out.js';
-import { Unasked } from '../../src/downstream/unasked.js';
+import { LeftOut } from '../../src/servers/connection/left-out.js';
+import { Unasked } from '../../src/servers/connection/unasked.js';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
 afterEach(() => void vi.useRealTimers());

@@ -4,8 +4,8 @@ import type { ChildProcessWithoutNullStreams, SpawnOptions, spawn } from 'node:c
 import { EventEmitter } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
-import { type ProcessCalls, ProcessTree } from '../../src/downstream/stdio/process-tree.js';
-import { startProblem } from '../../src/downstream/stdio/start-problem.js';
+import { type ProcessCalls, ProcessTree } from '../../src/servers/stdio/process-tree.js';
+import { startProblem } from '../../src/servers/stdio/start-problem.js';
 
 const NPX = 'C:\\Program Files\\nodejs\\npx.cmd';
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { runArgv } from '../../src/engine/argv.js';
-import { dialects } from '../../src/engine/dialects.js';
+import { runArgv } from '../../src/engine/client/argv.js';
+import { dialects } from '../../src/engine/client/dialects.js';
 import type { EngineMode, SandboxSpec } from '../../src/engine/engine.js';
-import { type OciRuntime, variantsOf } from '../../src/engine/oci-runtime.js';
-import { sandboxSpec } from '../../src/sandbox/spec.js';
+import { type OciRuntime, variantsOf } from '../../src/engine/machine/oci-runtime.js';
+import { sandboxSpec } from '../../src/sandbox/spec/spec.js';
 import { PLAIN_KIND } from '../support/plain-kind.js';
 
 const plan = {

@@ -1,7 +1,7 @@
 // How long an engine that runs elsewhere is asked whether it is still there.
 
 import { expect, it } from 'vitest';
-import { askTimeoutMs } from '../../src/engine/cli-engine.js';
+import { askTimeoutMs } from '../../src/engine/client/cli-engine.js';
 
 it.each([
   ['has answered nothing yet', Number.POSITIVE_INFINITY, 10_000],

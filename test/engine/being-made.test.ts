@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { readText } from '../../src/base/read-text.js';
-import { CliContainer, type ClientCommand } from '../../src/engine/cli-container.js';
-import { CliEngine } from '../../src/engine/cli-engine.js';
+import { readText } from '../../src/base/files/read-text.js';
+import { CliContainer, type ClientCommand } from '../../src/engine/client/cli-container.js';
+import { CliEngine } from '../../src/engine/client/cli-engine.js';
 import { eventually, pause, until } from '../support/time.js';
 
 /** Makes a first process below a monitor that has the pid file in its arguments, and starts it when it is let. */
@@ -89,7 +89,7 @@ it('one whose client does not leave is ended with its client', async () => {
 });
 
 it('one whose bridge exits then is started, for its input has ended, and so will it', async () => {
-  const module = pathToFileURL(join(import.meta.dirname, '../../dist/engine/cli-container.js')).href;
+  const module = pathToFileURL(join(import.meta.dirname, '../../dist/engine/client/cli-container.js')).href;
   const code = `const { CliContainer } = await import(${JSON.stringify(module)});
     const { existsSync } = await import('node:fs');
     const plan = ${JSON.stringify(plan)};

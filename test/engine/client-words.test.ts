@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isBeforeContact, whyNotPulled } from '../../src/engine/client-words.js';
+import { isBeforeContact, whyNotPulled } from '../../src/engine/machine/client-words.js';
 
 it('a registry has answered with the first line that is not about looking for one', () => {
   expect(isBeforeContact('Resolving "x" using unqualified-search registries')).toBe(true);

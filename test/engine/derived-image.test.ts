@@ -12,15 +12,15 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { ProcessResult } from '../../src/base/process.js';
+import type { ProcessResult } from '../../src/base/process/process.js';
+import { dialects } from '../../src/engine/client/dialects.js';
 import {
   CONTAINERFILE,
   type Derivation,
   derivedName,
   makeDerivedImage,
   pruneDerivedImages,
-} from '../../src/engine/derived-image.js';
-import { dialects } from '../../src/engine/dialects.js';
+} from '../../src/engine/images/derived-image.js';
 
 const never = new AbortController().signal;
 const DAY_SECONDS = 24 * 60 * 60;

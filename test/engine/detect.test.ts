@@ -4,6 +4,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { isAlive, ownerFrom, thisOwner } from '../../src/base/process/owner.js';
 import {
   chooseEngine,
   chooseOciRuntime,
@@ -12,9 +13,8 @@ import {
   forgetChoice,
   rememberChoice,
   rememberedChoice,
-} from '../../src/engine/detect.js';
-import type { OciRuntime } from '../../src/engine/oci-runtime.js';
-import { isAlive, ownerFrom, thisOwner } from '../../src/engine/owner.js';
+} from '../../src/engine/client/detect.js';
+import type { OciRuntime } from '../../src/engine/machine/oci-runtime.js';
 
 const never = new AbortController().signal;
 let dir: string;

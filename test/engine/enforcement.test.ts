@@ -1,9 +1,9 @@
 // What is found in the kernel's files, on machines that are given as a table of files.
 
 import { describe, expect, it } from 'vitest';
-import type { ReadText } from '../../src/base/read-text.js';
-import { groupLimit, oomKillsIn } from '../../src/engine/cgroup.js';
-import { demandEnforcement, lookAt } from '../../src/engine/enforcement.js';
+import type { ReadText } from '../../src/base/files/read-text.js';
+import { groupLimit, oomKillsIn } from '../../src/engine/machine/cgroup.js';
+import { demandEnforcement, lookAt } from '../../src/engine/machine/enforcement.js';
 
 const MB = 1024 ** 2;
 const asked = { memoryBytes: 100 * MB, pids: 50, cpus: undefined };

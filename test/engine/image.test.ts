@@ -6,15 +6,25 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
-import type { BridgeEvent } from '../../src/base/events.js';
+import type { BridgeEvent } from '../../src/base/log/events.js';
 import { VERSION } from '../../src/base/version.js';
-import { debianSources } from '../../src/engine/apt-sources.js';
 import type { Engine } from '../../src/engine/engine.js';
-import { buildImage } from '../../src/engine/image.js';
-import { chooseImage, type ImageWish, imageReasonInWords, ownImage } from '../../src/engine/image-choice.js';
-import { foreignArchitecture, localImageName, parseRecipe, readRecipe } from '../../src/engine/recipe.js';
-import { profiles, RECIPE_DIR } from '../../src/engine/recipe-dir.js';
-import { unsafeEntries } from '../../src/engine/tar-audit.js';
+import { debianSources } from '../../src/engine/images/apt-sources.js';
+import { buildImage } from '../../src/engine/images/image.js';
+import {
+  chooseImage,
+  type ImageWish,
+  imageReasonInWords,
+  ownImage,
+} from '../../src/engine/images/image-choice.js';
+import {
+  foreignArchitecture,
+  localImageName,
+  parseRecipe,
+  readRecipe,
+} from '../../src/engine/images/recipe.js';
+import { profiles, RECIPE_DIR } from '../../src/engine/images/recipe-dir.js';
+import { unsafeEntries } from '../../src/engine/images/tar-audit.js';
 import { processesWith } from '../support/nothing-left.js';
 
 const never = new AbortController().signal;

@@ -1,9 +1,9 @@
 // What carries a network, from what the engines say of themselves; and what is said where nothing can.
 
 import { describe, expect, it } from 'vitest';
-import { dialects } from '../../src/engine/dialects.js';
+import { dialects } from '../../src/engine/client/dialects.js';
 import type { EngineMode, NetworkMode } from '../../src/engine/engine.js';
-import { demandNetworkMode } from '../../src/engine/network-modes.js';
+import { demandNetworkMode } from '../../src/engine/machine/network-modes.js';
 
 const info = (helpers: Readonly<Record<string, string>>) =>
   JSON.stringify({

@@ -2,11 +2,11 @@
 
 import { describe, expect, it } from 'vitest';
 import { PACKAGE_NAME } from '../../src/base/version.js';
-import { imageBuild } from '../../src/cli/image.js';
-import { ageOf, labelsFor, parseLabels, recipeDigest } from '../../src/engine/image-labels.js';
-import { buildWords, checkPackages, checkSuite, readOwnName } from '../../src/engine/image-name.js';
-import { localImageName, modulesOf, readRecipe, withPackages } from '../../src/engine/recipe.js';
-import { nearestPackage, unknownPackages } from '../../src/engine/unknown-package.js';
+import { imageBuild } from '../../src/cli/setup/image.js';
+import { ageOf, labelsFor, parseLabels, recipeDigest } from '../../src/engine/images/image-labels.js';
+import { buildWords, checkPackages, checkSuite, readOwnName } from '../../src/engine/images/image-name.js';
+import { localImageName, modulesOf, readRecipe, withPackages } from '../../src/engine/images/recipe.js';
+import { nearestPackage, unknownPackages } from '../../src/engine/images/unknown-package.js';
 
 const data = readRecipe('data');
 const rich = withPackages(data, ['python3-sklearn', 'python3-seaborn', 'python3-pandas']);

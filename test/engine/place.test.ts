@@ -1,7 +1,7 @@
 // Where an engine runs, told by what it and its client say. What desktops say is from their own documentation and issues.
 
 import { describe, expect, it } from 'vitest';
-import { connectionEnv, dockerMode, podmanMode } from '../../src/engine/place.js';
+import { connectionEnv, dockerMode, podmanMode } from '../../src/engine/machine/place.js';
 
 const linux = { url: undefined, platform: 'linux' } as const;
 const mac = { url: undefined, platform: 'darwin' } as const;

@@ -11,7 +11,7 @@ import {
   type MachineOptions,
   needsMachine,
   PodmanMachine,
-} from '../../src/engine/podman-machine.js';
+} from '../../src/engine/machine/podman-machine.js';
 import { HANGS_MS, nodeStarts, PATIENTLY, pause } from '../support/time.js';
 
 const FAKE = fileURLToPath(new URL('../fixtures/fake-podman.mjs', import.meta.url));

@@ -1,8 +1,8 @@
 // Processor time as control groups count it, read from files of the test's own.
 
 import { expect, it } from 'vitest';
-import type { ReadText } from '../../src/base/read-text.js';
-import { processorGroup, processorUseIn, unifiedGroup } from '../../src/engine/cgroup.js';
+import type { ReadText } from '../../src/base/files/read-text.js';
+import { processorGroup, processorUseIn, unifiedGroup } from '../../src/engine/machine/cgroup.js';
 
 const V2: Readonly<Record<string, string>> = {
   '/proc/self/mountinfo': '30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw',

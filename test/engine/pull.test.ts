@@ -4,11 +4,11 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { BridgeEvent } from '../../src/base/events.js';
+import type { BridgeEvent } from '../../src/base/log/events.js';
 import type { Engine } from '../../src/engine/engine.js';
-import { pullWhileAlive } from '../../src/engine/pull.js';
-import type { PullTraces } from '../../src/engine/pull-traces.js';
-import { staleScratch } from '../../src/engine/stale-scratch.js';
+import { pullWhileAlive } from '../../src/engine/images/pull.js';
+import type { PullTraces } from '../../src/engine/images/pull-traces.js';
+import { staleScratch } from '../../src/engine/images/stale-scratch.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -5,8 +5,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { CliEngine } from '../../src/engine/cli-engine.js';
-import { sandboxSpec } from '../../src/sandbox/spec.js';
+import { CliEngine } from '../../src/engine/client/cli-engine.js';
+import { sandboxSpec } from '../../src/sandbox/spec/spec.js';
 import { PLAIN_KIND } from '../support/plain-kind.js';
 import { HANGS_MS } from '../support/time.js';
 

@@ -1,7 +1,7 @@
 // Why a kernel gives podman no user namespace, from podman's own words and from what files of the machine say.
 
 import { describe, expect, it } from 'vitest';
-import { type NamespaceMachine, noUserNamespace } from '../../src/engine/user-namespaces.js';
+import { type NamespaceMachine, noUserNamespace } from '../../src/engine/machine/user-namespaces.js';
 
 const RESTRICT = '/proc/sys/kernel/apparmor_restrict_unprivileged_userns';
 const CLONE = '/proc/sys/kernel/unprivileged_userns_clone';

@@ -1,10 +1,10 @@
 // Two streams that share one cap, and the answer that is made of them: never more than arrives.
 
 import { describe, expect, it } from 'vitest';
-import { CappedOutput } from '../../src/exec/capped-output.js';
-import { MAX_ANSWER_CHARS, resultOf } from '../../src/exec/execute-result.js';
-import { visible } from '../../src/render/payload.js';
-import { MAX_SENT_CHARS } from '../../src/server/stdio-transport.js';
+import { CappedOutput } from '../../src/code-exec/capped-output.js';
+import { MAX_ANSWER_CHARS, resultOf } from '../../src/code-exec/execute-result.js';
+import { MAX_SENT_CHARS } from '../../src/mcp/requests/stdio-transport.js';
+import { visible } from '../../src/run/answer/payload.js';
 
 function output(maxBytes: number, stdout: Buffer | string, stderr: Buffer | string = ''): CappedOutput {
   const made = new CappedOutput(maxBytes);

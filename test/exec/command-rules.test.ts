@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findCommand } from '../../src/exec/command-rules.js';
+import { findCommand } from '../../src/code-exec/command-rules.js';
 
 let dir: string;
 let place: { path: string; rulesPath: string; cwd: string };

@@ -5,8 +5,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { run } from '../../src/base/process.js';
-import { runCommand } from '../../src/exec/run-command.js';
+import { run } from '../../src/base/process/process.js';
+import { runCommand } from '../../src/code-exec/run-command.js';
 import { HANGS_MS } from '../support/time.js';
 
 /** More than is given to what stands in the pipes of a program that has ended. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseExecSettings } from '../../src/exec/exec-settings.js';
+import { parseExecSettings } from '../../src/code-exec/exec-settings.js';
 
 const TOKEN = 'a-token-of-some-length';
 

@@ -1,8 +1,8 @@
 // What everybody says of `execute` who offers it, and what is said of wrong arguments.
 
 import { describe, expect, it } from 'vitest';
-import { definitionFor } from '../../src/exec/execute-definition.js';
-import { commandSchema, complaintOf } from '../../src/exec/execute-tool.js';
+import { definitionFor } from '../../src/code-exec/execute-definition.js';
+import { commandSchema, complaintOf } from '../../src/code-exec/execute-tool.js';
 
 const LIMITS = { timeoutMs: 30_000, maxTimeoutMs: 120_000, workdir: '/work', maxOutputBytes: 40_000 };
 const complaint = (args: unknown): string => {

@@ -23,9 +23,9 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type ExecSettings, parseExecSettings } from '../../src/exec/exec-settings.js';
-import { type CommandTold, Execute } from '../../src/exec/execute.js';
-import { HttpEndpoint } from '../../src/exec/http-endpoint.js';
+import { type ExecSettings, parseExecSettings } from '../../src/code-exec/exec-settings.js';
+import { type CommandTold, Execute } from '../../src/code-exec/execute.js';
+import { HttpEndpoint } from '../../src/code-exec/http-endpoint.js';
 import { pause, until } from '../support/time.js';
 
 const TOKEN = 'a-token-of-some-length';

@@ -3,7 +3,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { type ResolvedCommand, runCommand } from '../../src/exec/run-command.js';
+import { type ResolvedCommand, runCommand } from '../../src/code-exec/run-command.js';
 import { HANGS_MS, nodeStarts } from '../support/time.js';
 
 /** A shell that has its first lines behind it by then: it starts many times as fast as Node. */

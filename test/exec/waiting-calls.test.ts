@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { parseExecSettings } from '../../src/exec/exec-settings.js';
-import { Execute } from '../../src/exec/execute.js';
+import { parseExecSettings } from '../../src/code-exec/exec-settings.js';
+import { Execute } from '../../src/code-exec/execute.js';
 
 let dir: string;
 beforeEach(() => {

@@ -4,7 +4,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect } from 'vitest';
-import { MAX_FILE_BYTES } from '../../src/protocol/frames.js';
+import { MAX_FILE_BYTES } from '../../src/wire/frames.js';
 import { REACH_SECONDS } from '../front-door/reached.js';
 import { ourContainers } from '../support/nothing-left.js';
 import type { Payload, TestBridge } from '../support/start-bridge.js';

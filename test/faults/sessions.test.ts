@@ -3,7 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { describe, expect } from 'vitest';
-import { SessionFiles } from '../../src/server/sessions/session-file.js';
+import { SessionFiles } from '../../src/run/sessions/session-file.js';
 import { REACH_SECONDS } from '../front-door/reached.js';
 import { isHeld } from '../support/held.js';
 import { ourContainers } from '../support/nothing-left.js';

@@ -11,7 +11,7 @@ import {
   type ElicitResult,
 } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, it } from 'vitest';
-import type { Question } from '../../src/run/approvals/question.js';
+import type { Question } from '../../src/policy/approvals/question.js';
 import {
   bridgeEnv,
   MAIN,

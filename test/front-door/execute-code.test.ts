@@ -5,8 +5,8 @@
 import { join } from 'node:path';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { languageNamed } from '../../src/config/languages/records.js';
-import { profiles } from '../../src/engine/recipe-dir.js';
+import { profiles } from '../../src/engine/images/recipe-dir.js';
+import { languageNamed } from '../../src/settings/languages/records.js';
 import { isBuilt } from '../support/built-image.js';
 import { type Payload, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
 import { HANGS_MS } from '../support/time.js';

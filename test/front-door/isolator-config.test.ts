@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ownImage } from '../../src/engine/image-choice.js';
+import { ownImage } from '../../src/engine/images/image-choice.js';
 import { isBuilt } from '../support/built-image.js';
 import { removeImages } from '../support/remove-images.js';
 import { startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';

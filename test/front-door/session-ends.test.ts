@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CallToolResult, Progress } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readText } from '../../src/base/read-text.js';
+import { readText } from '../../src/base/files/read-text.js';
 import { engineUnderTest } from '../support/engine-under-test.js';
 import { startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
 import { until } from '../support/time.js';

@@ -1,7 +1,7 @@
 // MCP tools from JavaScript, as a program sees them: a real Node runs it, and the test plays the host.
 
 import { expect, it } from 'vitest';
-import { guestFrame, MAX_DEPTH, MAX_VALUES } from '../../src/protocol/frames.js';
+import { guestFrame, MAX_DEPTH, MAX_VALUES } from '../../src/wire/frames.js';
 import { brief, type Frame, type Host, play, reply, tool } from '../support/fake-host.js';
 
 const structured = (value: unknown) => ({ content: [], structuredContent: value });

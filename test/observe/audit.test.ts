@@ -5,11 +5,11 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { BridgeEvent } from '../../src/base/events.js';
-import { Redactor } from '../../src/base/redact.js';
-import { weigh } from '../../src/base/weight.js';
-import { readAudit } from '../../src/cli/audit-reader.js';
-import { Audit } from '../../src/observe/audit.js';
+import { Audit } from '../../src/base/log/audit.js';
+import type { BridgeEvent } from '../../src/base/log/events.js';
+import { weigh } from '../../src/base/log/weight.js';
+import { Redactor } from '../../src/base/secrets/redact.js';
+import { readAudit } from '../../src/cli/kept/audit-reader.js';
 import { PATIENTLY, pause } from '../support/time.js';
 
 let dir: string;

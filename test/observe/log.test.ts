@@ -1,6 +1,12 @@
 import { expect, it } from 'vitest';
-import type { BridgeEvent } from '../../src/base/events.js';
-import { describeEvent, type LogOptions, type LogSink, logObserver, openLog } from '../../src/observe/log.js';
+import type { BridgeEvent } from '../../src/base/log/events.js';
+import {
+  describeEvent,
+  type LogOptions,
+  type LogSink,
+  logObserver,
+  openLog,
+} from '../../src/base/log/log.js';
 
 function written(options: Partial<LogOptions>, ...events: readonly BridgeEvent[]): string[] {
   const lines: string[] = [];

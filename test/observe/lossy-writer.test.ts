@@ -5,7 +5,7 @@ import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { fileTarget, LossyWriter } from '../../src/observe/lossy-writer.js';
+import { fileTarget, LossyWriter } from '../../src/base/log/lossy-writer.js';
 
 /** A target whose reader reads when told to. */
 function slowReader() {

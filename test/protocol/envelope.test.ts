@@ -2,7 +2,7 @@
 // like one.
 
 import { describe, expect, it } from 'vitest';
-import { EnvelopeReader, envelopeOf } from '../../src/protocol/envelope.js';
+import { EnvelopeReader, envelopeOf } from '../../src/wire/envelope.js';
 
 const request = (id: string | undefined) => ({ id, hasMethod: true, isAnswer: false });
 const answer = (id: string | undefined) => ({ id, hasMethod: false, isAnswer: true });

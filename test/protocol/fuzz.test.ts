@@ -6,10 +6,10 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { readMessage, readOversized } from '../../src/downstream/inbound.js';
-import { envelopeOf } from '../../src/protocol/envelope.js';
-import { RawJson, sliceAt, stringify } from '../../src/protocol/json-text.js';
-import { LineSplitter } from '../../src/protocol/lines.js';
+import { RawJson, sliceAt, stringify } from '../../src/base/json/json-text.js';
+import { readMessage, readOversized } from '../../src/servers/connection/inbound.js';
+import { envelopeOf } from '../../src/wire/envelope.js';
+import { LineSplitter } from '../../src/wire/lines.js';
 import { HANGS_MS } from '../support/time.js';
 import { hear } from './host-end.js';
 import { hostileBytes } from './hostile-frames.js';

@@ -4,14 +4,12 @@
 import { EventEmitter } from 'node:events';
 import { type Readable, Writable } from 'node:stream';
 import type { BridgeError } from '../../src/base/errors.js';
-import type { BridgeEvent } from '../../src/base/events.js';
-import type { ServerLease } from '../../src/downstream/server-lease.js';
-import type { ToolHints } from '../../src/downstream/tool-list.js';
-import { Channel } from '../../src/protocol/channel.js';
-import type { ServerDoc, ToolDoc } from '../../src/protocol/frames.js';
-import { RawJson, stringify } from '../../src/protocol/json-text.js';
-import type { Plan } from '../../src/run/approvals/plan.js';
-import type { RunApprovals } from '../../src/run/approvals/run-approvals.js';
+import { RawJson, stringify } from '../../src/base/json/json-text.js';
+import type { BridgeEvent } from '../../src/base/log/events.js';
+import { Progress } from '../../src/mcp/requests/progress.js';
+import type { Plan } from '../../src/policy/approvals/plan.js';
+import type { RunApprovals } from '../../src/policy/approvals/run-approvals.js';
+import { allowedPart, type Policy, type PolicyRules, policyOf } from '../../src/policy/rules/policy.js';
 import { Dispatcher } from '../../src/run/calls/dispatcher.js';
 import { Gates } from '../../src/run/calls/gates.js';
 import { guardCalls } from '../../src/run/calls/guarded-calls.js';
@@ -19,8 +17,10 @@ import { LoadedServers } from '../../src/run/calls/loaded-servers.js';
 import { SavedByRun } from '../../src/run/calls/saved-by-run.js';
 import { SavedTools } from '../../src/run/calls/saved-tools.js';
 import { Transcript } from '../../src/run/outcome/transcript.js';
-import { allowedPart, type Policy, type PolicyRules, policyOf } from '../../src/run/policy/policy.js';
-import { Progress } from '../../src/server/progress.js';
+import type { ServerLease } from '../../src/servers/pool/server-lease.js';
+import type { ToolHints } from '../../src/servers/server/tool-list.js';
+import { Channel } from '../../src/wire/channel.js';
+import type { ServerDoc, ToolDoc } from '../../src/wire/frames.js';
 
 const OPEN: ServerDoc = {
   name: 'open',

@@ -8,7 +8,7 @@ import {
   sliceAt,
   stringify,
   wellFormedJson,
-} from '../../src/protocol/json-text.js';
+} from '../../src/base/json/json-text.js';
 
 describe('sliceAt', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Line, LineSplitter } from '../../src/protocol/lines.js';
+import { type Line, LineSplitter } from '../../src/wire/lines.js';
 
 const texts = (lines: readonly Line[]) =>
   lines.map((line) => ('text' in line ? line.text : `oversized ${line.oversized}`));

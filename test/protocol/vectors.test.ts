@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { guestFrame, supervisorFrame } from '../../src/protocol/frames.js';
+import { guestFrame, supervisorFrame } from '../../src/wire/frames.js';
 
 const vector = z.strictObject({
   direction: z.enum(['guest', 'supervisor', 'host']),

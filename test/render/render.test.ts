@@ -2,10 +2,10 @@
 
 import { extname } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { isHarmless } from '../../src/base/text.js';
-import { RawJson, stringify } from '../../src/protocol/json-text.js';
-import { MAX_ANSWER_BYTES } from '../../src/render/fit.js';
-import { render } from '../../src/render/render.js';
+import { RawJson, stringify } from '../../src/base/json/json-text.js';
+import { isHarmless } from '../../src/base/text/text.js';
+import { MAX_ANSWER_BYTES } from '../../src/run/answer/fit.js';
+import { render } from '../../src/run/answer/render.js';
 import type { Left, LeftFile } from '../../src/run/artifacts/artifacts.js';
 import { capturedWithGap, type Outcome } from '../../src/run/outcome/outcome.js';
 import { NO_PICTURES, type Picture } from '../../src/run/outcome/pictures.js';

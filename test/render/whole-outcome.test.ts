@@ -1,9 +1,9 @@
 // An outcome that went through JSON is shown as the one that did not.
 
 import { expect, it } from 'vitest';
-import { RawJson, stringify } from '../../src/protocol/json-text.js';
-import { payloadOf } from '../../src/render/payload.js';
-import { outcomeFromWire, outcomeToWire } from '../../src/render/whole-outcome.js';
+import { RawJson, stringify } from '../../src/base/json/json-text.js';
+import { payloadOf } from '../../src/run/answer/payload.js';
+import { outcomeFromWire, outcomeToWire } from '../../src/run/answer/whole-outcome.js';
 import type { Outcome } from '../../src/run/outcome/outcome.js';
 
 const OUTCOME: Outcome = {

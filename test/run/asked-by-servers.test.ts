@@ -2,14 +2,14 @@
 // says, and time that is played.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { AgentCapabilities } from '../../src/downstream/asking/agent-capabilities.js';
-import { RawJson } from '../../src/protocol/json-text.js';
+import { RawJson } from '../../src/base/json/json-text.js';
+import { policyOf } from '../../src/policy/rules/policy.js';
 import { KeptFiles } from '../../src/run/artifacts/kept-files.js';
 import { Gates } from '../../src/run/calls/gates.js';
-import { callDirectly, type DirectServices } from '../../src/run/direct-call.js';
-import { policyOf } from '../../src/run/policy/policy.js';
-import { runCode } from '../../src/run/run.js';
-import type { RunServices } from '../../src/run/run-request.js';
+import { callDirectly, type DirectServices } from '../../src/run/life/direct-call.js';
+import { runCode } from '../../src/run/life/run.js';
+import type { RunServices } from '../../src/run/life/run-request.js';
+import type { AgentCapabilities } from '../../src/servers/asking/agent-capabilities.js';
 import { hostile, NEVER, poolOf, type TestPool } from '../downstream/hostile.js';
 import { approvalsWith, askedAgent } from '../support/approvals.js';
 import { FakeContainer, greeted } from '../support/fake-container.js';

@@ -1,8 +1,8 @@
 // One tool called for the agent itself: what ends it where its server never answers.
 
 import { expect, it } from 'vitest';
-import type { BridgeEvent } from '../../src/base/events.js';
-import { callDirectly, type DirectServices } from '../../src/run/direct-call.js';
+import type { BridgeEvent } from '../../src/base/log/events.js';
+import { callDirectly, type DirectServices } from '../../src/run/life/direct-call.js';
 
 const never = (_server: string, signal: AbortSignal) =>
   new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))));

@@ -2,8 +2,8 @@
 
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
-import type { ServerDoc } from '../../src/protocol/frames.js';
-import { failureNote, openServers } from '../../src/run/opening.js';
+import { failureNote, openServers } from '../../src/run/life/opening.js';
+import type { ServerDoc } from '../../src/wire/frames.js';
 
 const NEVER = new AbortController().signal;
 const doc = (name: string) => ({ name }) as ServerDoc;

@@ -1,8 +1,8 @@
 // What the model is told of names that no loaded server has, word for word; and what is none of our business.
 
 import { describe, expect, it } from 'vitest';
-import type { ServerBrief, ServerDoc } from '../../src/protocol/frames.js';
-import { preflight } from '../../src/run/preflight.js';
+import { preflight } from '../../src/run/life/preflight.js';
+import type { ServerBrief, ServerDoc } from '../../src/wire/frames.js';
 
 const server = (
   name: string,

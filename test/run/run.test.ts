@@ -3,16 +3,16 @@
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
-import type { Language } from '../../src/config/languages/language.js';
-import { languageNamed } from '../../src/config/languages/records.js';
-import type { ServerDoc, SupervisorFrame } from '../../src/protocol/frames.js';
+import { policyOf } from '../../src/policy/rules/policy.js';
 import { KeptFiles } from '../../src/run/artifacts/kept-files.js';
 import { Gates } from '../../src/run/calls/gates.js';
-import { policyOf } from '../../src/run/policy/policy.js';
+import { runCode } from '../../src/run/life/run.js';
+import type { RunRequest, RunServers, RunServices } from '../../src/run/life/run-request.js';
+import type { Sandboxes } from '../../src/run/life/sandbox-use.js';
 import type { Program } from '../../src/run/programs/task.js';
-import { runCode } from '../../src/run/run.js';
-import type { RunRequest, RunServers, RunServices } from '../../src/run/run-request.js';
-import type { Sandboxes } from '../../src/run/sandbox-use.js';
+import type { Language } from '../../src/settings/languages/language.js';
+import { languageNamed } from '../../src/settings/languages/records.js';
+import type { ServerDoc, SupervisorFrame } from '../../src/wire/frames.js';
 import { FakeContainer, greeted } from '../support/fake-container.js';
 import { PATIENTLY } from '../support/time.js';
 

@@ -2,10 +2,10 @@
 // else that may end it by a sentence; its output is held as bytes, and nothing that it sends is answered as a call.
 
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { BridgeEvent } from '../../src/base/events.js';
-import type { SupervisorFrame } from '../../src/protocol/frames.js';
+import type { BridgeEvent } from '../../src/base/log/events.js';
 import { KeptFiles } from '../../src/run/artifacts/kept-files.js';
-import { type CommandServices, runSandboxedCommand } from '../../src/run/sandboxed-command.js';
+import { type CommandServices, runSandboxedCommand } from '../../src/run/life/sandboxed-command.js';
+import type { SupervisorFrame } from '../../src/wire/frames.js';
 import { FakeContainer, greeted } from '../support/fake-container.js';
 
 const exited = (code: number | null, signal: string | null = null): SupervisorFrame => ({

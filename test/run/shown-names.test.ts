@@ -2,18 +2,18 @@
 // and that of no other tool.
 
 import { expect, it } from 'vitest';
-import { didYouMean } from '../../src/base/closest.js';
-import type { BridgeEvent } from '../../src/base/events.js';
-import { harmless } from '../../src/base/text.js';
-import { weigh } from '../../src/base/weight.js';
+import type { BridgeEvent } from '../../src/base/log/events.js';
+import { describeEvent } from '../../src/base/log/log.js';
+import { weigh } from '../../src/base/log/weight.js';
+import { didYouMean } from '../../src/base/text/closest.js';
+import { harmless } from '../../src/base/text/text.js';
 import { toolOf } from '../../src/cli/approvals/text.js';
-import { describeEvent } from '../../src/observe/log.js';
-import { planPieces } from '../../src/render/pieces.js';
-import type { Question } from '../../src/run/approvals/question.js';
-import { questionText } from '../../src/run/approvals/question-text.js';
+import type { Question } from '../../src/policy/approvals/question.js';
+import { questionText } from '../../src/policy/approvals/question-text.js';
+import { questionHtml } from '../../src/policy/page/question-html.js';
+import { policyOf } from '../../src/policy/rules/policy.js';
+import { planPieces } from '../../src/run/answer/pieces.js';
 import type { Outcome } from '../../src/run/outcome/outcome.js';
-import { policyOf } from '../../src/run/policy/policy.js';
-import { questionHtml } from '../../src/server/inbox/page/question-html.js';
 import { hear } from '../protocol/host-end.js';
 import { approvalsWith, MemoryInbox } from '../support/approvals.js';
 import { until } from '../support/time.js';

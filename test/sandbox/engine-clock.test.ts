@@ -1,9 +1,9 @@
 // How long the engine lets a container live whatever happens: no run may meet that clock before its own.
 
 import { expect, it } from 'vitest';
-import type { DownstreamSpec } from '../../src/config/downstream-spec.js';
-import { longestStartSeconds } from '../../src/config/start-time.js';
-import { type LaunchContext, type LaunchPad, specOn } from '../../src/sandbox/launch-pad.js';
+import type { DownstreamSpec } from '../../src/hosts/downstream-spec.js';
+import { type LaunchContext, type LaunchPad, specOn } from '../../src/sandbox/launch/launch-pad.js';
+import { longestStartSeconds } from '../../src/servers/pool/start-time.js';
 import { settingsOf } from '../support/plain-kind.js';
 
 const pad = { image: { image: 'i' }, files: { harnessDir: '/h', seccompFile: '/s' } } as unknown as LaunchPad;

@@ -1,7 +1,7 @@
 // What a sandbox prints of its Python is taken as files only where it is all of it and stays in its directory.
 
 import { expect, it } from 'vitest';
-import { filesIn } from '../../src/sandbox/fallback-files.js';
+import { filesIn } from '../../src/sandbox/spec/fallback-files.js';
 
 const line = (name: string, text: string) => `${name} ${Buffer.from(text).toString('base64')}\n`;
 const WHOLE = line('loader', 'L') + line('lib/python3.11/__init__.pyc', '') + line('bin/python3', 'P');

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { idleStat, prepareHarness, saysTooOld } from '../../src/sandbox/harness-files.js';
+import { idleStat, prepareHarness, saysTooOld } from '../../src/sandbox/spec/harness-files.js';
 
 let stateDir: string;
 beforeEach(() => {

@@ -4,9 +4,9 @@ import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { prepareHarness } from '../../src/sandbox/harness-files.js';
-import { inOrder, installedDir, installFiles } from '../../src/sandbox/installed-files.js';
-import { prepareSeccomp } from '../../src/sandbox/launch-pad.js';
+import { prepareSeccomp } from '../../src/sandbox/launch/launch-pad.js';
+import { prepareHarness } from '../../src/sandbox/spec/harness-files.js';
+import { inOrder, installedDir, installFiles } from '../../src/sandbox/spec/installed-files.js';
 
 let state: string;
 beforeEach(() => {

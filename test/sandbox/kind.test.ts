@@ -1,9 +1,9 @@
 // Which sandboxes can stand in for one another, as the languages are: what is equal waits once for all of them.
 
 import { expect, it } from 'vitest';
-import { planFor } from '../../src/config/languages/plan.js';
-import { languageNamed, languages } from '../../src/config/languages/records.js';
-import { keyOf, kindAhead, kindOf, pythonKind } from '../../src/sandbox/kind.js';
+import { keyOf, kindAhead, kindOf, pythonKind } from '../../src/sandbox/spec/kind.js';
+import { planFor } from '../../src/settings/environment/plan.js';
+import { languageNamed, languages } from '../../src/settings/languages/records.js';
 import { settingsOf } from '../support/plain-kind.js';
 
 const keyFor = (name: string, env: Record<string, string> = {}): string => {

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { parseSettings } from '../../src/config/settings.js';
-import { Launcher } from '../../src/sandbox/launcher.js';
+import { Launcher } from '../../src/sandbox/launch/launcher.js';
+import { parseSettings } from '../../src/settings/environment/settings.js';
 import { PLAIN_KIND } from '../support/plain-kind.js';
 
 const FAKE = fileURLToPath(new URL('../fixtures/fake-podman.mjs', import.meta.url));

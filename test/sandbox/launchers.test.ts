@@ -2,11 +2,11 @@
 
 import { expect, it } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
-import { parseSettings, type Settings } from '../../src/config/settings.js';
-import { commandKind, pythonKind } from '../../src/sandbox/kind.js';
-import type { Launcher } from '../../src/sandbox/launcher.js';
-import { Launchers } from '../../src/sandbox/launchers.js';
-import type { Sandbox } from '../../src/sandbox/sandbox.js';
+import type { Sandbox } from '../../src/sandbox/conversation/sandbox.js';
+import type { Launcher } from '../../src/sandbox/launch/launcher.js';
+import { Launchers } from '../../src/sandbox/launch/launchers.js';
+import { commandKind, pythonKind } from '../../src/sandbox/spec/kind.js';
+import { parseSettings, type Settings } from '../../src/settings/environment/settings.js';
 
 const never = new AbortController().signal;
 const settingsOf = (env: Record<string, string>): Settings =>

@@ -4,15 +4,19 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { ImageChoice } from '../../src/engine/image-choice.js';
-import type { HostFiles } from '../../src/sandbox/carried-files.js';
-import { readImagePythons, rememberTree, rememberWithoutPython } from '../../src/sandbox/image-pythons.js';
-import { inOrder, installFiles, removeOthers } from '../../src/sandbox/installed-files.js';
-import type { LaunchContext, LaunchPad } from '../../src/sandbox/launch-pad.js';
-import { harnessKey } from '../../src/sandbox/launch-pad.js';
-import { NotStarted } from '../../src/sandbox/not-started.js';
-import { PythonFallback } from '../../src/sandbox/python-fallback.js';
-import type { Sandbox } from '../../src/sandbox/sandbox.js';
+import type { ImageChoice } from '../../src/engine/images/image-choice.js';
+import { NotStarted } from '../../src/sandbox/conversation/not-started.js';
+import type { Sandbox } from '../../src/sandbox/conversation/sandbox.js';
+import type { LaunchContext, LaunchPad } from '../../src/sandbox/launch/launch-pad.js';
+import { harnessKey } from '../../src/sandbox/launch/launch-pad.js';
+import { PythonFallback } from '../../src/sandbox/launch/python-fallback.js';
+import type { HostFiles } from '../../src/sandbox/spec/carried-files.js';
+import {
+  readImagePythons,
+  rememberTree,
+  rememberWithoutPython,
+} from '../../src/sandbox/spec/image-pythons.js';
+import { inOrder, installFiles, removeOthers } from '../../src/sandbox/spec/installed-files.js';
 import { PLAIN_KIND, settingsOf } from '../support/plain-kind.js';
 
 const never = new AbortController().signal;

@@ -3,15 +3,15 @@
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Engine, SandboxSpec, Unreachable } from '../../src/engine/engine.js';
+import { Sandbox } from '../../src/sandbox/conversation/sandbox.js';
+import { WarmPool } from '../../src/sandbox/launch/warm-pool.js';
 import {
   type GuestFrame,
   PROTOCOL_VERSION,
   type ProgramStart,
   type ProgramWay,
   type SupervisorFrame,
-} from '../../src/protocol/frames.js';
-import { Sandbox } from '../../src/sandbox/sandbox.js';
-import { WarmPool } from '../../src/sandbox/warm-pool.js';
+} from '../../src/wire/frames.js';
 import { FakeContainer, greeted } from '../support/fake-container.js';
 import { HANGS_MS, PATIENTLY, pause } from '../support/time.js';
 

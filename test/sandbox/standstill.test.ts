@@ -5,9 +5,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, type TestContext, vi } from 'vitest';
-import { readText } from '../../src/base/read-text.js';
-import { ENTRYPOINT } from '../../src/sandbox/harness-files.js';
-import { MAX_WAKES, Standstill } from '../../src/sandbox/standstill.js';
+import { readText } from '../../src/base/files/read-text.js';
+import { MAX_WAKES, Standstill } from '../../src/sandbox/conversation/standstill.js';
+import { ENTRYPOINT } from '../../src/sandbox/spec/harness-files.js';
 import { pause, until } from '../support/time.js';
 
 /** A first process that starts what it is told to, says its pid, and answers whatever else it hears. */

@@ -2,7 +2,6 @@
 // leads on is listed, and all the rest is refused.
 
 import { describe, expect, it, vi } from 'vitest';
-import type { GuestFrame, ProgramStart, SupervisorFrame } from '../../src/protocol/frames.js';
 import {
   afterGuest,
   afterSupervisor,
@@ -14,7 +13,8 @@ import {
   type RunHandlers,
   type Turn,
   wasGivenRun,
-} from '../../src/sandbox/turn.js';
+} from '../../src/sandbox/conversation/turn.js';
+import type { GuestFrame, ProgramStart, SupervisorFrame } from '../../src/wire/frames.js';
 
 const error = { type: 'SyntaxError', message: 'no', traceback: [] };
 const SUPERVISOR: { readonly [T in SupervisorFrame['type']]: Extract<SupervisorFrame, { type: T }> } = {

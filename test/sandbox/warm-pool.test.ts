@@ -1,8 +1,8 @@
 // The pool's own rules, with sandboxes that are only as real as the pool can see: alive or not, ended or not.
 
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/sandbox.js';
-import { MAX_WAIT_SECONDS, WarmPool } from '../../src/sandbox/warm-pool.js';
+import type { Sandbox } from '../../src/sandbox/conversation/sandbox.js';
+import { MAX_WAIT_SECONDS, WarmPool } from '../../src/sandbox/launch/warm-pool.js';
 
 let freeMib = 8_000;
 // Loaded anew with the mock, and once more without it for the files that run in this process afterwards.

@@ -1,9 +1,9 @@
 // A pool for each kind, made when it is asked for, and all of them within one share of the memory.
 
 import { afterAll, afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { SandboxKind } from '../../src/sandbox/kind.js';
-import type { Sandbox } from '../../src/sandbox/sandbox.js';
-import { WarmPools } from '../../src/sandbox/warm-pools.js';
+import type { Sandbox } from '../../src/sandbox/conversation/sandbox.js';
+import { WarmPools } from '../../src/sandbox/launch/warm-pools.js';
+import type { SandboxKind } from '../../src/sandbox/spec/kind.js';
 import { PLAIN_KIND } from '../support/plain-kind.js';
 
 let freeMib: number;

@@ -9,7 +9,7 @@ import {
   mustWeigh,
   pauseMs,
   Watchdog,
-} from '../../src/sandbox/watchdog.js';
+} from '../../src/sandbox/limits/watchdog.js';
 
 const MB = 1024 ** 2;
 const bounds: Bounds = { memoryBytes: 512 * MB, inodes: 1_000, hostFloorBytes: 256 * MB };

@@ -2,7 +2,7 @@
 // harness ends, and nothing else in the repository sends frames that no type has seen.
 
 import { expect, it } from 'vitest';
-import type { HostFrame, ServerBrief, ServerDoc, ToolDoc } from '../../src/protocol/frames.js';
+import type { HostFrame, ServerBrief, ServerDoc, ToolDoc } from '../../src/wire/frames.js';
 
 type Run = Extract<HostFrame, { type: 'run' }>;
 const { RUN } = (await import(new URL('../../scripts/bench/run-frame.mjs', import.meta.url).href)) as {

@@ -25,7 +25,7 @@ const DOCUMENTS = [
   ...markdownIn('.').filter((name) => name !== DIARY),
   ...PAGES,
   'sandbox-runtime/README.md',
-  'src/protocol/PROTOCOL.md',
+  'src/wire/PROTOCOL.md',
 ];
 /** npm adds the first two by itself. */
 const SHIPPED = ['README.md', 'LICENSE', ...manifest.files];

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { isOurselves } from '../../src/config/self.js';
-import { settingsTable } from '../../src/config/settings.js';
+import { isOurselves } from '../../src/hosts/self.js';
+import { settingsTable } from '../../src/settings/environment/settings.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const json = (file: string) => JSON.parse(readFileSync(join(ROOT, file), 'utf8'));

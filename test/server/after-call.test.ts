@@ -3,11 +3,11 @@
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Principal } from '../../src/base/principal.js';
-import type { Quotas } from '../../src/config/principal-rules.js';
 import type { Outcome } from '../../src/run/outcome/outcome.js';
-import type { RunHandlers } from '../../src/sandbox/turn.js';
-import { COMMAND_LINE } from '../../src/server/caller.js';
-import { UNWATCHED } from '../../src/server/run-hooks.js';
+import type { RunHandlers } from '../../src/sandbox/conversation/turn.js';
+import type { Quotas } from '../../src/service/principals/principal-rules.js';
+import { COMMAND_LINE } from '../../src/tenant/caller.js';
+import { UNWATCHED } from '../../src/tenant/run-hooks.js';
 import { pause, until } from '../support/time.js';
 import { NEVER, openBridges, principalNamed, type TestBridges } from './principal-bridges.js';
 

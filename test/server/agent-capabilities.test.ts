@@ -11,7 +11,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { Server } from '@modelcontextprotocol/server';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { agentCapabilitiesOf } from '../../src/server/agent-capabilities.js';
+import { agentCapabilitiesOf } from '../../src/mcp/requests/agent-capabilities.js';
 import { PATIENTLY } from '../support/time.js';
 
 const NEVER = new AbortController().signal;

@@ -3,7 +3,7 @@
 import { Client } from '@modelcontextprotocol/client';
 import { InMemoryTransport } from '@modelcontextprotocol/server';
 import { expect, it, onTestFinished } from 'vitest';
-import { AgentServer } from '../../src/server/agent-server.js';
+import { AgentServer } from '../../src/mcp/requests/agent-server.js';
 
 async function connected(server: AgentServer): Promise<Client> {
   const [one, other] = InMemoryTransport.createLinkedPair();

@@ -3,13 +3,13 @@
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
-import type { BridgeEvent } from '../../src/base/events.js';
+import type { BridgeEvent } from '../../src/base/log/events.js';
 import { LOCAL_USER, type Principal } from '../../src/base/principal.js';
 import type { Outcome } from '../../src/run/outcome/outcome.js';
-import type { SandboxKind } from '../../src/sandbox/kind.js';
-import type { WarmPool } from '../../src/sandbox/warm-pool.js';
-import { COMMAND_LINE } from '../../src/server/caller.js';
-import { type RunHooks, type RunInput, UNWATCHED } from '../../src/server/run-hooks.js';
+import type { WarmPool } from '../../src/sandbox/launch/warm-pool.js';
+import type { SandboxKind } from '../../src/sandbox/spec/kind.js';
+import { COMMAND_LINE } from '../../src/tenant/caller.js';
+import { type RunHooks, type RunInput, UNWATCHED } from '../../src/tenant/run-hooks.js';
 import { pause, until } from '../support/time.js';
 import { hostileEntry, NEVER, openBridges, principalNamed, type TestBridges } from './principal-bridges.js';
 

@@ -7,11 +7,11 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { LOCAL_USER, type Principal } from '../../src/base/principal.js';
-import type { HeaderSource } from '../../src/config/principal-rules.js';
-import { principalStateDir } from '../../src/config/principal-state.js';
-import { type AgentCapabilities, NO_AGENT } from '../../src/downstream/asking/agent-capabilities.js';
-import { TokenStore } from '../../src/downstream/oauth/token-store.js';
-import { UNWATCHED } from '../../src/server/run-hooks.js';
+import { type AgentCapabilities, NO_AGENT } from '../../src/servers/asking/agent-capabilities.js';
+import { TokenStore } from '../../src/servers/login/token-store.js';
+import type { HeaderSource } from '../../src/service/principals/principal-rules.js';
+import { principalStateDir } from '../../src/settings/files/principal-state.js';
+import { UNWATCHED } from '../../src/tenant/run-hooks.js';
 import { hostileWeb, type RemoteServer } from '../downstream/remote-servers.js';
 import { pause, until } from '../support/time.js';
 import {

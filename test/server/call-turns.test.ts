@@ -4,9 +4,9 @@
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { LOCAL_USER, type Principal } from '../../src/base/principal.js';
-import { CallTurns } from '../../src/server/call-turns.js';
-import { COMMAND_LINE } from '../../src/server/caller.js';
-import { UNWATCHED } from '../../src/server/run-hooks.js';
+import { CallTurns } from '../../src/run/queue/call-turns.js';
+import { COMMAND_LINE } from '../../src/tenant/caller.js';
+import { UNWATCHED } from '../../src/tenant/run-hooks.js';
 import { until } from '../support/time.js';
 import { callTool, NEVER, openBridges, principalNamed, type TestBridges } from './principal-bridges.js';
 

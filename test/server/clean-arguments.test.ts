@@ -4,14 +4,14 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { parseSettings } from '../../src/config/settings.js';
-import { RawJson } from '../../src/protocol/json-text.js';
+import { RawJson } from '../../src/base/json/json-text.js';
+import { LongCalls } from '../../src/mcp/calls/long-calls.js';
+import { serveAgent } from '../../src/mcp/connection/server.js';
+import { cleanArguments } from '../../src/mcp/tools/clean-arguments.js';
 import { outcomeWithoutRun } from '../../src/run/outcome/outcome.js';
-import type { Bridge } from '../../src/server/bridge.js';
-import { LongCalls } from '../../src/server/long-calls/long-calls.js';
-import type { CommandInput, RunInput, ServerCall } from '../../src/server/run-hooks.js';
-import { serveAgent } from '../../src/server/server.js';
-import { cleanArguments } from '../../src/server/tools/clean-arguments.js';
+import { parseSettings } from '../../src/settings/environment/settings.js';
+import type { Bridge } from '../../src/tenant/bridge.js';
+import type { CommandInput, RunInput, ServerCall } from '../../src/tenant/run-hooks.js';
 
 type Args = Readonly<Record<string, unknown>>;
 type Reached = {

@@ -1,7 +1,7 @@
 // A wrong value as it is repeated to whoever gave it.
 
 import { expect, it } from 'vitest';
-import { described } from '../../src/server/tools/complaint.js';
+import { described } from '../../src/mcp/requests/complaint.js';
 
 it.each([
   [undefined, 'nothing'],

@@ -2,8 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
-import type { BridgeEvent } from '../../src/base/events.js';
-import { EngineHealth } from '../../src/server/engine-health.js';
+import type { BridgeEvent } from '../../src/base/log/events.js';
+import { EngineHealth } from '../../src/tenant/engine-health.js';
 
 const STARTED: BridgeEvent = { type: 'sandbox.started', container: 'c', durationMs: 1 };
 const gone = () => new BridgeError('E_ENGINE_BROKEN', 'the daemon is gone', { fault: 'engine' });

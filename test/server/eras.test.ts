@@ -3,9 +3,9 @@
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Transport as ServerTransport } from '@modelcontextprotocol/server';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Caller } from '../../src/server/caller.js';
-import type { RunHooks, RunInput } from '../../src/server/run-hooks.js';
-import { agentServer } from '../../src/server/server.js';
+import { agentServer } from '../../src/mcp/connection/server.js';
+import type { Caller } from '../../src/tenant/caller.js';
+import type { RunHooks, RunInput } from '../../src/tenant/run-hooks.js';
 import { PATIENTLY, pause, until } from '../support/time.js';
 import { byHand, client, ENVELOPE, FAILED, fakeBridge, type Message, served } from './fake-bridge.js';
 

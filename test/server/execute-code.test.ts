@@ -3,18 +3,18 @@
 
 import { describe, expect, it } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
-import { languageNamed, languages } from '../../src/config/languages/records.js';
-import { parseSettings } from '../../src/config/settings.js';
-import { MAX_INPUT_BYTES } from '../../src/protocol/frames.js';
+import { Progress } from '../../src/mcp/requests/progress.js';
+import { executeCode } from '../../src/mcp/tools/execute-code.js';
+import { runPython } from '../../src/mcp/tools/run-python.js';
 import { type Outcome, outcomeWithoutRun } from '../../src/run/outcome/outcome.js';
 import type { Snippet } from '../../src/run/programs/snippets.js';
 import type { Program } from '../../src/run/programs/task.js';
-import type { Bridge } from '../../src/server/bridge.js';
-import { COMMAND_LINE } from '../../src/server/caller.js';
-import { Progress } from '../../src/server/progress.js';
-import type { RunInput } from '../../src/server/run-hooks.js';
-import { executeCode } from '../../src/server/tools/execute-code.js';
-import { runPython } from '../../src/server/tools/run-python.js';
+import { parseSettings } from '../../src/settings/environment/settings.js';
+import { languageNamed, languages } from '../../src/settings/languages/records.js';
+import type { Bridge } from '../../src/tenant/bridge.js';
+import { COMMAND_LINE } from '../../src/tenant/caller.js';
+import type { RunInput } from '../../src/tenant/run-hooks.js';
+import { MAX_INPUT_BYTES } from '../../src/wire/frames.js';
 
 const { settings } = parseSettings(
   {},

@@ -1,21 +1,21 @@
 // The tool `execute` without a sandbox or a server: what is handed on, and what is made of how it ended.
 
 import { describe, expect, it } from 'vitest';
-import { parseSettings } from '../../src/config/settings.js';
-import { CappedOutput } from '../../src/exec/capped-output.js';
-import { MAX_ANSWER_CHARS } from '../../src/exec/execute-result.js';
-import type { CommandEnd } from '../../src/exec/run-command.js';
-import { RawJson } from '../../src/protocol/json-text.js';
-import { visible } from '../../src/render/payload.js';
+import { RawJson } from '../../src/base/json/json-text.js';
+import { CappedOutput } from '../../src/code-exec/capped-output.js';
+import { MAX_ANSWER_CHARS } from '../../src/code-exec/execute-result.js';
+import type { CommandEnd } from '../../src/code-exec/run-command.js';
+import { Progress } from '../../src/mcp/requests/progress.js';
+import { capabilities, instructions } from '../../src/mcp/resources/capabilities.js';
+import type { Answer } from '../../src/mcp/tools/answer.js';
+import { execute } from '../../src/mcp/tools/execute.js';
+import { visible } from '../../src/run/answer/payload.js';
+import type { CommandOutcome } from '../../src/run/life/sandboxed-command.js';
 import { outcomeWithoutRun } from '../../src/run/outcome/outcome.js';
-import type { CommandOutcome } from '../../src/run/sandboxed-command.js';
-import type { Answer } from '../../src/server/answer.js';
-import type { Bridge } from '../../src/server/bridge.js';
-import { COMMAND_LINE } from '../../src/server/caller.js';
-import { capabilities, instructions } from '../../src/server/capabilities.js';
-import { Progress } from '../../src/server/progress.js';
-import type { CommandInput, ServerCall } from '../../src/server/run-hooks.js';
-import { execute } from '../../src/server/tools/execute.js';
+import { parseSettings } from '../../src/settings/environment/settings.js';
+import type { Bridge } from '../../src/tenant/bridge.js';
+import { COMMAND_LINE } from '../../src/tenant/caller.js';
+import type { CommandInput, ServerCall } from '../../src/tenant/run-hooks.js';
 
 const toolOf = (env: Record<string, string>) =>
   execute(

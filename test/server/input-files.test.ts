@@ -2,8 +2,8 @@
 // allowed.
 
 import { describe, expect, it } from 'vitest';
-import { MAX_INPUT_BYTES } from '../../src/protocol/frames.js';
-import { FILES, readInputFiles } from '../../src/server/tools/input-files.js';
+import { FILES, readInputFiles } from '../../src/mcp/tools/input-files.js';
+import { MAX_INPUT_BYTES } from '../../src/wire/frames.js';
 
 const complaintOf = (value: unknown): string => {
   const read = readInputFiles(value, FILES);

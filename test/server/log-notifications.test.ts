@@ -1,7 +1,7 @@
 // Output as log notifications: none before a level is set, whole lines in batches, a bounded number of characters.
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { type LogParams, type McpLogLevel, OutputLog } from '../../src/server/log-notifications.js';
+import { type LogParams, type McpLogLevel, OutputLog } from '../../src/mcp/requests/log-notifications.js';
 
 let threshold: McpLogLevel | undefined;
 let sent: LogParams[];

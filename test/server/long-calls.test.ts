@@ -1,19 +1,19 @@
 // Calls that are answered before their end: what their client is told, who may go on with them, and for how long.
 
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { OUTCOME_KEY, OUTPUT_METHOD } from '../../src/render/whole-outcome.js';
-import type { Answer } from '../../src/server/answer.js';
-import type { Bridge } from '../../src/server/bridge.js';
-import type { CallLeg } from '../../src/server/call-leg.js';
+import type { CallLeg } from '../../src/mcp/calls/call-leg.js';
+import { goOnIn } from '../../src/mcp/calls/go-on-arguments.js';
 import {
   type GoingOn,
   LongCalls,
   MAX_ENDED,
   MAX_ENDED_CHARS,
   NoLongCall,
-} from '../../src/server/long-calls/long-calls.js';
-import type { RunHooks } from '../../src/server/run-hooks.js';
-import { goOnIn } from '../../src/server/tools/go-on-arguments.js';
+} from '../../src/mcp/calls/long-calls.js';
+import type { Answer } from '../../src/mcp/tools/answer.js';
+import { OUTCOME_KEY, OUTPUT_METHOD } from '../../src/run/answer/whole-outcome.js';
+import type { Bridge } from '../../src/tenant/bridge.js';
+import type { RunHooks } from '../../src/tenant/run-hooks.js';
 import { HANGS_MS, until } from '../support/time.js';
 import { byHand, fakeBridge } from './fake-bridge.js';
 

@@ -1,7 +1,7 @@
 // What an agent of 2026-07-28 says with each request, and what it is told while it listens.
 
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { factsFrom, rememberFacts } from '../../src/sandbox/image-facts.js';
+import { factsFrom, rememberFacts } from '../../src/sandbox/python/image-facts.js';
 import { PATIENTLY, pause } from '../support/time.js';
 import {
   byHand,

@@ -4,18 +4,22 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { BridgeEvent } from '../../src/base/events.js';
+import { RawJson } from '../../src/base/json/json-text.js';
+import type { BridgeEvent } from '../../src/base/log/events.js';
 import type { Principal } from '../../src/base/principal.js';
-import { Redactor } from '../../src/base/redact.js';
-import { hostFacts } from '../../src/config/host-facts.js';
-import { NO_RULES, type PrincipalRules, type TokenExchange } from '../../src/config/principal-rules.js';
-import { parseSettings } from '../../src/config/settings.js';
-import { type AgentCapabilities, NO_AGENT } from '../../src/downstream/asking/agent-capabilities.js';
-import { RawJson } from '../../src/protocol/json-text.js';
+import { Redactor } from '../../src/base/secrets/redact.js';
 import type { Objection } from '../../src/run/outcome/outcome.js';
-import type { Bridge } from '../../src/server/bridge.js';
-import { Bridges } from '../../src/server/bridges.js';
-import { type RunHooks, UNWATCHED } from '../../src/server/run-hooks.js';
+import { type AgentCapabilities, NO_AGENT } from '../../src/servers/asking/agent-capabilities.js';
+import { Bridges } from '../../src/service/principals/bridges.js';
+import {
+  NO_RULES,
+  type PrincipalRules,
+  type TokenExchange,
+} from '../../src/service/principals/principal-rules.js';
+import { parseSettings } from '../../src/settings/environment/settings.js';
+import { hostFacts } from '../../src/settings/files/host-facts.js';
+import type { Bridge } from '../../src/tenant/bridge.js';
+import { type RunHooks, UNWATCHED } from '../../src/tenant/run-hooks.js';
 
 const HOSTILE = fileURLToPath(new URL('../fixtures/hostile-server.mjs', import.meta.url));
 

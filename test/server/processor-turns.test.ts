@@ -2,7 +2,7 @@
 // gives its place to more, and what nobody wants any more has no place.
 
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { ProcessorTurns } from '../../src/server/processor-turns.js';
+import { ProcessorTurns } from '../../src/run/queue/processor-turns.js';
 import { pause } from '../support/time.js';
 import { NEVER } from './principal-bridges.js';
 

@@ -2,7 +2,7 @@
 // and silence after the end.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { HEARTBEAT_MS, Progress, type ProgressParams } from '../../src/server/progress.js';
+import { HEARTBEAT_MS, Progress, type ProgressParams } from '../../src/mcp/requests/progress.js';
 
 let told: ProgressParams[];
 let progress: Progress;

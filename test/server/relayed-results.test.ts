@@ -2,9 +2,9 @@
 
 import { PassThrough } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { RawJson } from '../../src/protocol/json-text.js';
-import { serveAgent } from '../../src/server/server.js';
-import { AgentTransport } from '../../src/server/stdio-transport.js';
+import { RawJson } from '../../src/base/json/json-text.js';
+import { serveAgent } from '../../src/mcp/connection/server.js';
+import { AgentTransport } from '../../src/mcp/requests/stdio-transport.js';
 import { PATIENTLY } from '../support/time.js';
 import { byHand, ENVELOPE, FAILED, fakeBridge, type Message } from './fake-bridge.js';
 

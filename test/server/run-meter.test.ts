@@ -1,8 +1,8 @@
 // What a run is counted for its principal's quota.
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/sandbox.js';
-import { RunMeter } from '../../src/server/run-meter.js';
+import { RunMeter } from '../../src/run/queue/run-meter.js';
+import type { Sandbox } from '../../src/sandbox/conversation/sandbox.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

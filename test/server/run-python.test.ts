@@ -1,12 +1,12 @@
 // The tool `run_python` without a sandbox: what a host is told of it.
 
 import { describe, expect, it } from 'vitest';
-import { toldApart } from '../../src/base/own-lines.js';
-import { hostView } from '../../src/config/host-views.js';
-import { parseSettings } from '../../src/config/settings.js';
-import { compact } from '../../src/render/compact.js';
+import { toldApart } from '../../src/base/text/own-lines.js';
+import { hostView } from '../../src/hosts/records/host-views.js';
+import { runPython } from '../../src/mcp/tools/run-python.js';
+import { compact } from '../../src/run/answer/compact.js';
 import { type Outcome, outcomeWithoutRun } from '../../src/run/outcome/outcome.js';
-import { runPython } from '../../src/server/tools/run-python.js';
+import { parseSettings } from '../../src/settings/environment/settings.js';
 
 const { settings } = parseSettings(
   {},

@@ -1,8 +1,8 @@
 // How long the clock of a run may stand, for the clock of its container: with what a person may take to answer.
 
 import { expect, it } from 'vitest';
-import { NO_AGENT } from '../../src/downstream/asking/agent-capabilities.js';
-import { SandboxService } from '../../src/server/sandbox-service.js';
+import { NO_AGENT } from '../../src/servers/asking/agent-capabilities.js';
+import { SandboxService } from '../../src/tenant/sandbox-service.js';
 import { settingsOf } from '../support/plain-kind.js';
 
 it('counts the time for questions about calls, and for a place after them, from when a policy asks them', async () => {

@@ -4,8 +4,8 @@
 import { PassThrough, Writable } from 'node:stream';
 import type { JSONRPCMessage } from '@modelcontextprotocol/server';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { RawJson } from '../../src/protocol/json-text.js';
-import { AgentTransport } from '../../src/server/stdio-transport.js';
+import { RawJson } from '../../src/base/json/json-text.js';
+import { AgentTransport } from '../../src/mcp/requests/stdio-transport.js';
 import { PATIENTLY, pause } from '../support/time.js';
 
 /** A transport whose agent reads only when told to. */

@@ -2,11 +2,11 @@
 
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { RawJson } from '../../src/protocol/json-text.js';
-import { AgentServer } from '../../src/server/agent-server.js';
-import { OpenCalls } from '../../src/server/open-calls/open-calls.js';
-import { watchTasks } from '../../src/server/open-calls/task-watch.js';
-import { serveConnection } from '../../src/server/stdio-connection.js';
+import { RawJson } from '../../src/base/json/json-text.js';
+import { OpenCalls } from '../../src/mcp/calls/open-calls.js';
+import { watchTasks } from '../../src/mcp/calls/task-watch.js';
+import { serveConnection } from '../../src/mcp/connection/stdio-connection.js';
+import { AgentServer } from '../../src/mcp/requests/agent-server.js';
 import { send } from '../support/http-agent.js';
 import { stubFront } from '../support/http-front.js';
 import { type Calls, openTask } from '../support/open-task.js';

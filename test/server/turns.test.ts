@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import type { BridgeError } from '../../src/base/errors.js';
-import { type Rests, type Turn, type TurnLimits, Turns, UNLIMITED } from '../../src/server/turns.js';
+import { type Rests, type Turn, type TurnLimits, Turns, UNLIMITED } from '../../src/run/queue/turns.js';
 
 const WINDOW_MS = 60_000;
 

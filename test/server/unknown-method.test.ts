@@ -1,7 +1,7 @@
 // A method that the bridge does not have, over HTTP: 2026-07-28 wants the status 404 beside the error of JSON-RPC.
 
 import { afterEach, expect, it } from 'vitest';
-import { AgentServer } from '../../src/server/agent-server.js';
+import { AgentServer } from '../../src/mcp/requests/agent-server.js';
 import { stubFront } from '../support/http-front.js';
 
 const opened: AsyncDisposable[] = [];

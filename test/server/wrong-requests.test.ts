@@ -2,7 +2,7 @@
 
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { agentServer } from '../../src/server/server.js';
+import { agentServer } from '../../src/mcp/connection/server.js';
 import { byHand, ENVELOPE, fakeBridge, LOG_LEVEL, VERSION } from './fake-bridge.js';
 
 describe('what is wrong with a request', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { AgentConversation, LOST_CALL } from '../../src/shared/conversation.js';
+import { AgentConversation, LOST_CALL } from '../../src/service/windows/conversation.js';
 
 const line = (message: object) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`;
 

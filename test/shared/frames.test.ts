@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FrameReader, framesOf, messageFrame, messageIn } from '../../src/shared/frames.js';
+import { FrameReader, framesOf, messageFrame, messageIn } from '../../src/service/windows/frames.js';
 
 const all = (...chunks: readonly Buffer[]) => {
   const reader = new FrameReader();

@@ -1,10 +1,10 @@
 import { chmodSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { isOnlyOurs } from '../../src/base/only-ours.js';
-import { buildOf, compareBuilds, greetingIn } from '../../src/shared/greeting.js';
-import { sharedFolder, sharedSocket, sharedSockets } from '../../src/shared/place.js';
-import { removeLeftLocks, startLock } from '../../src/shared/start-lock.js';
+import { isOnlyOurs } from '../../src/base/files/only-ours.js';
+import { buildOf, compareBuilds, greetingIn } from '../../src/service/windows/greeting.js';
+import { sharedFolder, sharedSocket, sharedSockets } from '../../src/service/windows/place.js';
+import { removeLeftLocks, startLock } from '../../src/service/windows/start-lock.js';
 import { tempHome } from '../support/start-bridge.js';
 
 const PATH = '/usr/bin:/bin';

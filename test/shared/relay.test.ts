@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { expect, it, onTestFinished } from 'vitest';
-import { FrameReader } from '../../src/shared/frames.js';
-import { relay } from '../../src/shared/relay.js';
+import { FrameReader } from '../../src/service/windows/frames.js';
+import { relay } from '../../src/service/windows/relay.js';
 import { until } from '../support/time.js';
 
 /** A bridge that answers nothing, on a socket; `window` is the end of whoever has met it. */

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterEach, describe, expect, it } from 'vitest';
-import { sharedFolder, sharedSockets } from '../../src/shared/place.js';
+import { sharedFolder, sharedSockets } from '../../src/service/windows/place.js';
 import { processesWith } from '../support/nothing-left.js';
 import { RawAgent } from '../support/raw-agent.js';
 import { MAIN } from '../support/start-bridge.js';

@@ -1,16 +1,16 @@
 // Persons who answer questions about calls, without a client and without a page: an agent whose dialogs a test answers, and an
 // inbox in memory.
 
-import type { BridgeEvent } from '../../src/base/events.js';
-import { type AgentCapabilities, NO_AGENT } from '../../src/downstream/asking/agent-capabilities.js';
-import { Dialogs } from '../../src/run/approvals/asking.js';
-import { type Always, Grants } from '../../src/run/approvals/grants.js';
-import type { ApprovalAnswer, Inbox, Question } from '../../src/run/approvals/question.js';
+import type { BridgeEvent } from '../../src/base/log/events.js';
+import { Dialogs } from '../../src/policy/approvals/asking.js';
+import { type Always, Grants } from '../../src/policy/approvals/grants.js';
+import type { ApprovalAnswer, Inbox, Question } from '../../src/policy/approvals/question.js';
 import {
   type ApprovalScope,
   RunApprovals,
   type SharedApprovals,
-} from '../../src/run/approvals/run-approvals.js';
+} from '../../src/policy/approvals/run-approvals.js';
+import { type AgentCapabilities, NO_AGENT } from '../../src/servers/asking/agent-capabilities.js';
 
 /** An inbox in which `answer` answers each question; one that it gives nothing for stays. */
 export class MemoryInbox implements Inbox {

@@ -4,7 +4,7 @@
 import { execFileSync } from 'node:child_process';
 import { describe } from 'vitest';
 import { VERSION } from '../../src/base/version.js';
-import { localImageName, readRecipe } from '../../src/engine/recipe.js';
+import { localImageName, readRecipe } from '../../src/engine/images/recipe.js';
 
 /** The full name of a profile's image. */
 export const imageOf = (profile: string): string => localImageName(readRecipe(profile), VERSION);

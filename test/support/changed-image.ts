@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { LaunchPad } from '../../src/sandbox/launch-pad.js';
+import type { LaunchPad } from '../../src/sandbox/launch/launch-pad.js';
 
 export const podman = (...args: readonly string[]): string =>
   execFileSync('podman', ['--log-level=error', ...args], { encoding: 'utf8' });

@@ -4,11 +4,11 @@
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
-import { hostFacts } from '../../src/config/host-facts.js';
-import { parseSettings } from '../../src/config/settings.js';
-import { removeRunDir } from '../../src/engine/cli-engine.js';
+import { removeRunDir } from '../../src/engine/client/cli-engine.js';
 import type { SandboxSpec } from '../../src/engine/engine.js';
-import { makeLaunchPad, specOn } from '../../src/sandbox/launch-pad.js';
+import { makeLaunchPad, specOn } from '../../src/sandbox/launch/launch-pad.js';
+import { parseSettings } from '../../src/settings/environment/settings.js';
+import { hostFacts } from '../../src/settings/files/host-facts.js';
 import { bridgeEnv, tempHome } from './start-bridge.js';
 import { HANGS_MS } from './time.js';
 

@@ -4,7 +4,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { run } from '../../src/base/process.js';
+import { run } from '../../src/base/process/process.js';
 import { eventually, HANGS_MS } from './time.js';
 
 type Service = {

@@ -3,8 +3,8 @@
 
 import { PassThrough } from 'node:stream';
 import type { Container, ContainerExit, Engine, SandboxSpec } from '../../src/engine/engine.js';
-import { type GuestFrame, PROTOCOL_VERSION, type SupervisorFrame } from '../../src/protocol/frames.js';
-import { Sandbox, type StartOptions } from '../../src/sandbox/sandbox.js';
+import { Sandbox, type StartOptions } from '../../src/sandbox/conversation/sandbox.js';
+import { type GuestFrame, PROTOCOL_VERSION, type SupervisorFrame } from '../../src/wire/frames.js';
 import { HANGS_MS } from './time.js';
 
 type Sent = { readonly type: string } & Readonly<Record<string, unknown>>;

@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import type { ServerBrief, ServerDoc, ToolDoc } from '../../src/protocol/frames.js';
+import type { ServerBrief, ServerDoc, ToolDoc } from '../../src/wire/frames.js';
 
 const RUN = fileURLToPath(new URL('../../sandbox-runtime/javascript/run.cjs', import.meta.url));
 

@@ -1,7 +1,7 @@
 // Whether a process of this machine stands still: stopped by a signal, or held by the freezer of its control group.
 
 import { join } from 'node:path';
-import { readText } from '../../src/base/read-text.js';
+import { readText } from '../../src/base/files/read-text.js';
 
 /** Where the hierarchy of version 2 begins; undefined where there is none. */
 const mount = (): string | undefined =>

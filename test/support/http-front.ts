@@ -5,14 +5,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inputRequired, Server } from '@modelcontextprotocol/server';
-import type { BridgeEvent } from '../../src/base/events.js';
+import type { BridgeEvent } from '../../src/base/log/events.js';
 import { LOCAL_USER, type Principal } from '../../src/base/principal.js';
-import { hostFacts } from '../../src/config/host-facts.js';
-import { parseSettings } from '../../src/config/settings.js';
-import { parseHttpAddress } from '../../src/server/http/address.js';
-import { HttpFront, type HttpFrontOptions } from '../../src/server/http/front.js';
-import { HTTP_LIMITS, type HttpLimits } from '../../src/server/http/limits.js';
-import type { HttpFrontParts } from '../../src/server/http/parts.js';
+import { HttpFront, type HttpFrontOptions } from '../../src/service/endpoint/front.js';
+import { parseHttpAddress } from '../../src/service/http/address.js';
+import { HTTP_LIMITS, type HttpLimits } from '../../src/service/http/limits.js';
+import type { HttpFrontParts } from '../../src/service/http/parts.js';
+import { parseSettings } from '../../src/settings/environment/settings.js';
+import { hostFacts } from '../../src/settings/files/host-facts.js';
 
 export const principalOf = (name: string): Principal => ({
   ...LOCAL_USER,

@@ -1,7 +1,7 @@
 // A task of somebody's, as a long call leaves it, and what ends it.
 
-import type { OpenCall, OpenRequest } from '../../src/server/open-calls/open-call.js';
-import type { OpenCalls } from '../../src/server/open-calls/open-calls.js';
+import type { OpenCall, OpenRequest } from '../../src/mcp/calls/open-call.js';
+import type { OpenCalls } from '../../src/mcp/calls/open-calls.js';
 
 export type Result = object;
 export type Calls = OpenCalls<Result, OpenRequest>;

@@ -1,9 +1,9 @@
 // Settings on a host of which nothing is special, and the kind of run_python's sandboxes with the default ones, for tests
 // of what is made of them.
 
-import type { Environment } from '../../src/base/environment.js';
-import { parseSettings, type Settings } from '../../src/config/settings.js';
-import { pythonKind, type SandboxKind } from '../../src/sandbox/kind.js';
+import type { Environment } from '../../src/base/process/environment.js';
+import { pythonKind, type SandboxKind } from '../../src/sandbox/spec/kind.js';
+import { parseSettings, type Settings } from '../../src/settings/environment/settings.js';
 
 /** As a user has set them who has no files that matter. */
 export const settingsOf = (env: Environment, home = '/home/u'): Settings =>

@@ -1,10 +1,10 @@
 // What the bridge tells the client of an engine that runs elsewhere, for tests: of a sandbox with everything that one can have.
 
-import { runArgv } from '../../src/engine/argv.js';
-import { dialects } from '../../src/engine/dialects.js';
+import { INSTANCE_LABEL, ownerLabelNames } from '../../src/base/process/owner.js';
+import { runArgv } from '../../src/engine/client/argv.js';
+import { dialects } from '../../src/engine/client/dialects.js';
 import type { EngineName, IdMapping } from '../../src/engine/engine.js';
-import { INSTANCE_LABEL, ownerLabelNames } from '../../src/engine/owner.js';
-import { sandboxSpec } from '../../src/sandbox/spec.js';
+import { sandboxSpec } from '../../src/sandbox/spec/spec.js';
 import { PLAIN_KIND } from './plain-kind.js';
 
 const SPEC = sandboxSpec({

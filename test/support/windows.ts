@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import type { CallToolResult, ClientCapabilities, Progress } from '@modelcontextprotocol/sdk/types.js';
-import type { SharedStatus } from '../../src/shared/greeting.js';
+import type { SharedStatus } from '../../src/service/windows/greeting.js';
 import { bridgeEnv, MAIN, type ServerEntry, tempHome } from './start-bridge.js';
 import { HANGS_MS } from './time.js';
 import { makeUsed } from './used-state.js';

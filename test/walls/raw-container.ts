@@ -4,16 +4,21 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { closeSync, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { readText } from '../../src/base/read-text.js';
-import { hostFacts } from '../../src/config/host-facts.js';
-import { parseSettings } from '../../src/config/settings.js';
-import { runArgv } from '../../src/engine/argv.js';
-import { removeRunDir } from '../../src/engine/cli-engine.js';
-import { dialects } from '../../src/engine/dialects.js';
-import { killFirstProcess } from '../../src/engine/first-process.js';
-import { ownerLabels, thisOwner } from '../../src/engine/owner.js';
-import { carry } from '../../src/sandbox/carried-files.js';
-import { type LaunchContext, type LaunchPad, makeLaunchPad, specOn } from '../../src/sandbox/launch-pad.js';
+import { readText } from '../../src/base/files/read-text.js';
+import { ownerLabels, thisOwner } from '../../src/base/process/owner.js';
+import { runArgv } from '../../src/engine/client/argv.js';
+import { removeRunDir } from '../../src/engine/client/cli-engine.js';
+import { dialects } from '../../src/engine/client/dialects.js';
+import { killFirstProcess } from '../../src/engine/machine/first-process.js';
+import {
+  type LaunchContext,
+  type LaunchPad,
+  makeLaunchPad,
+  specOn,
+} from '../../src/sandbox/launch/launch-pad.js';
+import { carry } from '../../src/sandbox/spec/carried-files.js';
+import { parseSettings } from '../../src/settings/environment/settings.js';
+import { hostFacts } from '../../src/settings/files/host-facts.js';
 import { engineUnderTest } from '../support/engine-under-test.js';
 import { HANGS_MS } from '../support/time.js';
 import type { Setting } from './attack.js';

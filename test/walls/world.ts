@@ -19,7 +19,7 @@ import { type AddressInfo, createServer, type ListenOptions, type Server } from 
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { readText } from '../../src/base/read-text.js';
+import { readText } from '../../src/base/files/read-text.js';
 import { engineUnderTest } from '../support/engine-under-test.js';
 import type { ServerEntry } from '../support/start-bridge.js';
 import { eventually } from '../support/time.js';

@@ -1,10 +1,10 @@
 // An answer of the command line: put beside the question, and then told by its bridge whether it was the first one.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { drawnLetters } from '../../base/drawn-letters.js';
 import { BridgeError, messageOf } from '../../base/errors.js';
-import type { Decision } from '../../run/approvals/question.js';
-import { thisUser } from '../../server/inbox/this-user.js';
+import { drawnLetters } from '../../base/text/drawn-letters.js';
+import type { Decision } from '../../policy/approvals/question.js';
+import { thisUser } from '../../policy/inbox/this-user.js';
 import type { WaitingQuestion } from './open-questions.js';
 
 /** A bridge that looks only every two seconds, on a busy machine. */

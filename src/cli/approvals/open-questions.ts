@@ -1,12 +1,12 @@
 // The questions that wait in a state directory, of all its bridges, and the one that a person means.
 
 import { BridgeError } from '../../base/errors.js';
-import { ownCommand } from '../../base/own-command.js';
-import { clip } from '../../base/text.js';
-import type { Question } from '../../run/approvals/question.js';
-import { type InboxFolder, inboxFolders, type Unreadable } from '../../server/inbox/inbox-folder.js';
-import type { FiledQuestion } from '../../server/inbox/question-file.js';
-import { visible } from '../output.js';
+import { ownCommand } from '../../base/process/own-command.js';
+import { clip } from '../../base/text/text.js';
+import type { Question } from '../../policy/approvals/question.js';
+import { type InboxFolder, inboxFolders, type Unreadable } from '../../policy/inbox/inbox-folder.js';
+import type { FiledQuestion } from '../../policy/inbox/question-file.js';
+import { visible } from '../terminal/output.js';
 
 const MAX_ECHO_CHARS = 60;
 

@@ -1,13 +1,13 @@
 // Questions as a person reads them in a terminal: whole, and with nothing in them that a terminal would obey.
 
-import { laidOutJson } from '../../base/laid-out-json.js';
-import { ownCommand } from '../../base/own-command.js';
-import { shownTool } from '../../base/shown-name.js';
-import type { Question } from '../../run/approvals/question.js';
-import type { Unreadable } from '../../server/inbox/inbox-folder.js';
-import { columns } from '../columns.js';
-import { coloursFor, visible } from '../output.js';
-import { hanging, paragraph, shownWidth, widthOf } from '../wrap.js';
+import { laidOutJson } from '../../base/json/laid-out-json.js';
+import { ownCommand } from '../../base/process/own-command.js';
+import { shownTool } from '../../base/text/shown-name.js';
+import type { Question } from '../../policy/approvals/question.js';
+import type { Unreadable } from '../../policy/inbox/inbox-folder.js';
+import { columns } from '../terminal/columns.js';
+import { coloursFor, visible } from '../terminal/output.js';
+import { hanging, paragraph, shownWidth, widthOf } from '../terminal/wrap.js';
 
 export const NOTHING = 'No question waits.';
 

@@ -4,10 +4,10 @@
 import { emitKeypressEvents } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../base/errors.js';
-import { madeVisibleJson } from '../../base/unseen.js';
-import type { Decision } from '../../run/approvals/question.js';
-import { interruptSignal } from '../interrupt.js';
-import { coloursFor, sayDim, visible } from '../output.js';
+import { madeVisibleJson } from '../../base/text/unseen.js';
+import type { Decision } from '../../policy/approvals/question.js';
+import { interruptSignal } from '../terminal/interrupt.js';
+import { coloursFor, sayDim, visible } from '../terminal/output.js';
 import { giveAnswer } from './give-answer.js';
 import { type Survey, surveyApprovals, type WaitingQuestion } from './open-questions.js';
 import { questionText, toolOf } from './text.js';

@@ -1,18 +1,18 @@
 // One run of hostile code through the real bridge, watched from the host: what it says it got, how it ended, what was
 // seen of it meanwhile. Judges nothing.
 
-import type { BridgeEvent, Observer } from '../../base/events.js';
-import { fanOut } from '../../base/events.js';
-import type { DiscoverContext } from '../../config/discover.js';
-import type { Settings } from '../../config/settings.js';
+import type { BridgeEvent, Observer } from '../../base/log/events.js';
+import { fanOut } from '../../base/log/events.js';
 import type { ContainerFacts } from '../../engine/engine.js';
-import { hostTasks } from '../../engine/oci-runtime.js';
+import { hostTasks } from '../../engine/machine/oci-runtime.js';
+import type { DiscoverContext } from '../../hosts/discovery/discover.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
-import { scalesFor } from '../../sandbox/measure.js';
-import { WRITABLE } from '../../sandbox/spec.js';
-import { Bridge } from '../../server/bridge.js';
-import { COMMAND_LINE } from '../../server/caller.js';
-import { UNWATCHED } from '../../server/run-hooks.js';
+import { scalesFor } from '../../sandbox/limits/measure.js';
+import { WRITABLE } from '../../sandbox/spec/spec.js';
+import type { Settings } from '../../settings/environment/settings.js';
+import { Bridge } from '../../tenant/bridge.js';
+import { COMMAND_LINE } from '../../tenant/caller.js';
+import { UNWATCHED } from '../../tenant/run-hooks.js';
 import { bundleOf, bytesIn, firstProcessOf, type HostLook, hostLook, lives } from './host-look.js';
 
 /** Often enough to see what a watchdog sees, seldom enough to cost little: a look takes about a millisecond. */

@@ -4,9 +4,9 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Outcome } from '../../run/outcome/outcome.js';
-import type { Bridge } from '../../server/bridge.js';
-import { COMMAND_LINE } from '../../server/caller.js';
-import { UNWATCHED } from '../../server/run-hooks.js';
+import type { Bridge } from '../../tenant/bridge.js';
+import { COMMAND_LINE } from '../../tenant/caller.js';
+import { UNWATCHED } from '../../tenant/run-hooks.js';
 import type { Judgement } from './control.js';
 
 export type SessionAttack = {

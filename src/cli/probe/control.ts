@@ -1,8 +1,8 @@
 // The words of a probe: what a control is, what was seen of it, and what that comes to. Data and types only.
 
-import type { Settings } from '../../config/settings.js';
 import type { SandboxSpec } from '../../engine/engine.js';
-import type { LaunchPad } from '../../sandbox/launch-pad.js';
+import type { LaunchPad } from '../../sandbox/launch/launch-pad.js';
+import type { Settings } from '../../settings/environment/settings.js';
 
 /**
  * ENFORCED: the attack was made and did not get through. WATCHDOG: it was ended, by the host's looking and not by the

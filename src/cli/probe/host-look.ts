@@ -3,11 +3,11 @@
 
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { readText } from '../../base/read-text.js';
-import { groupLimit } from '../../engine/cgroup.js';
-import type { AskedLimits, Enforcement } from '../../engine/enforcement.js';
-import { firstProcess, monitorOf } from '../../engine/first-process.js';
-import { enforcementAt } from '../../sandbox/guard.js';
+import { readText } from '../../base/files/read-text.js';
+import { groupLimit } from '../../engine/machine/cgroup.js';
+import type { AskedLimits, Enforcement } from '../../engine/machine/enforcement.js';
+import { firstProcess, monitorOf } from '../../engine/machine/first-process.js';
+import { enforcementAt } from '../../sandbox/limits/guard.js';
 
 export type IdRange = { readonly first: number; readonly count: number };
 

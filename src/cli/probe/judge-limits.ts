@@ -1,6 +1,6 @@
 // From what was seen of the attacks on the limits to verdicts. Pure: unit tests drive it with every machine there is.
 
-import { MB_BYTES } from '../../base/sizes.js';
+import { MB_BYTES } from '../../base/text/sizes.js';
 import type { Seen } from './attack.js';
 import type { Judgement, ProbedSandbox } from './control.js';
 import type { IdRange } from './host-look.js';

@@ -2,9 +2,9 @@
 // container's first process is watched from here. The code in it ignores every signal that can be ignored.
 
 import { spawn } from 'node:child_process';
-import type { Environment } from '../../base/environment.js';
-import type { Settings } from '../../config/settings.js';
-import type { CliEngine } from '../../engine/cli-engine.js';
+import type { Environment } from '../../base/process/environment.js';
+import type { CliEngine } from '../../engine/client/cli-engine.js';
+import type { Settings } from '../../settings/environment/settings.js';
 import { firstProcessOf, lives } from './host-look.js';
 
 const START_WITHIN_MS = 60_000;

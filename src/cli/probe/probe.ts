@@ -2,18 +2,18 @@
 // of an agent's run, through a real bridge. Exits with 0, 1 or 2 as exitCodeOf says, 2 also when nothing could be probed.
 
 import { BridgeError, messageOf } from '../../base/errors.js';
-import type { BridgeEvent } from '../../base/events.js';
-import { ownCommand } from '../../base/own-command.js';
-import { MB_BYTES } from '../../base/sizes.js';
-import { engineNameOf } from '../../engine/engine-status.js';
-import { isGvisor } from '../../engine/oci-runtime.js';
-import { carry } from '../../sandbox/carried-files.js';
-import { probeKey, rememberProbe } from '../../sandbox/last-probe.js';
-import { type LaunchPad, specOn } from '../../sandbox/launch-pad.js';
-import { errorJson, reportFailure } from '../failure.js';
-import { interruptSignal } from '../interrupt.js';
-import { printJson, sayDim } from '../output.js';
-import { type Prepared, prepare, withProgress } from '../prepare.js';
+import type { BridgeEvent } from '../../base/log/events.js';
+import { ownCommand } from '../../base/process/own-command.js';
+import { MB_BYTES } from '../../base/text/sizes.js';
+import { engineNameOf } from '../../engine/client/engine-status.js';
+import { isGvisor } from '../../engine/machine/oci-runtime.js';
+import { probeKey, rememberProbe } from '../../sandbox/launch/last-probe.js';
+import { type LaunchPad, specOn } from '../../sandbox/launch/launch-pad.js';
+import { carry } from '../../sandbox/spec/carried-files.js';
+import { type Prepared, prepare, withProgress } from '../serving/prepare.js';
+import { errorJson, reportFailure } from '../terminal/failure.js';
+import { interruptSignal } from '../terminal/interrupt.js';
+import { printJson, sayDim } from '../terminal/output.js';
 import { AttackedBridge, type Seen } from './attack.js';
 import { attackSession, judgeSession, SESSION_ATTACKS } from './between-calls.js';
 import { openCanaries } from './canaries.js';

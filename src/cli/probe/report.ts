@@ -1,12 +1,12 @@
 // The probe's report: its typed form, which is also what `--json` prints, and the table for people.
 
 import { VERSION } from '../../base/version.js';
-import { runtimeOf } from '../../engine/detect.js';
-import { described } from '../../engine/oci-runtime.js';
-import type { ProbeSummary } from '../../sandbox/last-probe.js';
-import { columns } from '../columns.js';
-import { coloursFor, seconds, visible } from '../output.js';
-import { hanging, remedyText, widthOf } from '../wrap.js';
+import { runtimeOf } from '../../engine/client/detect.js';
+import { described } from '../../engine/machine/oci-runtime.js';
+import type { ProbeSummary } from '../../sandbox/launch/last-probe.js';
+import { columns } from '../terminal/columns.js';
+import { coloursFor, seconds, visible } from '../terminal/output.js';
+import { hanging, remedyText, widthOf } from '../terminal/wrap.js';
 import type { ProbedControl, ProbedSandbox, WallVerdict } from './control.js';
 
 /** What `doctor --probe --json` prints. Fields are added, never renamed, within a major version. */

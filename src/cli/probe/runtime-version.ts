@@ -2,7 +2,7 @@
 // open: distributions fix old versions without changing the number. Pure but for `versionOf`.
 
 import { asBridgeError } from '../../base/errors.js';
-import { run } from '../../base/process.js';
+import { run } from '../../base/process/process.js';
 import type { Judgement } from './control.js';
 
 const QUERY_TIMEOUT_MS = 5_000;

@@ -1,6 +1,6 @@
 // One row of the table of walls: what is asked for, the attempt in Python, and when its answer means that the wall held.
 
-import { isGvisor } from '../../engine/oci-runtime.js';
+import { isGvisor } from '../../engine/machine/oci-runtime.js';
 import type { Canaries } from './canaries.js';
 import type { ProbedSandbox } from './control.js';
 

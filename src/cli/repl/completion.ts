@@ -1,7 +1,7 @@
 // What TAB offers: tools and their arguments out of what is known of servers, everything else out of what the session has.
 
-import type { ServerDoc, ToolDoc } from '../../protocol/frames.js';
-import { RawJson } from '../../protocol/json-text.js';
+import { RawJson } from '../../base/json/json-text.js';
+import type { ServerDoc, ToolDoc } from '../../wire/frames.js';
 
 export type CompletionSources = {
   /** Servers by what they are called in Python. */

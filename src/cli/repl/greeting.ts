@@ -1,8 +1,8 @@
 // What `repl` says of the servers that its session has.
 
-import { nameList } from '../../base/name-list.js';
-import { ownCommand } from '../../base/own-command.js';
-import type { ServerDoc } from '../../protocol/frames.js';
+import { ownCommand } from '../../base/process/own-command.js';
+import { nameList } from '../../base/text/name-list.js';
+import type { ServerDoc } from '../../wire/frames.js';
 
 /** `configured`: how many servers there are. */
 export function loadedLine(

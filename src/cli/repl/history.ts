@@ -1,8 +1,8 @@
 // The lines that a person has typed, from one `repl` to the next: in the state directory, for their user alone.
 
 import { join } from 'node:path';
-import { readText } from '../../base/read-text.js';
-import { replaceFile } from '../../base/replace-file.js';
+import { readText } from '../../base/files/read-text.js';
+import { replaceFile } from '../../base/files/replace-file.js';
 
 export const HISTORY_LINES = 1_000;
 const FILE = 'repl-history';

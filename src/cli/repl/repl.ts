@@ -1,18 +1,18 @@
 // `repl`: an interactive Python with the user's MCP servers, in a session of a bridge in this very process: the quickest way
 // to try a server. Without a terminal it reads programs from stdin, one for each line or block.
 
-import { sessionLine } from '../../render/pieces.js';
+import { Progress } from '../../mcp/requests/progress.js';
+import { runPython } from '../../mcp/tools/run-python.js';
+import type { BridgeTool } from '../../mcp/tools/tool.js';
+import { sessionLine } from '../../run/answer/pieces.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
-import type { Bridge } from '../../server/bridge.js';
-import { COMMAND_LINE } from '../../server/caller.js';
-import { Progress } from '../../server/progress.js';
-import type { BridgeTool } from '../../server/tool.js';
-import { runPython } from '../../server/tools/run-python.js';
-import { withBridge } from '../command-bridge.js';
-import { interruptSignal } from '../interrupt.js';
-import { sayDim, visible } from '../output.js';
-import { prepare } from '../prepare.js';
-import { exitCodeOf, showError } from '../run-end.js';
+import type { Bridge } from '../../tenant/bridge.js';
+import { COMMAND_LINE } from '../../tenant/caller.js';
+import { withBridge } from '../run/command-bridge.js';
+import { exitCodeOf, showError } from '../run/run-end.js';
+import { prepare } from '../serving/prepare.js';
+import { interruptSignal } from '../terminal/interrupt.js';
+import { sayDim, visible } from '../terminal/output.js';
 import { completionsOf } from './completion.js';
 import { loadedLine } from './greeting.js';
 import { History } from './history.js';

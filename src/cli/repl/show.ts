@@ -1,13 +1,13 @@
 // What a call of `repl` shows: its output as it comes, then its value as Python shows it, what it left, and what went wrong.
 
-import type { OutputStream } from '../../base/streams.js';
-import { harmless } from '../../base/text.js';
-import { pictureLines } from '../../render/pictures.js';
+import type { OutputStream } from '../../base/process/streams.js';
+import { harmless } from '../../base/text/text.js';
+import { pictureLines } from '../../run/answer/pictures.js';
 import type { KeptFiles } from '../../run/artifacts/kept-files.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
-import { keepLeft } from '../left.js';
-import { coloursFor, sayDim } from '../output.js';
-import { showError } from '../run-end.js';
+import { keepLeft } from '../run/left.js';
+import { showError } from '../run/run-end.js';
+import { coloursFor, sayDim } from '../terminal/output.js';
 
 /** The output of one call; its last line may be open when something else is to be said. */
 export class LiveOutput {

@@ -2,10 +2,10 @@
 
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { ownCommand } from '../../base/own-command.js';
-import { heardOut } from '../../base/streams.js';
+import { ownCommand } from '../../base/process/own-command.js';
+import { heardOut } from '../../base/process/streams.js';
 import { VERSION } from '../../base/version.js';
-import { seconds } from '../output.js';
+import { seconds } from '../terminal/output.js';
 import type { SetupContext } from './context.js';
 import { failed, ok, type Step, skipped } from './step.js';
 

@@ -3,8 +3,8 @@
 
 import { spawn } from 'node:child_process';
 import { BridgeError } from '../../base/errors.js';
-import { run, tailOf } from '../../base/process.js';
-import { shellWord } from '../../base/shell-word.js';
+import { run, tailOf } from '../../base/process/process.js';
+import { shellWord } from '../../base/process/shell-word.js';
 
 const TIMEOUT_MS = 20 * 60_000;
 const SUDO_TIMEOUT_MS = 15_000;

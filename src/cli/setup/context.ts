@@ -1,8 +1,8 @@
 // What the steps of `setup` share: what the user asked for, the machine, and what earlier steps have found out.
 
-import type { ApproveMode } from '../../config/variables.js';
-import type { Prepared } from '../prepare.js';
-import type { Progress } from '../progress-bar.js';
+import type { ApproveMode } from '../../settings/environment/variables.js';
+import type { Prepared } from '../serving/prepare.js';
+import type { Progress } from '../terminal/progress-bar.js';
 import type { SetupMachine } from './machine.js';
 
 export type SetupOptions = {

@@ -2,10 +2,10 @@
 // programs only, because a first question to podman would make its store, and with the driver that is slow.
 
 import { asBridgeError } from '../../base/errors.js';
-import { run } from '../../base/process.js';
-import { chooseEngine } from '../../engine/detect.js';
-import { engineNameOf } from '../../engine/engine-status.js';
-import { wishesOf } from '../../sandbox/launch-pad.js';
+import { run } from '../../base/process/process.js';
+import { chooseEngine } from '../../engine/client/detect.js';
+import { engineNameOf } from '../../engine/client/engine-status.js';
+import { wishesOf } from '../../sandbox/launch/launch-pad.js';
 import type { SetupContext } from './context.js';
 import { installPackages } from './install-packages.js';
 import type { SetupMachine } from './machine.js';

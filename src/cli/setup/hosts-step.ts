@@ -1,10 +1,10 @@
 // Sixth step: the hosts on this machine, and a registration in those that the user picks.
 
 import { asBridgeError } from '../../base/errors.js';
-import { ownCommand } from '../../base/own-command.js';
-import { withoutFullStop } from '../../base/text.js';
-import type { ChangePlace } from '../install/changes.js';
-import { type HostHere, hostNamed, hostsHere, install } from '../install/registration.js';
+import { ownCommand } from '../../base/process/own-command.js';
+import { withoutFullStop } from '../../base/text/text.js';
+import type { ChangePlace } from '../../hosts/install/changes.js';
+import { type HostHere, hostNamed, hostsHere, install } from '../../hosts/install/registration.js';
 import type { SetupContext } from './context.js';
 import { agrees, picks } from './dialogue.js';
 import { done, failed, ok, type Step, type StepResult, type StepWarning, skipped } from './step.js';

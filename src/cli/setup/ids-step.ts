@@ -1,7 +1,7 @@
 // Second step: ranges of ids that an ordinary user may give to containers. Rootless podman maps the ids of a container to
 // them; without any it starts no image that has more than one owner.
 
-import { readText } from '../../base/read-text.js';
+import { readText } from '../../base/files/read-text.js';
 import { rootAccess, rootCommand, runAsRoot, runToTheEnd } from './as-root.js';
 import { isOwnPodman, type SetupContext } from './context.js';
 import { agrees } from './dialogue.js';

@@ -3,16 +3,16 @@
 
 import { asBridgeError, type BridgeError } from '../../base/errors.js';
 import { VERSION } from '../../base/version.js';
-import { chooseEngine } from '../../engine/detect.js';
-import { buildImage, inspectImage } from '../../engine/image.js';
-import { chooseImage, imageReasonInWords, localChoice } from '../../engine/image-choice.js';
-import { foreignArchitecture } from '../../engine/recipe.js';
-import { profiles } from '../../engine/recipe-dir.js';
-import { pythonKind } from '../../sandbox/kind.js';
-import { engineToSweepWith, wishesOf } from '../../sandbox/launch-pad.js';
-import { BuildProgress, NO_PROGRESS } from '../build-progress.js';
-import { megabytes, seconds } from '../output.js';
-import { withProgress } from '../prepare.js';
+import { chooseEngine } from '../../engine/client/detect.js';
+import { buildImage, inspectImage } from '../../engine/images/image.js';
+import { chooseImage, imageReasonInWords, localChoice } from '../../engine/images/image-choice.js';
+import { foreignArchitecture } from '../../engine/images/recipe.js';
+import { profiles } from '../../engine/images/recipe-dir.js';
+import { engineToSweepWith, wishesOf } from '../../sandbox/launch/launch-pad.js';
+import { pythonKind } from '../../sandbox/spec/kind.js';
+import { withProgress } from '../serving/prepare.js';
+import { megabytes, seconds } from '../terminal/output.js';
+import { BuildProgress, NO_PROGRESS } from './build-progress.js';
 import type { SetupContext } from './context.js';
 import { installPackages } from './install-packages.js';
 import { done, failed, ok, type Step, type StepResult, skipped } from './step.js';

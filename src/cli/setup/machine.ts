@@ -2,10 +2,10 @@
 
 import { existsSync } from 'node:fs';
 import { release, userInfo } from 'node:os';
-import { findProgram } from '../../base/find-program.js';
-import { readText } from '../../base/read-text.js';
-import type { DiscoverContext } from '../../config/discover.js';
-import { subordinateIds } from '../machine.js';
+import { readText } from '../../base/files/read-text.js';
+import { findProgram } from '../../base/process/find-program.js';
+import type { DiscoverContext } from '../../hosts/discovery/discover.js';
+import { subordinateIds } from '../doctor/machine.js';
 import { type System, systemOf } from './systems.js';
 
 export type SetupMachine = {

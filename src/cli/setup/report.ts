@@ -1,9 +1,9 @@
 // What `setup` says of its steps, as lines for people or as one JSON document.
 
-import { ownCommand } from '../../base/own-command.js';
+import { ownCommand } from '../../base/process/own-command.js';
 import { VERSION } from '../../base/version.js';
-import { columnsOf, wrapped, wrappedCommand } from '../layout.js';
-import { coloursFor, visible } from '../output.js';
+import { columnsOf, wrapped, wrappedCommand } from '../terminal/layout.js';
+import { coloursFor, visible } from '../terminal/output.js';
 import type { SetupContext } from './context.js';
 import type { StepName, StepResult, StepStatus } from './step.js';
 

@@ -2,14 +2,14 @@
 // missing is left out. Exits with 0 when all is well, 1 when a step failed, 2 for a wrong option.
 
 import { asBridgeError } from '../../base/errors.js';
-import { withoutFullStop } from '../../base/text.js';
+import { withoutFullStop } from '../../base/text/text.js';
 import { VERSION } from '../../base/version.js';
-import { errorJson, reportFailure, usageError } from '../failure.js';
-import { hostNamed } from '../install/registration.js';
-import { interruptSignal } from '../interrupt.js';
-import { printJson } from '../output.js';
-import { prepare } from '../prepare.js';
-import { ProgressBar } from '../progress-bar.js';
+import { hostNamed } from '../../hosts/install/registration.js';
+import { prepare } from '../serving/prepare.js';
+import { errorJson, reportFailure, usageError } from '../terminal/failure.js';
+import { interruptSignal } from '../terminal/interrupt.js';
+import { printJson } from '../terminal/output.js';
+import { ProgressBar } from '../terminal/progress-bar.js';
 import { answerStep } from './answer-step.js';
 import type { SetupContext, SetupOptions } from './context.js';
 import { engineStep } from './engine-step.js';

@@ -3,12 +3,12 @@
 // an existing one.
 
 import { rmSync } from 'node:fs';
-import { run } from '../../base/process.js';
-import { readText } from '../../base/read-text.js';
-import { replaceFile } from '../../base/replace-file.js';
-import { shellWord } from '../../base/shell-word.js';
+import { readText } from '../../base/files/read-text.js';
+import { replaceFile } from '../../base/files/replace-file.js';
+import { run } from '../../base/process/process.js';
+import { shellWord } from '../../base/process/shell-word.js';
+import { probeEngine } from '../../engine/client/engine-status.js';
 import type { EngineStatus } from '../../engine/engine.js';
-import { probeEngine } from '../../engine/engine-status.js';
 import { isOwnPodman, type SetupContext } from './context.js';
 import { mountsOverlay } from './engine-step.js';
 import { done, failed, ok, type Step, type StepResult, skipped } from './step.js';

@@ -1,14 +1,14 @@
 // Fifth step: the probe, which attacks a sandbox here. What it found is remembered for this boot, engine and image, and is
 // not asked for again while it was all good.
 
-import { ownCommand } from '../../base/own-command.js';
-import { lastProbe, probeKey } from '../../sandbox/last-probe.js';
-import { Bridge } from '../../server/bridge.js';
-import { seconds } from '../output.js';
-import { withProgress } from '../prepare.js';
+import { ownCommand } from '../../base/process/own-command.js';
+import { lastProbe, probeKey } from '../../sandbox/launch/last-probe.js';
+import { Bridge } from '../../tenant/bridge.js';
 import type { ProbedControl } from '../probe/control.js';
 import { probeWalls } from '../probe/probe.js';
 import { exitCodeOf } from '../probe/report.js';
+import { withProgress } from '../serving/prepare.js';
+import { seconds } from '../terminal/output.js';
 import type { SetupContext } from './context.js';
 import { failed, ok, type Step, type StepResult, type StepWarning, skipped } from './step.js';
 

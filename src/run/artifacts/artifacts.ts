@@ -3,9 +3,11 @@
 // hostile code: they are counted and capped again here. A disk that fails is told, and costs nothing else.
 
 import { messageOf } from '../../base/errors.js';
-import type { Observer } from '../../base/events.js';
-import { MB_BYTES } from '../../base/sizes.js';
-import type { OutputStream } from '../../base/streams.js';
+import { sliceAt, wellFormedJson } from '../../base/json/json-text.js';
+import type { Observer } from '../../base/log/events.js';
+import type { OutputStream } from '../../base/process/streams.js';
+import { MB_BYTES } from '../../base/text/sizes.js';
+import type { LeftFrame } from '../../sandbox/conversation/turn.js';
 import {
   type GuestFrame,
   MAX_FILE_BYTES,
@@ -13,9 +15,7 @@ import {
   MAX_FILES_BYTES,
   MAX_SKIPPED_NAMED,
   type SkipReason,
-} from '../../protocol/frames.js';
-import { sliceAt, wellFormedJson } from '../../protocol/json-text.js';
-import type { LeftFrame } from '../../sandbox/turn.js';
+} from '../../wire/frames.js';
 import { RESULTS_FOLDER, shownName, uniqueName } from './file-names.js';
 import { fileType } from './file-type.js';
 import type { KeptFiles } from './kept-files.js';

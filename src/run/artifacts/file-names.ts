@@ -2,8 +2,8 @@
 // stranger has chosen it, and it is made fit to be shown. No name is ever a path on the host's disk but in the command
 // line's own folder, and there only when it is plain too.
 
-import { clip, harmless, isHarmless } from '../../base/text.js';
-import { MAX_PATH_BYTES, MAX_SEGMENT_BYTES } from '../../protocol/frames.js';
+import { clip, harmless, isHarmless } from '../../base/text/text.js';
+import { MAX_PATH_BYTES, MAX_SEGMENT_BYTES } from '../../wire/frames.js';
 
 /** The folder in the working directory whose files come back. */
 export const RESULTS_FOLDER = 'out';

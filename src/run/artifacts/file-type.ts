@@ -3,7 +3,7 @@
 // called, since a client might run it.
 
 import { extname } from 'node:path';
-import { decodedText, isHarmless } from '../../base/text.js';
+import { decodedText, isHarmless } from '../../base/text/text.js';
 
 const TEXT_TYPES: Readonly<Record<string, string>> = {
   '.csv': 'text/csv',

@@ -5,7 +5,7 @@
 import { constants } from 'node:fs';
 import { open, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { MAX_FILE_BYTES } from '../../protocol/frames.js';
+import { MAX_FILE_BYTES } from '../../wire/frames.js';
 import { INDEX_FILE, KEPT_FOLDER, KeptRoom } from './kept-room.js';
 import { fileNameOf, type Kept, KeptRun, keptIndex } from './kept-run.js';
 import { type KeptAddress, keptUri, parseKeptUri } from './kept-uri.js';

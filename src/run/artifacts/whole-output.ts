@@ -1,8 +1,8 @@
 // One output stream as it was printed, for reading later: nothing is on the disk before the answer has to leave
 // something out, and no more than a client takes in one message. What a flood has beyond that is counted.
 
-import { wholeCharacters } from '../../base/text.js';
-import { MAX_FILE_BYTES } from '../../protocol/frames.js';
+import { wholeCharacters } from '../../base/text/text.js';
+import { MAX_FILE_BYTES } from '../../wire/frames.js';
 import type { Kept, KeptRun, KeptStream } from './kept-run.js';
 
 /** The last line, where something is missing. */

@@ -3,11 +3,11 @@
 // for the arguments where the operator wants them. Decides nothing: it is handed the guard's verdict.
 
 import { asBridgeError } from '../../base/errors.js';
-import type { Observer } from '../../base/events.js';
-import { type Weight, weigh } from '../../base/weight.js';
-import type { AuditMode } from '../../config/variables.js';
-import { RawJson, sliceAt } from '../../protocol/json-text.js';
-import type { Verdict } from '../policy/policy.js';
+import { RawJson, sliceAt } from '../../base/json/json-text.js';
+import type { Observer } from '../../base/log/events.js';
+import { type Weight, weigh } from '../../base/log/weight.js';
+import type { Verdict } from '../../policy/rules/policy.js';
+import type { AuditMode } from '../../settings/environment/variables.js';
 import { type CallTarget, type GuestCall, keptName } from './guest-call.js';
 
 export type CallAuditParts = {

@@ -2,20 +2,20 @@
 // moment; the verdict goes to the audit as it is. What is denied is refused by its rule and shown nowhere, what costs too
 // much is refused by its limit, and what a person has to allow waits for them here, as the text that is sent. Handlers take calls that bear the guard's mark, which nothing else can put on one.
 
-import { didYouMean } from '../../base/closest.js';
-import type { StopClock } from '../../base/deadline.js';
 import { BridgeError } from '../../base/errors.js';
-import type { Observer } from '../../base/events.js';
-import { shownName } from '../../base/shown-name.js';
-import { clip } from '../../base/text.js';
-import type { ServerTool } from '../../downstream/tool-list.js';
-import type { CallMethod, ServerDoc, ToolDoc, ToolHit } from '../../protocol/frames.js';
-import { wellFormedJson } from '../../protocol/json-text.js';
-import { notApproved, planSavesNothing } from '../approvals/denials.js';
-import type { Plan, PlannedCall } from '../approvals/plan.js';
-import type { RunApprovals } from '../approvals/run-approvals.js';
-import type { ApprovalVerdict } from '../policy/approval-rules.js';
-import { denied, type JudgedTool, type Policy, type Verdict } from '../policy/policy.js';
+import { wellFormedJson } from '../../base/json/json-text.js';
+import type { Observer } from '../../base/log/events.js';
+import { didYouMean } from '../../base/text/closest.js';
+import { shownName } from '../../base/text/shown-name.js';
+import { clip } from '../../base/text/text.js';
+import type { StopClock } from '../../base/waiting/deadline.js';
+import { notApproved, planSavesNothing } from '../../policy/approvals/denials.js';
+import type { Plan, PlannedCall } from '../../policy/approvals/plan.js';
+import type { RunApprovals } from '../../policy/approvals/run-approvals.js';
+import type { ApprovalVerdict } from '../../policy/rules/approval-rules.js';
+import { denied, type JudgedTool, type Policy, type Verdict } from '../../policy/rules/policy.js';
+import type { ServerTool } from '../../servers/server/tool-list.js';
+import type { CallMethod, ServerDoc, ToolDoc, ToolHit } from '../../wire/frames.js';
 import type { CallAudit } from './call-audit.js';
 import type { CallLimits } from './call-limits.js';
 import { type CallTarget, type GuestCall, keptName } from './guest-call.js';

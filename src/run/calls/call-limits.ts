@@ -1,10 +1,10 @@
 // What one run may ask of its servers, held to the operator's limits: how often, how much, for how long, and how much of
 // it at a time. Tools, resources and prompts are held alike; the policy is asked anew each time.
 
-import type { StopClock } from '../../base/deadline.js';
-import { shownName } from '../../base/shown-name.js';
-import { RawJson, stringify } from '../../protocol/json-text.js';
-import type { Policy } from '../policy/policy.js';
+import { RawJson, stringify } from '../../base/json/json-text.js';
+import { shownName } from '../../base/text/shown-name.js';
+import type { StopClock } from '../../base/waiting/deadline.js';
+import type { Policy } from '../../policy/rules/policy.js';
 import type { Gates } from './gates.js';
 import { keepTo, keepToBytes, withinSeconds } from './limits.js';
 

@@ -3,8 +3,9 @@
 
 import PQueue from 'p-queue';
 import { asBridgeError, BridgeError } from '../../base/errors.js';
-import { shownName, shownTool } from '../../base/shown-name.js';
-import { clip } from '../../base/text.js';
+import { RawJson, stringify } from '../../base/json/json-text.js';
+import { shownName, shownTool } from '../../base/text/shown-name.js';
+import { clip } from '../../base/text/text.js';
 import {
   type HostFrame,
   MAX_CALLS_IN_FLIGHT,
@@ -13,8 +14,7 @@ import {
   MAX_RUN_BYTES,
   MAX_UNREAD_BYTES,
   type Refusal,
-} from '../../protocol/frames.js';
-import { RawJson, stringify } from '../../protocol/json-text.js';
+} from '../../wire/frames.js';
 import type { CallGuard } from './call-guard.js';
 import { type CallFrame, callFrom, type GuestCall, keptName } from './guest-call.js';
 

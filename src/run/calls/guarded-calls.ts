@@ -1,16 +1,16 @@
 // The one place in which guard, limits, audit and handlers are put together, for a run's code as for a call that the
 // agent makes itself.
 
-import type { StopClock } from '../../base/deadline.js';
-import type { Observer } from '../../base/events.js';
-import type { AuditMode } from '../../config/variables.js';
-import type { Known } from '../../downstream/catalog/known-servers.js';
-import type { ObservedShapes } from '../../downstream/catalog/observed-shapes.js';
-import type { ServerLease } from '../../downstream/server-lease.js';
-import type { ServerBrief, ServerDoc } from '../../protocol/frames.js';
-import type { Plan } from '../approvals/plan.js';
-import type { RunApprovals } from '../approvals/run-approvals.js';
-import type { Policy } from '../policy/policy.js';
+import type { Observer } from '../../base/log/events.js';
+import type { StopClock } from '../../base/waiting/deadline.js';
+import type { Plan } from '../../policy/approvals/plan.js';
+import type { RunApprovals } from '../../policy/approvals/run-approvals.js';
+import type { Policy } from '../../policy/rules/policy.js';
+import type { Known } from '../../servers/catalog/known-servers.js';
+import type { ObservedShapes } from '../../servers/catalog/observed-shapes.js';
+import type { ServerLease } from '../../servers/pool/server-lease.js';
+import type { AuditMode } from '../../settings/environment/variables.js';
+import type { ServerBrief, ServerDoc } from '../../wire/frames.js';
 import { CallAudit } from './call-audit.js';
 import { CallGuard, type CallTurn } from './call-guard.js';
 import { CallLimits } from './call-limits.js';

@@ -2,11 +2,11 @@
 // asks for. Nobody behind this file looks into a frame again.
 
 import { BridgeError } from '../../base/errors.js';
-import { shownName } from '../../base/shown-name.js';
-import { clip } from '../../base/text.js';
-import { type CallMethod, type CallParams, callParams, type GuestFrame } from '../../protocol/frames.js';
-import { sliceAt, stringify } from '../../protocol/json-text.js';
-import type { RequestMethod } from '../policy/policy.js';
+import { sliceAt, stringify } from '../../base/json/json-text.js';
+import { shownName } from '../../base/text/shown-name.js';
+import { clip } from '../../base/text/text.js';
+import type { RequestMethod } from '../../policy/rules/policy.js';
+import { type CallMethod, type CallParams, callParams, type GuestFrame } from '../../wire/frames.js';
 
 export type CallFrame = Extract<GuestFrame, { type: 'call' }>;
 

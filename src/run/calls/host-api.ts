@@ -1,18 +1,18 @@
 // What the harness may ask the host for: one handler per call method, complete by its type. Each takes a call that the
 // guard has admitted (call-guard.ts), and reads nothing but what was parsed when the call was made (guest-call.ts).
 
-import { closest, didYouMean } from '../../base/closest.js';
-import type { StopClock } from '../../base/deadline.js';
 import { BridgeError } from '../../base/errors.js';
-import { shownName, shownTool } from '../../base/shown-name.js';
-import { refreshCommand } from '../../downstream/catalog/kept-catalog.js';
-import type { Known } from '../../downstream/catalog/known-servers.js';
-import type { ObservedShapes } from '../../downstream/catalog/observed-shapes.js';
-import { type FoundTool, searchTools } from '../../downstream/catalog/search.js';
-import type { CallProgress } from '../../downstream/downstream.js';
-import type { ServerLease } from '../../downstream/server-lease.js';
-import type { ServerBrief, ServerDoc, ToolHit } from '../../protocol/frames.js';
-import { loneSurrogateIn, RawJson } from '../../protocol/json-text.js';
+import { loneSurrogateIn, RawJson } from '../../base/json/json-text.js';
+import { closest, didYouMean } from '../../base/text/closest.js';
+import { shownName, shownTool } from '../../base/text/shown-name.js';
+import type { StopClock } from '../../base/waiting/deadline.js';
+import { refreshCommand } from '../../servers/catalog/kept-catalog.js';
+import type { Known } from '../../servers/catalog/known-servers.js';
+import type { ObservedShapes } from '../../servers/catalog/observed-shapes.js';
+import { type FoundTool, searchTools } from '../../servers/catalog/search.js';
+import type { ServerLease } from '../../servers/pool/server-lease.js';
+import type { CallProgress } from '../../servers/server/downstream.js';
+import type { ServerBrief, ServerDoc, ToolHit } from '../../wire/frames.js';
 import type { Admitted, Handlers } from './call-guard.js';
 import type { LoadedServers } from './loaded-servers.js';
 import { howToLoad, notLoaded } from './reach.js';

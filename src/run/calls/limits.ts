@@ -1,10 +1,10 @@
 // Limits of calls, and the error that each of them ends in: it names the limit, what was got, and who has set it. Whatever
 // a call is about, a tool or a resource, it is held to them here.
 
-import { Deadline, type StopClock } from '../../base/deadline.js';
 import { BridgeError } from '../../base/errors.js';
-import { StandingClock } from '../approvals/standing-clock.js';
-import type { Limit } from '../policy/policy.js';
+import { Deadline, type StopClock } from '../../base/waiting/deadline.js';
+import { StandingClock } from '../../policy/approvals/standing-clock.js';
+import type { Limit } from '../../policy/rules/policy.js';
 
 /** Throws E_LIMIT where `got` is more than the limit. `what` follows the number, such as `calls in one run`. */
 export function keepTo(

@@ -1,8 +1,8 @@
 // The servers of one run: those that it began with, and those that its code has got since. Each is known whole, for those
 // who judge, and as policy shows it at the moment when it was loaded, for the code.
 
-import type { ServerDoc } from '../../protocol/frames.js';
-import { allowedPart, type Policy } from '../policy/policy.js';
+import { allowedPart, type Policy } from '../../policy/rules/policy.js';
+import type { ServerDoc } from '../../wire/frames.js';
 
 export class LoadedServers {
   readonly #policy: () => Policy;

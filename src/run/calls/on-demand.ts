@@ -1,17 +1,17 @@
 // Servers that code asks for while it runs. Whether it gets them is decided here: by a setting, or by the user, who is
 // asked in plain words through the agent. A question costs none of the run's own time, since a person answers it.
 
-import { didYouMean } from '../../base/closest.js';
-import { Deadline, type StopClock } from '../../base/deadline.js';
 import { BridgeError, messageOf } from '../../base/errors.js';
-import { shownName } from '../../base/shown-name.js';
-import { clipHarmless } from '../../base/text.js';
-import { unlessAborted } from '../../base/unless-aborted.js';
-import type { AutoloadMode } from '../../config/variables.js';
-import type { AgentCapabilities } from '../../downstream/asking/agent-capabilities.js';
-import type { ServerBrief, ServerDoc } from '../../protocol/frames.js';
-import { MAX_ASKING_SECONDS } from '../../sandbox/spec.js';
-import { AskingTime } from '../approvals/asking-time.js';
+import { didYouMean } from '../../base/text/closest.js';
+import { shownName } from '../../base/text/shown-name.js';
+import { clipHarmless } from '../../base/text/text.js';
+import { Deadline, type StopClock } from '../../base/waiting/deadline.js';
+import { unlessAborted } from '../../base/waiting/unless-aborted.js';
+import { AskingTime } from '../../policy/approvals/asking-time.js';
+import { MAX_ASKING_SECONDS } from '../../sandbox/spec/spec.js';
+import type { AgentCapabilities } from '../../servers/asking/agent-capabilities.js';
+import type { AutoloadMode } from '../../settings/environment/variables.js';
+import type { ServerBrief, ServerDoc } from '../../wire/frames.js';
 import { howToLoad } from './reach.js';
 
 /** Code could ask for every server that there is; nobody reads more than this. */

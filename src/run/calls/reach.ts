@@ -1,9 +1,9 @@
 // Which servers a run can reach, and what is said of one that it cannot.
 
-import { didYouMean } from '../../base/closest.js';
 import { BridgeError } from '../../base/errors.js';
-import { shownName } from '../../base/shown-name.js';
-import type { ServerBrief } from '../../protocol/frames.js';
+import { didYouMean } from '../../base/text/closest.js';
+import { shownName } from '../../base/text/shown-name.js';
+import type { ServerBrief } from '../../wire/frames.js';
 
 /**
  * How to get a server that exists but was not asked for; the guest's own messages say the same. `onDemand`: code may ask

@@ -1,17 +1,17 @@
 // What the guest may ask of a server besides its tools: resources and prompts. The guard (call-guard.ts) has judged,
 // counted and limited each of these calls like a call of a tool.
 
-import type { StopClock } from '../../base/deadline.js';
-import type { Downstream } from '../../downstream/downstream.js';
+import type { StopClock } from '../../base/waiting/deadline.js';
+import type { ServerLease } from '../../servers/pool/server-lease.js';
+import type { Downstream } from '../../servers/server/downstream.js';
 import {
   getPrompt,
   listPrompts,
   listResources,
   listResourceTemplates,
   readResource,
-} from '../../downstream/resources.js';
-import type { ServerLease } from '../../downstream/server-lease.js';
-import type { ServerDoc } from '../../protocol/frames.js';
+} from '../../servers/server/resources.js';
+import type { ServerDoc } from '../../wire/frames.js';
 import type { Handlers } from './call-guard.js';
 
 export type ResourceCallParts = {

@@ -3,7 +3,7 @@
 // the code does with what save_tool() told it.
 
 import { BridgeError } from '../../base/errors.js';
-import type { CallParams } from '../../protocol/frames.js';
+import type { CallParams } from '../../wire/frames.js';
 import type { SavedTool, SavedTools } from './saved-tools.js';
 
 /** A library of helpers has a handful; a run that saves more fills the 200 places of all runs. */

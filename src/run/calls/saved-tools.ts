@@ -4,12 +4,12 @@
 
 import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
 import { join } from 'node:path';
-import { didYouMean } from '../../base/closest.js';
 import { BridgeError } from '../../base/errors.js';
-import { replaceFile } from '../../base/replace-file.js';
-import { KB_BYTES } from '../../base/sizes.js';
-import { clip, clipHarmless, inOneLine } from '../../base/text.js';
-import { PYTHON_KEYWORDS } from '../../downstream/catalog/catalog.js';
+import { replaceFile } from '../../base/files/replace-file.js';
+import { didYouMean } from '../../base/text/closest.js';
+import { KB_BYTES } from '../../base/text/sizes.js';
+import { clip, clipHarmless, inOneLine } from '../../base/text/text.js';
+import { PYTHON_KEYWORDS } from '../../servers/catalog/catalog.js';
 
 /** A long function has 5 KB; this bounds what a run can leave on the disk together with MAX_TOOLS. */
 const MAX_SOURCE_BYTES = 64 * KB_BYTES;

@@ -1,11 +1,15 @@
 // From how a run ended to its outcome: the cause that came first, then the supervisor's report, then what the guest
 // said. Every failure leaves with a sentence for the model and, where there is one, the next step.
 
-import type { EndCause } from '../../base/deadline.js';
 import type { BridgeError } from '../../base/errors.js';
-import type { RunStatus } from '../../base/events.js';
-import { clip, harmless } from '../../base/text.js';
-import type { GuestError, SandboxEnd } from '../../sandbox/sandbox.js';
+import type { RunStatus } from '../../base/log/events.js';
+import { clip, harmless } from '../../base/text/text.js';
+import type { EndCause } from '../../base/waiting/deadline.js';
+import type { GuestError, SandboxEnd } from '../../sandbox/conversation/sandbox.js';
+import { unawaitedNote } from '../hints/asynchrony.js';
+import type { HintSpec } from '../hints/hint.js';
+import { hintFor } from '../hints/hints.js';
+import { notInstalledNote } from '../hints/modules.js';
 import { isPythonTask, type Task } from '../programs/task.js';
 import {
   type AskedRun,
@@ -23,10 +27,6 @@ import {
   wasKilledForMemory,
 } from './ending-errors.js';
 import { wordsFor } from './ending-words.js';
-import { unawaitedNote } from './hints/asynchrony.js';
-import type { HintSpec } from './hints/hint.js';
-import { notInstalledNote } from './hints/modules.js';
-import { hintFor } from './hints.js';
 import type { Outcome, OutcomeError } from './outcome.js';
 import type { Transcript } from './transcript.js';
 

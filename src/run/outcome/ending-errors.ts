@@ -1,16 +1,16 @@
 // The error of each ending, in words: what happened, named after the limit that was met, and the next step. Which of them
 // it was is for conclude.ts to say.
 
-import { ownCommand } from '../../base/own-command.js';
-import { clipHarmless, clipHarmlessLine } from '../../base/text.js';
-import type { GuestError } from '../../sandbox/sandbox.js';
-import type { Breach } from '../../sandbox/watchdog.js';
+import { ownCommand } from '../../base/process/own-command.js';
+import { clipHarmless, clipHarmlessLine } from '../../base/text/text.js';
+import type { GuestError } from '../../sandbox/conversation/sandbox.js';
+import type { Breach } from '../../sandbox/limits/watchdog.js';
+import { type HintSpec, megabytes } from '../hints/hint.js';
+import { hintFor } from '../hints/hints.js';
+import { fileSizeSentence, memoryRemedy } from '../hints/limits.js';
+import { programHint } from '../hints/programs.js';
 import { isPythonTask, type Task } from '../programs/task.js';
 import { type EndingWords, wordsFor } from './ending-words.js';
-import { type HintSpec, megabytes } from './hints/hint.js';
-import { fileSizeSentence, memoryRemedy } from './hints/limits.js';
-import { programHint } from './hints/programs.js';
-import { hintFor } from './hints.js';
 import type { OutcomeError } from './outcome.js';
 import type { Transcript } from './transcript.js';
 

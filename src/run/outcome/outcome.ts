@@ -1,10 +1,10 @@
 // What a run came to, as data. Rendering decides how it is shown; nothing here knows MCP.
 
-import type { RunStatus } from '../../base/events.js';
-import type { Redact } from '../../base/redact.js';
-import { gapLine } from '../../base/text.js';
-import type { RawJson } from '../../protocol/json-text.js';
-import type { Planned } from '../approvals/plan.js';
+import type { RawJson } from '../../base/json/json-text.js';
+import type { RunStatus } from '../../base/log/events.js';
+import type { Redact } from '../../base/secrets/redact.js';
+import { gapLine } from '../../base/text/text.js';
+import type { Planned } from '../../policy/approvals/plan.js';
 import type { Left } from '../artifacts/artifacts.js';
 import type { Kept } from '../artifacts/kept-run.js';
 import { NO_PICTURES, type Pictures } from './pictures.js';

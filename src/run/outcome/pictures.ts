@@ -2,8 +2,8 @@
 // and end are there, small enough for any client, or they are left out with a sentence. An API that is handed a picture
 // which it cannot read refuses the whole conversation, and goes on to refuse it.
 
-import { type PictureKind, pictureHeader } from '../../base/picture-header.js';
-import { MAX_PICTURE_SIDE, MAX_PICTURES, MAX_PICTURES_CHARS } from '../../protocol/frames.js';
+import { type PictureKind, pictureHeader } from '../../base/text/picture-header.js';
+import { MAX_PICTURE_SIDE, MAX_PICTURES, MAX_PICTURES_CHARS } from '../../wire/frames.js';
 
 export type Picture = {
   /** Counts from 1, those that were left out included. */

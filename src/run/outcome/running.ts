@@ -1,6 +1,6 @@
 // What is known of a call that has not ended when its host has waited long enough.
 
-import { type HeadTail, harmless } from '../../base/text.js';
+import { type HeadTail, harmless } from '../../base/text/text.js';
 import type { Kept } from '../artifacts/kept-run.js';
 import { type Captured, capturedWithGap, type GoesOn, type Outcome } from './outcome.js';
 import { NO_PICTURES } from './pictures.js';

@@ -1,11 +1,11 @@
 // What the guest of one run has said so far, capped as it arrives: its output, its pictures, its value, how it failed,
 // where it was. Everything in it is a claim; conclude.ts decides what to make of it.
 
-import type { OutputStream } from '../../base/streams.js';
-import { clipHarmless, HeadTail, harmless, inOneLine } from '../../base/text.js';
-import type { GuestFrame } from '../../protocol/frames.js';
-import { RawJson, sliceAt, wellFormedJson } from '../../protocol/json-text.js';
-import type { GuestError } from '../../sandbox/sandbox.js';
+import { RawJson, sliceAt, wellFormedJson } from '../../base/json/json-text.js';
+import type { OutputStream } from '../../base/process/streams.js';
+import { clipHarmless, HeadTail, harmless, inOneLine } from '../../base/text/text.js';
+import type { GuestError } from '../../sandbox/conversation/sandbox.js';
+import type { GuestFrame } from '../../wire/frames.js';
 import type { Kept } from '../artifacts/kept-run.js';
 import { MAX_OUTPUT_CHARS, MAX_REPR_CHARS } from '../artifacts/shown-amounts.js';
 import type { Captured, ResultValue } from './outcome.js';

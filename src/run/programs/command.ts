@@ -1,8 +1,8 @@
 // What a command is, and how the harness is told to start it. Pure.
 
 import { basename } from 'node:path/posix';
-import { type HostFrame, INPUT_PIECE_BYTES } from '../../protocol/frames.js';
-import { WORK } from '../../sandbox/work.js';
+import { WORK } from '../../sandbox/spec/work.js';
+import { type HostFrame, INPUT_PIECE_BYTES } from '../../wire/frames.js';
 
 /** What the image, or an earlier command, has for a program; its arguments as they are. */
 export type Command = {

@@ -1,7 +1,7 @@
 // What a program can be started with: arguments and variables as Linux takes them, so that its refusal is not a riddle in
 // the middle of a run. Pure; whoever asks says what is wrong in its own words.
 
-import { KB_BYTES, MB_BYTES } from '../../base/sizes.js';
+import { KB_BYTES, MB_BYTES } from '../../base/text/sizes.js';
 
 /** What Linux takes for one argument or one `NAME=value`, without the NUL at its end. */
 const MAX_WORD_BYTES = 128 * KB_BYTES - 1;

@@ -1,7 +1,7 @@
 // What a program says of itself at its head: the first line of its first comment or docstring, in whatever language.
 // Reads text alone; knows how comments look, and no language's grammar.
 
-import { clipHarmless, inOneLine } from '../../base/text.js';
+import { clipHarmless, inOneLine } from '../../base/text/text.js';
 
 const MAX_LINES = 40;
 const MAX_LINE_CHARS = 500;

@@ -5,9 +5,9 @@ import { constants, type Dirent } from 'node:fs';
 import { lstat, open, opendir, realpath } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { messageOf } from '../../base/errors.js';
-import { isHarmless } from '../../base/text.js';
-import type { Language } from '../../config/languages/language.js';
-import { languageOfFile } from '../../config/languages/records.js';
+import { isHarmless } from '../../base/text/text.js';
+import type { Language } from '../../settings/languages/language.js';
+import { languageOfFile } from '../../settings/languages/records.js';
 import { nameProblem } from '../artifacts/file-names.js';
 
 /** A program that a model would send in a call may have as much; more is data in the wrong place. */

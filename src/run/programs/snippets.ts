@@ -1,11 +1,11 @@
 // Programs that an operator keeps for `execute_code`, by name: files in one folder, read anew on each use, since people
 // edit them. A name is compared with those that the folder lists, and is never made into a path.
 
-import { didYouMean } from '../../base/closest.js';
 import { BridgeError, messageOf } from '../../base/errors.js';
-import { nameList } from '../../base/name-list.js';
-import { clipHarmless, decodedText, harmless, wholeCharacters } from '../../base/text.js';
-import type { Language } from '../../config/languages/language.js';
+import { didYouMean } from '../../base/text/closest.js';
+import { nameList } from '../../base/text/name-list.js';
+import { clipHarmless, decodedText, harmless, wholeCharacters } from '../../base/text/text.js';
+import type { Language } from '../../settings/languages/language.js';
 import { descriptionOf } from './snippet-description.js';
 import {
   type FolderListing,

@@ -1,8 +1,8 @@
 // What a run of code runs: a cell of Python, or a program in a file of some language. Pure.
 
-import { isPython, type Language } from '../../config/languages/language.js';
-import type { InputFile, ProgramStart } from '../../protocol/frames.js';
-import { HARNESS_MOUNT } from '../../sandbox/harness-files.js';
+import { HARNESS_MOUNT } from '../../sandbox/spec/harness-files.js';
+import { isPython, type Language } from '../../settings/languages/language.js';
+import type { InputFile, ProgramStart } from '../../wire/frames.js';
 
 /** Python whose last expression is its value. */
 export type Cell = { readonly type: 'cell'; readonly code: string };

@@ -1,15 +1,15 @@
 // One call of a session while its sandbox goes on: it ends when the supervisor says so and the guest has had its last word.
 // What the guest sends afterwards belongs to no call: what it asks is refused, and the rest is dropped.
 
-import { aborted } from '../../base/aborted.js';
-import type { Deadline } from '../../base/deadline.js';
-import { drawnLetters } from '../../base/drawn-letters.js';
 import { BridgeError } from '../../base/errors.js';
-import { within } from '../../base/within.js';
-import type { GuestFrame } from '../../protocol/frames.js';
-import type { Sandbox, SandboxEnd } from '../../sandbox/sandbox.js';
-import type { Answered, RunHandlers } from '../../sandbox/turn.js';
-import type { CodeEnd } from '../code-end.js';
+import { drawnLetters } from '../../base/text/drawn-letters.js';
+import { aborted } from '../../base/waiting/aborted.js';
+import type { Deadline } from '../../base/waiting/deadline.js';
+import { within } from '../../base/waiting/within.js';
+import type { Sandbox, SandboxEnd } from '../../sandbox/conversation/sandbox.js';
+import type { Answered, RunHandlers } from '../../sandbox/conversation/turn.js';
+import type { GuestFrame } from '../../wire/frames.js';
+import type { CodeEnd } from '../outcome/code-end.js';
 import type { SessionUse } from './session-use.js';
 
 /** How long code may take to end after it was interrupted; what ignores that loses its session. */

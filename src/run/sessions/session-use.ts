@@ -1,6 +1,6 @@
-// What a run of code knows of the session that it is a call of. The session itself outlives it (server/sessions/).
+// What a run of code knows of the session that it is a call of. The session itself outlives it (run/sessions/).
 
-import type { SessionFacts } from '../../protocol/frames.js';
+import type { SessionFacts } from '../../wire/frames.js';
 
 export type SessionUse = {
   readonly name: string;

@@ -1,7 +1,7 @@
 // How a person is asked for a server that a session has not had yet, and what the agent reads where the answer is no.
 
 import { BridgeError } from '../../base/errors.js';
-import { shownName } from '../../base/shown-name.js';
+import { shownName } from '../../base/text/shown-name.js';
 import type { AskingWords } from '../calls/on-demand.js';
 
 export function wordsOfSession(session: string): AskingWords {

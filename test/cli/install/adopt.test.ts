@@ -6,14 +6,14 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { HOSTS } from '../../../src/cli/install/hosts.js';
-import { ADOPTABLE_HOSTS } from '../../../src/cli/install/known-fields.js';
-import type { DownstreamSpec } from '../../../src/config/downstream-spec.js';
-import { ADOPTABLE, withAdopted } from '../../../src/config/hosts/adopted.js';
-import { SOURCES } from '../../../src/config/hosts/sources.js';
-import { KeptCatalog } from '../../../src/downstream/catalog/kept-catalog.js';
-import type { ServerTool } from '../../../src/downstream/tool-list.js';
-import { policyOf } from '../../../src/run/policy/policy.js';
+import type { DownstreamSpec } from '../../../src/hosts/downstream-spec.js';
+import { HOSTS } from '../../../src/hosts/install/hosts.js';
+import { ADOPTABLE, withAdopted } from '../../../src/hosts/records/adopted.js';
+import { SOURCES } from '../../../src/hosts/records/sources.js';
+import { ADOPTABLE_HOSTS } from '../../../src/hosts/rules/known-fields.js';
+import { policyOf } from '../../../src/policy/rules/policy.js';
+import { KeptCatalog } from '../../../src/servers/catalog/kept-catalog.js';
+import type { ServerTool } from '../../../src/servers/server/tool-list.js';
 import { Home } from '../../config/home.js';
 import { typed, typedJson } from './typed.js';
 

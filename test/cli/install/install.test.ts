@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { install } from '../../../src/cli/install/registration.js';
+import { install } from '../../../src/hosts/install/registration.js';
 import { Home } from '../../config/home.js';
 import { typed, typedJson } from './typed.js';
 

@@ -4,11 +4,11 @@
 import * as fs from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { adopt, restore } from '../../../src/cli/install/adoption.js';
-import type { AdoptPlace } from '../../../src/cli/install/candidates.js';
-import { install, uninstall } from '../../../src/cli/install/registration.js';
-import { readUserFile, replaceUserFile } from '../../../src/cli/install/user-file.js';
-import { parseSettings } from '../../../src/config/settings.js';
+import { readUserFile, replaceUserFile } from '../../../src/hosts/edit/user-file.js';
+import { adopt, restore } from '../../../src/hosts/install/adoption.js';
+import type { AdoptPlace } from '../../../src/hosts/install/candidates.js';
+import { install, uninstall } from '../../../src/hosts/install/registration.js';
+import { parseSettings } from '../../../src/settings/environment/settings.js';
 import { Home } from '../../config/home.js';
 
 /** What happens right after a file was closed. Modules are loaded anew with it, and once more without it for the files that run afterwards. */

@@ -17,7 +17,7 @@ import {
 } from '../../../src/cli/probe/judge-limits.js';
 import { exitCodeOf } from '../../../src/cli/probe/report.js';
 import { judgeRuntime } from '../../../src/cli/probe/runtime-version.js';
-import type { Enforcement } from '../../../src/engine/enforcement.js';
+import type { Enforcement } from '../../../src/engine/machine/enforcement.js';
 import { type Outcome, outcomeWithoutRun } from '../../../src/run/outcome/outcome.js';
 
 const MIB = 1024 ** 2;

@@ -1,10 +1,10 @@
 // What TAB offers at each place of a line.
 
 import { expect, it } from 'vitest';
+import { RawJson } from '../../../src/base/json/json-text.js';
 import { completionsOf } from '../../../src/cli/repl/completion.js';
 import { SessionNames } from '../../../src/cli/repl/session-names.js';
-import type { ToolDoc } from '../../../src/protocol/frames.js';
-import { RawJson } from '../../../src/protocol/json-text.js';
+import type { ToolDoc } from '../../../src/wire/frames.js';
 
 const tool = (alias: string, inputSchema: unknown): ToolDoc => ({
   ...{ name: alias, alias, description: '', inputSchema },

@@ -3,10 +3,10 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { liveSessions } from '../../../src/cli/session-list.js';
-import { principalStateDir } from '../../../src/config/principal-state.js';
-import { livingAt } from '../../../src/engine/first-process.js';
-import { SessionFiles, type SessionRecord } from '../../../src/server/sessions/session-file.js';
+import { liveSessions } from '../../../src/cli/kept/session-list.js';
+import { livingAt } from '../../../src/engine/machine/first-process.js';
+import { SessionFiles, type SessionRecord } from '../../../src/run/sessions/session-file.js';
+import { principalStateDir } from '../../../src/settings/files/principal-state.js';
 import { tempHome } from '../../support/start-bridge.js';
 import { commandHere } from '../command.js';
 

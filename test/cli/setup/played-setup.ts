@@ -3,12 +3,12 @@
 
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Prepared } from '../../../src/cli/prepare.js';
+import type { Prepared } from '../../../src/cli/serving/prepare.js';
 import type { SetupContext, SetupOptions } from '../../../src/cli/setup/context.js';
 import type { SetupMachine } from '../../../src/cli/setup/machine.js';
 import { systemOf } from '../../../src/cli/setup/systems.js';
-import { discover } from '../../../src/config/discover.js';
-import { parseSettings } from '../../../src/config/settings.js';
+import { discover } from '../../../src/hosts/discovery/discover.js';
+import { parseSettings } from '../../../src/settings/environment/settings.js';
 import { tempHome } from '../../support/start-bridge.js';
 
 export const DEBIAN_13 = 'ID=debian\nVERSION_ID="13"\n';

@@ -1,20 +1,20 @@
 // Made-up facts of the outputs that are kept: long enough that they do not fit 80 columns as they are.
 
-import type { Finding } from '../../../src/cli/examination.js';
-import type { loginsText } from '../../../src/cli/login.js';
-import type { Tested } from '../../../src/cli/policy-test.js';
+import type { Finding } from '../../../src/cli/doctor/examination.js';
+import type { runsText } from '../../../src/cli/kept/runs.js';
+import type { ListedSession } from '../../../src/cli/kept/session-list.js';
 import type { ProbeReport } from '../../../src/cli/probe/report.js';
-import type { runsText } from '../../../src/cli/runs.js';
-import type { ServerChange } from '../../../src/cli/server-changes.js';
-import type { ListedSession } from '../../../src/cli/session-list.js';
-import type { snippetsText } from '../../../src/cli/snippets.js';
-import type { ListedToken } from '../../../src/cli/token.js';
-import type { Discovery } from '../../../src/config/discover.js';
-import type { Question } from '../../../src/run/approvals/question.js';
+import type { snippetsText } from '../../../src/cli/run/snippets.js';
+import type { loginsText } from '../../../src/cli/servers/login.js';
+import type { Tested } from '../../../src/cli/servers/policy-test.js';
+import type { ServerChange } from '../../../src/cli/servers/server-changes.js';
+import type { ListedToken } from '../../../src/cli/servers/token.js';
+import type { Discovery } from '../../../src/hosts/discovery/discover.js';
+import type { Question } from '../../../src/policy/approvals/question.js';
 import type { SurveyedFile } from '../../../src/run/artifacts/kept-survey.js';
-import type { Refreshed } from '../../../src/server/refresh.js';
-import { SessionFiles } from '../../../src/server/sessions/session-file.js';
-import type { SharedStatus } from '../../../src/shared/greeting.js';
+import { SessionFiles } from '../../../src/run/sessions/session-file.js';
+import type { SharedStatus } from '../../../src/service/windows/greeting.js';
+import type { Refreshed } from '../../../src/tenant/refresh.js';
 
 export const NOW_MS = Date.UTC(2026, 0, 2, 12);
 const HANDLE = '0123456789abcdef0123456789abcdef';

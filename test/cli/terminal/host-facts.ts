@@ -1,7 +1,7 @@
 // Made-up facts of hosts: what `install`, `adopt` and their undo print is laid out of them.
 
-import type { Adopted, Restored } from '../../../src/cli/install/adoption.js';
-import type { HostHere, Installed, Uninstalled } from '../../../src/cli/install/registration.js';
+import type { Adopted, Restored } from '../../../src/hosts/install/adoption.js';
+import type { HostHere, Installed, Uninstalled } from '../../../src/hosts/install/registration.js';
 
 const HOME = '/home/ann';
 const STATE = `${HOME}/.local/state/mcp-sandbox-bridge/host-changes`;

@@ -2,23 +2,23 @@
 // and 120 columns, with every help text, and fails for a command that has no line.
 
 import picocolors from 'picocolors';
-import { adoptedText, restoredText } from '../../../src/cli/adopt.js';
 import { questionsText, questionText } from '../../../src/cli/approvals/text.js';
-import { findingsText } from '../../../src/cli/doctor.js';
-import { imagesText } from '../../../src/cli/image.js';
-import { fitted, hostsText, installedText, uninstalledText } from '../../../src/cli/install.js';
-import { keptText } from '../../../src/cli/kept.js';
-import { loginsText } from '../../../src/cli/login.js';
-import { testedText } from '../../../src/cli/policy-test.js';
+import { findingsText } from '../../../src/cli/doctor/doctor.js';
+import { keptText } from '../../../src/cli/kept/kept.js';
+import { callsText, runsText } from '../../../src/cli/kept/runs.js';
+import { sessionsText } from '../../../src/cli/kept/session-list.js';
 import { reportText } from '../../../src/cli/probe/report.js';
-import { callsText, runsText } from '../../../src/cli/runs.js';
-import { serversText } from '../../../src/cli/server-list.js';
-import { refreshText } from '../../../src/cli/servers-refresh.js';
-import { sessionsText } from '../../../src/cli/session-list.js';
-import { statusText } from '../../../src/cli/shared.js';
-import { snippetsText } from '../../../src/cli/snippets.js';
-import { tokensText } from '../../../src/cli/token.js';
-import { widthOf } from '../../../src/cli/wrap.js';
+import { snippetsText } from '../../../src/cli/run/snippets.js';
+import { adoptedText, restoredText } from '../../../src/cli/servers/adopt.js';
+import { fitted, hostsText, installedText, uninstalledText } from '../../../src/cli/servers/install.js';
+import { loginsText } from '../../../src/cli/servers/login.js';
+import { testedText } from '../../../src/cli/servers/policy-test.js';
+import { serversText } from '../../../src/cli/servers/server-list.js';
+import { refreshText } from '../../../src/cli/servers/servers-refresh.js';
+import { tokensText } from '../../../src/cli/servers/token.js';
+import { imagesText } from '../../../src/cli/setup/image.js';
+import { widthOf } from '../../../src/cli/terminal/wrap.js';
+import { statusText } from '../../../src/cli/windows/shared.js';
 import * as facts from './facts.js';
 import * as hosts from './host-facts.js';
 

@@ -3,8 +3,8 @@
 
 import { rmSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { isToCopy } from '../../../src/cli/install.js';
-import { shownWidth } from '../../../src/cli/wrap.js';
+import { isToCopy } from '../../../src/cli/servers/install.js';
+import { shownWidth } from '../../../src/cli/terminal/wrap.js';
 import { tempHome } from '../../support/start-bridge.js';
 import { commandHere } from '../command.js';
 import { IN_AN_EMPTY_HOME, OUTPUTS } from './outputs.js';

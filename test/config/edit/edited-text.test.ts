@@ -1,9 +1,9 @@
 // Edits of files as people write them: our own member goes in and out again, and no other character moves.
 
 import { expect, it } from 'vitest';
-import { editedText } from '../../../src/config/edit/edited-text.js';
-import type { MemberEdit } from '../../../src/config/edit/member-edit.js';
-import { type Format, parseText } from '../../../src/config/file-formats.js';
+import { editedText } from '../../../src/hosts/edit/edited-text.js';
+import type { MemberEdit } from '../../../src/hosts/edit/member-edit.js';
+import { type Format, parseText } from '../../../src/settings/files/file-formats.js';
 
 const OURS = { command: 'npx', args: ['-y', 'mcp-sandbox-bridge'], env: { A: 'ä "quoted"' } };
 const into = (...path: string[]): MemberEdit => ({ kind: 'put', path: [...path, 'sandbox'], value: OURS });

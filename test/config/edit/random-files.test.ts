@@ -2,8 +2,8 @@
 // what it did before. A failure prints its seed.
 
 import { expect, it } from 'vitest';
-import { editedText } from '../../../src/config/edit/edited-text.js';
-import { type Format, parseText } from '../../../src/config/file-formats.js';
+import { editedText } from '../../../src/hosts/edit/edited-text.js';
+import { type Format, parseText } from '../../../src/settings/files/file-formats.js';
 
 const FILES = 150;
 const OURS = { command: 'npx', args: ['-y', 'x'], env: { A: 'b' } };

@@ -1,13 +1,13 @@
 // Who decides about a language: a variable that was set, isolator's file, the language's record, our default.
 
 import { describe, expect, it } from 'vitest';
-import type { Environment } from '../../../src/base/environment.js';
-import type { ImportedSettings } from '../../../src/config/languages/imported-settings.js';
-import type { Language } from '../../../src/config/languages/language.js';
-import { type LanguagePlan, offeredLanguages, planFor } from '../../../src/config/languages/plan.js';
-import { languageNamed, languages } from '../../../src/config/languages/records.js';
-import { parseSettings } from '../../../src/config/settings.js';
-import { kindOf, pythonKind } from '../../../src/sandbox/kind.js';
+import type { Environment } from '../../../src/base/process/environment.js';
+import { kindOf, pythonKind } from '../../../src/sandbox/spec/kind.js';
+import { type LanguagePlan, offeredLanguages, planFor } from '../../../src/settings/environment/plan.js';
+import { parseSettings } from '../../../src/settings/environment/settings.js';
+import type { ImportedSettings } from '../../../src/settings/languages/imported-settings.js';
+import type { Language } from '../../../src/settings/languages/language.js';
+import { languageNamed, languages } from '../../../src/settings/languages/records.js';
 
 const host = { home: '/h', platform: 'linux', cores: 2, cwd: '/', uid: 1, exists: () => false } as const;
 const MB_BYTES = 1024 ** 2;

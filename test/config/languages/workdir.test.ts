@@ -1,9 +1,9 @@
 // The working directory hides what lies in its place, so nothing of ours and of the image may lie there.
 
 import { expect, it } from 'vitest';
-import { languages } from '../../../src/config/languages/records.js';
-import { DEFAULT_WORKDIR, workdirTrouble } from '../../../src/config/languages/workdir.js';
-import { sandboxSpec } from '../../../src/sandbox/spec.js';
+import { sandboxSpec } from '../../../src/sandbox/spec/spec.js';
+import { languages } from '../../../src/settings/languages/records.js';
+import { DEFAULT_WORKDIR, workdirTrouble } from '../../../src/settings/languages/workdir.js';
 import { PLAIN_KIND } from '../../support/plain-kind.js';
 
 it.each([DEFAULT_WORKDIR, '/app', '/code/src', '/usr/src/app', '/home/ann', '/opt/work', '/srv/a-b_c.d+e@f'])(

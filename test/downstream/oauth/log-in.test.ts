@@ -6,9 +6,9 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { Redactor } from '../../../src/base/redact.js';
-import { type LogInOptions, logIn } from '../../../src/downstream/oauth/log-in.js';
-import { logOut } from '../../../src/downstream/oauth/log-out.js';
+import { Redactor } from '../../../src/base/secrets/redact.js';
+import { type LogInOptions, logIn } from '../../../src/servers/login/log-in.js';
+import { logOut } from '../../../src/servers/login/log-out.js';
 import {
   Browser,
   CLIENT_DOCUMENT,

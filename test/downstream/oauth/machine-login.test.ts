@@ -10,12 +10,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { importSPKI, jwtVerify } from 'jose';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import type { BridgeEvent } from '../../../src/base/events.js';
-import { Redactor } from '../../../src/base/redact.js';
-import type { MachineLogin } from '../../../src/config/downstream-spec.js';
-import { Logins } from '../../../src/downstream/oauth/logins.js';
-import { noLoginReason } from '../../../src/downstream/oauth/no-login.js';
-import { openDownstreamPool } from '../../../src/downstream/pool.js';
+import type { BridgeEvent } from '../../../src/base/log/events.js';
+import { Redactor } from '../../../src/base/secrets/redact.js';
+import type { MachineLogin } from '../../../src/hosts/downstream-spec.js';
+import { Logins } from '../../../src/servers/login/logins.js';
+import { noLoginReason } from '../../../src/servers/login/no-login.js';
+import { openDownstreamPool } from '../../../src/servers/pool/pool.js';
 import { call, NEVER } from '../hostile.js';
 import { hints, remoteSpec } from './remote-spec.js';
 

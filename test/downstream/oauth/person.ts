@@ -1,8 +1,8 @@
 // A person who logs in to the protected server, and what is kept of it. The file calls `useOAuthServers` and `useTokenFolder`.
 
-import { Redactor } from '../../../src/base/redact.js';
-import { logIn } from '../../../src/downstream/oauth/log-in.js';
-import type { Login } from '../../../src/downstream/oauth/token-store.js';
+import { Redactor } from '../../../src/base/secrets/redact.js';
+import { logIn } from '../../../src/servers/login/log-in.js';
+import type { Login } from '../../../src/servers/login/token-store.js';
 import { Browser } from '../../support/oauth.js';
 import { server } from '../../support/oauth-servers.js';
 import { remoteSpec } from './remote-spec.js';

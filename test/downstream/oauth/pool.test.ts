@@ -3,11 +3,11 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { BridgeEvent } from '../../../src/base/events.js';
-import { Redactor } from '../../../src/base/redact.js';
-import { Logins } from '../../../src/downstream/oauth/logins.js';
-import { type DownstreamPool, openDownstreamPool } from '../../../src/downstream/pool.js';
-import { RawJson } from '../../../src/protocol/json-text.js';
+import { RawJson } from '../../../src/base/json/json-text.js';
+import type { BridgeEvent } from '../../../src/base/log/events.js';
+import { Redactor } from '../../../src/base/secrets/redact.js';
+import { Logins } from '../../../src/servers/login/logins.js';
+import { type DownstreamPool, openDownstreamPool } from '../../../src/servers/pool/pool.js';
 import { auth, server, useOAuthServers } from '../../support/oauth-servers.js';
 import { COMMAND, kept, person } from './person.js';
 import { remoteSpec } from './remote-spec.js';

@@ -1,6 +1,6 @@
 // A remote server whose entry leaves its login to us.
 
-import type { OAuthHints, RemoteSpec } from '../../../src/config/downstream-spec.js';
+import type { OAuthHints, RemoteSpec } from '../../../src/hosts/downstream-spec.js';
 import { remote } from '../remote-servers.js';
 
 export const hints = (some: Partial<OAuthHints> = {}): OAuthHints => ({

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach } from 'vitest';
-import { TokenStore } from '../../../src/downstream/oauth/token-store.js';
+import { TokenStore } from '../../../src/servers/login/token-store.js';
 
 /** There in each test of a file that has called `useTokenFolder`. */
 export let stateDir: string;

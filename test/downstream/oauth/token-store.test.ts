@@ -1,8 +1,8 @@
 import { chmodSync, mkdirSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { LOCK_HELD_AT_MOST_MS } from '../../../src/base/file-lock.js';
-import type { Login } from '../../../src/downstream/oauth/token-store.js';
+import { LOCK_HELD_AT_MOST_MS } from '../../../src/base/files/file-lock.js';
+import type { Login } from '../../../src/servers/login/token-store.js';
 import { HANGS_MS, pause } from '../../support/time.js';
 import { stateDir, store, useTokenFolder } from './token-folder.js';
 

@@ -2,8 +2,8 @@
 
 import { setMaxListeners } from 'node:events';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { ApprovalAnswer, Question } from '../../../src/run/approvals/question.js';
-import { MAX_QUESTIONS } from '../../../src/run/approvals/run-approvals.js';
+import type { ApprovalAnswer, Question } from '../../../src/policy/approvals/question.js';
+import { MAX_QUESTIONS } from '../../../src/policy/approvals/run-approvals.js';
 import { approvalsWith, askedAgent, decided, later, MemoryInbox, never } from '../../support/approvals.js';
 import { PATIENTLY, until } from '../../support/time.js';
 

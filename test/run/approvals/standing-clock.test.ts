@@ -1,7 +1,7 @@
 // The clock of a run while a person is asked: when it stands, when what runs in its sandbox does, and whose its place is.
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { type Standing, StandingClock } from '../../../src/run/approvals/standing-clock.js';
+import { type Standing, StandingClock } from '../../../src/policy/approvals/standing-clock.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -5,10 +5,10 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { BridgeEvent } from '../../../src/base/events.js';
-import { MAX_FILE_BYTES, MAX_FILES, MAX_FILES_BYTES } from '../../../src/protocol/frames.js';
+import type { BridgeEvent } from '../../../src/base/log/events.js';
 import { Artifacts } from '../../../src/run/artifacts/artifacts.js';
 import { KeptFiles } from '../../../src/run/artifacts/kept-files.js';
+import { MAX_FILE_BYTES, MAX_FILES, MAX_FILES_BYTES } from '../../../src/wire/frames.js';
 import { pause } from '../../support/time.js';
 
 let stateDir: string;

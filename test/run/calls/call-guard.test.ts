@@ -2,11 +2,11 @@
 // its own call and of no other.
 
 import { describe, expect, it } from 'vitest';
-import type { PolicyFile } from '../../../src/config/policy-file.js';
-import type { Refusal, ToolDoc } from '../../../src/protocol/frames.js';
+import { type Policy, policyOf } from '../../../src/policy/rules/policy.js';
+import type { PolicyFile } from '../../../src/policy/rules/policy-file.js';
 import type { Admitted, Handlers } from '../../../src/run/calls/call-guard.js';
 import { type GuestCall, toolCall } from '../../../src/run/calls/guest-call.js';
-import { type Policy, policyOf } from '../../../src/run/policy/policy.js';
+import type { Refusal, ToolDoc } from '../../../src/wire/frames.js';
 import { type Heard, hear, type Scene } from '../../protocol/host-end.js';
 
 const tool = (name: string, changed: string | null = null): ToolDoc => ({

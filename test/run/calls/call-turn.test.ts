@@ -2,6 +2,7 @@
 // however the call ends.
 
 import { expect, it } from 'vitest';
+import { policyOf } from '../../../src/policy/rules/policy.js';
 import type { CallTurn } from '../../../src/run/calls/call-guard.js';
 import { Gates } from '../../../src/run/calls/gates.js';
 import { type CallServers, guardCalls } from '../../../src/run/calls/guarded-calls.js';
@@ -9,7 +10,6 @@ import { toolCall } from '../../../src/run/calls/guest-call.js';
 import { LoadedServers } from '../../../src/run/calls/loaded-servers.js';
 import { SavedByRun } from '../../../src/run/calls/saved-by-run.js';
 import { SavedTools } from '../../../src/run/calls/saved-tools.js';
-import { policyOf } from '../../../src/run/policy/policy.js';
 import { pause } from '../../support/time.js';
 
 function callWith(turn: CallTurn, signal: AbortSignal, args: object = {}) {

@@ -1,9 +1,9 @@
 // What the dispatcher takes and what it refuses: by number, by bytes and by shape, each with its own name.
 
 import { describe, expect, it } from 'vitest';
-import { type HostFrame, MAX_FRAME_BYTES, MAX_RUN_BYTES } from '../../../src/protocol/frames.js';
-import { RawJson } from '../../../src/protocol/json-text.js';
+import { RawJson } from '../../../src/base/json/json-text.js';
 import { Dispatcher } from '../../../src/run/calls/dispatcher.js';
+import { type HostFrame, MAX_FRAME_BYTES, MAX_RUN_BYTES } from '../../../src/wire/frames.js';
 import { pause } from '../../support/time.js';
 
 type Sent = {

@@ -2,10 +2,10 @@
 // at a time.
 
 import { describe, expect, it } from 'vitest';
-import type { AgentCapabilities } from '../../../src/downstream/asking/agent-capabilities.js';
-import { NO_AGENT } from '../../../src/downstream/asking/agent-capabilities.js';
-import type { ServerDoc } from '../../../src/protocol/frames.js';
 import { canLoad, OnDemand, type OnDemandParts } from '../../../src/run/calls/on-demand.js';
+import type { AgentCapabilities } from '../../../src/servers/asking/agent-capabilities.js';
+import { NO_AGENT } from '../../../src/servers/asking/agent-capabilities.js';
+import type { ServerDoc } from '../../../src/wire/frames.js';
 import { pause } from '../../support/time.js';
 
 const signal = () => new AbortController().signal;

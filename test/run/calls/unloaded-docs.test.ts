@@ -1,14 +1,14 @@
 // What a run may look up of servers that it has not loaded, and that looking up is not calling.
 
 import { expect, it } from 'vitest';
-import type { ServerBrief, ServerDoc, ToolHit } from '../../../src/protocol/frames.js';
+import { policyOf } from '../../../src/policy/rules/policy.js';
 import { Gates } from '../../../src/run/calls/gates.js';
 import { type CallServers, guardCalls } from '../../../src/run/calls/guarded-calls.js';
 import { callFrom, type GuestCall } from '../../../src/run/calls/guest-call.js';
 import { LoadedServers } from '../../../src/run/calls/loaded-servers.js';
 import { SavedByRun } from '../../../src/run/calls/saved-by-run.js';
 import { SavedTools } from '../../../src/run/calls/saved-tools.js';
-import { policyOf } from '../../../src/run/policy/policy.js';
+import type { ServerBrief, ServerDoc, ToolHit } from '../../../src/wire/frames.js';
 
 const NEVER = new AbortController().signal;
 const doc = (name: string): ServerDoc => ({

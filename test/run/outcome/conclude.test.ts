@@ -1,12 +1,12 @@
 // Whose doing an end was: every way to be killed or to exit is told apart, and named after the limit that was met.
 
 import { describe, expect, it } from 'vitest';
-import { languageNamed } from '../../../src/config/languages/records.js';
 import { endingOf } from '../../../src/run/outcome/command-ending.js';
 import { conclude, concludeRefused } from '../../../src/run/outcome/conclude.js';
 import type { AskedRun, SandboxFacts } from '../../../src/run/outcome/ending-errors.js';
 import { Transcript } from '../../../src/run/outcome/transcript.js';
-import type { SandboxEnd } from '../../../src/sandbox/sandbox.js';
+import type { SandboxEnd } from '../../../src/sandbox/conversation/sandbox.js';
+import { languageNamed } from '../../../src/settings/languages/records.js';
 
 const MB = 1024 ** 2;
 const facts = (memoryKills: number | undefined, calls = 0): SandboxFacts => ({

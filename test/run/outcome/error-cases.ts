@@ -2,7 +2,7 @@
 // next step that the answer adds. The unit test asks the table of hints, the front-door test runs the code.
 
 import { VERSION } from '../../../src/base/version.js';
-import type { HintSpec } from '../../../src/run/outcome/hints/hint.js';
+import type { HintSpec } from '../../../src/run/hints/hint.js';
 
 export type ErrorCase = {
   /** The row of the table that speaks. */

@@ -1,7 +1,7 @@
 // The table of hints: every row speaks where it should, in these words, and none of them about an innocent error.
 
 import { describe, expect, it } from 'vitest';
-import { HINTS, hintFor } from '../../../src/run/outcome/hints.js';
+import { HINTS, hintFor } from '../../../src/run/hints/hints.js';
 import { leastCpuMs } from '../../support/cpu-time.js';
 import { nodeStarts } from '../../support/time.js';
 import { ERROR_CASES, WALLS } from './error-cases.js';

@@ -1,8 +1,8 @@
 // Pictures that lie, break off, or are too many or too large: each is left out with a sentence, and nothing is decoded.
 
 import { describe, expect, it } from 'vitest';
-import { MAX_PICTURES, MAX_PICTURES_CHARS } from '../../../src/protocol/frames.js';
 import { PictureCollector } from '../../../src/run/outcome/pictures.js';
+import { MAX_PICTURES, MAX_PICTURES_CHARS } from '../../../src/wire/frames.js';
 import { gif, jpeg, png, webp } from '../../support/pictures.js';
 
 const base64 = (bytes: Buffer) => bytes.toString('base64');

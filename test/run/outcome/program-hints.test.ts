@@ -2,8 +2,8 @@
 // images, and none about an innocent failure.
 
 import { describe, expect, it } from 'vitest';
-import { languageNamed } from '../../../src/config/languages/records.js';
-import { OUTPUT_HINTS, programHint } from '../../../src/run/outcome/hints/programs.js';
+import { OUTPUT_HINTS, programHint } from '../../../src/run/hints/programs.js';
+import { languageNamed } from '../../../src/settings/languages/records.js';
 import { leastCpuMs } from '../../support/cpu-time.js';
 import { nodeStarts } from '../../support/time.js';
 import { WALLS } from './error-cases.js';

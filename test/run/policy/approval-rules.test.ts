@@ -1,15 +1,15 @@
 // Which calls wait for a person: by the mode, the tool's own annotations, the rules, and by whom they are.
 
 import { describe, expect, it } from 'vitest';
-import type { ApprovalSection } from '../../../src/config/policy-file.js';
-import type { ToolHints } from '../../../src/downstream/tool-list.js';
 import {
   type ApprovalRules,
   approvalPolicyOf,
   type CallFacts,
   deniesAllCalls,
   layeredApprovals,
-} from '../../../src/run/policy/approval-rules.js';
+} from '../../../src/policy/rules/approval-rules.js';
+import type { ApprovalSection } from '../../../src/policy/rules/policy-file.js';
+import type { ToolHints } from '../../../src/servers/server/tool-list.js';
 
 const NOTHING: ApprovalSection = { trust: [], reads: [], rules: [], always: [] };
 const policy = (section: Partial<ApprovalSection>, more: Partial<ApprovalRules> = {}, path = '/p.yaml') =>

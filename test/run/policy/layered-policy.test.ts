@@ -1,9 +1,9 @@
 // Two policies as one: no layer gives back what the other one takes away.
 
 import { expect, it } from 'vitest';
-import type { PolicyFile } from '../../../src/config/policy-file.js';
-import { layeredPolicy } from '../../../src/run/policy/layered-policy.js';
-import { type Policy, policyOf } from '../../../src/run/policy/policy.js';
+import { layeredPolicy } from '../../../src/policy/rules/layered-policy.js';
+import { type Policy, policyOf } from '../../../src/policy/rules/policy.js';
+import type { PolicyFile } from '../../../src/policy/rules/policy-file.js';
 
 type Lists = { readonly allow?: readonly string[]; readonly deny?: readonly string[] };
 type Limits = { readonly callsPerRun?: number; readonly secondsPerCall?: number };

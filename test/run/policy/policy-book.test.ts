@@ -6,9 +6,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it, vi } from 'vitest';
-import type { BridgeEvent } from '../../../src/base/events.js';
-import { hostFacts } from '../../../src/config/host-facts.js';
-import { PolicyBook } from '../../../src/run/policy/policy-book.js';
+import type { BridgeEvent } from '../../../src/base/log/events.js';
+import { PolicyBook } from '../../../src/policy/rules/policy-book.js';
+import { hostFacts } from '../../../src/settings/files/host-facts.js';
 
 // Loaded anew with the mock, and once more without it for the files that run in this process afterwards.
 vi.hoisted(() => vi.resetModules());

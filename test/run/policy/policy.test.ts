@@ -4,18 +4,18 @@ import { chmodSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { BridgeEvent } from '../../../src/base/events.js';
-import type { DownstreamSpec, ToolFilter } from '../../../src/config/downstream-spec.js';
-import { explainSkip } from '../../../src/config/explain-skip.js';
-import { hostFacts } from '../../../src/config/host-facts.js';
-import { type PolicyFile, readPolicyFile } from '../../../src/config/policy-file.js';
+import type { BridgeEvent } from '../../../src/base/log/events.js';
+import { explainSkip } from '../../../src/hosts/discovery/explain-skip.js';
+import type { DownstreamSpec, ToolFilter } from '../../../src/hosts/downstream-spec.js';
 import {
   allowedPart,
   type PolicyRules,
   policyOf,
   type RequestMethod,
-} from '../../../src/run/policy/policy.js';
-import { PolicyBook, withoutDenied } from '../../../src/run/policy/policy-book.js';
+} from '../../../src/policy/rules/policy.js';
+import { PolicyBook, withoutDenied } from '../../../src/policy/rules/policy-book.js';
+import { type PolicyFile, readPolicyFile } from '../../../src/policy/rules/policy-file.js';
+import { hostFacts } from '../../../src/settings/files/host-facts.js';
 
 const spec = (name: string, toolFilter: ToolFilter = { only: undefined, except: [] }): DownstreamSpec => ({
   name,

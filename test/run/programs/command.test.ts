@@ -1,8 +1,8 @@
 // What the harness is told of a command: how it is started, and what it reads.
 
 import { expect, it } from 'vitest';
-import { INPUT_PIECE_BYTES } from '../../../src/protocol/frames.js';
 import { type Command, commandFrame, inputOf, vectorText } from '../../../src/run/programs/command.js';
+import { INPUT_PIECE_BYTES } from '../../../src/wire/frames.js';
 
 const command: Command = {
   argv: ['/usr/bin/env', 'a b', '{file}', ''],

@@ -1,9 +1,9 @@
 // What the harness is told of a task: what is checked, how it is started, and which files it finds.
 
 import { describe, expect, it } from 'vitest';
-import type { Language } from '../../../src/config/languages/language.js';
-import { languageNamed } from '../../../src/config/languages/records.js';
 import { checkOf, filesOf, languageOf, type Program, startOf } from '../../../src/run/programs/task.js';
+import type { Language } from '../../../src/settings/languages/language.js';
+import { languageNamed } from '../../../src/settings/languages/records.js';
 
 const language = (steps: Language['ways'][number]['steps']): Language => ({
   ...(languageNamed('bash') as Language),

@@ -3,10 +3,10 @@
 
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { hostFacts } from '../../../src/config/host-facts.js';
-import { parseSettings } from '../../../src/config/settings.js';
-import { Bridge } from '../../../src/server/bridge.js';
-import { agentServer } from '../../../src/server/server.js';
+import { agentServer } from '../../../src/mcp/connection/server.js';
+import { parseSettings } from '../../../src/settings/environment/settings.js';
+import { hostFacts } from '../../../src/settings/files/host-facts.js';
+import { Bridge } from '../../../src/tenant/bridge.js';
 import type { Message } from '../../support/raw-agent.js';
 import { PATIENTLY } from '../../support/time.js';
 import { askingHome } from './asking-home.js';

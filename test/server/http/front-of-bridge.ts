@@ -1,9 +1,9 @@
 // The HTTP front with the server object that agents get, over a bridge that starts nothing.
 
-import type { Bridge } from '../../../src/server/bridge.js';
-import { Connection } from '../../../src/server/connection.js';
-import { modernCallsOf } from '../../../src/server/modern-calls.js';
-import { agentServer } from '../../../src/server/server.js';
+import { modernCallsOf } from '../../../src/mcp/calls/modern-calls.js';
+import { Connection } from '../../../src/mcp/connection/connection.js';
+import { agentServer } from '../../../src/mcp/connection/server.js';
+import type { Bridge } from '../../../src/tenant/bridge.js';
 import { HttpAgent } from '../../support/http-agent.js';
 import { stubFront } from '../../support/http-front.js';
 

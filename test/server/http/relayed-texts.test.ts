@@ -1,9 +1,9 @@
 // What a server or a run has written as JSON leaves over HTTP character by character, in the bytes that a client reads.
 
 import { afterEach, describe, expect, it } from 'vitest';
-import { RawJson } from '../../../src/protocol/json-text.js';
-import { AgentServer } from '../../../src/server/agent-server.js';
-import { RelayedTexts } from '../../../src/server/http/relayed-texts.js';
+import { RawJson } from '../../../src/base/json/json-text.js';
+import { AgentServer } from '../../../src/mcp/requests/agent-server.js';
+import { RelayedTexts } from '../../../src/mcp/requests/relayed-texts.js';
 import { type Stub, stubFront } from '../../support/http-front.js';
 
 const opened: AsyncDisposable[] = [];

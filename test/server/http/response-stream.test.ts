@@ -3,7 +3,7 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { ResponseStreams } from '../../../src/server/http/response-stream.js';
+import { ResponseStreams } from '../../../src/service/http/response-stream.js';
 import { HANGS_MS, until } from '../../support/time.js';
 
 /** Takes `room` parts, and then nothing until it is told to. */

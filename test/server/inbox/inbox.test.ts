@@ -16,9 +16,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { thisOwner } from '../../../src/engine/owner.js';
-import { answerText } from '../../../src/server/inbox/answer-file.js';
-import type { InboxFolder } from '../../../src/server/inbox/inbox-folder.js';
+import { thisOwner } from '../../../src/base/process/owner.js';
+import { answerText } from '../../../src/policy/inbox/answer-file.js';
+import type { InboxFolder } from '../../../src/policy/inbox/inbox-folder.js';
 import { PATIENTLY } from '../../support/time.js';
 import { answerTo, inboxAt, newId, newStateDir, question, soon, withArguments } from './questions.js';
 

@@ -4,7 +4,7 @@
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, vi } from 'vitest';
-import type { Decision, Question } from '../../../src/run/approvals/question.js';
+import type { Decision, Question } from '../../../src/policy/approvals/question.js';
 import { PATIENTLY, pause } from '../../support/time.js';
 import { inboxAt, question, soon, withArguments } from './questions.js';
 

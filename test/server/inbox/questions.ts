@@ -4,11 +4,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { drawnLetters } from '../../../src/base/drawn-letters.js';
-import type { BridgeEvent } from '../../../src/base/events.js';
-import type { Question } from '../../../src/run/approvals/question.js';
-import { type InboxOptions, openInbox } from '../../../src/server/inbox/inbox.js';
-import { InboxFolder } from '../../../src/server/inbox/inbox-folder.js';
+import type { BridgeEvent } from '../../../src/base/log/events.js';
+import { drawnLetters } from '../../../src/base/text/drawn-letters.js';
+import type { Question } from '../../../src/policy/approvals/question.js';
+import { type InboxOptions, openInbox } from '../../../src/policy/inbox/inbox.js';
+import { InboxFolder } from '../../../src/policy/inbox/inbox-folder.js';
 
 export const newId = (): string => `q-${drawnLetters(16)}`;
 

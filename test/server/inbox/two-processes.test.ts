@@ -10,8 +10,8 @@ import { pathToFileURL } from 'node:url';
 import { expect, it } from 'vitest';
 import { giveAnswer } from '../../../src/cli/approvals/give-answer.js';
 import { chosenQuestion, surveyApprovals } from '../../../src/cli/approvals/open-questions.js';
-import { InboxFolder } from '../../../src/server/inbox/inbox-folder.js';
-import { questionText } from '../../../src/server/inbox/question-file.js';
+import { InboxFolder } from '../../../src/policy/inbox/inbox-folder.js';
+import { questionText } from '../../../src/policy/inbox/question-file.js';
 import { until } from '../../support/time.js';
 import { answerTo, newStateDir, question } from './questions.js';
 
@@ -24,7 +24,7 @@ writeFileSync(word + '.' + process.pid, '');
 while (!existsSync(word));
 process.stdout.write(String(new InboxFolder(stateDir).putAnswer(JSON.parse(answer))));
 `;
-const built = (name: string) => pathToFileURL(`dist/server/inbox/${name}.js`).href;
+const built = (name: string) => pathToFileURL(`dist/policy/inbox/${name}.js`).href;
 const BUILT = built('inbox-folder');
 
 /** A bridge that asks, and waits. */

@@ -3,10 +3,10 @@
 
 import { setMaxListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { ClientOffers } from '../../../src/server/open-calls/client-offers.js';
-import type { OpenCall, OpenRequest } from '../../../src/server/open-calls/open-call.js';
-import { type CallAnswer, MAX_ASKING_CALLS, OpenCalls } from '../../../src/server/open-calls/open-calls.js';
-import { ANSWER_WITHIN_MS } from '../../../src/server/open-calls/questions.js';
+import type { ClientOffers } from '../../../src/mcp/calls/client-offers.js';
+import type { OpenCall, OpenRequest } from '../../../src/mcp/calls/open-call.js';
+import { type CallAnswer, MAX_ASKING_CALLS, OpenCalls } from '../../../src/mcp/calls/open-calls.js';
+import { ANSWER_WITHIN_MS } from '../../../src/mcp/calls/questions.js';
 import { PATIENTLY } from '../../support/time.js';
 
 type Request = OpenRequest & { readonly name: string };

@@ -2,9 +2,9 @@
 
 import { setMaxListeners } from 'node:events';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { OpenCall, OpenRequest } from '../../../src/server/open-calls/open-call.js';
-import { OpenCalls } from '../../../src/server/open-calls/open-calls.js';
-import { watchTasks } from '../../../src/server/open-calls/task-watch.js';
+import type { OpenCall, OpenRequest } from '../../../src/mcp/calls/open-call.js';
+import { OpenCalls } from '../../../src/mcp/calls/open-calls.js';
+import { watchTasks } from '../../../src/mcp/calls/task-watch.js';
 
 type Call = OpenCall<string, OpenRequest>;
 

@@ -2,15 +2,15 @@
 
 import { setMaxListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { OpenCall, OpenRequest } from '../../../src/server/open-calls/open-call.js';
-import { type CallAnswer, OpenCalls } from '../../../src/server/open-calls/open-calls.js';
-import { ANSWER_WITHIN_MS } from '../../../src/server/open-calls/questions.js';
+import type { OpenCall, OpenRequest } from '../../../src/mcp/calls/open-call.js';
+import { type CallAnswer, OpenCalls } from '../../../src/mcp/calls/open-calls.js';
+import { ANSWER_WITHIN_MS } from '../../../src/mcp/calls/questions.js';
 import {
   type CreatedTask,
   MAX_RESULT_CHARS,
   MAX_TASKS,
   RESULT_KEPT_MS,
-} from '../../../src/server/open-calls/tasks.js';
+} from '../../../src/mcp/calls/tasks.js';
 
 type Call = OpenCall<string, OpenRequest>;
 type Work = (call: Call) => Promise<string>;

@@ -4,12 +4,12 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { BridgeEvent } from '../../../src/base/events.js';
+import type { BridgeEvent } from '../../../src/base/log/events.js';
 import { LOCAL_USER } from '../../../src/base/principal.js';
-import type { Refusal, RequestFacts } from '../../../src/server/principals/authentication.js';
-import { Authenticator } from '../../../src/server/principals/authenticator.js';
-import { TokenFile } from '../../../src/server/principals/token-file.js';
-import { newTokenText } from '../../../src/server/principals/token-text.js';
+import { Authenticator } from '../../../src/service/access/authenticator.js';
+import { TokenFile } from '../../../src/service/access/token-file.js';
+import { newTokenText } from '../../../src/service/access/token-text.js';
+import type { Refusal, RequestFacts } from '../../../src/service/principals/authentication.js';
 
 let folder: string;
 let events: BridgeEvent[];

@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { hostFacts } from '../../../src/config/host-facts.js';
-import type { RequestFacts } from '../../../src/server/principals/authentication.js';
-import { HttpAccess } from '../../../src/server/principals/http-access.js';
+import { HttpAccess } from '../../../src/service/access/http-access.js';
+import type { RequestFacts } from '../../../src/service/principals/authentication.js';
+import { hostFacts } from '../../../src/settings/files/host-facts.js';
 import { Issuer, newKey, RESOURCE } from './oauth/issuer.js';
 
 let folder: string;

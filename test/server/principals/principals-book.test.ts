@@ -4,12 +4,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { BridgeEvent } from '../../../src/base/events.js';
+import type { BridgeEvent } from '../../../src/base/log/events.js';
 import { LOCAL_USER, type Principal } from '../../../src/base/principal.js';
-import { hostFacts } from '../../../src/config/host-facts.js';
-import { NO_RULES } from '../../../src/config/principal-rules.js';
-import { PrincipalsBook } from '../../../src/server/principals/principals-book.js';
-import { stepUp, wantedUse } from '../../../src/server/principals/scope-rules.js';
+import { NO_RULES } from '../../../src/service/principals/principal-rules.js';
+import { PrincipalsBook } from '../../../src/service/principals/principals-book.js';
+import { stepUp, wantedUse } from '../../../src/service/principals/scope-rules.js';
+import { hostFacts } from '../../../src/settings/files/host-facts.js';
 
 const ISSUER = 'https://login.example.com';
 const OTHER = 'https://other.example.com';

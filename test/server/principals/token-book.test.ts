@@ -14,11 +14,11 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { FIRST_TOKEN_NAME, makeFirstToken } from '../../../src/server/principals/first-token.js';
-import { LastUses, ROUGHLY_MS } from '../../../src/server/principals/last-uses.js';
-import { TokenBook } from '../../../src/server/principals/token-book.js';
-import { TokenFile, type TokenTerms } from '../../../src/server/principals/token-file.js';
-import { newTokenText } from '../../../src/server/principals/token-text.js';
+import { FIRST_TOKEN_NAME, makeFirstToken } from '../../../src/service/access/first-token.js';
+import { LastUses, ROUGHLY_MS } from '../../../src/service/access/last-uses.js';
+import { TokenBook } from '../../../src/service/access/token-book.js';
+import { TokenFile, type TokenTerms } from '../../../src/service/access/token-file.js';
+import { newTokenText } from '../../../src/service/access/token-text.js';
 import { pause } from '../../support/time.js';
 
 let folder: string;

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { BridgeError } from '../../../src/base/errors.js';
-import type { TokenRecord } from '../../../src/server/principals/token-file.js';
+import type { TokenRecord } from '../../../src/service/access/token-file.js';
 import {
   checkedTokenName,
   expiryFrom,
   refuseTaken,
   scopesFrom,
   serversFrom,
-} from '../../../src/server/principals/token-terms.js';
+} from '../../../src/service/access/token-terms.js';
 
 const NOW_MS = Date.UTC(2026, 0, 31, 12);
 const DAY_MS = 86_400_000;

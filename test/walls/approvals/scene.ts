@@ -1,11 +1,11 @@
 // Where attacks by code are tried: everything of the host that a frame of the guest reaches, with a real guard and real questions,
 // and a person in place of the inbox.
 
-import type { ApprovalSection, PolicyFile } from '../../../src/config/policy-file.js';
-import type { ToolHints } from '../../../src/downstream/tool-list.js';
-import type { ToolDoc } from '../../../src/protocol/frames.js';
-import type { ApprovalAnswer, Decision, Question } from '../../../src/run/approvals/question.js';
-import { type Policy, policyOf } from '../../../src/run/policy/policy.js';
+import type { ApprovalAnswer, Decision, Question } from '../../../src/policy/approvals/question.js';
+import { type Policy, policyOf } from '../../../src/policy/rules/policy.js';
+import type { ApprovalSection, PolicyFile } from '../../../src/policy/rules/policy-file.js';
+import type { ToolHints } from '../../../src/servers/server/tool-list.js';
+import type { ToolDoc } from '../../../src/wire/frames.js';
 import { type Heard, hear } from '../../protocol/host-end.js';
 import { approvalsWith, later, MemoryInbox } from '../../support/approvals.js';
 

@@ -3,11 +3,8 @@
 import { createHmac } from 'node:crypto';
 import { base64url, exportJWK, UnsecuredJWT } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { BridgeEvent } from '../../../../src/base/events.js';
-import {
-  AccessTokens,
-  type AccessTokenVerdict,
-} from '../../../../src/server/principals/oauth/access-token.js';
+import type { BridgeEvent } from '../../../../src/base/log/events.js';
+import { AccessTokens, type AccessTokenVerdict } from '../../../../src/service/oauth/access-token.js';
 import { Issuer, type NamedKey, newKey, publicPem, RESOURCE } from './issuer.js';
 
 let issuer: Issuer;

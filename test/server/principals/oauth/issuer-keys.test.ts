@@ -2,15 +2,15 @@
 
 import { errors } from 'jose';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { BridgeEvent } from '../../../../src/base/events.js';
-import { fetchJson, MAX_DOCUMENT_BYTES } from '../../../../src/server/principals/oauth/issuer-fetch.js';
+import type { BridgeEvent } from '../../../../src/base/log/events.js';
+import { fetchJson, MAX_DOCUMENT_BYTES } from '../../../../src/service/oauth/issuer-fetch.js';
 import {
   FAILURE_PAUSE_MS,
   FETCH_PAUSE_MS,
   IssuerKeys,
   IssuerUnavailable,
-} from '../../../../src/server/principals/oauth/issuer-keys.js';
-import { isPublicAddress } from '../../../../src/server/principals/oauth/public-address.js';
+} from '../../../../src/service/oauth/issuer-keys.js';
+import { isPublicAddress } from '../../../../src/service/oauth/public-address.js';
 import { HANGS_MS, PATIENTLY } from '../../../support/time.js';
 import { Issuer, newKey } from './issuer.js';
 

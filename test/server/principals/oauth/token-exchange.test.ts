@@ -5,12 +5,12 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Principal } from '../../../../src/base/principal.js';
-import { Redactor } from '../../../../src/base/redact.js';
-import type { RemoteSpec } from '../../../../src/config/downstream-spec.js';
-import { exchangedLogin } from '../../../../src/server/principal-headers.js';
-import { CallerTokens } from '../../../../src/server/principals/oauth/caller-tokens.js';
-import { TokenExchanges } from '../../../../src/server/principals/oauth/token-exchange.js';
-import type { TokenGrant } from '../../../../src/server/principals/principals-book.js';
+import { Redactor } from '../../../../src/base/secrets/redact.js';
+import type { RemoteSpec } from '../../../../src/hosts/downstream-spec.js';
+import { CallerTokens } from '../../../../src/service/oauth/caller-tokens.js';
+import { TokenExchanges } from '../../../../src/service/oauth/token-exchange.js';
+import { exchangedLogin } from '../../../../src/service/principals/principal-headers.js';
+import type { TokenGrant } from '../../../../src/service/principals/principals-book.js';
 
 type Asked = { readonly headers: IncomingHttpHeaders; readonly form: Record<string, string> };
 const asked: Asked[] = [];

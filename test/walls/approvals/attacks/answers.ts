@@ -1,6 +1,6 @@
 // What a client, and whoever answers in its place, can say of what a person did.
 
-import type { ApprovalAnswer, Decision } from '../../../../src/run/approvals/question.js';
+import type { ApprovalAnswer, Decision } from '../../../../src/policy/approvals/question.js';
 import { approvalsWith, askedAgent, decided, later, MemoryInbox, never } from '../../../support/approvals.js';
 import type { Attack } from '../attack.js';
 

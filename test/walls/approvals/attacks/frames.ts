@@ -1,8 +1,8 @@
 // What code can write into its frames.
 
-import { Plan } from '../../../../src/run/approvals/plan.js';
-import { layeredPolicy } from '../../../../src/run/policy/layered-policy.js';
-import { type Policy, policyOf } from '../../../../src/run/policy/policy.js';
+import { Plan } from '../../../../src/policy/approvals/plan.js';
+import { layeredPolicy } from '../../../../src/policy/rules/layered-policy.js';
+import { type Policy, policyOf } from '../../../../src/policy/rules/policy.js';
 import { hear } from '../../../protocol/host-end.js';
 import { approvalsWith, later, MemoryInbox } from '../../../support/approvals.js';
 import { type Attack, through } from '../attack.js';

@@ -3,10 +3,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { DownstreamSpec, Scope } from '../../../../src/config/downstream-spec.js';
-import { NameOwners } from '../../../../src/config/name-owners.js';
-import type { ApprovalSection } from '../../../../src/config/policy-file.js';
-import { policyOf } from '../../../../src/run/policy/policy.js';
+import { NameOwners } from '../../../../src/hosts/discovery/name-owners.js';
+import type { DownstreamSpec, Scope } from '../../../../src/hosts/downstream-spec.js';
+import { policyOf } from '../../../../src/policy/rules/policy.js';
+import type { ApprovalSection } from '../../../../src/policy/rules/policy-file.js';
 import { type Attack, through } from '../attack.js';
 import { calling, played, type SceneParts } from '../scene.js';
 

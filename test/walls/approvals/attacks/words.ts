@@ -1,8 +1,8 @@
 // What can be put into a question, so that a person reads something else.
 
-import { clipHarmlessLine } from '../../../../src/base/text.js';
-import type { Question } from '../../../../src/run/approvals/question.js';
-import { questionText } from '../../../../src/run/approvals/question-text.js';
+import { clipHarmlessLine } from '../../../../src/base/text/text.js';
+import type { Question } from '../../../../src/policy/approvals/question.js';
+import { questionText } from '../../../../src/policy/approvals/question-text.js';
 import { approvalsWith, askedAgent, decided, later } from '../../../support/approvals.js';
 import type { Attack } from '../attack.js';
 

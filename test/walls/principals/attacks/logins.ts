@@ -2,7 +2,7 @@
 
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { TokenStore } from '../../../../src/downstream/oauth/token-store.js';
+import { TokenStore } from '../../../../src/servers/login/token-store.js';
 import { answerOf, textOf } from '../../../support/http-agent.js';
 import type { Attack } from '../attack.js';
 import { execute, executing, type Party, World } from '../world.js';

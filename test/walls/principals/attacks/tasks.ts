@@ -8,7 +8,7 @@ import { executing, type Party, SOON_MS, type World } from '../world.js';
 
 const ASKS = { elicitation: { form: {} } };
 const TASKS = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
-/** As src/server/open-calls says. */
+/** As src/mcp/calls says. */
 const MAX_TASKS = 32;
 
 const call = (party: Party, params: Readonly<Record<string, unknown>>, capabilities: object) =>

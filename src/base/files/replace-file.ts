@@ -1,0 +1,54 @@
+// A file that is there whole or not at all, whoever reads it meanwhile and whoever else writes it. Private to its owner.
+
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { randomUUID } from '../crypto.js';
+
+/** Where somebody else has the file open, such as a scanner for viruses, Windows refuses for some moments. */
+const REFUSED_ON_WINDOWS = ['EPERM', 'EACCES', 'EBUSY'];
+const TRIES_ON_WINDOWS = 6;
+const FIRST_REST_MS = 5;
+
+/** What is asked of the system; a test gives its own. */
+export type RenameCalls = {
+  readonly platform: NodeJS.Platform;
+  readonly rename: (from: string, to: string) => void;
+  /** Stops the thread: whoever replaces a file must know when it is there. */
+  readonly rest: (ms: number) => void;
+};
+
+const RENAME_CALLS: RenameCalls = {
+  platform: process.platform,
+  rename: renameSync,
+  rest: (ms) => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms),
+};
+
+/**
+ * Makes the folder where need be; a link of this name is replaced, not followed. Throws what the file system says. On
+ * Windows the modes say nothing: there a file is as private as the folder of the user in which it lies.
+ */
+export function replaceFile(path: string, text: string, calls = RENAME_CALLS): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const fresh = `${path}.${randomUUID()}`;
+  try {
+    writeFileSync(fresh, text, { mode: 0o600, flag: 'wx' });
+    renamed(fresh, path, calls);
+  } catch (thrown) {
+    rmSync(fresh, { force: true });
+    throw thrown;
+  }
+}
+
+/** Puts the file `from` in the place of `to`; on Windows it waits a moment for whoever has that open. */
+export function renamed(from: string, to: string, { platform, rename, rest } = RENAME_CALLS): void {
+  for (let tried = 1; ; tried++) {
+    try {
+      rename(from, to);
+      return;
+    } catch (thrown) {
+      const mayPass = platform === 'win32' && REFUSED_ON_WINDOWS.includes(Object(thrown).code);
+      if (!mayPass || tried === TRIES_ON_WINDOWS) throw thrown;
+      rest(FIRST_REST_MS * 2 ** tried);
+    }
+  }
+}

@@ -1,0 +1,113 @@
+// The lines of the audit: what is kept of a run and of a tool call, and of lines that were lost, and how a line is read back. A line that is torn or
+// of another version is no line.
+
+import type { RunStatus } from './events.js';
+import type { Weight } from './weight.js';
+
+/** A run that has ended. Times are ISO 8601 in UTC; `at` is when it began. */
+export type RunLine = {
+  readonly kind: 'run';
+  readonly at: string;
+  readonly run: string;
+  /** Id of the principal that asked; absent where it was the user who started the bridge. */
+  readonly principal?: string;
+  /** Name and version of the agent's program, as it says. */
+  readonly client: string;
+  /** Those that it had, also those that it got while it ran. */
+  readonly servers: readonly string[];
+  /** Absent in lines of earlier versions, which knew Python only. */
+  readonly language?: string;
+  readonly code: Weight;
+  /** The beginning of a command's argument vector; absent for other runs. */
+  readonly argumentsText?: string;
+  readonly timeoutSeconds: number;
+  readonly status: RunStatus;
+  /** Why it failed: the class of the exception or a code of ours, and the beginning of its message's first line. */
+  readonly error?: { readonly kind: string; readonly message: string };
+  readonly durationMs: number;
+  readonly calls: number;
+  /** Its calls that had a line of their own when it ended; older lines make room for newer ones. */
+  readonly listed?: number;
+  /** How many of its tool calls never had a line. */
+  readonly notListed: number;
+};
+
+/** A tool call that has ended; `at` is when. `call` counts within its run. */
+export type CallLine = {
+  readonly kind: 'call';
+  readonly at: string;
+  readonly run: string;
+  readonly principal?: string;
+  readonly call: number;
+  readonly server: string;
+  readonly tool: string;
+  /** The policy's, with the rule that it comes from. */
+  readonly verdict: 'allowed' | 'denied';
+  readonly rule: string;
+  /** Code of what it failed with, also where the server answered that its tool has failed; then there is a result too. */
+  readonly error?: string;
+  readonly durationMs: number;
+  readonly arguments: Weight;
+  readonly result?: Weight;
+  readonly argumentsText?: string;
+};
+
+/** A question to a person about calls of a run, that has ended; `at` is when. */
+export type QuestionLine = {
+  readonly kind: 'question';
+  readonly at: string;
+  readonly run: string;
+  readonly principal?: string;
+  /** Its id. */
+  readonly question: string;
+  readonly server: string;
+  readonly tool: string;
+  /** The arguments of each call, by size and digest; only of the first ones, where there are many. */
+  readonly calls: readonly Weight[];
+  /** How many calls it was about. */
+  readonly callCount: number;
+  /** Which rule asked. */
+  readonly rule: string;
+  /** What was decided: once, run, session, always or no; else expired, cancelled, closed or nobody. */
+  readonly answer: string;
+  /** Of a `no`, or the reason of an `always`. */
+  readonly word?: string;
+  /** By which way it was answered (agent, page, command line), and by whom, as far as known. */
+  readonly by?: string;
+  readonly who?: string;
+  readonly durationMs: number;
+};
+
+/** Lines of one bridge that the disk did not take; `at` is when it took lines again, `since` when the first was lost. */
+export type LostLine = {
+  readonly kind: 'lost';
+  readonly at: string;
+  readonly since: string;
+  readonly lines: number;
+};
+
+export type AuditLine = RunLine | CallLine | QuestionLine | LostLine;
+
+/** Undefined for what nobody has written whole. */
+export function parseAuditLine(text: string): AuditLine | undefined {
+  try {
+    const line = JSON.parse(text) as Partial<
+      Record<keyof RunLine | keyof CallLine | keyof LostLine, unknown>
+    > | null;
+    const isLost =
+      line?.kind === 'lost' &&
+      typeof line.at === 'string' &&
+      typeof line.since === 'string' &&
+      typeof line.lines === 'number';
+    const isLine =
+      isLost ||
+      ((line?.kind === 'run' || line?.kind === 'call' || line?.kind === 'question') &&
+        typeof line.at === 'string' &&
+        typeof line.run === 'string' &&
+        typeof line.durationMs === 'number' &&
+        (line.kind === 'run' ? Array.isArray(line.servers) : typeof line.server === 'string'));
+    return isLine ? (line as unknown as AuditLine) : undefined;
+  } catch {
+    return undefined;
+  }
+}

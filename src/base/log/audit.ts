@@ -1,0 +1,190 @@
+// The audit: folds events into one line for each run and each tool call, for whoever asks later what an agent did.
+// Keeps sizes and digests of data, and the arguments only where the operator wants them. Costs no run anything.
+
+import { withoutSecretMembers } from '../secrets/by-key.js';
+import type { Redact } from '../secrets/redact.js';
+import { shownName } from '../text/shown-name.js';
+import { clip, clipHarmless, linesOf } from '../text/text.js';
+import { AuditFiles } from './audit-files.js';
+import type { AuditLine, CallLine, QuestionLine, RunLine } from './audit-line.js';
+import type { BridgeEvent, Observer } from './events.js';
+import { weigh } from './weight.js';
+
+export type AuditOptions = {
+  /** Its folder is made where need be, for its owner alone. */
+  readonly dir: string;
+  /** Limit for all audit files together. */
+  readonly quotaBytes: number;
+  readonly redact: Redact;
+  /** Hears that something cannot be kept: once until it can again. */
+  readonly observer: Observer;
+};
+
+/** One run may make a million calls, which would push what other runs did out of the files. */
+const MAX_CALLS_LISTED = 10_000;
+const MAX_NAME_CHARS = 256;
+/** Of all rules that a call was judged by. */
+const MAX_RULE_CHARS = 10_000;
+/** An id of a principal: the address of an issuer and a subject. */
+const MAX_PRINCIPAL_CHARS = 2_000;
+const MAX_REASON_CHARS = 200;
+/** A question may be about two hundred calls. */
+const MAX_CALLS_WEIGHED = 50;
+const MAX_WORD_CHARS = 500;
+const MAX_ARGUMENTS_CHARS = 16 * 1024;
+
+type Begun = Pick<
+  RunLine,
+  'at' | 'principal' | 'client' | 'language' | 'code' | 'argumentsText' | 'timeoutSeconds'
+> & {
+  listed: number;
+};
+
+const lineOf = (line: AuditLine): string => `${JSON.stringify(line)}\n`;
+
+export class Audit implements AsyncDisposable {
+  readonly #files: AuditFiles;
+  readonly #redact: Redact;
+  readonly #running = new Map<string, Begun>();
+
+  constructor({ dir, quotaBytes, redact, observer }: AuditOptions) {
+    this.#files = new AuditFiles({
+      dir,
+      quotaBytes,
+      onTrouble: (message) => observer({ type: 'audit.trouble', message }),
+      lostLine: (lines, since) => lineOf({ kind: 'lost', at: new Date().toISOString(), since, lines }),
+    });
+    this.#redact = redact;
+  }
+
+  /** An observer. */
+  readonly observe = (event: BridgeEvent): void => {
+    if (event.type === 'run.started') this.#begin(event);
+    else if (event.type === 'run.call') this.#addCall(event);
+    else if (event.type === 'run.asked') this.#addQuestion(event);
+    else if (event.type === 'run.ended') this.#end(event);
+  };
+
+  /** Resolves when what was told is on disk, or cannot be. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#files.close();
+  }
+
+  #begin(event: Extract<BridgeEvent, { type: 'run.started' }>): void {
+    const { run, client, language, code, argumentsText, timeoutSeconds } = event;
+    this.#running.set(run, {
+      at: new Date().toISOString(),
+      ...this.#whose(event),
+      client: this.#shown(client),
+      language,
+      code,
+      ...this.#kept(argumentsText),
+      timeoutSeconds,
+      listed: 0,
+    });
+  }
+
+  #addCall(event: Extract<BridgeEvent, { type: 'run.call' }>): void {
+    const begun = this.#running.get(event.run);
+    // An answer that nobody waits for any more comes after its run.
+    if (begun !== undefined && ++begun.listed > MAX_CALLS_LISTED) return;
+    const { run, call, server, tool, allowed, rule, error, durationMs, result, argumentsText } = event;
+    const line: CallLine = {
+      kind: 'call',
+      at: new Date().toISOString(),
+      run,
+      ...this.#whose(event),
+      call,
+      server: this.#shown(server),
+      tool: this.#shown(tool),
+      verdict: allowed ? 'allowed' : 'denied',
+      rule: clipHarmless(this.#redact(rule), MAX_RULE_CHARS),
+      ...(error === undefined ? {} : { error }),
+      durationMs: Math.round(durationMs),
+      arguments: event.arguments,
+      ...(result === undefined ? {} : { result }),
+      ...this.#kept(argumentsText),
+    };
+    this.#write(line);
+  }
+
+  #addQuestion(event: Extract<BridgeEvent, { type: 'run.asked' }>): void {
+    const { run, question, server, tool, calls, rule, answer, word, by, who, durationMs } = event;
+    const line: QuestionLine = {
+      kind: 'question',
+      at: new Date().toISOString(),
+      run,
+      ...this.#whose(event),
+      question,
+      server: this.#shown(server),
+      tool: this.#shown(tool),
+      calls: calls.slice(0, MAX_CALLS_WEIGHED).map(weigh),
+      callCount: calls.length,
+      rule: clipHarmless(this.#redact(rule), MAX_RULE_CHARS),
+      answer,
+      ...(word === undefined ? {} : { word: clipHarmless(this.#redact(word), MAX_WORD_CHARS) }),
+      ...(by === undefined ? {} : { by }),
+      ...(who === undefined ? {} : { who: this.#shown(who) }),
+      durationMs: Math.round(durationMs),
+    };
+    this.#write(line);
+  }
+
+  #whose({ principal }: BridgeEvent): Pick<RunLine, 'principal'> {
+    // Not redacted: of `token:NAME#ID`, which looks like a key with its secret, nothing would be left to tell whose line it is.
+    return principal === undefined ? {} : { principal: shownName(principal, MAX_PRINCIPAL_CHARS) };
+  }
+
+  #end({
+    run,
+    servers,
+    status,
+    error,
+    durationMs,
+    calls,
+  }: Extract<BridgeEvent, { type: 'run.ended' }>): void {
+    const begun = this.#running.get(run);
+    this.#running.delete(run);
+    if (begun === undefined) return;
+    const { listed: told, ...said } = begun;
+    const listed = Math.min(told, MAX_CALLS_LISTED);
+    this.#write({
+      kind: 'run',
+      run,
+      ...said,
+      servers: servers.map((name) => this.#shown(name)),
+      status,
+      ...(error === undefined ? {} : { error: this.#reason(error) }),
+      durationMs: Math.round(durationMs),
+      calls,
+      listed,
+      notListed: told - listed,
+    });
+  }
+
+  /** The first line only: what code raises may quote what a tool has answered, of which the audit keeps nothing. */
+  #reason({
+    kind,
+    message,
+  }: {
+    readonly kind: string;
+    readonly message: string;
+  }): NonNullable<RunLine['error']> {
+    const [first = ''] = linesOf(this.#redact(message));
+    return { kind: this.#shown(kind), message: clipHarmless(first, MAX_REASON_CHARS) };
+  }
+
+  #kept(argumentsText: string | undefined): Pick<CallLine, 'argumentsText'> {
+    if (argumentsText === undefined) return {};
+    // Before it is cut: of half a secret nobody would know that it is one.
+    return { argumentsText: clip(this.#redact(withoutSecretMembers(argumentsText)), MAX_ARGUMENTS_CHARS) };
+  }
+
+  #write(line: AuditLine): void {
+    this.#files.append(lineOf(line));
+  }
+
+  #shown(name: string): string {
+    return shownName(this.#redact(name), MAX_NAME_CHARS);
+  }
+}

@@ -1,0 +1,32 @@
+// Waiting for what is shared: one who no longer wants it stops waiting, and it goes on for the others.
+
+import { BridgeError } from '../errors.js';
+
+export type AbortedWait<T> = {
+  /** What is said to one who stopped waiting. */
+  readonly message?: string;
+  /** Gets what comes too late. */
+  readonly discard?: (late: T) => void;
+};
+
+/** `promised`, or E_CANCELLED when `signal` ends the wait or has ended it before. */
+export async function unlessAborted<T>(
+  promised: Promise<T>,
+  signal: AbortSignal,
+  { message = 'The run was cancelled.', discard = () => {} }: AbortedWait<T> = {},
+): Promise<T> {
+  let onAbort = () => {};
+  const aborted = new Promise<never>((_resolve, reject) => {
+    onAbort = () => reject(new BridgeError('E_CANCELLED', message, { fault: 'agent' }));
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([aborted, promised]);
+  } catch (thrown) {
+    if (signal.aborted) promised.then(discard, () => {});
+    throw thrown;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}

@@ -1,0 +1,376 @@
+// The checks of doctor, as a table in the order in which a start needs them. Each says what a probe saw, not what
+// was asked for, and what is wrong comes with the command that fixes it. A check whose ground is missing says
+// nothing: the one before it has said why.
+
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { type BridgeError, messageOf } from '../../base/errors.js';
+import { ownCommand } from '../../base/process/own-command.js';
+import { PACKAGE_ROOT, VERSION } from '../../base/version.js';
+import { runtimeOf, triedText } from '../../engine/client/detect.js';
+import { inspectImage } from '../../engine/images/image.js';
+import { imageReasonInWords } from '../../engine/images/image-choice.js';
+import { imageAge } from '../../engine/images/image-labels.js';
+import { buildWords, readOwnName } from '../../engine/images/image-name.js';
+import { CONTROLS } from '../../engine/machine/enforcement.js';
+import { described, isGvisor } from '../../engine/machine/oci-runtime.js';
+import type { EngineClient } from '../../engine/machine/place.js';
+import { lastProbe, probeKey } from '../../sandbox/launch/last-probe.js';
+import type { LaunchPad } from '../../sandbox/launch/launch-pad.js';
+import type { Settings } from '../../settings/environment/settings.js';
+import { problemInWords } from '../../settings/files/file-problem.js';
+import { megabytes, seconds } from '../terminal/output.js';
+import { answersInWords, sharedStates } from '../windows/shared.js';
+import { wantsShared } from '../windows/start-relay.js';
+import { examineCommands } from './command-finding.js';
+import type { Examination, Finding } from './examination.js';
+import { pathOf, subordinateIds } from './machine.js';
+import { examineNetwork } from './network-finding.js';
+import { examinePolicy } from './policy-finding.js';
+import { MEMORY_PROBE } from './trial.js';
+
+type CheckResult = Omit<Finding, 'name'> | undefined;
+export type Check = {
+  readonly name: string;
+  readonly examine: (subject: Examination) => CheckResult | Promise<CheckResult>;
+};
+
+/** What holds a limit, for a person. */
+const MEANS = {
+  cgroup: 'a control group',
+  watchdog: 'a watchdog of ours',
+  rlimit: 'a kernel limit per user id',
+  priority: 'low priority and the deadline',
+  claimed: 'the engine of another machine, as it claims',
+  none: 'nothing',
+} as const;
+const SECCOMP = {
+  strict: 'no user namespaces, no ptrace, no System V memory, no memfd_create',
+  compat: 'no user namespaces; ptrace, System V memory and memfd_create are let through',
+} as const;
+const DELEGATE =
+  'Use a host with cgroup v2 whose controllers are delegated to you (a systemd user session does that).';
+const MIN_NODE = [20, 11] as const;
+/** How ids in a container relate to the machine that it runs on. */
+const IDS = {
+  rootless: 'rootless: the engine runs as a user, without privileges',
+  'userns-mapped': 'as root, in a user namespace: no id in a container is root outside',
+  rootful: 'rootful: root in a container would be root on the machine of the engine',
+} as const;
+/** The same where that machine is one of this computer's and does nothing else. */
+const IN_A_MACHINE = {
+  rootless: 'where the engine runs as a user',
+  'userns-mapped': 'where no id in a container is root',
+  rootful:
+    'which is the boundary: the engine runs as root in there, and root in there is nobody on this computer',
+} as const;
+const ROOTFUL_REMEDY = 'Use podman or rootless docker, or enable userns-remap in the docker daemon.';
+/** One user namespace of a sandbox. */
+const SUBID_COUNT = 65_536;
+/** What its own command after the end of a container takes (podman 4.3, cmd/podman/root.go). */
+const MAX_RUN_ROOT_CHARS = 50;
+
+const ok = (detail: string): CheckResult => ({ status: 'ok', detail });
+const warn = (detail: string, remedy: string): CheckResult => ({ status: 'warn', detail, remedy });
+const fail = (detail: string, remedy: string | undefined): CheckResult => ({
+  status: 'fail',
+  detail,
+  ...(remedy === undefined ? {} : { remedy }),
+});
+
+export const CHECKS: readonly Check[] = [
+  {
+    name: 'bridge',
+    examine: () => ok(`${VERSION}, started as \`${ownCommand()}\`, installed in ${PACKAGE_ROOT}`),
+  },
+  {
+    name: 'node',
+    examine: () => {
+      const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+      const isEnough = major > MIN_NODE[0] || (major === MIN_NODE[0] && minor >= MIN_NODE[1]);
+      return isEnough
+        ? ok(process.versions.node)
+        : fail(`${process.versions.node} is too old`, `Install Node ${MIN_NODE.join('.')} or newer.`);
+    },
+  },
+  {
+    name: 'settings',
+    examine: ({ warnings }) =>
+      warnings.length === 0
+        ? ok('understood')
+        : warn(warnings.join(' '), 'Correct or remove the variable where the bridge is registered.'),
+  },
+  {
+    name: 'shared bridge',
+    examine: async ({ env }) => {
+      const states = await sharedStates();
+      if (states.length === 0 && !wantsShared(env['MCP_BRIDGE_SHARED'])) return undefined;
+      if (states.length === 0) return ok('none runs; the first window starts one');
+      return ok(states.map(answersInWords).join('; '));
+    },
+  },
+  {
+    name: 'isolator file',
+    examine: ({ settings: { imported } }) => {
+      if (imported === undefined) return undefined;
+      const { file, warnings } = imported;
+      if (warnings.length === 0) return ok(`${file} is understood`);
+      return warn(
+        `${file} is understood; ${warnings.join(' ')}`,
+        'Correct or remove these keys; docs/languages.md says what each does here.',
+      );
+    },
+  },
+  {
+    name: 'state directory',
+    examine: ({ settings: { stateDir } }) => {
+      const probe = join(stateDir, `.doctor-${process.pid}`);
+      try {
+        mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+        writeFileSync(probe, '');
+        rmSync(probe);
+        // The settings are wrong where others could exchange something in it.
+        return ok(`${stateDir} is writable${process.getuid === undefined ? '' : ', for this user alone'}`);
+      } catch (thrown) {
+        return fail(
+          `${stateDir}: ${messageOf(thrown)}`,
+          'Set MCP_BRIDGE_STATE_DIR to a folder that you own.',
+        );
+      }
+    },
+  },
+  {
+    name: 'engine',
+    examine: async ({ engine, env }) => {
+      const found = await engine();
+      if ('error' in found) return fail(found.error.message, found.error.remedy);
+      const { client, status } = found.value;
+      return ok(`${client.binary} ${status.version} (${pathOf(client.binary, env)})`);
+    },
+  },
+  {
+    name: 'mode',
+    examine: async ({ engine }) => {
+      const found = await engine();
+      if ('error' in found) return undefined;
+      const { mode, ids } = found.value.status;
+      if (mode === 'vm') return ok(`in a virtual machine of this computer, ${IN_A_MACHINE[ids]}`);
+      const where = mode === 'remote' ? 'the engine runs elsewhere; ' : '';
+      if (ids === 'rootful') return warn(`${where}${IDS.rootful}`, ROOTFUL_REMEDY);
+      return ok(`${where}${IDS[ids]}`);
+    },
+  },
+  {
+    name: 'subordinate ids',
+    examine: async ({ engine }) => {
+      const found = await engine();
+      if ('error' in found || found.value.status.mode !== 'rootless' || process.platform !== 'linux')
+        return undefined;
+      const short = ['/etc/subuid', '/etc/subgid'].filter((file) => subordinateIds(file) < SUBID_COUNT);
+      if (short.length === 0) return ok(`at least ${SUBID_COUNT} in /etc/subuid and /etc/subgid`);
+      const { username } = userInfo();
+      return warn(
+        `fewer than ${SUBID_COUNT} for ${username} in ${short.join(' and ')}`,
+        `Run as root: usermod --add-subuids 100000-165535 --add-subgids 100000-165535 ${username}; then: podman system migrate`,
+      );
+    },
+  },
+  {
+    name: 'storage driver',
+    examine: async ({ engine }) => {
+      const found = await engine();
+      if ('error' in found) return undefined;
+      const { storageDriver, storageRoot } = found.value.status;
+      if (storageDriver !== 'vfs') return ok(storageDriver);
+      return warn(
+        'vfs copies the whole image for every container: starts are about 50 times slower',
+        `Write [storage] driver = "overlay" into ~/.config/containers/storage.conf, then: podman system reset (it deletes every image and container under ${storageRoot}).`,
+      );
+    },
+  },
+  {
+    name: 'run root',
+    examine: async ({ engine }) => {
+      const found = await engine();
+      if ('error' in found) return undefined;
+      const { mode, runRoot = '' } = found.value.status;
+      if (mode !== 'rootless' || runRoot.length <= MAX_RUN_ROOT_CHARS) return undefined;
+      return warn(
+        `podman keeps the state of containers in ${runRoot}, and its own clean-up refuses a path of more than ${MAX_RUN_ROOT_CHARS} characters: containers that have ended stay`,
+        'Set XDG_RUNTIME_DIR, or a shorter TMPDIR. Podman has noted the path; podman system reset makes it forget (it deletes every image and container).',
+      );
+    },
+  },
+  {
+    name: 'image',
+    examine: async ({ pad, signal }) => {
+      const found = await pad();
+      if ('error' in found) return found.error.code.startsWith('E_IMAGE') ? failed(found.error) : undefined;
+      const { image, engine } = found.value;
+      const facts = await inspectImage(engine.client, image.image, signal);
+      const size = facts === undefined ? '' : `, ${megabytes(facts.sizeBytes)}`;
+      const detail = `${image.image}${size} (${imageReasonInWords(image.reason)})`;
+      const old = await oldImage(image.image, engine.client, signal);
+      return old === undefined ? ok(detail) : warn(`${detail}; ${old.age}`, old.remedy);
+    },
+  },
+  {
+    name: 'OCI runtime',
+    examine: async ({ pad, engine }) => {
+      const found = await pad();
+      if ('value' in found) {
+        const { choice } = found.value;
+        return ok(`${described(runtimeOf(choice))} (${triedText(choice.tried)})`);
+      }
+      const isSaidElsewhere =
+        /^E_(IMAGE|STATE|UNENFORCED)/.test(found.error.code) || 'error' in (await engine());
+      return isSaidElsewhere ? undefined : failed(found.error);
+    },
+  },
+  {
+    name: 'launch',
+    examine: async ({ pad }) => {
+      const found = await pad();
+      if ('error' in found) return undefined;
+      const { launch, reason } = found.value.engine.launch;
+      return ok(`${launch}: ${reason}`);
+    },
+  },
+  {
+    name: 'trial sandbox',
+    examine: async ({ pad, trial }) => {
+      if ('error' in (await pad())) return undefined;
+      const { outcome, python } = await trial();
+      return outcome.status === 'success'
+        ? ok(`ran Python ${python} in ${seconds(outcome.durationMs)}`)
+        : fail(outcome.error?.message ?? outcome.status, outcome.error?.remedy);
+    },
+  },
+  {
+    name: 'seccomp',
+    examine: async ({ pad, trial, settings: { seccomp } }) => {
+      const found = await pad();
+      // A trial would wait again for what hangs.
+      if ('error' in found) return undefined;
+      const { outcome, isFiltered } = await trial();
+      if (outcome.status !== 'success') return undefined;
+      if (isGvisor(found.value.choice.ociRuntime))
+        return ok(`${seccomp}, not asked of gVisor: its own kernel stands in for it`);
+      if (isFiltered) return ok(`${seccomp}: ${SECCOMP[seccomp]}`);
+      return warn(
+        `${seccomp}, but no filter is on the code`,
+        'Use an OCI runtime that is built with seccomp, such as runc from your distribution.',
+      );
+    },
+  },
+  {
+    name: 'limits',
+    examine: async ({ pad, settings }) => {
+      const { cpus } = settings;
+      const found = await pad();
+      if ('error' in found) return found.error.code === 'E_UNENFORCED' ? failed(found.error) : undefined;
+      const { enforcement } = found.value.choice;
+      const late = { memory: lateness(found.value, settings), pids: '', cpu: '' };
+      const detail = CONTROLS.map((each) => `${each}: ${MEANS[enforcement[each]]}${late[each]}`).join('; ');
+      const accepted = CONTROLS.filter((control) => enforcement[control] === 'none');
+      if (accepted.length > 0) return warn(`${detail}; accepted by MCP_BRIDGE_ACCEPT_UNENFORCED`, DELEGATE);
+      if (cpus !== undefined && enforcement.cpu === 'priority')
+        return warn(`${detail}; MCP_BRIDGE_CPUS (${cpus}) is without effect`, DELEGATE);
+      return ok(detail);
+    },
+  },
+  {
+    name: 'memory limit',
+    examine: async ({ pad, trial, memoryTrial }) => {
+      const found = await pad();
+      if ('error' in found || (await trial()).outcome.status !== 'success') return undefined;
+      const { cgroups, mode, enforcement } = found.value.choice;
+      const { outcome } = await memoryTrial();
+      const { limitMib, useMib } = MEMORY_PROBE;
+      const by = MEANS[enforcement.memory];
+      if (outcome.error?.type === 'E_MEMORY' || outcome.error?.type === 'E_SIGNAL') {
+        return ok(
+          `enforced by ${by}: code that took ${useMib} MiB under a limit of ${limitMib} MiB was ended`,
+        );
+      }
+      const seen =
+        outcome.status === 'success'
+          ? `code took ${useMib} MiB under a limit of ${limitMib} MiB`
+          : `the trial ended otherwise: ${outcome.error?.message ?? outcome.status}`;
+      return warn(`not enforced here (cgroup ${cgroups}, ${mode}; ${by}): ${seen}`, DELEGATE);
+    },
+  },
+  { name: 'network', examine: examineNetwork },
+  { name: 'commands', examine: examineCommands },
+  {
+    name: 'servers',
+    examine: ({ discovery: { ready, skipped, problems } }) => {
+      const counts = `${ready.length} ready, ${skipped.length} passed over`;
+      if (problems.length === 0) return ok(counts);
+      return warn(
+        `${counts}; ${problems.map(problemInWords).join('; ')}`,
+        'Fix the files; the other ones are used meanwhile, and a bridge that runs keeps what it has read before.',
+      );
+    },
+  },
+  { name: 'policy', examine: examinePolicy },
+  {
+    name: 'registration',
+    examine: ({ discovery: { skipped } }) => {
+      const own = skipped.find(({ reason }) => reason.kind === 'this-bridge');
+      if (own !== undefined) return ok(`as '${own.name}' in ${own.source.host} (${own.source.file})`);
+      return warn(
+        'not found in the files that are read; other hosts may still have it',
+        `Run \`${ownCommand('install')}\`, which finds the hosts of this machine.`,
+      );
+    },
+  },
+];
+
+/** Settings that a check goes by. It would examine something else than what was meant where one of them is wrong. */
+const ENGINE_SETTINGS = ['MCP_BRIDGE_RUNTIME', 'MCP_BRIDGE_ENGINE_URL', 'MCP_BRIDGE_ALLOW_ROOTFUL'];
+const SERVER_SETTINGS = ['MCP_SERVERS_CONFIG', 'MCP_BRIDGE_TRUST_PROJECT', 'MCP_BRIDGE_ALLOW_SELF_SERVER'];
+/** The checks that start nothing, and what they go by. */
+const LOOKING_ONLY: Readonly<Record<string, readonly string[]>> = {
+  node: [],
+  'isolator file': [],
+  'state directory': ['MCP_BRIDGE_STATE_DIR'],
+  engine: ENGINE_SETTINGS,
+  mode: ENGINE_SETTINGS,
+  'subordinate ids': ENGINE_SETTINGS,
+  'storage driver': ENGINE_SETTINGS,
+  servers: SERVER_SETTINGS,
+  policy: [...SERVER_SETTINGS, 'MCP_BRIDGE_POLICY', 'MCP_BRIDGE_ALLOW', 'MCP_BRIDGE_DENY'],
+  registration: [],
+};
+
+/** What can be checked while these settings are wrong: it starts no container and goes by none of them. */
+export const checksWithout = (wrong: ReadonlySet<string>): readonly Check[] =>
+  CHECKS.filter(({ name }) => LOOKING_ONLY[name]?.every((setting) => !wrong.has(setting)) ?? false);
+
+/** Whether an image of ours was made otherwise than it would be today. It serves all the same. */
+async function oldImage(
+  image: string,
+  client: EngineClient,
+  signal: AbortSignal,
+): Promise<{ readonly age: string; readonly remedy: string } | undefined> {
+  const name = readOwnName(image);
+  if (name === undefined) return undefined;
+  const age = await imageAge(client, image, signal);
+  if (age === undefined) return undefined;
+  const command = ownCommand(...buildWords(name));
+  return { age, remedy: `Run \`${command}\` to make it anew; until then this one serves as before.` };
+}
+
+const failed = ({ message, remedy }: BridgeError): CheckResult => fail(message, remedy);
+
+/** How late a watchdog is was measured by the last probe of this very set-up, or is not known. */
+function lateness({ choice, image }: LaunchPad, settings: Settings): string {
+  if (choice.enforcement.memory !== 'watchdog') return '';
+  const probe = lastProbe(settings.stateDir, probeKey(choice, image.id, settings));
+  const lateMb = probe?.overshootMb ?? undefined;
+  return lateMb === undefined
+    ? ', which may be late by some hundred MB (`doctor --probe` measures it)'
+    : `, at most ${lateMb} MB late when probed ${probe?.at}`;
+}

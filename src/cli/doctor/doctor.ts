@@ -1,0 +1,176 @@
+// `doctor`: runs every check and prints what it found, for people or as JSON. Exits with 1 when something fails.
+
+import { BridgeError } from '../../base/errors.js';
+import { shownName } from '../../base/text/shown-name.js';
+import { VERSION } from '../../base/version.js';
+import { chooseEngine, type EngineWishes, forgetChoice } from '../../engine/client/detect.js';
+import { discover } from '../../hosts/discovery/discover.js';
+import { withoutDenied } from '../../policy/rules/policy-book.js';
+import { type LaunchPad, wishesOf } from '../../sandbox/launch/launch-pad.js';
+import { Bridge } from '../../tenant/bridge.js';
+import { serverChanges } from '../servers/server-changes.js';
+import { type Examined, examine, prepare, withProgress } from '../serving/prepare.js';
+import { columns } from '../terminal/columns.js';
+import { errorJson, reportFailure } from '../terminal/failure.js';
+import { interruptSignal } from '../terminal/interrupt.js';
+import { coloursFor, printJson, visible } from '../terminal/output.js';
+import { remedyText, widthOf } from '../terminal/wrap.js';
+import { CHECKS, type Check, checksWithout } from './doctor-checks.js';
+import { attempt, type Examination, type Finding, once } from './examination.js';
+import { languageFindings } from './language-findings.js';
+import { type ServerFinding, serverFindings } from './server-findings.js';
+import { commandTrial, firstTrial, memoryTrial, networkTrial } from './trial.js';
+
+type DoctorOptions = {
+  readonly json?: true;
+  /** An address of `serve --http`. */
+  readonly http?: string | undefined;
+};
+
+export async function doctor(options: DoctorOptions): Promise<void> {
+  try {
+    await examineAll(options);
+  } catch (thrown) {
+    // Whoever asked for JSON parses what comes.
+    if (options.json) printJson({ version: VERSION, error: errorJson(thrown) });
+    reportFailure(thrown);
+  }
+}
+
+async function examineAll({ json, http }: DoctorOptions): Promise<void> {
+  const prepared = examine('error', 'ends');
+  if (prepared.problems.length > 0) return await examineWithout(prepared, json);
+  const { settings, warnings, discovery: context, policyBook } = prepared;
+  const paint = coloursFor(process.stderr);
+  const observer = withProgress(prepared.observer, (message) =>
+    process.stderr.write(`${paint.dim(message)}\n`),
+  );
+  const signal = interruptSignal();
+  const wishes = wishesOf(settings);
+  const discovery = discover(context, () => {});
+  await using bridge = new Bridge({ settings, discovery: context, observer });
+  const engine = once(() => attempt(chooseEngine(wishes, signal)));
+  const subject: Examination = {
+    settings,
+    warnings,
+    env: context.env,
+    discovery,
+    policyBook,
+    engine,
+    // It would wait again for an engine that hangs.
+    pad: once(async () => {
+      const found = await engine();
+      return 'error' in found ? found : await attempt(freshPad(bridge, wishes));
+    }),
+    trial: once(() => firstTrial(bridge, signal)),
+    memoryTrial: once(() => memoryTrial(settings, context, observer, signal)),
+    networkTrial: once(() => attempt(networkTrial(bridge, signal))),
+    commandTrial: once(() => commandTrial(bridge, signal)),
+    signal,
+  };
+  const findings = await findingsOf(CHECKS, subject);
+  findings.push(...(await languageFindings(subject)));
+  if (http !== undefined)
+    findings.push(...(await (await import('./http-findings.js')).httpFindings(http, settings)));
+  report(findings, json, serversIn(subject));
+}
+
+/** Only what concerns `serve --http` at this address: what a stranger gets there. */
+export async function doctorHttp(address: string, json: true | undefined): Promise<void> {
+  const { settings } = prepare('error', 'ends');
+  report(await (await import('./http-findings.js')).httpFindings(address, settings), json);
+}
+
+/** Every wrong setting, and what can be said of the machine without them. Starts no container. */
+async function examineWithout(prepared: Examined, json: true | undefined): Promise<void> {
+  const { settings, warnings, problems, discovery: context, policyBook } = prepared;
+  const wrong: readonly Finding[] = problems.map(({ setting, message: detail, remedy }) => ({
+    // Mostly not the variable is wrong then, but the folder.
+    name: setting === 'MCP_BRIDGE_STATE_DIR' ? 'state directory' : 'settings',
+    status: 'fail',
+    detail,
+    remedy,
+  }));
+  // Where that is wrong, every path that is looked at would be another one.
+  if (problems.some(({ setting }) => setting === 'HOME')) return report(wrong, json);
+  const signal = interruptSignal();
+  const notTried = () =>
+    Promise.reject<never>(new BridgeError('E_SETTINGS', 'Settings are wrong.', { fault: 'operator' }));
+  const subject: Examination = {
+    settings,
+    warnings,
+    env: context.env,
+    discovery: discover(context, () => {}),
+    policyBook,
+    engine: once(() => attempt(chooseEngine(wishesOf(settings), signal))),
+    pad: notTried,
+    trial: notTried,
+    memoryTrial: notTried,
+    networkTrial: notTried,
+    commandTrial: notTried,
+    signal,
+  };
+  const checks = checksWithout(new Set(problems.map(({ setting }) => setting)));
+  const warned = warnings.length === 0 ? [] : CHECKS.filter(({ name }) => name === 'settings');
+  const findings = [...wrong, ...(await findingsOf([...warned, ...checks], subject))];
+  const said = new Set(['settings', ...[...wrong, ...checks].map(({ name }) => name)]);
+  const left = CHECKS.filter(({ name }) => !said.has(name));
+  findings.push({
+    name: 'not checked',
+    status: 'warn',
+    detail: `${left.map(({ name }) => name).join(', ')}: what they try depends on the settings`,
+    remedy: 'Correct the settings, then run this again.',
+  });
+  report(findings, json, serversIn(subject));
+}
+
+async function findingsOf(checks: readonly Check[], subject: Examination): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const { name, examine: check } of checks) {
+    const verdict = await check(subject);
+    if (verdict !== undefined) findings.push({ name, ...verdict });
+  }
+  return findings;
+}
+
+function serversIn({ discovery, policyBook, env, settings }: Examination): readonly ServerFinding[] {
+  const allowed = withoutDenied(discovery, policyBook.policy(discovery.ready));
+  return serverFindings(allowed, env, serverChanges(allowed.ready, settings));
+}
+
+/** Decided now: what an earlier start remembered need not be true any more. */
+function freshPad(bridge: Bridge, wishes: EngineWishes): Promise<LaunchPad> {
+  try {
+    forgetChoice(wishes);
+  } catch {
+    // The check of the state directory says what is wrong with it.
+  }
+  return bridge.launcher.pad();
+}
+
+function report(
+  findings: readonly Finding[],
+  json: true | undefined,
+  servers: readonly ServerFinding[] = [],
+): void {
+  if (json) printJson({ version: VERSION, findings, servers });
+  else {
+    const named = servers.map((server) => ({ ...server, name: `server ${shownName(server.name)}` }));
+    process.stdout.write(findingsText([...findings, ...named]));
+  }
+  if (findings.some(({ status }) => status === 'fail')) process.exitCode = 1;
+}
+
+/** For people; ends with a newline. */
+export function findingsText(findings: readonly Finding[]): string {
+  const paint = coloursFor(process.stdout);
+  const width = widthOf(process.stdout);
+  const marks = { ok: paint.green('ok'), warn: paint.yellow('warn'), fail: paint.red('fail') };
+  const rows = findings.map(({ name, status, detail }) => [marks[status], paint.bold(name), visible(detail)]);
+  const remedies = findings.flatMap(({ name, remedy }) =>
+    remedy === undefined ? [] : [remedyText(name, remedy)],
+  );
+  return (
+    columns(rows, { width, wraps: [2] }) + (remedies.length === 0 ? '' : `\nTo fix:\n${remedies.join('')}`)
+  );
+}

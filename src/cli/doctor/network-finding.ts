@@ -1,0 +1,44 @@
+// What doctor says of the network: which languages have one, by what means, and what that leaves within reach. Seen in a
+// sandbox that was started with one, and only where some language has it.
+
+import { REACH } from '../../engine/machine/network-modes.js';
+import { isGvisor, OLD_GVISOR } from '../../engine/machine/oci-runtime.js';
+import { isElsewhere } from '../../engine/machine/place.js';
+import { networked } from '../../sandbox/spec/kind.js';
+import { networkedLanguages } from '../../settings/environment/plan.js';
+import type { Examination, Finding } from './examination.js';
+
+const TAKE_AWAY = 'Take the network away again where it was given (MCP_BRIDGE_NETWORK).';
+
+export async function examineNetwork({
+  pad,
+  settings,
+  networkTrial,
+}: Pick<Examination, 'pad' | 'settings' | 'networkTrial'>): Promise<Omit<Finding, 'name'> | undefined> {
+  const open = networkedLanguages(settings);
+  if (open.length === 0)
+    return {
+      status: 'ok',
+      detail: networked(settings).length === 0 ? 'none in any sandbox' : 'for commands only',
+    };
+  const found = await pad();
+  if ('error' in found) return undefined;
+  const tried = await networkTrial();
+  if ('error' in tried) {
+    const { message, remedy = TAKE_AWAY } = tried.error;
+    const { ociRuntime } = found.value.choice;
+    return {
+      status: 'fail',
+      detail: `none for ${open.join(', ')}, which are to have one: ${message}`,
+      remedy: isGvisor(ociRuntime) ? `${OLD_GVISOR} ${TAKE_AWAY}` : remedy,
+    };
+  }
+  const networkMode = tried.value === 'none' ? 'default' : tried.value;
+  const detail = `open for ${open.join(', ')} by ${networkMode}: ${REACH[networkMode]}`;
+  if (!isElsewhere(found.value.choice.mode)) return { status: 'ok', detail };
+  return {
+    status: 'warn',
+    detail: `${detail}; and so are services on this computer's own localhost, by the machine's address for it`,
+    remedy: `Stop what must not be reached while such a language runs. ${TAKE_AWAY}`,
+  };
+}

@@ -1,0 +1,177 @@
+// `kept`: what the runs of all bridges have left, for people: listed, opened with the program of the desktop, or saved under a
+// name. Every name was chosen by code in a sandbox: none is printed as it is, and none leads out of the folder it is saved in.
+
+import { lstatSync, readFileSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import { BridgeError, messageOf } from '../../base/errors.js';
+import { ownCommand } from '../../base/process/own-command.js';
+import { closest } from '../../base/text/closest.js';
+import { clip } from '../../base/text/text.js';
+import { duration } from '../../run/answer/files.js';
+import { type SurveyedFile, surveyKept } from '../../run/artifacts/kept-survey.js';
+import { prepare } from '../serving/prepare.js';
+import { columns } from '../terminal/columns.js';
+import { usageError } from '../terminal/failure.js';
+import { coloursFor, megabytes, printJson, visible } from '../terminal/output.js';
+import { hanging, paragraph, widthOf } from '../terminal/wrap.js';
+import { writeOut } from '../terminal/write-out.js';
+
+export type SaveOptions = {
+  readonly to: string;
+  /** The name of the saved file; without it, the last part of its own. */
+  readonly as?: string;
+  readonly force?: true;
+};
+
+/** Characters of a handle that tell one run's files from another's in a list. */
+const SHORT_HANDLE_CHARS = 8;
+const MAX_ECHO_CHARS = 200;
+
+export async function kept({ json }: { readonly json?: true }): Promise<void> {
+  const { files, keepSeconds } = await survey();
+  if (json) {
+    const listed = files.map(({ uri, name, sizeBytes, mimeType, run, atMs, path }) => ({
+      ...{ address: uri, name, bytes: sizeBytes, mimeType },
+      ...(run === undefined ? {} : { run }),
+      ...{ at: new Date(atMs).toISOString(), path },
+    }));
+    printJson({ kept: listed, keepSeconds });
+    return;
+  }
+  process.stdout.write(files.length === 0 ? paragraph(nothing(keepSeconds)) : keptText(files, keepSeconds));
+}
+
+/** Opens a file with the program that the desktop has for its type; only types that we have recognised. */
+export async function openKept(name: string): Promise<void> {
+  const file = await chosen(name);
+  const shown = visible(file.name);
+  if (file.mimeType === 'application/octet-stream')
+    throw new BridgeError('E_ARGUMENTS', `'${shown}' is of no type that is known to be safe to open.`, {
+      fault: 'operator',
+      remedy: `Save it and look at it yourself: ${saveCommand(file)}`,
+    });
+  const { default: open } = await import('open');
+  const cannot = (why: string) =>
+    new BridgeError('E_PROCESS', `'${shown}' could not be opened: ${why}.`, {
+      fault: 'operator',
+      remedy: `It lies in ${file.path}; or save it: ${saveCommand(file)}`,
+    });
+  if (process.platform === 'linux' && !process.env['DISPLAY'] && !process.env['WAYLAND_DISPLAY'])
+    throw cannot('there is no desktop here (neither DISPLAY nor WAYLAND_DISPLAY is set)');
+  try {
+    const program = await open(file.path);
+    program.on('error', () => {});
+  } catch (thrown) {
+    throw cannot(messageOf(thrown));
+  }
+  process.stderr.write(`Opened ${shown}. It lies in ${file.path} until it is removed.\n`);
+}
+
+/** Copies a file into a folder of the user's; what is there stays, unless `force` is given. */
+export async function saveKept(name: string, { to, as, force }: SaveOptions): Promise<void> {
+  const file = await chosen(name);
+  const target = as ?? basename(file.name);
+  const folder = resolve(to);
+  const path = join(folder, target);
+  if (force === undefined && lstatSync(path, { throwIfNoEntry: false }) !== undefined)
+    throw usageError(
+      `${visible(path)} is there already.`,
+      `Add --force to replace it, or give another name: --as NAME.`,
+    );
+  const problem = writeOut(folder, target, contentOf(file), { replaces: force === true });
+  if (problem !== undefined)
+    throw new BridgeError('E_ARGUMENTS', `${visible(problem)}.`, {
+      fault: 'operator',
+      remedy: 'Give another name (--as NAME) or another folder (--to FOLDER).',
+    });
+  process.stdout.write(`${visible(path)}\n`);
+}
+
+function contentOf({ name, path }: SurveyedFile): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (thrown) {
+    throw new BridgeError('E_STATE', `'${visible(name)}' cannot be read: ${messageOf(thrown)}.`, {
+      fault: 'operator',
+      remedy: `It may just have been removed. See what there is: ${ownCommand('kept')}`,
+    });
+  }
+}
+
+async function survey() {
+  // For its settings alone: a command that ends by itself would keep nothing.
+  const { settings } = prepare('error', 'serves');
+  const { stateDir, keepSeconds } = settings;
+  try {
+    return { files: await surveyKept({ stateDir, keepSeconds }), keepSeconds };
+  } catch (thrown) {
+    throw new BridgeError('E_STATE', `What runs have left cannot be read: ${messageOf(thrown)}.`, {
+      fault: 'operator',
+      remedy: `Look at the rights of ${join(stateDir, 'kept')}.`,
+    });
+  }
+}
+
+/** The newest file of that name, address, short address or last part of a name. */
+async function chosen(wanted: string): Promise<SurveyedFile> {
+  const { files, keepSeconds } = await survey();
+  const fits: ReadonlyArray<(file: SurveyedFile) => boolean> = [
+    ({ uri }) => uri === wanted,
+    (file) => shortAddress(file) === wanted,
+    ({ name }) => name === wanted,
+    ({ name }) => basename(name) === wanted,
+  ];
+  const found = fits.map((fit) => files.filter(fit)).find((some) => some.length > 0);
+  const [newest, ...others] = found ?? [];
+  if (newest === undefined) {
+    const echo = visible(clip(wanted, MAX_ECHO_CHARS));
+    const names = files.flatMap(({ name }) => [name, basename(name)]);
+    const near = closest(wanted, names);
+    throw usageError(
+      `No run has left '${echo}', or it is there no more.${near === undefined ? '' : ` Did you mean '${visible(near)}'?`}`,
+      files.length === 0 ? nothing(keepSeconds) : `See what there is: ${ownCommand('kept')}`,
+    );
+  }
+  if (others.length > 0)
+    process.stderr.write(
+      `${others.length + 1} files fit; this is the newest, ${visible(shortAddress(newest))}. For another, name its address as \`kept\` lists it.\n`,
+    );
+  return newest;
+}
+
+/** `0123abcd/out/chart.png`: short enough for a line, and understood by `open` and `save`. */
+const shortAddress = ({ uri, name }: SurveyedFile): string =>
+  `${uri.split('/')[4]?.slice(0, SHORT_HANDLE_CHARS)}/${name}`;
+
+const saveCommand = (file: SurveyedFile): string => ownCommand('kept', 'save', visible(shortAddress(file)));
+
+const nothing = (keepSeconds: number): string =>
+  keepSeconds === 0
+    ? 'Nothing is kept: MCP_BRIDGE_KEEP_SECONDS is 0.'
+    : `No run has left anything within ${duration(keepSeconds)} (MCP_BRIDGE_KEEP_SECONDS).`;
+
+/** For people; ends with a newline. Where the full addresses do not fit the terminal, the short ones stand there. */
+export function keptText(files: readonly SurveyedFile[], keepSeconds: number, now = Date.now()): string {
+  const paint = coloursFor(process.stdout);
+  const width = widthOf(process.stdout);
+  const head = ['address', 'size', 'type', 'left', 'run'].map((word) => paint.dim(word));
+  const rowsWith = (address: (file: SurveyedFile) => string) =>
+    files.map((file) => [
+      visible(address(file)),
+      size(file.sizeBytes),
+      paint.dim(visible(file.mimeType)),
+      `${duration(Math.max(0, Math.round((now - file.atMs) / 1000)))} ago`,
+      paint.dim(visible(file.run ?? '')),
+    ]);
+  const full = columns([head, ...rowsWith(({ uri }) => uri)]);
+  const fits = width === undefined || full.split('\n').every((line) => line.length <= width);
+  const short = { width, wraps: [0], drops: [2, 4] };
+  const table = fits ? full : columns([head, ...rowsWith(shortAddress)], short);
+  const count = files.length === 1 ? '1 file' : `${files.length} files`;
+  const save = ownCommand('kept', 'save', 'ADDRESS');
+  const open = ownCommand('kept', 'open', 'ADDRESS');
+  const next = `${count}, each readable for ${duration(keepSeconds)}. \`${save}\` copies one here, \`${open}\` opens it.`;
+  return `${table}\n${hanging(next, 0, width)}\n`;
+}
+
+const size = (bytes: number): string => (bytes < 100_000 ? `${bytes} B` : megabytes(bytes));

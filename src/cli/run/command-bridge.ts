@@ -1,0 +1,15 @@
+// A bridge for one command that runs code: audited, with the slow steps before its run told on stderr.
+
+import { Bridge } from '../../tenant/bridge.js';
+import { audited } from '../serving/audited.js';
+import { type Prepared, withProgress } from '../serving/prepare.js';
+import { sayDim } from '../terminal/output.js';
+
+/** Everything that it started is gone when this resolves. */
+export async function withBridge<T>(prepared: Prepared, use: (bridge: Bridge) => Promise<T>): Promise<T> {
+  const { settings, discovery, redactor } = prepared;
+  await using audit = audited(prepared);
+  const observer = withProgress(audit.observer, sayDim);
+  await using bridge = new Bridge({ settings, discovery, observer, redactor });
+  return await use(bridge);
+}

@@ -1,0 +1,182 @@
+// What `exec` is to run, from what its user has written: a file, stdin or a snippet, its language, the files beside it, its
+// variables and what it reads. Everything is looked at before anything is started, and a complaint says what to write instead.
+
+import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path';
+import { didYouMean } from '../../base/text/closest.js';
+import { MB_BYTES } from '../../base/text/sizes.js';
+import { clipHarmless, decodedText } from '../../base/text/text.js';
+import { NameSet, nameProblem } from '../../run/artifacts/file-names.js';
+import type { Snippets } from '../../run/programs/snippets.js';
+import type { Program } from '../../run/programs/task.js';
+import type { Language } from '../../settings/languages/language.js';
+import { LANGUAGE_NAMES } from '../../settings/languages/naming.js';
+import { languageNamed, languageOfFile, languages } from '../../settings/languages/records.js';
+import { type InputFile, MAX_INPUT_BYTES, MAX_INPUT_FILES } from '../../wire/frames.js';
+import { usageError } from '../terminal/failure.js';
+import { readInput, readStdin } from '../terminal/read-input.js';
+import { variablesFor } from './exec-variables.js';
+
+export type ExecInputOptions = {
+  readonly language?: string;
+  /** Instead of a file. */
+  readonly snippet?: string;
+  /** Paths of further files. */
+  readonly file: readonly string[];
+  /** Variables of the program, each as `NAME=value`. */
+  readonly env: readonly string[];
+  /** A path, or `-`. */
+  readonly stdin?: string;
+};
+
+/** Operands of the command line: those before a `--`, and those after it. */
+export type Words = { readonly before: readonly string[]; readonly after: readonly string[] };
+
+export type ExecInput = { readonly program: Program; readonly files: readonly InputFile[] };
+
+const STDIN = '-';
+const NAME_ONE = 'Name a file, or - for stdin with --language, or a snippet with --snippet.';
+const MAX_ECHO_CHARS = 80;
+
+/** The code, under the name that it has in the sandbox, and the folder from which other files keep their path. */
+type EntryFile = {
+  readonly language: Language;
+  readonly code: string;
+  readonly name: string;
+  readonly folder: string;
+};
+
+/** Throws E_ARGUMENTS. */
+export async function execInput(
+  words: Words,
+  options: ExecInputOptions,
+  snippets: Snippets,
+): Promise<ExecInput> {
+  const { before, after } = words;
+  const isSnippet = options.snippet !== undefined;
+  if (isSnippet && before.length > 0)
+    throw usageError(
+      `Got the file ${shown(before[0] ?? '')} and --snippet ${shown(options.snippet)}: one of them is what runs.`,
+      "Leave one of them out; the program's own arguments come after --.",
+    );
+  if (before[0] === STDIN && options.stdin === STDIN)
+    throw usageError('stdin cannot be both the code and what it reads.', 'Name a file for one of them.');
+  const source = isSnippet
+    ? await fromSnippet(options.snippet, options.language, snippets)
+    : await fromFile(before[0] ?? after[0], options.language);
+  const args = isSnippet ? after : [...before, ...after].slice(1);
+  const files = furtherFiles(source, options.file);
+  const { language, code, name: file } = source;
+  const env = variablesFor(args, options.env);
+  const stdin = await whatItReads(options.stdin);
+  return { program: { type: 'program', language, code, file, args, env, stdin }, files };
+}
+
+async function fromSnippet(
+  name: string,
+  language: string | undefined,
+  snippets: Snippets,
+): Promise<EntryFile> {
+  if (language !== undefined)
+    throw usageError('--language: the ending of a snippet says its language.', 'Leave --language out.');
+  const snippet = await snippets.find(name);
+  return { language: snippet.language, code: snippet.code, name: snippet.file, folder: process.cwd() };
+}
+
+async function fromFile(path: string | undefined, said: string | undefined): Promise<EntryFile> {
+  if (path === undefined || path === '') throw usageError('There is nothing to run.', NAME_ONE);
+  const named = said === undefined ? undefined : languageCalled(said);
+  if (path === STDIN) {
+    if (named === undefined)
+      throw usageError(
+        'The language of what comes on stdin is not known.',
+        `Name it: --language ${LANGUAGE_NAMES}.`,
+      );
+    return {
+      language: named,
+      code: codeOf(await readStdin(), 'stdin'),
+      name: named.file,
+      folder: process.cwd(),
+    };
+  }
+  const code = codeOf(readInput(path, NAME_ONE), path);
+  const byName = languageOfFile(basename(path));
+  const language = named ?? byName;
+  if (language === undefined)
+    throw usageError(
+      `The ending of ${shown(path)} says no language.`,
+      `Name it: --language ${LANGUAGE_NAMES}.`,
+    );
+  // Compilers go by the ending; what is left of the name is seen in errors.
+  const ending = byName === language ? '' : (language.extensions[0] ?? '');
+  return { language, code, name: basename(path) + ending, folder: dirname(resolve(path)) };
+}
+
+function languageCalled(said: string): Language {
+  const language = languageNamed(said);
+  if (language !== undefined) return language;
+  const known = languages.flatMap(({ name, aliases }) => [name, ...aliases]);
+  throw usageError(
+    `--language: got ${shown(said)}, expected ${LANGUAGE_NAMES}.`,
+    didYouMean(said, known).trim() || 'Name one of them.',
+  );
+}
+
+/** A byte order mark is for editors. */
+function codeOf(bytes: Buffer, from: string): string {
+  const text = decodedText(bytes);
+  if (text === undefined) throw usageError(`${shown(from)} is not UTF-8.`, 'Save it in UTF-8.');
+  return text.replace(/^\uFEFF/, '');
+}
+
+function furtherFiles({ name: entry, code, folder }: EntryFile, paths: readonly string[]): InputFile[] {
+  const names = new NameSet();
+  const add = (path: string, name: string) => {
+    const problem = nameProblem(name) ?? names.add(name);
+    if (problem !== undefined)
+      throw usageError(
+        `${shown(path)} cannot go in as ${shown(name)}, which ${problem}.`,
+        'Rename it, or leave it out.',
+      );
+  };
+  add(entry, entry);
+  if (paths.length >= MAX_INPUT_FILES)
+    throw usageError(
+      `--file: got ${paths.length} files, at most ${MAX_INPUT_FILES - 1} go in.`,
+      'Pack them into one.',
+    );
+  let bytes = Buffer.byteLength(code);
+  return paths.map((path) => {
+    const content = readInput(path);
+    const name = nameInside(path, folder);
+    add(path, name);
+    bytes += content.length;
+    if (bytes > MAX_INPUT_BYTES)
+      throw usageError(
+        `${shown(path)}: with it, the files have more than ${MAX_INPUT_BYTES / MB_BYTES} MiB, which is the most.`,
+        'Give it a part of them.',
+      );
+    return { name, data: content.toString('base64') };
+  });
+}
+
+/**
+ * A file keeps its path from the program's folder where it lies below that: packages of Go are folders. One that is
+ * written relative, and leads down from here, keeps its path as well; any other arrives under its last part.
+ */
+export function nameInside(path: string, folder: string): string {
+  const bases = isAbsolute(path) ? [folder] : [folder, process.cwd()];
+  const below = bases.map((base) => relative(base, resolve(path))).find(leadsDown);
+  return (below ?? basename(path)).split(sep).join('/');
+}
+
+const leadsDown = (path: string): boolean =>
+  path !== '' && path !== '..' && !path.startsWith(`..${sep}`) && !isAbsolute(path);
+
+/** Only what is asked for: a pipe that nobody closes would be waited for without end, as under cron or ssh. */
+async function whatItReads(path: string | undefined): Promise<Buffer | undefined> {
+  if (path === undefined) return undefined;
+  return path === STDIN ? await readStdin() : readInput(path);
+}
+
+/** A path or word of the user's, on one line. */
+const shown = (text: string): string => `'${clipHarmless(text, MAX_ECHO_CHARS)}'`;

@@ -1,0 +1,85 @@
+// `exec FILE`: a program of any language that execute_code knows, as a shell would run it. Its output passes through as it
+// comes, or stands in one line of JSON; the exit code is its own.
+
+import { LinkedSignal } from '../../base/waiting/linked-signal.js';
+import { Progress } from '../../mcp/requests/progress.js';
+import { hooksFor } from '../../mcp/tools/hooks.js';
+import { pictureLines } from '../../run/answer/pictures.js';
+import type { Outcome } from '../../run/outcome/outcome.js';
+import { Snippets } from '../../run/programs/snippets.js';
+import { planFor } from '../../settings/environment/plan.js';
+import type { Settings } from '../../settings/environment/settings.js';
+import type { Language } from '../../settings/languages/language.js';
+import { COMMAND_LINE } from '../../tenant/caller.js';
+import type { RunInput } from '../../tenant/run-hooks.js';
+import { prepare } from '../serving/prepare.js';
+import { usageError } from '../terminal/failure.js';
+import { interruptSignal } from '../terminal/interrupt.js';
+import { sayDim } from '../terminal/output.js';
+import { PassedOn, READER_GONE_EXIT_CODE, signalOfLostReader } from '../terminal/pass-on.js';
+import { withBridge } from './command-bridge.js';
+import { type ExecInputOptions, execInput, type Words } from './exec-input.js';
+import { Collected, jsonPieces } from './exec-json.js';
+import { takeOut } from './left.js';
+import { exitCodeOf, showError, showRemedy } from './run-end.js';
+
+export type ExecOptions = ExecInputOptions & {
+  readonly servers: readonly string[];
+  readonly timeout?: number;
+  readonly out?: string;
+  readonly json?: true;
+};
+
+export async function exec(words: Words, options: ExecOptions): Promise<void> {
+  const prepared = prepare('warn', 'ends');
+  const { settings } = prepared;
+  const { program, files } = await execInput(words, options, new Snippets(settings.snippetsDir));
+  const servers = serversFor(program.language, options.servers);
+  const timeoutSeconds = timeoutFor(program.language, options.timeout, settings);
+  const input: RunInput = { task: program, servers, files, timeoutSeconds };
+  const readerGone = signalOfLostReader();
+  using signal = new LinkedSignal(interruptSignal(), readerGone);
+  await withBridge(prepared, async (bridge) => {
+    // Between a program's own lines, only for somebody who looks on.
+    using signs = new Progress(process.stderr.isTTY ? ({ message }) => sayDim(message) : undefined);
+    const outputs = options.json ? new Collected() : new PassedOn();
+    const hooks = hooksFor({ progress: signs, onOutput: outputs.add });
+    const outcome = await bridge.run(input, COMMAND_LINE, hooks, signal.signal);
+    if (readerGone.aborted) {
+      process.exitCode = READER_GONE_EXIT_CODE;
+      return;
+    }
+    const isPassedOn = outputs instanceof Collected ? writeJson(outcome, outputs) : showEnd(outcome, outputs);
+    const isTakenOut = await takeOut(outcome, options.out, prepared);
+    process.exitCode = exitCodeOf(outcome) || (isPassedOn && isTakenOut ? 0 : 1);
+  });
+}
+
+function serversFor({ title, tools }: Language, servers: readonly string[]): readonly string[] {
+  if (tools !== 'none' || servers.length === 0) return [...new Set(servers)];
+  throw usageError(`--servers: programs in ${title} cannot call MCP tools.`, 'Leave --servers out.');
+}
+
+function timeoutFor(language: Language, said: number | undefined, settings: Settings): number {
+  const { maxTimeoutSeconds } = settings;
+  if (said === undefined) return planFor(language, settings).timeoutSeconds;
+  if (said >= 1 && said <= maxTimeoutSeconds) return said;
+  const expected = `a whole number of seconds from 1 to ${maxTimeoutSeconds}`;
+  throw usageError(`--timeout: got ${said}, expected ${expected}.`, 'MCP_BRIDGE_MAX_TIMEOUT sets the most.');
+}
+
+function writeJson(outcome: Outcome, collected: Collected): boolean {
+  for (const piece of jsonPieces(outcome, collected)) process.stdout.write(piece);
+  return true;
+}
+
+/** Says what the program has not said itself; false where some of its output is missing. */
+function showEnd({ status, stdout, stderr, pictures, error }: Outcome, outputs: PassedOn): boolean {
+  const isWhole = outputs.end();
+  for (const line of pictureLines(pictures, stdout.text)) sayDim(line);
+  if (error === undefined || error.type === 'E_EXIT') return isWhole;
+  // Python, and the compiler of a step, have said on stderr how it failed.
+  if (stderr.text.trimEnd().endsWith(error.message)) showRemedy(error.remedy);
+  else showError(status, { ...error, traceback: [] });
+  return isWhole;
+}

@@ -1,0 +1,110 @@
+// `run SCRIPT.py`: the agent's tool from a shell. What the code prints goes where it would have gone, files go in and
+// out by option, progress goes to stderr, and the exit code is the code's own.
+
+import { basename } from 'node:path';
+import { stringify } from '../../base/json/json-text.js';
+import type { HeadTail } from '../../base/text/text.js';
+import { madeVisibleJson } from '../../base/text/unseen.js';
+import { LinkedSignal } from '../../base/waiting/linked-signal.js';
+import { Progress } from '../../mcp/requests/progress.js';
+import { runPython } from '../../mcp/tools/run-python.js';
+import { payloadOf } from '../../run/answer/payload.js';
+import { pictureLines } from '../../run/answer/pictures.js';
+import { sessionLine } from '../../run/answer/pieces.js';
+import type { Outcome } from '../../run/outcome/outcome.js';
+import { COMMAND_LINE } from '../../tenant/caller.js';
+import { prepare } from '../serving/prepare.js';
+import { usageError } from '../terminal/failure.js';
+import { interruptSignal } from '../terminal/interrupt.js';
+import { sayDim } from '../terminal/output.js';
+import { PassedOn, READER_GONE_EXIT_CODE, signalOfLostReader } from '../terminal/pass-on.js';
+import { readInput, readStdin } from '../terminal/read-input.js';
+import { withBridge } from './command-bridge.js';
+import { Collected } from './exec-json.js';
+import { takeOut } from './left.js';
+import { exitCodeOf, showError } from './run-end.js';
+
+export type RunCommandOptions = {
+  readonly servers: readonly string[];
+  readonly timeout?: number;
+  /** Paths; each arrives under its last part. */
+  readonly file: readonly string[];
+  readonly out?: string;
+  /** The session that it is a call of; it outlives this command. */
+  readonly session?: string;
+  /** Refused where there is no such session yet. */
+  readonly requireSession?: true;
+  readonly json?: true;
+};
+
+/** Both streams, each character of which may take six in JSON, are one string of at most 512 MB. */
+const MAX_JSON_STREAM_CHARS = 32 * 1024 ** 2;
+/** How `mcp/_brief.py` in the sandbox counts what it leaves out of a long value. */
+const CUT_VALUE = /… [\d,]+ more (?:item|character|byte)s?/;
+
+export async function run(script: string, options: RunCommandOptions): Promise<void> {
+  const { session, requireSession } = options;
+  if (requireSession && session === undefined)
+    throw usageError('--require-session is given without --session.', 'Add --session NAME, or leave it out.');
+  const prepared = prepare('warn', 'ends');
+  const source =
+    script === '-' ? await readStdin() : readInput(script, 'Name a Python file, or - for stdin.');
+  const files = options.file.map((path) => ({
+    name: basename(path),
+    base64: readInput(path).toString('base64'),
+  }));
+  const { servers, timeout } = options;
+  const args = { code: source.toString(), servers, files, ...(timeout === undefined ? {} : { timeout }) };
+  const outputs = options.json ? new Collected(MAX_JSON_STREAM_CHARS) : new PassedOn();
+  const readerGone = signalOfLostReader();
+  using linked = new LinkedSignal(interruptSignal(), readerGone);
+  const { signal } = linked;
+  const end = async (outcome: Outcome) => {
+    if (readerGone.aborted) {
+      process.exitCode = READER_GONE_EXIT_CODE;
+      return;
+    }
+    const isPassedOn = outputs instanceof Collected ? writeJson(outcome, outputs) : showEnd(outcome, outputs);
+    const isTakenOut = await takeOut(outcome, options.out, prepared);
+    process.exitCode = exitCodeOf(outcome) || (isPassedOn && isTakenOut ? 0 : 1);
+  };
+  if (session !== undefined) {
+    const asked = { ...args, session, ...(requireSession ? { require_session: true } : {}) };
+    // In the shared bridge, which stays when this command has ended.
+    const { callInSession } = await import('../windows/session-call.js');
+    const outcome = await callInSession(asked, { onProgress: sayDim, output: outputs }, signal);
+    if (outcome.session !== undefined && !options.json) sayDim(`session ${sessionLine(outcome.session)}`);
+    return await end(outcome);
+  }
+  await withBridge(prepared, async (bridge) => {
+    using signs = new Progress(({ message }) => sayDim(message));
+    const context = { bridge, caller: COMMAND_LINE, progress: signs, onOutput: outputs.add };
+    await end(await runPython(bridge.settings).call(args, context, signal));
+  });
+}
+
+function writeJson(outcome: Outcome, collected: Collected): true {
+  const whole = (stream: HeadTail) => ({
+    text: stream.toString().toWellFormed(),
+    dropped: stream.dropped,
+    droppedBytes: stream.droppedBytes,
+  });
+  const all = { ...outcome, stdout: whole(collected.stdout), stderr: whole(collected.stderr) };
+  process.stdout.write(`${madeVisibleJson(stringify(payloadOf(all, true)))}\n`);
+  return true;
+}
+
+/** Says what the code has not printed itself; false where some of its output is missing. */
+function showEnd({ stdout, result, pictures, error, status }: Outcome, outputs: PassedOn): boolean {
+  // Code may leave its last line open; the value stands on a line of its own.
+  const gap = outputs.stdout.isLineOpen ? '\n' : '';
+  const isWhole = outputs.end();
+  if (result !== undefined && result.repr !== '') {
+    process.stdout.write(`${gap}${result.repr}\n`);
+    if (CUT_VALUE.test(result.repr)) sayDim('The value is longer than is shown. print(…) writes all of one.');
+  }
+  // A terminal shows no pictures; that there are some is worth a line.
+  for (const line of pictureLines(pictures, stdout.text)) sayDim(line);
+  if (error !== undefined) showError(status, error);
+  return isWhole;
+}

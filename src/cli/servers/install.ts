@@ -1,0 +1,153 @@
+// `install` and `uninstall`: the bridge into the user's hosts and out of them. Says which file was changed, and how it is
+// taken back.
+
+import { ownCommand } from '../../base/process/own-command.js';
+import { changePlace } from '../../hosts/install/place.js';
+import { PLUGIN_UNDO } from '../../hosts/install/plugin.js';
+import {
+  type HostHere,
+  hostNamed,
+  hostsHere,
+  type Installed,
+  install,
+  type Uninstalled,
+  uninstall,
+} from '../../hosts/install/registration.js';
+import type { UndoneFile } from '../../hosts/install/undo.js';
+import { columns } from '../terminal/columns.js';
+import { usageError } from '../terminal/failure.js';
+import { coloursFor, printJson, visible } from '../terminal/output.js';
+import { hanging, widthOf } from '../terminal/wrap.js';
+
+export type InstallCommandOptions = {
+  readonly name?: string;
+  readonly env: readonly string[];
+  readonly dryRun?: true;
+  readonly json?: true;
+};
+export type UninstallCommandOptions = Pick<InstallCommandOptions, 'dryRun' | 'json'>;
+
+export const say = (text: string): void => void process.stdout.write(`${fitted(text)}\n`);
+
+/** Sentences go on below at the terminal's width. What is to be copied, a command of ours or a path, stays whole. */
+export function fitted(text: string): string {
+  const width = widthOf(process.stdout);
+  const lines = text.split('\n').map((line) => {
+    const indent = /^ */.exec(line)?.[0] ?? '';
+    return isToCopy(line) ? line : indent + hanging(line.trimStart(), indent.length + 2, width, -2);
+  });
+  return lines.join('\n');
+}
+
+/** Whether a line has a command or a path that would be broken in the middle; a terminal folds it so that it can be copied. */
+export const isToCopy = (line: string): boolean =>
+  line.includes(`${ownCommand()} `) || /^ {2}(?:entry|backup|undo) /.test(line);
+
+function list(
+  here: readonly HostHere[],
+  { json }: UninstallCommandOptions,
+  verb: 'install' | 'uninstall',
+): void {
+  if (json) printJson(here);
+  else say(hostsText(here, verb));
+}
+
+export function installCommand(ids: readonly string[], options: InstallCommandOptions): void {
+  const place = changePlace();
+  if (ids.length === 0) return list(hostsHere(place), options, 'install');
+  const env = Object.fromEntries(options.env.map(variable));
+  // A wrong name among several stops all of them.
+  for (const id of ids) hostNamed(id);
+  const done = ids.map((id) => install(id, { name: options.name, env, dryRun: options.dryRun }, place));
+  if (options.json) return printJson(done);
+  for (const one of done) say(installedText(one));
+}
+
+export function uninstallCommand(ids: readonly string[], options: UninstallCommandOptions): void {
+  const place = changePlace();
+  if (ids.length === 0) {
+    const here = hostsHere(place).filter(({ registeredAs }) => registeredAs !== undefined);
+    return list(here, options, 'uninstall');
+  }
+  for (const id of ids) hostNamed(id);
+  const done = ids.map((id) => uninstall(id, { dryRun: options.dryRun === true }, place));
+  if (options.json) return printJson(done);
+  for (const one of done) say(uninstalledText(one));
+}
+
+/** The hosts of this machine as a table, and what to type next. */
+export function hostsText(here: readonly HostHere[], verb: 'install' | 'uninstall'): string {
+  const paint = coloursFor(process.stdout);
+  if (here.length === 0)
+    return verb === 'install'
+      ? `No host was found on this machine. To register the bridge in one nevertheless: ${ownCommand(verb, 'codex')}`
+      : 'It is registered in no host of this machine.';
+  const rows = here.map(({ id, title, file, registeredAs, trouble }) => [
+    paint.bold(id),
+    title,
+    trouble === undefined
+      ? registeredAs === undefined
+        ? 'not registered'
+        : paint.green(`registered as '${visible(registeredAs)}'`)
+      : paint.red('cannot be read'),
+    paint.dim(visible(file)),
+  ]);
+  const open = here.filter(({ registeredAs }) => (registeredAs === undefined) === (verb === 'install'));
+  const doing = verb === 'install' ? 'Register it' : 'Take it out';
+  return [
+    columns(rows, { width: widthOf(process.stdout), wraps: [3, 2], drops: [1] }),
+    ...here.flatMap(({ trouble }) => (trouble === undefined ? [] : [`problem  ${visible(trouble)}\n`])),
+    open.length === 0
+      ? 'It is registered in all of them.'
+      : `${doing}: ${ownCommand(verb, ...open.map(({ id }) => id))}`,
+  ].join('\n');
+}
+
+function variable(text: string): [string, string] {
+  const at = text.indexOf('=');
+  if (/^[A-Za-z_]\w*$/.test(text.slice(0, Math.max(at, 0)))) return [text.slice(0, at), text.slice(at + 1)];
+  throw usageError(
+    `--env got '${visible(text)}', which is no NAME=VALUE.`,
+    'Write it as --env MCP_BRIDGE_IMAGE=data, once for each variable.',
+  );
+}
+
+export function installedText({ title, file, result, name, backup, undo, entry }: Installed): string {
+  const at = `${title}: ${result} as '${visible(name)}' in ${visible(file)}`;
+  if (result === 'already registered') return `${at}; nothing was changed.`;
+  const written = `  entry   ${visible(JSON.stringify(entry))}`;
+  if (result === 'would register') return `${at}\n${written}`;
+  const lines = [
+    at,
+    written,
+    ...(backup === undefined ? [] : [`  backup  ${visible(backup)}`]),
+    `  undo    ${undo}`,
+    `  next    start ${title} anew, and ask it to run some Python in the sandbox`,
+  ];
+  return lines.join('\n');
+}
+
+const RESULTS: Readonly<Record<UndoneFile['result'], string>> = {
+  restored: 'is byte for byte what it was',
+  removed: 'was made for us, and is gone',
+  edited: 'has our entry no more; the rest stays as it is now',
+  kept: 'had nothing of ours in it',
+};
+
+/** What became of each file, one line each, with what could not be taken back. */
+export function undoneText(files: readonly UndoneFile[]): string[] {
+  return files.flatMap(({ file, result, notes }) => [
+    `  ${visible(file)} ${RESULTS[result]}`,
+    ...notes.map((note) => `  note: ${visible(note)}`),
+  ]);
+}
+
+export function uninstalledText({ title, result, files, restore }: Uninstalled): string {
+  if (result === 'not registered') return `${title}: not registered; nothing was changed.`;
+  if (result === 'in a plugin')
+    return `${title}: registered by its plugin; nothing was changed. To take that out: ${PLUGIN_UNDO}`;
+  if (result === 'would remove')
+    return `${title}: would remove our entry from ${files.map(({ file }) => visible(file)).join(', ')}`;
+  const moved = `  Its servers that were moved are still in the folder of the bridge; to put them back: ${restore}`;
+  return [`${title}: removed`, ...undoneText(files), ...(restore === undefined ? [] : [moved])].join('\n');
+}

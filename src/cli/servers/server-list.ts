@@ -1,0 +1,174 @@
+// The list of servers in JSON and as text: grouped by the file that they stand in, one line each, with what is started
+// or reached. Never shows arguments, variables, headers, or the parts of an address where people keep their tokens.
+
+import { shownName } from '../../base/text/shown-name.js';
+import { harmless } from '../../base/text/text.js';
+import type { Discovery } from '../../hosts/discovery/discover.js';
+import { type Beside, explainSkip } from '../../hosts/discovery/explain-skip.js';
+import type { DownstreamSpec, SpecSource } from '../../hosts/downstream-spec.js';
+import { type FileProblem, problemInWords } from '../../settings/files/file-problem.js';
+import type { coloursFor } from '../terminal/output.js';
+import { hanging, shownWidth } from '../terminal/wrap.js';
+import type { ServerChange } from './server-changes.js';
+
+/** One server as `--json` shows it. */
+export type ServerLine = {
+  readonly name: string;
+  readonly state: 'ready' | 'skipped';
+  readonly transport?: DownstreamSpec['transport'];
+  readonly command?: string;
+  readonly url?: string;
+  readonly reason?: string;
+  /** What to do about it, where that is not said by the reason. */
+  readonly remedy?: string;
+  /** What of its tools is not as it was first seen, in words. */
+  readonly changed?: string;
+  readonly source: SpecSource;
+};
+
+export type ListStyle = {
+  readonly paint: ReturnType<typeof coloursFor>;
+  /** Characters of a line; undefined lets each server have one line, however long. */
+  readonly width: number | undefined;
+  /** Is shown as `~`. */
+  readonly home: string;
+};
+
+const NOTHING_FOUND =
+  'No MCP servers were found. Name a file in MCP_SERVERS_CONFIG, or put one into ~/.config/mcp/servers/.';
+/** Of a file's path that does not fit behind its host. */
+const HEADING_INDENT = 4;
+const STATE_CHARS = 'skipped'.length;
+/** A longer name moves the rest of its own line only. */
+const MAX_NAME_COLUMN = 28;
+/** An address says by itself that it is one; only what cannot be seen from it is added. */
+const WAYS = { stdio: '', http: '', auto: '', sse: 'sse ' } as const;
+
+type Changes = ReadonlyMap<string, ServerChange>;
+const NO_CHANGES: Changes = new Map();
+
+/** All servers, the ready ones first; `beside` says what a reader sees beside each line. */
+export function serverLines(
+  { ready, skipped }: Discovery,
+  changes = NO_CHANGES,
+  beside: Beside = 'nothing',
+): ServerLine[] {
+  return [
+    ...ready.map((spec) => {
+      const change = changes.get(spec.name);
+      return {
+        name: spec.name,
+        state: 'ready' as const,
+        ...wayTo(spec),
+        ...(change && { changed: change.changed }),
+        source: spec.source,
+      };
+    }),
+    ...skipped.map((one) => {
+      const { name, source, spec } = one;
+      const { text: reason, remedy } = explainSkip(one, beside);
+      const way = spec === undefined ? {} : wayTo(spec);
+      return { name, state: 'skipped' as const, reason, ...(remedy && { remedy }), ...way, source };
+    }),
+  ];
+}
+
+function wayTo(spec: DownstreamSpec): Pick<ServerLine, 'transport' | 'command' | 'url'> {
+  const { transport } = spec;
+  return transport === 'stdio'
+    ? { transport, command: programOf(spec.command) }
+    : { transport, url: publicUrl(spec.url) };
+}
+
+/** People write whole command lines there; only an absolute path may go on after a space. */
+function programOf(command: string): string {
+  const path = /^([/\\~]|[A-Za-z]:[\\/])/.test(command) ? /^.*[\\/]\S*/s : /^\S*/;
+  return path.exec(command.trim())?.[0] ?? '';
+}
+
+// Services give each user an address of his own, whose long segment is the key.
+const KEY_SEGMENT = /^(?=[^/]*\d)[^/]{20,}$/;
+
+/** An address without user, password, query and fragment, and without segments of its path that look like keys. */
+export function publicUrl(written: string): string {
+  if (!URL.canParse(written)) return 'an address that cannot be read';
+  const { protocol, host, pathname } = new URL(written);
+  const path = pathname.split('/').map((segment) => (KEY_SEGMENT.test(segment) ? '…' : segment));
+  return `${protocol}//${host}${path.join('/')}`;
+}
+
+/** For people; ends with a newline. */
+export function serversText(discovery: Discovery, style: ListStyle, changes = NO_CHANGES): string {
+  const { paint } = style;
+  // The heading says which file.
+  const lines = serverLines(discovery, NO_CHANGES, 'the file');
+  const { problems } = discovery;
+  if (lines.length + problems.length === 0) return `${hanging(NOTHING_FOUND, 0, style.width)}\n`;
+  const nameChars = Math.min(
+    MAX_NAME_COLUMN,
+    Math.max(0, ...lines.map(({ name }) => shownName(name).length)),
+  );
+  const groups = [...bySource(lines).values()].map((group) => {
+    const [{ source } = { source: undefined }] = group;
+    const host = source?.host ?? '';
+    const scope = ` ${source?.scope}  `;
+    const file = paint.dim(short(oneLine(source?.file ?? ''), style));
+    const place = hanging(file, HEADING_INDENT, style.width, shownWidth(host + scope) - HEADING_INDENT);
+    const heading = `${paint.bold(host)}${place.startsWith('\n') ? scope.trimEnd() : scope}${place}`;
+    return [heading, ...group.map((line) => row(line, nameChars, style))].join('\n');
+  });
+  const changed = [...changes].map(([name, change]) => changedText(name, change, style));
+  if (changed.length > 0) groups.push(changed.join('\n'));
+  if (problems.length > 0) groups.push(problems.map((problem) => problemText(problem, style)).join('\n'));
+  return `${[...groups, summary(discovery)].join('\n\n')}\n`;
+}
+
+function bySource(lines: readonly ServerLine[]): Map<string, ServerLine[]> {
+  const groups = new Map<string, ServerLine[]>();
+  for (const line of lines) {
+    const { host, scope, file } = line.source;
+    const key = JSON.stringify([host, scope, file]);
+    groups.set(key, [...(groups.get(key) ?? []), line]);
+  }
+  return groups;
+}
+
+function row(line: ServerLine, nameChars: number, style: ListStyle): string {
+  const { paint } = style;
+  const { name, state, transport, command, url, reason, remedy } = line;
+  const start = `  ${state.padEnd(STATE_CHARS)}  `;
+  const shown = shownName(name).padEnd(nameChars);
+  const how = command ?? (url === undefined ? undefined : `${WAYS[transport ?? 'auto']}${url}`);
+  const text = [how, remedy === undefined ? reason : `${reason}. ${remedy}`]
+    .flatMap((part) => (part === undefined ? [] : [short(oneLine(part), style)]))
+    .join('  ');
+  const indent = start.length + nameChars + 2;
+  const head = (state === 'ready' ? paint.green : paint.yellow)(start) + paint.bold(shown);
+  const more = shownWidth(shown) - nameChars;
+  return `${head}  ${hanging(text, indent, style.width, more)}`;
+}
+
+function problemText(problem: FileProblem, style: ListStyle): string {
+  const start = 'problem  ';
+  const text = oneLine(problemInWords(problem));
+  return style.paint.red(start) + hanging(text, start.length, style.width);
+}
+
+function changedText(name: string, { changed, remedy }: ServerChange, style: ListStyle): string {
+  const start = 'changed  ';
+  const text = `${shownName(name)}: ${oneLine(changed)}. ${oneLine(remedy)}`;
+  return style.paint.yellow(start) + hanging(text, start.length, style.width);
+}
+
+function summary({ ready, skipped, problems }: Discovery): string {
+  const files = problems.length === 1 ? '1 file has a problem' : `${problems.length} files have a problem`;
+  return [`${ready.length} ready`, `${skipped.length} skipped`, ...(problems.length > 0 ? [files] : [])].join(
+    ', ',
+  );
+}
+
+/** Without doubling the backslashes of Windows, as `visible` would. */
+const oneLine = (text: string): string => harmless(text).replace(/[\t\n]+/g, ' ');
+
+const short = (text: string, { home }: ListStyle): string =>
+  home.length > 1 ? text.replaceAll(`${home}/`, '~/').replaceAll(`${home}\\`, '~\\') : text;

@@ -1,0 +1,36 @@
+// What `serve` makes of its process, on stdio and over HTTP: nothing is written past the log, and an exception ends it.
+
+import { Console } from 'node:console';
+import { messageOf } from '../../base/errors.js';
+import type { Observer } from '../../base/log/events.js';
+import { type LossyWriter, neverBlock, streamInto } from '../../base/log/lossy-writer.js';
+
+/** Why the bridge closes, for the log, and what its process exits with. */
+export type End = { readonly reason: string; readonly exitCode: 0 | 1 };
+
+/** What packages print, and Node's own warnings, take the log's way: elsewhere they break the conversation, or block. */
+export function nothingElseWrites(stderr: LossyWriter): void {
+  neverBlock(process.stderr);
+  globalThis.console = new Console(streamInto(stderr));
+  // None listens where the user wants no warnings.
+  if (process.listenerCount('warning') === 0) return;
+  process.removeAllListeners('warning');
+  process.on('warning', ({ name, message }) => stderr.write(`(node) ${name}: ${message}\n`));
+}
+
+/** A rejection that nobody awaited concerns one call and is logged; an exception leaves no state to trust. */
+export function firstFault(observer: Observer): Promise<End> {
+  process.on('unhandledRejection', (thrown) => {
+    observer({ type: 'bridge.fault', where: 'unhandled rejection', message: messageOf(thrown) });
+  });
+  return new Promise((resolve) => {
+    process.on('uncaughtException', (thrown) => {
+      observer({
+        type: 'bridge.fault',
+        where: 'uncaught exception',
+        message: thrown.stack ?? messageOf(thrown),
+      });
+      resolve({ reason: 'a fault of the bridge', exitCode: 1 });
+    });
+  });
+}

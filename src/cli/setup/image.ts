@@ -1,0 +1,103 @@
+// `image build` and `image list`: images that need no registry, and which of the local ones a sandbox would use.
+
+import { ownCommand } from '../../base/process/own-command.js';
+import { VERSION } from '../../base/version.js';
+import { chooseEngine } from '../../engine/client/detect.js';
+import { type BuiltImage, buildImage } from '../../engine/images/image.js';
+import { listImages } from '../../engine/images/image-choice.js';
+import { checkPackages, checkSuite } from '../../engine/images/image-name.js';
+import { BASE_PROFILE, foreignArchitecture, localImageName, readRecipe } from '../../engine/images/recipe.js';
+import { wishesOf } from '../../sandbox/launch/launch-pad.js';
+import { pythonKind } from '../../sandbox/spec/kind.js';
+import { languages } from '../../settings/languages/records.js';
+import { prepare } from '../serving/prepare.js';
+import { columns } from '../terminal/columns.js';
+import { interruptSignal } from '../terminal/interrupt.js';
+import { coloursFor, megabytes, printJson, seconds } from '../terminal/output.js';
+import { widthOf } from '../terminal/wrap.js';
+import { BuildProgress, NO_PROGRESS } from './build-progress.js';
+
+/** The profile of commands, whose image has a variable of its own. */
+const COMMANDS = 'code-exec';
+
+/** One after the other, each reported when it is there; a profile that does not exist ends it before the first. */
+export async function imageBuild(
+  wanted: readonly string[],
+  {
+    suite,
+    with: packages,
+    json,
+  }: { readonly suite?: string; readonly with?: readonly string[]; readonly json?: true },
+): Promise<void> {
+  const added = packages === undefined ? [] : checkPackages(packages);
+  if (suite !== undefined) checkSuite(suite);
+  const profiles = [...new Set(wanted.length === 0 ? [BASE_PROFILE] : wanted)];
+  for (const profile of profiles) readRecipe(profile);
+  const { settings } = prepare('warn', 'ends');
+  const signal = interruptSignal();
+  const { client, status } = await chooseEngine(wishesOf(settings), signal);
+  const architecture = foreignArchitecture(status.architecture);
+  const images: BuiltImage[] = [];
+  for (const profile of profiles) {
+    using progress = json ? NO_PROGRESS : new BuildProgress(process.stderr);
+    const { onProgress, onBytes } = progress;
+    const built = await buildImage(
+      { client, architecture, profile, suite, added, version: VERSION, onProgress, onBytes },
+      signal,
+    );
+    progress[Symbol.dispose]();
+    images.push(built);
+    if (json) continue;
+    process.stdout.write(
+      `${built.image}  ${megabytes(built.sizeBytes)}, built in ${seconds(built.durationMs)}\n${howToUse(profile, built.image)}`,
+    );
+  }
+  if (json) {
+    printJson({
+      images: images.map(({ durationMs, ...image }) => ({ ...image, durationMs: Math.round(durationMs) })),
+    });
+  }
+}
+
+/** A line for an image that is not used by itself; the default's and the languages' are. */
+function howToUse(profile: string, image: string): string {
+  const isPlain = image === localImageName(readRecipe(profile), VERSION);
+  const ownLanguages = languages.filter((language) => language.profile === profile);
+  if (profile === COMMANDS) return isPlain ? '' : `Set MCP_BRIDGE_EXECUTE_IMAGE=${image} to use it.\n`;
+  if (profile !== BASE_PROFILE && ownLanguages.length > 0) {
+    const set = ownLanguages.map(({ name }) => `${name}=${image}`).join(',');
+    return isPlain ? '' : `Set MCP_BRIDGE_LANGUAGE_IMAGES=${set} to use it.\n`;
+  }
+  if (isPlain && profile === BASE_PROFILE) return '';
+  return `Set MCP_BRIDGE_IMAGE=${isPlain ? profile : image} to use it.\n`;
+}
+
+export async function imageList({ json }: { readonly json?: true }): Promise<void> {
+  const { settings } = prepare('warn', 'ends');
+  const signal = interruptSignal();
+  const { client } = await chooseEngine(wishesOf(settings), signal);
+  const images = await listImages(pythonKind(settings), client, signal);
+  if (json) {
+    printJson({ images });
+    return;
+  }
+  if (images.length === 0) {
+    process.stdout.write(`There is no image yet. Run \`${ownCommand('image', 'build')}\`.\n`);
+    return;
+  }
+  process.stdout.write(imagesText(images));
+}
+
+/** A line for each; ends with a newline. */
+export function imagesText(images: Awaited<ReturnType<typeof listImages>>): string {
+  const paint = coloursFor(process.stdout);
+  return columns(
+    images.map(({ image, id, sizeBytes, chosen, age }) => [
+      chosen ? paint.green('used') : '',
+      age === undefined ? image : `${image} (${age})`,
+      megabytes(sizeBytes),
+      paint.dim(id.replace(/^sha256:/, '').slice(0, 12)),
+    ]),
+    { width: widthOf(process.stdout), wraps: [1], drops: [3] },
+  );
+}

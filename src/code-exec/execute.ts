@@ -1,0 +1,187 @@
+// The tool `execute` as this server answers it: one door for every call, which is checked, judged by the rules, queued,
+// run, and told to the audit.
+
+import { createHash } from 'node:crypto';
+import { accessSync, constants, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { resolve } from 'node:path';
+import PQueue from 'p-queue';
+import { messageOf } from '../base/errors.js';
+import { clip } from '../base/text/text.js';
+import { findCommand } from './command-rules.js';
+import type { ExecSettings } from './exec-settings.js';
+import { definitionFor, type ExecuteDefinition } from './execute-definition.js';
+import { type ExecuteResult, outcomeOf, refused, resultOf, shown } from './execute-result.js';
+import { type CommandArguments, type CommandSchema, commandSchema, complaintOf } from './execute-tool.js';
+import { makeOwnFolder, removeOwnFolder, sweepOwnFolders } from './own-folders.js';
+import { type ProcessLimit, processLimit } from './process-limit.js';
+import { runCommand } from './run-command.js';
+
+/** What is told of a command, whether it ran or not; no output, and of its input a digest. */
+export type CommandTold = {
+  readonly at: string;
+  /** Clipped, like all that the caller has said. */
+  readonly command: string;
+  /** The first ones. */
+  readonly args: readonly string[];
+  readonly argCount: number;
+  readonly cwd: string;
+  readonly stdinBytes: number;
+  readonly stdinSha256?: string;
+  readonly outcome: string;
+  readonly durationMs: number;
+  readonly stdoutBytes: number;
+  readonly stderrBytes: number;
+};
+
+/** Variables of ours that no command gets: the token would let it call the server, and its rules are none of its business. */
+const OWN_VARIABLES = /^MCP_EXEC_/;
+/** How many arguments of a call the audit shows, so that its line stays readable; later ones are left out. */
+const MAX_ARGS_TOLD = 100;
+const MAX_ARG_CHARS_TOLD = 1_000;
+/** Each may hold as much input as a request may have. */
+const MAX_WAITING = 1_000;
+
+export class Execute {
+  readonly definition: ExecuteDefinition;
+  readonly #settings: ExecSettings;
+  readonly #env: Readonly<Record<string, string>>;
+  readonly #schema: CommandSchema;
+  readonly #queue: PQueue;
+  readonly #limit: ProcessLimit | undefined;
+  readonly #tell: (told: CommandTold) => void;
+
+  /** Throws E_SETTINGS. Removes temporary folders that a killed server has left behind. */
+  constructor(
+    settings: ExecSettings,
+    env: Readonly<Record<string, string | undefined>>,
+    tell: (told: CommandTold) => void,
+  ) {
+    this.definition = definitionFor(settings);
+    this.#settings = settings;
+    this.#schema = commandSchema(settings);
+    this.#env = withoutOwn(env);
+    this.#queue = new PQueue({ concurrency: settings.concurrency });
+    this.#limit = processLimit(settings.processes, this.#env['PATH']);
+    this.#tell = tell;
+    sweepOwnFolders(tmpdir());
+  }
+
+  /** Never rejects for what the agent or the command did. */
+  async call(args: unknown, signal: AbortSignal): Promise<ExecuteResult> {
+    const parsed = this.#schema.safeParse(args ?? {});
+    if (!parsed.success) return refused(complaintOf(parsed.error, args, this.#settings));
+    if (this.#queue.size >= MAX_WAITING)
+      return refused(`Busy: ${MAX_WAITING} calls wait already. Try again later.`);
+    return await this.#inTurn(parsed.data, signal);
+  }
+
+  /** A call that is cancelled while it waits is gone at once, with all that it holds: its caller is charged for it no more. */
+  async #inTurn(command: CommandArguments, signal: AbortSignal): Promise<ExecuteResult> {
+    const waiting = new AbortController();
+    const leave = () => waiting.abort();
+    signal.addEventListener('abort', leave, { once: true });
+    if (signal.aborted) leave();
+    const run = () => {
+      signal.removeEventListener('abort', leave);
+      return this.#run(command, signal);
+    };
+    try {
+      return await this.#queue.add(run, { signal: waiting.signal });
+    } catch (thrown) {
+      if (waiting.signal.aborted) return refused('The call was cancelled before its command began.');
+      throw thrown;
+    }
+  }
+
+  /** Resolves when no call runs any more. */
+  async idle(): Promise<void> {
+    await this.#queue.onIdle();
+  }
+
+  async #run(
+    { command, args, stdin, timeout_ms: timeoutMs, cwd: wanted, env: added }: CommandArguments,
+    signal: AbortSignal,
+  ): Promise<ExecuteResult> {
+    const { workdir, maxOutputBytes, tmp, allow, deny } = this.#settings;
+    const cwd = resolve(workdir, wanted);
+    const input = Buffer.from(stdin);
+    const told = { at: new Date().toISOString(), ...clipped(command, args, cwd), ...digestOf(input) };
+    const refuse = (message: string) => {
+      this.#tell({ ...told, durationMs: 0, stdoutBytes: 0, stderrBytes: 0, outcome: 'refused' });
+      return refused(message);
+    };
+    if (!isFolder(cwd)) return refuse(`cwd: there is no folder '${shown(cwd)}' that can be entered.`);
+    const env = { ...this.#env, ...withoutOwn(added) };
+    const found = findCommand(
+      command,
+      { path: env['PATH'] ?? '', rulesPath: this.#env['PATH'] ?? '', cwd },
+      { allow, deny },
+    );
+    if ('refused' in found) return refuse(`command: ${shown(found.refused)}`);
+    let folder: string | undefined;
+    try {
+      folder = tmp === 'per-request' ? makeOwnFolder(tmpdir()) : undefined;
+    } catch (thrown) {
+      return refuse(`There is no room for a temporary folder: ${messageOf(thrown)}`);
+    }
+    try {
+      const end = await runCommand(
+        {
+          path: found.path,
+          args,
+          stdin: input,
+          cwd,
+          env: folder === undefined ? env : { ...env, TMPDIR: folder },
+          timeoutMs,
+          limit: this.#limit,
+        },
+        maxOutputBytes,
+        signal,
+      );
+      const { durationMs, output } = end;
+      const measured = {
+        durationMs,
+        stdoutBytes: output.bytes('stdout'),
+        stderrBytes: output.bytes('stderr'),
+      };
+      this.#tell({ ...told, ...measured, outcome: outcomeOf(end, timeoutMs) });
+      return resultOf(end, timeoutMs);
+    } finally {
+      if (folder !== undefined) removeOwnFolder(folder);
+    }
+  }
+}
+
+const clipped = (
+  command: string,
+  args: readonly string[],
+  cwd: string,
+): Pick<CommandTold, 'command' | 'args' | 'argCount' | 'cwd'> => ({
+  command: clip(command, MAX_ARG_CHARS_TOLD),
+  args: args.slice(0, MAX_ARGS_TOLD).map((arg) => clip(arg, MAX_ARG_CHARS_TOLD)),
+  argCount: args.length,
+  cwd: clip(cwd, MAX_ARG_CHARS_TOLD),
+});
+
+function digestOf(input: Buffer): Pick<CommandTold, 'stdinBytes' | 'stdinSha256'> {
+  if (input.length === 0) return { stdinBytes: 0 };
+  return { stdinBytes: input.length, stdinSha256: createHash('sha256').update(input).digest('hex') };
+}
+
+function withoutOwn(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) =>
+      value === undefined || OWN_VARIABLES.test(name) ? [] : [[name, value]],
+    ),
+  );
+}
+
+function isFolder(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}

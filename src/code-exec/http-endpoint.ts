@@ -1,0 +1,246 @@
+// Streamable HTTP for `execute`: POST, GET and DELETE at /mcp, and /health for whoever watches over it. A session for each
+// client of 2025, since a call is cancelled by another request; one that is silent for long is ended. A call whose connection
+// is lost is cancelled: its answer is kept for nobody. Relies on the SDK for the protocol; what may speak at all is decided
+// before it (admission.ts).
+
+import { randomUUID } from 'node:crypto';
+import { lstatSync, rmSync } from 'node:fs';
+import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import { dirname, resolve } from 'node:path';
+import { NodeStreamableHTTPServerTransport } from '@modelcontextprotocol/node';
+import type { Transport } from '@modelcontextprotocol/server';
+import { BridgeError, messageOf } from '../base/errors.js';
+import { exchangeable } from '../base/files/only-ours.js';
+import { repeatedHeader } from '../base/text/repeated-header.js';
+import { objectionTo } from './admission.js';
+import { executeServer } from './exec-server.js';
+import type { ExecSettings } from './exec-settings.js';
+import type { Execute } from './execute.js';
+import { ModernRequests } from './modern-requests.js';
+import { BodyRefused, RequestBodies } from './request-body.js';
+
+/** Silent for so long, a session is taken for forgotten; its client is greeted anew. */
+const SESSION_IDLE_MS = 3_600_000;
+const MAX_SESSIONS = 1_000;
+/** Proxies and clients take a stream for dead after a minute without a byte. A comment is no message to anybody. */
+const KEEP_ALIVE_MS = 15_000;
+/** Longer than what clients and proxies keep connections for, or they would send a request into one that is being closed. */
+const CONNECTION_IDLE_MS = 75_000;
+const KEEP_ALIVE = ': still here\n\n';
+/** Each session may have a stream, and calls besides. Strangers open connections too, before anybody knows that they have no token. */
+const MAX_CONNECTIONS = 4 * MAX_SESSIONS;
+/** For what says who asks: whoever sends nothing holds a connection no longer. */
+const HEADERS_MS = 10_000;
+
+type Session = { readonly transport: NodeStreamableHTTPServerTransport; lastAt: number; busy: number };
+
+export class HttpEndpoint implements AsyncDisposable {
+  readonly #execute: Execute;
+  readonly #settings: ExecSettings;
+  readonly #server = http.createServer(
+    {
+      keepAliveTimeout: CONNECTION_IDLE_MS,
+      headersTimeout: HEADERS_MS,
+      connectionsCheckingInterval: HEADERS_MS / 10,
+    },
+    (request, response) => void this.#answer(request, response),
+  );
+  readonly #sessions = new Map<string, Session>();
+  readonly #bodies = new RequestBodies();
+  readonly #modern: ModernRequests;
+  readonly #sweeping = setInterval(() => this.#sweep(), SESSION_IDLE_MS / 10).unref();
+
+  private constructor(execute: Execute, settings: ExecSettings, connections: number) {
+    this.#execute = execute;
+    this.#modern = new ModernRequests(execute, KEEP_ALIVE_MS);
+    this.#settings = settings;
+    this.#server.maxConnections = connections;
+    // Those that only wait for a next request make room.
+    this.#server.on('drop', () => this.#server.closeIdleConnections());
+  }
+
+  /** Resolves when it listens. Throws E_SETTINGS where it cannot. */
+  static async open(
+    execute: Execute,
+    settings: ExecSettings,
+    connections: number = MAX_CONNECTIONS,
+  ): Promise<HttpEndpoint> {
+    const endpoint = new HttpEndpoint(execute, settings, connections);
+    await endpoint.#listen();
+    return endpoint;
+  }
+
+  /** Where it listens, as a client's configuration would say it. */
+  get address(): string {
+    const address = this.#server.address();
+    if (address === null || typeof address === 'string') return `unix:${address ?? ''}`;
+    const host = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+    return `http://${host}:${address.port}/mcp`;
+  }
+
+  /** Ends every session, and with it what its calls run. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#sweeping);
+    this.#server.close();
+    await Promise.all([...this.#sessions.values()].map(({ transport }) => transport.close()));
+    await this.#modern.close();
+    this.#server.closeAllConnections();
+  }
+
+  async #listen(): Promise<void> {
+    const { listen } = this.#settings;
+    if (listen.at === 'socket') refuseOpenFolder(dirname(listen.path));
+    await new Promise<void>((resolve, reject) => {
+      const onError = (thrown: Error) =>
+        reject(
+          new BridgeError('E_SETTINGS', `MCP_EXEC_LISTEN: ${messageOf(thrown)}`, {
+            fault: 'operator',
+            remedy: 'Choose another address, or end what listens there.',
+          }),
+        );
+      this.#server.once('error', onError);
+      this.#server.once('listening', () => {
+        this.#server.off('error', onError);
+        resolve();
+      });
+      if (listen.at === 'socket') {
+        removeSocket(listen.path);
+        // It is made before listen() returns, for nobody else from its first moment on.
+        const others = process.umask(0o177);
+        this.#server.listen(listen.path);
+        process.umask(others);
+      } else if (listen.at === 'tcp') this.#server.listen(listen.port, listen.host);
+    });
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = (request.url ?? '').split('?')[0];
+    if (path === '/health') return say(response, 200, { status: 'ok' });
+    const repeated = repeatedHeader(request);
+    if (repeated !== undefined) return say(response, 400, { error: repeated });
+    const objection = objectionTo(request.headers, this.#settings);
+    if (objection !== undefined) return say(response, objection.status, { error: objection.message });
+    if (path !== '/mcp') return say(response, 404, { error: 'There is /mcp, and /health.' });
+    try {
+      const answered = new Promise<void>((resolve) => response.once('close', resolve));
+      const body = request.method === 'POST' ? await this.#bodies.read(request, answered) : undefined;
+      if (this.#modern.claims(request, body)) return await this.#modern.answer(request, response, body);
+      const session = await this.#sessionOf(request, response, body);
+      if (session === undefined) return;
+      session.busy++;
+      using _awake = keepAlive(response);
+      void answered.then(() => {
+        session.busy--;
+        session.lastAt = Date.now();
+        if (!response.writableFinished) cancelCalls(session, body);
+      });
+      await session.transport.handleRequest(request, response, body);
+      await answered;
+    } catch (thrown) {
+      if (response.headersSent) response.destroy();
+      else if (thrown instanceof BodyRefused) say(response, thrown.status, thrown.answer);
+      else say(response, 500, { error: messageOf(thrown) });
+    }
+  }
+
+  /** Undefined where the request has been answered, since it has none. */
+  async #sessionOf(
+    request: IncomingMessage,
+    response: ServerResponse,
+    body: unknown,
+  ): Promise<Session | undefined> {
+    const id = request.headers['mcp-session-id'];
+    if (typeof id === 'string') {
+      const known = this.#sessions.get(id);
+      if (known === undefined) say(response, 404, { error: 'This session has ended: initialize anew.' });
+      return known;
+    }
+    if (!isInitialize(body)) {
+      say(response, 400, { error: 'There is no mcp-session-id header: initialize first.' });
+      return undefined;
+    }
+    if (this.#sessions.size >= MAX_SESSIONS) this.#endOldest();
+    if (this.#sessions.size >= MAX_SESSIONS) {
+      say(response, 503, { error: `${MAX_SESSIONS} sessions are busy: try again later.` });
+      return undefined;
+    }
+    const transport = new NodeStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      onsessioninitialized: (sessionId) => {
+        this.#sessions.set(sessionId, session);
+      },
+      onsessionclosed: (sessionId) => {
+        this.#sessions.delete(sessionId);
+      },
+    });
+    const session: Session = { transport, lastAt: Date.now(), busy: 0 };
+    await executeServer(this.#execute).connect(transport as Transport);
+    return session;
+  }
+
+  #sweep(): void {
+    const oldest = Date.now() - SESSION_IDLE_MS;
+    for (const [id, { busy, lastAt }] of this.#sessions) if (busy === 0 && lastAt < oldest) this.#end(id);
+  }
+
+  #endOldest(): void {
+    const idle = [...this.#sessions].filter(([, { busy }]) => busy === 0);
+    const [oldest] = idle.sort(([, one], [, other]) => one.lastAt - other.lastAt);
+    if (oldest !== undefined) this.#end(oldest[0]);
+  }
+
+  #end(id: string): void {
+    void this.#sessions.get(id)?.transport.close();
+    this.#sessions.delete(id);
+  }
+}
+
+/** Throws E_SETTINGS where somebody else could put a socket in the place of ours, and hear what clients say. */
+function refuseOpenFolder(folder: string): void {
+  const open = exchangeable(resolve(folder));
+  if (open === undefined) return;
+  throw new BridgeError(
+    'E_SETTINGS',
+    `MCP_EXEC_LISTEN: other users could put a socket there, since ${open.path} ${open.is === 'owner' ? `belongs to user ${open.owner}` : 'can be written by them'}.`,
+    {
+      fault: 'operator',
+      remedy: 'Choose a folder that, with all above it, only this user and root can write.',
+    },
+  );
+}
+
+/** What an earlier one left behind; a living one's clients would be cut off, which they notice. Any other file stays. */
+function removeSocket(path: string): void {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true) rmSync(path);
+}
+
+const isInitialize = (body: unknown): boolean =>
+  typeof body === 'object' && body !== null && 'method' in body && body.method === 'initialize';
+
+/**
+ * While `response` streams events: nothing else that the SDK sends is open for long. What died without a word is noticed by
+ * the writing.
+ */
+function keepAlive(response: ServerResponse): Disposable {
+  const timer = setInterval(() => {
+    if (response.headersSent && !response.writableEnded) response.write(KEEP_ALIVE);
+  }, KEEP_ALIVE_MS);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
+}
+
+function cancelCalls({ transport }: Session, body: unknown): void {
+  for (const message of Array.isArray(body) ? body : [body]) {
+    const { id: requestId, method } = message ?? {};
+    if (method !== 'tools/call' || requestId === undefined) continue;
+    const params = { requestId, reason: 'The connection was lost.' };
+    transport.onmessage?.({ jsonrpc: '2.0', method: 'notifications/cancelled', params });
+  }
+}
+
+function say(response: ServerResponse, status: number, body: Readonly<Record<string, unknown>>): void {
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+  });
+  response.end(`${JSON.stringify(body)}\n`);
+}

@@ -1,0 +1,234 @@
+// Which engine and which OCI runtime work on this machine, found out by trying, with the reasons kept for doctor.
+// The answer is remembered per boot in the state directory, so that only the first run after a boot pays for it.
+
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { release } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { BridgeError } from '../../base/errors.js';
+import { thisOwner } from '../../base/process/owner.js';
+import type { EngineFacts, EngineName, EngineStatus } from '../engine.js';
+import { type Enforcement, enforcement } from '../machine/enforcement.js';
+import { hangingRemedy, inSeconds } from '../machine/hanging.js';
+import { described, type OciRuntime, variantsOf } from '../machine/oci-runtime.js';
+import { connectionEnv, type EngineClient, isElsewhere } from '../machine/place.js';
+import { engineNameOf, probeEngine } from './engine-status.js';
+
+// In a folder of its own: the state directory may be ~/MCPs, whose JSON files are read as lists of servers.
+const CHOICE_DIR = 'cache';
+/** Raised when another bridge's file would mean something else. */
+const CHOICE_VERSION = 3;
+/** Tried in this order after the engine's own default; Debian 12's crun refuses hybrid cgroups where runc works. */
+const OCI_RUNTIMES = ['crun', 'runc'] as const;
+
+export type Tried = { readonly name: string; readonly ok: boolean; readonly reason: string };
+
+export type EngineChoice = Omit<EngineFacts, 'defaultOciRuntime'> & {
+  readonly binary: string;
+  readonly ociRuntime: string;
+  /** What the runtime itself is told; see OciRuntime. */
+  readonly ociFlags: readonly string[];
+  readonly tried: readonly Tried[];
+  /** What the trial container was really held to. */
+  readonly enforcement: Enforcement;
+};
+
+export const runtimeOf = ({
+  ociRuntime,
+  ociFlags,
+}: Pick<EngineChoice, 'ociRuntime' | 'ociFlags'>): OciRuntime => ({
+  name: ociRuntime,
+  flags: ociFlags,
+});
+
+/** For a person: `crun: it refused; runc: started a container`. */
+export const triedText = (tried: readonly Tried[]): string =>
+  tried.map(({ name, reason }) => `${name}: ${reason}`).join('; ');
+
+export type EngineWishes = {
+  /** MCP_BRIDGE_RUNTIME: a name or path, or undefined for the first that is there. */
+  readonly runtime: string | undefined;
+  readonly ociRuntime: string | undefined;
+  readonly allowRootful: boolean;
+  /** MCP_BRIDGE_ENGINE_URL. */
+  readonly url: string | undefined;
+  /** What else says to the engines' own clients where their engine is: another one is another choice. */
+  readonly clientVariables: string;
+  /** Whether CPUs are limited: what enforces that is another thing than what shares them fairly. */
+  readonly limitsCpus: boolean;
+  readonly stateDir: string;
+};
+
+type ReadyEngine = Extract<EngineStatus, { state: 'ready' }>;
+
+/** The engine to use; throws E_ENGINE_* with the first engine's trouble and its remedy. */
+export async function chooseEngine(
+  wishes: EngineWishes,
+  signal: AbortSignal,
+): Promise<{ readonly client: EngineClient; readonly status: ReadyEngine }> {
+  const programs = wishes.runtime === undefined ? ['podman', 'docker'] : [wishes.runtime];
+  const troubles: Array<{ binary: string; status: Exclude<EngineStatus, ReadyEngine> }> = [];
+  for (const binary of programs) {
+    const status = await probeEngine(binary, { url: wishes.url, platform: process.platform }, signal);
+    if (status.state !== 'ready') {
+      troubles.push({ binary, status });
+      continue;
+    }
+    // In a machine of this computer it is the machine that keeps root away from the host.
+    if (status.ids === 'rootful' && status.mode !== 'vm' && !wishes.allowRootful) throw unsafe(binary);
+    return { client: { binary, env: connectionEnv(engineNameOf(binary), wishes.url) }, status };
+  }
+  // An engine that is there but broken says more than one that is absent.
+  const worst = troubles.find(({ status }) => status.state !== 'missing') ?? troubles[0];
+  const missing = troubles.every(({ status }) => status.state === 'missing');
+  throw new BridgeError(
+    missing ? 'E_ENGINE_MISSING' : 'E_ENGINE_BROKEN',
+    missing
+      ? `No container engine was found (tried ${programs.join(', ')}).`
+      : `${worst?.binary} cannot be used: ${worst?.status.reason}`,
+    {
+      fault: 'operator',
+      remedy: worst?.status.remedy ?? 'Install podman.',
+      waitedMs: worst?.status.waitedMs,
+    },
+  );
+}
+
+const unsafe = (binary: string) =>
+  new BridgeError(
+    'E_ENGINE_UNSAFE',
+    `${binary} runs as root without user-namespace remapping: container ids are host ids.`,
+    {
+      fault: 'operator',
+      remedy:
+        'Use podman or rootless docker, enable userns-remap, or accept it with MCP_BRIDGE_ALLOW_ROOTFUL=1.',
+    },
+  );
+
+/** Why an OCI runtime started no container; `waitedMs` where it never failed either. */
+export type Failure = { readonly reason: string; readonly waitedMs?: number | undefined };
+
+/**
+ * The first OCI runtime under which `attempt` succeeds. `attempt` starts a real container and answers undefined, or
+ * why it failed. A runtime that the operator named is tried alone: there is no silent substitute. One that hangs ends
+ * the search: the others would hang too, for as long.
+ */
+export async function chooseOciRuntime(
+  engine: EngineName,
+  status: ReadyEngine,
+  wish: string | undefined,
+  attempt: (runtime: OciRuntime) => Promise<Failure | undefined>,
+): Promise<{ readonly runtime: OciRuntime; readonly tried: readonly Tried[] }> {
+  const names = candidates(engine, status, wish);
+  const tried: Tried[] = [];
+  for (const runtime of names.flatMap((name) => variantsOf(name, engine, status.mode))) {
+    const trouble = await attempt(runtime);
+    const name = described(runtime);
+    if (trouble?.waitedMs !== undefined)
+      throw hangs(engine, name, trouble.waitedMs, tried, isElsewhere(status.mode));
+    tried.push({ name, ok: trouble === undefined, reason: trouble?.reason ?? 'started a container' });
+    if (trouble === undefined) return { runtime, tried };
+  }
+  throw new BridgeError('E_OCI_RUNTIME', `No OCI runtime starts a container: ${triedText(tried)}`, {
+    fault: 'operator',
+    remedy:
+      wish === undefined
+        ? 'Install runc (Debian: apt-get install runc), or name a working one in MCP_BRIDGE_OCI_RUNTIME.'
+        : 'Unset MCP_BRIDGE_OCI_RUNTIME to let the bridge choose.',
+  });
+}
+
+function candidates(engine: EngineName, status: ReadyEngine, wish: string | undefined): readonly string[] {
+  const { defaultOciRuntime } = status;
+  if (engine === 'podman' && isElsewhere(status.mode)) {
+    if (wish === undefined || wish === defaultOciRuntime) return [defaultOciRuntime];
+    throw new BridgeError(
+      'E_OCI_RUNTIME',
+      `MCP_BRIDGE_OCI_RUNTIME is ${wish}, but podman runs elsewhere, where its service decides: it uses ${defaultOciRuntime}.`,
+      {
+        fault: 'operator',
+        remedy: `Unset MCP_BRIDGE_OCI_RUNTIME, or set runtime = "${wish}" below [engine] in containers.conf where the service runs, and start it again.`,
+      },
+    );
+  }
+  return wish === undefined ? [...new Set([defaultOciRuntime, ...OCI_RUNTIMES])] : [wish];
+}
+
+function hangs(
+  engine: EngineName,
+  runtime: string,
+  waitedMs: number,
+  before: readonly Tried[],
+  isThere: boolean,
+): BridgeError {
+  const others = before.length === 0 ? '' : ` Before it: ${triedText(before)}`;
+  return new BridgeError(
+    'E_OCI_RUNTIME',
+    `${engine} with ${runtime} hangs: no container within ${inSeconds(waitedMs)}.${others}`,
+    {
+      fault: 'operator',
+      remedy: hangingRemedy(`${engine} --log-level=debug run --rm --network=none IMAGE true`, isThere),
+      waitedMs,
+    },
+  );
+}
+
+const choiceFile = z.object({
+  key: z.string(),
+  choice: z.object({
+    binary: z.string(),
+    version: z.string(),
+    mode: z.enum(['rootless', 'userns-mapped', 'vm', 'remote', 'rootful']),
+    ids: z.enum(['rootless', 'userns-mapped', 'rootful']),
+    architecture: z.string(),
+    limits: z.object({ memory: z.boolean(), pids: z.boolean(), cpu: z.boolean() }),
+    storageDriver: z.string(),
+    storageRoot: z.string(),
+    cgroups: z.string(),
+    ociRuntime: z.string(),
+    ociFlags: z.array(z.string()),
+    tried: z.array(z.object({ name: z.string(), ok: z.boolean(), reason: z.string() })),
+    enforcement,
+  }),
+});
+
+const settled = (wishes: EngineWishes) => [
+  wishes.runtime,
+  wishes.ociRuntime,
+  wishes.allowRootful,
+  wishes.url,
+  wishes.clientVariables,
+  wishes.limitsCpus,
+];
+
+/** One for each set of wishes: bridges with different settings share a state directory, and one bridge has several runtimes. */
+const choiceFileOf = (wishes: EngineWishes): string => {
+  const hash = createHash('sha256')
+    .update(JSON.stringify(settled(wishes)))
+    .digest('hex');
+  return join(wishes.stateDir, CHOICE_DIR, `engine-${hash.slice(0, 12)}.json`);
+};
+
+const keyOf = (wishes: EngineWishes): string =>
+  JSON.stringify([CHOICE_VERSION, ...settled(wishes), process.getuid?.(), release(), thisOwner().bootId]);
+
+/** The choice of an earlier start under the same wishes, user, kernel and boot. */
+export function rememberedChoice(wishes: EngineWishes): EngineChoice | undefined {
+  try {
+    const parsed = choiceFile.parse(JSON.parse(readFileSync(choiceFileOf(wishes), 'utf8')));
+    return parsed.key === keyOf(wishes) ? parsed.choice : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function rememberChoice(wishes: EngineWishes, choice: EngineChoice): void {
+  mkdirSync(join(wishes.stateDir, CHOICE_DIR), { recursive: true, mode: 0o700 });
+  writeFileSync(choiceFileOf(wishes), JSON.stringify({ key: keyOf(wishes), choice }, undefined, 2));
+}
+
+/** Something that was remembered proved wrong: the next start tries again. */
+export function forgetChoice(wishes: EngineWishes): void {
+  rmSync(choiceFileOf(wishes), { force: true });
+}

@@ -1,0 +1,117 @@
+// An image with files of ours on top of another one, for engines that cannot mount what lies here: made without a network
+// from a context that the client sends, named for its content, and removed when it is old. Relies on the engine's commands.
+
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { BridgeError } from '../../base/errors.js';
+import { INSTANCE_LABEL } from '../../base/process/owner.js';
+import { type ProcessResult, tailOf } from '../../base/process/process.js';
+
+export type Derivation = {
+  /** Reference of the image that is built upon; it has to be there. */
+  readonly base: string;
+  /** Names its content; letters and digits. */
+  readonly key: string;
+  /** Folders of this machine, each by its absolute path in the image. */
+  readonly folders: Readonly<Record<string, string>>;
+  readonly labels: Readonly<Record<string, string>>;
+};
+
+/** One command of the engine; a non-zero exit is a result, not an error. */
+type RunEngineCommand = (
+  args: readonly string[],
+  timeoutMs: number,
+  signal: AbortSignal,
+) => Promise<ProcessResult>;
+
+const BUILD_TIMEOUT_MS = 300_000;
+const QUERY_TIMEOUT_MS = 30_000;
+const REPOSITORY = `localhost/${INSTANCE_LABEL}/derived`;
+/** Its value is when the image was made, in seconds. */
+const MADE_LABEL = `${INSTANCE_LABEL}.derived`;
+/** Another bridge, of another version perhaps, may use what is younger; what it lacks later, it makes again. */
+const OLD_SECONDS = 7 * 24 * 60 * 60;
+
+/**
+ * Of the file that says how the image is made. podman's service takes a file of that name in its own working directory for the one
+ * of the context (seen with 4.3), so it is one that is nowhere else.
+ */
+export const CONTAINERFILE = 'Containerfile.mcp-sandbox-bridge';
+
+export const derivedName = (key: string): string => `${REPOSITORY}:${key}`;
+
+/** A value in a Containerfile: quotes and backslashes are escaped, and `$`, which would name a variable. */
+const quoted = (value: string): string => `"${value.replaceAll(/["\\$]/g, '\\$&')}"`;
+
+/** Throws where a value cannot stand in one line. */
+function containerfile({ base, folders, labels }: Derivation, nowSeconds: number): string {
+  const all = { ...labels, [MADE_LABEL]: String(nowSeconds) };
+  const lines = [
+    `FROM ${base}`,
+    ...Object.keys(folders).map((target) => `COPY ${nameOf(target)} ${target}`),
+    ...Object.entries(all).map(([name, value]) => `LABEL ${name}=${quoted(value)}`),
+  ];
+  if (lines.some((line) => /[\r\n]/.test(line)))
+    throw new BridgeError('E_INTERNAL', 'a line break in a line of a Containerfile', { fault: 'bridge' });
+  return `${lines.join('\n')}\n`;
+}
+
+const nameOf = (target: string): string => target.slice(1).replaceAll('/', '-');
+
+/**
+ * Makes the image and returns its name. `scratch` is a folder of ours; nothing is left there. `buildArgs` are the engine's
+ * words for building the context of a folder. Throws E_IMAGE_BUILD with the engine's own.
+ */
+export async function makeDerivedImage(
+  derivation: Derivation,
+  scratch: string,
+  buildArgs: (image: string, contextDir: string) => readonly string[],
+  command: RunEngineCommand,
+  signal: AbortSignal,
+): Promise<string> {
+  const image = derivedName(derivation.key);
+  mkdirSync(scratch, { recursive: true, mode: 0o700 });
+  const context = mkdtempSync(join(scratch, 'context-'));
+  try {
+    for (const [target, dir] of Object.entries(derivation.folders))
+      cpSync(dir, join(context, nameOf(target)), { recursive: true });
+    writeFileSync(join(context, CONTAINERFILE), containerfile(derivation, Math.floor(Date.now() / 1000)));
+    const result = await command(buildArgs(image, context), BUILD_TIMEOUT_MS, signal);
+    if (result.exitCode === 0) return image;
+    throw new BridgeError(
+      'E_IMAGE_BUILD',
+      `The engine could not put the bridge's files on top of ${derivation.base}: ${tailOf(result)}`,
+      { fault: 'engine', remedy: 'Make room where the engine runs, and fix what it reports.' },
+    );
+  } finally {
+    rmSync(context, { recursive: true, force: true });
+  }
+}
+
+/** Removes those that are old, but for `kept`. What a container still uses stays; trouble is nobody's business. */
+export async function pruneDerivedImages(
+  kept: readonly string[],
+  command: RunEngineCommand,
+  signal: AbortSignal,
+): Promise<void> {
+  const listed = await command(
+    ['images', `--filter=label=${MADE_LABEL}`, '--format={{.Repository}}:{{.Tag}}'],
+    QUERY_TIMEOUT_MS,
+    signal,
+  );
+  const names = listed.stdout
+    .split('\n')
+    .filter((name) => name.startsWith(REPOSITORY) && !kept.includes(name));
+  if (listed.exitCode !== 0 || names.length === 0) return;
+  const format = `{{index .Config.Labels "${MADE_LABEL}"}}`;
+  const inspected = await command(
+    ['image', 'inspect', '--format', format, ...names],
+    QUERY_TIMEOUT_MS,
+    signal,
+  );
+  const made = inspected.stdout.trim().split('\n').map(Number);
+  if (inspected.exitCode !== 0 || made.length !== names.length) return;
+  const before = Date.now() / 1000 - OLD_SECONDS;
+  const old = names.filter((_, at) => (made[at] ?? Number.POSITIVE_INFINITY) < before);
+  if (old.length > 0) await command(['rmi', ...old], QUERY_TIMEOUT_MS, signal);
+}

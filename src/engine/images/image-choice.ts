@@ -1,0 +1,291 @@
+// Which image a sandbox starts from, and why: what was named if it is there, our own local one in place of the
+// default, else what a registry gives. A profile's name means the image that we built of it. An image that the operator
+// named is never replaced by another; one of imported settings is, so that a configuration which was written for another
+// program works at once, and is told of.
+
+import { asBridgeError, BridgeError } from '../../base/errors.js';
+import type { Observer } from '../../base/log/events.js';
+import { ownCommand } from '../../base/process/own-command.js';
+import { run } from '../../base/process/process.js';
+import { didYouMean } from '../../base/text/closest.js';
+import { VERSION } from '../../base/version.js';
+import type { ImageSource } from '../../settings/environment/plan.js';
+import type { Engine } from '../engine.js';
+import type { EngineClient } from '../machine/place.js';
+import { derivedName } from './derived-image.js';
+import { inspectImage } from './image.js';
+import { buildInstead } from './image-instead.js';
+import { imageAge } from './image-labels.js';
+import { buildWords, OWN_IMAGES, type OwnImageName, readOwnName } from './image-name.js';
+import { pullWhileAlive } from './pull.js';
+import { BASE_PROFILE, localImageName, readRecipe } from './recipe.js';
+import { profiles } from './recipe-dir.js';
+
+export type ImageChoice = {
+  readonly image: string;
+  /** The engine's id, which changes when the image behind the name does. */
+  readonly id: string;
+  readonly reason: ImageReason;
+};
+
+/** Why an image was chosen. */
+export type ImageReason =
+  /** The image that was meant is here; `by` says who named it. */
+  | { readonly kind: 'found'; readonly by: ImageSource }
+  /** A profile was meant, and its image has been built here. */
+  | { readonly kind: 'profile'; readonly profile: string }
+  /** Our own stands in for `image`, which is not here; `by` says who named that. */
+  | { readonly kind: 'stand-in'; readonly image: string; readonly by: ImageSource }
+  | { readonly kind: 'pulled' };
+
+export type LocalImage = {
+  readonly image: string;
+  readonly id: string;
+  readonly sizeBytes: number;
+  /** Whether a sandbox that starts now uses it. */
+  readonly chosen: boolean;
+  /** Half a sentence about one of ours that today's recipe would make otherwise; undefined for all others. */
+  readonly age: string | undefined;
+};
+
+export type ImageWish = {
+  /** A reference, or the name of a profile. */
+  readonly image: string;
+  readonly imageSource: ImageSource;
+  /** The recipe whose image stands in for one that nobody insists on. */
+  readonly profile: string;
+};
+
+const NAMED_BY = { operator: 'named by the operator', default: 'the default' } as const;
+/** Half a sentence about who named an image. */
+const namedBy = (source: ImageSource): string =>
+  typeof source === 'string' ? NAMED_BY[source] : `named in ${source.importedFrom}`;
+
+/** Half a sentence for doctor. */
+export function imageReasonInWords(reason: ImageReason): string {
+  switch (reason.kind) {
+    case 'found':
+      return `${namedBy(reason.by)}, found locally`;
+    case 'profile':
+      return `profile ${reason.profile}, built here`;
+    case 'stand-in':
+      return `built here; ${reason.image}, ${namedBy(reason.by)}, is not present`;
+    case 'pulled':
+      return 'pulled from its registry';
+  }
+}
+
+/** The image of imported settings in whose place our own is used; undefined in all other cases. */
+export const replacedImage = ({
+  reason,
+}: ImageChoice): { readonly image: string; readonly namedIn: string } | undefined =>
+  reason.kind === 'stand-in' && typeof reason.by === 'object'
+    ? { image: reason.image, namedIn: reason.by.importedFrom }
+    : undefined;
+
+/** The profile of commands, whose image has a variable of its own. */
+const COMMANDS = 'code-exec';
+
+/** How long the absence of a registry is believed. */
+const REFUSAL_LASTS_MS = 60_000;
+const LIST_TIMEOUT_MS = 30_000;
+
+const refusals = new Map<string, { readonly until: number; readonly error: BridgeError }>();
+
+/** The image that stands in for the default where no registry can be reached. */
+export const ownImage = (): string => localImageName(readRecipe(BASE_PROFILE), VERSION);
+
+/** Throws E_IMAGE_MISSING when the image is neither here nor to be had. */
+export async function chooseImage(
+  wish: ImageWish,
+  engine: Engine,
+  observer: Observer,
+  signal: AbortSignal,
+): Promise<ImageChoice> {
+  const local = await localChoice(wish, engine, signal);
+  if (local !== undefined) {
+    const replaced = replacedImage(local);
+    if (replaced !== undefined) observer({ type: 'image.replaced', ...replaced, by: local.image });
+    return local;
+  }
+  const profile = profileOf(wish.image);
+  if (profile !== undefined) throw notBuilt(profile);
+  const own = readOwnName(wish.image);
+  if (own !== undefined) throw ownNotBuilt(wish.image, own);
+  const built = await pullOrBuild(wish, engine, observer, signal);
+  if (built !== undefined) return built;
+  const pulled = await engine.imageId(wish.image, signal);
+  if (pulled === undefined) throw missing(wish, `${engine.name} pulled it but does not find it`);
+  return { image: wish.image, id: pulled, reason: { kind: 'pulled' } };
+}
+
+/** The same without asking a registry: undefined where that would be the next step, or an image has to be built. */
+export async function localChoice(
+  { image, imageSource, profile }: ImageWish,
+  engine: Pick<Engine, 'imageId'>,
+  signal: AbortSignal,
+): Promise<ImageChoice | undefined> {
+  const meant = profileOf(image);
+  const isReplaceable = meant === undefined && imageSource !== 'operator';
+  const [wanted, own] = await Promise.all([
+    firstPresent(meant === undefined ? [image] : builtNames(meant), engine, signal),
+    firstPresent(isReplaceable ? builtNames(profile) : [], engine, signal),
+  ]);
+  if (wanted !== undefined)
+    return {
+      ...wanted,
+      reason: meant === undefined ? { kind: 'found', by: imageSource } : { kind: 'profile', profile: meant },
+    };
+  return own && { ...own, reason: { kind: 'stand-in', image, by: imageSource } };
+}
+
+async function firstPresent(
+  images: readonly string[],
+  engine: Pick<Engine, 'imageId'>,
+  signal: AbortSignal,
+): Promise<Pick<ImageChoice, 'image' | 'id'> | undefined> {
+  for (const image of images) {
+    const id = await engine.imageId(image, signal);
+    if (id !== undefined) return { image, id };
+  }
+  return undefined;
+}
+
+/**
+ * The profile that is meant where an image is named: by the profile's own name, or by the full one that its image has
+ * here. No registry has that image, and `data` alone must never become somebody's docker.io/library/data.
+ */
+function profileOf(image: string): string | undefined {
+  return profiles().find((profile) => image === profile || image === builtImage(profile));
+}
+
+const commandFor = (own: OwnImageName): string => ownCommand(...buildWords(own));
+
+const buildCommand = (profile: string): string =>
+  ownCommand('image', 'build', ...(profile === BASE_PROFILE ? [] : [profile]));
+
+const builtImage = (profile: string): string => localImageName(readRecipe(profile), VERSION);
+
+/**
+ * What the image of a profile may be called, best first. The second is what it was called where its release was asked for by
+ * name and the recipe's own was another one then.
+ */
+function builtNames(profile: string): readonly string[] {
+  const image = builtImage(profile);
+  return [image, `${image}-${readRecipe(profile).suite}`];
+}
+
+const built = (command: string): string =>
+  `Run \`${command}\`, which takes about a minute and needs no registry.`;
+
+/** What to do where an image is not present. */
+export function missingRemedy({ image, imageSource, profile }: ImageWish): string {
+  const meant = profileOf(image);
+  if (meant !== undefined) return built(buildCommand(meant));
+  const own = readOwnName(image);
+  if (own !== undefined) return built(commandFor(own));
+  return imageSource === 'operator'
+    ? `Pull or build ${image}, or no longer name it (${profile === COMMANDS ? 'MCP_BRIDGE_EXECUTE_IMAGE' : 'MCP_BRIDGE_IMAGE, MCP_BRIDGE_LANGUAGE_IMAGES'}) and run \`${buildCommand(profile)}\`.${didYouMean(image, profiles())}`
+    : `Run \`${buildCommand(profile)}\`, which needs no registry.`;
+}
+
+const notBuilt = (profile: string): BridgeError =>
+  new BridgeError(
+    'E_IMAGE_MISSING',
+    `The image of profile '${profile}' has not been built: ${builtImage(profile)} is not present.`,
+    {
+      fault: 'operator',
+      remedy: built(buildCommand(profile)),
+    },
+  );
+
+/** An image of ours by its full name, of another release or with added packages: no registry has that either. */
+const ownNotBuilt = (image: string, own: OwnImageName): BridgeError =>
+  new BridgeError('E_IMAGE_MISSING', `The image ${image} has not been built here.`, {
+    fault: 'operator',
+    remedy: built(commandFor(own)),
+  });
+
+/** The image that was built in place of the default one where that cannot be pulled; undefined where it was pulled. */
+async function pullOrBuild(
+  wish: ImageWish,
+  engine: Engine,
+  observer: Observer,
+  signal: AbortSignal,
+): Promise<ImageChoice | undefined> {
+  const { image } = wish;
+  const refusal = refusals.get(image);
+  if (refusal !== undefined && refusal.until > Date.now()) throw refusal.error;
+  try {
+    await pullWhileAlive(image, engine, observer, signal);
+    return undefined;
+  } catch (thrown) {
+    if (signal.aborted) throw thrown;
+    const why = thrown instanceof Error ? thrown.message : String(thrown);
+    const built = await builtFor(wish, why, engine, observer, signal);
+    if ('choice' in built) return built.choice;
+    const error = missing(wish, `${why}${built.trouble}`);
+    refusals.set(image, { until: Date.now() + REFUSAL_LASTS_MS, error });
+    throw error;
+  }
+}
+
+/** Our own image in place of the default one, or why there is none. */
+async function builtFor(
+  { image, imageSource, profile }: ImageWish,
+  why: string,
+  engine: Engine,
+  observer: Observer,
+  signal: AbortSignal,
+): Promise<{ readonly choice: ImageChoice } | { readonly trouble: string }> {
+  if (imageSource !== 'default') return { trouble: '' };
+  try {
+    const built = await buildInstead(profile, { image, why }, engine, observer, signal);
+    if (built === undefined) return { trouble: '' };
+    return { choice: { ...built, reason: { kind: 'stand-in', image, by: imageSource } } };
+  } catch (thrown) {
+    if (signal.aborted) throw thrown;
+    return { trouble: `. An image of our own could not be built either: ${asBridgeError(thrown).message}` };
+  }
+}
+
+/** Those that hold the bridge's files on top of another one serve nobody by their name. */
+const isOurs = (name: string): boolean => name.startsWith(OWN_IMAGES) && !name.startsWith(derivedName(''));
+
+/** The local images that could serve, with the one that would. */
+export async function listImages(
+  wish: ImageWish,
+  client: EngineClient,
+  signal: AbortSignal,
+): Promise<readonly LocalImage[]> {
+  const listed = await run(
+    [client.binary, 'images', '--format', '{{.Repository}}:{{.Tag}}'],
+    { timeoutMs: LIST_TIMEOUT_MS, env: client.env },
+    signal,
+  );
+  const ours = listed.stdout.split('\n').filter((name) => isOurs(name));
+  const profile = profileOf(wish.image);
+  const wanted = profile === undefined ? [wish.image] : builtNames(profile);
+  const names = [...new Set([...wanted, ...ours])];
+  const found = await Promise.all(
+    names.map(async (image) => ({
+      image,
+      facts: await inspectImage(client, image, signal),
+      age: await imageAge(client, image, signal),
+    })),
+  );
+  const present = found.flatMap(({ image, facts, age }) =>
+    facts === undefined ? [] : [{ image, ...facts, age }],
+  );
+  const own = wish.imageSource === 'operator' ? [] : builtNames(wish.profile);
+  const chosen = [...wanted, ...own].find((name) => present.some(({ image }) => image === name));
+  return present.map((image) => ({ ...image, chosen: image.image === chosen }));
+}
+
+function missing(wish: ImageWish, why: string): BridgeError {
+  return new BridgeError(
+    'E_IMAGE_MISSING',
+    `The image ${wish.image} is not present and cannot be pulled: ${why}.`,
+    { fault: 'operator', remedy: missingRemedy(wish) },
+  );
+}

@@ -1,0 +1,102 @@
+// What an image of ours says of itself, in labels: of which recipe it was made, of which release of Debian, and what its
+// Python can import. Written when it is built, read of an image on disk: an image outlives the recipe that it was made by.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { createHash } from '../../base/crypto.js';
+import { run } from '../../base/process/process.js';
+import { PACKAGE_NAME } from '../../base/version.js';
+import type { EngineClient } from '../machine/place.js';
+import { readOwnName } from './image-name.js';
+import { modulesOf, type Recipe, recipeOf } from './recipe.js';
+import { RECIPE_DIR } from './recipe-dir.js';
+
+const QUERY_TIMEOUT_MS = 30_000;
+/** Their prefix, which is ours alone. */
+const LABEL = `${PACKAGE_NAME}.`;
+
+const labels = z.record(z.string(), z.string()).nullable();
+
+export type ImageLabels = {
+  /** The release of Debian that it was made of; undefined for images from before this label. */
+  readonly suite: string | undefined;
+  /** See recipeDigest. */
+  readonly recipe: string | undefined;
+  /** What its Python imports beyond the standard library; undefined for images from before this label. */
+  readonly modules: readonly string[] | undefined;
+};
+
+/** Another one for every other content of an image, as far as the recipe decides it: 12 hexadecimal digits. */
+export function recipeDigest(recipe: Recipe, suite: string): string {
+  const { packages, standIns, removePackages, removePaths, env, command } = recipe;
+  const hooks = recipe.hooks.map((hook) => readFileSync(join(RECIPE_DIR, hook), 'utf8'));
+  const text = JSON.stringify([suite, packages, standIns, removePackages, removePaths, hooks, env, command]);
+  return createHash('sha256').update(text).digest('hex').slice(0, 12);
+}
+
+/** Each as `name=value`. */
+export const labelsFor = (recipe: Recipe, suite: string, version: string): readonly string[] => [
+  `${LABEL}image=${recipe.profile}-${version}`,
+  `${LABEL}suite=${suite}`,
+  `${LABEL}recipe=${recipeDigest(recipe, suite)}`,
+  `${LABEL}modules=${modulesOf(recipe).join(',')}`,
+];
+
+/** Undefined for an image that is not here, and for one that is not ours. */
+export async function readLabels(
+  { binary, env }: EngineClient,
+  image: string,
+  signal: AbortSignal,
+): Promise<ImageLabels | undefined> {
+  const result = await run(
+    [binary, 'image', 'inspect', '--format', '{{json .Config.Labels}}', image],
+    { timeoutMs: QUERY_TIMEOUT_MS, env },
+    signal,
+  );
+  if (result.exitCode !== 0) return undefined;
+  return parseLabels(result.stdout);
+}
+
+/** From JSON, as engines print it. */
+export function parseLabels(text: string): ImageLabels | undefined {
+  const parsed = labels.safeParse(jsonOf(text));
+  const found = parsed.success ? (parsed.data ?? {}) : {};
+  if (found[`${LABEL}image`] === undefined) return undefined;
+  const modules = found[`${LABEL}modules`];
+  return {
+    suite: found[`${LABEL}suite`],
+    recipe: found[`${LABEL}recipe`],
+    modules: modules?.split(',').filter((name) => /^\w+$/.test(name)),
+  };
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** Half a sentence about an image of ours that today's recipe would make otherwise; undefined where it would not. */
+export function ageOf(image: string, labelled: ImageLabels | undefined): string | undefined {
+  const name = readOwnName(image);
+  const recipe = name === undefined ? undefined : recipeOf(name);
+  if (name === undefined || recipe === undefined) return undefined;
+  const suite = name.suite ?? recipe.suite;
+  if (labelled?.recipe === recipeDigest(recipe, suite)) return undefined;
+  // An image without the label is from before it, and may be of any release.
+  if (labelled?.suite === undefined || labelled.suite === suite) return 'made by an older recipe';
+  return `made of Debian ${labelled.suite}, where today's recipe takes Debian ${suite}`;
+}
+
+/** The same of an image on disk. Asks the engine of our own images only. */
+export async function imageAge(
+  client: EngineClient,
+  image: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (readOwnName(image) === undefined) return undefined;
+  return ageOf(image, await readLabels(client, image, signal));
+}

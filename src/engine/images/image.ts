@@ -1,0 +1,266 @@
+// Makes an image from Debian packages with no registry: mmdebstrap unpacks and trims, we read the archive for what
+// must not be in it, the engine imports it. Works as root and rootless; what is in the image is the recipe's affair.
+// Leaves no file behind, also when it fails or is cancelled.
+
+import { chmodSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { asBridgeError, BridgeError } from '../../base/errors.js';
+import { type ProcessResult, run, tailOf } from '../../base/process/process.js';
+import { PACKAGE_NAME, PACKAGE_ROOT } from '../../base/version.js';
+import type { EngineClient } from '../machine/place.js';
+import { debianSources, readAptFacts } from './apt-sources.js';
+import { watchFolder } from './folder-size.js';
+import { labelsFor } from './image-labels.js';
+import { layerBytes } from './image-size.js';
+import { CARRIED_TO, localImageName, type Recipe, readRecipe, withPackages } from './recipe.js';
+import { RECIPE_DIR } from './recipe-dir.js';
+import { staleScratch } from './stale-scratch.js';
+import { unsafeEntries } from './tar-audit.js';
+import { unknownPackageError } from './unknown-package.js';
+
+export type BuildOptions = {
+  readonly client: EngineClient;
+  /** Debian's name of the engine's, such as arm64; undefined takes this machine's. */
+  readonly architecture: string | undefined;
+  readonly profile: string;
+  /** Debian release; undefined takes the recipe's. trixie has Python 3.13, bookworm 3.11, bullseye 3.9. */
+  readonly suite: string | undefined;
+  /** Debian packages to add to those of the recipe. */
+  readonly added?: readonly string[];
+  readonly version: string;
+  readonly onProgress: (line: string) => void;
+  /** How many bytes lie on disk for the image so far, every now and then. */
+  readonly onBytes?: ((bytes: number) => void) | undefined;
+};
+
+export type BuiltImage = {
+  readonly image: string;
+  readonly id: string;
+  readonly sizeBytes: number;
+  readonly durationMs: number;
+};
+
+const UNPACK_TIMEOUT_MS = 15 * 60_000;
+const IMPORT_TIMEOUT_MS = 5 * 60_000;
+const QUERY_TIMEOUT_MS = 30_000;
+const STAND_INS = 'stand-ins.sh';
+/** mmdebstrap removes its half-made tree when told to end; that is a few thousand files. */
+const UNPACK_GRACE_MS = 15_000;
+// Under /var/tmp since the tree is a few hundred MB and /tmp may be in memory. mmdebstrap's tree must lie where its
+// own id range can reach it, which a directory below the user's home seldom is.
+const SCRATCH = '/var/tmp';
+const SCRATCH_PREFIX = `${PACKAGE_NAME}-image-`;
+// Newer modification times are set back to this, which leaves two builds from the same packages the same.
+const EPOCH_SECONDS = Date.UTC(2024, 0, 1) / 1000;
+const REMEDY =
+  'Install what it needs (Debian: apt-get install mmdebstrap uidmap podman), or pull an image where a registry can be reached (podman pull python:3.14-slim).';
+
+/** Builds and imports; throws E_IMAGE_BUILD with the last lines of whatever failed, or E_CANCELLED. */
+export async function buildImage(options: BuildOptions, signal: AbortSignal): Promise<BuiltImage> {
+  const startedAt = performance.now();
+  const recipe = withPackages(readRecipe(options.profile), options.added ?? []);
+  const suite = options.suite ?? recipe.suite;
+  const image = localImageName(recipe, options.version, suite);
+  for (const stale of staleScratch(SCRATCH, SCRATCH_PREFIX)) await remove(stale, options.client.binary);
+  const scratch = mkdtempSync(join(SCRATCH, SCRATCH_PREFIX));
+  try {
+    using _watch = watchFolder(scratch, options.onBytes);
+    options.onProgress(`Installing ${recipe.packages.join(', ')} from Debian ${suite}`);
+    const tarFile = await unpack(recipe, suite, scratch, options, signal);
+    const findings = await unsafeEntries(tarFile);
+    if (findings.length > 0) throw failed(`The image would be unsafe: ${findings.join('; ')}.`);
+    options.onProgress(`Importing as ${image}`);
+    const { id, sizeBytes } = await importImage({ recipe, suite, image }, tarFile, options, signal);
+    return { image, id, sizeBytes, durationMs: performance.now() - startedAt };
+  } catch (thrown) {
+    const error = asBridgeError(thrown);
+    throw error.code === 'E_PROCESS' ? failed(error.message, error) : error;
+  } finally {
+    await remove(scratch, options.client.binary);
+  }
+}
+
+async function unpack(
+  recipe: Recipe,
+  suite: string,
+  scratch: string,
+  { onProgress, architecture }: BuildOptions,
+  signal: AbortSignal,
+): Promise<string> {
+  const tarFile = join(scratch, 'image.tar');
+  chmodSync(scratch, 0o755);
+  const result = await run(
+    await withOwnMounts(
+      'mmdebstrap',
+      ...recipeOptions(recipe, scratch),
+      ...(await aptOptions(signal)),
+      // For another processor: the image's programs run here while it is built, which needs qemu (Debian: qemu-user-static).
+      ...(architecture === undefined ? [] : [`--architectures=${architecture}`]),
+      suite,
+      tarFile,
+      ...sourcesFile(suite, scratch),
+    ),
+    {
+      timeoutMs: UNPACK_TIMEOUT_MS,
+      graceMs: UNPACK_GRACE_MS,
+      env: unpackEnvironment(recipe, scratch),
+      onLine: (line) => {
+        // Lines that name a path are about its temporary directory.
+        if (/^I: [^/]+$/.test(line)) onProgress(line.slice('I: '.length));
+      },
+    },
+    signal,
+  );
+  if (result.exitCode !== 0) throw await notUnpacked(result, suite, signal);
+  return tarFile;
+}
+
+/**
+ * The argv of a program that has file systems of its own to mount. As root mmdebstrap mounts /proc, /sys and /dev below its
+ * tree, and when it is killed they stay, in the way of whoever removes the tree. Unchanged where it is not root, or where
+ * that is not allowed.
+ */
+async function withOwnMounts(
+  program: string,
+  ...args: readonly string[]
+): Promise<readonly [string, ...string[]]> {
+  const plain = [program, ...args] as const;
+  if (process.getuid?.() !== 0) return plain;
+  const { signal } = new AbortController();
+  const trial = run(['unshare', '--mount', 'true'], { timeoutMs: QUERY_TIMEOUT_MS }, signal);
+  const isAllowed = await trial.then(
+    ({ exitCode }) => exitCode === 0,
+    () => false,
+  );
+  return isAllowed ? ['unshare', '--mount', ...plain] : plain;
+}
+
+function recipeOptions(recipe: Recipe, scratch: string): string[] {
+  return [
+    `--mode=${process.getuid?.() === 0 ? 'root' : 'unshare'}`,
+    '--variant=essential',
+    // Else the package that merges /usr afterwards is drawn in, with all of perl (40 MB).
+    '--hook-dir=/usr/share/mmdebstrap/hooks/maybe-merged-usr',
+    `--include=${recipe.packages.join(',')}`,
+    ...(recipe.standIns.length > 0 ? [`--essential-hook=${executableCopy(STAND_INS, scratch)}`] : []),
+    ...carrying(recipe),
+    ...recipe.hooks.map((hook) => `--customize-hook=${executableCopy(hook, scratch)}`),
+    // The engine makes /dev; a node in the archive could not be unpacked rootless.
+    '--skip=output/dev',
+  ];
+}
+
+/** Copies one of the recipes' scripts to where mmdebstrap may read it, and gives the path of the copy. */
+function executableCopy(script: string, scratch: string): string {
+  const copy = join(scratch, script);
+  copyFileSync(join(RECIPE_DIR, script), copy);
+  chmodSync(copy, 0o755);
+  return copy;
+}
+
+/** What mmdebstrap and the recipe's scripts read. */
+function unpackEnvironment(recipe: Recipe, scratch: string): Record<string, string> {
+  return {
+    TMPDIR: scratch,
+    // An ordinary user's may lack sbin, where chroot and ldconfig live.
+    PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+    SOURCE_DATE_EPOCH: String(EPOCH_SECONDS),
+    IMAGE_STAND_INS: recipe.standIns.join('\n'),
+    IMAGE_REMOVE_PACKAGES: [...recipe.standIns, ...recipe.removePackages].join('\n'),
+    IMAGE_REMOVE_PATHS: recipe.removePaths.join('\n'),
+    IMAGE_ENV: Object.entries(recipe.env)
+      .map(([name, value]) => `${name}=${value}`)
+      .join('\n'),
+    LC_ALL: 'C.UTF-8',
+  };
+}
+
+/** mmdebstrap's own way to copy: its tree may lie where no hook can read this package's folder. */
+function carrying({ carries }: Recipe): string[] {
+  if (carries.length === 0) return [];
+  const paths = carries.map((path) => `'${join(PACKAGE_ROOT, path)}'`).join(' ');
+  return [`--customize-hook=mkdir -p "$1${CARRIED_TO}"`, `--customize-hook=copy-in ${paths} ${CARRIED_TO}`];
+}
+
+/** How this machine's apt reaches its mirrors: proxies, and how strictly it reads dates. */
+async function aptOptions(signal: AbortSignal): Promise<string[]> {
+  const dump = await run(['apt-config', 'dump', 'Acquire'], { timeoutMs: QUERY_TIMEOUT_MS }, signal);
+  return dump.stdout
+    .split('\n')
+    .filter((line) => /^Acquire::(?:https?::Proxy|Check-Valid-Until|Check-Date|Retries) /.test(line))
+    .map((line) => `--aptopt=${line}`);
+}
+
+/** The argument that makes mmdebstrap use this machine's sources, or nothing where they say nothing of Debian. */
+function sourcesFile(suite: string, scratch: string): string[] {
+  const sources = debianSources(suite, readAptFacts());
+  if (sources === undefined) return [];
+  const file = join(scratch, 'debian.sources');
+  writeFileSync(file, sources);
+  return [file];
+}
+
+/** What is imported, by which recipe it was made, and of which release of Debian. */
+type Made = { readonly recipe: Recipe; readonly suite: string; readonly image: string };
+
+async function importImage(
+  { recipe, suite, image }: Made,
+  tarFile: string,
+  { client, version }: BuildOptions,
+  signal: AbortSignal,
+): Promise<{ id: string; sizeBytes: number }> {
+  const before = await inspectImage(client, image, signal);
+  const changes = [
+    `CMD ${JSON.stringify(recipe.command)}`,
+    ...Object.entries(recipe.env).map(([name, value]) => `ENV ${name}=${value}`),
+    ...labelsFor(recipe, suite, version).map((label) => `LABEL ${label}`),
+  ];
+  const imported = await run(
+    [client.binary, 'import', ...changes.flatMap((change) => ['--change', change]), tarFile, image],
+    { timeoutMs: IMPORT_TIMEOUT_MS, env: client.env },
+    signal,
+  );
+  if (imported.exitCode !== 0) throw failed(`${client.binary} import failed: ${tailOf(imported)}`);
+  const after = await inspectImage(client, image, signal);
+  if (after === undefined) throw failed(`${client.binary} imported ${image} but does not find it.`);
+  if (before !== undefined && before.id !== after.id) {
+    // What had the name before is of no more use; containers that still run on it keep it.
+    await run([client.binary, 'rmi', before.id], { timeoutMs: QUERY_TIMEOUT_MS, env: client.env }, signal);
+  }
+  return after;
+}
+
+/** Id and size of a local image, or undefined. */
+export async function inspectImage(
+  { binary, env }: EngineClient,
+  image: string,
+  signal: AbortSignal,
+): Promise<{ readonly id: string; readonly sizeBytes: number } | undefined> {
+  const result = await run(
+    [binary, 'image', 'inspect', '--format', '{{.Id}} {{.Size}}', image],
+    { timeoutMs: QUERY_TIMEOUT_MS, env },
+    signal,
+  );
+  const [id, size] = result.stdout.trim().split(' ');
+  if (result.exitCode !== 0 || id === undefined) return undefined;
+  return { id, sizeBytes: await layerBytes({ binary, env }, image, Number(size), signal) };
+}
+
+async function notUnpacked(result: ProcessResult, suite: string, signal: AbortSignal): Promise<BridgeError> {
+  const unknown = await unknownPackageError(result, suite, signal);
+  return unknown ?? failed(`mmdebstrap failed: ${tailOf(result)}`);
+}
+
+async function remove(scratch: string, binary: string): Promise<void> {
+  try {
+    rmSync(scratch, { recursive: true, force: true });
+  } catch {
+    // Killed in the middle, a rootless mmdebstrap leaves files of its sub-ids, which only their namespace may remove.
+    const { signal } = new AbortController();
+    await run([binary, 'unshare', 'rm', '-rf', scratch], { timeoutMs: QUERY_TIMEOUT_MS }, signal);
+  }
+}
+
+function failed(message: string, cause?: unknown): BridgeError {
+  return new BridgeError('E_IMAGE_BUILD', message, { fault: 'operator', remedy: REMEDY, cause });
+}

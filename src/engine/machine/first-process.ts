@@ -1,0 +1,86 @@
+// A container's first process, found by the pid file that the engine's monitor (conmon) wrote for us. Killing it ends
+// the container at once and without another program, but it must have been started (see CliContainer.kill). Linux only:
+// elsewhere, and before the file is written, there is none.
+
+import { readdirSync } from 'node:fs';
+import { readText } from '../../base/files/read-text.js';
+import { processStat } from '../../base/process/process-stat.js';
+
+const argvOf = (pid: number): string[] => (readText(`/proc/${pid}/cmdline`) ?? '').split('\0');
+
+/** The parent of `pid`, which is the engine's monitor where `pid` is a container's first process. */
+export function monitorOf(pid: number): { readonly pid: number; readonly argv: readonly string[] } {
+  const parent = Number(/^PPid:\s*(\d+)/m.exec(readText(`/proc/${pid}/status`) ?? '')?.[1]);
+  return { pid: parent, argv: parent > 1 ? argvOf(parent) : [] };
+}
+
+/**
+ * The host pid, or undefined while there is none and once it is gone. That a pid is still the container's, and not
+ * somebody else's by now, shows in its parent: the monitor that was started with this very pid file.
+ */
+export function firstProcess(pidFile: string): number | undefined {
+  return find(pidFile)?.pid;
+}
+
+/** The monitor of a container that lives; undefined once it has ended. */
+export const monitorBy = (pidFile: string): number | undefined => find(pidFile)?.monitor;
+
+function find(pidFile: string): { readonly pid: number; readonly monitor: number } | undefined {
+  const pid = Number.parseInt(readText(pidFile) ?? '', 10);
+  if (!(pid > 1)) return undefined;
+  const monitor = monitorOf(pid);
+  return monitor.argv.includes(pidFile) ? { pid, monitor: monitor.pid } : undefined;
+}
+
+/** A process for as long as it lives: its number may be another's later, and its start is its own. */
+export type Living = { readonly pid: number; readonly startTime: string };
+
+/** What is to be asked again by `lives`; undefined where there is no such process. */
+export function livingAt(pid: number): Living | undefined {
+  const startTime = processStat(pid)?.startTime;
+  return startTime === undefined ? undefined : { pid, startTime };
+}
+
+/**
+ * Whether it still runs. One that has ended and that nobody has reaped does not: before a first process becomes a zombie,
+ * the kernel has ended every other process of its container.
+ */
+export function lives({ pid, startTime }: Living): boolean {
+  const stat = processStat(pid);
+  return stat !== undefined && stat.startTime === startTime && !'ZX'.includes(stat.state);
+}
+
+/** False when it had ended. */
+export function killLiving(living: Living): boolean {
+  if (!lives(living)) return false;
+  try {
+    process.kill(living.pid, 'SIGKILL');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether the client that makes the container of `pidFile` is still at work, so that its first process may not be started. */
+export const isBeingStarted = (pidFile: string): boolean =>
+  firstProcess(pidFile) !== undefined &&
+  readdirSync('/proc').some(
+    (name) => /^\d+$/.test(name) && argvOf(Number(name)).includes(`--pidfile=${pidFile}`),
+  );
+
+/** Whether the process `pid` of this machine was started with `argument`. */
+export const runsHere = (pid: number, argument: string): boolean => argvOf(pid).includes(argument);
+
+/** False when there was none to kill. */
+export function killFirstProcess(pidFile: string): boolean {
+  const found = find(pidFile);
+  if (found === undefined) return false;
+  try {
+    process.kill(found.pid, 'SIGKILL');
+    // A monitor that somebody has stopped would never reap it, and stay itself.
+    process.kill(found.monitor, 'SIGCONT');
+  } catch {
+    // It has ended in this very moment.
+  }
+  return true;
+}

@@ -1,0 +1,86 @@
+// Where the containers of an engine run: on this machine, in a virtual machine of this computer, or on another computer.
+// An engine that runs elsewhere shares neither processes nor files with the bridge. Decided from what the engine, or its
+// client's own configuration, says of itself; runs nothing.
+
+import { ENGINE_VARIABLES } from '../../settings/environment/engine-variables.js';
+import type { EngineMode, EngineName, IdMapping } from '../engine.js';
+
+/** What is known of a connection besides what the engine answers. */
+export type EngineConnection = {
+  /** MCP_BRIDGE_ENGINE_URL; undefined leaves it to the engine's own client, its contexts and its variables. */
+  readonly url: string | undefined;
+  /** Platform that the bridge itself runs on. */
+  readonly platform: NodeJS.Platform;
+};
+
+/** Whether neither processes nor files of the engine's are this machine's. */
+export const isElsewhere = (mode: EngineMode): boolean => mode === 'vm' || mode === 'remote';
+
+/**
+ * What a service manager says to the bridge alone. podman hands NOTIFY_SOCKET on into its containers, where code could then tell
+ * systemd that the service is ready, or that it has another process.
+ */
+const OF_THE_SERVICE = {
+  NOTIFY_SOCKET: undefined,
+  WATCHDOG_USEC: undefined,
+  WATCHDOG_PID: undefined,
+  LISTEN_FDS: undefined,
+  LISTEN_PID: undefined,
+  LISTEN_FDNAMES: undefined,
+} as const;
+
+/** What is changed in the environment of an engine's client, so that it talks to `url`; undefined takes a variable away. */
+export function connectionEnv(
+  engine: EngineName,
+  url: string | undefined,
+): Readonly<Record<string, string | undefined>> {
+  if (url === undefined) return OF_THE_SERVICE;
+  const { address, others } = ENGINE_VARIABLES[engine];
+  const away = Object.fromEntries(others.map((name) => [name, undefined]));
+  return { ...OF_THE_SERVICE, ...away, [address]: url };
+}
+
+/** The program that is asked, and what its environment has besides ours; undefined takes a variable away. */
+export type EngineClient = {
+  readonly binary: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+};
+
+/** Sockets of a docker daemon on this machine. */
+const LOCAL_SOCKET = /^unix:\/\/(?:\/var)?\/run\/(?:user\/\d+\/)?docker\.sock$/;
+
+/**
+ * What desktop programs say of the machine that their daemon runs in. Docker Desktop and OrbStack name themselves as the
+ * operating system, Rancher Desktop on Windows too; Colima and Lima give the machine a name of theirs.
+ */
+const DESKTOP_SYSTEM = /docker desktop|orbstack|rancher desktop/i;
+const DESKTOP_NAME = /^(?:colima|lima|rancher-desktop|docker-desktop|orbstack)(?:-|$)/i;
+/** What podman machine's own image says: Fedora CoreOS, and on Windows a distribution of its own. */
+const MACHINE_VARIANT = /^(?:coreos|container)$/i;
+
+/** Where a daemon of docker's runs that is reached at `endpoint`. */
+export function dockerMode(
+  ids: IdMapping,
+  said: { readonly operatingSystem: string; readonly name: string },
+  endpoint: string | undefined,
+  { platform }: EngineConnection,
+): EngineMode {
+  const isDesktop = DESKTOP_SYSTEM.test(said.operatingSystem) || DESKTOP_NAME.test(said.name);
+  const isSocket = endpoint === undefined || /^(?:unix|npipe):/.test(endpoint);
+  // A socket of this computer's leads into a machine wherever containers need one.
+  if (isSocket && (isDesktop || platform !== 'linux')) return 'vm';
+  return endpoint === undefined || LOCAL_SOCKET.test(endpoint) ? ids : 'remote';
+}
+
+/** Where a service of podman's runs; `isRemote` as `podman info` says it. */
+export function podmanMode(
+  ids: IdMapping,
+  said: { readonly isRemote: boolean; readonly hostname: string; readonly variant: string },
+  { url, platform }: EngineConnection,
+): EngineMode {
+  if (!said.isRemote) return ids;
+  const isMachine = MACHINE_VARIANT.test(said.variant) || DESKTOP_NAME.test(said.hostname);
+  // Without an address of ours the client's default connection is meant, which podman machine makes its own.
+  const isOfThisComputer = url === undefined || /^(?:unix|npipe):/.test(url);
+  return isOfThisComputer && (isMachine || platform !== 'linux') ? 'vm' : 'remote';
+}

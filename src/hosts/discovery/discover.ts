@@ -1,0 +1,230 @@
+// Every MCP server that the user's hosts have configured, each with its file, and every one that is passed over,
+// with the reason. Reads files synchronously, in tens of milliseconds; starts nothing. One bad file costs itself.
+
+import type { Observer } from '../../base/log/events.js';
+import type { Environment } from '../../base/process/environment.js';
+import { MB_BYTES } from '../../base/text/sizes.js';
+import { clip } from '../../base/text/text.js';
+import type { Settings } from '../../settings/environment/settings.js';
+import { type ConfigFile, readConfigFile } from '../../settings/files/config-file.js';
+import type { FileProblem, FileTrouble } from '../../settings/files/file-problem.js';
+import { type HostFacts, pathRules } from '../../settings/files/host-facts.js';
+import { pathKey } from '../../settings/files/same-path.js';
+import type { DownstreamSpec, SkippedSpec, SpecSource } from '../downstream-spec.js';
+import { type Entries, entriesOf, pointerOf, unreadServers } from '../entries/entries.js';
+import { type Entry, MAX_NAME_CHARS, parseEntry } from '../entries/server-entry.js';
+import { withAdopted } from '../records/adopted.js';
+import { pluginEntries } from '../records/claude-plugins.js';
+import { knownDecisions } from '../records/known-decisions.js';
+import type { Source } from '../records/source.js';
+import { filesOf, projectFolder, workspaceOf } from '../records/source-files.js';
+import { EXPLICIT, SOURCES } from '../records/sources.js';
+import { Admission } from './admission.js';
+import type { LastGoodFiles } from './last-good.js';
+import type { NameOwners } from './name-owners.js';
+
+/**
+ * Largest file that is read from a project, in bytes. Such a file holds no history, and a stranger's file must not cost
+ * seconds before each run.
+ */
+const MAX_PROJECT_BYTES = MB_BYTES;
+/** Folders of projects are among its parts. */
+const MAX_POINTER_CHARS = 8_192;
+const NAMED_BUT_ABSENT: FileTrouble = { message: 'does not exist; MCP_SERVERS_CONFIG names it' };
+
+export type DiscoverContext = {
+  readonly settings: Pick<Settings, 'serversConfig' | 'allowSelfServer' | 'trustProject' | 'depth'>;
+  readonly env: Environment;
+  readonly host: HostFacts;
+  /**
+   * What was read before, for a caller that discovers again and again: a file that has become unreadable keeps its last
+   * good content. Without it, each file counts as it is now.
+   */
+  readonly lastGood?: LastGoodFiles | undefined;
+  /** Whose the names of servers are; without it, each entry's own. */
+  readonly owners?: Pick<NameOwners, 'judged' | 'keep' | 'accept'> | undefined;
+};
+
+export type Discovery = {
+  /** In order of precedence; no two have the same name, or are the same server by the rule of definitions.ts. */
+  readonly ready: readonly DownstreamSpec[];
+  readonly skipped: readonly SkippedSpec[];
+  readonly problems: readonly FileProblem[];
+  /** The files that are in use, in order of precedence. */
+  readonly files: readonly string[];
+};
+
+/** Emits `config.problem` for each unreadable file and one `config.discovered`; never throws. */
+export function discover(
+  context: DiscoverContext,
+  observer: Observer,
+  table: readonly Source[] = SOURCES,
+): Discovery {
+  const sources = withAdopted(table);
+  const search = new Search(context, sources);
+  for (const source of sources) search.read(source);
+  const found = search.discovery();
+  const discovery = context.owners?.judged(found) ?? found;
+  for (const problem of discovery.problems) observer({ type: 'config.problem', ...problem });
+  observer({
+    type: 'config.discovered',
+    ready: discovery.ready.length,
+    skipped: discovery.skipped.length,
+  });
+  return discovery;
+}
+
+/** One look at all files: what was found in each, and who may start is the business of the admission. */
+class Search {
+  readonly #context: DiscoverContext;
+  readonly #admission: Admission;
+  /** By the key of each file's path. */
+  readonly #contents = new Map<string, { readonly file: string; readonly content: ConfigFile }>();
+  /** By the key of each file's path, the records that were read from it. */
+  readonly #readers = new Map<string, readonly Source[]>();
+  readonly #problems = new Map<string, FileTrouble>();
+  readonly #skipped: SkippedSpec[] = [];
+  readonly #seen = new Set<string>();
+  /** The files of each record. */
+  readonly #filesOf: ReadonlyMap<Source, readonly string[]>;
+  /** The keys of those that are the user's, wherever we were started. */
+  readonly #own: ReadonlySet<string>;
+
+  constructor(context: DiscoverContext, sources: readonly Source[]) {
+    this.#context = context;
+    const { env, host, settings, lastGood } = context;
+    const files = sources.map((source) => {
+      const found = source === EXPLICIT ? settings.serversConfig : filesOf(source, env, host);
+      return lastGood?.filesOf(source, found) ?? found;
+    });
+    this.#filesOf = new Map(sources.map((source, index) => [source, files[index] ?? []]));
+    const isOwn = (source: Source | undefined) => source?.approval === 'none' && source !== EXPLICIT;
+    const own = files.flatMap((some, index) => (isOwn(sources[index]) ? some : []));
+    this.#own = new Set(own.map((file) => pathKey(file, host)));
+    this.#admission = new Admission(
+      settings,
+      knownDecisions(env, host, (file) => this.#open(file)),
+    );
+  }
+
+  read(source: Source): void {
+    for (const file of this.#filesOf.get(source) ?? []) {
+      // Started in the home folder, what looks like a project's file is the user's, and is read as that.
+      if (source.approval === 'project' && this.#isOwn(file)) continue;
+      const content = this.#open(file, source.scope === 'project' ? MAX_PROJECT_BYTES : undefined);
+      const absent = content.state === 'absent';
+      if (absent && source === EXPLICIT) this.#problems.set(file, NAMED_BUT_ABSENT);
+      // One that cannot be read still says that an administrator has put it there.
+      if (!absent && source.exclusive) this.#admission.exclude(source.host, file);
+      if (content.state === 'parsed') this.#readEntries(source, file, content.value);
+      if (content.state === 'parsed') this.#noteReader(source, file);
+    }
+  }
+
+  #noteReader(source: Source, file: string): void {
+    const key = pathKey(file, this.#context.host);
+    this.#readers.set(key, [...(this.#readers.get(key) ?? []), source]);
+  }
+
+  /** A host's format moves, and people write a file in another host's words. */
+  #sayWhatWasNotRead(): void {
+    for (const [key, sources] of this.#readers) {
+      const { file, content } = this.#contents.get(key) ?? {};
+      if (file === undefined || content?.state !== 'parsed' || this.#problems.has(file)) continue;
+      // One that belongs to no host is read in whatever form it has.
+      if (sources.some(({ shape, scope }) => shape === 'servers' || scope === 'plugin')) continue;
+      const places = sources.map(({ pointer }) => pointerOf(pointer));
+      const moved = sources.flatMap(({ pointer, movedTo }) =>
+        movedTo === undefined ? [] : [pointerOf([...pointer, movedTo])],
+      );
+      const unread = unreadServers(content.value, new Set([...places, ...moved]));
+      if (unread.length === 0) continue;
+      const [{ host } = { host: 'this host' }] = sources;
+      const found = unread.map(inWords).join(', ');
+      const expected = [...new Set(moved.length > 0 ? moved : places)].map(inWords).join(' or ');
+      this.#problems.set(file, {
+        message: `has servers in ${found}, which are not read; those of ${host} are expected in ${expected}`,
+      });
+    }
+  }
+
+  discovery(): Discovery {
+    this.#sayWhatWasNotRead();
+    return {
+      ready: this.#admission.ready,
+      skipped: this.#skipped,
+      problems: [...this.#problems].map(([file, trouble]) => ({ file, ...trouble })),
+      files: [...this.#contents.values()].flatMap(({ file, content }) =>
+        content.state === 'parsed' ? [file] : [],
+      ),
+    };
+  }
+
+  #isOwn(file: string): boolean {
+    return this.#own.has(pathKey(file, this.#context.host));
+  }
+
+  #readEntries(source: Source, file: string, content: unknown): void {
+    const { env, host } = this.#context;
+    const { entries, description, problem } = this.#entriesOf(content, source, file);
+    if (problem !== undefined) this.#problems.set(file, { message: problem });
+    const ofProject = source.scope === 'project';
+    const workspace = ofProject ? workspaceOf(file, host) : host.cwd;
+    const folder = ofProject ? projectFolder(file, workspace, host) : pathRules(host).dirname(file);
+    const shared = { expansion: source.expansion, dialect: source.dialect, description, env, host };
+    for (const { name, value, pointer, file: own = file, refusal, trouble } of entries) {
+      // The same entry by two ways, such as a file that is named explicitly as well: the first way counts.
+      const place = `${pathKey(own, host)}#${pointer}`;
+      if (this.#seen.has(place)) continue;
+      this.#seen.add(place);
+      const at: SpecSource = { host: source.host, scope: source.scope, file: own, pointer };
+      const objection = trouble ?? this.#admission.objection(name, source, at);
+      const mayRead = objection === undefined;
+      const entry: Entry =
+        refusal === undefined
+          ? parseEntry(name, value, { ...shared, source: at, workspace, folder, mayRead })
+          : { state: 'unusable', reason: refusal };
+      const reason = this.#admission.consider(name, entry, source, at, objection);
+      const spec = entry.state === 'ready' ? { spec: entry.spec } : {};
+      if (reason !== undefined) {
+        // A file of history and servers may hold a name of a megabyte, which is shown to people and agents.
+        const source = { ...at, pointer: clip(pointer, MAX_POINTER_CHARS) };
+        this.#skipped.push({ name: clip(name, MAX_NAME_CHARS), reason, source, ...spec });
+      }
+    }
+  }
+
+  #entriesOf(content: unknown, source: Source, file: string): Entries {
+    const { env, host } = this.#context;
+    if (source.scope !== 'plugin') return entriesOf(content, source, file, host);
+    const read = (named: string, ofProject?: 'of project'): unknown => {
+      const found = this.#open(named, ofProject && MAX_PROJECT_BYTES);
+      return found.state === 'parsed' ? found.value : undefined;
+    };
+    return { entries: pluginEntries(content, { env, host, read }), description: '', problem: undefined };
+  }
+
+  #open(file: string, maxBytes?: number): ConfigFile {
+    const { host, lastGood } = this.#context;
+    const key = pathKey(file, host);
+    let content = this.#contents.get(key)?.content;
+    if (content === undefined) {
+      const found = readConfigFile(file, host, maxBytes);
+      content = lastGood?.current(file, found, host) ?? found;
+      this.#contents.set(key, { file, content });
+      const problem = content.state === 'absent' ? undefined : problemOf(content);
+      if (problem !== undefined) this.#problems.set(file, problem);
+    }
+    return content;
+  }
+}
+
+/** A file may have a key of a megabyte. */
+const inWords = (pointer: string): string =>
+  `'${clip(pointer.slice(1).replaceAll('/', '.'), MAX_NAME_CHARS)}'`;
+
+function problemOf(content: Exclude<ConfigFile, { readonly state: 'absent' }>): FileTrouble | undefined {
+  if (content.state === 'parsed') return content.warning;
+  const { message, place } = content;
+  return place === undefined ? { message } : { message, place };
+}

@@ -1,0 +1,225 @@
+// The words for every reason why an entry is passed over: what a person reads, what can be done about it, and whether
+// somebody has to. The one place with these sentences, for the list, doctor, login and the agent's error.
+
+import { harmless } from '../../base/text/text.js';
+import type { SkippedSpec } from '../downstream-spec.js';
+import { isProgram } from '../records/sources.js';
+import type { Mistake, Need, PluginOption, ServerSkipReason } from '../skip-reason.js';
+
+export type Explanation = {
+  /** Half a sentence without a full stop; may quote what a file says, as it stands there. */
+  readonly text: string;
+  /** One or two sentences; undefined where nothing is to be done, or `text` says it. */
+  readonly remedy: string | undefined;
+  /** `ok`: the user wants it so, or the server is there already. `warn`: somebody may want to change something. */
+  readonly severity: 'ok' | 'warn';
+};
+
+/** Where the sentences are read: whether the reader sees beside them which file the entry stands in. */
+export type Beside = 'nothing' | 'the file';
+
+/** An explanation whose remedy may still hold characters that do not show. */
+type Explained = Omit<Explanation, 'remedy'> & Partial<Pick<Explanation, 'remedy'>>;
+/** What a remedy names of the entry. */
+type EntryFacts = {
+  readonly name: string;
+  readonly host: string;
+  /** ` in FILE`, or nothing where the reader sees the file beside it. */
+  readonly inFile: string;
+};
+type Explain<K extends ServerSkipReason['kind']> = (
+  reason: Extract<ServerSkipReason, { readonly kind: K }>,
+  entry: EntryFacts,
+) => Explained;
+
+/** What to say of a skipped entry, in the same words wherever it is said. */
+export function explainSkip(
+  { name, reason, source: { host, file } }: SkippedSpec,
+  beside: Beside = 'nothing',
+): Explanation {
+  const explain = REASONS[reason.kind] as Explain<ServerSkipReason['kind']>;
+  const inFile = beside === 'the file' ? '' : ` in ${file}`;
+  const { text, remedy, severity } = explain(reason, { name, host, inFile });
+  return { text, remedy: remedy === undefined ? undefined : harmless(remedy), severity };
+}
+
+const OWN_COPY =
+  'To use it here, put a copy of the entry with the value in it, or with an environment variable, into ~/.config/mcp/servers/.';
+
+const switchOn = ({ host, inFile }: EntryFacts): string =>
+  `Switch it on${isProgram(host) ? ` in ${host}` : inFile}.`;
+
+const disabled = (text: string, entry: EntryFacts): Explained => ({
+  text,
+  remedy: switchOn(entry),
+  severity: 'ok',
+});
+
+const onlyInHost = (text: string, { host }: EntryFacts): Explained => ({
+  text,
+  remedy: `Only ${host} can use it so. To use it here, register the server itself in another file, with its command or address.`,
+  severity: 'warn',
+});
+
+const onlyHostSupplies = ({ host }: EntryFacts): string => `Only ${host} can supply it. ${OWN_COPY}`;
+
+const REASONS: { readonly [K in ServerSkipReason['kind']]: Explain<K> } = {
+  'this-bridge': () => ({ text: 'this bridge itself', severity: 'ok' }),
+  'nested-bridge': () => ({
+    text: 'this bridge runs inside another bridge',
+    remedy: 'If that is meant, set MCP_BRIDGE_ALLOW_SELF_SERVER=1 where this bridge is registered.',
+    severity: 'warn',
+  }),
+  'same-server': (twin, { name }) => ({
+    text: `same as ${twin.name} in ${twin.file}`,
+    remedy: twin.name === name ? undefined : `It is used as ${twin.name}.`,
+    severity: 'ok',
+  }),
+  shadowed: ({ file }) => ({
+    text: `shadowed by ${file}`,
+    remedy: 'If both are to be used, give one of them another name.',
+    severity: 'ok',
+  }),
+  'managed-only': ({ host, file }) => ({
+    text: `only ${file} counts for ${host}`,
+    remedy: 'Ask whoever administers this machine to add it there, or register it in another host.',
+    severity: 'warn',
+  }),
+  'unapproved-project': ({ host }) => ({
+    text: `not approved: it comes with the project; ${host === undefined ? '' : `approve it in ${host}, or `}set MCP_BRIDGE_TRUST_PROJECT=1`,
+    severity: 'warn',
+  }),
+  'refused-project': ({ host }) => ({
+    text: `not approved: refused in ${host}`,
+    remedy: `Approve it in ${host}, or put a copy into a file of your own.`,
+    severity: 'warn',
+  }),
+  'disabled-in-file': (_reason, entry) => disabled('disabled in its file', entry),
+  'disabled-in-host': ({ host }, entry) => disabled(`disabled in ${host}`, entry),
+  'disabled-for-project': ({ host }, entry) => disabled(`disabled in ${host} for this project`, entry),
+  'plugin-not-enabled': ({ host, file, id }, entry) =>
+    disabled(`disabled in ${host}: ${file} does not enable ${id}`, entry),
+  'folder-not-trusted': ({ host }) => ({
+    text: `disabled: ${host} does not trust this folder`,
+    remedy: `Trust the folder in ${host}.`,
+    severity: 'ok',
+  }),
+  excluded: ({ host, setting }, entry) => disabled(`disabled in ${host}: ${setting} names it`, entry),
+  'not-among-allowed': ({ host, setting }, entry) =>
+    disabled(`disabled in ${host}: ${setting} does not name it`, entry),
+  'perhaps-disabled': ({ host, file }) => ({
+    text: `disabled in ${host}, perhaps: ${file} cannot be read`,
+    remedy: 'Fix that file.',
+    severity: 'ok',
+  }),
+  denied: ({ rule }) => ({
+    text: `denied by ${rule}`,
+    remedy: 'If it is to be used, change that rule.',
+    severity: 'ok',
+  }),
+  'host-type': ({ type }, entry) =>
+    onlyInHost(`is of type '${type}', which exists only inside its host`, entry),
+  'account-connector': ({ host }, entry) =>
+    onlyInHost(`has no command; ${host} keeps remote servers in the account, not in its file`, entry),
+  'host-sign-in': ({ host, provider }, entry) =>
+    onlyInHost(`needs the sign-in of ${host} (authProviderType '${provider}')`, entry),
+  'host-extension': ({ host }, entry) => onlyInHost(`is provided by an extension of ${host}`, entry),
+  'hub-block': ({ host }, entry) => onlyInHost(`is a block of the ${host} hub`, entry),
+  'plugin-bundle': ({ host }, entry) =>
+    onlyInHost(`is a bundle (.mcpb), which only ${host} can unpack`, entry),
+  websocket: ({ type }) => ({
+    text: `is of type '${type}'; WebSocket servers are not supported`,
+    remedy: 'If it has an address for HTTP, register that.',
+    severity: 'warn',
+  }),
+  'needs-plugin-options': ({ options }, entry) => ({
+    text: `needs ${options.map(optionInWords).join(', ')}`,
+    remedy: remedyOfOptions(options, entry),
+    severity: 'warn',
+  }),
+  unusable: ({ needs, mistakes }, entry) => ({
+    text: [
+      ...(needs.length === 0 ? [] : [`needs ${needsInWords(needs)}`]),
+      ...new Set(mistakes.map(mistakeInWords)),
+    ].join('; '),
+    remedy: remedyOfUnusable(needs, mistakes, entry),
+    severity: 'warn',
+  }),
+};
+
+const optionInWords = ({ name, isSensitive }: PluginOption): string =>
+  `plugin option ${name}${isSensitive ? ', which Claude Code keeps among its credentials' : ''}`;
+
+function remedyOfOptions(options: readonly PluginOption[], entry: EntryFacts): string {
+  if (options.some(({ isSensitive }) => isSensitive)) return onlyHostSupplies(entry);
+  return `Give the plugin its ${options.length === 1 ? 'option' : 'options'} in ${entry.host}.`;
+}
+
+/** `environment variable A, B; input token` */
+export function needsInWords(needs: readonly Need[]): string {
+  const byKind = new Map<string, Set<string>>();
+  for (const need of needs) {
+    const kind = needKindInWords(need);
+    byKind.set(kind, (byKind.get(kind) ?? new Set()).add(need.name));
+  }
+  return [...byKind].map(([kind, names]) => `${kind} ${[...names].join(', ')}`).join('; ');
+}
+
+function needKindInWords(need: Need): string {
+  if (need.kind === 'host-value') return need.what;
+  return need.kind === 'variable' ? 'environment variable' : 'file';
+}
+
+/** The first need counts: with it, the others are often had as well. */
+function remedyOfUnusable(
+  [first]: readonly Need[],
+  mistakes: readonly Mistake[],
+  entry: EntryFacts,
+): string | undefined {
+  // The trouble's own text names the command that fixes it.
+  if (mistakes.some((mistake) => mistake.kind === 'wrong-file' && mistake.isUnsafe)) return undefined;
+  const { inFile } = entry;
+  switch (first?.kind) {
+    case undefined:
+      return `Correct the entry${inFile}.`;
+    case 'variable':
+      return 'Set it in the env field of the entry that registers this bridge, and start again.';
+    case 'file':
+      return `Make that file, or correct the entry${inFile}.`;
+    case 'host-value':
+      return onlyHostSupplies(entry);
+  }
+}
+
+function mistakeInWords(mistake: Mistake): string {
+  switch (mistake.kind) {
+    case 'name-empty':
+      return 'its name is empty';
+    case 'name-too-long':
+      return `its name has ${mistake.chars} characters; at most ${mistake.maxChars}`;
+    case 'name-unseen':
+      return 'its name has characters that do not show';
+    case 'not-an-object':
+      return `is ${mistake.found} where an object with a command is expected`;
+    case 'unknown-type':
+      return `field 'type' is ${mistake.found}; allowed: ${mistake.allowed.join(', ')}`;
+    case 'no-command': {
+      const { addresses } = mistake;
+      return `has no command${addresses.length > 0 ? ` and no ${addresses.join(' or ')}` : ''}`;
+    }
+    case 'command-and-address':
+      return `has both 'command' and 'url', which ${mistake.host} refuses; remove one`;
+    case 'not-https':
+      return `has no https address; ${mistake.setting} takes nothing else`;
+    case 'names-variable':
+      return `names a variable; ${mistake.setting} replaces none`;
+    case 'wrong-field':
+      return `field '${mistake.field}': ${mistake.trouble}`;
+    case 'wrong-header':
+      return `header '${mistake.header}' holds characters that no header may have`;
+    case 'nul-in-value':
+      return 'a value holds a NUL character';
+    case 'wrong-file':
+      return `${mistake.field} ${mistake.file} ${mistake.trouble}`;
+  }
+}

@@ -1,0 +1,94 @@
+// Which entry a server's name belongs to. What an operator allows, trusts or gives is said of a name, and means the entry that
+// had it then. A project's own file may use any name once the project is trusted: an entry of it that takes the name of another
+// one gets nothing of what was decided of that name, until somebody accepts it. What the user's own files say is the user's word.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { replaceFile } from '../../base/files/replace-file.js';
+import { catalogKey, type DownstreamSpec, type SkippedSpec } from '../downstream-spec.js';
+
+const MAX_NAMES = 2_000;
+
+type Owners = ReadonlyMap<string, readonly string[]>;
+
+/** What is looked at of a discovery. */
+type Found = {
+  readonly ready: readonly DownstreamSpec[];
+  readonly skipped: readonly Pick<SkippedSpec, 'spec'>[];
+};
+
+export class NameOwners {
+  readonly #path: string;
+  /** What was seen here and is not written down. */
+  #seen: readonly DownstreamSpec[] = [];
+
+  constructor(stateDir: string) {
+    this.#path = join(stateDir, 'name-owners.json');
+  }
+
+  /** The same, with a mark on each entry that takes a name. Names that nobody had belong to the entry from now on. */
+  judged<F extends Found>(found: F): F {
+    const { ready, skipped } = found;
+    // One that is passed over for a project's entry is still the user's.
+    const own = [...skipped.flatMap(({ spec }) => spec ?? []), ...ready].filter((spec) => !isOfProject(spec));
+    const before = withOwners(this.#kept(), this.#seen);
+    const owners = withOwners(before, own);
+    const fresh = [...own, ...ready.filter(({ name }) => !owners.has(name))];
+    this.#seen = [...this.#seen, ...fresh.filter((spec) => !owns(spec, before))];
+    if (!ready.some((spec) => takes(spec, owners))) return found;
+    return {
+      ...found,
+      ready: ready.map((spec) => (takes(spec, owners) ? { ...spec, takesName: true } : spec)),
+    };
+  }
+
+  /** Writes down what was seen; what cannot be written holds for this process. */
+  keep(): void {
+    const kept = this.#kept();
+    const owners = withOwners(kept, this.#seen);
+    if (owners === kept) return;
+    try {
+      replaceFile(this.#path, `${JSON.stringify(Object.fromEntries([...owners].slice(-MAX_NAMES)))}\n`);
+      this.#seen = [];
+    } catch {
+      // The next call tries again.
+    }
+  }
+
+  /** What was decided of its name holds for this entry too from now on. Whether it did not before. */
+  accept(spec: DownstreamSpec): boolean {
+    if (!takes(spec, withOwners(this.#kept(), this.#seen))) return false;
+    this.#seen = [...this.#seen, spec];
+    this.keep();
+    return true;
+  }
+
+  /** Read anew each time, since another process may have accepted an entry. Trouble with the file costs what was kept. */
+  #kept(): Owners {
+    try {
+      const lists = Object.entries(JSON.parse(readFileSync(this.#path, 'utf8')) as object);
+      return new Map(lists.filter(([, keys]) => Array.isArray(keys)));
+    } catch {
+      return new Map();
+    }
+  }
+}
+
+const isOfProject = ({ source }: DownstreamSpec): boolean => source.scope === 'project';
+
+/** Whether its name belongs to other entries alone. */
+function takes(spec: DownstreamSpec, owners: Owners): boolean {
+  return isOfProject(spec) && owners.has(spec.name) && !owns(spec, owners);
+}
+
+const owns = (spec: DownstreamSpec, owners: Owners): boolean =>
+  owners.get(spec.name)?.includes(catalogKey(spec)) === true;
+
+/** With these entries among the owners of their names; `owners` itself where they are already. */
+function withOwners(owners: Owners, specs: readonly DownstreamSpec[]): Owners {
+  const added = specs.filter((spec) => !owns(spec, owners));
+  if (added.length === 0) return owners;
+  const all = new Map(owners);
+  for (const spec of added) all.set(spec.name, [...(all.get(spec.name) ?? []), catalogKey(spec)]);
+  return all;
+}

@@ -1,0 +1,162 @@
+// One entry of a configuration file, from whatever was written there to a spec or to the reason why not. Knows neither
+// hosts nor files: how an entry is spelled comes as a dialect.
+
+import { isRecord, kindOf, switchOf } from '../../base/json/records.js';
+import { clipHarmless, harmless } from '../../base/text/text.js';
+import type { DownstreamSpec, SpecSource, StdioSpec, ToolFilter } from '../downstream-spec.js';
+import {
+  type HostDialect,
+  memberOf,
+  type RawEntry,
+  shown,
+  timeOf,
+  translate,
+  transportOf,
+} from '../records/dialect.js';
+import { type Mistake, mistaken, type ServerSkipReason } from '../skip-reason.js';
+import {
+  type LocalFields,
+  localFields,
+  type RemoteFields,
+  remoteFields,
+  wrongFields,
+} from './entry-fields.js';
+import { Filling, type FillingContext } from './filling.js';
+import { remoteOf } from './remote-entry.js';
+
+/** A longer one is not used. */
+export const MAX_NAME_CHARS = 128;
+const MAX_DESCRIPTION_CHARS = 500;
+
+export type EntryContext = FillingContext & {
+  readonly source: SpecSource;
+  readonly dialect: HostDialect;
+  /** Description of the whole file, for entries that have none. */
+  readonly description: string;
+};
+
+/** `off` was switched off by the user. */
+export type Entry =
+  | { readonly state: 'ready'; readonly spec: DownstreamSpec }
+  | { readonly state: 'off'; readonly reason: ServerSkipReason }
+  | { readonly state: 'unusable'; readonly reason: ServerSkipReason };
+
+const unusable = (reason: ServerSkipReason): Entry => ({ state: 'unusable', reason });
+
+export function parseEntry(name: string, value: unknown, context: EntryContext): Entry {
+  const nameTrouble = troubleOfName(name);
+  if (nameTrouble !== undefined) return unusable(mistaken(nameTrouble));
+  if (!isRecord(value)) return unusable(mistaken({ kind: 'not-an-object', found: kindOf(value) }));
+  const off = reasonOff(value);
+  if (off !== undefined) return { state: 'off', reason: off };
+  const { dialect } = context;
+  const entry = unnested(value, dialect);
+  const refused = dialect.refuse?.(entry);
+  if (refused !== undefined) return unusable(refused);
+  return build(name, dialect.reshape?.(entry) ?? entry, context);
+}
+
+/** No host has both words, and none means anything else by either. What says neither on nor off counts as off. */
+function reasonOff(entry: RawEntry): ServerSkipReason | undefined {
+  for (const [field, off] of [
+    ['disabled', true],
+    ['enabled', false],
+  ] as const) {
+    const said = memberOf(entry, field);
+    if (said === undefined) continue;
+    const isOn = switchOf(said);
+    if (isOn === off) return { kind: 'disabled-in-file' };
+    if (isOn === undefined)
+      return mistaken({
+        kind: 'wrong-field',
+        field,
+        trouble: `expected true or false, received ${shown(said)}`,
+      });
+  }
+  return undefined;
+}
+
+/**
+ * The entry with the members of a `transport` of its own among its own, as lists of servers and some hosts write it; what the
+ * entry says itself comes first. A word in that place is a type.
+ */
+function unnested(entry: RawEntry, { types }: HostDialect): RawEntry {
+  const { transport, ...own } = entry;
+  if (isRecord(transport)) return { ...transport, ...own };
+  const isType = typeof transport === 'string' && Object.hasOwn(types, transport);
+  return isType && own['type'] === undefined ? { ...own, type: transport } : entry;
+}
+
+function build(name: string, entry: RawEntry, context: EntryContext): Entry {
+  const { dialect } = context;
+  const transport = transportOf(entry, dialect);
+  if (typeof transport === 'object') return unusable(transport.reason);
+  const { fields, spelled } = translate(entry, dialect);
+  const callTime = timeOf(entry, dialect.callTimes);
+  if ('reason' in callTime) return unusable(callTime.reason);
+  const startTime = timeOf(entry, dialect.startTimes);
+  if ('reason' in startTime) return unusable(startTime.reason);
+  const shared = {
+    name,
+    callTimeoutMs: callTime.ms,
+    startTimeoutMs: startTime.ms,
+    source: context.source,
+  };
+  const described = (said: LocalFields | RemoteFields) => ({
+    ...shared,
+    description: clipHarmless(said.description ?? context.description, MAX_DESCRIPTION_CHARS),
+    toolFilter: filterOf(said),
+    ...(said.versionNegotiation ? { versionNegotiation: said.versionNegotiation } : {}),
+  });
+  const filling = new Filling(context);
+  let spec: DownstreamSpec;
+  if (transport === 'stdio') {
+    const { data, error } = localFields.safeParse(fields);
+    if (error !== undefined)
+      return unusable({ kind: 'unusable', needs: [], mistakes: wrongFields(error, spelled) });
+    spec = { ...described(data), transport, ...programOf(data, filling) };
+  } else {
+    const { data, error } = remoteFields.safeParse(fields);
+    if (error !== undefined)
+      return unusable({ kind: 'unusable', needs: [], mistakes: wrongFields(error, spelled) });
+    spec = { ...described(data), ...remoteOf(data, transport, filling, spelled('url')) };
+  }
+  const { objection } = filling;
+  return objection === undefined ? { state: 'ready', spec } : unusable(objection);
+}
+
+function programOf(
+  { command, args, env, cwd, envFile, envNames }: LocalFields,
+  filling: Filling,
+): Pick<StdioSpec, 'command' | 'args' | 'env' | 'cwd'> {
+  // Codex can also mean the variables of another machine, which we are not.
+  const handedOn = (envNames ?? []).flatMap((one) => {
+    if (typeof one === 'string') return [one];
+    return one.source === 'remote' ? [] : [one.name];
+  });
+  const own = Object.entries(env ?? {}).filter((entry): entry is [string, string] => entry[1] !== null);
+  return {
+    command: filling.text(command),
+    args: (args ?? []).map((arg) => filling.text(arg)),
+    env: {
+      ...(envFile ? filling.envFile(envFile) : {}),
+      ...filling.variables(handedOn),
+      ...filling.map(Object.fromEntries(own)),
+    },
+    cwd: cwd ? filling.path(cwd) : undefined,
+  };
+}
+
+/** `*` is all of them, as Copilot CLI writes it. */
+function filterOf({ only, except }: LocalFields | RemoteFields): ToolFilter {
+  return { only: only?.includes('*') ? undefined : (only ?? undefined), except: except ?? [] };
+}
+
+/** What is wrong with the name of a server, or of a token, which follows the same rules; undefined where nothing is. */
+export function troubleOfName(name: string): Mistake | undefined {
+  if (name.trim() === '') return { kind: 'name-empty' };
+  if (name.length > MAX_NAME_CHARS)
+    return { kind: 'name-too-long', chars: name.length, maxChars: MAX_NAME_CHARS };
+  if (harmless(name) !== name || /[\t\n]/.test(name)) return { kind: 'name-unseen' };
+  return undefined;
+}

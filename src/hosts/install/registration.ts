@@ -1,0 +1,264 @@
+// Registering the bridge in a host and taking it out again, by the host's own file. Claude Code, Codex and Gemini CLI have
+// commands for it, and we use none: they write whole files anew, drop comments, differ by version, and need the program on
+// PATH, while a file that we have written ourselves can be put back byte for byte. Prints nothing.
+
+import { BridgeError } from '../../base/errors.js';
+import { isRecord, textsOf } from '../../base/json/records.js';
+import { ownCommand } from '../../base/process/own-command.js';
+import { didYouMean } from '../../base/text/closest.js';
+import { formatOf, parseText } from '../../settings/files/file-formats.js';
+import { editedText } from '../edit/edited-text.js';
+import { CannotEdit, memberAt } from '../edit/json-members.js';
+import type { MemberEdit } from '../edit/member-edit.js';
+import { fileError, readUserFile, type UserFile } from '../edit/user-file.js';
+import { entriesOf, isEarlierForm } from '../entries/entries.js';
+import type { Source } from '../records/source.js';
+import { filesOf } from '../records/source-files.js';
+import { SOURCES } from '../records/sources.js';
+import { isOurselves } from '../self.js';
+import {
+  type Change,
+  type ChangeKind,
+  type ChangePlace,
+  changesOf,
+  makeChange,
+  type PlannedFile,
+} from './changes.js';
+import { type FoundBy, findHost, HOSTS, type HostRecord, registrationFile, userFiles } from './hosts.js';
+import { ownLaunch } from './own-launch.js';
+import { ownPlugin, PLUGIN_UNDO } from './plugin.js';
+import { type UndoneFile, undoChange } from './undo.js';
+
+export const DEFAULT_NAME = 'sandbox';
+/** What every host takes for a name. */
+const NAME = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** A host on this machine. */
+export type HostHere = {
+  readonly id: string;
+  readonly title: string;
+  readonly found: FoundBy;
+  /** The file that a registration goes into; it need not exist. */
+  readonly file: string;
+  /** Under which name the bridge is registered there; undefined where it is not. */
+  readonly registeredAs: string | undefined;
+  /** Why its file cannot be used; undefined where it can. */
+  readonly trouble: string | undefined;
+};
+
+export type InstallOptions = {
+  readonly name?: string | undefined;
+  /** Variables of our entry, such as MCP_BRIDGE_IMAGE. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  readonly dryRun?: boolean | undefined;
+};
+
+export type Installed = {
+  readonly host: string;
+  readonly title: string;
+  readonly file: string;
+  /** `would`: a dry run. */
+  readonly result: 'registered' | 'already registered' | 'would register';
+  readonly name: string;
+  /** What we wrote, or would write; undefined where an entry of ours was there. */
+  readonly entry: unknown;
+  /** Folder with what the file was before; undefined where nothing was changed. */
+  readonly backup: string | undefined;
+  /** The command that takes it back. */
+  readonly undo: string;
+};
+
+export type Uninstalled = {
+  readonly host: string;
+  readonly title: string;
+  /** `in a plugin`: only the host's own command takes that out. */
+  readonly result: 'removed' | 'not registered' | 'would remove' | 'in a plugin';
+  readonly files: readonly UndoneFile[];
+  /** The command that puts back what `adopt` has moved out of the host; undefined where nothing was. */
+  readonly restore: string | undefined;
+};
+
+/** The hosts on this machine, in the order of the table. Reads their files; starts nothing. */
+export function hostsHere(place: ChangePlace): HostHere[] {
+  return HOSTS.flatMap((record): HostHere[] => {
+    const found = findHost(record, place);
+    if (found === undefined) return [];
+    const { file } = registrationFile(record, place);
+    const { id, title } = record;
+    try {
+      const own = ownEntries(record, place)[0] ?? ownPlugin(record, place);
+      return [{ id, title, found, file, registeredAs: own?.name, trouble: undefined }];
+    } catch (thrown) {
+      if (!(thrown instanceof BridgeError)) throw thrown;
+      return [{ id, title, found, file, registeredAs: undefined, trouble: thrown.message }];
+    }
+  });
+}
+
+/** Throws E_ARGUMENTS for a name that is none. */
+export function hostNamed(name: string): HostRecord {
+  const wanted = name.toLowerCase();
+  const found = HOSTS.find(({ id, title }) => id === wanted || title.toLowerCase() === wanted);
+  if (found !== undefined) return found;
+  const names = HOSTS.map(({ id }) => id);
+  throw new BridgeError('E_ARGUMENTS', `There is no host '${name}'.${didYouMean(name, names)}`, {
+    fault: 'operator',
+    remedy: `Hosts are ${names.join(', ')}.`,
+  });
+}
+
+/** Registers us for the user, whatever the project. Changes nothing where we are registered. Throws E_ARGUMENTS, E_CONFIG and E_STATE. */
+export function install(id: string, options: InstallOptions, place: ChangePlace): Installed {
+  const record = hostNamed(id);
+  const { file: path } = registrationFile(record, place);
+  const { title } = record;
+  refuseIfManaged(record, place);
+  const undo = ownCommand('uninstall', record.id);
+  const shared = { host: record.id, title, undo };
+  const [own] = ownEntries(record, place);
+  if (own !== undefined) {
+    const { name, file } = own;
+    // What the user has put into it, such as a token, is nobody else's to read.
+    return { ...shared, file, result: 'already registered', name, entry: undefined, backup: undefined };
+  }
+  const plugin = ownPlugin(record, place);
+  if (plugin !== undefined) {
+    const { name, file } = plugin;
+    const result = 'already registered';
+    return { ...shared, undo: PLUGIN_UNDO, file, result, name, entry: undefined, backup: undefined };
+  }
+  const planned = planRegistration(record, options, place);
+  const { name, entry } = planned;
+  if (options.dryRun)
+    return { ...shared, file: path, result: 'would register', name, entry, backup: undefined };
+  const { folder } = makeChange('install', record.id, [planned], place);
+  return { ...shared, file: path, result: 'registered', name, entry, backup: folder };
+}
+
+/** Where an administrator has a file that excludes all others, what we write would count for nothing. */
+export function refuseIfManaged({ title }: HostRecord, { env, host }: ChangePlace): void {
+  const managed = SOURCES.filter((source) => source.host === title && source.exclusive)
+    .flatMap((source) => filesOf(source, env, host))
+    .find((file) => host.exists(file));
+  if (managed === undefined) return;
+  throw new BridgeError('E_CONFIG', `Only ${managed} counts for ${title}, as its administrator has set.`, {
+    fault: 'operator',
+    remedy: 'Ask whoever administers this machine to register the bridge there. Nothing was changed.',
+  });
+}
+
+export type PlannedRegistration = PlannedFile & { readonly name: string; readonly entry: unknown };
+
+/** The host's file with us in it; nothing is written. `further` are edits of the same file that are made first. */
+export function planRegistration(
+  record: HostRecord,
+  { name = DEFAULT_NAME, env = {} }: InstallOptions,
+  place: ChangePlace,
+  further: readonly MemberEdit[] = [],
+): PlannedRegistration {
+  if (!NAME.test(name)) {
+    throw new BridgeError('E_ARGUMENTS', `--name is '${name}'; no host takes that for a name.`, {
+      fault: 'operator',
+      remedy: 'A name has 1 to 64 letters, digits, hyphens and underscores.',
+    });
+  }
+  const { file: path, source } = registrationFile(record, place);
+  const file = readUserFile(path, place.host);
+  const content = contentOf(file);
+  const isEarlier = isEarlierForm(memberAt(content, source.pointer), source);
+  const moved = source.movedTo === undefined || isEarlier ? [] : [source.movedTo];
+  const target = [...source.pointer, ...moved, name];
+  if (memberAt(content, target) !== undefined) {
+    throw new BridgeError('E_CONFIG', `${path} has another server called '${name}'.`, {
+      fault: 'operator',
+      remedy: 'Choose another name with --name. Nothing was changed.',
+    });
+  }
+  const { entry: now, earlierEntry: before = now } = record;
+  const entry = (isEarlier ? before : now)(ownLaunch(record, env, place));
+  return { ...planEdits(file, [...further, { kind: 'put', path: target, value: entry }]), name, entry };
+}
+
+/** A file after the edits. Throws E_CONFIG where it cannot be edited without a change to anything else. */
+export function planEdits(file: UserFile, edits: readonly MemberEdit[]): PlannedFile {
+  try {
+    return { file, edits, ...editedText(file.text, formatOf(file.path), edits) };
+  } catch (thrown) {
+    if (!(thrown instanceof CannotEdit)) throw thrown;
+    throw fileError(file.path, thrown.message, 'Correct it, or edit it by hand. Nothing was changed.');
+  }
+}
+
+/** Takes us out of a host, under whatever name and by whomever we were registered there. Throws E_ARGUMENTS, E_CONFIG and E_STATE. */
+export function uninstall(
+  id: string,
+  { dryRun = false }: { readonly dryRun?: boolean },
+  place: ChangePlace,
+): Uninstalled {
+  const record = hostNamed(id);
+  const { title } = record;
+  const mayRemove = (value: unknown) => isOwnEntry(value, registrationFile(record, place).source);
+  const changes: Change[] = pendingChanges('install', record, place);
+  const files = changes.flatMap((change) => undoChange(change, { mayRemove }, place, dryRun));
+  const left = dryRun && changes.length > 0 ? [] : ownEntries(record, place);
+  for (const [path, entries] of byFile(left)) {
+    const edits = entries.map(({ path }) => ({ kind: 'remove', path }) as const);
+    const planned = planEdits(readUserFile(path, place.host), edits);
+    const made = dryRun ? undefined : makeChange('uninstall', record.id, [planned], place);
+    const notes = made === undefined ? [] : [`What the file was is kept in ${made.folder}.`];
+    files.push({ file: path, result: 'edited', notes });
+  }
+  const removed = files.some(({ result }) => result !== 'kept');
+  const plugin = ownPlugin(record, place) !== undefined;
+  const result = removed ? (dryRun ? 'would remove' : 'removed') : plugin ? 'in a plugin' : 'not registered';
+  const restore =
+    pendingChanges('adopt', record, place).length > 0 ? ownCommand('restore', record.id) : undefined;
+  return { host: record.id, title, result, files, restore };
+}
+
+/** What stands to be undone in the files that the host has here now, the latest first. */
+export function pendingChanges(kind: ChangeKind, record: HostRecord, place: ChangePlace): Change[] {
+  const files = userFiles(record, place).map(({ file }) => file);
+  return changesOf(kind, record.id, files, place);
+}
+
+type OwnEntry = {
+  readonly name: string;
+  readonly value: unknown;
+  readonly file: string;
+  readonly path: readonly string[];
+};
+
+/** Our entries in all files of the user's that the host reads. */
+export function ownEntries(record: HostRecord, place: ChangePlace): OwnEntry[] {
+  return userFiles(record, place).flatMap(({ file, source }) => {
+    const { entries } = entriesOf(contentOf(readUserFile(file, place.host)), source, file, place.host);
+    return entries.flatMap(({ name, value, path }) =>
+      path !== undefined && isOwnEntry(value, source) ? [{ name, value, file, path }] : [],
+    );
+  });
+}
+
+export function isOwnEntry(value: unknown, { dialect }: Source): boolean {
+  if (!isRecord(value)) return false;
+  const { command, args } = dialect.reshape?.(value) ?? value;
+  return typeof command === 'string' && isOurselves(command, textsOf(args));
+}
+
+/** What the file says. Throws E_CONFIG with the place of the mistake. */
+export function contentOf({ path, text }: UserFile): unknown {
+  const parsed = parseText(text, formatOf(path));
+  if ('value' in parsed) return parsed.value;
+  const { line, column, mistake } = parsed;
+  throw fileError(
+    `${path}:${line}:${column}`,
+    `cannot be read: ${mistake}`,
+    'Correct it. Nothing was changed.',
+  );
+}
+
+function byFile(entries: readonly OwnEntry[]): Map<string, OwnEntry[]> {
+  const files = new Map<string, OwnEntry[]>();
+  for (const entry of entries) files.set(entry.file, [...(files.get(entry.file) ?? []), entry]);
+  return files;
+}

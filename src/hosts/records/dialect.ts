@@ -1,0 +1,152 @@
+// How a host spells an entry: its field names, its types, its units of time. A dialect is data; what no table can say
+// is a small function of its own. Translates an entry into the bridge's words and judges none of its values.
+
+import { isRecord, kindOf } from '../../base/json/records.js';
+import { clipHarmless } from '../../base/text/text.js';
+import { mistaken, type ServerSkipReason } from '../skip-reason.js';
+
+export type Transport = 'stdio' | 'http' | 'sse' | 'auto';
+
+/** The bridge's words for what an entry may say. */
+export type FieldName =
+  | 'command'
+  | 'args'
+  | 'env'
+  | 'cwd'
+  /** A file of further variables. */
+  | 'envFile'
+  /** Variables of the host's own environment that are handed on. */
+  | 'envNames'
+  | 'headers'
+  /** By header, the variable that holds its value. */
+  | 'headerVariables'
+  /** The variable that holds a bearer token. */
+  | 'bearerVariable'
+  | 'headersHelper'
+  | 'oauth'
+  | 'scopes'
+  | 'only'
+  | 'except'
+  | 'description'
+  /** In which era of MCP the server is greeted. */
+  | 'versionNegotiation';
+
+export type RawEntry = Readonly<Record<string, unknown>>;
+
+/** Where an entry keeps a time, in which unit, and below what it is ignored. */
+export type TimeField = { readonly at: readonly string[]; readonly unitMs: number; readonly minMs?: number };
+
+export type HostDialect = {
+  /** The host's values of `type`. */
+  readonly types: Readonly<Record<string, Transport>>;
+  /** Fields that hold an address, the first that is there counts, and what one means without a type. */
+  readonly addresses: Readonly<Record<string, Exclude<Transport, 'stdio'>>>;
+  /** The host's names of the fields that it has. */
+  readonly fields: Readonly<Partial<Record<FieldName, string>>>;
+  /** The first that is there counts. */
+  readonly callTimes: readonly TimeField[];
+  readonly startTimes: readonly TimeField[];
+  /** Why an entry is none that anybody but the host could serve. */
+  readonly refuse?: (entry: RawEntry) => ServerSkipReason | undefined;
+  /** Brings what is of another shape into the usual one, before anything else is read. */
+  readonly reshape?: (entry: RawEntry) => RawEntry;
+};
+
+/** An entry in the bridge's words; the values are still whatever was written. */
+export type Translated = {
+  readonly fields: Readonly<Partial<Record<FieldName | 'url', unknown>>>;
+  /** What the host calls a field, for the person who wrote it. */
+  readonly spelled: (field: string) => string;
+};
+
+/** Why an entry is not used. */
+type Refused = { readonly reason: ServerSkipReason };
+
+/** What no host knows, and whoever writes an entry may say to the bridge in any of them. */
+const OWN_FIELDS = { versionNegotiation: 'versionNegotiation' } as const;
+
+export function translate(entry: RawEntry, dialect: HostDialect): Translated {
+  const names: Record<string, string> = { ...OWN_FIELDS, ...dialect.fields };
+  const addresses = Object.keys(dialect.addresses);
+  const address = addresses.find((name) => memberOf(entry, name) !== undefined) ?? addresses[0];
+  if (address !== undefined) names['url'] = address;
+  const fields = Object.fromEntries(
+    Object.entries(names).flatMap(([field, name]) => {
+      const value = memberOf(entry, name);
+      return value === undefined ? [] : [[field, value]];
+    }),
+  );
+  return { fields, spelled: (field) => names[field] ?? field };
+}
+
+/** The transport that the entry asks for, or why there is none. */
+export function transportOf(entry: RawEntry, dialect: HostDialect): Transport | Refused {
+  const type = memberOf(entry, 'type');
+  if (type !== undefined) {
+    const known = typeof type === 'string' ? inAnyCase(type, dialect.types) : undefined;
+    if (known !== undefined) return known;
+    const notServed = typeof type === 'string' ? inAnyCase(type, NOT_SERVED) : undefined;
+    if (notServed !== undefined) return { reason: notServed };
+    const allowed = Object.keys(dialect.types);
+    return { reason: mistaken({ kind: 'unknown-type', found: shown(type), allowed }) };
+  }
+  if (memberOf(entry, 'command') !== undefined) return 'stdio';
+  const addresses = Object.keys(dialect.addresses);
+  const address = addresses.find((name) => memberOf(entry, name) !== undefined);
+  const transport = address === undefined ? undefined : dialect.addresses[address];
+  return transport ?? { reason: mistaken({ kind: 'no-command', addresses }) };
+}
+
+/** People write HTTP and Stdio, and mean the word of the host. */
+function inAnyCase<T>(written: string, words: Readonly<Record<string, T>>): T | undefined {
+  const [, meaning] =
+    Object.entries(words).find(([word]) => word.toLowerCase() === written.toLowerCase()) ?? [];
+  return meaning;
+}
+
+/** Types of hosts that stand for a part of the host, or for what no client of ours speaks. */
+const NOT_SERVED: Readonly<Record<string, ServerSkipReason>> = {
+  sdk: { kind: 'host-type', type: 'sdk' },
+  'sse-ide': { kind: 'host-type', type: 'sse-ide' },
+  'ws-ide': { kind: 'host-type', type: 'ws-ide' },
+  'claudeai-proxy': { kind: 'host-type', type: 'claudeai-proxy' },
+  ws: { kind: 'websocket', type: 'ws' },
+};
+
+/** In ms; undefined when nothing is said, or too little to be meant. */
+export function timeOf(
+  entry: RawEntry,
+  times: readonly TimeField[],
+): { readonly ms: number | undefined } | Refused {
+  for (const { at, unitMs, minMs = 0 } of times) {
+    let value: unknown = entry;
+    for (const name of at) value = isRecord(value) ? memberOf(value, name) : undefined;
+    if (value === undefined || isRecord(value)) continue;
+    const isWritten = typeof value === 'string' && /^\d+(\.\d+)?$/.test(value);
+    if (isWritten || typeof value === 'bigint') value = Number(value);
+    // How people write that there is no limit.
+    if (value === 0) continue;
+    if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) {
+      const trouble = `expected a positive number, received ${shown(value)}`;
+      return { reason: mistaken({ kind: 'wrong-field', field: at.join('.'), trouble }) };
+    }
+    const ms = Math.min(Math.ceil(value * unitMs), MAX_TIMER_MS);
+    return { ms: ms < minMs ? undefined : ms };
+  }
+  return { ms: undefined };
+}
+
+/** What a timer of Node can hold; more would fire at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** An own member; null counts as absent, as hosts write it. */
+export function memberOf(entry: RawEntry, name: string): unknown {
+  return Object.hasOwn(entry, name) ? (entry[name] ?? undefined) : undefined;
+}
+
+/** A value as a complaint names it. */
+export function shown(value: unknown): string {
+  // TOML has integers that no number of JavaScript holds, and JSON has no word for them.
+  if (typeof value === 'bigint') return String(value);
+  return typeof value === 'object' ? kindOf(value) : clipHarmless(JSON.stringify(value) ?? String(value), 40);
+}

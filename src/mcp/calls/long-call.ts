@@ -1,0 +1,161 @@
+// A call of a tool that may go on after it was answered, for hosts that wait less long than it takes. Its work follows no
+// request: it tells whoever waits for it at the moment, and what it prints is kept until somebody has been given it.
+
+import type { OutputStream } from '../../base/process/streams.js';
+import { HeadTail } from '../../base/text/text.js';
+import { MAX_OUTPUT_CHARS } from '../../run/artifacts/shown-amounts.js';
+import type { Outcome } from '../../run/outcome/outcome.js';
+import { capturedOf, running } from '../../run/outcome/running.js';
+import type { Bridge } from '../../tenant/bridge.js';
+import { OutputLog } from '../requests/log-notifications.js';
+import { Progress } from '../requests/progress.js';
+import type { Answer } from '../tools/answer.js';
+import type { ToolContext } from '../tools/tool.js';
+import type { CallLeg } from './call-leg.js';
+import type { GoingOn } from './long-calls.js';
+
+/** What a call comes to: its answer, or what was thrown instead. */
+export type Ended = { readonly answer: Answer } | { readonly thrown: unknown };
+
+export type LongCallParts = {
+  readonly tool: string;
+  readonly bridge: Bridge;
+  /** The request that begins it. */
+  readonly leg: CallLeg;
+  readonly timeoutSeconds: number;
+  readonly work: (context: ToolContext, signal: AbortSignal) => Promise<Answer>;
+};
+
+/** What our own command line has missed between two requests is a moment's; more is for one that was killed. */
+const MAX_MISSED_CHARS = 16 * 1024 ** 2;
+
+type Piece = readonly [stream: OutputStream, text: string, base64: string | null];
+
+export class LongCall implements GoingOn {
+  readonly tool: string;
+  /** Never rejects. */
+  readonly ended: Promise<Ended>;
+  readonly #startedAt = performance.now();
+  readonly #ending = new AbortController();
+  readonly #log: OutputLog;
+  readonly #progress: Progress;
+  readonly #timeoutSeconds: number;
+  #unread = noOutput();
+  /** Of one who wants each piece: those that were printed while nobody listened. */
+  #missed: Piece[] = [];
+  #missedChars = 0;
+  readonly #wantsPieces: boolean;
+  /** Whether some of its output has been given out, so that its end is only the rest. */
+  #isInParts = false;
+  /** Nobody between two answers: after its own, a request hears nothing. */
+  #toldNow: CallLeg | undefined;
+  #last: Ended | undefined;
+
+  constructor({ tool, bridge, leg, timeoutSeconds, work }: LongCallParts) {
+    this.tool = tool;
+    this.#toldNow = leg;
+    this.#wantsPieces = leg.onOutput !== undefined;
+    this.#timeoutSeconds = timeoutSeconds;
+    this.#log = new OutputLog(
+      tool,
+      () => this.#toldNow?.logLevel(),
+      (params) => this.#toldNow?.onLog(params),
+    );
+    this.#progress = new Progress((params) => this.#toldNow?.onProgress?.(params));
+    const context: ToolContext = {
+      bridge,
+      caller: leg.caller,
+      progress: this.#progress,
+      onOutput: (...piece) => this.#heard(piece),
+    };
+    this.ended = this.#end(work(context, this.#ending.signal));
+  }
+
+  get hasEnded(): boolean {
+    return this.#last !== undefined;
+  }
+
+  /** From now on `leg` is told how far it is, until it has an answer or another one asks. */
+  tell(leg: CallLeg): void {
+    this.#toldNow = leg;
+    for (const piece of this.#missed) leg.onOutput?.(...piece);
+    this.#missed = [];
+    this.#missedChars = 0;
+    this.#progress.beat();
+  }
+
+  /** Ends its work, which then answers that it was cancelled. */
+  cancel(reason: unknown): void {
+    this.#ending.abort(reason);
+  }
+
+  /** How it is now, with what it has printed since it was last asked. `handle` names it. */
+  part(handle: string): Outcome {
+    const part = this.glance(handle);
+    this.#toldNow = undefined;
+    this.#unread = noOutput();
+    this.#isInParts = true;
+    return part;
+  }
+
+  /** The same, and the next one who asks is given that output too. */
+  glance(handle: string): Outcome {
+    const { stdout, stderr } = this.#unread;
+    return running({
+      handle,
+      tool: this.tool,
+      says: this.#progress.sentence,
+      elapsedMs: performance.now() - this.#startedAt,
+      timeoutSeconds: this.#timeoutSeconds,
+      stdout: capturedOf(stdout),
+      stderr: capturedOf(stderr),
+    });
+  }
+
+  /** Its answer; where parts of it were given out before, with what is left. The same whenever it is asked. */
+  async rest(): Promise<Answer> {
+    const last = await this.ended;
+    if ('thrown' in last) throw last.thrown;
+    const { answer } = last;
+    if (!this.#isInParts || 'isRelayed' in answer) return answer;
+    const { stdout, stderr } = answer;
+    return {
+      ...answer,
+      stdout: capturedOf(this.#unread.stdout, stdout.whole),
+      stderr: capturedOf(this.#unread.stderr, stderr.whole),
+    };
+  }
+
+  #heard(piece: Piece): void {
+    const [stream, text] = piece;
+    this.#unread[stream].add(text);
+    if (this.#wantsPieces) this.#pass(piece);
+    this.#log.add(stream, text);
+  }
+
+  #pass(piece: Piece): void {
+    const [, text] = piece;
+    const tell = this.#toldNow?.onOutput;
+    if (tell !== undefined) return tell(...piece);
+    if (this.#missedChars > MAX_MISSED_CHARS) return;
+    this.#missedChars += text.length;
+    if (this.#missedChars <= MAX_MISSED_CHARS) this.#missed.push(piece);
+    else this.#missed.push(['stderr', '[… what follows was not read in time …]\n', null]);
+  }
+
+  async #end(work: Promise<Answer>): Promise<Ended> {
+    try {
+      this.#last = { answer: await work };
+    } catch (thrown) {
+      this.#last = { thrown };
+    }
+    this.#progress[Symbol.dispose]();
+    this.#log[Symbol.dispose]();
+    return this.#last;
+  }
+}
+
+const noOutput = () => ({
+  stdout: new HeadTail(MAX_OUTPUT_CHARS),
+  stderr: new HeadTail(MAX_OUTPUT_CHARS),
+});

@@ -1,0 +1,98 @@
+// The `requestState` of an answer `input_required`: it names a call under way and one round of it. A client may read,
+// change, keep and pass it on, so it is authenticated, bound to principal, tool and arguments, and ends. That a state is
+// used once is the registry's part, which knows the rounds. The SDK has a codec for this, which tells only in words why it
+// refuses a state; we tell an old one from a changed one, since the next step differs.
+
+import { createHash, createHmac, timingSafeEqual } from '../../base/crypto.js';
+import { WrongParams } from '../../wire/wrong-params.js';
+
+const VERSION = 'v1';
+/** A state of ours has about 200 characters; nothing longer is looked at. */
+const MAX_STATE_CHARS = 1_000;
+const UNDIGESTED = '';
+
+/** What a call is, for whoever wants to go on with it. */
+export type CallIdentity = {
+  /** Id of the principal. */
+  readonly principal: string;
+  readonly tool: string;
+  readonly args: unknown;
+};
+
+export type Round = {
+  readonly call: string;
+  readonly nonce: string;
+  /** In ms since 1970. */
+  readonly expiresAtMs: number;
+};
+
+const AGAIN = 'Call the tool again without requestState and inputResponses.';
+
+/** Refuses a state with -32602. `data.reason` is the one that the SDK uses. */
+export class WrongRequestState extends WrongParams {
+  readonly data = { reason: 'invalid_request_state' } as const;
+
+  constructor(why: string) {
+    super(`requestState: ${why} ${AGAIN}`);
+  }
+}
+
+/** `key` is the registry's: it dies with the calls that a state can name. */
+export function mintState({ call, nonce, expiresAtMs }: Round, identity: CallIdentity, key: Buffer): string {
+  const payload = JSON.stringify([call, nonce, expiresAtMs, digestOf(identity)]);
+  const body = `${VERSION}.${Buffer.from(payload).toString('base64url')}`;
+  return `${body}.${macOf(body, identity.principal, key)}`;
+}
+
+/**
+ * The round that `state` names. Throws WrongRequestState for one that was not made with this key for this principal, for
+ * one of another call, and for one that has expired.
+ */
+export function readState(state: string, identity: CallIdentity, key: Buffer): Round {
+  const end = state.lastIndexOf('.');
+  const body = state.slice(0, Math.max(0, end));
+  // As texts: readers of base64url pass over what is none, and over bits at the end that make no byte.
+  const mac = Buffer.from(state.slice(end + 1));
+  const expected = Buffer.from(macOf(body, identity.principal, key));
+  const isOurs =
+    state.length <= MAX_STATE_CHARS && mac.length === expected.length && timingSafeEqual(mac, expected);
+  if (!isOurs)
+    // The same for another principal's: nobody learns which states there are.
+    throw new WrongRequestState(
+      'it was not made by this server process for you, or it was changed. If another process of this server made it, the call has been lost and can be made again.',
+    );
+  const payload = Buffer.from(body.slice(VERSION.length + 1), 'base64url').toString();
+  const [call, nonce, expiresAtMs, digest] = JSON.parse(payload) as [string, string, number, string];
+  if (digest === UNDIGESTED || digest !== digestOf(identity))
+    throw new WrongRequestState(
+      'it belongs to a call of another tool or with other arguments. To go on with that call, send the name and arguments that it was made with.',
+    );
+  if (Date.now() >= expiresAtMs)
+    throw new WrongRequestState('it has expired: the answer came too late, and the call was ended.');
+  return { call, nonce, expiresAtMs };
+}
+
+/** The principal is not in the state, and yet without it none is authentic. Its digest has a fixed length. */
+const macOf = (body: string, principal: string, key: Buffer): string =>
+  createHmac('sha256', key)
+    .update(createHash('sha256').update(principal).digest())
+    .update(body)
+    .digest('base64url');
+
+/** The same for arguments whose keys come in another order, since a client may have parsed and written them anew. */
+function digestOf({ tool, args }: CallIdentity): string {
+  try {
+    return createHash('sha256')
+      .update(JSON.stringify([tool, args], inOrder))
+      .digest('base64url');
+  } catch (thrown) {
+    // Nested too deeply to be written: no tool takes such arguments.
+    if (thrown instanceof RangeError) return UNDIGESTED;
+    throw thrown;
+  }
+}
+
+const inOrder = (_key: string, value: unknown): unknown =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+    : value;

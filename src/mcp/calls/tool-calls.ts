@@ -1,0 +1,221 @@
+// A call of a tool, from the request to the result that the client is sent: the tool is found, called while its progress
+// and output are told, and its answer shown as this client can read it.
+
+import type { CallToolRequest, CallToolResult } from '@modelcontextprotocol/server';
+import { SERVER_INFO_META_KEY } from '@modelcontextprotocol/server';
+import { asBridgeError } from '../../base/errors.js';
+import type { Observer } from '../../base/log/events.js';
+import { didYouMean } from '../../base/text/closest.js';
+import { shownName } from '../../base/text/shown-name.js';
+import { patienceOf as hostPatienceOf } from '../../hosts/records/host-patience.js';
+import { hasKept } from '../../run/answer/files.js';
+import { visible } from '../../run/answer/payload.js';
+import { isStructured, render } from '../../run/answer/render.js';
+import { OUTCOME_KEY, OUTPUT_METHOD, outcomeToWire } from '../../run/answer/whole-outcome.js';
+import { type Outcome, outcomeWithoutRun, withoutSecrets } from '../../run/outcome/outcome.js';
+import type { AgentCapabilities } from '../../servers/asking/agent-capabilities.js';
+import type { Settings } from '../../settings/environment/settings.js';
+import type { ToolName } from '../../settings/environment/variables.js';
+import type { Bridge } from '../../tenant/bridge.js';
+import { WrongParams } from '../../wire/wrong-params.js';
+import type { AgentRequest } from '../requests/agent-request.js';
+import type { AgentServer } from '../requests/agent-server.js';
+import { callParams } from '../requests/call-request.js';
+import { complaint } from '../requests/complaint.js';
+import type { McpLogLevel } from '../requests/log-notifications.js';
+import { fieldsOf } from '../requests/request-params.js';
+import type { Answer } from '../tools/answer.js';
+import { cleanArguments } from '../tools/clean-arguments.js';
+import { execute } from '../tools/execute.js';
+import { executeCode } from '../tools/execute-code.js';
+import { runPython } from '../tools/run-python.js';
+import type { BridgeTool, ToolContext } from '../tools/tool.js';
+import { type CallLeg, legOf, type ModernCalls } from './call-leg.js';
+import { goOnIn } from './go-on-arguments.js';
+import { LongCall } from './long-call.js';
+import { NoLongCall } from './long-calls.js';
+
+/** Versions are dates; before this one there is no `resource_link`, and clients refuse an answer with one. */
+const LINKS_SINCE = '2025-06-18';
+
+/** Whether a client of this version knows links to resources; one that has not said its version does. */
+export const knowsLinks = (protocol: string | undefined): boolean =>
+  protocol === undefined || protocol >= LINKS_SINCE;
+
+const TOOLS: Readonly<Record<ToolName, (settings: Settings) => BridgeTool>> = {
+  run_python: runPython,
+  execute_code: executeCode,
+  execute,
+};
+
+const made = new WeakMap<Settings, ReadonlyMap<string, BridgeTool>>();
+
+/** Those that the operator offers, by their names; made once for these settings, since each request may ask for them. */
+export function toolsOf(settings: Settings): ReadonlyMap<string, BridgeTool> {
+  const known = made.get(settings);
+  if (known !== undefined) return known;
+  const tools = new Map(settings.tools.map((name) => [name, TOOLS[name](settings)]));
+  made.set(settings, tools);
+  return tools;
+}
+
+/** All there are, offered or not. */
+export const allTools = (settings: Settings): ReadonlyMap<string, BridgeTool> =>
+  new Map(Object.entries(TOOLS).map(([name, make]) => [name, make(settings)]));
+
+export type CallsParts = {
+  readonly tools: ReadonlyMap<string, BridgeTool>;
+  readonly bridge: Bridge;
+  readonly observer: Observer;
+  /** Whom a call may ask; the same for all calls, since questions of a server are told apart by whose they are. */
+  readonly agent: AgentCapabilities;
+  /** Within which a session's name means it. */
+  readonly scope: string;
+  /** What the agent wants to be told while `request` is answered, whenever it is asked. */
+  readonly logLevelFor: (request: AgentRequest) => () => McpLogLevel | undefined;
+  /** The call that is answered by `request` has left something to read. */
+  readonly onKept: (request: AgentRequest) => void;
+  readonly modernCalls: ModernCalls | undefined;
+};
+
+/** Answers tools/call. */
+export function answerCalls(server: AgentServer, parts: CallsParts): void {
+  const { tools, bridge, observer, modernCalls } = parts;
+  server.answer('tools/call', (given, request) => {
+    const params = callParams(given);
+    const tool = toolNamed(params.name, tools);
+    const begin = async (leg: CallLeg): Promise<CallToolResult> => {
+      const answer = await callTool(tool, params, bridge, leg, observer, () => request.keepBody());
+      // Before the answer: some hosts read only what their list of resources has.
+      if (!('isRelayed' in answer) && hasKept(answer)) parts.onKept(request);
+      if (bridge.isForCommandLine && !('isRelayed' in answer)) return wholeResult(answer);
+      const { clientName: client, protocol } = request;
+      const result = resultOf(answer, tool, bridge.settings, { client, links: knowsLinks(protocol) });
+      // What a server has answered may be structured as only later agents know it.
+      return 'isRelayed' in answer ? server.projectCallToolResult(result, undefined) : result;
+    };
+    const leg = legOf(request, parts.agent, parts.logLevelFor(request), parts.scope);
+    const own = bridge.isForCommandLine ? { ...leg, onOutput: toCommandLine(request) } : leg;
+    if (request.era === 'legacy' || modernCalls === undefined) return begin(own);
+    return modernCalls.answer({ request, params, own }, begin);
+  });
+}
+
+/** Throws -32602 that lists them where there is none of this name. */
+export function toolNamed(name: string, tools: ReadonlyMap<string, BridgeTool>): BridgeTool {
+  const tool = tools.get(name);
+  if (tool !== undefined) return tool;
+  const known = [...tools.keys()];
+  throw new WrongParams(
+    `There is no tool '${shownName(name)}'.${didYouMean(name, known)} There is: ${known.join(', ')}.`,
+  );
+}
+
+/** `links`: whether the client knows links to resources. */
+type Reader = { readonly client: string; readonly links: boolean };
+
+/** The answer as this client can read it. */
+export function resultOf(
+  answer: Answer,
+  tool: BridgeTool,
+  { explicitlySet, outputMode, structured }: Settings,
+  { client, links }: Reader,
+): CallToolResult {
+  if ('isRelayed' in answer) {
+    const result = visible(withoutClaims(answer.result));
+    const { structuredContent, ...rest } = result;
+    const isWanted = answer.isRelayed || isStructured({ structured, client });
+    return (isWanted && structuredContent !== undefined ? result : rest) as CallToolResult;
+  }
+  const mode = explicitlySet.has('MCP_BRIDGE_OUTPUT_MODE') ? outputMode : tool.outputMode;
+  return render(answer, { mode, structured, client, links }) as unknown as CallToolResult;
+}
+
+/**
+ * What a server says of itself as the maker of an answer, and of what kind the answer is, is between it and the bridge: the
+ * agent is answered by the bridge, and would take a relayed question for one of ours.
+ */
+function withoutClaims({
+  resultType: _resultType,
+  _meta: meta,
+  ...result
+}: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  if (typeof meta !== 'object' || meta === null) return result;
+  const { [SERVER_INFO_META_KEY]: _serverInfo, ...rest } = meta as Readonly<Record<string, unknown>>;
+  return Object.keys(rest).length === 0 ? result : { ...result, _meta: rest };
+}
+
+/**
+ * A call that begins, or one that goes on. `keepArguments` says that a call has them, until what it gives back is called. A fault of ours is that call's answer and a line in the log, never the end of the
+ * bridge.
+ */
+async function callTool(
+  tool: BridgeTool,
+  { arguments: args }: CallToolRequest['params'],
+  bridge: Bridge,
+  leg: CallLeg,
+  observer: Observer,
+  keepArguments: () => () => void,
+): Promise<Answer> {
+  const { settings, longCalls } = bridge;
+  const { timeoutSeconds } = settings;
+  try {
+    const cleaned = cleanArguments(args, tool.definition.inputSchema);
+    const asked = goOnIn(cleaned);
+    const patienceMs = bridge.isForCommandLine
+      ? commandLinePatience(asked !== undefined)
+      : patienceOf(leg, settings);
+    if (asked === undefined) {
+      const work = (context: ToolContext, signal: AbortSignal) => tool.call(cleaned, context, signal);
+      const parts = {
+        tool: tool.definition.name,
+        bridge,
+        leg,
+        timeoutSeconds: askedSeconds(cleaned, settings),
+      };
+      const letGo = keepArguments();
+      const call = new LongCall({ ...parts, work });
+      void call.ended.then(letGo);
+      return await longCalls.answer(call, leg, patienceMs);
+    }
+    if ('message' in asked) return outcomeWithoutRun('validation_error', asked, timeoutSeconds);
+    return await longCalls.goOn(asked, leg, patienceMs);
+  } catch (thrown) {
+    if (thrown instanceof NoLongCall)
+      return outcomeWithoutRun('validation_error', complaint(thrown.message), timeoutSeconds);
+    const { code, message, remedy } = asBridgeError(thrown);
+    observer({ type: 'bridge.fault', where: tool.definition.name, message });
+    const outcome = outcomeWithoutRun('error', { type: code, message, remedy }, timeoutSeconds);
+    return withoutSecrets(outcome, (text) => bridge.redactor.redact(text));
+  }
+}
+
+/**
+ * A person at a terminal is answered soon, so that they see what is printed, and then waits for as long as it takes. What has
+ * a handle can be stopped at Ctrl-C with an answer, which a request that is taken back does not get.
+ */
+const commandLinePatience = (isGoingOn: boolean): number | undefined => (isGoingOn ? undefined : 1_000);
+
+/** A terminal or a file has room for what an answer has none for. */
+const toCommandLine =
+  (request: AgentRequest): NonNullable<CallLeg['onOutput']> =>
+  (stream, text, base64) =>
+    request.notify({ method: OUTPUT_METHOD, params: { stream, text, base64 } } as never);
+
+const wholeResult = (outcome: Outcome): CallToolResult => ({
+  content: [],
+  _meta: { [OUTCOME_KEY]: outcomeToWire(outcome) },
+});
+
+/** What a call says of its own time, checked or not: it is only told again. */
+function askedSeconds(args: unknown, { timeoutSeconds }: Settings): number {
+  const { timeout, timeout_ms: timeoutMs } = fieldsOf(args);
+  if (typeof timeoutMs === 'number') return timeoutMs / 1000;
+  return typeof timeout === 'number' ? timeout : timeoutSeconds;
+}
+
+/** How long this call may keep its host waiting, in milliseconds; undefined for as long as it takes. */
+function patienceOf({ caller, onProgress }: CallLeg, { patienceSeconds }: Settings): number | undefined {
+  if (patienceSeconds === 0) return undefined;
+  return (patienceSeconds ?? hostPatienceOf(caller.client, onProgress !== undefined)) * 1000;
+}

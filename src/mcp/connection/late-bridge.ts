@@ -1,0 +1,123 @@
+// A bridge of which only that is there which an agent is told when it connects: the rest is loaded and made when it is first
+// called, or ahead of that a moment after the tools were listed. Hosts start bridges often, and most are never called.
+
+import { BridgeError, messageOf } from '../../base/errors.js';
+import type { Observer } from '../../base/log/events.js';
+import { loadedOnce } from '../../base/replaced-part.js';
+import { Redactor } from '../../base/secrets/redact.js';
+import type { DiscoverContext } from '../../hosts/discovery/discover.js';
+import type { Inbox } from '../../policy/approvals/question.js';
+import type { AgentCapabilities } from '../../servers/asking/agent-capabilities.js';
+import type { Settings } from '../../settings/environment/settings.js';
+import type { Bridge } from '../../tenant/bridge.js';
+import { Configured } from '../../tenant/configured.js';
+import { compileSchemas } from '../../wire/schema-making.js';
+import type { ToolCalls } from '../calls/modern-calls.js';
+import { OpenCalls } from '../calls/open-calls.js';
+
+/** What answers out of a whole bridge. */
+export const loadAnswers = loadedOnce(() => import('./bridge-answers.js'));
+
+export type LateBridgeOptions = {
+  readonly settings: Settings;
+  readonly discovery: DiscoverContext;
+  readonly observer: Observer;
+  readonly redactor?: Redactor;
+  /** As for the bridge. */
+  readonly setUpPatienceMs?: number;
+  readonly inbox?: Inbox | undefined;
+};
+
+export class LateBridge implements AsyncDisposable {
+  readonly settings: Settings;
+  /** Those that a run can use. */
+  readonly servers: Configured;
+  readonly openCalls: ToolCalls = new OpenCalls();
+  readonly #options: LateBridgeOptions & { readonly redactor: Redactor };
+  readonly #imageListeners = new Set<() => void>();
+  #made: Bridge | undefined;
+  #isBegun = false;
+  #isClosing = false;
+
+  /** Throws E_SETTINGS where the policy cannot be used. */
+  constructor(options: LateBridgeOptions) {
+    const { settings, discovery: context, observer, redactor = new Redactor() } = options;
+    this.settings = settings;
+    this.#options = { ...options, redactor };
+    this.servers = new Configured({ settings, context, observer });
+  }
+
+  /** Where snippets lie. */
+  get snippets(): { readonly folder: string | undefined } {
+    return { folder: this.settings.snippetsDir };
+  }
+
+  /** All of it, made once. Rejects with E_REPLACED where the program's files were replaced since it began. */
+  whole(): Promise<Bridge> {
+    this.#isBegun = true;
+    return this.#make();
+  }
+
+  /** The same where it is there already. */
+  get made(): Bridge | undefined {
+    return this.#made;
+  }
+
+  /** As of the bridge. */
+  onImageKnown(listener: () => void): () => void {
+    this.#imageListeners.add(listener);
+    return () => void this.#imageListeners.delete(listener);
+  }
+
+  /** As of the bridge, which is made for it. Trouble is logged; it is nobody's call. */
+  warmUp(agent: AgentCapabilities): void {
+    this.#ahead((bridge) => bridge.warmUp(agent));
+  }
+
+  /** Likewise. */
+  sweepOnce(): void {
+    this.#ahead((bridge) => bridge.sweepOnce());
+  }
+
+  /** Resolves when what is being loaded is there, or is known not to come, and what waited for it has gone on. */
+  async settled(): Promise<void> {
+    if (!this.#isBegun) return;
+    await Promise.allSettled([this.#make(), loadAnswers()]);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  /** Ends all that was begun; resolves when it is gone. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosing = true;
+    const bridge = this.#isBegun ? await this.#make().catch(() => undefined) : undefined;
+    await bridge?.[Symbol.asyncDispose]();
+    this.openCalls[Symbol.dispose]();
+  }
+
+  #ahead(work: (bridge: Bridge) => void): void {
+    if (this.#isClosing) return;
+    this.whole()
+      .then(work)
+      .catch((thrown: unknown) => {
+        if (this.#isClosing) return;
+        this.#options.observer({ type: 'bridge.fault', where: 'warm-up', message: messageOf(thrown) });
+      });
+  }
+
+  readonly #make = loadedOnce(async () => {
+    compileSchemas();
+    const { Bridge } = await import('../../tenant/bridge.js');
+    if (this.#isClosing) throw new BridgeError('E_SHUTDOWN', 'The bridge is closing.', { fault: 'bridge' });
+    const { openCalls, servers: configured } = this;
+    const bridge = new Bridge({ ...this.#options, openCalls, configured });
+    bridge.onImageKnown(() => {
+      for (const listener of this.#imageListeners) listener();
+    });
+    this.#made = bridge;
+    return bridge;
+  });
+}
+
+/** The bridge itself, made where it is not yet. */
+export const wholeBridge = async (bridge: Bridge | LateBridge): Promise<Bridge> =>
+  bridge instanceof LateBridge ? await bridge.whole() : bridge;

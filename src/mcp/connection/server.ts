@@ -1,0 +1,205 @@
+// The MCP server of the bridge: one server object for each agent, on whatever transport and in either era of the protocol;
+// nothing is spawned before a tool is called. Only this file, the files that it makes its server of, the transport and the
+// downstream floor know the SDK.
+
+import type { ServerCapabilities, Transport } from '@modelcontextprotocol/server';
+import type { Observer } from '../../base/log/events.js';
+import { LOCAL_USER } from '../../base/principal.js';
+import { clip, clipHarmless } from '../../base/text/text.js';
+import { type AgentCapabilities, NO_AGENT } from '../../servers/asking/agent-capabilities.js';
+import { offeredLanguages } from '../../settings/environment/plan.js';
+import type { Bridge } from '../../tenant/bridge.js';
+import { WrongParams } from '../../wire/wrong-params.js';
+import type { ModernCalls } from '../calls/call-leg.js';
+import { modernCallsOf } from '../calls/modern-calls.js';
+import { watchTasks } from '../calls/task-watch.js';
+import { agentCapabilitiesOf } from '../requests/agent-capabilities.js';
+import type { Era } from '../requests/agent-request.js';
+import { AgentServer } from '../requests/agent-server.js';
+import { CACHED_FOR } from '../requests/cached-for.js';
+import { described } from '../requests/complaint.js';
+import { LOG_LEVELS } from '../requests/log-notifications.js';
+import { checkCursor, fieldsOf } from '../requests/request-params.js';
+import { instructions } from '../resources/capabilities.js';
+import { type OfferedTools, offeredTools, offersSnippets } from '../tools/offered-tools.js';
+import { Connection } from './connection.js';
+import { LateBridge, loadAnswers, wholeBridge } from './late-bridge.js';
+import { type StdioConnection, serveConnection } from './stdio-connection.js';
+
+/** Of warnings about settings, in the instructions. */
+const MAX_WARNINGS = 2;
+const MAX_WARNING_CHARS = 200;
+
+/** What is not asked for before the tools are listed. */
+const ANSWERED_LATER = ['tools/call', 'resources/list', 'resources/templates/list', 'resources/read'];
+
+export type AgentServerParts = {
+  /** All that the agent's principal has, or what will have it. */
+  readonly bridge: Bridge | LateBridge;
+  readonly observer: Observer;
+  readonly era: Era;
+  /** About the settings; the first are told in the instructions. */
+  readonly warnings?: readonly string[] | undefined;
+  /** Default: one of its own. */
+  readonly connection?: Connection | undefined;
+  /** The version of MCP that a client of 2025 speaks, where no greeting comes: the header MCP-Protocol-Version. */
+  readonly clientProtocol?: string | undefined;
+  /**
+   * Is told when the list of tools or of resources has changed. Default: the agent is, by a notification, which reaches it
+   * only while this server object is connected.
+   */
+  readonly onListChanged?: ((list: 'tools' | 'resources') => void) | undefined;
+  /** Default: those of the bridge. */
+  readonly modernCalls?: ModernCalls | undefined;
+};
+
+/**
+ * The server object for one agent, not yet connected: `connect(transport)` serves it, `close()` ends what its requests have
+ * begun. It starts nothing by itself, and asks the bridge for nothing before a request does.
+ *
+ * Over stdio, one is made for each connection (`serveAgent`). Over HTTP:
+ * - `createMcpHandler(({ era }) => agentServer({ bridge, observer, era, connection, onListChanged, … }))`, with a handler,
+ *   a `Connection` and a bus for each principal, since what they remember and tell is that principal's.
+ *   `onListChanged` calls the handler's `notify.toolsChanged()` or `notify.resourcesChanged()`: a server object there lives as
+ *   long as its request. `clientProtocol` is the header `mcp-protocol-version` of `requestInfo`, for era `legacy`.
+ * - A session of 2025: `agentServer({ bridge, observer, era: 'legacy' })`, connected to the session's own transport.
+ * Results hold RawJson, texts that only `stringify` (base/json/json-text.ts) writes verbatim; JSON.stringify parses them. Over
+ * HTTP, where the SDK writes, `RelayedTexts` in `authInfo.extra` keeps them (http/parts.ts).
+ */
+export function agentServer(parts: AgentServerParts): AgentServer {
+  const { bridge, observer, era, warnings = [], connection = new Connection() } = parts;
+  const { openCalls: calls, settings } = bridge;
+  const { modernCalls = modernCallsOf({ calls, principal: LOCAL_USER.id, ...settings }) } = parts;
+  const tools = offeredTools(settings);
+  const hasSnippets = offersSnippets(settings, bridge.snippets.folder);
+  const server = new AgentServer({
+    era,
+    capabilities: {
+      tools: { listChanged: true },
+      resources: { listChanged: true },
+      logging: {},
+      ...(hasSnippets ? { completions: {} } : {}),
+      ...(era === 'modern' ? modernCalls.capabilities : undefined),
+    } satisfies ServerCapabilities,
+    instructions: instructionsOf(bridge, warnings),
+    clientProtocol: parts.clientProtocol,
+  });
+  const listChanged = parts.onListChanged ?? ((list) => tellListChanged(server, list));
+  if (parts.connection === undefined)
+    server.closed.addEventListener('abort', () => connection[Symbol.dispose]());
+  const agent = whoIsAsked(server, bridge);
+  listTools(server, { bridge, agent, tools, connection, listChanged });
+  takeLogLevel(server, connection);
+  const later = [...ANSWERED_LATER, ...(hasSnippets ? ['completion/complete'] : [])];
+  server.answerLater(later, async () => {
+    const [{ answerFrom }, whole] = await Promise.all([loadAnswers(), wholeBridge(bridge)]);
+    answerFrom(whole, server, {
+      observer,
+      agent,
+      scope: connection.id,
+      logLevelFor: (request) =>
+        request.era === 'legacy' ? () => connection.logLevel : () => request.logLevel,
+      onKept: (request) => {
+        // An agent of 2025 hears it on the way to its answer; a later one only where it listens.
+        if (request.era === 'legacy') request.notify({ method: LIST_CHANGED.resources });
+        if (request.era === 'modern' || parts.onListChanged !== undefined) listChanged('resources');
+      },
+      modernCalls,
+    });
+  });
+  if (era === 'modern') modernCalls.offer?.(server);
+  return server;
+}
+
+/**
+ * Serves one agent on a connection that is its own; what it says first decides the era. Resolves when the transport has
+ * started. `warnings` are those about the settings.
+ */
+export function serveAgent(
+  bridge: Bridge | LateBridge,
+  transport: Transport,
+  observer: Observer,
+  warnings: readonly string[] = [],
+  modernCalls?: ModernCalls,
+): Promise<StdioConnection> {
+  const connection = new Connection();
+  const parts = { bridge, observer, warnings, connection, modernCalls };
+  return serveConnection(
+    transport,
+    (era) => agentServer({ ...parts, era }),
+    () => connection[Symbol.dispose](),
+    (taskIds, tell) => watchTasks(bridge.openCalls.tasks, LOCAL_USER.id, taskIds, tell),
+  );
+}
+
+const LIST_CHANGED = {
+  tools: 'notifications/tools/list_changed',
+  resources: 'notifications/resources/list_changed',
+} as const;
+
+function tellListChanged(server: AgentServer, list: 'tools' | 'resources'): void {
+  // A client that has gone hears nothing.
+  server.notification({ method: LIST_CHANGED[list] }).catch(() => {});
+}
+
+/** A name that is misspelt leaves a setting unset, and hosts do not show the log. */
+const toldWarnings = (warnings: readonly string[]): readonly string[] =>
+  warnings
+    .slice(0, MAX_WARNINGS)
+    .map((warning) => `Setting without effect, tell the user: ${clip(warning, MAX_WARNING_CHARS)}`);
+
+const instructionsOf = ({ settings, servers }: Bridge | LateBridge, warnings: readonly string[]): string =>
+  [
+    instructions(servers.names, { tools: settings.tools, languages: offeredLanguages(settings) }),
+    ...toldWarnings(warnings),
+  ].join('\n');
+
+/** Whom the calls of this server may ask: an agent of 2025 by requests, a later one as `modernCalls` can, or nobody. */
+function whoIsAsked(server: AgentServer, bridge: Bridge | LateBridge): AgentCapabilities {
+  if (server.era === 'modern') return NO_AGENT;
+  const agent: AgentCapabilities = agentCapabilitiesOf(server, () => tellOfRoots(bridge, agent));
+  return agent;
+}
+
+/** Where no bridge is made yet, there is no server that was told of other roots. */
+function tellOfRoots(bridge: Bridge | LateBridge, agent: AgentCapabilities): void {
+  const made = bridge instanceof LateBridge ? bridge.made : bridge;
+  made?.servers.pool.rootsChanged(agent);
+}
+
+type Listing = {
+  readonly bridge: Bridge | LateBridge;
+  readonly agent: AgentCapabilities;
+  readonly tools: OfferedTools;
+  readonly connection: Connection;
+  readonly listChanged: (list: 'tools') => void;
+};
+
+/** Whoever has been told less of the image than is known later is told that the list has changed. */
+function listTools(server: AgentServer, { bridge, agent, tools, connection, listChanged }: Listing): void {
+  const described = () => tools.map(({ description }) => description).join('\n');
+  const onImageKnown = () => {
+    if (connection.toldOfTools === undefined || connection.toldOfTools === described()) return;
+    connection.toldOfTools = undefined;
+    listChanged('tools');
+  };
+  server.answer('tools/list', (params, { era }) => {
+    checkCursor(params);
+    connection.prepare(bridge, agent);
+    connection.onImageKnown(bridge, onImageKnown);
+    connection.toldOfTools = described();
+    const listed = { tools };
+    return era === 'legacy' ? listed : { ...listed, ...CACHED_FOR.tools };
+  });
+}
+
+/** What an agent of 2025 has asked to be told of, at any time; a later one says it with each request. */
+function takeLogLevel(server: AgentServer, connection: Connection): void {
+  server.answer('logging/setLevel', (params) => {
+    const { level } = fieldsOf(params);
+    connection.logLevel = LOG_LEVELS.find((known) => known === level);
+    if (connection.logLevel !== undefined) return {};
+    const shown = typeof level === 'string' ? `'${clipHarmless(level, 200)}'` : described(level);
+    throw new WrongParams(`There is no log level ${shown}. There is: ${LOG_LEVELS.join(', ')}.`);
+  });
+}

@@ -1,0 +1,132 @@
+// One request of an agent: who makes it, what it can be asked and told, and in which version of the protocol. An agent of 2025
+// has said so in its greeting, a later one says it with every request.
+
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  type ClientCapabilities,
+  type Implementation,
+  LOG_LEVEL_META_KEY,
+  PROTOCOL_VERSION_META_KEY,
+  type ServerContext,
+  type ServerNotification,
+  UnsupportedProtocolVersionError,
+} from '@modelcontextprotocol/server';
+import type { Principal } from '../../base/principal.js';
+import { LOG_LEVELS, type McpLogLevel } from './log-notifications.js';
+import type { RelayedTexts } from './relayed-texts.js';
+
+/** The SDK's words: `modern` is 2026-07-28 and later. */
+export type Era = 'legacy' | 'modern';
+
+/** The versions in which each request speaks for itself. */
+export const MODERN_VERSIONS: readonly string[] = ['2026-07-28'];
+
+/** What is known of an agent before it asks anything; nothing of it counts for one that says it with every request. */
+export type Greeted = {
+  readonly era: Era;
+  /** The version that the client has asked for. */
+  readonly clientProtocol: string | undefined;
+  getClientVersion(): Implementation | undefined;
+  getClientCapabilities(): ClientCapabilities | undefined;
+};
+
+/** What a handler finds, where the agent speaks HTTP, in `ctx.http.authInfo.extra`. */
+export type AuthExtra = {
+  readonly principal: Principal;
+  readonly callerToken: unknown;
+  /** The answer has it as X-Request-Id, and log lines too. */
+  readonly requestId: string;
+  /** Takes what is to leave as it is; undefined for what is no request of a client. */
+  readonly texts?: RelayedTexts;
+  /** What goes on with the request's body counts it as its principal's until what is given back is called. */
+  readonly keepBody?: (() => () => void) | undefined;
+};
+
+export class AgentRequest {
+  readonly #greeted: Greeted;
+  /** The SDK's; `mcpReq` has inputResponses and requestState where the request goes on with an earlier one. */
+  readonly context: ServerContext;
+
+  constructor(greeted: Greeted, context: ServerContext) {
+    this.#greeted = greeted;
+    this.context = context;
+  }
+
+  get era(): Era {
+    return this.#greeted.era;
+  }
+
+  /** The same object for all requests of one connection. Over HTTP, a request of a later era is a connection of its own. */
+  get connection(): object {
+    return this.#greeted;
+  }
+
+  get signal(): AbortSignal {
+    return this.context.mcpReq.signal;
+  }
+
+  /** Undefined where the agent does not want to be told how far the request is. */
+  get progressToken(): string | number | undefined {
+    return this.context.mcpReq._meta?.progressToken;
+  }
+
+  /** Name of the client, empty where it has not said it. */
+  get clientName(): string {
+    return this.#client?.name ?? '';
+  }
+
+  /** Name and version of the client, as it reports them. */
+  get client(): string {
+    const { name = 'unknown', version = '' } = this.#client ?? {};
+    return `${name} ${version}`.trim();
+  }
+
+  /** The version of MCP that the client speaks; undefined where it has not said it. */
+  get protocol(): string | undefined {
+    return this.era === 'legacy' ? this.#greeted.clientProtocol : this.#said(PROTOCOL_VERSION_META_KEY);
+  }
+
+  get capabilities(): ClientCapabilities {
+    const said =
+      this.era === 'legacy'
+        ? this.#greeted.getClientCapabilities()
+        : this.#said<ClientCapabilities>(CLIENT_CAPABILITIES_META_KEY);
+    return said ?? {};
+  }
+
+  /** The level that the request itself asks for; only a request of a later era does. */
+  get logLevel(): McpLogLevel | undefined {
+    const said = this.era === 'legacy' ? undefined : this.#said(LOG_LEVEL_META_KEY);
+    return LOG_LEVELS.find((known) => known === said);
+  }
+
+  /** Its arguments are held from now on, also when it is answered, until what is given back is called. */
+  keepBody(): () => void {
+    const extra = this.context.http?.authInfo?.extra as Partial<AuthExtra> | undefined;
+    return extra?.keepBody?.() ?? (() => {});
+  }
+
+  /** As part of the answer to this request; never after it was cancelled. */
+  notify(notification: ServerNotification): void {
+    // A client that has gone hears nothing, which is its own doing.
+    if (!this.signal.aborted) this.context.mcpReq.notify(notification).catch(() => {});
+  }
+
+  /** Throws -32022 with the versions that there are: the SDK looks at the version of the first request only. */
+  checkVersion(): void {
+    if (this.era === 'legacy') return;
+    const requested = this.protocol ?? 'unknown';
+    if (!MODERN_VERSIONS.includes(requested))
+      throw new UnsupportedProtocolVersionError({ supported: [...MODERN_VERSIONS], requested });
+  }
+
+  get #client(): Implementation | undefined {
+    return this.era === 'legacy' ? this.#greeted.getClientVersion() : this.#said(CLIENT_INFO_META_KEY);
+  }
+
+  #said<T = string>(key: string): T | undefined {
+    const envelope = this.context.mcpReq.envelope as Readonly<Record<string, unknown>> | undefined;
+    return envelope?.[key] as T | undefined;
+  }
+}

@@ -1,0 +1,208 @@
+// The SDK's server object for one agent, of either era of the protocol. Its handlers get what the client has sent, unchecked,
+// and their results leave as they are: the SDK would check both by schemas that speak in words of their own, cost time at
+// every start, and copy texts that are relayed verbatim.
+
+import {
+  type ClientCapabilities,
+  type Implementation,
+  type JSONRPCRequest,
+  LATEST_PROTOCOL_VERSION,
+  type RequestId,
+  type Result,
+  Server,
+  type ServerCapabilities,
+  type ServerContext,
+  SUPPORTED_PROTOCOL_VERSIONS,
+} from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import { messageOf } from '../../base/errors.js';
+import { loadedOnce } from '../../base/replaced-part.js';
+import { PACKAGE_NAME, VERSION } from '../../base/version.js';
+import { AgentRequest, type AuthExtra, type Era } from './agent-request.js';
+import { CACHED_FOR } from './cached-for.js';
+import { type AllowedParams, paramsBy } from './request-params.js';
+
+const SERVER_INFO = { name: PACKAGE_NAME, title: 'MCP sandbox bridge', version: VERSION };
+const anything = { params: z.unknown() };
+
+/** The SDK would make one at every start, for forms that it checks; ours are asked for raw (agent-capabilities.ts). */
+const NO_VALIDATOR = {
+  getValidator: (): never => {
+    throw new Error('Nothing that the bridge asks an agent is checked by a schema.');
+  },
+};
+
+/** `params` is what the request has, undefined where it has none. What is returned is sent as it is. */
+export type Handler = (params: unknown, request: AgentRequest) => object | Promise<object>;
+
+type SdkHandler = (request: JSONRPCRequest, context: ServerContext) => Promise<Result>;
+
+export type AgentServerOptions = {
+  /** `modern` is 2026-07-28 and later; `legacy` is all that begins with `initialize`. */
+  readonly era: Era;
+  readonly capabilities: ServerCapabilities;
+  readonly instructions: string;
+  /** The version of MCP that the client speaks, where it is known before its first message. */
+  readonly clientProtocol?: string | undefined;
+};
+
+type Greeting = {
+  readonly protocolVersion: string;
+  readonly capabilities: ClientCapabilities;
+  readonly clientInfo: Implementation;
+};
+
+export class AgentServer extends Server {
+  readonly era: Era;
+  readonly #instructions: string;
+  readonly #handlers = new Map<string, Handler>();
+  readonly #closed = new AbortController();
+  readonly #open = new Set<RequestId>();
+  #clientProtocol: string | undefined;
+  #greeting: Greeting | undefined;
+
+  constructor({ era, capabilities, instructions, clientProtocol }: AgentServerOptions) {
+    super(SERVER_INFO, {
+      capabilities,
+      instructions,
+      jsonSchemaValidator: NO_VALIDATOR,
+      cacheHints: { 'server/discover': CACHED_FOR.discover },
+    });
+    this.era = era;
+    this.#instructions = instructions;
+    this.#clientProtocol = clientProtocol;
+    // What the SDK answers by itself builds all schemas of an era first.
+    this.removeRequestHandler('logging/setLevel');
+    this.setNotificationHandler('notifications/initialized', anything, () => {});
+    this.answer('initialize', (params) => this.#greet(params));
+    this.answer('ping', () => ({}));
+  }
+
+  /** `handler` answers `method` from now on. Errors are answered with their `code`, `message` and `data`. */
+  answer(method: string, handler: Handler): void {
+    this.#handlers.set(method, handler);
+    // For the SDK to know that there is one: over HTTP a method without is another status.
+    this.setRequestHandler(method, anything, () => ({}));
+  }
+
+  /**
+   * The same for several methods, by the handlers that `register` brings when the first of them is asked for. Those that have
+   * another handler by then keep it.
+   */
+  answerLater(methods: readonly string[], register: () => Promise<void>): void {
+    const waiting = new Map<string, Handler>();
+    const brought = new Map<string, Handler>();
+    const registered = loadedOnce(async () => {
+      const before = new Map(this.#handlers);
+      await register();
+      for (const method of methods) {
+        const [own, other] = [this.#handlers.get(method), before.get(method)];
+        if (own !== undefined && own !== waiting.get(method)) brought.set(method, own);
+        if (other !== undefined && other !== waiting.get(method)) this.#handlers.set(method, other);
+      }
+    });
+    const isRegistered = () =>
+      registered().catch((thrown: unknown) => {
+        // The message of an error is all of it that the agent is sent.
+        throw new Error(messageOf(thrown), { cause: thrown });
+      });
+    for (const method of methods) {
+      const wait: Handler = async (params, request) => {
+        await isRegistered();
+        // Not whichever there is now: one that was put around this one would be asked again, without an end.
+        const handler = brought.get(method);
+        if (handler === undefined) throw new Error(`no handler was registered for ${method}`);
+        return handler(params, request);
+      };
+      waiting.set(method, wait);
+      this.answer(method, wait);
+    }
+  }
+
+  /** The version of MCP that the client has asked for in its greeting; undefined before, and where each request says it. */
+  get clientProtocol(): string | undefined {
+    return this.#clientProtocol;
+  }
+
+  /** Of the calls that are being answered, the one that came last. */
+  get newestCall(): RequestId | undefined {
+    return [...this.#open].at(-1);
+  }
+
+  /** Aborted when the connection has ended. */
+  get closed(): AbortSignal {
+    return this.#closed.signal;
+  }
+
+  override getClientCapabilities(): ClientCapabilities | undefined {
+    return this.#greeting?.capabilities;
+  }
+
+  override getClientVersion(): Implementation | undefined {
+    return this.#greeting?.clientInfo;
+  }
+
+  protected override _onclose(): void {
+    super._onclose();
+    this.#closed.abort();
+  }
+
+  /** In place of the SDK's checks of what a handler is given and gives back. */
+  protected override _wrapHandler(method: string, handler: SdkHandler): SdkHandler {
+    const checked = super._wrapHandler(method, handler);
+    return async (request, context) => {
+      const own = this.#handlers.get(method);
+      const result = await (own === undefined
+        ? checked(request, context)
+        : this.#answer(own, request, context));
+      // Over HTTP the SDK writes the answer, and would write relayed texts anew.
+      const extra = context.http?.authInfo?.extra as Partial<AuthExtra> | undefined;
+      return extra?.texts?.marked(result) ?? result;
+    };
+  }
+
+  async #answer(handler: Handler, { params }: JSONRPCRequest, context: ServerContext): Promise<Result> {
+    const request = new AgentRequest(this, context);
+    request.checkVersion();
+    const { id, method } = context.mcpReq;
+    if (method === 'tools/call') this.#open.add(id);
+    try {
+      return (await handler(params, request)) as Result;
+    } finally {
+      this.#open.delete(id);
+    }
+  }
+
+  #greet(params: unknown): object {
+    const { protocolVersion, capabilities, clientInfo } = paramsBy(Greeting, params, ALLOWED) as Greeting;
+    this.#greeting = { protocolVersion, capabilities, clientInfo };
+    this.#clientProtocol = protocolVersion;
+    const agreed = SUPPORTED_PROTOCOL_VERSIONS.includes(protocolVersion)
+      ? protocolVersion
+      : LATEST_PROTOCOL_VERSION;
+    this._negotiatedProtocolVersion = agreed;
+    this.transport?.setProtocolVersion?.(agreed);
+    const instructions = this.#instructions;
+    return {
+      protocolVersion: agreed,
+      capabilities: this.getCapabilities(),
+      serverInfo: SERVER_INFO,
+      ...(instructions === '' ? {} : { instructions }),
+    };
+  }
+}
+
+const Greeting = z.object({
+  protocolVersion: z.string(),
+  capabilities: z.looseObject({}),
+  clientInfo: z.looseObject({ name: z.string(), version: z.string() }),
+});
+
+const ALLOWED: AllowedParams = {
+  fields: {
+    protocolVersion: 'a version of MCP, such as "2025-11-25"',
+    capabilities: 'an object, empty where the client offers nothing',
+    clientInfo: 'an object with name and version',
+  },
+  whole: 'an object with protocolVersion, capabilities and clientInfo',
+};

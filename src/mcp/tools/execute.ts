@@ -1,0 +1,81 @@
+// The tool `execute`: one command, handed to the `execute` of a configured server, or run in a container of its own, whose
+// volume at /work the other commands of this bridge have as well. The agent need not know which of the two it is.
+
+import { resolve } from 'node:path/posix';
+import { refused, resultOf, SURE_OUTPUT_BYTES } from '../../code-exec/execute-result.js';
+import { commandSchema, complaintOf } from '../../code-exec/execute-tool.js';
+import { hostView } from '../../hosts/records/host-views.js';
+import { outcomeWithoutRun } from '../../run/outcome/outcome.js';
+import { WORK } from '../../sandbox/spec/work.js';
+import type { Settings } from '../../settings/environment/settings.js';
+import type { Answer } from './answer.js';
+import { executeDefinition, limitsOf } from './execute-definition.js';
+import { hooksFor } from './hooks.js';
+import { relayedResult } from './relayed-result.js';
+import type { BridgeTool } from './tool.js';
+
+/** The rest of what a host shows is for our own lines, and for characters that are made visible. */
+const OUTPUT_SHARE = 0.8;
+/** Beyond a command's own time: for its turn at the server, and the way there and back. */
+const SPARE_SECONDS = 30;
+const NAME = 'execute';
+
+export const execute = (settings: Settings): BridgeTool =>
+  settings.executeServer === undefined ? launched(settings) : relayed(settings.executeServer, settings);
+
+const toolWith = (settings: Settings, call: BridgeTool['call']): BridgeTool => ({
+  definition: executeDefinition(settings),
+  outputMode: 'sections',
+  call,
+});
+
+/** The server says what is wrong with arguments, and how its answers look. */
+const relayed = (server: string, settings: Settings): BridgeTool =>
+  toolWith(settings, async (given, context, signal) => {
+    const { timeoutSeconds, maxTimeoutSeconds } = settings;
+    const args = given as Readonly<Record<string, unknown>>;
+    const { timeout_ms: timeoutMs } = args;
+    const said = typeof timeoutMs === 'number' ? timeoutMs / 1000 : undefined;
+    const asked = said ?? timeoutSeconds;
+    // The server's own default is not known here.
+    const patienceSeconds = (said ?? maxTimeoutSeconds) + SPARE_SECONDS;
+    const setBy = 'MCP_BRIDGE_EXECUTE_SERVER';
+    const call = { server, tool: NAME, setBy, args, timeoutSeconds: asked, patienceSeconds };
+    const answer = await context.bridge.callServer(call, context.caller, hooksFor(context), signal);
+    if ('message' in answer) return outcomeWithoutRun('error', answer, asked);
+    return { result: relayedResult(answer.text), isRelayed: true };
+  });
+
+function launched(settings: Settings): BridgeTool {
+  const limits = limitsOf(settings);
+  const schema = commandSchema(limits);
+  return toolWith(settings, async (given, context, signal) => {
+    const parsed = schema.safeParse(given);
+    if (!parsed.success) return refusal(complaintOf(parsed.error, given, limits));
+    const { command, args, stdin, timeout_ms: timeoutMs, cwd, env } = parsed.data;
+    const outputBytes = Math.min(settings.executeOutputBytes, shownBy(context.caller.client));
+    const asked = {
+      argv: [command, ...args],
+      stdin: stdin === '' ? undefined : Buffer.from(stdin),
+      cwd: resolve(WORK, cwd),
+      env,
+      maxOutputBytes: outputBytes,
+      shownBytes: Math.min(outputBytes, SURE_OUTPUT_BYTES),
+    } as const;
+    const input = { command: asked, timeoutSeconds: timeoutMs / 1000 };
+    const outcome = await context.bridge.runCommand(input, context.caller, hooksFor(context), signal);
+    if ('failed' in outcome) return outcome.failed;
+    return { result: resultOf(outcome.end, timeoutMs, outcome.whole), isRelayed: false };
+  });
+}
+
+/**
+ * How much output, in bytes, a host shows its model: where the host cuts, the line that says where all of it is would be
+ * lost with the middle.
+ */
+const shownBy = (client: string): number => {
+  const { roomBytes = Number.POSITIVE_INFINITY } = hostView(client);
+  return Math.floor(roomBytes * OUTPUT_SHARE);
+};
+
+const refusal = (message: string): Answer => ({ result: refused(message), isRelayed: false });

@@ -1,0 +1,109 @@
+// The files of a call, in the form of either tool: checked whole before anything is spent, and brought into the one form
+// that travels. A complaint names the very entry and field, what was got and what is allowed.
+
+import { z } from 'zod';
+import { MB_BYTES } from '../../base/text/sizes.js';
+import { NameSet, nameProblem, PLAIN_NAME } from '../../run/artifacts/file-names.js';
+import { type InputFile, MAX_INPUT_BYTES, MAX_INPUT_FILES } from '../../wire/frames.js';
+import { described } from '../requests/complaint.js';
+
+type Encoding = 'utf8' | 'base64';
+type EncodedFile = { readonly name: string; readonly content: string; readonly encoding: Encoding };
+
+/** How a tool says files in its arguments. */
+export type FilesForm = {
+  readonly argument: string;
+  /** One of them, in words. */
+  readonly shape: string;
+  readonly nameField: string;
+  readonly contentField: Readonly<Record<Encoding, string>>;
+  readonly entry: z.ZodType<EncodedFile>;
+};
+
+/** How `run_python` takes files. */
+export const FILES: FilesForm = {
+  argument: 'files',
+  shape: 'an object {name, text} or {name, base64}',
+  nameField: 'name',
+  contentField: { utf8: 'text', base64: 'base64' },
+  entry: z.union([
+    z
+      .strictObject({ name: z.string(), text: z.string() })
+      .transform(({ name, text }): EncodedFile => ({ name, content: text, encoding: 'utf8' })),
+    z
+      .strictObject({ name: z.string(), base64: z.string() })
+      .transform(({ name, base64 }): EncodedFile => ({ name, content: base64, encoding: 'base64' })),
+  ]),
+};
+
+/** How `execute_code` takes files. */
+export const ADDITIONAL_FILES: FilesForm = {
+  argument: 'additional_files',
+  shape: 'an object {filename, content}, and encoding "base64" where content is that',
+  nameField: 'filename',
+  contentField: { utf8: 'content', base64: 'content' },
+  entry: z
+    .strictObject({
+      filename: z.string(),
+      content: z.string(),
+      // Both spellings of the one are as common.
+      encoding: z.enum(['utf8', 'utf-8', 'base64']).optional(),
+    })
+    .transform(
+      ({ filename, content, encoding }): EncodedFile => ({
+        name: filename,
+        content,
+        encoding: encoding === 'base64' ? 'base64' : 'utf8',
+      }),
+    ),
+};
+
+const MEGABYTES = MAX_INPUT_BYTES / MB_BYTES;
+/** With padding, as most programs write it; line breaks are theirs too. */
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+const list = z.array(z.unknown()).max(MAX_INPUT_FILES);
+
+/** What is wrong, as a sentence. */
+export type FilesComplaint = { readonly complaint: string };
+
+/** `names` are those that are taken already; it takes the others. */
+export function readInputFiles(
+  value: unknown,
+  form: FilesForm,
+  names = new NameSet(),
+): readonly InputFile[] | FilesComplaint {
+  const { argument, shape, nameField, contentField } = form;
+  const parsed = list.safeParse(value ?? []);
+  if (!parsed.success)
+    return complain(argument, value, `a list of at most ${MAX_INPUT_FILES} files, each ${shape}`);
+  const files: InputFile[] = [];
+  let bytes = 0;
+  for (const [number, each] of parsed.data.entries()) {
+    const at = `${argument}[${number}]`;
+    const entry = form.entry.safeParse(each);
+    if (!entry.success) return complain(at, each, shape);
+    const { name, content, encoding } = entry.data;
+    const problem = nameProblem(name) ?? names.add(name);
+    if (problem !== undefined) return complain(`${at}.${nameField}`, name, PLAIN_NAME, `, which ${problem}`);
+    const data = encoding === 'utf8' ? encodedText(content) : withoutBreaks(content);
+    const field = `${at}.${contentField[encoding]}`;
+    if (data === undefined) return complain(field, undefined, 'well-formed text', ' a lone surrogate');
+    if (data.length % 4 !== 0 || !BASE64.test(data)) return complain(field, data, 'base64 with padding');
+    bytes += Buffer.byteLength(data, 'base64');
+    if (bytes > MAX_INPUT_BYTES)
+      return { complaint: `${at}: the files are larger than ${MEGABYTES} MiB together, which is the most.` };
+    files.push({ name, data });
+  }
+  return files;
+}
+
+const encodedText = (text: string): string | undefined =>
+  text.isWellFormed() ? Buffer.from(text).toString('base64') : undefined;
+
+const withoutBreaks = (base64: string): string => base64.replaceAll(/[\r\n]+/g, '');
+
+function complain(where: string, value: unknown, expected: string, problem = ''): FilesComplaint {
+  const got = value === undefined && problem !== '' ? '' : ` ${described(value)}`;
+  return { complaint: `${where}: got${got}${problem}, expected ${expected}.` };
+}

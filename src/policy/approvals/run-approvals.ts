@@ -1,0 +1,294 @@
+// The questions of one run. Calls of one tool that come within a moment are one question with a list; what is decided of them
+// is decided of each. While a question is open the clock of the run stands (asking-time.ts).
+
+import { setMaxListeners } from 'node:events';
+import type { BridgeError } from '../../base/errors.js';
+import type { Observer } from '../../base/log/events.js';
+import { drawnLetters } from '../../base/text/drawn-letters.js';
+import { shownTool } from '../../base/text/shown-name.js';
+import type { StopClock } from '../../base/waiting/deadline.js';
+import type { AgentCapabilities } from '../../servers/asking/agent-capabilities.js';
+import type { ApprovalVerdict } from '../rules/approval-rules.js';
+import { type Asked, type AskingParts, ask } from './asking.js';
+import { AskingTime } from './asking-time.js';
+import { deniedByUser, notApproved, timeUsedUp, tooManyQuestions, tooMuchToShow } from './denials.js';
+import type { Grants } from './grants.js';
+import type { ApprovalAnswer, Decision, Question } from './question.js';
+
+/** A call that waits for a person; `text` is the JSON of its arguments as it will be sent. */
+export type WaitingCall = {
+  readonly server: string;
+  readonly tool: string;
+  readonly text: string;
+  readonly verdict: ApprovalVerdict;
+};
+
+/** What is one run's own. */
+export type ApprovalScope = {
+  readonly run: string;
+  readonly client: string;
+  readonly agent: AgentCapabilities;
+  /** Name of the session, where the run is one of a session. */
+  readonly session: string | undefined;
+  /** Whether it can make further calls, so that something can be decided for all of them. */
+  readonly isRun: boolean;
+  /** The run's clock stands from now until what is given back is called. */
+  readonly stopClock: StopClock;
+};
+
+/** What all runs of a bridge share. */
+export type SharedApprovals = Omit<AskingParts, 'agent'> & {
+  /** Id of the principal; undefined for the user who started the bridge. */
+  readonly principal: string | undefined;
+  readonly grants: Grants;
+  /** How long the questions of one run may wait, in sum. */
+  readonly waitSeconds: number;
+  /** Whether `always` can be written somewhere now. */
+  readonly canWrite: () => boolean;
+  readonly observer: Observer;
+};
+
+const QUESTION_LETTERS = 16;
+/** asyncio.gather sends its calls within a few milliseconds. */
+const GATHER_MS = 100;
+/** Code could ask for ever; nobody reads more. */
+export const MAX_QUESTIONS = 50;
+export const MAX_CALLS_OF_QUESTION = 200;
+/** Of the arguments of all calls of one question. */
+export const MAX_QUESTION_CHARS = 256 * 1024;
+
+type Waiter = { readonly text: string; readonly settle: (refused: BridgeError | undefined) => void };
+type Batch = {
+  readonly first: WaitingCall;
+  readonly waiters: Set<Waiter>;
+  readonly calls: string[];
+  chars: number;
+  readonly ending: AbortController;
+};
+
+export class RunApprovals implements Disposable {
+  readonly #scope: ApprovalScope;
+  readonly #shared: SharedApprovals;
+  /** Calls of one tool, of which the same rules ask, that are still being gathered: by what is decided of them. */
+  readonly #gathering = new Map<string, Batch>();
+  /** Questions that are put, by their id. */
+  readonly #open = new Map<
+    string,
+    { readonly question: Question; readonly what: string; readonly batch: Batch }
+  >();
+  /** What was refused by a person is refused again without a question. */
+  readonly #refused = new Map<string, BridgeError>();
+  readonly #ending = new AbortController();
+  readonly #time: AskingTime;
+  #asked = 0;
+
+  constructor(scope: ApprovalScope, shared: SharedApprovals) {
+    this.#scope = scope;
+    this.#shared = shared;
+    this.#time = new AskingTime(scope.stopClock, shared.waitSeconds * 1000);
+    // Every open question listens; some dozens are no leak.
+    setMaxListeners(0, this.#ending.signal);
+  }
+
+  /** Resolves when the call may be sent, as its text is. Throws E_DENIED. */
+  async pass(call: WaitingCall, signal: AbortSignal): Promise<void> {
+    const { grants } = this.#shared;
+    const { run, session } = this.#scope;
+    const what = subjectOf(call);
+    if (grants.has({ run, session }, what)) return;
+    const before = this.#refused.get(`${what} ${call.text}`);
+    if (before !== undefined) throw before;
+    if (call.text.length > MAX_QUESTION_CHARS) throw tooMuchToShow(call.text.length, MAX_QUESTION_CHARS);
+    const refused = await this.#gathered(call, what, signal);
+    if (refused !== undefined) throw refused;
+  }
+
+  /** What waits for a person just now, in a sentence; empty where nothing does. */
+  get waiting(): string {
+    const names = [...this.#open.values()].map(({ question }) => {
+      const { server, tool, calls } = question.object;
+      const name = shownTool(server, tool);
+      return calls.length === 1 ? name : `${name} (${calls.length} calls)`;
+    });
+    const [first, ...more] = names;
+    if (first === undefined) return '';
+    const others = more.length === 0 ? '' : ` and ${more.length} more`;
+    const places = [
+      ...(this.#canAskAgent ? ['in a dialog of this client'] : []),
+      ...(this.#shared.inbox === undefined || !this.#shared.isLocal ? [] : ['with the command `approvals`']),
+    ];
+    const where = places.length === 0 ? '' : `, who can answer ${places.join(' or ')}`;
+    return `Waits for the user to approve ${first}${others}${where}.`;
+  }
+
+  /** Nobody waits for its questions any more, while its code goes on: that of a session which is interrupted. */
+  takeBack(): void {
+    for (const batch of this.#gathering.values()) batch.ending.abort('cancelled');
+    for (const { batch } of this.#open.values()) batch.ending.abort('cancelled');
+  }
+
+  /** The run has ended: its questions are taken back, and nothing more is sent. */
+  [Symbol.dispose](): void {
+    this.#ending.abort('cancelled');
+    for (const { ending } of this.#gathering.values()) ending.abort('cancelled');
+    this.#time[Symbol.dispose]();
+    this.#shared.grants.forgetRun(this.#scope.run);
+  }
+
+  get #canAskAgent(): boolean {
+    const { form, url } = this.#scope.agent.elicits();
+    return form || url;
+  }
+
+  /** Undefined where the call may be sent. */
+  #gathered(call: WaitingCall, what: string, signal: AbortSignal): Promise<BridgeError | undefined> {
+    return new Promise((resolve, reject) => {
+      let batch = this.#gathering.get(what);
+      const fits =
+        batch !== undefined &&
+        batch.calls.length < MAX_CALLS_OF_QUESTION &&
+        batch.chars + call.text.length <= MAX_QUESTION_CHARS;
+      if (batch === undefined || !fits) batch = this.#begin(call, what);
+      const own = batch;
+      const leave = () => {
+        own.waiters.delete(waiter);
+        // Nobody wants the answer any more.
+        if (own.waiters.size === 0) own.ending.abort('cancelled');
+        reject(signal.reason instanceof Error ? signal.reason : new Error('The call was cancelled.'));
+      };
+      const waiter: Waiter = {
+        text: call.text,
+        settle: (refused) => {
+          signal.removeEventListener('abort', leave);
+          resolve(refused);
+        },
+      };
+      own.waiters.add(waiter);
+      own.calls.push(call.text);
+      own.chars += call.text.length;
+      if (signal.aborted) leave();
+      else signal.addEventListener('abort', leave, { once: true });
+    });
+  }
+
+  #begin(first: WaitingCall, what: string): Batch {
+    const batch: Batch = { first, waiters: new Set(), calls: [], chars: 0, ending: new AbortController() };
+    this.#gathering.set(what, batch);
+    const goOn = this.#time.ask();
+    setTimeout(() => {
+      if (this.#gathering.get(what) === batch) this.#gathering.delete(what);
+      void this.#decide(batch, what).finally(goOn);
+    }, GATHER_MS);
+    return batch;
+  }
+
+  async #decide(batch: Batch, what: string): Promise<void> {
+    const settle = (refused: BridgeError | undefined) => {
+      for (const waiter of batch.waiters) waiter.settle(refused);
+      batch.waiters.clear();
+    };
+    const { grants, waitSeconds } = this.#shared;
+    const { run, session } = this.#scope;
+    // Another question of the same tool may have been answered for all while this one was gathered.
+    if (grants.has({ run, session }, what)) return settle(undefined);
+    if (batch.waiters.size === 0) return;
+    const { leftMs } = this.#time;
+    if (++this.#asked > MAX_QUESTIONS) return settle(tooManyQuestions(MAX_QUESTIONS));
+    if (leftMs <= 0) return settle(timeUsedUp(waitSeconds));
+    const question = this.#questionOf(batch, leftMs);
+    this.#open.set(question.id, { question, what, batch });
+    const startedAt = performance.now();
+    const onEnd = () => batch.ending.abort('cancelled');
+    this.#ending.signal.addEventListener('abort', onEnd, { once: true });
+    if (this.#ending.signal.aborted) onEnd();
+    const asked = await ask(
+      question,
+      { ...this.#shared, agent: this.#scope.agent },
+      leftMs,
+      batch.ending.signal,
+    );
+    this.#ending.signal.removeEventListener('abort', onEnd);
+    this.#open.delete(question.id);
+    this.#tell(question, asked, performance.now() - startedAt);
+    settle(await this.#outcome(question, asked, batch, what));
+  }
+
+  async #outcome(
+    { rule, object: { server, tool }, offers }: Question,
+    asked: Asked,
+    batch: Batch,
+    what: string,
+  ): Promise<BridgeError | undefined> {
+    const { run, session } = this.#scope;
+    // Another question about the same was answered for this one too.
+    if (asked.is === 'cancelled' && this.#shared.grants.has({ run, session }, what)) return undefined;
+    if (asked.is !== 'answered') return notApproved(asked.is, rule, this.#shared.waitSeconds);
+    const { answer } = asked;
+    // What was not offered is no decision, whoever says it.
+    const isOffered = offers.includes(answer.decision);
+    if (answer.decision === 'no' || !isOffered) {
+      const refused = deniedByUser(
+        isOffered ? answer : { word: 'the answer is none of those that were offered' },
+      );
+      for (const text of batch.calls) this.#refused.set(`${what} ${text}`, refused);
+      return refused;
+    }
+    const { entry } = batch.first.verdict;
+    const about = { server, tool, ...(entry === undefined ? {} : { entry }), reason: answer.word };
+    await this.#shared.grants.add(answer.decision, { run, session }, what, about);
+    if (answer.decision !== 'once')
+      for (const other of this.#open.values()) if (other.what === what) other.batch.ending.abort('cancelled');
+    return undefined;
+  }
+
+  #questionOf({ first: { server, tool, verdict }, calls }: Batch, leftMs: number): Question {
+    const { run, client, session } = this.#scope;
+    const now = Date.now();
+    return {
+      id: `q-${drawnLetters(QUESTION_LETTERS)}`,
+      object: { kind: 'tool', server, tool, calls: calls.map((text) => ({ arguments: text })) },
+      rule: verdict.rule,
+      run,
+      client,
+      principal: this.#shared.principal,
+      session,
+      offers: this.#offersFor(verdict),
+      askedAt: new Date(now).toISOString(),
+      expiresAt: new Date(now + leftMs).toISOString(),
+    };
+  }
+
+  #offersFor({ isConditional }: ApprovalVerdict): readonly Decision[] {
+    const { canWrite } = this.#shared;
+    return [
+      'once',
+      ...(this.#scope.isRun ? (['run'] as const) : []),
+      'session',
+      // It would go by the tool, and the rule goes by the arguments.
+      ...(!isConditional && canWrite() ? (['always'] as const) : []),
+      'no',
+    ];
+  }
+
+  #tell({ id, object, rule, run }: Question, asked: Asked, durationMs: number): void {
+    const answer: ApprovalAnswer | undefined = asked.is === 'answered' ? asked.answer : undefined;
+    this.#shared.observer({
+      type: 'run.asked',
+      run,
+      question: id,
+      server: object.server,
+      tool: object.tool,
+      calls: object.calls.map((call) => call.arguments),
+      rule,
+      answer: answer?.decision ?? (asked.is as Exclude<Asked['is'], 'answered'>),
+      word: answer?.word,
+      by: answer?.by,
+      who: answer?.who,
+      durationMs,
+    });
+  }
+}
+
+/** What is decided of a call: its tool, of this entry and no other of the name, and all rules that have asked about it. */
+const subjectOf = ({ server, tool, verdict }: WaitingCall): string =>
+  JSON.stringify([server, verdict.entry ?? null, tool, verdict.rule]);

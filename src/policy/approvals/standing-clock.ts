@@ -1,0 +1,119 @@
+// The clock of a run, which stands while a person is asked something, by whomever and however many at once. Where that takes
+// long, what runs in its sandbox stands still too, and its place is for other runs meanwhile. What the sandbox computes all the
+// same, since nothing has stopped it yet, or nothing can, is taken off what the clock has left.
+
+import type { Deadline } from '../../base/waiting/deadline.js';
+
+export type Standing = {
+  /** What runs in the sandbox is stopped from now until what is given back is called; undefined where nothing can stop it. */
+  readonly freeze: () => (() => void) | undefined;
+  /**
+   * What is stopped gives its place to other runs; what is given back has it again when it resolves. Undefined where it keeps
+   * its place.
+   */
+  readonly standAside: (() => (() => Promise<void>) | undefined) | undefined;
+  /** Seconds of processor time that the sandbox has used; undefined where nobody can know, and then nothing is taken off. */
+  readonly used?: (() => number | undefined) | undefined;
+};
+
+/** A person who answers at once need not wait for anything to be stopped and started. */
+const FREEZE_AFTER_MS = 2_000;
+const LOOK_EVERY_MS = 1_000;
+
+/** When it began to stand, what it had left, and what the sandbox had used by then. */
+type Stood = { readonly at: number; readonly leftMs: number; readonly used: number };
+
+export class StandingClock implements Disposable {
+  readonly #deadline: Pick<Deadline, 'pause' | 'start'>;
+  readonly #standing: Standing | undefined;
+  /** By how many it is stopped. */
+  #stopped = 0;
+  /** From the first of them until it goes on, which may have to wait for a place. */
+  #stands: Stood | undefined;
+  #looking: NodeJS.Timeout | undefined;
+  #freezing: NodeJS.Timeout | undefined;
+  #thaw: (() => void) | undefined;
+  /** Undefined while it has its place. */
+  #comeBack: (() => Promise<void>) | undefined;
+
+  /** Without `standing`, the code runs on. */
+  constructor(deadline: Pick<Deadline, 'pause' | 'start'>, standing?: Standing) {
+    this.#deadline = deadline;
+    this.#standing = standing;
+  }
+
+  /** It stands from now on until what is given back is called, by each who has stopped it. */
+  readonly stop = (): (() => void) => {
+    if (this.#stopped++ === 0) this.#stand();
+    let isStopped = true;
+    return () => {
+      if (!isStopped) return;
+      isStopped = false;
+      if (--this.#stopped === 0) this.#comeBackAndGoOn();
+    };
+  };
+
+  /** The code is to end, and has no time to wait for a place or for a person. */
+  letGo(): void {
+    this.#comeBack = undefined;
+    clearTimeout(this.#freezing);
+    this.#thaw?.();
+    this.#thaw = undefined;
+    if (this.#stopped === 0) this.#goOn();
+  }
+
+  /** The run has ended: its clock stands for good. */
+  [Symbol.dispose](): void {
+    clearTimeout(this.#freezing);
+    clearInterval(this.#looking);
+    this.#stands = undefined;
+  }
+
+  #stand(): void {
+    // After the question before it waits for its place yet.
+    if (this.#stands !== undefined) return;
+    const leftMs = this.#deadline.pause();
+    const standing = this.#standing;
+    this.#stands = { at: performance.now(), leftMs, used: standing?.used?.() ?? 0 };
+    if (standing === undefined) return;
+    this.#freezing = setTimeout(() => this.#freeze(standing), FREEZE_AFTER_MS).unref();
+    this.#looking = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
+  }
+
+  /** What computes for as long as it had left is at its end. */
+  #look(): void {
+    const stands = this.#stands;
+    if (stands !== undefined && this.#computedMs(stands) >= stands.leftMs) this.#deadline.start(0);
+  }
+
+  /** On several processors it computes no more than the time that goes by. */
+  #computedMs({ at, used }: Stood): number {
+    const now = this.#standing?.used?.() ?? used;
+    return Math.min((now - used) * 1_000, performance.now() - at);
+  }
+
+  #freeze({ freeze, standAside }: Standing): void {
+    this.#thaw = freeze();
+    // What computes on needs its place.
+    if (this.#thaw !== undefined) this.#comeBack = standAside?.();
+  }
+
+  #comeBackAndGoOn(): void {
+    clearTimeout(this.#freezing);
+    if (this.#comeBack === undefined) return this.#goOn();
+    void this.#comeBack().then(() => {
+      if (this.#stopped === 0) this.#goOn();
+    });
+  }
+
+  #goOn(): void {
+    const stands = this.#stands;
+    if (stands === undefined) return;
+    this.#stands = undefined;
+    clearInterval(this.#looking);
+    this.#comeBack = undefined;
+    this.#thaw?.();
+    this.#thaw = undefined;
+    this.#deadline.start(Math.max(0, this.#deadline.pause() - this.#computedMs(stands)));
+  }
+}

@@ -1,0 +1,251 @@
+// The inbox of a bridge: where its questions wait besides the agent, as files for the command line and on a page for the
+// browser. The first answer counts. Until the first question it has read, made and started nothing.
+
+import { BridgeError, messageOf } from '../../base/errors.js';
+import type { Observer } from '../../base/log/events.js';
+import { loadedOnce } from '../../base/replaced-part.js';
+import { clipHarmlessLine } from '../../base/text/text.js';
+import type { ApprovalAnswer, Inbox, Question } from '../approvals/question.js';
+import type { ApprovalPage } from '../page/approval-page.js';
+import { MAX_WHO_CHARS, MAX_WORD_CHARS } from './answer-file.js';
+import { answerWords } from './answer-words.js';
+import { FolderWatch } from './folder-watch.js';
+import { InboxFolder, UNFINISHED_MS } from './inbox-folder.js';
+import type { Posted, PostedQuestions, PostedState, Taken } from './posted.js';
+import { closedText, digestOf, MAX_QUESTION_BYTES, QUESTION_ID, questionText } from './question-file.js';
+
+/** How long the page shows what has ended, and how many of those it shows at most. */
+const SHOWN_MS = 600_000;
+const MAX_SHOWN = 50;
+
+export type InboxOptions = {
+  /** Of the bridge: `approvals/` is made in it with the first question. */
+  readonly stateDir: string;
+  readonly observer: Observer;
+  /** How often answers are looked for where the system says nothing; a test shortens it. */
+  readonly lookEveryMs?: number;
+  /** Of the file of a question; a test lowers it. */
+  readonly maxFileBytes?: number;
+  /** How long the page stays without a question; a test shortens it. */
+  readonly pageIdleMs?: number;
+};
+
+/** Opens nothing yet. */
+export const openInbox = (options: InboxOptions): Inbox => new FileInbox(options);
+
+const loadPage = loadedOnce(() => import('../page/approval-page.js'));
+
+type Kept = Posted & {
+  state: PostedState;
+  readonly isFiled: boolean;
+  readonly answered: (answer: ApprovalAnswer) => void;
+  /** An answer file that was told to be none. */
+  hasTold: boolean;
+};
+
+class FileInbox implements Inbox, PostedQuestions {
+  readonly #options: InboxOptions;
+  readonly #folder: InboxFolder;
+  /** By id, the oldest first. */
+  readonly #posted = new Map<string, Kept>();
+  readonly #listeners = new Set<() => void>();
+  #watch: FolderWatch | undefined;
+  #page: Promise<ApprovalPage | undefined> | undefined;
+  #isDisposed = false;
+
+  constructor(options: InboxOptions) {
+    this.#options = options;
+    this.#folder = new InboxFolder(options.stateDir);
+  }
+
+  post(question: Question): ReturnType<Inbox['post']> {
+    const { id } = question;
+    if (!QUESTION_ID.test(id) || this.#posted.has(id))
+      throw new BridgeError('E_INTERNAL', `'${clipHarmlessLine(id, 40)}' is no id of a new question.`, {
+        fault: 'bridge',
+      });
+    if (this.#isDisposed) return { answered: new Promise(() => {}), withdraw: () => {} };
+    const text = questionText(question);
+    let answered: (answer: ApprovalAnswer) => void = () => {};
+    const promise = new Promise<ApprovalAnswer>((resolve) => {
+      answered = resolve;
+    });
+    const isFiled = this.#filed(id, text);
+    this.#posted.set(id, {
+      ...{ question, digest: digestOf(text), state: { at: 'open' } },
+      ...{ isFiled, answered, hasTold: false },
+    });
+    this.#changed();
+    return { answered: promise, withdraw: (why) => this.#withdraw(id, why) };
+  }
+
+  async pageOf(id: string): Promise<string | undefined> {
+    const asked = this.#posted.get(id);
+    if (asked?.state.at !== 'open' || this.#isDisposed) return undefined;
+    const page = this.#page ?? this.#openPage();
+    this.#page = page;
+    const opened = await page;
+    return opened?.linkTo(asked.question);
+  }
+
+  of(principal: string | undefined): readonly Posted[] {
+    return [...this.#posted.values()].filter((one) => one.question.principal === principal).reverse();
+  }
+
+  isAnyOpen(): boolean {
+    return [...this.#posted.values()].some(({ state }) => state.at === 'open');
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** `mark` is that of the answer's file, where it came in one. */
+  answer(id: string, given: ApprovalAnswer, mark?: string): Taken {
+    const answer = cleaned(given);
+    const asked = this.#posted.get(id);
+    if (asked === undefined) return { is: 'wrong', why: 'there is no such question' };
+    if (asked.state.at === 'closed') return { is: 'late', why: asked.state.why };
+    const { offers } = asked.question;
+    if (!offers.includes(answer.decision))
+      return { is: 'wrong', why: `'${answer.decision}' is not offered; offered: ${offers.join(', ')}` };
+    this.#close(asked, answerWords(answer), mark);
+    asked.answered(answer);
+    return { is: 'taken' };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#isDisposed) return;
+    this.#isDisposed = true;
+    this.#watch?.[Symbol.dispose]();
+    for (const { question, isFiled } of this.#posted.values()) if (isFiled) this.#folder.remove(question.id);
+    this.#posted.clear();
+    const page = await this.#page;
+    await page?.[Symbol.asyncDispose]();
+  }
+
+  /** Whether the command line can see it; where it cannot, it still is on the page. */
+  #filed(id: string, text: string): boolean {
+    try {
+      const { maxFileBytes = MAX_QUESTION_BYTES } = this.#options;
+      const bytes = Buffer.byteLength(text);
+      if (bytes > maxFileBytes) throw new Error(`it has ${bytes} bytes; at most ${maxFileBytes} are filed`);
+      this.#folder.make();
+      this.#folder.sweep();
+      // An answer that lies there already answers nothing that was shown.
+      this.#folder.removeAnswer(id);
+      this.#folder.write(id, text);
+      return true;
+    } catch (thrown) {
+      this.#options.observer({
+        type: 'inbox.trouble',
+        message: `question ${id} is not on the command line: ${messageOf(thrown)}`,
+      });
+      return false;
+    }
+  }
+
+  #withdraw(id: string, why: string): void {
+    const asked = this.#posted.get(id);
+    if (asked?.state.at === 'open') this.#close(asked, why, undefined);
+  }
+
+  #close(asked: Kept, why: string, mark: string | undefined): void {
+    const { id } = asked.question;
+    const nowMs = Date.now();
+    asked.state = { at: 'closed', why, sinceMs: nowMs };
+    if (asked.isFiled) {
+      const at = new Date(nowMs).toISOString();
+      try {
+        this.#folder.write(id, closedText(id, { why, at, ...(mark === undefined ? {} : { answer: mark }) }));
+        this.#folder.removeAnswer(id);
+      } catch (thrown) {
+        this.#folder.remove(id);
+        this.#options.observer({ type: 'inbox.trouble', message: messageOf(thrown) });
+      }
+    }
+    this.#changed();
+  }
+
+  #changed(): void {
+    this.#forget();
+    const isAsked = [...this.#posted.values()].some(({ state, isFiled }) => state.at === 'open' && isFiled);
+    if (isAsked) {
+      this.#watch ??= new FolderWatch(this.#folder.path, () => this.#look(), this.#options.lookEveryMs);
+    } else {
+      this.#watch?.[Symbol.dispose]();
+      this.#watch = undefined;
+    }
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** What has ended, and is old or one of too many. */
+  #forget(): void {
+    const closed = [...this.#posted.values()].filter(({ state }) => state.at === 'closed');
+    const isOld = ({ state }: Kept) => state.at === 'closed' && state.sinceMs < Date.now() - SHOWN_MS;
+    for (const [at, one] of closed.entries()) {
+      if (!isOld(one) && at >= closed.length - MAX_SHOWN) continue;
+      this.#posted.delete(one.question.id);
+      if (one.isFiled) this.#folder.remove(one.question.id);
+    }
+  }
+
+  /** At the answers that lie beside open questions. */
+  #look(): void {
+    for (const asked of [...this.#posted.values()])
+      if (asked.state.at === 'open' && asked.isFiled) this.#lookAt(asked);
+  }
+
+  #lookAt(asked: Kept): void {
+    const { id } = asked.question;
+    const found = this.#folder.answer(id);
+    if (found.is === 'absent') return;
+    if (found.is === 'refused') {
+      // It may be being written; after that it would only keep a right one out.
+      if (Date.now() - found.changedMs > UNFINISHED_MS) this.#refuse(asked, found.why);
+      return;
+    }
+    const { decision, word, who, digest, mark } = found.answer;
+    if (digest !== asked.digest) return this.#refuse(asked, 'answers another text than was asked');
+    const given = { decision, ...(word === undefined ? {} : { word }), by: 'command line' } as const;
+    const taken = this.answer(id, { ...given, who }, mark);
+    if (taken.is === 'wrong') this.#refuse(asked, taken.why);
+  }
+
+  /** `why` is the end of a sentence about the answer file. */
+  #refuse(asked: Kept, why: string): void {
+    const { id } = asked.question;
+    this.#folder.removeAnswer(id);
+    if (asked.hasTold) return;
+    asked.hasTold = true;
+    this.#options.observer({ type: 'inbox.refused', question: id, message: why });
+  }
+
+  async #openPage(): Promise<ApprovalPage | undefined> {
+    try {
+      const { ApprovalPage } = await loadPage();
+      return await ApprovalPage.open(this, {
+        onEnd: () => {
+          this.#page = undefined;
+        },
+        ...(this.#options.pageIdleMs === undefined ? {} : { idleMs: this.#options.pageIdleMs }),
+      });
+    } catch (thrown) {
+      this.#page = undefined;
+      this.#options.observer({ type: 'inbox.trouble', message: `there is no page: ${messageOf(thrown)}` });
+      return undefined;
+    }
+  }
+}
+
+/** Fit to be told to code and written into files: words are one line that shows, and only where they mean something. */
+function cleaned({ decision, word = '', by, who }: ApprovalAnswer): ApprovalAnswer {
+  const line = decision === 'no' || decision === 'always' ? clipHarmlessLine(word, MAX_WORD_CHARS) : '';
+  return {
+    decision,
+    ...(line === '' ? {} : { word: line }),
+    by,
+    who: clipHarmlessLine(who, MAX_WHO_CHARS),
+  };
+}

@@ -1,0 +1,33 @@
+// A question that was put into the inbox, from then until it is forgotten. It ends once: answered, or taken away.
+
+import type { ApprovalAnswer, Question } from '../approvals/question.js';
+
+export type PostedState =
+  | { readonly at: 'open' }
+  /** `why` says how it ended, as the rest of a sentence about it: `expired`, `denied by ann on the page`. */
+  | { readonly at: 'closed'; readonly why: string; readonly sinceMs: number };
+
+export type Posted = {
+  readonly question: Question;
+  /** Of the text that was written for it; an answer has to name it. */
+  readonly digest: string;
+  readonly state: PostedState;
+};
+
+/** What becomes of an answer: it is taken, or why not. */
+export type Taken =
+  | { readonly is: 'taken' }
+  /** The question has ended already; `why` as above. */
+  | { readonly is: 'late'; readonly why: string }
+  | { readonly is: 'wrong'; readonly why: string };
+
+/** What the page knows of the inbox. */
+export interface PostedQuestions {
+  /** Those of this principal, the newest first; the ones that have ended not long ago are among them. */
+  of(principal: string | undefined): readonly Posted[];
+  /** Whether anything of anybody waits. */
+  isAnyOpen(): boolean;
+  answer(id: string, answer: ApprovalAnswer): Taken;
+  /** Calls `listener` after each change; returns how to take it back. */
+  onChange(listener: () => void): () => void;
+}

@@ -1,0 +1,99 @@
+// A question as a file: what the bridge that asks writes, and what the command line reads. An answer is bound to the digest
+// of the whole file, so that what was shown is what is answered.
+
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { type Owner, thisOwner } from '../../base/process/owner.js';
+import { MAX_FRAME_BYTES } from '../../wire/frames.js';
+import type { Question } from '../approvals/question.js';
+
+const FORMAT = 1;
+/** The arguments of one call fit a frame; those of gathered calls that are longer together are left to the page. */
+export const MAX_QUESTION_BYTES = MAX_FRAME_BYTES;
+
+export const DECISIONS = ['once', 'run', 'session', 'always', 'no'] as const;
+export const QUESTION_ID = /^q-[a-z0-9]{16}$/;
+
+const owner = z.object({
+  pid: z.number().int(),
+  startTime: z.string(),
+  bootId: z.string(),
+  machine: z.string(),
+});
+const question = z.object({
+  id: z.string().regex(QUESTION_ID),
+  object: z.object({
+    kind: z.literal('tool'),
+    server: z.string(),
+    tool: z.string(),
+    calls: z.array(z.object({ arguments: z.string() })),
+  }),
+  rule: z.string(),
+  run: z.string(),
+  client: z.string(),
+  principal: z.string().optional(),
+  session: z.string().optional(),
+  offers: z.array(z.enum(DECISIONS)),
+  askedAt: z.iso.datetime(),
+  expiresAt: z.iso.datetime(),
+});
+const closure = z.object({
+  why: z.string(),
+  /** ISO 8601. */
+  at: z.iso.datetime(),
+  /** The mark of the answer file that decided it. */
+  answer: z.string().optional(),
+});
+const file = z.union([
+  z.object({ format: z.literal(FORMAT), owner, question }),
+  z.object({ format: z.literal(FORMAT), owner, id: z.string().regex(QUESTION_ID), closed: closure }),
+]);
+
+export type Closure = z.infer<typeof closure>;
+
+/** A question as it stands in a folder. */
+export type FiledQuestion =
+  | { readonly is: 'open'; readonly owner: Owner; readonly question: Question; readonly digest: string }
+  | { readonly is: 'closed'; readonly owner: Owner; readonly id: string; readonly closed: Closure };
+
+/** Who asks, as all its files say it: found out once. */
+let self: Owner | undefined;
+const ours = (): Owner => {
+  self ??= thisOwner();
+  return self;
+};
+
+/** The text of the file of an open question. */
+export const questionText = (asked: Question): string =>
+  `${JSON.stringify({ format: FORMAT, owner: ours(), question: asked }, undefined, 1)}\n`;
+
+/** The text that takes its place once it is answered or withdrawn: nothing of the calls is left in it. */
+export const closedText = (id: string, closed: Closure): string =>
+  `${JSON.stringify({ format: FORMAT, owner: ours(), id, closed }, undefined, 1)}\n`;
+
+/** 64 hex digits; another one for every other text. */
+export const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** Undefined for a text that no bridge of this version writes. */
+export function filedQuestion(text: string): FiledQuestion | undefined {
+  const read = file.safeParse(json(text));
+  if (!read.success) return undefined;
+  const { data } = read;
+  if ('closed' in data) return { is: 'closed', owner: data.owner, id: data.id, closed: data.closed };
+  const { principal, session, ...rest } = data.question;
+  return {
+    is: 'open',
+    owner: data.owner,
+    question: { ...rest, principal, session },
+    digest: digestOf(text),
+  };
+}
+
+/** Undefined for what is no JSON. */
+export function json(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

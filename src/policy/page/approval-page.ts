@@ -1,0 +1,203 @@
+// The page of the inbox: a small HTTP server on this machine alone, from the first question that somebody is sent a link to
+// until nothing has been asked for a while. Its address has a secret for each principal, which shows that principal's questions.
+
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { shownTool } from '../../base/text/shown-name.js';
+import type { Question } from '../approvals/question.js';
+import type { Posted, PostedQuestions } from '../inbox/posted.js';
+import { thisUser } from '../inbox/this-user.js';
+import { formOf } from './form.js';
+import { PageKeys } from './keys.js';
+import { LiveStreams } from './live-streams.js';
+import { objectionTo } from './objection.js';
+import { HEADERS, type Notice, type Page, type PageFacts, plainPage, questionsPage } from './page-html.js';
+import { isShownWhole } from './question-html.js';
+
+/** Without a question for so long, the page ends; its addresses lead nowhere then. */
+const IDLE_MS = 60_000;
+const MAX_HEADER_BYTES = 8_192;
+/** For the headers of a request, and for all of it. */
+const HEADERS_WITHIN_MS = 10_000;
+const REQUEST_WITHIN_MS = 20_000;
+const MAX_CONNECTIONS = 64;
+/** How long a page that is under way may still take when the server ends. */
+const ENDS_WITHIN_MS = 500;
+
+export type ApprovalPageOptions = {
+  /** Called when the page has ended by itself. */
+  readonly onEnd: () => void;
+  readonly idleMs?: number;
+};
+
+export class ApprovalPage implements AsyncDisposable {
+  readonly #source: PostedQuestions;
+  readonly #server: Server;
+  readonly #keys = new PageKeys();
+  readonly #live = new LiveStreams();
+  readonly #unlisten: () => void;
+  readonly #onEnd: () => void;
+  readonly #idleMs: number;
+  #idle: NodeJS.Timeout | undefined;
+  #ended: Promise<void> | undefined;
+  #port = 0;
+
+  /** Rejects where no port can be had. */
+  static async open(source: PostedQuestions, options: ApprovalPageOptions): Promise<ApprovalPage> {
+    const page = new ApprovalPage(source, options);
+    page.#server.listen(0, '127.0.0.1');
+    await once(page.#server, 'listening');
+    page.#port = (page.#server.address() as AddressInfo).port;
+    page.#server.unref();
+    page.#changed();
+    return page;
+  }
+
+  private constructor(source: PostedQuestions, { onEnd, idleMs = IDLE_MS }: ApprovalPageOptions) {
+    this.#source = source;
+    this.#onEnd = onEnd;
+    this.#idleMs = idleMs;
+    this.#server = createServer(
+      {
+        maxHeaderSize: MAX_HEADER_BYTES,
+        headersTimeout: HEADERS_WITHIN_MS,
+        requestTimeout: REQUEST_WITHIN_MS,
+      },
+      (request, response) => void this.#serve(request, response),
+    );
+    this.#server.maxConnections = MAX_CONNECTIONS;
+    // A bridge does not live for its page, nor for a browser that has it open.
+    this.#server.on('connection', (socket) => socket.unref());
+    this.#unlisten = source.onChange(() => this.#changed());
+  }
+
+  /** The address of one question's page. */
+  linkTo({ id, principal }: Question): string {
+    return `http://127.0.0.1:${this.#port}/${this.#keys.secretOf(principal)}/${id}`;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#ended ??= this.#end();
+    return this.#ended;
+  }
+
+  async #end(): Promise<void> {
+    clearTimeout(this.#idle);
+    this.#unlisten();
+    this.#live[Symbol.dispose]();
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.#server.closeIdleConnections();
+    const timer = setTimeout(() => this.#server.closeAllConnections(), ENDS_WITHIN_MS);
+    await closed;
+    clearTimeout(timer);
+  }
+
+  #changed(): void {
+    this.#live.changed();
+    if (this.#source.isAnyOpen()) {
+      clearTimeout(this.#idle);
+      this.#idle = undefined;
+      return;
+    }
+    this.#idle ??= setTimeout(() => {
+      this.#onEnd();
+      void this[Symbol.asyncDispose]();
+    }, this.#idleMs).unref();
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      const objection = objectionTo(request, this.#port);
+      if (objection === undefined) await this.#answer(request, response);
+      else say(response, objection.status, plainPage(objection.says), objection.headers);
+    } catch {
+      // The browser has gone, or something of ours is wrong: nothing was answered for anybody.
+      if (response.headersSent) response.destroy();
+      else say(response, 500, plainPage('Something went wrong. Load the page again.'));
+    }
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [path, base] = [request.url ?? '', 'http://127.0.0.1'];
+    const { pathname, searchParams } = new URL(URL.canParse(path, base) ? path : '/', base);
+    const [, secret = '', name, ...more] = pathname.split('/');
+    const opened = this.#keys.openedBy(secret);
+    if (opened === undefined || name === undefined || more.length > 0)
+      return say(response, 404, plainPage('There is nothing here. Open the link that the bridge gave.'));
+    const { principal } = opened;
+    const posted = this.#source.of(principal);
+    const facts = { keys: this.#keys, secret, posted };
+    if (name === 'events') {
+      if (!this.#live.add(response, HEADERS)) say(response, 503, plainPage('Too many pages are open.'));
+      return;
+    }
+    const only = posted.find(({ question }) => question.id === name);
+    if (name !== '' && only === undefined)
+      return say(response, 404, plainPage('This question is not here any more. Nothing is to be done.'));
+    if (request.method !== 'POST') {
+      const done = posted.find(({ question }) => question.id === searchParams.get('done'));
+      return say(
+        response,
+        200,
+        questionsPage({ ...facts, only, notice: noticeOf(done), isBare: searchParams.has('bare') }),
+      );
+    }
+    if (only === undefined)
+      return say(response, 405, plainPage('Answers go to a question.'), { allow: 'GET, HEAD' });
+    await this.#take(request, response, only, facts);
+  }
+
+  async #take(
+    request: IncomingMessage,
+    response: ServerResponse,
+    asked: Posted,
+    { keys, secret }: Pick<PageFacts, 'keys' | 'secret'>,
+  ): Promise<void> {
+    const form = await formOf(request);
+    const { id, principal } = asked.question;
+    const refuse = (status: number, says: string, headers?: Readonly<Record<string, string>>) => {
+      // As it is now: the form may have taken a while to arrive.
+      const posted = this.#source.of(principal);
+      say(
+        response,
+        status,
+        questionsPage({ keys, secret, posted, notice: { says, isDone: false } }),
+        headers,
+      );
+    };
+    if (form === 'too large')
+      return refuse(413, 'Nothing was answered: what was sent is too large.', { connection: 'close' });
+    if (form === 'not a form' || !keys.isTokenOf(asked, form.token))
+      return refuse(403, 'Nothing was answered: this form does not belong to the question.');
+    if (form.decision !== 'no' && !isShownWhole(asked))
+      return refuse(403, 'Nothing was answered: what is too long to be shown here can only be denied here.');
+    const { decision, word } = form;
+    const taken = this.#source.answer(id, { decision, word, by: 'page', who: thisUser() });
+    if (taken.is === 'late')
+      return refuse(
+        409,
+        `Your answer came too late, and changes nothing. The question had ended: ${taken.why}.`,
+      );
+    if (taken.is === 'wrong') return refuse(403, `Nothing was answered: ${taken.why}.`);
+    response.writeHead(303, { ...HEADERS, location: `/${secret}/?done=${id}` });
+    response.end();
+  }
+}
+
+function noticeOf(done: Posted | undefined): Notice | undefined {
+  if (done?.state.at !== 'closed') return undefined;
+  const { server, tool } = done.question.object;
+  return { says: `${shownTool(server, tool)}: ${done.state.why}.`, isDone: true };
+}
+
+function say(
+  response: ServerResponse,
+  status: number,
+  { headers, text }: Page,
+  more: Readonly<Record<string, string>> = {},
+): void {
+  response.writeHead(status, { ...headers, ...more });
+  response.end(text);
+}

@@ -1,0 +1,193 @@
+// Conditions of the policy file on the arguments of a call: one expression of CEL each, over `args`, `server`, `tool` and
+// `principal`. An expression reads values and does nothing; it is bounded in length, depth and time, since the arguments are
+// hostile and a pattern in it may take for ever on them. Loaded with the first policy that has a condition.
+
+import { createContext, Script } from 'node:vm';
+import { excessOf, hasRepeatedNames, inexactNumber } from '../../base/json/json-text.js';
+import { clipHarmlessLine, linesOf } from '../../base/text/text.js';
+import { type CelEnvironment, celParser } from '../../settings/files/parsers.js';
+import { each, has, member, named, namedWithin, same, size, within } from './either-reading.js';
+import { doubtWhatFitsNot, type JsonSchema } from './schema-fit.js';
+import { STRICT, strictExpression } from './strict-expression.js';
+
+/** What an expression can name. `argumentsText` is a JSON text, and becomes `args`. */
+export type ConditionFacts = {
+  readonly server: string;
+  readonly tool: string;
+  /** Id of the principal; `local` for the user who started the bridge. */
+  readonly principal: string;
+  readonly argumentsText: string;
+  /** What the server says of the tool's arguments; undefined where nobody knows it. */
+  readonly inputSchema?: JsonSchema | undefined;
+};
+
+/**
+ * `unclear`: readers may take the arguments differently, or the expression has failed over them or has taken too long. It
+ * counts as met where a rule asks or denies, and as not met where it allows.
+ */
+export type ConditionVerdict = 'met' | 'not met' | 'unclear';
+
+/** `why` it is unclear, or is not met without having been looked at. */
+export type ConditionReading = { readonly is: ConditionVerdict; readonly why?: string };
+
+const MAX_CONDITION_CHARS = 2_000;
+/** Larger arguments are not judged: no condition that a person writes is about them. */
+const MAX_ARGUMENTS_CHARS = 1024 * 1024;
+const ARGUMENTS_LIMITS = { maxDepth: 64, maxValues: 20_000 };
+const LIMITS = { maxAstNodes: 500, maxDepth: 32, maxListElements: 200, maxMapEntries: 100 };
+/** Of an expression that keeps to those, written anew. */
+const STRICT_LIMITS = { maxAstNodes: 50_000, maxDepth: 200, maxListElements: 500, maxMapEntries: 100 };
+const MAX_WHY_CHARS = 300;
+/** By the clock on the wall, so that a busy machine is no reason: one takes a millisecond. All runs wait meanwhile. */
+const WITHIN_MS = 1_000;
+/** How long one that has taken longer is not evaluated: arguments that are made for it come again and again. */
+const RESTS_MS = 30_000;
+
+type Expression = {
+  readonly evaluate: (context: object) => unknown;
+  /** By performance.now(): until when it is not evaluated, since it has taken too long. */
+  restsUntil: number;
+};
+
+type Environments = { readonly plain: CelEnvironment; readonly strict: CelEnvironment };
+let environments: Environments | undefined;
+const parsed = new Map<string, Expression | { readonly trouble: string }>();
+const MAX_REMEMBERED = 1_000;
+
+/** What is wrong with an expression, as the end of a sentence about it; undefined where nothing is. */
+export function conditionTrouble(text: string): string | undefined {
+  const expression = expressionOf(text);
+  return 'trouble' in expression ? expression.trouble : undefined;
+}
+
+/** Never throws. */
+export function readCondition(text: string, facts: ConditionFacts): ConditionReading {
+  const expression = expressionOf(text);
+  if ('trouble' in expression) return unclear(`the condition ${expression.trouble}`);
+  if (performance.now() < expression.restsUntil) return unclear(TOOK_TOO_LONG);
+  const { server, tool, principal } = facts;
+  let args: unknown;
+  try {
+    // By the clock only where an expression says what is done: what is read of arguments is bounded by how much they are.
+    args = argumentsOf(facts);
+  } catch (thrown) {
+    return unclear(messageOf(thrown));
+  }
+  try {
+    const value = bounded(() => expression.evaluate({ args, server, tool, principal }));
+    if (typeof value !== 'boolean') return unclear('it is neither true nor false');
+    return { is: value ? 'met' : 'not met' };
+  } catch (thrown) {
+    if (!wasTimedOut(thrown)) return unclear(messageOf(thrown));
+    expression.restsUntil = performance.now() + RESTS_MS;
+    return unclear(TOOK_TOO_LONG);
+  }
+}
+
+const wasTimedOut = (thrown: unknown): boolean => Object(thrown).code === TIMED_OUT;
+const messageOf = (thrown: unknown): string => firstLine(Object(thrown).message);
+
+const TOOK_TOO_LONG = 'it has taken too long, and is not tried for a while';
+
+const unclear = (why: string): ConditionReading => ({
+  is: 'unclear',
+  why: clipHarmlessLine(why, MAX_WHY_CHARS),
+});
+
+/** What V8 says of a script that was ended. */
+const TIMED_OUT = 'ERR_SCRIPT_EXECUTION_TIMEOUT';
+
+function expressionOf(text: string): Expression | { readonly trouble: string } {
+  const known = parsed.get(text);
+  if (known !== undefined) return known;
+  const made = parse(text);
+  if (parsed.size >= MAX_REMEMBERED) parsed.clear();
+  parsed.set(text, made);
+  return made;
+}
+
+function parse(text: string): Expression | { readonly trouble: string } {
+  if (text.length > MAX_CONDITION_CHARS)
+    return { trouble: `has ${text.length} characters; at most ${MAX_CONDITION_CHARS} are taken` };
+  try {
+    const { plain, strict } = environmentsOnce();
+    const asWritten = plain.parse(text);
+    const { valid, type = '', error } = asWritten.check();
+    if (!valid) return { trouble: `is no expression of CEL: ${firstLine(error?.message)}` };
+    if (type !== 'bool' && type !== 'dyn') return { trouble: `is of type ${type} and not true or false` };
+    return { evaluate: strict.parse(strictExpression(text, asWritten.ast)), restsUntil: 0 };
+  } catch (thrown) {
+    return { trouble: `is no expression of CEL: ${messageOf(thrown)}` };
+  }
+}
+
+function environmentsOnce(): Environments {
+  if (environments !== undefined) return environments;
+  const { Environment } = celParser();
+  const withFacts = (limits: typeof LIMITS) =>
+    new Environment({ unlistedVariablesAreDyn: false, limits })
+      .registerVariable('args', 'dyn')
+      .registerVariable('server', 'string')
+      .registerVariable('tool', 'string')
+      .registerVariable('principal', 'string');
+  const strict = withFacts(STRICT_LIMITS)
+    .registerFunction(`${STRICT.member}(dyn, dyn): dyn`, member)
+    .registerFunction(`${STRICT.has}(dyn, dyn): bool`, has)
+    .registerFunction(`${STRICT.same}(dyn, dyn): bool`, same)
+    .registerFunction(`${STRICT.named}(dyn, dyn): bool`, named)
+    .registerFunction(`${STRICT.within}(dyn, dyn): bool`, within)
+    .registerFunction(`${STRICT.namedWithin}(dyn, dyn): bool`, namedWithin)
+    .registerFunction(`${STRICT.size}(dyn): int`, size)
+    .registerFunction(`${STRICT.each}(dyn, dyn): dyn`, each);
+  environments = { plain: withFacts(LIMITS), strict };
+  return environments;
+}
+
+const firstLine = (message = ''): string => linesOf(message)[0] ?? '';
+
+type Read = Pick<ConditionFacts, 'argumentsText' | 'inputSchema'> & { readonly args: unknown };
+/** What was read last: one call is judged by several conditions. */
+let last: Read | undefined;
+
+/** Throws a sentence where readers could read different arguments altogether. */
+function argumentsOf({ argumentsText, inputSchema }: ConditionFacts): unknown {
+  if (last?.argumentsText !== argumentsText || last.inputSchema !== inputSchema)
+    last = { argumentsText, inputSchema, args: readArguments({ argumentsText, inputSchema }) };
+  return last.args;
+}
+
+function readArguments({ argumentsText: text, inputSchema }: Omit<Read, 'args'>): unknown {
+  if (text.length > MAX_ARGUMENTS_CHARS)
+    throw new Error(`the arguments have ${text.length} characters; at most ${MAX_ARGUMENTS_CHARS} are read`);
+  const excess = excessOf(text, ARGUMENTS_LIMITS);
+  if (excess !== undefined) throw new Error(`what the arguments say ${excess}`);
+  const args = parsedArguments(text);
+  const inexact = inexactNumber(text);
+  if (inexact !== undefined) throw new Error(`${inexact} is a number that is not kept exactly`);
+  if (hasRepeatedNames(text)) throw new Error('a name is there twice');
+  if (inputSchema !== undefined) doubtWhatFitsNot(args, inputSchema);
+  return args;
+}
+
+function parsedArguments(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error('the arguments are no JSON');
+  }
+}
+
+let clock: { work: () => unknown; readonly run: () => unknown } | undefined;
+
+/** The value of `work`; throws where it takes too long. Only V8 can end a regular expression that is under way. */
+function bounded(work: () => unknown): unknown {
+  if (clock === undefined) {
+    const made: { work: () => unknown; run: () => unknown } = { work, run: () => undefined };
+    const context = createContext({ work: () => made.work() });
+    const script = new Script('work()');
+    made.run = () => script.runInContext(context, { timeout: WITHIN_MS });
+    clock = made;
+  }
+  clock.work = work;
+  return clock.run();
+}

@@ -1,0 +1,110 @@
+// The pieces of an answer that all its text forms have: a stream of output, and how the run failed. Says of each line
+// whether it is the bridge's or the code's.
+
+import type { Piece } from '../../base/text/own-lines.js';
+import { shownName, shownTool } from '../../base/text/shown-name.js';
+import { readableJson } from '../../policy/approvals/question-text.js';
+import type { Captured, Outcome, OutcomeError, SessionTold } from '../outcome/outcome.js';
+
+/** A stream with the line that says what is missing from its middle as ours; none for an empty one. */
+export function streamPieces({ text, gap }: Captured, isTrimmed: boolean): readonly Piece[] {
+  if (text === '') return [];
+  const shown = isTrimmed ? text.replace(NEWLINES_AT_END, '') : text.replace(/\n$/, '');
+  if (gap === undefined) return shown === '' && isTrimmed ? [] : [{ code: shown }];
+  const { start, end } = gap;
+  const tail = shown.slice(end + 1);
+  return [
+    ...(start === 0 ? [] : [{ code: text.slice(0, start - 1) }]),
+    { own: text.slice(start, end) },
+    ...(tail === '' ? [] : [{ code: tail }]),
+  ];
+}
+
+/** Which session it was, and what of it is not as the reader may think: the first line of all. */
+export function sessionPieces({ session }: Outcome): readonly Piece[] {
+  return session === undefined ? [] : [{ own: `[session ${sessionLine(session)}]` }];
+}
+
+/** `data (s-7hq2m5xw3v8kd4np): call 3`. */
+export const sessionLine = ({ name, handle, call, says }: SessionTold): string =>
+  `${shownName(name)} (${handle}): ${[...(call > 1 ? [`call ${call}`] : []), ...says].join('; ')}`;
+
+/** That a call goes on, and how to have the rest of it; first, since some hosts cut the end. */
+export function runningPieces({ goesOn, durationMs, stdout, stderr }: Outcome): readonly Piece[] {
+  if (goesOn === undefined) return [];
+  const { handle, tool, says } = goesOn;
+  const now = says === '' ? `It has run for ${Math.round(durationMs / 1000)} s.` : says;
+  const printed = stdout.text + stderr.text === '' ? 'Nothing new is printed.' : 'Printed meanwhile:';
+  return [
+    {
+      own: `[running ${handle}] ${now} The rest: ${tool}(wait="${handle}"). To end it: ${tool}(stop="${handle}"). ${printed}`,
+    },
+  ];
+}
+
+/** What a plan would do; each call is the code's own. */
+export function planPieces({ planned }: Outcome): readonly Piece[] {
+  if (planned === undefined) return [];
+  const { calls, notListed, isStopped } = planned;
+  if (!isStopped) return [{ own: '[plan] It has come to no write: nothing would be changed.' }];
+  const further = notListed === 0 ? [] : [{ own: `[plan] … and ${notListed} further calls` }];
+  return [
+    { own: '[plan] It was stopped at its first write, and nothing was changed. It would call:' },
+    ...calls.map(({ server, tool, text }) => ({
+      own: `[plan] ${shownTool(server, tool)} `,
+      code: readableJson(text),
+    })),
+    ...further,
+  ];
+}
+
+const NEWLINES_AT_END = /(?<!\n)\n+$/;
+
+/** Lines of a traceback and between two of them. What stands in between is an exception and its message. */
+const TRACEBACK_LINE = /^(?:\s|$|Traceback \(most|During handling of the above|The above exception was)/;
+const EXCEPTION_LINE = /^[\p{L}\p{N}_.<>]+(?:: |:?$)/u;
+
+/**
+ * Whether what the code says of its failure has a line at the margin that is no part of a traceback: it could be taken
+ * for the next step, which we write there.
+ */
+function hasLooseLine(failure: string): boolean {
+  let isBehindException = false;
+  for (const line of failure.split('\n')) {
+    if (TRACEBACK_LINE.test(line)) {
+      if (line.startsWith('T') || line.startsWith('D')) isBehindException = false;
+    } else {
+      if (isBehindException || !EXCEPTION_LINE.test(line)) return true;
+      isBehindException = true;
+    }
+  }
+  return false;
+}
+
+/** `main.py:3: time.sleep(60)`, or the command of a program's step. */
+const WHERE_LINE = /^(?:\S.{0,200}:\d+: |`)/;
+
+/**
+ * What is said of a failure below `head`. A message of ours has others' words in its first line only, quoted; below it may
+ * stand what a server has said, and where the code was.
+ */
+export function failurePieces(
+  head: string,
+  status: Outcome['status'],
+  error: OutcomeError,
+): readonly Piece[] {
+  const { message, traceback, remedy, isByCode = false } = error;
+  const below = remedy === undefined ? [] : [{ own: remedy }];
+  if (isByCode || (traceback.length > 0 && status !== 'timeout')) {
+    // A traceback ends with the message already.
+    const code = traceback.length === 0 ? message : traceback.join('\n');
+    const isDoubtful = hasLooseLine(code);
+    return [{ own: `${head} `, code, isDoubtful, marked: [{ own: head }, { code }] }, ...below];
+  }
+  const [first = '', ...more] = message.split('\n');
+  const where = status === 'timeout' ? traceback : [];
+  const others = [...more, ...where].join('\n');
+  const isDoubtful =
+    more.some((line) => /^[^\s>]/.test(line)) || where.some((line) => !WHERE_LINE.test(line));
+  return [{ own: `${head} ${first}` }, ...(others === '' ? [] : [{ code: others, isDoubtful }]), ...below];
+}

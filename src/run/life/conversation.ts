@@ -1,0 +1,219 @@
+// From the start of the code to its end: its calls are answered, what it says is heard, what it leaves is kept.
+
+import type { StopClock } from '../../base/waiting/deadline.js';
+import { hostView } from '../../hosts/records/host-views.js';
+import { AskingTime } from '../../policy/approvals/asking-time.js';
+import { Plan, type Planned } from '../../policy/approvals/plan.js';
+import { RunApprovals } from '../../policy/approvals/run-approvals.js';
+import { StandingClock } from '../../policy/approvals/standing-clock.js';
+import type { Sandbox, SandboxEnd } from '../../sandbox/conversation/sandbox.js';
+import type { RunHandlers } from '../../sandbox/conversation/turn.js';
+import type { ServerLease } from '../../servers/pool/server-lease.js';
+import type { GuestFrame, HostFrame, ServerBrief } from '../../wire/frames.js';
+import type { Left } from '../artifacts/artifacts.js';
+import { Artifacts } from '../artifacts/artifacts.js';
+import type { CallGuard } from '../calls/call-guard.js';
+import { Dispatcher } from '../calls/dispatcher.js';
+import { guardCalls } from '../calls/guarded-calls.js';
+import type { LoadedServers } from '../calls/loaded-servers.js';
+import { type AskingWords, OnDemand } from '../calls/on-demand.js';
+import { SavedByRun } from '../calls/saved-by-run.js';
+import { CodeEnd } from '../outcome/code-end.js';
+import { type Awaited, NOTHING_AWAITED, type SandboxFacts } from '../outcome/ending-errors.js';
+import { filesOf, startOf } from '../programs/task.js';
+import { noCall, SessionCall } from '../sessions/session-call.js';
+import type { Meter, Run } from './run-request.js';
+import { endOf, keep, sandboxFactsOf } from './sandbox-use.js';
+
+/** The servers that a run begins with, and those that it could have. */
+export type OpenServers = {
+  readonly loaded: LoadedServers;
+  readonly discovered: readonly ServerBrief[];
+  /** Why a server did not open, by its name. */
+  readonly failed: ReadonlyMap<string, string>;
+};
+
+export type Conversed = {
+  /** Undefined where it was cut off before the sandbox said anything. */
+  readonly end: SandboxEnd | undefined;
+  readonly facts: SandboxFacts;
+  readonly left: Left | undefined;
+  /** Names the saved tools of earlier runs that this run has replaced; undefined where it has replaced none. */
+  readonly savedNote: string | undefined;
+  /** Says that files have not arrived in time; undefined where all have. */
+  readonly lateNote: string | undefined;
+  /** What a plan would do; undefined where it was none. */
+  readonly planned: Planned | undefined;
+};
+
+/** Starts the code, whose clock goes on, and resolves when it has ended and what it left is kept. */
+export async function converse(run: Run, sandbox: Sandbox, servers: OpenServers): Promise<Conversed> {
+  const { request, services, deadline, transcript } = run;
+  const { lease, policy } = services.servers;
+  const saved = new SavedByRun(services.saved, request.id);
+  const { standAside } = services;
+  const used = () => {
+    sandbox.countProcessorTime();
+    return sandbox.processorSeconds;
+  };
+  using clock = new StandingClock(deadline, { freeze: () => sandbox.standStill(), standAside, used });
+  using onDemand = onDemandOf(run, servers, clock);
+  using approvals = approvalsOf(run, clock);
+  let awaited: Awaited | undefined;
+  const look = () => {
+    awaited ??= awaitedBy(dispatcher, servers.loaded.names, lease);
+    return awaited;
+  };
+  using asked = new AskingTime(clock.stop, (services.approvals?.shared.waitSeconds ?? 0) * 1000);
+  const onCut = () => {
+    // Code that is interrupted waits for nothing any more.
+    look();
+    approvals?.takeBack();
+    clock.letGo();
+  };
+  const call = services.session && new SessionCall(sandbox, services.session, onCut);
+  const stop = () => (call === undefined ? sandbox.kill() : call.stop());
+  using plan = request.isPlan === true ? new Plan(stop) : undefined;
+  const guard = guardOf(run, servers, { saved, onDemand, approvals, plan, stopClock: asked.ask });
+  const inFlight = policy().runLimits.callsInFlight.max;
+  using dispatcher = new Dispatcher(guard, (frame) => sandbox.send(frame), inFlight);
+  const artifacts = new Artifacts(services.kept, request.id, services.observer, hostView(request.client));
+  using codeEnd = new CodeEnd(deadline);
+  deadline.start(deadline.pause());
+  const handlers = listeners(run, dispatcher, artifacts, codeEnd);
+  sandbox.run(startFrame(run, servers, call?.token), call?.heardBy(handlers) ?? handlers, []);
+  services.watcher.onStart(meterOf(dispatcher, approvals));
+  const end = await (call === undefined
+    ? endOf(sandbox, deadline, codeEnd, artifacts)
+    : call.end(deadline, codeEnd));
+  const planned = plan && { calls: plan.calls, notListed: plan.notListed, isStopped: plan.isStopped };
+  const facts = sandboxFactsOf(sandbox, dispatcher.calls, look());
+  // What goes on waiting there waits for nothing else.
+  if (call !== undefined) dispatcher.refuseAll(noCall());
+  const { left, stdout, stderr } = await keep(artifacts, deadline);
+  transcript.keptWhole({ stdout, stderr });
+  return { end, facts, left, savedNote: saved.note, lateNote: codeEnd.note, planned };
+}
+
+/** The servers that code asks for while it runs; a person may have to be asked, and the run's clock stands meanwhile. */
+export function onDemandOf(
+  { services: { autoload, servers } }: Pick<Run, 'services'>,
+  { discovered }: Pick<OpenServers, 'discovered'>,
+  clock: StandingClock,
+  words?: AskingWords,
+): OnDemand {
+  return new OnDemand({
+    ...autoload,
+    ...(words === undefined ? {} : { words }),
+    discovered,
+    open: servers.open,
+    stopClock: clock.stop,
+  });
+}
+
+/** Undefined where nobody can be asked about its calls. */
+function approvalsOf(
+  { request: { id, client }, services: { approvals, session } }: Run,
+  clock: StandingClock,
+): RunApprovals | undefined {
+  if (approvals === undefined) return undefined;
+  const { agent, shared } = approvals;
+  return new RunApprovals(
+    { run: id, client, agent, session: session?.title, isRun: true, stopClock: clock.stop },
+    shared,
+  );
+}
+
+const meterOf = (dispatcher: Dispatcher, approvals: RunApprovals | undefined): Meter => ({
+  get calls() {
+    return dispatcher.calls;
+  },
+  get inFlight() {
+    return dispatcher.inFlight;
+  },
+  get waitingFor() {
+    return dispatcher.waitingFor;
+  },
+  get asking() {
+    return approvals?.waiting ?? '';
+  },
+});
+
+type GuardedBy = {
+  readonly saved: SavedByRun;
+  readonly onDemand: OnDemand;
+  readonly approvals: RunApprovals | undefined;
+  readonly plan: Plan | undefined;
+  /** While a server has a person asked. */
+  readonly stopClock: StopClock;
+};
+
+function guardOf(
+  { request: { id }, services }: Run,
+  { loaded, discovered }: OpenServers,
+  { onDemand, ...guardedBy }: GuardedBy,
+): CallGuard {
+  const { observer, watcher, servers, calls } = services;
+  const { onToolProgress } = watcher;
+  const loadServer = (server: string, signal: AbortSignal) => onDemand.load(server, signal);
+  return guardCalls(
+    { ...guardedBy, runId: id, loaded, discovered, loadServer, onToolProgress, observer },
+    servers,
+    calls,
+  );
+}
+
+const startFrame = (
+  { request: { task, files, timeoutSeconds }, services: { session } }: Run,
+  { loaded, discovered }: OpenServers,
+  token: string | undefined,
+): Extract<HostFrame, { type: 'run' }> => ({
+  type: 'run',
+  timeoutSeconds,
+  loaded: loaded.allShown,
+  discovered,
+  files: filesOf(task, files),
+  program: startOf(task),
+  ...(session === undefined || token === undefined ? {} : { session: session.facts(), token }),
+});
+
+function listeners(
+  { transcript, services: { watcher } }: Run,
+  dispatcher: Dispatcher,
+  artifacts: Artifacts,
+  codeEnd: CodeEnd,
+): RunHandlers {
+  const hear = (frame: GuestFrame, text: string) => {
+    if (frame.type === 'call') dispatcher.accept(frame, text);
+    else if (frame.type === 'progress') watcher.onProgress(frame);
+    else if (frame.type === 'abandon') dispatcher.abandon(frame.id);
+    else transcript.add(frame, text);
+  };
+  return {
+    onOutput: (stream, text, base64) => {
+      transcript.addOutput(stream, text);
+      artifacts.addOutput(stream, text);
+      watcher.onOutput(stream, text, base64);
+    },
+    onGuest: (frame, text) => {
+      hear(frame, text);
+      if (frame.type === 'result') artifacts.addResult(frame, text);
+    },
+    onFile: (frame) => artifacts.addFile(frame),
+    onGuestEnd: (report) => codeEnd.told(report),
+  };
+}
+
+/** A person who has not answered is the likeliest reason, and the one that more time helps. */
+function awaitedBy(
+  dispatcher: Dispatcher,
+  servers: readonly string[],
+  lease: Pick<ServerLease, 'isAsking' | 'instead'>,
+): Awaited {
+  if (dispatcher.inFlight === 0) return NOTHING_AWAITED;
+  const asking = servers.filter((name) => lease.isAsking(name)).join(', ');
+  const question = asking === '' ? '' : `, with a question of ${asking} put to the user`;
+  const called = servers.filter((name) => dispatcher.servers.has(name));
+  const instead = called.map((name) => lease.instead(name)).join('');
+  return { waitingFor: dispatcher.waitingFor + question, instead };
+}

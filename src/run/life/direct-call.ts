@@ -1,0 +1,141 @@
+// One tool of one server, called for the agent itself and not by code: no sandbox, and the same guard, policy, limits and
+// audit as every call from inside one. What the server answers is relayed as it is.
+
+import { asBridgeError, BridgeError } from '../../base/errors.js';
+import { RawJson, sliceAt, stringify } from '../../base/json/json-text.js';
+import { weigh } from '../../base/log/weight.js';
+import { ownCommand } from '../../base/process/own-command.js';
+import { shownName, shownTool } from '../../base/text/shown-name.js';
+import { Deadline, type StopClock } from '../../base/waiting/deadline.js';
+import { AskingTime } from '../../policy/approvals/asking-time.js';
+import { RunApprovals } from '../../policy/approvals/run-approvals.js';
+import { StandingClock } from '../../policy/approvals/standing-clock.js';
+import type { ServerDoc } from '../../wire/frames.js';
+import { guardCalls } from '../calls/guarded-calls.js';
+import { toolCall } from '../calls/guest-call.js';
+import { LoadedServers } from '../calls/loaded-servers.js';
+import { notLoaded } from '../calls/reach.js';
+import { SavedByRun } from '../calls/saved-by-run.js';
+import { RunRecord } from './run-record.js';
+import type { RunServices } from './run-request.js';
+
+export type DirectCall = {
+  /** Unique among all bridges. */
+  readonly id: string;
+  /** Client name and version, as the agent reported them. */
+  readonly client: string;
+  /** What an audit calls it. */
+  readonly language: string;
+  readonly server: string;
+  readonly tool: string;
+  readonly args: unknown;
+  /** What it may take, as far as it says. */
+  readonly timeoutSeconds: number;
+  /** How long its server may be silent before nobody waits for it any more. */
+  readonly patienceSeconds: number;
+};
+
+export type DirectServices = Pick<
+  RunServices,
+  'servers' | 'calls' | 'approvals' | 'saved' | 'observer' | 'watcher'
+>;
+
+/** What a server says of it is its answer, which the audit does not keep. */
+const TOOL_FAILED = { type: 'E_TOOL_FAILED', message: 'The server answered that its tool has failed.' };
+
+/** The text of a CallToolResult. Throws a BridgeError where there is none, E_SERVER_UNAVAILABLE where none came in time. */
+export async function callDirectly(
+  call: DirectCall,
+  services: DirectServices,
+  signal: AbortSignal,
+): Promise<RawJson> {
+  const record = recordOf(call, services);
+  using deadline = new Deadline(signal);
+  deadline.start(call.patienceSeconds * 1000);
+  const servers = [call.server];
+  // While a person thinks, the server's silence is not counted.
+  using clock = new StandingClock(deadline);
+  using approvals = approvalsOf(call, services, clock.stop);
+  using asked = new AskingTime(clock.stop, (services.approvals?.shared.waitSeconds ?? 0) * 1000);
+  let calls = 0;
+  try {
+    const doc = await services.servers.open(call.server, deadline.signal);
+    calls = 1;
+    services.watcher.onStart({
+      calls,
+      inFlight: 1,
+      waitingFor: shownTool(call.server, call.tool),
+      get asking() {
+        return approvals?.waiting ?? '';
+      },
+    });
+    const answer = await ask(call, doc, services, { approvals, stopClock: asked.ask }, deadline.signal);
+    const hasFailed = sliceAt(answer.text, ['isError']) === 'true';
+    record.ended(hasFailed ? { status: 'error', error: TOOL_FAILED } : { status: 'success' }, servers, calls);
+    return answer;
+  } catch (thrown) {
+    const { cause } = deadline;
+    const status = cause === undefined ? 'error' : cause === 'timeout' ? cause : 'cancelled';
+    const { code: type, message } = asBridgeError(thrown);
+    record.ended({ status, error: { type, message } }, servers, calls);
+    if (cause === undefined) throw asBridgeError(thrown);
+    throw cause === 'timeout' ? silent(call) : cancelled(thrown);
+  }
+}
+
+function approvalsOf(
+  { id, client }: DirectCall,
+  { approvals }: DirectServices,
+  stopClock: StopClock,
+): RunApprovals | undefined {
+  if (approvals === undefined) return undefined;
+  const { agent, shared } = approvals;
+  return new RunApprovals({ run: id, client, agent, session: undefined, isRun: false, stopClock }, shared);
+}
+
+function recordOf(
+  { id: run, client, language, server, args, timeoutSeconds }: DirectCall,
+  { observer }: DirectServices,
+): RunRecord {
+  const code = weigh(stringify(args));
+  return new RunRecord({ run, client, servers: [server], code, language, timeoutSeconds }, observer);
+}
+
+const silent = ({ server, patienceSeconds }: DirectCall): BridgeError =>
+  new BridgeError(
+    'E_SERVER_UNAVAILABLE',
+    `The server '${shownName(server)}' has not answered within ${patienceSeconds} s.`,
+    {
+      fault: 'downstream',
+      remedy: `Look whether it still runs; \`${ownCommand('servers')}\` says where it is configured.`,
+    },
+  );
+
+const cancelled = (cause: unknown): BridgeError =>
+  new BridgeError('E_CANCELLED', 'The call was cancelled.', { fault: 'agent', cause });
+
+async function ask(
+  { id: runId, server, tool, args }: DirectCall,
+  doc: ServerDoc,
+  { servers, calls, saved, observer, watcher: { onToolProgress } }: DirectServices,
+  asking: { readonly approvals: RunApprovals | undefined; readonly stopClock: StopClock },
+  signal: AbortSignal,
+): Promise<RawJson> {
+  const discovered = servers.discovered([doc.name], new Map());
+  const guard = guardCalls(
+    {
+      runId,
+      loaded: new LoadedServers([doc], servers.policy),
+      discovered,
+      loadServer: (other) => Promise.reject(notLoaded(other, discovered)),
+      saved: new SavedByRun(saved, runId),
+      ...asking,
+      onToolProgress,
+      observer,
+    },
+    servers,
+    calls,
+  );
+  const answer = await guard.answer(toolCall(server, tool, args), signal);
+  return answer instanceof RawJson ? answer : new RawJson(stringify(answer));
+}

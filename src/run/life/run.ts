@@ -1,0 +1,205 @@
+// The life of one run of code, top to bottom: open its servers, take a sandbox, have the code checked, start it, answer
+// its calls, see how it ends, let go. Measures time and counts calls itself; what the harness says is a claim to be
+// shown, not believed.
+
+import { asBridgeError } from '../../base/errors.js';
+import { weigh } from '../../base/log/weight.js';
+import { aborted } from '../../base/waiting/aborted.js';
+import { Deadline } from '../../base/waiting/deadline.js';
+import { within } from '../../base/waiting/within.js';
+import { StandingClock } from '../../policy/approvals/standing-clock.js';
+import type { Sandbox, SandboxEnd } from '../../sandbox/conversation/sandbox.js';
+import type { CheckAnswer } from '../../sandbox/conversation/turn.js';
+import type { NamedTool } from '../../wire/frames.js';
+import { LoadedServers } from '../calls/loaded-servers.js';
+import {
+  type Conclusion,
+  conclude,
+  concludeFailure,
+  concludePlan,
+  concludeRefused,
+} from '../outcome/conclude.js';
+import type { Outcome } from '../outcome/outcome.js';
+import { Transcript } from '../outcome/transcript.js';
+import { checkOf, languageOf, type Task } from '../programs/task.js';
+import { INTERRUPT_WITHIN_MS } from '../sessions/session-call.js';
+import type { SessionUse } from '../sessions/session-use.js';
+import { wordsOfSession } from '../sessions/session-words.js';
+import { type Conversed, converse, type OpenServers, onDemandOf } from './conversation.js';
+import { failureNote, type Opened, openServers } from './opening.js';
+import { preflight } from './preflight.js';
+import { RunRecord } from './run-record.js';
+import type { Run, RunRequest, RunServices } from './run-request.js';
+import { type FallbackSandbox, refuseCancelled, sandboxFactsOf, takeSandbox } from './sandbox-use.js';
+
+/** Never rejects for what guest, agent, downstream or engine did: that is an Outcome. */
+export async function runCode(
+  request: RunRequest,
+  services: RunServices,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const record = recordOf(request, services);
+  using deadline = new Deadline(signal);
+  const run: Run = { request, services, deadline, transcript: new Transcript() };
+  const { conclusion, servers, calls } = await ended(run).catch((thrown: unknown) =>
+    withoutCalls(run, concludeFailure(deadline.cause, asBridgeError(thrown), run.transcript)),
+  );
+  const durationMs = record.ended(conclusion, servers, calls);
+  return { ...conclusion, calls, servers, timeoutSeconds: request.timeoutSeconds, durationMs };
+}
+
+/** What a run has come to. */
+type Ended = {
+  readonly conclusion: Conclusion;
+  readonly calls: number;
+  /** Those that the run had in the end; those that it named where it did not get that far. */
+  readonly servers: readonly string[];
+};
+
+async function ended(run: Run): Promise<Ended> {
+  refuseCancelled(run.deadline);
+  // Side by side with the sandbox and the check.
+  const opening = startOpening(run);
+  using taken = await takeChecked(run);
+  if ('conclusion' in taken.checked) return withoutCalls(run, taken.checked.conclusion);
+  const servers = await open(run, opening, taken.checked.named);
+  const conversed = await converse(run, taken.sandbox, servers);
+  return concluded(run, servers, conversed);
+}
+
+/**
+ * A sandbox that has checked the code. One whose processes cannot be seen from here, and that is lost over the check, is
+ * replaced, once: it may have ended while it waited, which shows only when it is asked something. No code has run in it.
+ */
+async function takeChecked(run: Run): Promise<FallbackSandbox & { readonly checked: Checked }> {
+  const taken = await takeSandbox(run.services.sandboxes, run.deadline);
+  const checked = await check(run, taken.sandbox);
+  const isLost = 'isLost' in checked && checked.isLost && run.deadline.cause === undefined;
+  // Nothing takes the place of a session without a word.
+  if (!isLost || run.services.session !== undefined) return { ...taken, checked };
+  taken[Symbol.dispose]();
+  const another = await takeSandbox(run.services.sandboxes, run.deadline);
+  return { ...another, checked: await check(run, another.sandbox) };
+}
+
+const withoutCalls = ({ request: { servers } }: Run, conclusion: Conclusion): Ended => ({
+  conclusion,
+  calls: 0,
+  servers,
+});
+
+function recordOf(
+  { id, client, task, servers, others = [], timeoutSeconds }: RunRequest,
+  { observer }: RunServices,
+): RunRecord {
+  const language = languageOf(task);
+  const code = weigh(task.code);
+  const all = [...servers, ...others];
+  return new RunRecord({ run: id, client, servers: all, code, language, timeoutSeconds }, observer);
+}
+
+/** A run that ends before they are open lets them go on opening. */
+function startOpening({ request: { servers, others = [] }, services, deadline }: Run): Promise<Opened> {
+  const asked = services.session?.added ?? [];
+  const [mine, rest] = [servers, others].map((names) => names.filter((name) => !asked.includes(name)));
+  const opening = openServers(mine ?? [], rest ?? [], services.servers, deadline.signal);
+  opening.catch(() => {});
+  return opening;
+}
+
+/** The tools that the code names, or what the run has come to. */
+type Checked =
+  | { readonly named: readonly NamedTool[] }
+  | { readonly conclusion: Conclusion; readonly isLost: boolean };
+
+/** The tools that the code names, or what the run has come to over its check. Its clock runs meanwhile, and stands then. */
+async function check({ request, services, deadline, transcript }: Run, sandbox: Sandbox): Promise<Checked> {
+  const { task, timeoutSeconds } = request;
+  deadline.start(timeoutSeconds * 1000);
+  const answer = await checkIn(sandbox, task, deadline, services.session);
+  deadline.pause();
+  if (answer === undefined || 'how' in answer || deadline.cause !== undefined) {
+    const end = answer !== undefined && 'how' in answer ? answer : undefined;
+    const conclusion = conclude(end, deadline.cause, request, transcript, sandboxFactsOf(sandbox, 0));
+    return { conclusion, isLost: end?.how === 'lost' && !sandbox.isSeen };
+  }
+  if (answer.type === 'checked') return { named: answer.named };
+  return { conclusion: concludeRefused(answer.error, task, sandbox.spec, transcript), isLost: false };
+}
+
+/** What the sandbox says of the code, or how it ended over it; undefined when that took too long or was cancelled. */
+async function checkIn(
+  sandbox: Sandbox,
+  task: Task,
+  { signal }: Deadline,
+  session: SessionUse | undefined,
+): Promise<CheckAnswer | SandboxEnd | undefined> {
+  const checked = checkOf(task);
+  // What is not Python is for its own compiler, in its run.
+  if (checked === undefined) return { type: 'checked', named: [] };
+  const { code, file } = checked;
+  const answer = sandbox.check(code, file);
+  const said = await Promise.race([answer, sandbox.ended, aborted(signal)]);
+  if (said !== undefined) return said;
+  let isChecked = false;
+  if (session !== undefined)
+    await within(
+      INTERRUPT_WITHIN_MS,
+      answer.then(() => {
+        isChecked = true;
+      }),
+    );
+  // There is no other way to stop a compiler.
+  if (!isChecked) {
+    session?.willEnd('its code took too long to compile');
+    sandbox.kill();
+  }
+  return undefined;
+}
+
+/** Throws what kept a server from opening, and what `named` asks of servers that they have not. */
+async function open(run: Run, opening: Promise<Opened>, named: readonly NamedTool[]): Promise<OpenServers> {
+  const { servers } = run.services;
+  const { docs, failed } = await opening;
+  const loaded = new LoadedServers(docs, servers.policy);
+  await addToSession(run, loaded, failed);
+  const discovered = servers.discovered(loaded.names, failed);
+  const objection = preflight(named, loaded.allShown, discovered);
+  if (objection !== undefined) throw objection;
+  return { loaded, discovered, failed };
+}
+
+/** Servers that a session has not had yet go to code of its earlier calls as well, which may not have them unasked. */
+async function addToSession(
+  run: Run,
+  loaded: LoadedServers,
+  failed: ReadonlyMap<string, string>,
+): Promise<void> {
+  const { services, deadline } = run;
+  const { added = [], name = '' } = services.session ?? {};
+  if (added.length === 0) return;
+  const discovered = services.servers.discovered(loaded.names, failed);
+  // Nothing of this call runs yet, and what ran of earlier ones stands still for it.
+  const { standAside } = services;
+  using clock = new StandingClock(deadline, { freeze: () => () => {}, standAside });
+  using onDemand = onDemandOf(run, { discovered }, clock, wordsOfSession(name));
+  for (const server of added) loaded.add(await onDemand.load(server, deadline.signal));
+}
+
+function concluded(
+  { request, deadline, transcript }: Run,
+  { loaded, failed, discovered }: OpenServers,
+  { end, facts, left, savedNote, lateNote, planned }: Conversed,
+): Ended {
+  const spec = { ...facts.spec, aliases: discovered.map(({ alias }) => alias) };
+  const conclusion =
+    planned?.isStopped === true && deadline.cause === undefined
+      ? concludePlan(transcript)
+      : conclude(end, deadline.cause, request, transcript, { ...facts, spec });
+  const notes = [failureNote(failed), savedNote, conclusion.note, lateNote].filter(
+    (line) => line !== undefined,
+  );
+  const note = notes.length === 0 ? undefined : notes.join('\n');
+  const whole = { ...conclusion, note, left, ...(planned === undefined ? {} : { planned }) };
+  return { conclusion: whole, calls: facts.calls, servers: loaded.names };
+}

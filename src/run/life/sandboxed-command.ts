@@ -1,0 +1,199 @@
+// The life of one command in a sandbox, top to bottom: take a sandbox, start the command, gather its output, see how it
+// ends, let go. It has no servers and is checked by nobody, and its end is its own: an exit status is no error.
+
+import { asBridgeError } from '../../base/errors.js';
+import type { Observer } from '../../base/log/events.js';
+import { weigh } from '../../base/log/weight.js';
+import type { OutputStream } from '../../base/process/streams.js';
+import { harmless } from '../../base/text/text.js';
+import { Deadline } from '../../base/waiting/deadline.js';
+import type { Capped } from '../../code-exec/capped-bytes.js';
+import { CappedOutput, type Whole } from '../../code-exec/capped-output.js';
+import type { CommandEnd } from '../../code-exec/run-command.js';
+import type { GuestError, Sandbox } from '../../sandbox/conversation/sandbox.js';
+import type { AuditMode } from '../../settings/environment/variables.js';
+import { Artifacts, type Settled } from '../artifacts/artifacts.js';
+import type { KeptFiles } from '../artifacts/kept-files.js';
+import type { Kept } from '../artifacts/kept-run.js';
+import { MAX_OUTPUT_CHARS } from '../artifacts/shown-amounts.js';
+import { keptText } from '../calls/call-audit.js';
+import { CodeEnd } from '../outcome/code-end.js';
+import { type CommandEnding, type CommandFailure, endingOf, recordedEnd } from '../outcome/command-ending.js';
+import { own } from '../outcome/ending-errors.js';
+import { type Captured, capturedWithGap, type Outcome } from '../outcome/outcome.js';
+import { NO_PICTURES } from '../outcome/pictures.js';
+import { type Command, commandFrame, inputOf, vectorText } from '../programs/command.js';
+import { RunRecord } from './run-record.js';
+import type { Watcher } from './run-request.js';
+import { endOf, keep, refuseCancelled, type Sandboxes, sandboxFactsOf, takeSandbox } from './sandbox-use.js';
+
+export type CommandRequest = {
+  /** Unique among all bridges. */
+  readonly id: string;
+  /** Client name and version, as the agent reported them. */
+  readonly client: string;
+  readonly command: Command;
+  readonly timeoutSeconds: number;
+};
+
+export type CommandServices = {
+  readonly sandboxes: Sandboxes;
+  readonly kept: KeptFiles;
+  readonly audit: AuditMode;
+  readonly observer: Observer;
+  readonly watcher: Pick<Watcher, 'onStart' | 'onOutput'>;
+};
+
+/** How the command ended, and where the whole of a stream is of which the answer has not all; or why it has no end. */
+export type CommandOutcome =
+  | { readonly end: CommandEnd; readonly whole: Whole }
+  | { readonly failed: Outcome };
+
+/** A command that is under way. */
+type CommandRun = {
+  readonly request: CommandRequest;
+  readonly services: CommandServices;
+  readonly deadline: Deadline;
+  readonly output: CommandOutput;
+};
+
+type CommandEnded = {
+  readonly ending: CommandEnding;
+  readonly settled?: Settled;
+  readonly note?: string | undefined;
+};
+
+/** Never rejects for what command, agent or engine did. */
+export async function runSandboxedCommand(
+  request: CommandRequest,
+  services: CommandServices,
+  signal: AbortSignal,
+): Promise<CommandOutcome> {
+  const record = recordOf(request, services);
+  using deadline = new Deadline(signal);
+  const output = new CommandOutput(request.command.maxOutputBytes);
+  const run: CommandRun = { request, services, deadline, output };
+  const ended = await endedIn(run).catch((thrown: unknown) => ({ ending: notRun(deadline, thrown) }));
+  const durationMs = record.ended(recordedEnd(ended.ending), [], 0);
+  return outcomeOf(run, ended, durationMs);
+}
+
+async function endedIn(run: CommandRun): Promise<CommandEnded> {
+  refuseCancelled(run.deadline);
+  using taken = await takeSandbox(run.services.sandboxes, run.deadline);
+  return await attend(run, taken.sandbox);
+}
+
+function recordOf(
+  { id, client, command, timeoutSeconds }: CommandRequest,
+  { audit, observer }: CommandServices,
+): RunRecord {
+  const vector = vectorText(command);
+  const about = { code: weigh(vector), argumentsText: keptText(vector, audit), language: 'command' };
+  return new RunRecord({ run: id, client, servers: [], ...about, timeoutSeconds }, observer);
+}
+
+/** Starts the command, and resolves when it has ended and what it left is kept. */
+async function attend(
+  { request, services, deadline, output }: CommandRun,
+  sandbox: Sandbox,
+): Promise<CommandEnded> {
+  const { command, timeoutSeconds } = request;
+  const { kept, observer, watcher } = services;
+  const artifacts = new Artifacts(kept, request.id, observer, { sharedBytes: command.shownBytes });
+  using codeEnd = new CodeEnd(deadline);
+  let raised: GuestError | undefined;
+  deadline.start(timeoutSeconds * 1000);
+  sandbox.run(
+    commandFrame(command, timeoutSeconds),
+    {
+      onOutput: (stream, text, base64) => {
+        output.add(stream, text, base64);
+        artifacts.addOutput(stream, text);
+        watcher.onOutput(stream, text, base64);
+      },
+      onGuest: (frame) => {
+        if (frame.type === 'raised') raised ??= frame.error;
+      },
+      onFile: (frame) => artifacts.addFile(frame),
+      onGuestEnd: (report) => codeEnd.told(report),
+    },
+    inputOf(command),
+  );
+  watcher.onStart({ calls: 0, inFlight: 0, waitingFor: '', asking: '' });
+  const end = await endOf(sandbox, deadline, codeEnd, artifacts);
+  const facts = sandboxFactsOf(sandbox, 0);
+  const settled = await keep(artifacts, deadline);
+  const heard = { raised, stderr: output.held.stderr.text };
+  return { ending: endingOf(end, deadline.cause, heard, facts), settled, note: codeEnd.note };
+}
+
+/** What became of a command that never reached its sandbox, or lost the bridge on the way. */
+function notRun({ cause }: Deadline, thrown: unknown): CommandEnding {
+  const { code, message, remedy, fault } = asBridgeError(thrown);
+  const status = cause !== undefined ? 'cancelled' : fault === 'agent' ? 'validation_error' : 'error';
+  return { failure: { status, error: own(code, message, remedy) } };
+}
+
+function outcomeOf(
+  run: CommandRun,
+  { ending, settled, note }: CommandEnded,
+  durationMs: number,
+): CommandOutcome {
+  if ('failure' in ending) return { failed: failedOutcome(run, ending.failure, durationMs, settled, note) };
+  const whole = { stdout: settled?.stdout?.uri, stderr: settled?.stderr?.uri };
+  return { end: { ...ending.own, output: run.output.capped, durationMs }, whole };
+}
+
+/** Told as of every run, with what the command had written until then. */
+function failedOutcome(
+  { request: { timeoutSeconds }, output }: CommandRun,
+  { status, exitCode, signal, error }: CommandFailure,
+  durationMs: number,
+  settled: Settled | undefined,
+  note: string | undefined,
+): Outcome {
+  return {
+    status,
+    exitCode,
+    signal,
+    error,
+    stdout: output.captured('stdout', settled?.stdout),
+    stderr: output.captured('stderr', settled?.stderr),
+    left: settled?.left,
+    note,
+    ...{ result: undefined, pictures: NO_PICTURES, servers: [], calls: 0 },
+    timeoutSeconds,
+    durationMs,
+  };
+}
+
+/** What a command writes, gathered once: held for the answer, whatever that turns out to be. */
+class CommandOutput {
+  readonly capped: CappedOutput;
+  readonly #chars = { stdout: 0, stderr: 0 };
+
+  constructor(maxBytes: number) {
+    this.capped = new CappedOutput(maxBytes);
+  }
+
+  /** `base64` where it is no text. */
+  add(stream: OutputStream, text: string, base64: string | null): void {
+    this.#chars[stream] += text.length;
+    this.capped.add(stream, base64 === null ? Buffer.from(text) : Buffer.from(base64, 'base64'));
+  }
+
+  /** As much of both streams as is held, and no more than an outcome shows. */
+  get held(): Readonly<Record<OutputStream, Capped>> {
+    return this.capped.result(Math.min(this.capped.heldBytes, 2 * MAX_OUTPUT_CHARS), {});
+  }
+
+  captured(stream: OutputStream, whole: Kept | undefined): Captured {
+    const { text, dropped: droppedBytes, gap } = this.held[stream];
+    if (gap === undefined) return { text: harmless(text), dropped: 0, whole };
+    // One by one: what the head leaves open must not swallow the line between.
+    const [head, tail] = [text.slice(0, gap.start - 1), text.slice(gap.end + 1)];
+    const dropped = Math.max(0, this.#chars[stream] - head.length - tail.length);
+    return capturedWithGap(harmless(head), harmless(tail), { dropped, droppedBytes, whole });
+  }
+}

@@ -1,0 +1,291 @@
+// One session: a sandbox that serves calls one after another, of one principal, until it ends for good. What goes on after a
+// call has that call's place; without one it stands still, so that it costs memory and nothing else. Why it has ended is known
+// once, in one sentence.
+
+import { drawnLetters } from '../../base/text/drawn-letters.js';
+import { processorGroup, processorUseIn } from '../../engine/machine/cgroup.js';
+import type { Sandbox, SandboxEnd } from '../../sandbox/conversation/sandbox.js';
+import { heldBytes } from '../../sandbox/limits/held-memory.js';
+import type { SessionLimits } from '../../settings/environment/settings.js';
+import type { SessionFacts } from '../../wire/frames.js';
+import { megabytes } from '../hints/hint.js';
+import { breached } from '../outcome/ending-errors.js';
+import { AfterCall, type AnsweredCall } from './after-call.js';
+
+/** 79 bits, which nobody guesses. */
+const HANDLE_LETTERS = 16;
+/** What stands still uses nothing; the look of its first process once a second takes a hundredth of this. */
+const LOOK_EVERY_MS = 10_000;
+const MAX_IDLE_PROCESSOR_SECONDS = 0.5;
+/** Less than this is the look itself. */
+const LEAST_CHARGED_SECONDS = 0.05;
+
+export type SessionParts = {
+  readonly name: string;
+  /** Within which its name means it. */
+  readonly scope: string;
+  /** Who has made it. */
+  readonly client: string;
+  readonly limits: Pick<SessionLimits, 'idleSeconds' | 'lifeSeconds' | 'keepRunning'>;
+  /** Whether a person has ended it from outside. */
+  readonly wasEndedByHand: (handle: string) => boolean;
+  /** It has ended, for the reason given; its sandbox is to be got rid of. */
+  readonly onEnded: (session: Session) => void;
+};
+
+export class Session {
+  readonly name: string;
+  readonly scope: string;
+  readonly client: string;
+  readonly handle = `s-${drawnLetters(HANDLE_LETTERS)}`;
+  readonly createdAt = new Date();
+  /** Those that its code has, whichever call they came with. */
+  servers: readonly string[] = [];
+  readonly #parts: SessionParts;
+  readonly #startedAt = performance.now();
+  readonly #life: NodeJS.Timeout;
+  #lastCallAt = new Date();
+  #idleSince = performance.now();
+  #sandbox: Sandbox | undefined;
+  #calls = 0;
+  /** What code has asked for last; whether it gets it is decided after each call. */
+  #wantsToGoOn = false;
+  /** Of the last call, also when it is over. */
+  #after: AfterCall | undefined;
+  #isStill = true;
+  #stopped: string | undefined;
+  #isBusy = false;
+  /** Calls that wait for this one's turn, in their order. */
+  readonly #waiting: Array<() => void> = [];
+  #timers: NodeJS.Timeout[] = [];
+  #reason: string | undefined;
+  #isGone = false;
+
+  constructor(parts: SessionParts) {
+    this.#parts = parts;
+    this.name = parts.name;
+    this.scope = parts.scope;
+    this.client = parts.client;
+    const { lifeSeconds } = parts.limits;
+    this.#life = setTimeout(() => this.end(`it had lived for ${lifeSeconds} s`), lifeSeconds * 1000).unref();
+  }
+
+  /** For people, and unlike that of any other session. */
+  get title(): string {
+    return `${this.name} (${this.handle})`;
+  }
+
+  get sandbox(): Sandbox | undefined {
+    return this.#sandbox;
+  }
+
+  /** Calls that have begun. */
+  get calls(): number {
+    return this.#calls;
+  }
+
+  /** Whether a call has it, be it one that only waits for something else. */
+  get isBusy(): boolean {
+    return this.#isBusy;
+  }
+
+  /** By performance.now(). */
+  get idleSince(): number {
+    return this.#idleSince;
+  }
+
+  get lastCallAt(): Date {
+    return this.#lastCallAt;
+  }
+
+  /** Why it has ended, or is about to; undefined while it lives. */
+  get ended(): string | undefined {
+    return this.#isGone ? (this.#reason ?? 'it has ended') : this.#reason;
+  }
+
+  /** What it holds, in bytes; its limit where nobody can see it. */
+  get memoryBytes(): number {
+    const { pid, spec } = this.#sandbox ?? {};
+    return heldBytes(pid, spec) ?? spec?.memoryBytes ?? 0;
+  }
+
+  /** Resolves with true when no other call has it, or it has ended; with false once `signal` has ended the wait. */
+  async enter(signal: AbortSignal): Promise<boolean> {
+    while (this.#isBusy && this.ended === undefined) {
+      const isWoken = await this.#nextTurn(signal);
+      if (!isWoken) return false;
+      if (!signal.aborted) continue;
+      this.#next();
+      return false;
+    }
+    if (this.ended !== undefined) return true;
+    this.#stopTimers();
+    this.standStill();
+    this.#isBusy = true;
+    return true;
+  }
+
+  /** The sandbox that it has from now on. */
+  adopt(sandbox: Sandbox): void {
+    this.#sandbox = sandbox;
+    void sandbox.ended.then((end) => this.#whenEnded(end));
+  }
+
+  /** For the code of a call that begins now. */
+  facts(): SessionFacts {
+    this.#calls++;
+    this.#lastCallAt = new Date();
+    const { idleSeconds, lifeSeconds, keepRunning } = this.#parts.limits;
+    const ageSeconds = (performance.now() - this.#startedAt) / 1000;
+    const { name, handle } = this;
+    this.#isStill = false;
+    return { name, handle, call: this.#calls, ageSeconds, idleSeconds, lifeSeconds, keepRunning };
+  }
+
+  /** Code has ended a call, and says whether its threads are to go on. */
+  answered(goesOn: boolean): void {
+    this.#wantsToGoOn = goesOn;
+  }
+
+  /** The call that has it was answered: what still runs of it has the call's place until it stands still. */
+  goesOnAs(call: AnsweredCall): void {
+    this.#after?.end();
+    this.#after = new AfterCall(call);
+  }
+
+  /** Why what had asked to go on has stopped before the next call; told once. */
+  takeStopped(): string | undefined {
+    const stopped = this.#stopped;
+    this.#stopped = undefined;
+    return stopped;
+  }
+
+  /** Has what goes on stand still, and gives its place back. */
+  standStill(): void {
+    if (!this.#isStill && this.ended === undefined) this.#sandbox?.hold();
+    this.#isStill = true;
+    this.#after?.end();
+    // What a call uses that is under way is counted by that one.
+    if (!this.#isBusy) this.#sandbox?.rests();
+  }
+
+  /** Its sandbox is about to be ended; the first reason counts. */
+  willEnd(why: string): void {
+    this.#reason ??= why;
+  }
+
+  /** The call that had it has ended: the next one's turn, or it stands still in a moment. */
+  leave(): void {
+    this.#isBusy = false;
+    this.#idleSince = performance.now();
+    if (this.ended === undefined && this.#waiting.length === 0) this.#becomeIdle();
+    else this.standStill();
+    this.#next();
+  }
+
+  /** Ends it for good. */
+  end(why: string): void {
+    this.willEnd(why);
+    if (this.#sandbox === undefined) this.#whenGone();
+    else this.#sandbox.kill();
+  }
+
+  /** Resolves with false where `signal` comes first. */
+  #nextTurn(signal: AbortSignal): Promise<boolean> {
+    return new Promise((resolve) => {
+      const settle = (isWoken: boolean) => {
+        signal.removeEventListener('abort', onAbort);
+        resolve(isWoken);
+      };
+      const wake = () => settle(true);
+      const onAbort = () => {
+        this.#waiting.splice(this.#waiting.indexOf(wake), 1);
+        settle(false);
+      };
+      if (signal.aborted) return resolve(false);
+      this.#waiting.push(wake);
+      signal.addEventListener('abort', onAbort, { once: true });
+    });
+  }
+
+  #next(): void {
+    this.#waiting.shift()?.();
+  }
+
+  #becomeIdle(): void {
+    const { idleSeconds } = this.#parts.limits;
+    const idle = setTimeout(() => this.end(`it was idle for ${idleSeconds} s`), idleSeconds * 1000).unref();
+    this.#timers.push(idle);
+    const goesOn = this.#wantsToGoOn && this.#parts.limits.keepRunning;
+    const stop = (why?: string) => {
+      this.#stopped = why;
+      this.standStill();
+      this.#watch();
+    };
+    // Nothing has run since it stood still where its call was refused.
+    if (this.#isStill || this.#after === undefined) stop();
+    else this.#after.begin(goesOn, stop);
+  }
+
+  /** What is to stand still uses no processor. */
+  #watch(): void {
+    const pid = this.#sandbox?.pid;
+    const group = pid === undefined ? undefined : processorGroup(pid);
+    if (group === undefined) return;
+    let before = processorUseIn(group);
+    const look = () => {
+      const now = processorUseIn(group);
+      const used = before === undefined || now === undefined ? 0 : now - before;
+      before = now;
+      if (used > LEAST_CHARGED_SECONDS) this.#after?.charge(used);
+      if (used > MAX_IDLE_PROCESSOR_SECONDS) this.end('it used the processor while it was to stand still');
+    };
+    this.#timers.push(setInterval(look, LOOK_EVERY_MS).unref());
+  }
+
+  #stopTimers(): void {
+    for (const timer of this.#timers.splice(0)) clearInterval(timer);
+  }
+
+  #whenEnded(end: SandboxEnd): void {
+    if (this.#parts.wasEndedByHand(this.handle)) this.#reason = 'the user has ended it';
+    this.#reason ??= reasonOf(end, this.#sandbox);
+    this.#whenGone();
+  }
+
+  #whenGone(): void {
+    if (this.#isGone) return;
+    this.#isGone = true;
+    clearTimeout(this.#life);
+    this.#stopTimers();
+    this.standStill();
+    this.#parts.onEnded(this);
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
+}
+
+/** What follows "it has ended:". */
+function reasonOf(end: SandboxEnd, sandbox: Sandbox | undefined): string {
+  switch (end.how) {
+    case 'limit':
+      return lowerFirst(breached(end.breach).message);
+    case 'violation':
+      return `it broke the protocol: ${end.error.message}`;
+    case 'lost':
+      return isOutOfMemory(sandbox) ? memoryReason(sandbox) : `its container is gone: ${end.detail}`;
+    case 'exited': {
+      const { code, signal } = end.report;
+      if (signal === null) return `its code has ended the interpreter, with exit code ${code}`;
+      if (isOutOfMemory(sandbox)) return memoryReason(sandbox);
+      return `its interpreter was ended by ${signal}`;
+    }
+  }
+}
+
+const isOutOfMemory = (sandbox: Sandbox | undefined): boolean => (sandbox?.memoryKills ?? 0) > 0;
+
+const memoryReason = (sandbox: Sandbox | undefined): string =>
+  `it exceeded its memory limit of ${megabytes(sandbox?.spec.memoryBytes ?? 0)}`;
+
+const lowerFirst = (sentence: string): string =>
+  `${sentence.charAt(0).toLowerCase()}${sentence.slice(1).replace(/\.$/, '')}`;

@@ -1,0 +1,505 @@
+// One container and its channel, as a single-use thing: started, greeted, given one run, gone. There is no reset. That of a
+// session is given its calls instead of a run, one after another, and is gone with it.
+// Whatever ends it first is its end for good. Which frames may come when is told by turn.ts; this file acts on it. It
+// knows nothing of tools, policy or MCP.
+//
+// Before its run a sandbox may be asked to check code, and then go on waiting. That is no second use. Code of a call
+// runs only after the host has sent `run`, and a check is answered by our own harness alone: until then nothing has
+// run in the container but the image, the harness, and the commands that a language's record names. A program of
+// another language needs no check, and is not there before its `run` at all. From `run` on everything in it may be a
+// forgery: code of the same user opens the supervisor's streams and says `refused` in its name. So what the host has
+// sent decides, and never what the sandbox says: one that was sent `run` never waits again (rest()), and a frame out
+// of turn is its end.
+
+import { asBridgeError, BridgeError } from '../../base/errors.js';
+import type { Observer } from '../../base/log/events.js';
+import { heardOut } from '../../base/process/streams.js';
+import type { Container, Engine, SandboxSpec, Unreachable } from '../../engine/engine.js';
+import { type Enforcement, UNENFORCED } from '../../engine/machine/enforcement.js';
+import { inSeconds } from '../../engine/machine/hanging.js';
+import { Channel } from '../../wire/channel.js';
+import { type HostFrame, PROTOCOL_VERSION, type SupervisorFrame } from '../../wire/frames.js';
+import { Guard } from '../limits/guard.js';
+import { ProcessorTime } from '../limits/processor-time.js';
+import type { Breach } from '../limits/watchdog.js';
+import { asEngineWords, connectionLost, EngineWords } from './engine-words.js';
+import { NotStarted } from './not-started.js';
+import { MAX_WAKES, Standstill } from './standstill.js';
+import {
+  afterGuest,
+  afterSupervisor,
+  beginCheck,
+  beginRun,
+  type CheckAnswer,
+  endsBetweenCalls,
+  type FrameOf,
+  type GuestEnd,
+  type Hello,
+  isOfRun,
+  mayRest,
+  type RunFrame,
+  type RunHandlers,
+  type Step,
+  type Turn,
+  wasGivenRun,
+} from './turn.js';
+
+/** Made one by one, as they are sent. */
+export type InputFrames = Iterable<FrameOf<HostFrame, 'input'>>;
+export type GuestError = FrameOf<SupervisorFrame, 'refused'>['error'];
+
+/** How a sandbox ended: the supervisor's report, broken rules, a limit, or no word at all. */
+export type SandboxEnd =
+  | { readonly how: 'exited'; readonly report: GuestEnd }
+  | { readonly how: 'violation'; readonly error: BridgeError }
+  | { readonly how: 'limit'; readonly breach: Breach }
+  | { readonly how: 'lost'; readonly detail: string; readonly waitedMs?: number };
+
+export type StartOptions = {
+  readonly timeoutMs: number;
+  /** What holds containers to their limits here; undefined while that is being found out. */
+  readonly enforcement?: Enforcement | undefined;
+  readonly observer: Observer;
+  /** Asks an engine that runs elsewhere why it does not answer; undefined for one whose processes can be seen. */
+  readonly whyUnreachable?: (() => Promise<Unreachable | undefined>) | undefined;
+};
+
+/** A start takes a second or two elsewhere. From here on its client may wait for an engine that is not there any more. */
+const START_ASKS_AFTER_MS = 10_000;
+const SHUTDOWN_WITHIN_MS = 1_000;
+/**
+ * What a machine that is shut down ends its processes with, a moment before its engine, and how often that is then asked: a
+ * slow machine's answers once more, but SIGKILL is mostly the kernel's for memory, and the answer to that is not to wait.
+ */
+const SHUTDOWN_LOOKS: ReadonlyMap<string | null, number> = new Map([
+  ['SIGTERM', 3],
+  ['SIGKILL', 1],
+]);
+
+/** The supervisor ends when it has heard nothing for four times as long (`HEARD_WITHIN_S` in harness/session.py). */
+const ALIVE_EVERY_MS = 30_000;
+
+/** After the supervisor's report the guest's last frame may still be on its way through the other stream. */
+const LAST_FRAME_WITHIN_MS = 500;
+
+const RESTLESS: Breach = { limit: 'wakes', allowed: MAX_WAKES, seen: MAX_WAKES + 1 };
+
+/**
+ * A sandbox that lives is where its conversation is. What a dying or a gone one had said before is still in our pipes and
+ * is read on, in the turn that it `was` in. Nothing leads back from `dying`, and nothing at all from `gone`.
+ */
+type SandboxState =
+  | Turn
+  | { readonly at: 'dying'; readonly was: Turn; readonly breach: Breach | undefined }
+  | { readonly at: 'gone'; readonly was: Turn };
+
+export class Sandbox implements AsyncDisposable {
+  readonly ended: Promise<SandboxEnd>;
+  /** By performance.now(): since when the engine's own clock runs, which ends every container at last. */
+  readonly startedAt: number;
+  /** The walls that it was started with. */
+  readonly spec: SandboxSpec;
+  readonly #enforcement: Enforcement;
+  #isSeen = false;
+  #python = '';
+  readonly #container: Container;
+  readonly #channel: Channel;
+  readonly #observer: Observer;
+  readonly #words = new EngineWords();
+  readonly #greeted: Promise<Hello>;
+  readonly #settle: (end: SandboxEnd) => void;
+  readonly #whyUnreachable: StartOptions['whyUnreachable'];
+  /** Whether we have told the code to stop: then its end by a signal is our doing. */
+  #wasStopped = false;
+  #state: SandboxState;
+  /** From the first check of code until it waits again or is gone; even then it knows what the kernel has killed. */
+  #guard: Guard | undefined;
+  #processorTime: ProcessorTime | undefined;
+  /** From when it has to stand still for the first time, in a session of each call. */
+  #standstill: Standstill | undefined;
+  /** What the supervisor has read in the container, for where the group cannot be seen from here. */
+  #toldMemoryKills: number | undefined;
+  /** How many of them were in earlier calls of its session. */
+  #earlierMemoryKills = 0;
+  /** Tells the supervisor of a session that we are there. */
+  #lease: NodeJS.Timeout | undefined;
+
+  private constructor(
+    container: Container,
+    spec: SandboxSpec,
+    startedAt: number,
+    { observer, enforcement, whyUnreachable }: StartOptions,
+  ) {
+    this.#whyUnreachable = whyUnreachable;
+    this.startedAt = startedAt;
+    this.#container = container;
+    this.spec = spec;
+    this.#enforcement = enforcement ?? UNENFORCED;
+    this.#observer = observer;
+    let onHello = (_hello: Hello): void => {};
+    this.#greeted = new Promise((resolve) => {
+      onHello = resolve;
+    });
+    this.#state = { at: 'starting', onHello };
+    let settle = (_end: SandboxEnd): void => {};
+    this.ended = new Promise((resolve) => {
+      settle = resolve;
+    });
+    this.#settle = settle;
+    this.#channel = new Channel(container, {
+      onGuest: (frame, text) => this.#take(frame.type, afterGuest(this.#turn, frame, text)),
+      onSupervisor: (frame) => this.#fromSupervisor(frame),
+      onNoise: (line) => this.#onNoise(line),
+      onViolation: (error, line) => this.#onViolation(error, line),
+    });
+    // The container's group is gone soon after its last process: this is the last moment to look into it.
+    container.stdout.once('close', () => {
+      void this.memoryKills;
+      this.#processorTime?.look();
+    });
+    void this.#whenContainerEnded();
+  }
+
+  /**
+   * Starts a container and waits for its greeting; `signal` ends the start, not what has started. Throws
+   * E_SANDBOX_START with the engine's own words.
+   */
+  static async start(
+    engine: Engine,
+    spec: SandboxSpec,
+    options: StartOptions,
+    signal: AbortSignal,
+  ): Promise<Sandbox> {
+    const startedAt = performance.now();
+    const sandbox = new Sandbox(engine.start(spec), spec, startedAt, options);
+    const onAbort = () => sandbox.kill();
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    const timer = setTimeout(() => {
+      const waitedMs = options.timeoutMs;
+      sandbox.#end({ how: 'lost', detail: `no greeting within ${inSeconds(waitedMs)}`, waitedMs });
+    }, options.timeoutMs);
+    const asking = setTimeout(() => void sandbox.#endStartIfUnreachable(), START_ASKS_AFTER_MS);
+    const first = await Promise.race([sandbox.#greeted, sandbox.ended]);
+    clearTimeout(timer);
+    clearTimeout(asking);
+    signal.removeEventListener('abort', onAbort);
+    if ('how' in first) {
+      await sandbox[Symbol.asyncDispose]();
+      throw startFailure(first);
+    }
+    if (first.protocol !== PROTOCOL_VERSION) {
+      await sandbox[Symbol.asyncDispose]();
+      throw new BridgeError(
+        'E_PROTOCOL',
+        `the harness speaks protocol ${first.protocol}, not ${PROTOCOL_VERSION}`,
+        { fault: 'bridge' },
+      );
+    }
+    sandbox.#isSeen = sandbox.pid !== undefined;
+    sandbox.#python = first.python;
+    options.observer({
+      type: 'sandbox.started',
+      container: spec.name,
+      durationMs: performance.now() - startedAt,
+    });
+    return sandbox;
+  }
+
+  /** False once it has ended or was killed, whatever the cause. */
+  get isAlive(): boolean {
+    return !('was' in this.#state) && this.#container.isRunning;
+  }
+
+  /** Whether its end shows at once in the processes of this machine; elsewhere it shows when it is asked something. */
+  get isSeen(): boolean {
+    return this.#isSeen;
+  }
+
+  /** The version of the Python that has greeted, as it says. */
+  get python(): string {
+    return this.#python;
+  }
+
+  get name(): string {
+    return this.#container.name;
+  }
+
+  /** Host pid of its first process, where that means something here. */
+  get pid(): number | undefined {
+    return this.#container.pid;
+  }
+
+  /** How many of its processes the kernel has killed for want of memory; undefined where nobody can know. */
+  get memoryKills(): number | undefined {
+    // Where nothing limits memory, nothing kills for that limit.
+    if (this.#enforcement.memory === 'none') return 0;
+    const all = this.#guard === undefined ? this.#toldMemoryKills : this.#guard.memoryKills;
+    return all === undefined ? undefined : all - this.#earlierMemoryKills;
+  }
+
+  /** From now on `processorSeconds` counts; where the processes cannot be seen from here, it stays undefined. */
+  countProcessorTime(): void {
+    const { pid } = this;
+    if (pid !== undefined && this.#state.at !== 'gone') this.#processorTime ??= new ProcessorTime(pid);
+  }
+
+  /** Processor time that it has used since then; undefined where nobody can know. */
+  get processorSeconds(): number | undefined {
+    this.#processorTime?.look();
+    return this.#processorTime?.seconds;
+  }
+
+  /** Whether another machine runs it, which may be turned off under it. */
+  get isElsewhere(): boolean {
+    return this.#whyUnreachable !== undefined;
+  }
+
+  /** Whether it was given its run: from then on nothing that it says decides anything. */
+  get hasRun(): boolean {
+    return wasGivenRun(this.#turn);
+  }
+
+  /** Has the Python `code` compiled, and nothing of it run. Resolves with the answer; never, when `ended` comes first. */
+  check(code: string, file: string | null = null): Promise<CheckAnswer> {
+    let onAnswer = (_answer: CheckAnswer): void => {};
+    const answer = new Promise<CheckAnswer>((resolve) => {
+      onAnswer = resolve;
+    });
+    if (endsBetweenCalls(this.#turn)) return answer;
+    this.#enter(beginCheck(this.#turn, code, onAnswer));
+    this.#startGuard();
+    this.#channel.send({ type: 'check', code, file });
+    return answer;
+  }
+
+  /**
+   * Starts the code that was checked last, or a program that needs no check: the one run of this sandbox, or a call of its
+   * session. `input` goes ahead of it, as fast as the sandbox reads; from its first piece on the sandbox counts as one that has
+   * its run. Does nothing where the guest has ended between two calls: `ended` says so in a moment.
+   */
+  run(frame: RunFrame, handlers: RunHandlers, input: InputFrames = []): void {
+    if (endsBetweenCalls(this.#turn)) return;
+    this.#standstill?.end();
+    this.#standstill = undefined;
+    this.#enter(beginRun(this.#turn, frame, handlers));
+    this.#startGuard();
+    if (frame.session !== undefined) this.#renewLease();
+    // Without input it is sent before this returns.
+    this.#channel
+      .sendInTurn(inOrder(input, frame))
+      .catch((thrown) => this.#end({ how: 'violation', error: asBridgeError(thrown) }));
+  }
+
+  /**
+   * Lets it wait again after its checks; false where it has ended, was asked and has not answered, or is not as it was.
+   * Throws E_INTERNAL for one that was given its run: see above.
+   */
+  rest(): boolean {
+    const isAsItWas = mayRest(this.#turn) && (this.memoryKills ?? 0) === 0;
+    this.#guard?.[Symbol.dispose]();
+    this.#guard = undefined;
+    this.#processorTime?.[Symbol.dispose]();
+    this.#processorTime = undefined;
+    return isAsItWas && this.isAlive;
+  }
+
+  /** A call of its session has ended, and none is under way: what it has used of the processor is counted anew. */
+  rests(): void {
+    this.#earlierMemoryKills += this.memoryKills ?? 0;
+    this.#processorTime?.[Symbol.dispose]();
+    this.#processorTime = undefined;
+  }
+
+  /**
+   * Has everything in it but its first process stand still until the next call, when nobody needs to look at its memory; not
+   * for code that has asked to go on.
+   */
+  hold(): void {
+    this.#guard?.rest();
+    // What cannot be stopped from here is stopped by its own first process.
+    if (this.standStill() === undefined) this.#channel.send({ type: 'hold' });
+  }
+
+  /** False when the guest has stopped reading and the frame was dropped. */
+  send(frame: HostFrame): boolean {
+    if (frame.type === 'stop') this.#wasStopped = true;
+    return this.#channel.send(frame);
+  }
+
+  /** What runs in it stands still until what is given back is called; undefined where it cannot be stopped from here. */
+  standStill(): (() => void) | undefined {
+    const { pid } = this;
+    if (pid === undefined || !this.isAlive) return undefined;
+    const standstill =
+      this.#standstill ?? new Standstill({ pid, onRestless: () => this.#onBreach(RESTLESS) });
+    this.#standstill = standstill;
+    return standstill.begin() ? () => standstill.end() : undefined;
+  }
+
+  /** Synchronous; `ended` follows. */
+  kill(): void {
+    this.#die(undefined);
+  }
+
+  /** Resolves when the container is gone. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#channel.close();
+    await this.#container[Symbol.asyncDispose]();
+    const end = await this.ended;
+    this.#observer({ type: 'sandbox.ended', container: this.name, reason: end.how });
+  }
+
+  get #turn(): Turn {
+    return 'was' in this.#state ? this.#state.was : this.#state;
+  }
+
+  /** The conversation goes on, whether or not its end is decided. */
+  #enter(turn: Turn): void {
+    this.#state = 'was' in this.#state ? { ...this.#state, was: turn } : turn;
+  }
+
+  #take(type: string, step: Step | undefined): void {
+    if (step === undefined) return this.#onOutOfTurn(type);
+    this.#enter(step.next);
+    step.tell();
+  }
+
+  #fromSupervisor(frame: SupervisorFrame): void {
+    const step = afterSupervisor(this.#turn, frame);
+    this.#take(frame.type, step);
+    if (step === undefined) return;
+    if (frame.type === 'answered') this.#toldMemoryKills = frame.memoryKills ?? undefined;
+    if (frame.type === 'restless') this.#onRestlessWord();
+    if (frame.type === 'exited') void this.#whenReported(frame);
+    if (frame.type === 'unloaded')
+      this.#observer({ ...frame, type: 'sandbox.unloaded', container: this.name });
+  }
+
+  #onOutOfTurn(type: string): void {
+    this.#channel.close();
+    const error = new BridgeError('E_PROTOCOL', `the sandbox sent '${type}' out of turn`, { fault: 'guest' });
+    this.#end({ how: 'violation', error });
+  }
+
+  /** Before the harness has greeted, what stands on its stream is the engine's own: its monitor complains there. */
+  #onViolation(error: BridgeError, line: string | undefined): void {
+    const isOfEngine = this.#turn.at === 'starting' && line !== undefined;
+    this.#end(isOfEngine ? { how: 'lost', detail: asEngineWords(line) } : { how: 'violation', error });
+  }
+
+  /** From the first byte of code on: compiling takes memory too. */
+  #startGuard(): void {
+    const { pid } = this;
+    if (pid === undefined || this.#state.at === 'gone') return;
+    this.#guard ??= new Guard(pid, this.spec, this.#enforcement, (breach) => this.#onBreach(breach));
+    this.#guard.watch();
+  }
+
+  /** The report came by the other stream: what the guest said last may still be on its way. */
+  async #whenReported(report: FrameOf<SupervisorFrame, 'exited'>): Promise<void> {
+    this.#toldMemoryKills = report.memoryKills ?? undefined;
+    // Looked at now: see memoryKills. The supervisor has waited for that where it matters.
+    void this.memoryKills;
+    this.#processorTime?.look();
+    this.#channel.hangUp();
+    // Not in the same tick even then: frames that arrived together are handed on first.
+    const turn = this.#turn;
+    if (isOfRun(turn) && turn.hasLastWord) await new Promise((resolve) => setImmediate(resolve));
+    else await heardOut([this.#container.stdout], LAST_FRAME_WITHIN_MS);
+    if (this.#mayBeShutdown(report)) await this.#endIfShutDown(SHUTDOWN_LOOKS.get(report.signal) ?? 0);
+    this.#end({ how: 'exited', report });
+  }
+
+  /** Whether the machine that its engine runs on may have ended it, which the code did not do and we did not ask for. */
+  #mayBeShutdown({ signal }: GuestEnd): boolean {
+    const isOurs = this.#wasStopped || 'was' in this.#state || (this.memoryKills ?? 0) > 0;
+    return this.isElsewhere && SHUTDOWN_LOOKS.has(signal) && !isOurs;
+  }
+
+  /** An engine that only says nothing may be busy: what was reported is believed until it is known to be gone. */
+  async #endIfShutDown(looks: number): Promise<void> {
+    for (let look = 0; look < looks && this.#state.at !== 'gone'; look += 1) {
+      await new Promise((resolve) => setTimeout(resolve, SHUTDOWN_WITHIN_MS));
+      const found = await this.#whyUnreachable?.();
+      if (found?.isSilent === false) return this.#end({ how: 'lost', detail: connectionLost(found.why) });
+    }
+  }
+
+  /** One that has greeted while the engine was asked is none of its business any more. */
+  async #endStartIfUnreachable(): Promise<void> {
+    const found = await this.#whyUnreachable?.();
+    if (found !== undefined && this.#turn.at === 'starting')
+      this.#end({ how: 'lost', detail: connectionLost(found.why) });
+  }
+
+  /** The container is gone; its last bytes may still be in our pipes. */
+  async #whenContainerEnded(): Promise<void> {
+    const { code, signal } = await this.#container.exited;
+    const { stdout, stderr } = this.#container;
+    await heardOut([stdout, stderr], LAST_FRAME_WITHIN_MS);
+    const state = this.#state;
+    if (state.at === 'dying' && state.breach !== undefined)
+      return this.#end({ how: 'limit', breach: state.breach });
+    const turn = this.#turn;
+    if (turn.at === 'reported') return this.#end({ how: 'exited', report: turn.report });
+    const exit = signal ?? (code === undefined ? 'no word' : `exit code ${code}`);
+    const detail = this.#words.whyLost(exit, { wasGreeted: turn.at !== 'starting' });
+    this.#end({ how: 'lost', detail });
+  }
+
+  /** Ends it for good; what it had said before is still in our pipes. */
+  async #onBreach(breach: Breach): Promise<void> {
+    this.#die(breach);
+    this.#observer({ type: 'sandbox.limit', container: this.name, ...breach });
+    const { stdout, stderr } = this.#container;
+    await heardOut([stdout, stderr], LAST_FRAME_WITHIN_MS);
+    this.#end({ how: 'limit', breach });
+  }
+
+  /** The supervisor ends the guest after this word, and that end is none of its own. */
+  #onRestlessWord(): void {
+    void this.#onBreach(RESTLESS);
+    this.#end({ how: 'limit', breach: RESTLESS });
+  }
+
+  /** A limit is the better reason, also for one that is being killed. */
+  #die(breach: Breach | undefined): void {
+    const isDying = this.#state.at === 'dying' && breach === undefined;
+    if (this.#state.at !== 'gone' && !isDying) this.#state = { at: 'dying', was: this.#turn, breach };
+    this.#container.kill();
+  }
+
+  /** The first end counts. */
+  #end(end: SandboxEnd): void {
+    if (this.#state.at === 'gone') return;
+    this.#state = { at: 'gone', was: this.#turn };
+    this.#guard?.[Symbol.dispose]();
+    this.#processorTime?.[Symbol.dispose]();
+    this.#standstill?.[Symbol.dispose]();
+    clearInterval(this.#lease);
+    this.#settle(end);
+  }
+
+  #renewLease(): void {
+    this.#channel.countAnew();
+    if (this.#state.at === 'gone') return;
+    this.#lease ??= setInterval(() => this.#channel.send({ type: 'alive' }), ALIVE_EVERY_MS).unref();
+  }
+
+  #onNoise(line: string): void {
+    this.#observer({ type: 'sandbox.noise', container: this.name, line });
+    this.#words.add(line);
+  }
+}
+
+function* inOrder(input: InputFrames, run: RunFrame): Generator<HostFrame> {
+  yield* input;
+  yield run;
+}
+
+function startFailure(end: SandboxEnd): BridgeError {
+  if (end.how === 'violation') return end.error;
+  const detail = end.how === 'lost' ? end.detail : `it ended before it was greeted (${end.how})`;
+  return new NotStarted(detail, { waitedMs: end.how === 'lost' ? end.waitedMs : undefined });
+}

@@ -1,0 +1,167 @@
+// A sandbox that stands still, while a person thinks and between the calls of a session: all its processes but the first, which goes on
+// forwarding what there is to forward. The freezer holds them where there is one; elsewhere they are stopped by SIGSTOP. What is
+// stopped so can have a timer send it SIGCONT, and what is forked while it is looked for goes on: so it is looked at again. Not only
+// by whether it is awake, since it may have stopped itself ahead of the look, but by what it has used. What wakes again and again
+// has to end. Linux only, and only where the processes are this machine's and ours to stop; elsewhere nothing is stopped from
+// here, and the first process does it for a session (harness/standstill.py).
+
+import { readdirSync } from 'node:fs';
+import { readText } from '../../base/files/read-text.js';
+import { processStat } from '../../base/process/process-stat.js';
+import { freeze } from '../limits/freezer.js';
+import { ENTRYPOINT } from '../spec/harness-files.js';
+
+/** Code may fork while it is stopped; what it has forked by then is found by the next look. */
+const MAX_ROUNDS = 10;
+const LOOK_EVERY_MS = 1_000;
+/** In hundredths of a second of processor time: what it takes to come to a stop is less. */
+const MAX_USED = 5;
+/** How often what has woken is stopped again before it has to end. */
+export const MAX_WAKES = 3;
+/** Of /proc/PID/stat: stopped, traced, dead; and one that waits within the kernel, as for a child that stands between fork and exec. */
+const AT_REST = new Set('TtZXxD');
+
+type Look = { readonly isAtRest: boolean; readonly used: number };
+
+export type StandstillParts = {
+  /** The container's first process. */
+  readonly pid: number;
+  /** It has woken more often than it may. */
+  readonly onRestless: () => void;
+  /** Without it, the freezer of control groups. */
+  readonly freeze?: (pid: number) => (() => void) | undefined;
+};
+
+export class Standstill implements Disposable {
+  readonly #parts: StandstillParts;
+  #thaw: (() => void) | undefined;
+  #looking: NodeJS.Timeout | undefined;
+  /** What each of those that were there had used when they were stopped last. */
+  #used: ReadonlyMap<number, number> = new Map();
+  /** Since it was made: a run that asks many questions wakes no more often than one that asks one. */
+  #wakes = 0;
+
+  constructor(parts: StandstillParts) {
+    this.#parts = parts;
+  }
+
+  /** From now on it stands still; false where it cannot be stopped from here, and goes on. */
+  begin(): boolean {
+    if (this.#thaw !== undefined || this.#looking !== undefined) return true;
+    const { pid, freeze: held = freeze } = this.#parts;
+    // Under gVisor the processes of the container are not the kernel's.
+    if (!isOurs(pid)) return false;
+    this.#thaw = held(pid);
+    if (this.#thaw !== undefined) return true;
+    if (!stopAll(pid)) return false;
+    this.#used = usedBy(lookAt(pid));
+    this.#looking = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
+    return true;
+  }
+
+  /** It goes on. */
+  end(): void {
+    const { pid } = this.#parts;
+    this.#thaw?.();
+    this.#thaw = undefined;
+    if (this.#looking === undefined) return;
+    this[Symbol.dispose]();
+    // By a fresh look: a number of one that has ended may be another's by now.
+    if (isOurs(pid)) for (const each of descendantsOf(pid)) signal(each, 'SIGCONT');
+  }
+
+  /** It is about to be killed, for which it need not go on. */
+  [Symbol.dispose](): void {
+    clearInterval(this.#looking);
+    this.#looking = undefined;
+  }
+
+  #look(): void {
+    const { pid, onRestless } = this.#parts;
+    if (!isOurs(pid)) return;
+    const looks = lookAt(pid);
+    if (!this.#hasWoken(looks)) return;
+    stopAll(pid);
+    this.#used = usedBy(lookAt(pid));
+    if (++this.#wakes <= MAX_WAKES) return;
+    this[Symbol.dispose]();
+    onRestless();
+  }
+
+  /** One that was not there when they were stopped was forked by one that was awake. */
+  #hasWoken(looks: ReadonlyMap<number, Look>): boolean {
+    return [...looks].some(([pid, { isAtRest, used }]) => {
+      const before = this.#used.get(pid);
+      return !isAtRest || before === undefined || used - before > MAX_USED;
+    });
+  }
+}
+
+/** Whether the process is the supervisor of a sandbox, and not another one of that number. */
+const isOurs = (pid: number): boolean =>
+  (readText(`/proc/${pid}/cmdline`) ?? '').split('\0').includes(ENTRYPOINT);
+
+/** False where they are not ours to stop: those of an engine without root are other users'. */
+function stopAll(pid: number): boolean {
+  const stopped = new Set<number>();
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const fresh = descendantsOf(pid).filter((each) => !stopped.has(each));
+    if (fresh.length === 0) break;
+    for (const each of fresh) {
+      if (signal(each, 'SIGSTOP') !== 'refused') {
+        stopped.add(each);
+        continue;
+      }
+      for (const stands of stopped) signal(stands, 'SIGCONT');
+      return false;
+    }
+  }
+  return true;
+}
+
+function lookAt(pid: number): ReadonlyMap<number, Look> {
+  return new Map(descendantsOf(pid).map((each) => [each, lookAtOne(each)]));
+}
+
+function lookAtOne(pid: number): Look {
+  const stat = processStat(pid);
+  // Of one that has ended in this very moment there is nothing to read.
+  return stat === undefined
+    ? { isAtRest: true, used: 0 }
+    : { isAtRest: AT_REST.has(stat.state), used: stat.used };
+}
+
+const usedBy = (looks: ReadonlyMap<number, Look>): ReadonlyMap<number, number> =>
+  new Map([...looks].map(([pid, { used }]) => [pid, used]));
+
+/** What has lost its parent there is a child of the first process. */
+function descendantsOf(pid: number): readonly number[] {
+  const found: number[] = [];
+  const rest = [pid];
+  for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
+    const children = childrenOf(next);
+    found.push(...children);
+    rest.push(...children);
+  }
+  return found;
+}
+
+function childrenOf(pid: number): readonly number[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+      (readText(`/proc/${pid}/task/${task}/children`) ?? '').split(' ').filter(Boolean).map(Number),
+    );
+  } catch {
+    // It has ended in this very moment.
+    return [];
+  }
+}
+
+function signal(pid: number, name: 'SIGSTOP' | 'SIGCONT'): 'sent' | 'refused' | 'gone' {
+  try {
+    process.kill(pid, name);
+    return 'sent';
+  } catch (thrown) {
+    return (thrown as NodeJS.ErrnoException).code === 'EPERM' ? 'refused' : 'gone';
+  }
+}

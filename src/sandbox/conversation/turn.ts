@@ -1,0 +1,221 @@
+// Whose turn it is in the conversation with one sandbox: which frames may come next, and what each leads to. It greets,
+// waits, answers checks, is given its one run and reports how that ended; nothing leads back from its run. That of a session
+// is given one call after another instead, and waits between them for nobody else. Pure: the data of a turn is there in
+// that turn only, and a frame or a wish that a turn does not know is refused. Sends nothing.
+
+import { BridgeError } from '../../base/errors.js';
+import type { OutputStream } from '../../base/process/streams.js';
+import type { GuestFrame, HostFrame, SupervisorFrame } from '../../wire/frames.js';
+
+export type FrameOf<F, T> = Extract<F, { type: T }>;
+export type Hello = FrameOf<SupervisorFrame, 'hello'>;
+export type RunFrame = FrameOf<HostFrame, 'run'>;
+/** `checked` with the tools that the code names, or `refused` with what is wrong. */
+export type CheckAnswer = FrameOf<SupervisorFrame, 'checked' | 'refused'>;
+/** A file that the code left, or the names of those that stay behind. */
+export type LeftFrame = FrameOf<SupervisorFrame, 'file' | 'skipped'>;
+/** How the guest's process ended, in the supervisor's words. */
+export type GuestEnd = Pick<FrameOf<SupervisorFrame, 'exited'>, 'code' | 'signal'>;
+
+/** A call of a session has ended, and its interpreter waits for the next. */
+export type Answered = FrameOf<SupervisorFrame, 'answered'>;
+
+export type RunHandlers = {
+  readonly onOutput: (stream: OutputStream, text: string, base64: string | null) => void;
+  /** Every frame of the guest; `text` is its line, for values that are relayed verbatim. */
+  readonly onGuest: (frame: GuestFrame, text: string) => void;
+  /** What the code has left in its folder for results, after its end. */
+  readonly onFile: (frame: LeftFrame) => void;
+  /** As soon as the code itself has ended: its files may follow. Whatever speaks for the supervisor may say it twice. */
+  readonly onGuestEnd?: (end: GuestEnd) => void;
+  /** In a session, that the call has ended. What the guest says later is still told to `onGuest`, until the next call. */
+  readonly onAnswered?: (answered: Answered) => void;
+};
+
+type Starting = { readonly at: 'starting'; readonly onHello: (hello: Hello) => void };
+type Waiting = {
+  readonly at: 'waiting';
+  /** Whether the program that it was asked about last may be run. */
+  readonly hasProgram: boolean;
+  /** Whether no check was so large, or took so long, that the sandbox is no longer as it was. */
+  readonly isAsItWas: boolean;
+  /** In a session after its first call: who heard the last one. */
+  readonly session?: RunHandlers | undefined;
+};
+type Checking = {
+  readonly at: 'checking';
+  readonly onAnswer: (answer: CheckAnswer) => void;
+  /** By performance.now(). */
+  readonly startedAt: number;
+  readonly isAsItWas: boolean;
+  readonly session?: RunHandlers | undefined;
+};
+/** `hasLastWord`: whether the guest has said how its code ended. */
+type OfRun = { readonly handlers: RunHandlers; readonly hasLastWord: boolean };
+type Running = OfRun & { readonly at: 'running'; readonly isSession: boolean };
+/** The supervisor has told of the end; the guest's last words come by another stream, and may come later. */
+type Reported = OfRun & {
+  readonly at: 'reported';
+  readonly report: GuestEnd;
+  /** In a session, that no call was under way. */
+  readonly isBetweenCalls?: true;
+};
+export type Turn = Starting | Waiting | Checking | Running | Reported;
+
+/** The turn that follows a frame, and the call that hands the frame to whom it is for, once that turn has begun. */
+export type Step = { readonly next: Turn; readonly tell: () => void };
+
+/** What models write compiles in milliseconds; the compiler keeps memory that the next run would lack. */
+const LIGHT_CODE_CHARS = 100_000;
+const LIGHT_CHECK_MS = 250;
+/** After one of these a guest has said how its code ended. */
+const LAST_WORDS: ReadonlySet<GuestFrame['type']> = new Set(['result', 'raised', 'where']);
+
+/** Whether its run, or a call of its session, is under way or was the last. */
+export const isOfRun = (turn: Turn): turn is Running | Reported =>
+  turn.at === 'running' || turn.at === 'reported';
+
+/** Whether it was given a run, or a call of a session. */
+export const wasGivenRun = (turn: Turn): boolean => isOfRun(turn) || sessionOf(turn) !== undefined;
+
+/** Whether its guest has ended while no call of its session was under way: its own end follows, and the next call may be quicker. */
+export const endsBetweenCalls = (turn: Turn): boolean =>
+  turn.at === 'reported' && turn.isBetweenCalls === true;
+
+/** Who heard the last call of its session, while none is under way. */
+const sessionOf = (turn: Turn): RunHandlers | undefined =>
+  turn.at === 'waiting' || turn.at === 'checking' ? turn.session : undefined;
+
+/** The turn in which an answer about `code` is due; what was checked before is replaced. Throws E_INTERNAL. */
+export function beginCheck(turn: Turn, code: string, onAnswer: Checking['onAnswer']): Checking {
+  switch (turn.at) {
+    case 'waiting': {
+      const isAsItWas = turn.isAsItWas && code.length <= LIGHT_CODE_CHARS;
+      return { at: 'checking', onAnswer, startedAt: performance.now(), isAsItWas, session: turn.session };
+    }
+    case 'starting':
+      throw broken('a sandbox checks nothing before its greeting');
+    case 'checking':
+      throw broken('a sandbox checks one program at a time');
+    case 'running':
+    case 'reported':
+      throw broken('a sandbox checks nothing after its run has begun');
+  }
+}
+
+/**
+ * The turn of the one run, or of a call of a session: of the program that was checked last, or of one that needs no check.
+ * Throws E_INTERNAL.
+ */
+export function beginRun(turn: Turn, { program, session }: RunFrame, handlers: RunHandlers): Running {
+  const needsCheck = (program?.ways ?? []).length === 0;
+  switch (turn.at) {
+    case 'waiting':
+      if (needsCheck && !turn.hasProgram) throw broken('a sandbox runs what it has checked');
+      if (turn.session !== undefined && session === undefined)
+        throw broken('the sandbox of a session serves its calls only');
+      return { at: 'running', handlers, hasLastWord: false, isSession: session !== undefined };
+    case 'starting':
+      throw broken('a sandbox runs nothing before its greeting');
+    case 'checking':
+      throw broken('a sandbox runs nothing while it owes an answer');
+    case 'running':
+    case 'reported':
+      throw broken('a sandbox serves one run');
+  }
+}
+
+/** Whether it may wait for another run. Throws E_INTERNAL for one that was given its run. */
+export function mayRest(turn: Turn): boolean {
+  if (wasGivenRun(turn)) throw broken('a sandbox that was given its run never waits again');
+  return turn.at === 'waiting' && turn.isAsItWas;
+}
+
+/** Undefined when the guest's frame is out of turn: before the run there is no guest. */
+export function afterGuest(turn: Turn, frame: GuestFrame, text: string): Step | undefined {
+  const session = sessionOf(turn);
+  if (session !== undefined) return { next: turn, tell: () => session.onGuest(frame, text) };
+  if (!isOfRun(turn)) return undefined;
+  const next = LAST_WORDS.has(frame.type) ? { ...turn, hasLastWord: true } : turn;
+  return { next, tell: () => turn.handlers.onGuest(frame, text) };
+}
+
+/**
+ * Undefined when the supervisor's frame is out of turn. Before the run it greets and answers; after it, there is
+ * output, what was left, and the end to tell of.
+ */
+export function afterSupervisor(turn: Turn, frame: SupervisorFrame): Step | undefined {
+  switch (frame.type) {
+    case 'hello':
+      if (turn.at !== 'starting') return undefined;
+      return {
+        next: { at: 'waiting', hasProgram: false, isAsItWas: true },
+        tell: () => turn.onHello(frame),
+      };
+    case 'unloaded':
+      return wasGivenRun(turn) ? undefined : { next: turn, tell: () => {} };
+    case 'checked':
+    case 'refused':
+      return turn.at === 'checking' ? afterAnswer(turn, frame) : undefined;
+    case 'answered':
+      return turn.at === 'running' && turn.isSession ? afterCall(turn, frame) : undefined;
+    case 'restless':
+      return sessionOf(turn) && { next: turn, tell: () => {} };
+    case 'output':
+    case 'ended':
+    case 'file':
+    case 'skipped':
+    case 'exited':
+      return isOfRun(turn) ? afterRunFrame(turn, frame) : afterFrameBetweenCalls(turn, frame);
+  }
+}
+
+function afterAnswer({ onAnswer, startedAt, isAsItWas, session }: Checking, answer: CheckAnswer): Step {
+  const isLight = performance.now() - startedAt <= LIGHT_CHECK_MS;
+  return {
+    next: { at: 'waiting', hasProgram: answer.type === 'checked', isAsItWas: isAsItWas && isLight, session },
+    tell: () => onAnswer(answer),
+  };
+}
+
+const afterCall = ({ handlers }: Running, answered: Answered): Step => ({
+  next: { at: 'waiting', hasProgram: false, isAsItWas: false, session: handlers },
+  tell: () => handlers.onAnswered?.(answered),
+});
+
+/** Between calls the guest may end, and what it left is nobody's then. */
+function afterFrameBetweenCalls(
+  turn: Turn,
+  frame: FrameOf<SupervisorFrame, 'output' | 'ended' | 'file' | 'skipped' | 'exited'>,
+): Step | undefined {
+  const session = sessionOf(turn);
+  if (session === undefined) return undefined;
+  if (frame.type !== 'exited') return { next: turn, tell: () => {} };
+  return {
+    next: { at: 'reported', handlers: session, hasLastWord: true, report: frame, isBetweenCalls: true },
+    tell: () => {},
+  };
+}
+
+function afterRunFrame(
+  turn: Running | Reported,
+  frame: FrameOf<SupervisorFrame, 'output' | 'ended' | 'file' | 'skipped' | 'exited'>,
+): Step {
+  const { handlers, hasLastWord } = turn;
+  switch (frame.type) {
+    case 'output':
+      return { next: turn, tell: () => handlers.onOutput(frame.stream, frame.text, frame.base64) };
+    case 'file':
+    case 'skipped':
+      return { next: turn, tell: () => handlers.onFile(frame) };
+    case 'ended':
+      return { next: turn, tell: () => handlers.onGuestEnd?.(frame) };
+    case 'exited':
+      return {
+        next: { at: 'reported', handlers, hasLastWord, report: frame },
+        tell: () => handlers.onGuestEnd?.(frame),
+      };
+  }
+}
+
+const broken = (rule: string): BridgeError => new BridgeError('E_INTERNAL', rule, { fault: 'bridge' });

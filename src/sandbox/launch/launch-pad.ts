@@ -1,0 +1,384 @@
+// Everything that is decided before the first sandbox, with reasons: engine, OCI runtime, image, harness. Decided by
+// trying, remembered per boot in the state directory. Starts containers only to see whether they start.
+
+import { randomInt } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { asBridgeError, BridgeError, messageOf } from '../../base/errors.js';
+import type { Observer } from '../../base/log/events.js';
+import { PACKAGE_ROOT } from '../../base/version.js';
+import { CliEngine } from '../../engine/client/cli-engine.js';
+import {
+  chooseEngine,
+  chooseOciRuntime,
+  type EngineChoice,
+  type EngineWishes,
+  type Failure,
+  rememberChoice,
+  rememberedChoice,
+  runtimeOf,
+  type Tried,
+} from '../../engine/client/detect.js';
+import { engineNameOf } from '../../engine/client/engine-status.js';
+import type {
+  EngineLimits,
+  EngineMode,
+  EngineStatus,
+  NetworkMode,
+  SandboxSpec,
+} from '../../engine/engine.js';
+import { chooseImage, type ImageChoice } from '../../engine/images/image-choice.js';
+import {
+  claimedBy,
+  demandEnforcement,
+  type Enforcement,
+  lookAt,
+  UNENFORCED,
+} from '../../engine/machine/enforcement.js';
+import { described, hostTasks, isGvisor, type OciRuntime } from '../../engine/machine/oci-runtime.js';
+import { isElsewhere } from '../../engine/machine/place.js';
+import type { Settings } from '../../settings/environment/settings.js';
+import type { SeccompProfile } from '../../settings/environment/variables.js';
+import { NotStarted } from '../conversation/not-started.js';
+import type { StartOptions } from '../conversation/sandbox.js';
+import { Sandbox } from '../conversation/sandbox.js';
+import { enforcementAt } from '../limits/guard.js';
+import { compileIn, keepCompiled, readCompiled } from '../python/compiled-harness.js';
+import { startByName } from '../python/python-name.js';
+import { carry, dropCarried, type HostFiles } from '../spec/carried-files.js';
+import { ENTRYPOINT, harnessVersion, prepareHarness } from '../spec/harness-files.js';
+import { knownPythonName, type PythonName } from '../spec/image-pythons.js';
+import { type Files, installFiles, OPEN_DIR } from '../spec/installed-files.js';
+import { pythonKind, type SandboxKind } from '../spec/kind.js';
+import { sandboxSpec } from '../spec/spec.js';
+import { MAX_WAIT_SECONDS } from './warm-pool.js';
+
+type EngineThere = Extract<EngineStatus, { state: 'ready' }> & { readonly binary: string };
+
+type ChosenRuntime = {
+  readonly runtime: OciRuntime;
+  readonly tried: readonly Tried[];
+  readonly enforcement: Enforcement;
+  readonly compiled: Files | undefined;
+};
+
+/** A start takes about 0.2 s, and up to a minute when the store copies the image for a new id mapping. */
+export const START_TIMEOUT_MS = 60_000;
+
+export type LaunchPad = {
+  readonly engine: CliEngine;
+  readonly choice: EngineChoice;
+  readonly image: ImageChoice;
+  readonly files: HostFiles;
+  /** State of the engine's image store when this was decided; see imageStamp. */
+  readonly stamp: string;
+};
+
+export type LaunchContext = {
+  readonly settings: Settings;
+  /** Label value of every container of this process. */
+  readonly instance: string;
+  readonly observer: Observer;
+  /** How long the clock of a run may stand still in its sandbox; undefined means that it never does. */
+  readonly standstillSeconds?: () => number;
+};
+
+/** What every start on this pad has in common. */
+export const startOptionsOn = ({ engine, choice }: LaunchPad, observer: Observer): StartOptions => ({
+  timeoutMs: START_TIMEOUT_MS,
+  observer,
+  enforcement: choice.enforcement,
+  whyUnreachable: engine.isElsewhere ? () => engine.whyUnreachable() : undefined,
+});
+
+export const wishesOf = ({
+  runtime,
+  ociRuntime,
+  allowRootful,
+  cpus,
+  stateDir,
+  ...settings
+}: Settings): EngineWishes => ({
+  runtime,
+  ociRuntime,
+  allowRootful,
+  url: settings.engineUrl,
+  clientVariables: settings.engineVariables,
+  limitsCpus: cpus !== undefined,
+  stateDir,
+});
+
+/** Throws what stands in the way, with its remedy. */
+export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal): Promise<LaunchPad> {
+  const remembered = rememberedChoice(wishesOf(context.settings));
+  return remembered === undefined
+    ? chosenByTrying(context, signal)
+    : chosenBefore(context, remembered, signal);
+}
+
+/** On the engine that an earlier start has found. */
+async function chosenBefore(
+  context: LaunchContext,
+  choice: EngineChoice,
+  signal: AbortSignal,
+): Promise<LaunchPad> {
+  const { settings } = context;
+  demandEnforcement(choice.enforcement, settings.acceptUnenforced);
+  const runtime = runtimeOf(choice);
+  const engine = engineFor(context, choice, runtime);
+  const stamp = imageStamp(choice);
+  const image = await imageOn(context, engine, signal);
+  const compiled = readCompiled(settings.stateDir, harnessKey(image));
+  const files = hostFiles(settings, choice.mode, runtime, image, compiled);
+  return { engine, choice, image, files, stamp };
+}
+
+async function chosenByTrying(context: LaunchContext, signal: AbortSignal): Promise<LaunchPad> {
+  const { settings } = context;
+  tell(context, 'looking for podman or docker');
+  const { client, status } = await chooseEngine(wishesOf(settings), signal);
+  const facts = { binary: client.binary, ...status };
+  const image = await imageOn(context, engineFor(context, facts, undefined), signal);
+  const { runtime, tried, enforcement, compiled } = await tryRuntimes(context, facts, image, signal);
+  const { state: _, defaultOciRuntime: __, ...known } = facts;
+  const choice = { ...known, ociRuntime: runtime.name, ociFlags: runtime.flags, tried, enforcement };
+  demandEnforcement(enforcement, settings.acceptUnenforced);
+  try {
+    rememberChoice(wishesOf(settings), choice);
+    if (compiled !== undefined) keepCompiled(settings.stateDir, harnessKey(image), compiled);
+  } catch (thrown) {
+    // Only the next start is slower for it.
+    context.observer({
+      type: 'engine.trouble',
+      message: `the choice is not remembered: ${messageOf(thrown)}`,
+    });
+  }
+  // The trial may have made a copy of the image for the id mapping, so it is the state after it that counts.
+  const stamp = imageStamp(choice);
+  const files = hostFiles(settings, choice.mode, runtime, image, compiled);
+  return { engine: engineFor(context, facts, runtime), choice, image, files, stamp };
+}
+
+/** The first OCI runtime that starts the real thing, what then holds it, and what its Python made of the harness. */
+async function tryRuntimes(
+  context: LaunchContext,
+  facts: EngineThere,
+  image: ImageChoice,
+  signal: AbortSignal,
+): Promise<ChosenRuntime> {
+  const { settings } = context;
+  await carryAhead(context, facts, image, signal);
+  // Failures of several that come late must not add up to more than one that hangs.
+  const until = performance.now() + START_TIMEOUT_MS;
+  let enforcement = UNENFORCED;
+  let compiled: Files | undefined;
+  const name = engineNameOf(facts.binary);
+  const { runtime, tried } = await chooseOciRuntime(name, facts, settings.ociRuntime, async (candidate) => {
+    tell(context, `trying whether ${described(candidate)} starts a container`);
+    const engine = engineFor(context, facts, candidate);
+    const pad = { engine, image, files: hostFiles(settings, facts.mode, candidate, image) };
+    const onStarted = async (sandbox: Sandbox, spec: SandboxSpec) => {
+      const asked = { ...spec, pids: hostTasks(spec.pids, candidate.name) };
+      enforcement = await enforcementOf(sandbox, asked, engine, facts.limits, signal);
+      compiled = await compileIn(sandbox);
+    };
+    return attempt(context, pad, { runtime: candidate, until, onStarted }, signal);
+  });
+  return { runtime, tried, enforcement, compiled };
+}
+
+/** An image that has to be made first has a time of its own, and is not what hangs when it takes long. */
+async function carryAhead(
+  context: LaunchContext,
+  facts: EngineThere,
+  image: ImageChoice,
+  signal: AbortSignal,
+): Promise<void> {
+  const engine = engineFor(context, facts, undefined);
+  if (!engine.isElsewhere) return;
+  tell(context, "putting the bridge's files on top of the image");
+  const runtime = { name: facts.defaultOciRuntime, flags: [] };
+  await carry(engine, { image, files: hostFiles(context.settings, facts.mode, runtime, image) }, signal);
+}
+
+const tell = ({ observer }: LaunchContext, step: string): void => observer({ type: 'setup.step', step });
+
+function imageOn(context: LaunchContext, engine: CliEngine, signal: AbortSignal): Promise<ImageChoice> {
+  tell(context, `looking for the image ${context.settings.image}`);
+  return chooseImage(pythonKind(context.settings), engine, context.observer, signal);
+}
+
+/** Made or mended as needed. Throws E_STATE. */
+function hostFiles(
+  settings: Settings,
+  mode: EngineMode,
+  runtime: OciRuntime,
+  { id }: ImageChoice,
+  compiled?: Files,
+): HostFiles {
+  return {
+    harnessDir: prepareHarness(filesDir(settings, mode, runtime), compiled),
+    fallbackDir: undefined,
+    seccompFile: prepareSeccomp(settings.stateDir, settings.seccomp),
+    python: knownPythonName(settings.stateDir, id),
+  };
+}
+
+/** Where those are that containers read; see isGvisor. */
+export const filesDir = ({ stateDir }: Settings, mode: EngineMode, runtime: OciRuntime): string =>
+  mode === 'userns-mapped' && isGvisor(runtime.name) ? OPEN_DIR : stateDir;
+
+/** The same where this harness meets this Python. */
+export const harnessKey = ({ id }: ImageChoice): string => `${harnessVersion()} ${id}`;
+
+/**
+ * Changes whenever an image of a local podman store does, since the store then writes this file; asking the engine
+ * would cost 50 ms on every call. Empty where there is no such file (docker, a machine).
+ */
+export function imageStamp({
+  mode,
+  storageRoot,
+  storageDriver,
+}: Pick<EngineChoice, 'mode' | 'storageRoot' | 'storageDriver'>): string {
+  // A file of that path on this machine would be another store's.
+  if (isElsewhere(mode)) return '';
+  const file = join(storageRoot, `${storageDriver}-images`, 'images.json');
+  const stat = statSync(file, { throwIfNoEntry: false });
+  return stat === undefined ? '' : `${stat.mtimeMs} ${stat.size} ${stat.ino}`;
+}
+
+/** An engine to remove containers with; needs no image and tries nothing. */
+export async function engineToSweepWith(context: LaunchContext, signal: AbortSignal): Promise<CliEngine> {
+  const wishes = wishesOf(context.settings);
+  const remembered = rememberedChoice(wishes);
+  if (remembered !== undefined) return engineFor(context, remembered, undefined);
+  const { client, status } = await chooseEngine(wishes, signal);
+  return engineFor(context, { binary: client.binary, ...status }, undefined);
+}
+
+/** Where ids begin that belong to no user of any image; a container's own is one of this many above it. */
+const OWN_UID = { first: 20_001, count: 40_000 } as const;
+
+/**
+ * Without a pids cgroup processes are counted per user id, by older kernels across containers: one container's would
+ * then be another's. Ids are drawn, so that other bridges need not be asked which are free.
+ */
+function userFor(
+  { explicitlySet, containerUser }: Settings,
+  { volumes }: SandboxKind,
+  enforcement: Enforcement | undefined,
+): string {
+  // What one has left on a volume is for the next, which therefore is the same user.
+  const isOthers = explicitlySet.has('MCP_BRIDGE_CONTAINER_USER') || volumes.length > 0;
+  if (isOthers || enforcement?.pids !== 'rlimit') return containerUser;
+  const id = OWN_UID.first + randomInt(OWN_UID.count);
+  return `${id}:${id}`;
+}
+
+/** The spec of the sandbox `name`, whose container is called after it. */
+export function specOn(
+  { image, files, choice }: Pick<LaunchPad, 'image' | 'files'> & Partial<Pick<LaunchPad, 'choice'>>,
+  { settings, instance, standstillSeconds }: LaunchContext,
+  name: string,
+  kind: SandboxKind = pythonKind(settings),
+  networkMode?: NetworkMode,
+): SandboxSpec {
+  return sandboxSpec({
+    image: image.image,
+    ...files,
+    apparmor: settings.apparmor,
+    name: `mcp-sandbox-bridge-${instance}-${name}`,
+    user: userFor(settings, kind, choice?.enforcement),
+    enforcement: choice?.enforcement,
+    networkMode,
+    cores: availableParallelism(),
+    kind,
+    maxTimeoutSeconds: settings.maxTimeoutSeconds + (standstillSeconds?.() ?? 0),
+    maxWaitSeconds: settings.warm > 0 ? MAX_WAIT_SECONDS : 0,
+  });
+}
+
+function engineFor(
+  { settings, instance, observer }: LaunchContext,
+  { binary, mode, ids, architecture }: Pick<EngineChoice, 'binary' | 'mode' | 'ids' | 'architecture'>,
+  ociRuntime: OciRuntime | undefined,
+): CliEngine {
+  return new CliEngine({
+    binary,
+    ociRuntime,
+    facts: { mode, ids, architecture },
+    url: settings.engineUrl,
+    instance,
+    stateDir: settings.stateDir,
+    observer,
+  });
+}
+
+type RuntimeTrial = {
+  readonly runtime: OciRuntime;
+  /** By performance.now(). */
+  readonly until: number;
+  /** Has the sandbox, which then ends. */
+  readonly onStarted: (sandbox: Sandbox, spec: SandboxSpec) => Promise<void>;
+};
+
+/** Starts the real thing under an OCI runtime; undefined when it greets, else why not. */
+async function attempt(
+  context: LaunchContext,
+  pad: Pick<LaunchPad, 'engine' | 'image' | 'files'>,
+  { runtime, until, onStarted }: RuntimeTrial,
+  signal: AbortSignal,
+): Promise<Failure | undefined> {
+  const { observer } = context;
+  const msLeft = () => Math.round(until - performance.now());
+  if (msLeft() <= 0) return { reason: 'not tried, since no time was left' };
+  const name = `try-${described(runtime).replaceAll(/[^\w.-]/g, '_')}`;
+  const start = async (python: PythonName): Promise<Sandbox> => {
+    const brought = { image: pad.image, files: { ...pad.files, python } };
+    const carried = await carry(pad.engine, brought, signal);
+    const spec = specOn({ ...pad, ...carried }, context, name);
+    const options = { timeoutMs: Math.max(1, msLeft()), observer, enforcement: undefined };
+    return Sandbox.start(pad.engine, spec, options, signal);
+  };
+  try {
+    await using sandbox = await startByName(pad.image, context, start, signal);
+    await onStarted(sandbox, sandbox.spec);
+    // What is started later has its harness compiled.
+    void dropCarried(pad.engine, pad);
+    return undefined;
+  } catch (thrown) {
+    const error = asBridgeError(thrown);
+    // No OCI runtime's doing, and no other one would do better.
+    if (error.code === 'E_STATE') throw error;
+    if (signal.aborted) throw new BridgeError('E_SHUTDOWN', 'The bridge is ending.', { fault: 'bridge' });
+    const reason = error instanceof NotStarted ? error.detail : error.message;
+    return { reason, waitedMs: error.waitedMs };
+  }
+}
+
+async function enforcementOf(
+  sandbox: Sandbox,
+  spec: SandboxSpec,
+  engine: CliEngine,
+  limits: EngineLimits,
+  signal: AbortSignal,
+): Promise<Enforcement> {
+  if (engine.isElsewhere) return claimedBy(limits);
+  const own = sandbox.pid;
+  if (own !== undefined) return enforcementAt(own, spec);
+  // docker tells the pid when it is asked; watching and killing would need it at every start, so that is not offered.
+  const asked = await engine.pidOf(spec.name, ENTRYPOINT, signal);
+  return asked === undefined ? claimedBy(limits) : lookAt(asked, spec, false);
+}
+
+/**
+ * Path of the seccomp profile as a file that the engine reads, below the state directory. Its rules are generated from the
+ * engine's default and a list of what we take out of it, with reasons: scripts/seccomp/changes.mjs. Throws E_STATE where
+ * it cannot be written.
+ */
+export function prepareSeccomp(stateDir: string, profile: SeccompProfile): string {
+  const name = `${profile}.json`;
+  const text = readFileSync(join(PACKAGE_ROOT, 'sandbox-runtime', 'seccomp', name), 'utf8');
+  return join(installFiles(stateDir, 'seccomp', new Map([[name, text]])), name);
+}

@@ -1,0 +1,341 @@
+// Greeted sandboxes on demand: starts them on the launch pad, keeps account of those that live, and ends them behind
+// the caller's back. Makes the pad on first need, and makes it anew when what was remembered no longer starts.
+
+import { randomBytes } from 'node:crypto';
+import { asBridgeError, BridgeError } from '../../base/errors.js';
+import type { Observer } from '../../base/log/events.js';
+import { LinkedSignal } from '../../base/waiting/linked-signal.js';
+import { unlessAborted } from '../../base/waiting/unless-aborted.js';
+import { type CliEngine, removeRunDir } from '../../engine/client/cli-engine.js';
+import { forgetChoice, rememberedChoice, runtimeOf, triedText } from '../../engine/client/detect.js';
+import { engineNameOf } from '../../engine/client/engine-status.js';
+import type { Volume } from '../../engine/engine.js';
+import { chooseImage, type ImageChoice } from '../../engine/images/image-choice.js';
+import { enforcementText } from '../../engine/machine/enforcement.js';
+import { described, isGvisor, OLD_GVISOR } from '../../engine/machine/oci-runtime.js';
+import { type MachineLease, needsMachine, PodmanMachine } from '../../engine/machine/podman-machine.js';
+import type { Settings } from '../../settings/environment/settings.js';
+import type { HostFacts } from '../../settings/files/host-facts.js';
+import { Sandbox } from '../conversation/sandbox.js';
+import { carry, type HostFiles } from '../spec/carried-files.js';
+import { networked, pythonKind, type SandboxKind } from '../spec/kind.js';
+import { ImageStudy } from './image-study.js';
+import { lastProbe, probeKey } from './last-probe.js';
+import {
+  engineToSweepWith,
+  imageStamp,
+  type LaunchContext,
+  type LaunchPad,
+  makeLaunchPad,
+  START_TIMEOUT_MS,
+  specOn,
+  startOptionsOn,
+  wishesOf,
+} from './launch-pad.js';
+import { PythonFallback } from './python-fallback.js';
+
+/** What a living sandbox holds (the podman machine, where there is one) and what it was started from. */
+type Life = { readonly lease: MachineLease | undefined; readonly stamp: string };
+
+/** What another engine, or the same one tried anew, would not fix. */
+const NO_ENGINES_DOING: ReadonlySet<string> = new Set(['E_IMAGE_MISSING', 'E_NETWORK']);
+
+export class Launcher implements AsyncDisposable {
+  readonly #context: LaunchContext;
+  readonly #machine: PodmanMachine | undefined;
+  /** Every sandbox that was given away and not yet retired. */
+  readonly #live = new Map<Sandbox, Life>();
+  /** Under way; a container that is being made is not gone before its start has failed. */
+  readonly #starting = new Set<Promise<unknown>>();
+  readonly #ending = new Set<Promise<void>>();
+  readonly #closing = new AbortController();
+  /** Images chosen for kinds other than run_python's. */
+  readonly #images = new WeakMap<LaunchPad, Map<string, Promise<ImageChoice>>>();
+  readonly #fallback: PythonFallback;
+  readonly #study: ImageStudy;
+  /** Those that are there for sure, by name, with the engine that removes them at the end; undefined for what is kept. */
+  readonly #volumes = new Map<string, CliEngine | undefined>();
+  #pad: Promise<LaunchPad> | undefined;
+  #ready: LaunchPad | undefined;
+  #count = 0;
+  #toldSetup = '';
+
+  constructor(
+    settings: Settings,
+    host: Pick<HostFacts, 'platform'>,
+    observer: Observer,
+    /** How long the clock of a run may stand still, as things are when its sandbox starts. */
+    standstillSeconds: () => number = () => 0,
+    /** Has every sandbox retired that only waits. */
+    letGo: () => void = () => {},
+  ) {
+    this.#context = { settings, observer, standstillSeconds, instance: randomBytes(6).toString('hex') };
+    this.#fallback = new PythonFallback(this.#context, this.#closing.signal);
+    this.#study = new ImageStudy(this.#context, this.#closing.signal);
+    this.#machine = machineFor(settings, host, letGo, observer);
+  }
+
+  /** A fresh, greeted sandbox. Throws what stands in the way, with its remedy. */
+  async start(kind: SandboxKind, signal: AbortSignal): Promise<Sandbox> {
+    const lease = await this.#leaseMachine(signal);
+    try {
+      const [sandbox, pad] = await this.#tracked(this.#startAnywhere(kind, signal));
+      this.#live.set(sandbox, { lease, stamp: pad.stamp });
+      if (this.#isOwn(kind)) void this.#tracked(this.#study.study(pad, sandbox.python));
+      return sandbox;
+    } catch (thrown) {
+      lease?.[Symbol.dispose]();
+      throw thrown;
+    }
+  }
+
+  /** The decisions, made on first use and shared; a failure is not kept. */
+  pad(): Promise<LaunchPad> {
+    if (this.#ready !== undefined && this.#ready.stamp !== imageStamp(this.#ready.choice)) this.#forgetPad();
+    if (this.#pad === undefined) {
+      const pad = this.#makePad(this.#closing.signal);
+      pad.then(
+        (ready) => {
+          if (this.#pad === pad) this.#ready = ready;
+          this.#tellWalls(ready);
+        },
+        () => {
+          if (this.#pad === pad) this.#forgetPad();
+        },
+      );
+      this.#pad = pad;
+    }
+    return this.#pad;
+  }
+
+  /** Throws what stands in the way of a start, as far as the engine can tell without one: a command that looks for the image. */
+  async check(signal: AbortSignal): Promise<void> {
+    const { engine, image } = await unlessAborted(this.pad(), signal);
+    if ((await engine.imageId(image.image, signal)) !== undefined) return;
+    // It was removed, and where the store cannot be watched nobody has noticed.
+    this.#forgetPad();
+    await unlessAborted(this.pad(), signal);
+  }
+
+  /** False when images have changed since it was started; costs one look at a file. */
+  isCurrent(sandbox: Sandbox): boolean {
+    return this.#ready !== undefined && this.#live.get(sandbox)?.stamp === imageStamp(this.#ready.choice);
+  }
+
+  /** Whether `sandbox` only waits, which is no use of the podman machine that it is in. */
+  onWaits(sandbox: Sandbox, waits: boolean): void {
+    const lease = this.#live.get(sandbox)?.lease;
+    if (waits) lease?.rest();
+    else lease?.resume();
+  }
+
+  /** Ends `sandbox` behind the caller's back; shutdown waits for it. */
+  retire(sandbox: Sandbox): void {
+    const lease = this.#live.get(sandbox)?.lease;
+    this.#live.delete(sandbox);
+    const ending = sandbox[Symbol.asyncDispose]()
+      .catch((thrown: unknown) =>
+        this.#context.observer({ type: 'engine.trouble', message: asBridgeError(thrown).message }),
+      )
+      .finally(() => {
+        lease?.[Symbol.dispose]();
+        this.#ending.delete(ending);
+      });
+    this.#ending.add(ending);
+  }
+
+  /** Ends the container `name` of another bridge; with what the engine says where it cannot. Needs an engine, but no image. */
+  async killByName(name: string, signal: AbortSignal): Promise<string | undefined> {
+    return await (await engineToSweepWith(this.#context, signal)).kill(name, signal);
+  }
+
+  /** Removes what dead bridges left behind; returns how many containers. Needs an engine, but no image. */
+  async sweep(signal: AbortSignal): Promise<number> {
+    const removed = await (await engineToSweepWith(this.#context, signal)).sweep(signal);
+    if (removed > 0) this.#context.observer({ type: 'engine.swept', removed });
+    return removed;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort();
+    for (const sandbox of this.#live.keys()) {
+      sandbox.kill();
+      this.retire(sandbox);
+    }
+    await Promise.allSettled(this.#starting);
+    await Promise.all(this.#ending);
+    await this.#pad?.catch(() => undefined);
+    await Promise.all([...this.#volumes].map(([name, engine]) => engine?.volumes.remove([name])));
+    removeRunDir({ stateDir: this.#context.settings.stateDir, instance: this.#context.instance });
+    await this.#machine?.[Symbol.asyncDispose]();
+  }
+
+  #tracked<T>(starting: Promise<T>): Promise<T> {
+    this.#starting.add(starting);
+    return starting.finally(() => this.#starting.delete(starting));
+  }
+
+  /** On what an earlier process found, or, where that no longer starts (an upgrade, a removed image), on what is found now. */
+  async #startAnywhere(kind: SandboxKind, signal: AbortSignal): Promise<[Sandbox, LaunchPad]> {
+    const wishes = wishesOf(this.#context.settings);
+    const remembered = this.#pad === undefined && rememberedChoice(wishes) !== undefined;
+    const startedAt = performance.now();
+    try {
+      return await this.#startOn(await this.#padFor(kind, signal), kind, signal);
+    } catch (thrown) {
+      // Trying again is for what fails at once, not for what hangs; and no engine has an image that nobody has built.
+      const hung = performance.now() - startedAt > START_TIMEOUT_MS / 2;
+      const isEnding = signal.aborted || this.#closing.signal.aborted;
+      const isAnothers = NO_ENGINES_DOING.has(asBridgeError(thrown).code);
+      // Elsewhere the way there may be cut, and then what the engine says of itself is the better word.
+      const isElsewhere = this.#machine !== undefined || this.#ready?.engine.isElsewhere === true;
+      const mayBeStale = remembered || isElsewhere;
+      this.#ready?.engine.forgetDerived();
+      if (!mayBeStale || hung || isAnothers || isEnding) throw thrown;
+      forgetChoice(wishes);
+      this.#forgetPad();
+      await this.#machine?.lookAgain(signal);
+      return this.#startOn(await this.#padFor(kind, signal), kind, signal);
+    }
+  }
+
+  /** Where its image is missing, says what a kind of another image wants it for. */
+  async #padFor(kind: SandboxKind, signal: AbortSignal): Promise<LaunchPad> {
+    try {
+      return await unlessAborted(this.pad(), signal);
+    } catch (thrown) {
+      const { code, message, fault, remedy } = asBridgeError(thrown);
+      if (code !== 'E_IMAGE_MISSING' || this.#isOwn(kind)) throw thrown;
+      throw new BridgeError(
+        code,
+        `${message} Every language needs it: what holds a sandbox here is tried with it, and images without Python get its own.`,
+        { fault, cause: thrown, ...(remedy === undefined ? {} : { remedy }) },
+      );
+    }
+  }
+
+  /** Whether it has the image of run_python. */
+  #isOwn(kind: SandboxKind): boolean {
+    return imageKeyOf(kind) === imageKeyOf(pythonKind(this.#context.settings));
+  }
+
+  /** One line for the log, and another when the engine has changed in our life: what stands, why, and how it was seen. */
+  #tellWalls({ choice, image }: LaunchPad): void {
+    const { settings, observer } = this.#context;
+    const { binary, version, mode, cgroups, tried, enforcement } = choice;
+    const runtime = described(runtimeOf(choice));
+    const open = networked(settings);
+    const network = open.length === 0 ? '' : `, network open for ${open.join(', ')}`;
+    const setup = `${binary} ${version} with ${runtime}, ${mode}, cgroup ${cgroups}, seccomp ${settings.seccomp}${network}`;
+    if (this.#toldSetup === setup) return;
+    this.#toldSetup = setup;
+    observer({
+      type: 'walls.known',
+      setup,
+      reason: triedText(tried),
+      limits: enforcementText(enforcement),
+      probe: lastProbe(settings.stateDir, probeKey(choice, image.id, settings)),
+    });
+  }
+
+  #forgetPad(): void {
+    this.#pad = undefined;
+    this.#ready = undefined;
+  }
+
+  async #startOn(pad: LaunchPad, kind: SandboxKind, signal: AbortSignal): Promise<[Sandbox, LaunchPad]> {
+    using link = new LinkedSignal(signal, this.#closing.signal);
+    const image = await this.#imageOf(kind, pad, link.signal);
+    const networkMode = kind.network === 'outbound' ? await pad.engine.networkMode(link.signal) : undefined;
+    await Promise.all(kind.volumes.map((volume) => this.#makeVolume(volume, pad, link.signal)));
+    const { observer } = this.#context;
+    const options = startOptionsOn(pad, observer);
+    const startWith = async (files: HostFiles): Promise<Sandbox> => {
+      const carried = await carry(pad.engine, { image, files }, link.signal);
+      observer({ type: 'setup.step', step: 'starting a container' });
+      const spec = specOn({ ...pad, ...carried }, this.#context, String(++this.#count), kind, networkMode);
+      return Sandbox.start(pad.engine, spec, options, link.signal);
+    };
+    try {
+      return [await this.#fallback.start({ pad, image, kind }, startWith, link.signal), pad];
+    } catch (thrown) {
+      const isOpen = networkMode !== undefined && isGvisor(pad.choice.ociRuntime);
+      throw isOpen ? withoutNetwork(kind, asBridgeError(thrown)) : thrown;
+    }
+  }
+
+  /** Asked of the engine once for each pad: what changes its images changes the pad. */
+  #imageOf(kind: SandboxKind, pad: LaunchPad, signal: AbortSignal): Promise<ImageChoice> {
+    const { observer } = this.#context;
+    if (this.#isOwn(kind)) return Promise.resolve(pad.image);
+    const key = imageKeyOf(kind);
+    const chosen = this.#images.get(pad) ?? new Map<string, Promise<ImageChoice>>();
+    this.#images.set(pad, chosen);
+    const known = chosen.get(key);
+    if (known !== undefined) return unlessAborted(known, signal);
+    observer({ type: 'setup.step', step: `looking for the image ${kind.image}` });
+    const choosing = chooseImage(kind, pad.engine, observer, this.#closing.signal);
+    chosen.set(key, choosing);
+    // It may be built or pulled at any time.
+    choosing.catch(() => chosen.delete(key));
+    return unlessAborted(choosing, signal);
+  }
+
+  async #makeVolume(volume: Volume, { engine }: LaunchPad, signal: AbortSignal): Promise<void> {
+    if (this.#volumes.has(volume.name)) return;
+    await engine.volumes.make(volume, signal);
+    this.#volumes.set(volume.name, volume.isKept ? undefined : engine);
+  }
+
+  async #makePad(signal: AbortSignal): Promise<LaunchPad> {
+    using _lease = await this.#leaseMachine(signal);
+    return await makeLaunchPad(this.#context, signal);
+  }
+
+  /** Undefined where podman needs no machine, or is not there and docker may be. */
+  async #leaseMachine(signal: AbortSignal): Promise<MachineLease | undefined> {
+    try {
+      return await this.#machine?.use(signal);
+    } catch (thrown) {
+      const mayBeDocker = this.#context.settings.runtime === undefined;
+      if (mayBeDocker && asBridgeError(thrown).code === 'E_ENGINE_MISSING') return undefined;
+      throw thrown;
+    }
+  }
+}
+
+/** What gVisor says where it has no network to give names no next step. */
+function withoutNetwork({ ociRuntime }: SandboxKind, cause: BridgeError): BridgeError {
+  if (cause.code !== 'E_SANDBOX_START') return cause;
+  const otherwise =
+    ociRuntime === undefined
+      ? 'Or take the network away where it was given (MCP_BRIDGE_NETWORK).'
+      : 'Or set MCP_BRIDGE_EXECUTE_NETWORK=off, or MCP_BRIDGE_EXECUTE_OCI_RUNTIME=auto to run commands as all other code is run.';
+  return new BridgeError(cause.code, `With a network: ${cause.message}`, {
+    fault: 'operator',
+    remedy: `${OLD_GVISOR} ${otherwise}`,
+    cause,
+  });
+}
+
+/** The same for kinds that ask for the same image. */
+const imageKeyOf = ({ image, imageSource, profile }: SandboxKind): string =>
+  JSON.stringify([imageSource, profile, image]);
+
+function machineFor(
+  { runtime, engineUrl, machineIdleSeconds }: Settings,
+  { platform }: Pick<HostFacts, 'platform'>,
+  letGo: () => void,
+  observer: Observer,
+): PodmanMachine | undefined {
+  const binary = runtime ?? 'podman';
+  // An engine at an address of its own is started and stopped by others.
+  if (!needsMachine(platform) || engineUrl !== undefined || engineNameOf(binary) !== 'podman')
+    return undefined;
+  return new PodmanMachine({
+    binary,
+    idleMs: machineIdleSeconds * 1000,
+    letGo,
+    onProgress: (message) => observer({ type: 'image.progress', image: 'podman machine', message }),
+  });
+}

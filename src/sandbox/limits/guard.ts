@@ -1,0 +1,86 @@
+// Holds one running sandbox to its limits where no control group does, and tells afterwards whether the kernel killed
+// for memory where one does. Lives from the first check of code to the end, and rests between the calls of a session; a
+// sandbox that waits needs none.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
+import type { SandboxSpec } from '../../engine/engine.js';
+import { type GroupLimit, groupLimit, oomKillsIn } from '../../engine/machine/cgroup.js';
+import { type AskedLimits, type Enforcement, lookAt } from '../../engine/machine/enforcement.js';
+import { WRITABLE, writableIn } from '../spec/spec.js';
+import { countingIn, socketRoom } from './kernel-room.js';
+import { boundsOf, scalesFor, socketScalesFor } from './measure.js';
+import { type Breach, type Scales, Watchdog } from './watchdog.js';
+
+export class Guard implements Disposable {
+  readonly #enforcement: Enforcement;
+  readonly #group: GroupLimit | undefined;
+  readonly #makeWatchdog: () => Watchdog | undefined;
+  #watchdog: Watchdog | undefined;
+  #memoryKills = 0;
+
+  /** Watches at once. `pid` is that of the container's first process, before any code of the guest has run. */
+  constructor(pid: number, spec: SandboxSpec, enforcement: Enforcement, onBreach: (breach: Breach) => void) {
+    this.#enforcement = enforcement;
+    if (enforcement.cpu === 'priority') lower(pid);
+    if (enforcement.memory === 'cgroup') this.#group = groupLimit(pid, 'memory');
+    const scales = this.#scalesFor(pid, spec);
+    this.#makeWatchdog = () => scales && new Watchdog(scales, boundsOf(spec), onBreach);
+    this.watch();
+  }
+
+  /** Goes on after a rest(); where a container stands among the groups is looked up once, which takes milliseconds. */
+  watch(): void {
+    this.#watchdog ??= this.#makeWatchdog();
+  }
+
+  /** Looks at nothing until watch(). */
+  rest(): void {
+    this.#watchdog?.[Symbol.dispose]();
+    this.#watchdog = undefined;
+  }
+
+  /** How it is looked at; undefined where it is another machine's, or the operator does without a limit. */
+  #scalesFor(pid: number, spec: SandboxSpec): Scales | undefined {
+    if (this.#enforcement.memory === 'watchdog')
+      return scalesFor(pid, writableIn(spec), socketRoom(spec, 'nobody'));
+    if (this.#group === undefined) return undefined;
+    return socketScalesFor(pid, socketRoom(spec, countingIn(this.#group.dir)));
+  }
+
+  /**
+   * How many of its processes the kernel has killed for want of memory; undefined where nobody can know. The group is
+   * gone soon after the container, so the first look counts that is made in time.
+   */
+  get memoryKills(): number | undefined {
+    if (this.#enforcement.memory === 'watchdog') return 0;
+    if (this.#group === undefined) return undefined;
+    this.#memoryKills = oomKillsIn(this.#group.dir) ?? this.#memoryKills;
+    return this.#memoryKills;
+  }
+
+  [Symbol.dispose](): void {
+    this.rest();
+  }
+}
+
+/** What the container of the first process `pid` is held to, by its kernel or by a guard. */
+export function enforcementAt(pid: number, asked: AskedLimits): Enforcement {
+  const scales = scalesFor(pid, WRITABLE);
+  return lookAt(pid, asked, scales.glance() !== undefined && (scales.weigh() ?? 0) > 0);
+}
+
+/**
+ * The first process and what it has forked ahead; what is forked later inherits it, and nobody inside may raise it
+ * again. The first comes first, so that nothing is forked in between unseen.
+ */
+function lower(pid: number): void {
+  try {
+    setPriority(pid, constants.priority.PRIORITY_LOW);
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
+    const threads = children.flatMap((child) => readdirSync(`/proc/${child}/task`));
+    for (const thread of threads) setPriority(Number(thread), constants.priority.PRIORITY_LOW);
+  } catch {
+    // It has ended in this very moment.
+  }
+}

@@ -1,0 +1,81 @@
+// What is known of the image of run_python, in the state directory's cache: which Python it has and what that imports beyond
+// the standard library. Written when a sandbox of the image has greeted, read where tools are listed, since a list starts
+// nothing and asks no engine. What is lost is found out again.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { replaceFile } from '../../base/files/replace-file.js';
+import type { Settings } from '../../settings/environment/settings.js';
+
+const RECORD_FILE = join('cache', 'image-facts.json');
+/** Images, and settings that name one: a few of each are in use at a time. */
+const MAX_ENTRIES = 32;
+const MAX_MODULES = 200;
+
+const facts = z.object({
+  /** Major and minor number, such as `3.13`. */
+  python: z.string().regex(/^\d{1,3}\.\d{1,3}$/),
+  /** Names to import; null where nobody has looked yet. */
+  modules: z
+    .array(z.string().regex(/^\w{1,64}$/))
+    .max(MAX_MODULES)
+    .nullable(),
+});
+const recordFile = z.object({
+  /** Latest first, by the engine's id. */
+  images: z.array(z.object({ id: z.string(), facts })),
+  /** Latest first: which image the settings that make this key have led to. */
+  chosen: z.array(z.object({ key: z.string(), id: z.string() })),
+});
+
+export type ImageFacts = { readonly python: string; readonly modules: readonly string[] | null };
+type Records = z.infer<typeof recordFile>;
+
+/** The settings that decide which image is chosen. */
+type Choosing = Pick<Settings, 'stateDir' | 'image' | 'runtime' | 'engineUrl' | 'explicitlySet'>;
+
+const keyOf = ({ image, runtime, engineUrl, explicitlySet }: Choosing): string =>
+  JSON.stringify([runtime, engineUrl, explicitlySet.has('MCP_BRIDGE_IMAGE'), image]);
+
+/** Of the image that these settings have led to last; undefined where that is not known. */
+export function lastFacts(settings: Choosing): ImageFacts | undefined {
+  const { images, chosen } = read(settings.stateDir);
+  const key = keyOf(settings);
+  const id = chosen.find((each) => each.key === key)?.id;
+  return images.find((each) => each.id === id)?.facts;
+}
+
+/** Of one image, by its id. */
+export const factsOf = (stateDir: string, id: string): ImageFacts | undefined =>
+  read(stateDir).images.find((each) => each.id === id)?.facts;
+
+/** That these settings lead to this image. Throws what the file system says. */
+export function rememberFacts(settings: Choosing, id: string, found: ImageFacts): void {
+  const known = read(settings.stateDir);
+  const key = keyOf(settings);
+  const isKnown =
+    known.chosen.some((each) => each.key === key && each.id === id) &&
+    known.images.some((each) => each.id === id && JSON.stringify(each.facts) === JSON.stringify(found));
+  if (isKnown) return;
+  const images = [{ id, facts: found }, ...known.images.filter((each) => each.id !== id)];
+  const chosen = [{ key, id }, ...known.chosen.filter((each) => each.key !== key)];
+  const records = { images: images.slice(0, MAX_ENTRIES), chosen: chosen.slice(0, MAX_ENTRIES) };
+  replaceFile(join(settings.stateDir, RECORD_FILE), JSON.stringify(recordFile.parse(records)));
+}
+
+/** From what a sandbox and an image say of themselves, which are claims: undefined where there is no version in it. */
+export function factsFrom(version: string, modules: readonly string[] | undefined): ImageFacts | undefined {
+  const python = /^\d+\.\d+/.exec(version)?.[0];
+  const parsed = facts.safeParse({ python, modules: modules?.slice(0, MAX_MODULES) ?? null });
+  return parsed.success ? parsed.data : undefined;
+}
+
+function read(stateDir: string): Records {
+  try {
+    return recordFile.parse(JSON.parse(readFileSync(join(stateDir, RECORD_FILE), 'utf8')));
+  } catch {
+    // Absent, or of another version.
+    return { images: [], chosen: [] };
+  }
+}

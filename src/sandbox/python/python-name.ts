@@ -1,0 +1,65 @@
+// By which name the Python of an image is started: `python3`, or `python` where an image has nothing by the first name.
+// Found out by trying, once for each image: one that has `python3` pays nothing for this.
+
+import { messageOf } from '../../base/errors.js';
+import type { Observer } from '../../base/log/events.js';
+import type { Settings } from '../../settings/environment/settings.js';
+import { NotStarted } from '../conversation/not-started.js';
+import { saysTooOld } from '../spec/harness-files.js';
+import { knownPythonName, type PythonName, rememberPython } from '../spec/image-pythons.js';
+
+/**
+ * Engines and OCI runtimes name the program that they did not find: runc 1.1 says `exec: "python3": executable file not found
+ * in $PATH`, and crun says ``executable file `python3` not found in $PATH``. A Python without its library names its path.
+ */
+const NAMES_PYTHON = /\bpython3\b/;
+/** What Python 2.7, like every one before 3.4, says to our command line, so that it never comes to the entry point. */
+const UNKNOWN_OPTION = /Unknown option: -I/;
+
+/** Whether a start has failed because the image has no `python3`, or one that is too old. */
+export function lacksPython(thrown: unknown): boolean {
+  if (!(thrown instanceof NotStarted)) return false;
+  return NAMES_PYTHON.test(thrown.detail) || saysTooOld(thrown.detail);
+}
+
+type StartWithPython<T> = (python: PythonName) => Promise<T>;
+type Context = { readonly settings: Pick<Settings, 'stateDir'>; readonly observer: Observer };
+
+/** What `start` gives with the name that works. Throws what it throws; where neither works, what was said of both. */
+export async function startByName<T>(
+  image: { readonly id: string },
+  { settings, observer }: Context,
+  start: StartWithPython<T>,
+  signal: AbortSignal,
+): Promise<T> {
+  const known = knownPythonName(settings.stateDir, image.id);
+  try {
+    return await start(known);
+  } catch (thrown) {
+    if (known === 'python' || signal.aborted || !(thrown instanceof NotStarted) || !lacksPython(thrown))
+      throw thrown;
+    const started = await startAsPython(start, thrown, signal);
+    try {
+      rememberPython(settings.stateDir, image.id);
+    } catch (trouble) {
+      // Only later starts are slower for it.
+      const message = `the name of an image's Python is not remembered: ${messageOf(trouble)}`;
+      observer({ type: 'engine.trouble', message });
+    }
+    return started;
+  }
+}
+
+async function startAsPython<T>(
+  start: StartWithPython<T>,
+  first: NotStarted,
+  signal: AbortSignal,
+): Promise<T> {
+  try {
+    return await start('python');
+  } catch (second) {
+    if (signal.aborted || !(second instanceof NotStarted)) throw second;
+    const said = UNKNOWN_OPTION.test(second.detail) ? 'it is older than 3.4' : second.detail;
+    throw new NotStarted(`${first.detail}; and by the name python: ${said}`, { cause: second });
+  }
+}

@@ -1,0 +1,69 @@
+// Where what the bridge brings along lies for a container: mounted from this machine, or, where the engine runs elsewhere,
+// in an image of ours on top of the sandbox's own. That is made once for each image and each state of the files.
+
+import { readFileSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import type { CliEngine } from '../../engine/client/cli-engine.js';
+import type { Derivation } from '../../engine/images/derived-image.js';
+import type { ImageChoice } from '../../engine/images/image-choice.js';
+import { FALLBACK_MOUNT } from './fallback-files.js';
+import { HARNESS_MOUNT } from './harness-files.js';
+import type { PythonName } from './image-pythons.js';
+import { hashOf } from './installed-files.js';
+
+/** podman takes the text of a profile from this label of an image. */
+const PROFILE_LABEL = 'io.containers.seccomp.profile';
+
+/** What of ours the engine reads from the host, and what is to read it. */
+export type HostFiles = {
+  readonly harnessDir: string;
+  readonly fallbackDir: string | undefined;
+  /** Whether the image that is started holds them already. */
+  readonly areInImage?: boolean;
+  readonly seccompFile: string;
+  /** What the image calls its Python. */
+  readonly python: PythonName;
+};
+
+/** The image that a container starts from, and where the bridge's files lie for it. */
+export type Carried = { readonly image: ImageChoice; readonly files: HostFiles };
+
+/** Throws E_IMAGE_BUILD. */
+export async function carry(engine: CliEngine, brought: Carried, signal: AbortSignal): Promise<Carried> {
+  if (!engine.isElsewhere) return brought;
+  const { image, files } = brought;
+  const derived = await engine.derive(derivationOf(engine, brought), signal);
+  return { image: { ...image, image: derived }, files: { ...files, areInImage: true } };
+}
+
+/** Removes the image that was made for these files, which nobody will start from again. */
+export async function dropCarried(engine: CliEngine, brought: Carried): Promise<void> {
+  if (engine.isElsewhere) await engine.removeDerived(derivationOf(engine, brought).key);
+}
+
+function derivationOf(engine: CliEngine, { image, files }: Carried): Derivation {
+  const { harnessDir, fallbackDir, seccompFile } = files;
+  return {
+    base: image.image,
+    key: keyOf(image, files),
+    folders: {
+      [HARNESS_MOUNT]: harnessDir,
+      ...(fallbackDir === undefined ? {} : { [FALLBACK_MOUNT]: fallbackDir }),
+    },
+    // docker's client sends the profile with each container.
+    labels: engine.name === 'podman' ? { [PROFILE_LABEL]: oneLine(readFileSync(seccompFile, 'utf8')) } : {},
+  };
+}
+
+/** The folders are named for their content. */
+const keyOf = ({ id }: ImageChoice, { harnessDir, fallbackDir, seccompFile }: HostFiles): string =>
+  hashOf(
+    new Map([
+      ['image', id],
+      ['harness', basename(harnessDir)],
+      ['python-fallback', fallbackDir === undefined ? '' : basename(fallbackDir)],
+      ['seccomp', basename(dirname(seccompFile))],
+    ]),
+  );
+
+const oneLine = (json: string): string => JSON.stringify(JSON.parse(json));

@@ -1,0 +1,145 @@
+// What sandboxes that can stand in for one another have in common: an image, limits, and what the language of their
+// program asks for. The walls are the same for all of them (spec.ts). run_python's own kind is one of them.
+
+import { MB_BYTES } from '../../base/text/sizes.js';
+import type { Volume } from '../../engine/engine.js';
+import {
+  type ImageSource,
+  type LanguagePlan,
+  type Network,
+  networkedLanguages,
+  offeredLanguages,
+  planFor,
+} from '../../settings/environment/plan.js';
+import type { Settings } from '../../settings/environment/settings.js';
+import { isPython, type Language, type Place } from '../../settings/languages/language.js';
+import { DEFAULT_WORKDIR } from '../../settings/languages/workdir.js';
+import { WORK } from './work.js';
+
+export type SandboxKind = {
+  /** A reference, or the name of a profile. */
+  readonly image: string;
+  readonly imageSource: ImageSource;
+  /** The recipe that stands in for an image that is not to be had. */
+  readonly profile: string;
+  readonly memoryBytes: number;
+  readonly pids: number;
+  readonly cpus: number | undefined;
+  readonly network: Network;
+  /** Absolute; a place in memory, as those in `places`. */
+  readonly workdir: string;
+  /** Whether its programs are Python, which then has to be the image's own. */
+  readonly isPython: boolean;
+  /** Besides those that every sandbox has. */
+  readonly places: readonly Place[];
+  /** On disk; none where nothing outlives a sandbox. */
+  readonly volumes: readonly Volume[];
+  /** The OCI runtime this kind insists on; undefined means the launcher's default. */
+  readonly ociRuntime: string | undefined;
+  /** Commands that are run while it waits, and Python modules that are loaded. */
+  readonly ahead: ReadonlyArray<readonly string[]>;
+  readonly preimport: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** For how long a sandbox may live that serves the calls of a session; absent for one that serves a run. */
+  readonly lifeSeconds?: number;
+};
+
+/** Share of a sandbox's memory given to Node's heap. The rest is for files, buffers and the harness. */
+const HEAP_SHARE = 0.75;
+
+/** The kind of sandbox that `run_python` uses. */
+export const pythonKind = ({
+  explicitlySet,
+  image,
+  memoryBytes,
+  pids,
+  cpus,
+  preimport,
+}: Settings): SandboxKind => ({
+  image,
+  imageSource: explicitlySet.has('MCP_BRIDGE_IMAGE') ? 'operator' : 'default',
+  profile: 'base',
+  memoryBytes,
+  pids,
+  cpus,
+  network: 'none',
+  workdir: DEFAULT_WORKDIR,
+  isPython: true,
+  places: [],
+  volumes: [],
+  ociRuntime: undefined,
+  ahead: [],
+  preimport,
+  env: {},
+});
+
+/** The kind of a session: the same walls, and a clock of its own. */
+export const sessionKind = (settings: Settings): SandboxKind => ({
+  ...pythonKind(settings),
+  lifeSeconds: settings.sessions.lifeSeconds,
+});
+
+/** The kind of sandbox that `execute` uses. All commands of a bridge have the volume `work`. */
+export const commandKind = (settings: Settings, work: string): SandboxKind => ({
+  ...pythonKind(settings),
+  image: settings.executeImage,
+  imageSource: settings.explicitlySet.has('MCP_BRIDGE_EXECUTE_IMAGE') ? 'operator' : 'default',
+  profile: 'code-exec',
+  network: settings.executeNetwork ? 'outbound' : 'none',
+  isPython: false,
+  volumes: [{ name: work, target: WORK, isKept: settings.executeWork !== undefined }],
+  ociRuntime: settings.executeOciRuntime,
+  preimport: [],
+  env: { HOME: WORK },
+});
+
+/** What the operator has opened the network for: languages, and commands in containers. */
+export function networked(settings: Settings): readonly string[] {
+  const { tools, executeServer, executeNetwork } = settings;
+  const isCommand = tools.includes('execute') && executeServer === undefined && executeNetwork;
+  return [...networkedLanguages(settings), ...(isCommand ? ['commands'] : [])];
+}
+
+/** The kind of sandbox that a language uses; equal to pythonKind() for Python without settings of its own. */
+export const kindOf = (
+  { language, image, imageSource, memoryBytes, pids, cpus, network, workdir }: LanguagePlan,
+  { preimport }: Settings,
+): SandboxKind => ({
+  image,
+  imageSource,
+  profile: language.profile,
+  memoryBytes,
+  pids,
+  cpus,
+  network,
+  workdir,
+  isPython: isPython(language),
+  places: language.places,
+  volumes: [],
+  ociRuntime: undefined,
+  ahead: language.ahead,
+  preimport: isPython(language) ? preimport : [],
+  env: envOf(language, memoryBytes, network),
+});
+
+function envOf(
+  { env, envOffline }: Language,
+  memoryBytes: number,
+  network: Network,
+): Readonly<Record<string, string>> {
+  const heapMb = String(Math.floor((memoryBytes * HEAP_SHARE) / MB_BYTES));
+  const all = network === 'none' ? { ...env, ...envOffline } : env;
+  return Object.fromEntries(
+    Object.entries(all).map(([name, value]) => [name, value.replace('{heapMb}', heapMb)]),
+  );
+}
+
+/** The kind of the sandbox that waits before the first call: the one that the agent is most likely to need. */
+export function kindAhead(settings: Settings): SandboxKind {
+  const [first] = offeredLanguages(settings);
+  if (first === undefined || settings.tools.includes('run_python')) return pythonKind(settings);
+  return kindOf(planFor(first, settings), settings);
+}
+
+/** The same for kinds whose sandboxes can stand in for one another. */
+export const keyOf = (kind: SandboxKind): string => JSON.stringify(kind);

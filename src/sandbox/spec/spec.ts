@@ -1,0 +1,217 @@
+// The security page: from settings to the spec, one line per wall, each with its reason. What is not listed here is
+// not in the container. test/containers has an escape test for each line.
+
+import { join } from 'node:path';
+import { MB_BYTES } from '../../base/text/sizes.js';
+import type { Mount, NetworkMode, SandboxSpec, Tmpfs, Ulimit } from '../../engine/engine.js';
+import type { Enforcement } from '../../engine/machine/enforcement.js';
+import { DEFAULT_WORKDIR } from '../../settings/languages/workdir.js';
+import { FALLBACK_MOUNT, FALLBACK_PYTHON } from './fallback-files.js';
+import { ENTRYPOINT, HARNESS_MOUNT, STAT_FILE } from './harness-files.js';
+import type { PythonName } from './image-pythons.js';
+import type { SandboxKind } from './kind.js';
+
+/** What a sandbox is made of besides the walls, which are constant. */
+export type SpecInputs = {
+  readonly image: string;
+  readonly harnessDir: string;
+  /** Whether `image` holds them already, since the engine could not mount them. */
+  readonly areInImage?: boolean | undefined;
+  /** Folder of the Python fallback; undefined when the image has its own. */
+  readonly fallbackDir: string | undefined;
+  /** What the image calls its own; `python3` unless something else is known. */
+  readonly python?: PythonName;
+  readonly seccompFile: string;
+  readonly apparmor?: string | undefined;
+  readonly name: string;
+  readonly user: string;
+  readonly kind: SandboxKind;
+  /** What else holds the limits, as seen; undefined in the trial that finds it out. */
+  readonly enforcement: Enforcement | undefined;
+  /** What carries the traffic; undefined for a kind without a network. */
+  readonly networkMode: NetworkMode | undefined;
+  /** Processors of the host: code may use them all. */
+  readonly cores: number;
+  /** Longest time of its run, with the time in which it waits for servers to open, or for a user. */
+  readonly maxTimeoutSeconds: number;
+  /** The age up to which it may wait for its run. */
+  readonly maxWaitSeconds: number;
+};
+
+/** What a user may take, in sum, to answer what a run asks; the run's own clock stands still meanwhile. */
+export const MAX_ASKING_SECONDS = 120;
+/** How long a container may live beyond its wait and the longest run: its start and its end. */
+const SPARE_SECONDS = 30;
+
+/** Writable, in memory, sized. */
+const tmpfsWith = (workdir: string): readonly Tmpfs[] => [
+  { target: '/tmp', sizeMb: 64, executable: false },
+  { target: workdir, sizeMb: 128, executable: false },
+];
+const SHM_MB = 16;
+/** What the kernel tells in /proc of its machine, of how it was started and built, and of the work of others. */
+const HOST_FILES = [
+  ...['bus', 'cmdline', 'config.gz', 'diskstats', 'driver', 'fs', 'interrupts', 'iomem', 'ioports'],
+  ...['irq', 'key-users', 'modules', 'partitions', 'pressure'],
+  ...['schedstat', 'softirqs', 'sys/kernel/random/boot_id', 'tty', 'zoneinfo'],
+].map((name) => `/proc/${name}`);
+/** Largest file on a volume, in MB. Only the disk itself limits all files together. */
+const VOLUME_FILE_MB = 1024;
+/** Every place of this sandbox that files can be written to: what is in them is memory. */
+export const writableIn = ({ tmpfs }: Pick<SandboxSpec, 'tmpfs'>): string[] => [
+  ...tmpfs.map(({ target }) => target),
+  '/dev/shm',
+];
+/** Those of a sandbox of `run_python`. */
+export const WRITABLE = writableIn({ tmpfs: tmpfsWith(DEFAULT_WORKDIR) });
+/** What glibc reserves for each thread's stack; it counts as data although hardly any of it is ever touched. */
+const THREAD_STACK_BYTES = 8 * MB_BYTES;
+
+/**
+ * Least, first and most bytes of each of the two buffers of a TCP connection. Where there is no network, TCP serves
+ * programs that talk with themselves, to which small ones cost nothing; a way out needs what is under way in a quarter of
+ * a second at a megabyte a second. The kernel's own most is 4 to 6 MB.
+ */
+const TCP_BUFFERS = { none: '4096 16384 65536', outbound: '4096 65536 262144' } as const;
+const tcpBuffers = ({ network }: SandboxKind) => ({
+  'net.ipv4.tcp_rmem': TCP_BUFFERS[network],
+  'net.ipv4.tcp_wmem': TCP_BUFFERS[network],
+});
+
+/** Without a memory cgroup a single giant allocation becomes a MemoryError at once; the sum is the watchdog's business. */
+function dataLimit({ enforcement, kind: { memoryBytes, pids } }: SpecInputs): Ulimit[] {
+  if (enforcement?.memory !== 'watchdog') return [];
+  return [{ name: 'data', limit: memoryBytes + pids * THREAD_STACK_BYTES }];
+}
+
+const tmpfsOf = ({ workdir, places }: SandboxKind): readonly Tmpfs[] => [...tmpfsWith(workdir), ...places];
+
+const largestMb = (kind: SandboxKind): number =>
+  Math.max(...tmpfsOf(kind).map(({ sizeMb }) => sizeMb), kind.volumes.length > 0 ? VOLUME_FILE_MB : 0);
+
+const STAT = '/proc/stat';
+/** No file of ours can take its place there. Node ends where it finds no line in it, so its programs see the machine's own. */
+const maskedElsewhere = ({ isPython }: SandboxKind): readonly string[] => (isPython ? [STAT] : []);
+
+const mountsOf = ({ harnessDir, fallbackDir, areInImage }: SpecInputs): readonly Mount[] =>
+  areInImage === true
+    ? []
+    : [
+        { source: harnessDir, target: HARNESS_MOUNT, executable: false },
+        ...(fallbackDir === undefined
+          ? []
+          : [{ source: fallbackDir, target: FALLBACK_MOUNT, executable: true }]),
+      ];
+
+export const sandboxSpec = (inputs: SpecInputs): SandboxSpec => ({
+  name: inputs.name,
+  labels: {},
+  ...program(inputs),
+  ...kernelWalls(inputs),
+  ...files(inputs),
+  ...withheldFromGuest(inputs),
+  ...limits(inputs),
+});
+
+/** What runs, and as what. */
+function program({ image, python, fallbackDir, user, kind }: SpecInputs) {
+  const interpreter = fallbackDir === undefined ? [python ?? 'python3'] : FALLBACK_PYTHON;
+  const ahead = JSON.stringify(kind.ahead);
+  return {
+    image,
+    // -I: no environment variables, no user site, no script directory on the path. -u: nothing printed is lost.
+    command: [...interpreter, '-I', '-u', '-X', 'utf8', ENTRYPOINT, ahead, ...kind.preimport],
+    // Not root inside, and not the engine's user outside.
+    user,
+    workdir: kind.workdir,
+    env: { HOME: kind.workdir, LANG: 'C.UTF-8', TMPDIR: '/tmp', ...kind.env },
+    // What one process of the guest writes is not for other users.
+    umask: '0077',
+  } satisfies Partial<SandboxSpec>;
+}
+
+/** What the kernel refuses to whoever runs there. */
+const kernelWalls = ({ seccompFile, apparmor, networkMode, kind }: SpecInputs) =>
+  ({
+    // No interface but lo: nothing can be reached and nothing sent. Where the operator has opened it for a language, code
+    // sends what it likes to whom it likes, but not to the host's own loopback (network-modes.ts), and nobody reaches it.
+    network: kind.network === 'outbound' ? (networkMode ?? 'none') : 'none',
+    // No capability in any set, so even uid 0 inside could do nothing that a user cannot.
+    capabilities: 'none',
+    // A setuid file in the image gains nothing.
+    newPrivileges: 'never',
+    // The kernel's doors: the engine's own list lets a container without capabilities make a user namespace, be root
+    // in it, and mount.
+    seccompFile,
+    // What the operator's own profile keeps code from besides.
+    ...(apparmor === undefined ? {} : { apparmor }),
+    // The engine's configuration may say otherwise for all containers of this user.
+    namespaces: 'own',
+  }) satisfies Partial<SandboxSpec>;
+
+/** What it sees of files, and where it can write. */
+const files = (inputs: SpecInputs) =>
+  ({
+    // The image cannot be changed; the only writable places are the tmpfs and the volumes below.
+    rootfs: 'read-only',
+    // The harness, read-only, and where the image has no Python one that runs it, which is not on anybody's PATH. No
+    // other host path is visible.
+    mounts: mountsOf(inputs),
+    // Writable, in memory, sized, and nothing in them can be a device, or be executed as a program but in the one place
+    // where a compiler puts its own.
+    tmpfs: tmpfsOf(inputs.kind),
+    // Only of commands, so that one finds what another has left, and of one bridge alone unless the operator has named it.
+    // Nothing in it is a device or gains by a setuid bit, but programs run from it: a build is what commands are for.
+    volumes: inputs.kind.volumes,
+    // multiprocessing needs its locks there; 16 MB bounds what is hidden in it.
+    shmMb: SHM_MB,
+  }) satisfies Partial<SandboxSpec>;
+
+/** What it is not told of the host. */
+const withheldFromGuest = ({ kind, harnessDir, areInImage }: SpecInputs) =>
+  ({
+    // /sys tells of the host's hardware and holds the cgroup files; POSIX queues are memory that no limit counts. What the
+    // host is made of, how it was started and built, and what its other programs make it do is none of the guest's business.
+    masked: ['/sys', '/dev/mqueue', ...HOST_FILES, ...(areInImage === true ? maskedElsewhere(kind) : [])],
+    // The same; but programs count the processors in it.
+    replaced: areInImage === true ? [] : [{ source: join(harnessDir, STAT_FILE), target: STAT }],
+    // Proxy variables carry credentials, and both engines hand them on unasked.
+    hostEnv: 'none',
+    // It would hold the host's names.
+    hostsFile: 'none',
+    // Where the host stands is none of the guest's business either.
+    timezone: 'UTC',
+    // The host's name is none of the guest's business.
+    hostname: 'sandbox',
+  }) satisfies Partial<SandboxSpec>;
+
+/** How much it may take. */
+function limits(inputs: SpecInputs) {
+  const { kind, cores, maxWaitSeconds, maxTimeoutSeconds } = inputs;
+  const wanted = kind.lifeSeconds === undefined ? maxWaitSeconds + maxTimeoutSeconds : kind.lifeSeconds;
+  const deadManSeconds = wanted + SPARE_SECONDS;
+  return {
+    // Enforced by the cgroup where the engine has one; swap is included, so it cannot grow there.
+    memoryBytes: kind.memoryBytes,
+    // A fork bomb meets EAGAIN.
+    pids: kind.pids,
+    cpus: kind.cpus,
+    // What `compat` opens: as much System V memory as /dev/shm, in pages, and few queues.
+    // And what a connection may hold of the kernel's memory, which no control group of version 1 counts. How many there
+    // are is the guard's to see.
+    sysctls: { 'kernel.shmall': '4096', 'kernel.msgmni': '32', ...tcpBuffers(kind) },
+    ulimits: [
+      // A crash writes no memory image through the host's core_pattern.
+      { name: 'core', limit: 0 },
+      { name: 'nofile', limit: 1024 },
+      // Counts per user id: the fallback where the engine has no pids cgroup.
+      { name: 'nproc', limit: kind.pids },
+      // No file outgrows the largest place there is; a sparse one would seem to.
+      { name: 'fsize', limit: largestMb(kind) * MB_BYTES },
+      // Processor time per process, for what outlives every other clock: all processors, from start to end.
+      { name: 'cpu', limit: deadManSeconds * cores },
+      ...dataLimit(inputs),
+    ],
+    deadManSeconds,
+  } satisfies Partial<SandboxSpec>;
+}

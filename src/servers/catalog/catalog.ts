@@ -1,0 +1,115 @@
+// What code in the sandbox knows of the servers: Python names for them and their tools, and their documentation. Pure:
+// starts nothing and keeps nothing. What a server says is data; it is capped and made harmless.
+
+import { clip, clipHarmless, harmless } from '../../base/text/text.js';
+import type { ServerDoc } from '../../wire/frames.js';
+import type { Downstream } from '../server/downstream.js';
+import type { Shape } from './shape.js';
+
+export const PYTHON_KEYWORDS: ReadonlySet<string> = new Set(
+  (
+    'False None True and as assert async await break class continue def del elif else except finally for from global ' +
+    'if import in is lambda nonlocal not or pass raise return try while with yield'
+  ).split(' '),
+);
+
+/** A Python identifier for each server, all lower case, none twice; the same for the same set of names. */
+export function serverAliases(names: Iterable<string>): ReadonlyMap<string, string> {
+  return aliases(names, (name) => identifier(name.toLowerCase(), 'server'));
+}
+
+/** A Python identifier for each tool of one server, none twice; the same for the same set of names. */
+export function toolAliases(names: Iterable<string>): ReadonlyMap<string, string> {
+  return aliases(names, (name) => identifier(name, 'tool'));
+}
+
+/** ASCII only: Python itself folds other letters together (NFKC), so that two of them could be one name. */
+function identifier(name: string, whenEmpty: string): string {
+  const ascii = name
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .replace(/[^A-Za-z0-9_]/gu, '_');
+  if (ascii === '') return whenEmpty;
+  if (/^\d/.test(ascii)) return `_${ascii}`;
+  return PYTHON_KEYWORDS.has(ascii) ? `${ascii}_` : ascii;
+}
+
+// A name that is an identifier already keeps it, whatever other names become; the rest are numbered in sorted order,
+// so that a server which lists its tools in another order next time changes nothing.
+function aliases(names: Iterable<string>, aliasOf: (name: string) => string): ReadonlyMap<string, string> {
+  const all = [...new Set(names)].sort();
+  const byName = new Map(all.filter((name) => aliasOf(name) === name).map((name) => [name, name]));
+  const taken = new Set(byName.values());
+  for (const name of all) {
+    if (byName.has(name)) continue;
+    const wanted = aliasOf(name);
+    let alias = wanted;
+    for (let number = 2; taken.has(alias); number++) alias = `${wanted}_${number}`;
+    taken.add(alias);
+    byName.set(name, alias);
+  }
+  return byName;
+}
+
+/** Some servers put a whole manual into a description; beyond this a reader learns nothing more about a call. */
+const MAX_TEXT_CHARS = 20_000;
+const MAX_SUMMARY_CHARS = 200;
+
+/** What documentation is made of; a live server, or what is kept of one. */
+export type Described = Pick<Downstream, 'spec' | 'serverVersion' | 'instructions' | 'tools'>;
+
+/** What its maker did not say of a tool, but the bridge has seen; both by the tool's real name. */
+export type ToolNotes = {
+  /** The shape of its answers, for a tool that declares none. */
+  readonly observed: (tool: string) => Shape | undefined;
+  /** What is not as it was when it was first seen, in words. */
+  readonly changed: (tool: string) => string | undefined;
+};
+
+/** The whole documentation of a server for the guest; without a configured description, its instructions' first line. */
+export function toServerDoc(
+  downstream: Described,
+  alias: string,
+  observed: ToolNotes['observed'],
+  changed: ToolNotes['changed'] = () => undefined,
+): ServerDoc {
+  const { spec, serverVersion, instructions } = downstream;
+  const tools = downstream.tools();
+  const names = toolAliases(tools.map(({ name }) => name));
+  return {
+    name: spec.name,
+    alias,
+    description: shown(spec.description || firstLine(instructions ?? '')),
+    version: serverVersion === undefined ? null : shown(serverVersion),
+    instructions: instructions === undefined ? null : shown(instructions),
+    tools: tools.map(({ name, description, inputSchema, outputSchema }) => ({
+      name,
+      alias: names.get(name) ?? name,
+      description: shown(description),
+      inputSchema,
+      outputSchema: outputSchema ?? null,
+      observed: outputSchema === undefined ? (observed(name) ?? null) : null,
+      changed: changed(name) ?? null,
+    })),
+  };
+}
+
+function shown(text: string): string {
+  return clipHarmless(text, MAX_TEXT_CHARS);
+}
+
+/** A server in one line, for lists: of its configuration's description, else of its instructions. */
+export function summaryOf(description: string, instructions: string | undefined): string {
+  return firstLine(harmless(description.trim() || (instructions ?? '').slice(0, MAX_TEXT_CHARS)));
+}
+
+function firstLine(text: string): string {
+  return clip(
+    text
+      .slice(0, MAX_TEXT_CHARS)
+      .trim()
+      .replace(/^#+\s*/, '')
+      .split('\n', 1)[0] ?? '',
+    MAX_SUMMARY_CHARS,
+  );
+}

@@ -1,0 +1,166 @@
+// Search over the documentation of servers, loaded or not: MiniSearch ranks each word of a question (BM25+ over weighted
+// fields), this file says which words those are and what several of them come to. Pure; knows nothing of who may see what.
+
+import MiniSearch from 'minisearch';
+import type { ServerDoc, ToolDoc } from '../../wire/frames.js';
+import { searchFields } from './search-fields.js';
+import {
+  ACTIONS,
+  BM25,
+  FIELD_BOOSTS,
+  FUZZY_SHARE,
+  FUZZY_WEIGHT,
+  MAX_WORDS,
+  MIN_FUZZY_CHARS,
+  MIN_PREFIX_CHARS,
+  NEAR_WEIGHT,
+  NEAR_WORDS,
+  OTHER_ACTION,
+  PREFIX_WEIGHT,
+  SHARE_POWER,
+  STOP_WORDS,
+  UNASKED_CHANGE,
+  UNASKED_DELETION,
+} from './search-tables.js';
+import { canonical, plainWords, searchWords } from './search-words.js';
+
+/** A tool that fits a question; scores compare within one search only. */
+export type FoundTool = { readonly server: ServerDoc; readonly tool: ToolDoc; readonly score: number };
+
+type Action = keyof typeof ACTIONS;
+type IndexedTool = {
+  readonly server: ServerDoc;
+  readonly tool: ToolDoc;
+  readonly actions: ReadonlySet<Action>;
+};
+type Index = {
+  readonly entries: readonly IndexedTool[];
+  readonly words: MiniSearch;
+  /** Every word of every tool. */
+  readonly vocabulary: ReadonlySet<string>;
+};
+
+/** One for each array of documentation: making one takes as long as many searches. */
+const indexes = new WeakMap<readonly ServerDoc[], Index>();
+
+/**
+ * At most `limit` tools, the best first, none that shares no word with `query`. The same array of `docs` is indexed once,
+ * so it is not to be changed afterwards.
+ */
+export function searchTools(docs: readonly ServerDoc[], query: string, limit: number): readonly FoundTool[] {
+  const index = indexes.get(docs) ?? indexOf(docs);
+  indexes.set(docs, index);
+  const words = wordsOf(query);
+  const scores = new Map<number, number>();
+  const matches = new Map<number, number>();
+  for (const readings of words.map((word, at) => [word, ...compoundsAt(words, at, index)])) {
+    for (const [id, score] of scoresOf(readings, index)) {
+      scores.set(id, (scores.get(id) ?? 0) + score);
+      matches.set(id, (matches.get(id) ?? 0) + 1);
+    }
+  }
+  const wanted = actionsOf(plainWords(query).flatMap(canonical));
+  return [...scores]
+    .flatMap(([id, sum]) => {
+      const entry = index.entries[id];
+      if (entry === undefined) return [];
+      const share = ((matches.get(id) ?? 0) / words.length) ** SHARE_POWER;
+      const score = sum * share * fitOf(entry.actions, wanted);
+      return [{ id, server: entry.server, tool: entry.tool, score }];
+    })
+    .sort((one, other) => other.score - one.score || one.id - other.id)
+    .slice(0, limit)
+    .map(({ server, tool, score }) => ({ server, tool, score }));
+}
+
+function indexOf(docs: readonly ServerDoc[]): Index {
+  const vocabulary = new Set<string>();
+  const words = new MiniSearch<{ id: number }>({
+    fields: Object.keys(FIELD_BOOSTS),
+    // Fields arrive as words already.
+    extractField: (entry, field) => (entry as unknown as Record<string, string>)[field] as string,
+    tokenize: (field) => (field === '' ? [] : field.split(' ')),
+    processTerm: (term) => term,
+    searchOptions: {
+      boost: FIELD_BOOSTS,
+      bm25: BM25,
+      weights: { prefix: PREFIX_WEIGHT, fuzzy: FUZZY_WEIGHT },
+    },
+  });
+  const entries: IndexedTool[] = [];
+  for (const server of docs) {
+    for (const tool of server.tools) {
+      const fields = searchFields(server, tool);
+      for (const list of Object.values(fields)) for (const word of list) vocabulary.add(word);
+      const texts = Object.fromEntries(Object.entries(fields).map(([name, list]) => [name, list.join(' ')]));
+      words.add({ id: entries.length, ...texts });
+      entries.push({ server, tool, actions: actionsOf(fields.name) });
+    }
+  }
+  return { entries, words, vocabulary };
+}
+
+/** Each word once, without those that mean nothing unless there are no others. */
+function wordsOf(query: string): readonly string[] {
+  const telling = searchWords(query, 'prose').filter((word) => !STOPPED.has(word));
+  const all = telling.length === 0 ? searchWords(query, 'prose') : telling;
+  return [...new Set(all)].slice(0, MAX_WORDS);
+}
+
+/** `screen shot` is `screenshot` where a tool has that. */
+function compoundsAt(words: readonly string[], at: number, { vocabulary }: Index): readonly string[] {
+  const [before = '', word = '', after = ''] = [words[at - 1], words[at], words[at + 1]];
+  return [before + word, word + after].filter((compound) => compound !== word && vocabulary.has(compound));
+}
+
+/** What one word of a question is worth to each tool: the best of the word itself, its compounds, and the words near it. */
+function scoresOf(
+  [word = '', ...compounds]: readonly string[],
+  { words, vocabulary }: Index,
+): ReadonlyMap<number, number> {
+  const best = new Map<number, number>();
+  const keep = (id: number, score: number) => best.set(id, Math.max(best.get(id) ?? 0, score));
+  const options = {
+    prefix: word.length >= MIN_PREFIX_CHARS,
+    // A word that some tool has is no typing error.
+    fuzzy: !vocabulary.has(word) && word.length >= MIN_FUZZY_CHARS ? FUZZY_SHARE : false,
+  };
+  for (const { id, score } of words.search(word, options)) keep(id, score);
+  for (const compound of compounds) for (const { id, score } of words.search(compound)) keep(id, score);
+  for (const near of NEAR.get(word) ?? [])
+    for (const { id, score } of words.search(near)) keep(id, score * NEAR_WEIGHT);
+  return best;
+}
+
+function actionsOf(words: readonly string[]): ReadonlySet<Action> {
+  return new Set(
+    ACTION_WORDS.flatMap(([action, verbs]) => (words.some((word) => verbs.has(word)) ? [action] : [])),
+  );
+}
+
+/** 1 where a tool does what is wanted, or nobody can tell. */
+function fitOf(does: ReadonlySet<Action>, wanted: ReadonlySet<Action>): number {
+  if (does.size === 0 || [...does].some((action) => wanted.has(action))) return 1;
+  if (wanted.size === 0) return does.has('finding') ? 1 : UNASKED_CHANGE;
+  return does.has('deleting') ? UNASKED_DELETION : OTHER_ACTION;
+}
+
+const setOf = (words: string): ReadonlySet<string> => new Set(words.split(' ').flatMap(canonical));
+const STOPPED = setOf(STOP_WORDS);
+const ACTION_WORDS = Object.entries(ACTIONS).map(
+  ([action, verbs]) => [action as Action, setOf(verbs)] as const,
+);
+const NEAR = nearWords();
+
+function nearWords(): ReadonlyMap<string, ReadonlySet<string>> {
+  const near = new Map<string, Set<string>>();
+  for (const line of NEAR_WORDS) {
+    const words = [...setOf(line)];
+    for (const word of words) {
+      const others = near.get(word) ?? new Set();
+      for (const other of words) if (other !== word) others.add(other);
+      near.set(word, others);
+    }
+  }
+  return near;
+}

@@ -1,0 +1,155 @@
+// What one server may make the bridge do unasked. Two budgets, each counted in messages and in bytes. One is for what is handed
+// on: notifications, and requests of its own. Of what goes beyond it the newest of each sort waits for its turn, so that no change and
+// no last progress is missed, and the rest is left out. The other is for what is read at all, whatever it is: beyond it the link
+// rests, so that the server has to wait until it can write more. Answers that somebody waits for cost nothing.
+
+import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
+import { KB_BYTES, MB_BYTES } from '../../base/text/sizes.js';
+import { Bucket } from '../../base/waiting/bucket.js';
+
+type Size = { readonly messages: number; readonly bytes: number };
+type Budget = { readonly burst: Size; readonly perSecond: Size };
+
+/** Far more than a server says that reports each step. A message that is handed on costs some ten times what reading it costs. */
+const HANDED_ON: Budget = {
+  burst: { messages: 2_000, bytes: 8 * MB_BYTES },
+  perSecond: { messages: 100, bytes: MB_BYTES },
+};
+/** An answer waits behind what is in the pipe, some 200 KB: for a second or so, of the shortest messages. */
+const READ: Budget = {
+  burst: { messages: 20_000, bytes: 64 * MB_BYTES },
+  perSecond: { messages: 5_000, bytes: 4 * MB_BYTES },
+};
+/** How many messages wait for their turn, and how long each may be. */
+const MAX_WAITING = 100;
+const MAX_WAITING_BYTES = 64 * KB_BYTES;
+const PROGRESS = 'notifications/progress';
+const TOOLS_CHANGED = 'notifications/tools/list_changed';
+/** Members that tell what a notification is about: a later one about the same stands for it. */
+const ABOUT = ['progressToken', 'requestId', 'elicitationId', 'uri'];
+
+/** A budget that is being spent. */
+export class Purse {
+  readonly #messages: Bucket;
+  readonly #bytes: Bucket;
+
+  constructor({ burst, perSecond }: Budget, now?: () => number) {
+    this.#messages = new Bucket({ burst: burst.messages, perSecond: perSecond.messages }, now);
+    this.#bytes = new Bucket({ burst: burst.bytes, perSecond: perSecond.bytes }, now);
+  }
+
+  /** Spends one message of so many bytes, where there is anything left. */
+  take(bytes: number): boolean {
+    if (this.#messages.left < 1 || this.#bytes.left <= 0) return false;
+    this.spend(1, bytes);
+    return true;
+  }
+
+  /** Spends also what is not there. */
+  spend(messages: number, bytes: number): void {
+    this.#messages.spend(messages);
+    this.#bytes.spend(bytes);
+  }
+
+  /** How long until it is overdrawn no more. */
+  get restMs(): number {
+    return Math.max(this.#messages.msUntil(0), this.#bytes.msUntil(0));
+  }
+
+  /** How long until one more message can be taken. */
+  get waitMs(): number {
+    return Math.max(this.#messages.msUntil(1), this.#bytes.msUntil(1));
+  }
+}
+
+/** For what is read of one stream, whatever it is. */
+export const readingPurse = (): Purse => new Purse(READ);
+
+type Waiting = {
+  readonly message: JSONRPCMessage;
+  readonly bytes: number;
+  readonly purse: Purse;
+  readonly handOn: (message: JSONRPCMessage) => void;
+};
+
+/** What is handed on of the notifications and requests of one server. */
+export class Unasked {
+  // Apart, so that none of them keeps the others away: a question is not lost in a flood of log lines.
+  readonly #purses = {
+    progress: new Purse(HANDED_ON),
+    request: new Purse(HANDED_ON),
+    other: new Purse(HANDED_ON),
+  };
+  readonly #onLeftOut: () => void;
+  readonly #waiting = new Map<string, Waiting>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(onLeftOut: () => void) {
+    this.#onLeftOut = onLeftOut;
+  }
+
+  /** Hands the message on, now or later, or leaves it out. */
+  hear(message: JSONRPCMessage, bytes: number, handOn: (message: JSONRPCMessage) => void): void {
+    if ('id' in message) {
+      if (this.#purses.request.take(bytes)) handOn(message);
+      else this.#onLeftOut();
+      return;
+    }
+    const sort = sortOf(message);
+    const purse = sort.startsWith(PROGRESS) ? this.#purses.progress : this.#purses.other;
+    const isWaiting = this.#waiting.has(sort);
+    // None overtakes an earlier one of its sort.
+    if (!isWaiting && purse.take(bytes)) return handOn(message);
+    const isChange = sort === TOOLS_CHANGED;
+    const fits = bytes <= MAX_WAITING_BYTES;
+    // No change is left out; there cannot be many as long as this.
+    if (isChange && !fits) return handOn(message);
+    const mayWait = fits && (isChange || isWaiting || this.#waiting.size < MAX_WAITING);
+    if (isWaiting || !mayWait) this.#onLeftOut();
+    if (!mayWait) return;
+    this.#waiting.set(sort, { message, bytes, purse, handOn });
+    this.#release();
+  }
+
+  /** The answer to this request comes next: what it has last said of its progress is handed on before. */
+  answering(id: RequestId): void {
+    const sort = `${PROGRESS} ${id}`;
+    const last = this.#waiting.get(sort);
+    this.#waiting.delete(sort);
+    last?.handOn(last.message);
+  }
+
+  /** Nothing that waits is handed on any more. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#waiting.clear();
+  }
+
+  #release(): void {
+    if (this.#timer !== undefined) return;
+    let soonestMs = Number.POSITIVE_INFINITY;
+    for (const [sort, { message, bytes, purse, handOn }] of this.#waiting) {
+      if (purse.take(bytes)) {
+        this.#waiting.delete(sort);
+        handOn(message);
+      } else soonestMs = Math.min(soonestMs, purse.waitMs);
+    }
+    if (this.#waiting.size === 0) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#release();
+    }, Math.ceil(soonestMs)).unref();
+  }
+}
+
+/** What the message is about: of those that are about the same, the newest says all. */
+function sortOf(message: JSONRPCMessage): string {
+  if (!('method' in message)) return '';
+  if (message.method === TOOLS_CHANGED) return TOOLS_CHANGED;
+  const params = Object(message.params);
+  const about = ABOUT.map((member) => params[member]).find(
+    (value) => typeof value === 'string' || typeof value === 'number',
+  );
+  return about === undefined ? message.method : `${message.method} ${about}`;
+}

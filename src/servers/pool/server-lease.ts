@@ -1,0 +1,69 @@
+// The servers of one run. A person may change or remove an entry while the run is under way; the run ends with the
+// server that it began with, and the next one gets what is configured then.
+
+import type { DownstreamSpec } from '../../hosts/downstream-spec.js';
+import type { AgentCapabilities } from '../asking/agent-capabilities.js';
+import type { Downstream } from '../server/downstream.js';
+import type { ServerSlot } from './slot.js';
+
+/** Each server stays the one that it was when the run got it, until this is disposed. */
+export interface ServerLease extends Disposable {
+  /** As of the pool; a name that is not held yet is held from now on. */
+  get(name: string, signal: AbortSignal): Promise<Downstream>;
+  /** The entry of one that is held. */
+  specOf(name: string): DownstreamSpec | undefined;
+  /** Whether a question of this server is put to the person just now. */
+  isAsking(name: string): boolean;
+  /** What this server wrote while calls have waited for its answers, as a sentence; empty where it wrote nothing amiss. */
+  instead(name: string): string;
+}
+
+/** What a lease needs of the pool. */
+export type LeaseParts = {
+  /** Whose run it is. */
+  readonly agent: AgentCapabilities;
+  readonly find: (name: string) => ServerSlot | undefined;
+  /** Throws E_SERVER_UNKNOWN without a slot, and what opening it throws. */
+  readonly open: (name: string, slot: ServerSlot | undefined, signal: AbortSignal) => Promise<Downstream>;
+};
+
+export class SlotLease implements ServerLease {
+  readonly #parts: LeaseParts;
+  readonly #held = new Map<string, { readonly slot: ServerSlot; readonly letGo: () => void }>();
+  #isOver = false;
+
+  /** Names that the pool has not are left out. */
+  constructor(names: readonly string[], parts: LeaseParts) {
+    this.#parts = parts;
+    for (const name of names) this.#hold(name);
+  }
+
+  get(name: string, signal: AbortSignal): Promise<Downstream> {
+    return this.#parts.open(name, this.#hold(name), signal);
+  }
+
+  specOf(name: string): DownstreamSpec | undefined {
+    return this.#held.get(name)?.slot.spec;
+  }
+
+  isAsking(name: string): boolean {
+    return this.#held.get(name)?.slot.isAsking ?? false;
+  }
+
+  instead(name: string): string {
+    return this.#held.get(name)?.slot.instead(this.#parts.agent) ?? '';
+  }
+
+  [Symbol.dispose](): void {
+    this.#isOver = true;
+    for (const { letGo } of this.#held.values()) letGo();
+    this.#held.clear();
+  }
+
+  #hold(name: string): ServerSlot | undefined {
+    const slot = this.#held.get(name)?.slot ?? this.#parts.find(name);
+    if (slot !== undefined && !this.#isOver && !this.#held.has(name))
+      this.#held.set(name, { slot, letGo: slot.hold(this.#parts.agent) });
+    return slot;
+  }
+}

@@ -1,0 +1,131 @@
+// The headers by which a remote server knows its user: those of the entry, those that the entry's own command prints,
+// or the token of a login. Asked anew after a 401. Values go to the server and to the redactor, nowhere else.
+
+import type { RemoteSpec } from '../../hosts/downstream-spec.js';
+import { hideHeaders, hideLatest } from '../connection/hide-secrets.js';
+import { atItsEntry } from '../connection/link.js';
+import type { ServerContext } from '../connection/server-context.js';
+import { helperHeaders } from './headers-helper.js';
+import { LoginNeeded } from './login-needed.js';
+import { decoded, proxySecrets } from './proxies.js';
+import { RemoteFailure } from './remote-failure.js';
+import type { Challenge, ServerLogin } from './server-login.js';
+
+const BEARER = 'Bearer ';
+
+type Headers = Readonly<Record<string, string>>;
+
+export class Credentials {
+  readonly #spec: RemoteSpec;
+  readonly #context: ServerContext;
+  readonly #login: ServerLogin | undefined;
+  readonly #own: Headers;
+  readonly #closing = new AbortController();
+  #helped: Promise<Headers> | undefined;
+  #latest: Headers = {};
+
+  constructor(spec: RemoteSpec, context: ServerContext, login: ServerLogin | undefined) {
+    this.#spec = spec;
+    this.#context = context;
+    this.#own = lowerCased(spec.headers);
+    // A header that the user wrote down is meant; a login would only hide that it is refused.
+    this.#login = 'authorization' in this.#own ? undefined : login;
+    this.#hide(this.#own);
+    hideLatest(context.redactor, spec.name, secretsIn(new URL(spec.url)));
+    hideLatest(context.redactor, spec.name, proxySecrets(context.env));
+  }
+
+  /** All of them, names in lower case; what the helper prints wins over the entry, and both over a login. */
+  async headers(signal: AbortSignal): Promise<Headers> {
+    const helped = await this.#helper();
+    // One that nobody would see is not refreshed either.
+    const token = 'authorization' in helped ? undefined : await this.#login?.token(signal);
+    const bearer = token === undefined ? {} : { authorization: `${BEARER}${token}` };
+    this.#latest = { ...bearer, ...this.#own, ...helped };
+    return this.#latest;
+  }
+
+  /** What `headers` last gave. */
+  get latest(): Headers {
+    return this.#latest;
+  }
+
+  /** Has the helper asked again, for a new session. */
+  forget(): void {
+    this.#helped = undefined;
+  }
+
+  /** Resolves when no helper of ours runs any more. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#helped?.catch(() => {});
+  }
+
+  /**
+   * Gets others than `given` after a 401, where there is a way to; else throws the RemoteFailure of `refused`. Another
+   * request may have got them meanwhile, and must not have its new token refreshed again.
+   */
+  async renew(given: Headers, signal: AbortSignal): Promise<void> {
+    if (this.#spec.headersHelper !== undefined) return this.forget();
+    if (this.#login === undefined) throw this.#unknown(401);
+    await this.#login.renew(given['authorization']?.slice(BEARER.length), signal);
+  }
+
+  /** A 401 or 403 that nothing here can change, in words that name what was refused; undefined for what is neither. */
+  refused(challenge: Challenge): RemoteFailure | undefined {
+    const { status, challenge: words } = challenge;
+    if (status !== 401 && (status !== 403 || words === undefined)) return undefined;
+    const known = this.#spec.headersHelper === undefined ? this.#login?.refused(challenge) : undefined;
+    return known ?? this.#unknown(status);
+  }
+
+  /** The failure for refused credentials that did not come from a login of the bridge. */
+  #unknown(status: number): RemoteFailure {
+    const { name, headers, headersHelper } = this.#spec;
+    const because = (what: string, remedy: string) =>
+      new RemoteFailure(`it refused ${what} (${status})`, { fault: 'operator', remedy: atItsEntry(remedy) });
+    if (headersHelper !== undefined) {
+      return because('the headers that its headersHelper prints', 'Run that command by hand');
+    }
+    const names = Object.keys(headers);
+    const key = names.find((header) => /^authorization$/i.test(header));
+    const refused = key ?? names.join(', ');
+    return refused === ''
+      ? new LoginNeeded(name, 'it wants a login', { owner: this.#context.loginOwner })
+      : because(`the header ${refused} of its entry`, 'Put a valid value there');
+  }
+
+  #helper(): Promise<Headers> {
+    const { headersHelper, name, url } = this.#spec;
+    if (headersHelper === undefined) return Promise.resolve({});
+    if (this.#helped !== undefined) return this.#helped;
+    const { env, cwd, redactor } = this.#context;
+    // By these names Claude Code tells a helper that serves several servers which one it is asked for.
+    const asked = { ...env, CLAUDE_CODE_MCP_SERVER_NAME: name, CLAUDE_CODE_MCP_SERVER_URL: url };
+    const redact = (text: string) => redactor.redact(text);
+    const helped = helperHeaders(headersHelper, { env: asked, cwd, redact }, this.#closing.signal).then(
+      (printed) => {
+        const headers = lowerCased(printed);
+        this.#hide(headers);
+        return headers;
+      },
+    );
+    this.#helped = helped;
+    // One that failed is asked again by the next request.
+    helped.catch(() => this.forget());
+    return helped;
+  }
+
+  #hide(headers: Headers): void {
+    hideHeaders(this.#context.redactor, this.#spec.name, headers);
+  }
+}
+
+/** The parts of an address that are often keys, by what they are shown as. */
+function secretsIn({ username, password, searchParams }: URL): Headers {
+  const [user, word] = [username, password].map(decoded);
+  return { ...Object.fromEntries(searchParams), 'url password': word ?? '', 'url login': `${user}:${word}` };
+}
+
+const lowerCased = (headers: Headers): Headers =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));

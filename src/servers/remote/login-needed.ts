@@ -1,0 +1,56 @@
+// Errors for a server that needs a login. The remedy is the exact command to run.
+
+import { ownCommand, shellLine } from '../../base/process/own-command.js';
+import { PACKAGE_NAME } from '../../base/version.js';
+import { RemoteFailure } from './remote-failure.js';
+
+/** What a server asks for is data, and people copy commands into a shell: others are left out. */
+const HARMLESS_SCOPE = /^[\w.:/@+*-]{1,200}$/;
+const MAX_SCOPES = 50;
+
+/** A login that cannot be used now. */
+export class LoginTrouble extends RemoteFailure {
+  constructor(reason: string, remedy: string, cause?: unknown) {
+    super(reason, { fault: 'operator', remedy, cause });
+  }
+
+  override get saysNothingOfServer(): boolean {
+    return true;
+  }
+}
+
+/**
+ * Whose a login is: that of the user who started the bridge, who then is the one to read of it (undefined); that of a principal,
+ * as `login --principal` names it; or the one that all principals share.
+ */
+export type LoginOwner = { readonly principal: string } | 'everybody' | undefined;
+
+type Wanted = {
+  /** What the server asks for on top of what it has granted. */
+  readonly scopes?: readonly string[];
+  readonly owner?: LoginOwner;
+};
+
+/** Its remedy is the command. It is no fault of the server's, which need not rest after it. */
+export class LoginNeeded extends LoginTrouble {
+  constructor(server: string, reason: string, { scopes = [], owner }: Wanted = {}) {
+    super(
+      reason,
+      owner === undefined
+        ? `Run \`${loginCommand(server, scopes)}\` in a terminal.`
+        : `Whoever runs the bridge can log in: \`${shellLine([PACKAGE_NAME, ...words(server, scopes, owner)])}\`.`,
+    );
+  }
+}
+
+/** The command as a person at this machine would type it for a login of their own. */
+export function loginCommand(server: string, scopes: readonly string[] = []): string {
+  return ownCommand(...words(server, scopes, undefined));
+}
+
+function words(server: string, scopes: readonly string[], owner: LoginOwner): readonly string[] {
+  const usable = scopes.length <= MAX_SCOPES && scopes.every((scope) => HARMLESS_SCOPE.test(scope));
+  const wanted = usable && scopes.length > 0 ? ['--scope', scopes.join(' ')] : [];
+  const whose = typeof owner === 'object' ? ['--principal', owner.principal] : [];
+  return ['login', server, ...wanted, ...whose];
+}

@@ -1,0 +1,184 @@
+// tools/list, read with tolerance: the SDK's own reader loses the whole server over one odd tool, compiles every
+// output schema, and does not follow pages. Here a tool needs a name and nothing else; what is too large of it is left
+// out, since the whole list goes into every sandbox that loads the server.
+
+import { z } from 'zod';
+import { isObject } from '../../base/json/json-object.js';
+import { excessOf } from '../../base/json/json-text.js';
+import { shownName } from '../../base/text/shown-name.js';
+import { clip, clipHarmless } from '../../base/text/text.js';
+import type { McpClient } from '../connection/client.js';
+import { type HeaderParameter, headerParametersOf } from './header-parameters.js';
+import { eachPage } from './pages.js';
+
+/** What a server says of a tool's effects (ToolAnnotations); undefined where it does not say it. Its own claim. */
+export type ToolHints = {
+  readonly readOnly: boolean | undefined;
+  readonly destructive: boolean | undefined;
+  readonly openWorld: boolean | undefined;
+};
+
+/** One tool in the server's own words. Schemas are data: nothing compiles them. */
+export type ServerTool = {
+  readonly name: string;
+  /** Its description, else its title, else empty. */
+  readonly description: string;
+  /** `{}` when the server gave no object. */
+  readonly inputSchema: Readonly<Record<string, unknown>>;
+  readonly outputSchema: Readonly<Record<string, unknown>> | undefined;
+  /** The server runs it only as a task, a part of MCP that the bridge does not speak. */
+  readonly needsTask: boolean;
+  /** Absent where it says nothing of its effects. */
+  readonly hints?: ToolHints;
+};
+
+export type ToolList = {
+  readonly tools: readonly ServerTool[];
+  /** Of tools that have such parameters, by name; empty where calls have no headers. */
+  readonly headerParameters: ReadonlyMap<string, readonly HeaderParameter[]>;
+  /** How long the server says that the list is good; undefined where it does not say. */
+  readonly ttlMs: number | undefined;
+  /** By performance.now(). */
+  readonly readAt: number;
+  /** What was left out and why, in words for the operator. */
+  readonly problems: readonly string[];
+};
+
+/** The largest servers have some hundred tools. */
+export const MAX_TOOLS = 2_000;
+/** MCP recommends at most 128 characters. */
+const MAX_NAME_CHARS = 256;
+/** Beyond what the catalogue shows of it nobody reads, but a thousand of them would be kept. */
+const MAX_DESCRIPTION_CHARS = 32_000;
+/** Longest schema as JSON. Generated schemas of 50 KB are rare; a longer one than this is made to hurt. */
+const MAX_SCHEMA_CHARS = 100_000;
+export const SCHEMA_LIMITS = { maxDepth: 64, maxValues: 20_000 };
+/** Limit for all schemas and descriptions of a server together. */
+const MAX_LIST_CHARS = 8 * 1024 * 1024;
+
+/** How many tools with a wrong mark are named one by one; of a server that is wrong in all of them the rest is counted. */
+const MAX_WRONG_MARKS = 5;
+
+const text = z.string().catch('');
+// The object itself: zod's copy of it would leave out a property called `__proto__`.
+const schema = z.custom<Readonly<Record<string, unknown>>>(isObject);
+const rawTool = z.looseObject({
+  name: z.string(),
+  title: text,
+  description: text,
+  inputSchema: schema.catch({}),
+  outputSchema: schema.optional().catch(undefined),
+  annotations: schema.optional().catch(undefined),
+  execution: z.looseObject({ taskSupport: z.unknown() }).optional().catch(undefined),
+});
+
+/**
+ * All pages; the abort of `signal` ends the request under way. `hasHeaders` says whether requests have headers, in which
+ * parameters may have to be repeated: tools of which this is not rightly said are left out then.
+ */
+export async function listTools(
+  client: McpClient,
+  signal: AbortSignal,
+  hasHeaders: boolean,
+): Promise<ToolList> {
+  const headerParameters = new Map<string, readonly HeaderParameter[]>();
+  const tools = new Map<string, ServerTool>();
+  const problems: string[] = [];
+  let unusable = 0;
+  let tooMany = 0;
+  let chars = 0;
+  let wronglyMarked = 0;
+  const withoutSchema = new Set<string>();
+  let ttlMs: number | undefined;
+  const request = async (params: object) => {
+    const page = await client.request('tools/list', { ...params }, { signal });
+    const ttl: unknown = Reflect.get(page, 'ttlMs');
+    if (typeof ttl === 'number' && ttl >= 0) ttlMs = Math.min(ttl, ttlMs ?? Number.POSITIVE_INFINITY);
+    return page;
+  };
+  const ofPages = await eachPage({ method: 'tools/list', member: 'tools' }, request, (items) => {
+    for (const item of items) {
+      const tool = readTool(item);
+      if (tool === undefined || tools.has(tool.name)) {
+        unusable++;
+        continue;
+      }
+      // Of the whole schema, which may be too large to be kept.
+      const parameters = hasHeaders && client.isModern ? headerParametersOf(tool.inputSchema) : [];
+      if (typeof parameters === 'string') {
+        if (problems.length < MAX_WRONG_MARKS)
+          problems.push(`left out '${shownName(tool.name)}': ${clipHarmless(parameters, 300)}`);
+        else wronglyMarked++;
+        continue;
+      }
+      if (parameters.length > 0) headerParameters.set(tool.name, parameters);
+      const kept = withinLimits(tool);
+      if (kept.isCut) withoutSchema.add(tool.name);
+      chars += kept.chars;
+      if (tools.size === MAX_TOOLS || chars > MAX_LIST_CHARS) tooMany++;
+      else tools.set(tool.name, kept.tool);
+    }
+    return true;
+  });
+  problems.push(...ofPages);
+  if (wronglyMarked > 0)
+    problems.push(`left out for a wrong x-mcp-header as well: ${wronglyMarked} of its tools`);
+  if (unusable > 0) problems.push(`left out for want of a name of their own: ${unusable} of its tools`);
+  if (tooMany > 0) problems.push(`left out because the list is too long: ${tooMany} of its tools`);
+  if (withoutSchema.size > 0) {
+    problems.push(
+      `shown without a schema, which is too large or too deep: ${withoutSchema.size} of its tools`,
+    );
+  }
+  return { tools: [...tools.values()], headerParameters, ttlMs, readAt: performance.now(), problems };
+}
+
+/** The tool without what is too much of it, and how much the rest is. */
+function withinLimits(tool: ServerTool): {
+  readonly tool: ServerTool;
+  readonly isCut: boolean;
+  readonly chars: number;
+} {
+  const [input, output] = [tool.inputSchema, tool.outputSchema].map((schema) => {
+    const json = JSON.stringify(schema ?? {});
+    const fits = json.length <= MAX_SCHEMA_CHARS && excessOf(json, SCHEMA_LIMITS) === undefined;
+    return { fits, chars: fits ? json.length : 0 };
+  }) as [{ fits: boolean; chars: number }, { fits: boolean; chars: number }];
+  const description = clip(tool.description, MAX_DESCRIPTION_CHARS);
+  return {
+    tool: {
+      ...tool,
+      description,
+      inputSchema: input.fits ? tool.inputSchema : {},
+      outputSchema: output.fits ? tool.outputSchema : undefined,
+    },
+    isCut: !input.fits || !output.fits,
+    chars: tool.name.length + description.length + input.chars + output.chars,
+  };
+}
+
+/** A tool as MCP writes it; undefined where it has no usable name. */
+export function readTool(item: unknown): ServerTool | undefined {
+  const { data } = rawTool.safeParse(item);
+  if (data === undefined || data.name === '' || data.name.length > MAX_NAME_CHARS) return undefined;
+  return {
+    name: data.name,
+    description: data.description || data.title,
+    inputSchema: data.inputSchema,
+    outputSchema: data.outputSchema,
+    needsTask: data.execution?.taskSupport === 'required',
+    ...hintsIn(data.annotations),
+  };
+}
+
+/** Anything but true and false is nothing said. */
+function hintsIn(annotations: Readonly<Record<string, unknown>> = {}): Pick<ServerTool, 'hints'> {
+  const [readOnly, destructive, openWorld] = ['readOnlyHint', 'destructiveHint', 'openWorldHint'].map(
+    (name) => {
+      const said = Object.hasOwn(annotations, name) ? annotations[name] : undefined;
+      return typeof said === 'boolean' ? said : undefined;
+    },
+  );
+  if ([readOnly, destructive, openWorld].every((said) => said === undefined)) return {};
+  return { hints: { readOnly, destructive, openWorld } };
+}

@@ -1,0 +1,277 @@
+// The link to a process of our own. The SDK's stdio transport reads in quadratic time (40 MB take 7 s),
+// closes the connection at 10 MB, misses a crash while a grandchild holds stdout, and leaves orphans; this one does
+// not. What is no message is kept as last words, and ends the call that it may have been the answer of.
+
+import type { Readable } from 'node:stream';
+import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
+import { stringify } from '../../base/json/json-text.js';
+import type { Redact } from '../../base/secrets/redact.js';
+import { MB_BYTES } from '../../base/text/sizes.js';
+import { within } from '../../base/waiting/within.js';
+import { EnvelopeReader } from '../../wire/envelope.js';
+import { type Line, LineSplitter } from '../../wire/lines.js';
+import { answeredIn, failure, garbled, MAX_MESSAGE_BYTES, readOversized } from '../connection/inbound.js';
+import { LeftOut } from '../connection/left-out.js';
+import { CLOSED_BY_BRIDGE, type Link, type Problem } from '../connection/link.js';
+import { type Purse, readingPurse, Unasked } from '../connection/unasked.js';
+import { LastWords } from './last-words.js';
+import { type ProcessCalls, type ProcessCommand, type ProcessExit, ProcessTree } from './process-tree.js';
+import { SpokenLines } from './spoken-lines.js';
+import { startProblem } from './start-problem.js';
+
+/** Requests that a server does not read; each may be as long as a frame, and the code may give up on them and go on. */
+const MAX_UNREAD_BYTES = 64 * MB_BYTES;
+/** For the answer itself, after a line that looks like it and cannot be read: a log may quote half of what comes next. */
+const AFTER_GARBLED_MS = 2_000;
+/** A message without a line break behind it is read when nothing has followed it for so long. */
+const UNFINISHED_MS = 500;
+/** A server that closes its input or its output is mostly about to exit; one that does not within this is made to. */
+const EXITS_WITHIN_MS = 1_000;
+
+export class StdioTransport implements Link {
+  onclose: Link['onclose'];
+  onmessage: Link['onmessage'];
+  onflood: Link['onflood'];
+
+  readonly #command: ProcessCommand;
+  readonly #calls: ProcessCalls | undefined;
+  readonly #lastWords: LastWords;
+  readonly #skipped = new EnvelopeReader();
+  readonly #lines = new LineSplitter(MAX_MESSAGE_BYTES, (piece) => {
+    this.#outPurse.spend(0, piece.length);
+    this.#skipped.push(piece);
+  });
+  /** For what it writes that is no answer; of its own for each stream, so that a flood on stderr holds up no answer. */
+  readonly #outPurse = readingPurse();
+  readonly #errPurse = readingPurse();
+  readonly #leftOut = new LeftOut((count) => this.onflood?.(count));
+  readonly #unasked = new Unasked(() => this.#leftOut.add(1));
+  /** Ids of requests that still want an answer; later ones would only make the SDK print them whole. */
+  readonly #waiting = new Set<RequestId>();
+  readonly #spoken = new SpokenLines();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #unfinished: NodeJS.Timeout | undefined;
+  #noiseLines = 0;
+  #tree: ProcessTree | undefined;
+  /** It writes no more: what is in its pipes is read at once. */
+  #hasExited = false;
+  #ending: string | undefined;
+  /** Whether the bridge ended the server before it ended by itself. */
+  #isEndedHere = false;
+  /** Resolves when it is known how the server has ended. */
+  readonly #ended: Promise<void>;
+  #onEnded: () => void = () => {};
+
+  /** `lastWords` go through `redact` before they are shown. */
+  constructor(command: ProcessCommand, redact: Redact, calls?: ProcessCalls) {
+    this.#command = command;
+    this.#calls = calls;
+    this.#lastWords = new LastWords(redact);
+    this.#ended = new Promise((resolve) => {
+      this.#onEnded = resolve;
+    });
+  }
+
+  /** Why the connection is over, as the end of a sentence about the server; undefined while it lasts. */
+  get ending(): string | undefined {
+    return this.#ending;
+  }
+
+  get noiseLines(): number {
+    return this.#noiseLines;
+  }
+
+  /** What the server last wrote outside the protocol; empty when it was silent. */
+  get lastWords(): string {
+    return this.#lastWords.toString();
+  }
+
+  async explain(thrown: unknown, timedOutMs: number | undefined): Promise<Problem> {
+    return startProblem(this.#command, {
+      thrown,
+      timedOutMs,
+      ending: this.#isEndedHere ? undefined : this.#ending,
+      lastWords: this.lastWords,
+    });
+  }
+
+  /** Rejects with Node's own error when the program cannot be started. */
+  async start(): Promise<void> {
+    const tree = new ProcessTree(this.#command, undefined, this.#calls);
+    if (!tree.hasStreams) return tree.started;
+    this.#tree = tree;
+    tree.stdout.on('data', (chunk: Buffer) => {
+      this.#read(chunk);
+      this.#rest(tree.stdout, this.#outPurse);
+    });
+    tree.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.#lastWords.add(text);
+      this.#errPurse.spend(1, text.length);
+      this.#rest(tree.stderr, this.#errPurse);
+    });
+    void tree.exited.then(() => this.#readOn(tree));
+    for (const stream of [tree.stdout, tree.stderr]) stream.on('error', () => {});
+    // One that closed its stdout will never answer, and one that closed its stdin takes no more requests.
+    tree.stdout.once('end', () => {
+      this.#readUnfinished();
+      void letExit(tree);
+    });
+    tree.stdin.on('error', () => void letExit(tree));
+    void tree.heard.then((exit) => this.#finish(howEnded(exit), tree.end()));
+    await tree.started;
+  }
+
+  /**
+   * Resolves when the message is in the pipe; rejects when it cannot get there any more, and then it is known how the server has ended: a
+   * broken pipe is seen before that, and whoever greets a server decides by it.
+   */
+  send(message: JSONRPCMessage): Promise<void> {
+    if (this.#tree === undefined || this.#ending !== undefined) {
+      return Promise.reject(new Error('The server is gone.'));
+    }
+    const { stdin } = this.#tree;
+    if (stdin.writableLength > MAX_UNREAD_BYTES) {
+      return Promise.reject(new Error(`it has ${stdin.writableLength} bytes of requests unread`));
+    }
+    this.#note(message);
+    return new Promise((resolve, reject) => {
+      stdin.write(`${stringify(message)}\n`, (error) => {
+        if (error) void this.#ended.then(() => reject(error));
+        else resolve();
+      });
+    });
+  }
+
+  abandon(id: RequestId): void {
+    this.#waiting.delete(id);
+  }
+
+  /** Resolves when the server's process group is gone, after at most half a second or so. */
+  async close(): Promise<void> {
+    if (this.#tree === undefined) return;
+    this.#isEndedHere = this.#isEndedHere || this.#ending === undefined;
+    await this.#finish(CLOSED_BY_BRIDGE, this.#tree.end());
+  }
+
+  /** The first reason is the reason; `onclose` runs once, before anything is waited for. */
+  async #finish(reason: string, gone: Promise<void>): Promise<void> {
+    if (this.#ending === undefined) {
+      this.#ending = reason;
+      this.#onEnded();
+      clearTimeout(this.#unfinished);
+      for (const timer of this.#timers) clearTimeout(timer);
+      this.#unasked.close();
+      this.#leftOut.flush();
+      if (this.#tree !== undefined) this.#readOn(this.#tree);
+      this.onclose?.();
+    }
+    await gone;
+  }
+
+  /** After more than it may say unasked, nothing is read for a while, and it has to wait until it can write more. */
+  #rest(stream: Readable, purse: Purse): void {
+    const ms = this.#hasExited ? 0 : purse.restMs;
+    if (ms === 0) return;
+    this.#leftOut.add(0);
+    stream.pause();
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      stream.resume();
+    }, Math.ceil(ms));
+    this.#timers.add(timer);
+  }
+
+  #readOn(tree: ProcessTree): void {
+    this.#hasExited = true;
+    for (const stream of [tree.stdout, tree.stderr]) stream.resume();
+  }
+
+  #note(message: JSONRPCMessage): void {
+    if (!('method' in message)) return;
+    if ('id' in message) this.#waiting.add(message.id);
+    else if (message.method === 'notifications/cancelled')
+      this.abandon(message.params?.['requestId'] as RequestId);
+  }
+
+  #read(chunk: Buffer): void {
+    for (const line of this.#lines.push(chunk)) this.#take(line);
+    clearTimeout(this.#unfinished);
+    // Only what may be whole: a long answer that is still on its way is not looked at again and again.
+    if (
+      this.#lines.unfinishedBytes > 0 &&
+      /[}\]]\s*$/.test(chunk.toString('latin1', Math.max(0, chunk.length - 8)))
+    )
+      this.#unfinished = setTimeout(() => this.#readUnfinished(), UNFINISHED_MS).unref();
+  }
+
+  /** What stands behind the last line break; where it is no message, it may go on. */
+  #readUnfinished(): void {
+    const rest = this.#lines.unfinishedBytes > MAX_MESSAGE_BYTES ? undefined : this.#lines.rest();
+    if (rest === undefined) return;
+    if ('text' in rest && !isWhole(rest.text) && this.#tree?.stdout.readableEnded !== true)
+      for (const _ of this.#lines.push(Buffer.from(rest.text)));
+    else this.#take(rest);
+  }
+
+  #take(line: Line): void {
+    if (this.#ending !== undefined) return;
+    if ('oversized' in line) {
+      this.#outPurse.spend(1, 0);
+      const message = readOversized(line.oversized, this.#skipped.take());
+      if (message === undefined) this.#noise(line.head);
+      else this.#deliver(message);
+      return;
+    }
+    const { length } = line.text;
+    const { messages, isNoise } = this.#spoken.read(line.text);
+    if (!messages.some((message) => this.#isAwaited(message)))
+      this.#outPurse.spend(Math.max(1, messages.length), length);
+    if (isNoise) this.#noise(line.text);
+    for (const message of messages) {
+      if ('method' in message) this.#unasked.hear(message, length, (heard) => this.onmessage?.(heard));
+      else this.#deliver(message);
+    }
+  }
+
+  #isAwaited(message: JSONRPCMessage): boolean {
+    return !('method' in message) && message.id !== undefined && this.#waiting.has(message.id);
+  }
+
+  #deliver(message: JSONRPCMessage): void {
+    if (!('id' in message) || message.id === undefined || !this.#waiting.delete(message.id)) return;
+    this.#unasked.answering(message.id);
+    this.onmessage?.(message);
+  }
+
+  #noise(line: string): void {
+    this.#noiseLines++;
+    this.#lastWords.addLine(`stdout: ${line}`);
+    const id = answeredIn(line);
+    if (id === undefined || !this.#waiting.has(id)) return;
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      this.#deliver(failure(id, garbled(line)));
+    }, AFTER_GARBLED_MS).unref();
+    this.#timers.add(timer);
+  }
+}
+
+/** Cheaply: it is JSON that ends. */
+function isWhole(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const howEnded = ({ code, signal }: ProcessExit): string =>
+  signal === undefined ? `exited with code ${code}` : `was ended by ${signal}`;
+
+/** How it exits by itself says more than the signal that it would be ended by. */
+async function letExit(tree: ProcessTree): Promise<void> {
+  tree.stdin.end();
+  await within(EXITS_WITHIN_MS, tree.exited);
+  await tree.end();
+}

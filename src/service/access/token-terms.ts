@@ -1,0 +1,114 @@
+// What a person writes about a token on the command line, checked: its name, its servers, its scopes and its end.
+
+import { BridgeError } from '../../base/errors.js';
+import { ownCommand } from '../../base/process/own-command.js';
+import { looksLike } from '../../base/text/folded-name.js';
+import { clipHarmless } from '../../base/text/text.js';
+import { MAX_NAME_CHARS, troubleOfName } from '../../hosts/entries/server-entry.js';
+import type { TokenRecord, TokenServers } from './token-file.js';
+
+const DAY_MS = 86_400_000;
+const UNITS_MS: Readonly<Record<string, number>> = {
+  m: 60_000,
+  h: 3_600_000,
+  d: DAY_MS,
+  w: 7 * DAY_MS,
+  y: 365 * DAY_MS,
+};
+/** Beyond this an end is a typing error; without one a token has none. */
+const MAX_YEARS = 100;
+const DURATION = /^(?<count>\d{1,6})(?<unit>[mhdwy])$/;
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2})?(?:\.\d{1,3})?(?:Z|[+-]\d{2}:\d{2})$/;
+/** RFC 6749, 3.3. */
+const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/;
+const CHARS_SHOWN = 120;
+const EXPIRES_ALLOWED =
+  'a time from now such as 12h, 30d, 8w or 1y, a date such as 2030-12-31, whose last moment (UTC) is the end, a moment such as 2030-12-31T12:00Z, or never';
+
+/** Throws E_ARGUMENTS for a name that no server could have either. */
+export function checkedTokenName(name: string): string {
+  if (troubleOfName(name) === undefined) return name;
+  throw wrong(
+    `The name of a token is ${shown(name)}; allowed: 1 to ${MAX_NAME_CHARS} characters that show, in one line.`,
+    'Choose another name, such as ci.',
+  );
+}
+
+/** Throws E_ARGUMENTS where a token has this name, or one that looks like it. */
+export function refuseTaken(name: string, tokens: readonly TokenRecord[]): void {
+  const other = tokens.find((token) => looksLike(token.name, name));
+  if (other === undefined) return;
+  const like = other.name === name ? '' : `, which looks like ${shown(name)}`;
+  throw wrong(
+    `There is a token ${shown(other.name)}${like}.`,
+    `Choose another name, or revoke that one first: ${ownCommand('token', 'revoke', other.name)}`,
+  );
+}
+
+/** `a,b`, or `*` for all that the policy allows; nothing is none. Throws E_ARGUMENTS. */
+export function serversFrom(text: string): TokenServers {
+  const names = text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+  if (names.length === 1 && names[0] === '*') return '*';
+  for (const name of names) {
+    if (name.includes('*') || troubleOfName(name) !== undefined)
+      throw wrong(
+        `--servers has ${shown(name)}; allowed: names of servers separated by commas, or '*' alone for all.`,
+        `\`${ownCommand('servers')}\` shows the names. Patterns belong into a policy or into the principals file.`,
+      );
+  }
+  return [...new Set(names)];
+}
+
+/** Scopes separated by spaces or commas. Throws E_ARGUMENTS. */
+export function scopesFrom(text: string): readonly string[] {
+  const scopes = text.split(/[\s,]+/).filter((scope) => scope !== '');
+  const bad = scopes.find((scope) => !SCOPE.test(scope));
+  if (bad === undefined) return [...new Set(scopes)];
+  throw wrong(
+    `--scopes has ${shown(bad)}; allowed: scopes separated by spaces or commas, in ASCII without quotes and backslashes.`,
+    'Write them as the rules of the principals file name them.',
+  );
+}
+
+/** The end in ms since 1970; undefined for `never`. Throws E_ARGUMENTS. */
+export function expiryFrom(text: string, nowMs = Date.now()): number | undefined {
+  const written = text.trim();
+  if (written === 'never') return undefined;
+  const atMs = momentOf(written, nowMs);
+  if (atMs === undefined)
+    throw wrong(`--expires is ${shown(text)}; allowed: ${EXPIRES_ALLOWED}.`, 'Write one of these.');
+  if (atMs <= nowMs)
+    throw wrong(
+      `--expires is ${shown(text)}, which is over (${new Date(atMs).toISOString()}); allowed: ${EXPIRES_ALLOWED}.`,
+      'Choose an end that lies ahead.',
+    );
+  if (atMs - nowMs > MAX_YEARS * 366 * DAY_MS)
+    throw wrong(
+      `--expires is ${shown(text)}, more than ${MAX_YEARS} years ahead; allowed: ${EXPIRES_ALLOWED}.`,
+      'Leave it out for a token without an end.',
+    );
+  return atMs;
+}
+
+function momentOf(text: string, nowMs: number): number | undefined {
+  const { count, unit } = DURATION.exec(text)?.groups ?? {};
+  if (count !== undefined && unit !== undefined) return nowMs + Number(count) * (UNITS_MS[unit] ?? 0);
+  if (DATE.test(text)) {
+    const startMs = Date.parse(`${text}T00:00:00Z`);
+    // Some days, such as 30 February, are read as days of the next month.
+    const isDay = !Number.isNaN(startMs) && new Date(startMs).toISOString().startsWith(text);
+    return isDay ? startMs + DAY_MS : undefined;
+  }
+  if (!INSTANT.test(text)) return undefined;
+  const atMs = Date.parse(text);
+  return Number.isNaN(atMs) ? undefined : atMs;
+}
+
+const shown = (text: string): string => `'${clipHarmless(text, CHARS_SHOWN)}'`;
+
+const wrong = (message: string, remedy: string): BridgeError =>
+  new BridgeError('E_ARGUMENTS', message, { fault: 'operator', remedy });

@@ -1,0 +1,310 @@
+// `serve --http`: one request from its arrival to its end. Health first, then who may ask at all (Host, Origin, credential,
+// rate), then the body, then MCP. It ends by draining: nothing new begins, what runs may finish.
+
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { messageOf } from '../../base/errors.js';
+import type { Principal } from '../../base/principal.js';
+import type { Environment } from '../../base/process/environment.js';
+import { repeatedHeader } from '../../base/text/repeated-header.js';
+import { RelayedTexts } from '../../mcp/requests/relayed-texts.js';
+import type { HttpAddress } from '../http/address.js';
+import { Admission } from '../http/admission.js';
+import { rpcError, sendAnswer } from '../http/answers.js';
+import { HostAndOrigin } from '../http/host-and-origin.js';
+import { HTTP_LIMITS, type HttpLimits } from '../http/limits.js';
+import { Listener } from '../http/listener.js';
+import type { Answer, HttpFrontParts, RequestFacts } from '../http/parts.js';
+import { TrustedProxies } from '../http/proxies.js';
+import { PublicDocuments } from '../http/public-documents.js';
+import { BodyRefused, RequestBodies } from '../http/request-body.js';
+import { asPartOf } from '../http/request-context.js';
+import { ResponseStreams } from '../http/response-stream.js';
+import { listenFd } from '../http/systemd.js';
+import {
+  beginsWork,
+  type Exchange,
+  McpEndpoint,
+  messageCount,
+  messagesIn,
+  methodsOf,
+  requestIds,
+} from './mcp-endpoint.js';
+import { type StandingStream, StandingStreams } from './standing-streams.js';
+
+const METHODS = 'POST, GET, DELETE';
+const RETRY_WHILE_DRAINING = { 'retry-after': '1' };
+/** How often a drain looks whether the last run has ended. */
+const DRAIN_LOOK_MS = 50;
+
+export type HttpFrontOptions = {
+  readonly address: HttpAddress;
+  readonly parts: HttpFrontParts;
+  /** For the socket of systemd. */
+  readonly env?: Environment;
+  readonly limits?: HttpLimits;
+};
+
+/** What is known of a request when it is told of. */
+type About = { principal?: Principal; methods: readonly string[] };
+
+export class HttpFront implements AsyncDisposable {
+  readonly #parts: HttpFrontParts;
+  readonly #limits: HttpLimits;
+  readonly #proxies: TrustedProxies;
+  readonly #names: HostAndOrigin;
+  readonly #bodies: RequestBodies;
+  readonly #admission: Admission;
+  readonly #documents: PublicDocuments;
+  readonly #streams: ResponseStreams;
+  readonly #endpoint: McpEndpoint;
+  readonly #standing: StandingStreams;
+  #listener: Listener | undefined;
+  /** Requests under way that want an answer, without streams that stand open. */
+  #working = 0;
+  #isDraining = false;
+
+  private constructor({ parts, limits = HTTP_LIMITS }: HttpFrontOptions) {
+    const { settings } = parts;
+    this.#parts = parts;
+    this.#limits = limits;
+    this.#proxies = new TrustedProxies(settings.proxies);
+    this.#names = new HostAndOrigin(settings);
+    this.#admission = new Admission(parts);
+    this.#bodies = new RequestBodies(settings.bodyBytes, limits.bodyIdleMs, (owner, bytes) =>
+      this.#admission.spendBytes(owner, bytes),
+    );
+    this.#documents = new PublicDocuments(parts, this.#names);
+    this.#streams = new ResponseStreams(limits);
+    this.#endpoint = new McpEndpoint(parts, limits);
+    this.#standing = new StandingStreams(parts.authenticate, limits.lookMs);
+  }
+
+  /** Resolves when it listens. Throws E_SETTINGS where it cannot, or where anybody could call. */
+  static async open(options: HttpFrontOptions): Promise<HttpFront> {
+    const front = new HttpFront(options);
+    const { parts, address, env = {} } = options;
+    const { cert, key, connections } = parts.settings;
+    try {
+      front.#listener = await Listener.open({
+        address,
+        tls: cert === undefined || key === undefined ? undefined : { cert, key },
+        limits: front.#limits,
+        connections,
+        isExempt: (peer) => front.#proxies.isTrusted(peer),
+        hasCredentials: parts.hasCredentials,
+        systemdFd: () => listenFd(env),
+        onRequest: (request, response) => void front.#onRequest(request, response),
+        observer: parts.observer,
+      });
+    } catch (thrown) {
+      await front[Symbol.asyncDispose]();
+      throw thrown;
+    }
+    const isInClear = front.#listener.isReadableOnTheWay && parts.settings.proxies.length === 0;
+    parts.observer({ type: 'http.listening', address: front.address, isInClear });
+    return front;
+  }
+
+  /** Where it listens, as a client's configuration would say it. */
+  get address(): string {
+    return this.#listener?.address ?? '';
+  }
+
+  /** Sessions, connections, and bytes that wait for their readers. */
+  async figures(): Promise<{ sessions: number; connections: number; unreadBytes: number }> {
+    const connections = (await this.#listener?.connections()) ?? 0;
+    return { sessions: this.#endpoint.sessions.count, connections, unreadBytes: this.#streams.unreadBytes };
+  }
+
+  /** Reads certificate, key and what the parts read again. */
+  async reload(): Promise<void> {
+    this.#listener?.reloadTls();
+    await this.#parts.reload?.();
+  }
+
+  /**
+   * From now on it is not ready and begins nothing new; resolves when the last run has ended, or after `withinMs`, with how
+   * many requests and runs were not finished.
+   */
+  async drain(withinMs: number): Promise<number> {
+    this.#isDraining = true;
+    this.#listener?.closeIdle();
+    const { observer } = this.#parts;
+    observer({ type: 'http.draining', requests: this.#unfinished(), withinMs });
+    const latest = performance.now() + withinMs;
+    while (this.#unfinished() > 0 && performance.now() < latest)
+      await new Promise((resolve) => setTimeout(resolve, DRAIN_LOOK_MS));
+    return this.#unfinished();
+  }
+
+  /** Ends every session, call and connection at once. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isDraining = true;
+    this.#standing[Symbol.dispose]();
+    await this.#endpoint[Symbol.asyncDispose]();
+    await this.#listener?.close();
+  }
+
+  #unfinished(): number {
+    return this.#working + this.#admission.waiting + (this.#parts.runsBesideRequests?.() ?? 0);
+  }
+
+  async #onRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const requestId = randomBytes(8).toString('hex');
+    const beganAt = performance.now();
+    const facts = this.#proxies.factsOf(request, this.#listener?.isPrivate ?? false);
+    const about: About = { methods: [] };
+    const ended = new Promise<void>((resolve) => response.once('close', resolve));
+    void ended.then(() => this.#tell(facts, about, { requestId, beganAt, response }));
+    response.setHeader('x-request-id', requestId);
+    response.setHeader('x-content-type-options', 'nosniff');
+    if (this.#isDraining) response.setHeader('connection', 'close');
+    try {
+      const answer = await asPartOf(requestId, () =>
+        this.#answer(request, response, { facts, about, requestId, ended }),
+      );
+      if (answer !== undefined) sendAnswer(response, answer);
+    } catch (thrown) {
+      if (response.destroyed) return;
+      if (thrown instanceof BodyRefused) return sendAnswer(response, thrown.answer);
+      this.#parts.observer({
+        type: 'bridge.fault',
+        where: `request ${requestId}`,
+        message: messageOf(thrown),
+      });
+      sendAnswer(response, rpcError(500, `The bridge has failed; its log says more at ${requestId}.`));
+    }
+  }
+
+  /** Undefined where a stream has been sent. */
+  async #answer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    at: { facts: RequestFacts; about: About; requestId: string; ended: Promise<void> },
+  ): Promise<Answer | undefined> {
+    const { facts, about, requestId, ended } = at;
+    const repeated = repeatedHeader(request);
+    if (repeated !== undefined) return rpcError(400, repeated);
+    const health = await this.#documents.health(facts, this.#isDraining);
+    if (health !== undefined) return health;
+    const objection = this.#names.objectionTo(facts, request.socket.localAddress);
+    if (objection !== undefined) return objection;
+    for (const [name, value] of Object.entries(this.#names.headersFor(facts)))
+      response.setHeader(name, value);
+    const document = this.#documents.at(facts);
+    if (document !== undefined) return document;
+    const method = methodOf(facts.method);
+    if (method === undefined) return await this.#otherMethod(facts);
+    const admitted = await this.#admission.of(facts);
+    if (!('principal' in admitted)) return await this.#admission.refuseInTurn(admitted, ended);
+    const { principal, callerToken } = admitted;
+    about.principal = principal;
+    const read =
+      method === 'POST' ? await this.#bodies.read({ request, response }, principal.id, ended) : undefined;
+    const body = read?.json;
+    about.methods = methodsOf(body);
+    // A cancellation, or an answer to a question, does not wait behind what it is about.
+    const ids = requestIds(body);
+    if (ids.length > 0 || method !== 'POST') {
+      const busy = await this.#admission.turn(principal.id, ended, ids[0]);
+      if (busy !== undefined) return busy;
+    }
+    this.#admission.spend(principal.id, messageCount(body));
+    if (this.#isDraining && beginsWork(body))
+      return rpcError(503, 'This bridge is shutting down and begins nothing new. Send the request again.', {
+        id: requestIds(body)[0] ?? null,
+        headers: RETRY_WHILE_DRAINING,
+      });
+    for (const message of messagesIn(body)) {
+      const refusal = this.#parts.stepUp?.(principal, message);
+      if (refusal !== undefined) return refusal;
+    }
+    const texts = new RelayedTexts();
+    const extra = { principal, callerToken, requestId, texts, keepBody: read?.keep };
+    const exchange = { extra, method, body, ended };
+    return await this.#serve(request, response, exchange, facts);
+  }
+
+  /** Hosts find out by HEAD where to log in, so it is refused like any request without a credential. */
+  async #otherMethod(facts: RequestFacts): Promise<Answer> {
+    const preflight = this.#names.preflight(facts, METHODS);
+    if (preflight !== undefined) return preflight;
+    const admitted = facts.method === 'HEAD' ? await this.#admission.of(facts) : undefined;
+    return admitted === undefined || 'principal' in admitted
+      ? rpcError(405, `/mcp takes ${METHODS}.`, { headers: { allow: METHODS } })
+      : admitted;
+  }
+
+  async #serve(
+    request: IncomingMessage,
+    response: ServerResponse,
+    exchange: Omit<Exchange, 'request'>,
+    facts: RequestFacts,
+  ): Promise<Answer | undefined> {
+    const gone = new AbortController();
+    const { method, body, extra, ended } = exchange;
+    const { principal } = extra;
+    const isStanding = method === 'GET' || methodsOf(body).includes('subscriptions/listen');
+    const standing: StandingStream = { facts, principal, end: () => response.destroy() };
+    if (isStanding) this.#standing.add(standing);
+    else this.#working++;
+    void ended.then(() => {
+      if (isStanding) this.#standing.delete(standing);
+      else this.#working--;
+      if (!response.writableFinished) gone.abort();
+    });
+    if (response.destroyed) gone.abort();
+    const webRequest = toRequest(request, facts, gone.signal);
+    const answer = await this.#endpoint.answer({ ...exchange, request: webRequest });
+    if (!(answer instanceof Response)) return answer;
+    if (response.destroyed) {
+      await answer.body?.cancel().catch(() => {});
+      return undefined;
+    }
+    const headers = Object.fromEntries(answer.headers);
+    // Whether the connection stays is for Node to say.
+    delete headers['connection'];
+    response.writeHead(answer.status, headers);
+    if (answer.body === null) response.end();
+    else {
+      response.flushHeaders();
+      await this.#streams.send(answer.body, response, (piece) => extra.texts?.placed(piece) ?? piece);
+    }
+    return undefined;
+  }
+
+  #tell(
+    { remoteAddress, method, path }: RequestFacts,
+    { principal, methods }: About,
+    { requestId, beganAt, response }: { requestId: string; beganAt: number; response: ServerResponse },
+  ): void {
+    this.#parts.observer({
+      type: 'http.request',
+      request: requestId,
+      principal: principal?.id,
+      address: remoteAddress,
+      method,
+      path,
+      calls: methods,
+      status: response.headersSent ? response.statusCode : undefined,
+      isWhole: response.writableFinished,
+      durationMs: performance.now() - beganAt,
+    });
+  }
+}
+
+const methodOf = (method: string): Exchange['method'] | undefined =>
+  method === 'POST' || method === 'GET' || method === 'DELETE' ? method : undefined;
+
+/** For the SDK, which reads method, headers and signal; the body goes beside it, already parsed. */
+function toRequest(request: IncomingMessage, facts: RequestFacts, signal: AbortSignal): Request {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(request.headers)) {
+    // The credential has been looked at; nobody behind the front is to have it.
+    if (value === undefined || name.startsWith(':') || name === 'authorization' || name === 'cookie')
+      continue;
+    for (const item of [value].flat()) headers.append(name, item);
+  }
+  return new Request(new URL(facts.path, 'http://bridge.invalid'), { method: facts.method, headers, signal });
+}

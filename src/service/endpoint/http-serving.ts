@@ -1,0 +1,92 @@
+// What the HTTP front is given in a real bridge: credentials, a bridge for each principal, and whether code can be run.
+
+import type { Observer } from '../../base/log/events.js';
+import type { Principal } from '../../base/principal.js';
+import { modernCallsOf } from '../../mcp/calls/modern-calls.js';
+import { watchTasks } from '../../mcp/calls/task-watch.js';
+import { Connection } from '../../mcp/connection/connection.js';
+import { agentServer } from '../../mcp/connection/server.js';
+import type { Settings } from '../../settings/environment/settings.js';
+import type { Bridge } from '../../tenant/bridge.js';
+import { startsSandboxes } from '../../tenant/sandbox-service.js';
+import type { HttpAccess } from '../access/http-access.js';
+import type { HttpFrontParts, RequestFacts, ServingContext } from '../http/parts.js';
+import type { Bridges } from '../principals/bridges.js';
+
+export type HttpServing = {
+  readonly bridges: Bridges;
+  readonly access: HttpAccess;
+  readonly settings: Settings;
+  readonly observer: Observer;
+  /** About the settings; agents are told the first ones. */
+  readonly warnings: readonly string[];
+};
+
+/** The parts of a front that serves `bridges`. `hasCredentials` says whether a call over TCP must show one. */
+export function httpParts(serving: HttpServing, hasCredentials: boolean): HttpFrontParts {
+  const { bridges, access, settings, observer } = serving;
+  const serverFor = serversOf(serving);
+  return {
+    serverFor,
+    authenticate: (facts) => access.authenticate(asked(facts)),
+    turn: (owner, signal) => bridges.requestTurns.begin(owner, signal),
+    stepUp: (principal, message) => access.stepUp(principal, message),
+    watchTasks: (principal) => (taskIds, tell) => {
+      const held = bridges.hold(principal);
+      const watch = watchTasks(held.bridge.openCalls.tasks, principal.id, taskIds, tell);
+      const stop = () => {
+        watch.stop();
+        held[Symbol.dispose]();
+      };
+      return { ...watch, stop };
+    },
+    hasCredentials,
+    wellKnown: ({ path }) => {
+      const document = access.metadataAt(path);
+      return document && { status: 200, headers: { 'access-control-allow-origin': '*' }, body: document };
+    },
+    // Commands for a configured server start no sandbox.
+    readiness: () => !startsSandboxes(settings) || bridges.service.health.isWell,
+    runsBesideRequests: () => bridges.busy,
+    observer,
+    settings: settings.http,
+  };
+}
+
+function serversOf({ bridges, settings, observer, warnings }: HttpServing): HttpFrontParts['serverFor'] {
+  const connections = new WeakMap<Bridge, Connection>();
+  const connectionOf = (bridge: Bridge): Connection => {
+    const known = connections.get(bridge) ?? new Connection();
+    connections.set(bridge, known);
+    return known;
+  };
+  return (principal: Principal, { era, isSession, clientProtocol, onListChanged }: ServingContext) => {
+    const held = isSession ? bridges.hold(principal) : undefined;
+    const bridge = held?.bridge ?? bridges.of(principal);
+    const { openCalls: calls } = bridge;
+    const { taskAfterSeconds } = settings;
+    const server = agentServer({
+      bridge,
+      observer,
+      era,
+      warnings,
+      clientProtocol,
+      onListChanged,
+      // A session is one agent; requests without one share what is remembered of their principal.
+      connection: isSession ? undefined : connectionOf(bridge),
+      modernCalls: modernCallsOf({ calls, principal: principal.id, taskAfterSeconds }),
+    });
+    if (held !== undefined) server.closed.addEventListener('abort', () => held[Symbol.dispose]());
+    return server;
+  };
+}
+
+const asked = (facts: RequestFacts): Parameters<HttpAccess['authenticate']>[0] => ({
+  authorization: facts.authorization,
+  method: facts.method,
+  target: facts.target,
+  remoteAddress: facts.remoteAddress,
+  isPrivateSocket: facts.isPrivateSocket,
+  isSecure: facts.isSecure,
+  isForwarded: facts.isForwarded,
+});

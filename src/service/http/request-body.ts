@@ -1,0 +1,180 @@
+// The body of a request as JSON, bounded in bytes, in time, and in what it costs to parse. What a principal has under way
+// is bounded too, so that one cannot take the memory of all: a body counts until its request is answered, and for as long as a
+// call that goes on then has it.
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { parseJson, sliceAt } from '../../base/json/json-text.js';
+import { MAX_DEPTH, MAX_VALUES } from '../../wire/frames.js';
+import { parseError, type RequestId, rpcError } from './answers.js';
+import type { Answer } from './parts.js';
+
+const LIMITS = { maxDepth: MAX_DEPTH, maxValues: MAX_VALUES };
+/** An id that is longer is not repeated. */
+const MAX_ID_CHARS = 200;
+/** Bodies that one principal may have under way, as a multiple of the largest one. */
+const HELD_TIMES = 4;
+/** Bodies of all principals, likewise. */
+const HELD_TIMES_IN_ALL = 16;
+/** Taken however much is under way, since with less nobody can ask for what goes on, or end it; how many there are is bounded. */
+const ALWAYS_TAKEN_BYTES = 16_384;
+const RETRY_SECONDS = '1';
+
+export class BodyRefused extends Error {
+  constructor(readonly answer: Answer) {
+    super('The body is refused.');
+  }
+}
+
+export type Body = {
+  readonly json: unknown;
+  /** It counts until what is given back is called, also when its request was answered before. */
+  readonly keep: () => () => void;
+};
+
+export class RequestBodies {
+  readonly #maxBytes: number;
+  readonly #idleMs: number;
+  readonly #onRead: (owner: string, bytes: number) => void;
+  readonly #heldBytes = new Map<string, number>();
+  #heldInAll = 0;
+
+  /**
+   * `maxBytes` of one body; `idleMs` may pass between two pieces of it. `onRead` is told what was read of each, also of one that is
+   * then refused.
+   */
+  constructor(maxBytes: number, idleMs: number, onRead: (owner: string, bytes: number) => void = () => {}) {
+    this.#maxBytes = maxBytes;
+    this.#idleMs = idleMs;
+    this.#onRead = onRead;
+  }
+
+  /** The body as JSON; it counts as held by `owner` until `answered`. Throws BodyRefused. */
+  async read(
+    { request, response }: { request: IncomingMessage; response: ServerResponse },
+    owner: string,
+    answered: Promise<unknown>,
+  ): Promise<Body> {
+    if (Number(request.headers['content-length']) > this.#maxBytes) throw this.#tooLarge();
+    if (request.headers.expect !== undefined) response.writeContinue();
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const charge = this.#chargeTo(owner);
+    void answered.then(charge.keep());
+    await eachPiece(request, this.#idleMs, (chunk) => {
+      bytes += chunk.length;
+      charge.add(chunk.length);
+      if (bytes > this.#maxBytes) throw this.#tooLarge();
+      if (bytes > ALWAYS_TAKEN_BYTES) this.#refuseTooMuch(owner);
+      chunks.push(chunk);
+    }).finally(() => this.#onRead(owner, bytes));
+    return { json: parsed(Buffer.concat(chunks).toString()), keep: charge.keep };
+  }
+
+  /** Of one body. Apart from its pieces, which would be kept with it. */
+  #chargeTo(owner: string): { readonly add: (bytes: number) => void; readonly keep: Body['keep'] } {
+    let [bytes, keepers] = [0, 0];
+    return {
+      add: (more) => {
+        // What comes of a body that nobody keeps any more is thrown away.
+        if (keepers === 0) return;
+        bytes += more;
+        this.#hold(owner, more);
+      },
+      keep: () => {
+        keepers++;
+        let isKept = true;
+        return () => {
+          if (isKept && --keepers === 0) this.#hold(owner, -bytes);
+          isKept = false;
+        };
+      },
+    };
+  }
+
+  #hold(owner: string, bytes: number): void {
+    const held = (this.#heldBytes.get(owner) ?? 0) + bytes;
+    this.#heldInAll += bytes;
+    if (held === 0) this.#heldBytes.delete(owner);
+    else this.#heldBytes.set(owner, held);
+  }
+
+  #refuseTooMuch(owner: string): void {
+    const own = HELD_TIMES * this.#maxBytes;
+    const isOwn = (this.#heldBytes.get(owner) ?? 0) > own;
+    if (!isOwn && this.#heldInAll <= HELD_TIMES_IN_ALL * this.#maxBytes) return;
+    const headers = { ...CLOSE.headers, 'retry-after': RETRY_SECONDS };
+    const answer = isOwn
+      ? rpcError(
+          429,
+          `Your requests and calls under way have more than ${own} bytes together. Send this one later, or end a call that goes on.`,
+          {
+            headers,
+          },
+        )
+      : rpcError(503, 'The requests and calls of all clients are too large together. Send this one later.', {
+          headers,
+        });
+    throw new BodyRefused(answer);
+  }
+
+  #tooLarge(): BodyRefused {
+    const message = `A request has at most ${this.#maxBytes} bytes. Send less, or have the operator raise MCP_BRIDGE_HTTP_BODY_MB.`;
+    return new BodyRefused(rpcError(413, message, CLOSE));
+  }
+}
+
+/** Rejects with what `take` throws, with BodyRefused after `idleMs` without a piece, and when the sender has gone. */
+function eachPiece(request: IncomingMessage, idleMs: number, take: (chunk: Buffer) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const tooSlow = rpcError(
+      408,
+      'The rest of the body has not come in time. Send the request again.',
+      CLOSE,
+    );
+    const timer = setTimeout(() => done(() => reject(new BodyRefused(tooSlow))), idleMs);
+    const done = (settle: () => void) => {
+      clearTimeout(timer);
+      request.off('data', onData).off('end', onEnd).off('close', onClose);
+      settle();
+    };
+    const onData = (chunk: Buffer) => {
+      timer.refresh();
+      try {
+        take(chunk);
+      } catch (thrown) {
+        request.pause();
+        done(() => reject(thrown as Error));
+      }
+    };
+    const onEnd = () => done(resolve);
+    const onClose = () => done(() => reject(new Error('The sender of a request has gone.')));
+    request.on('data', onData).on('end', onEnd).on('close', onClose);
+    // A body that ends too early is an error of the stream; its close says enough.
+    request.on('error', () => {});
+  });
+}
+
+/** The rest of such a body is not read. */
+const CLOSE = { headers: { connection: 'close' } } as const;
+
+function parsed(text: string): unknown {
+  if (text.trim() === '')
+    throw new BodyRefused(parseError('The body is empty; a JSON-RPC message is wanted.', null));
+  try {
+    return parseJson(text, LIMITS);
+  } catch (thrown) {
+    throw new BodyRefused(parseError(`The body cannot be taken: ${(thrown as Error).message}.`, idIn(text)));
+  }
+}
+
+/** The id of the request that `text` is meant to be, whatever else is wrong with it. */
+function idIn(text: string): RequestId {
+  const written = sliceAt(text, ['id']);
+  if (written === undefined || written.length > MAX_ID_CHARS) return null;
+  try {
+    const id: unknown = JSON.parse(written);
+    return typeof id === 'string' || typeof id === 'number' ? id : null;
+  } catch {
+    return null;
+  }
+}

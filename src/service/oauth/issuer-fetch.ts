@@ -1,0 +1,117 @@
+// JSON of an issuer, by GET: over https, with an end and a limit of bytes, and no redirect is followed. What the operator has
+// configured may lie in any network; what an issuer only points at must have a public address, which is looked at after the
+// name was resolved and is the one that is connected to.
+
+import { lookup } from 'node:dns';
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { isIP, type LookupFunction } from 'node:net';
+import { messageOf } from '../../base/errors.js';
+import { KB_BYTES } from '../../base/text/sizes.js';
+import { isLoopbackName } from '../../settings/environment/oauth-settings.js';
+import { isPublicAddress } from './public-address.js';
+
+/** Documents of issuers have a few kilobytes; keys of a large one some twenty. */
+export const MAX_DOCUMENT_BYTES = 512 * KB_BYTES;
+
+/** An issuer's document could not be had; the message is a clause without a full stop. */
+export class IssuerFetchError extends Error {
+  /** There is no such document at this address, and there may be one at another. */
+  readonly isAbsent: boolean;
+
+  constructor(message: string, isAbsent = false) {
+    super(message);
+    this.isAbsent = isAbsent;
+  }
+}
+
+/** Reads a JSON document of the issuer `issuer`; throws IssuerFetchError. */
+export type FetchJson = (address: string, issuer: string, signal: AbortSignal) => Promise<unknown>;
+
+export const fetchJson: FetchJson = async (address, issuer, signal) => {
+  const url = allowedUrl(address, issuer);
+  const isConfigured = url.origin === new URL(issuer).origin;
+  const text = await bodyOf(url, isConfigured ? undefined : publicLookup, signal);
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw new IssuerFetchError(`${url.origin} answers with something that is no JSON`);
+  }
+};
+
+function allowedUrl(address: string, issuer: string): URL {
+  if (!URL.canParse(address)) throw new IssuerFetchError('the issuer names an address that is none');
+  const [url, own] = [new URL(address), new URL(issuer)];
+  const isOwn = url.origin === own.origin;
+  if (url.protocol !== 'https:' && !(isOwn && url.protocol === 'http:' && isLoopbackName(url.hostname)))
+    throw new IssuerFetchError(`${url.origin} is not https`);
+  const ip = url.hostname.replace(/^\[|\]$/g, '');
+  // No name is looked up for a literal address.
+  if (!isOwn && isIP(ip) !== 0 && !isPublicAddress(ip)) throw notPublic(url.hostname);
+  return url;
+}
+
+const notPublic = (host: string): IssuerFetchError =>
+  new IssuerFetchError(
+    `${host}, which the issuer names, is in a private network and not at the issuer's own address`,
+  );
+
+const publicLookup: LookupFunction = (host, options, done) => {
+  lookup(host, { ...options, all: true }, (error, found) => {
+    if (error !== null) return done(error, '', 0);
+    const first = found[0];
+    if (first === undefined || found.some(({ address }) => !isPublicAddress(address)))
+      return done(notPublic(host) as NodeJS.ErrnoException, '', 0);
+    return options.all === true ? done(null, found) : done(null, first.address, first.family);
+  });
+};
+
+function bodyOf(url: URL, only: LookupFunction | undefined, signal: AbortSignal): Promise<string> {
+  const { promise, resolve, reject } = withResolvers<string>();
+  const failed = (thrown: unknown) =>
+    reject(
+      thrown instanceof IssuerFetchError
+        ? thrown
+        : new IssuerFetchError(`${url.origin} cannot be reached: ${reasonOf(thrown, signal)}`),
+    );
+  const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, {
+    headers: { accept: 'application/json' },
+    agent: false,
+    signal,
+    ...(only === undefined ? {} : { lookup: only }),
+  });
+  request.once('error', failed);
+  request.once('response', (response) => {
+    const status = response.statusCode ?? 0;
+    const chunks: Buffer[] = [];
+    let size = 0;
+    response.on('error', failed);
+    response.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= MAX_DOCUMENT_BYTES) return void chunks.push(chunk);
+      failed(new IssuerFetchError(`${url.origin} answers with more than ${MAX_DOCUMENT_BYTES} bytes`));
+      request.destroy();
+    });
+    response.once('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
+    if (status === 200) return;
+    const isAbsent = status >= 400 && status < 500;
+    failed(new IssuerFetchError(`${url.origin}${url.pathname} answers with status ${status}`, isAbsent));
+    request.destroy();
+  });
+  request.end();
+  return promise;
+}
+
+const reasonOf = (thrown: unknown, signal: AbortSignal): string =>
+  signal.aborted ? 'no answer in time' : String(Object(thrown).code ?? messageOf(thrown));
+
+/** Promise.withResolvers, which Node 20 does not have. */
+function withResolvers<T>() {
+  let resolve: (value: T) => void = () => {};
+  let reject: (reason: unknown) => void = () => {};
+  const promise = new Promise<T>((onValue, onReason) => {
+    resolve = onValue;
+    reject = onReason;
+  });
+  return { promise, resolve, reject };
+}

@@ -1,0 +1,225 @@
+// A principal's access token as a server is to see it: exchanged for one of that server (RFC 8693), or the token itself where
+// the principals file says so and the issuer has made it for that server too. Without one of the two nothing is forwarded.
+
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { BridgeError } from '../../base/errors.js';
+import type { Environment } from '../../base/process/environment.js';
+import { Redactor } from '../../base/secrets/redact.js';
+import { shownName } from '../../base/text/shown-name.js';
+import { KB_BYTES } from '../../base/text/sizes.js';
+import { clipHarmlessLine } from '../../base/text/text.js';
+import { unlessAborted } from '../../base/waiting/unless-aborted.js';
+import type { CallerToken } from '../principals/authentication.js';
+import type { TokenExchange } from '../principals/principal-rules.js';
+import type { PrincipalsBook } from '../principals/principals-book.js';
+import type { ExchangeEntry } from '../principals/principals-table.js';
+import type { CallerTokens } from './caller-tokens.js';
+
+const GRANT = 'urn:ietf:params:oauth:grant-type:token-exchange';
+const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token';
+const TIMEOUT_MS = 8_000;
+const MAX_ANSWER_BYTES = 256 * KB_BYTES;
+/** A token that ends sooner is exchanged anew. */
+const REST_MS = 30_000;
+/** Of a token whose issuer does not say when it ends. */
+const UNSAID_MS = 60_000;
+const MAX_KEPT = 10_000;
+
+const answer = z.object({
+  access_token: z.string().regex(/^[\x21-\x7e]+$/),
+  issued_token_type: z.string().optional(),
+  token_type: z.string(),
+  expires_in: z.number().positive().optional(),
+});
+const refusal = z.object({ error: z.string(), error_description: z.string().optional() });
+
+type Kept = {
+  readonly text: Promise<string>;
+  endsAtMs: number;
+  /** What `text` has resolved to. */
+  had?: string;
+};
+
+type Wanted = {
+  readonly principalId: string;
+  readonly server: string;
+  readonly refused: string | undefined;
+};
+
+export class TokenExchanges {
+  readonly #book: Pick<PrincipalsBook, 'grantOf'>;
+  readonly #tokens: CallerTokens;
+  readonly #env: Environment;
+  readonly #nowMs: () => number;
+  /** By principal, server, exchange and the token that was exchanged. */
+  readonly #kept = new Map<string, Kept>();
+
+  constructor(
+    book: Pick<PrincipalsBook, 'grantOf'>,
+    tokens: CallerTokens,
+    env: Environment,
+    nowMs: () => number = Date.now,
+  ) {
+    this.#book = book;
+    this.#tokens = tokens;
+    this.#env = env;
+    this.#nowMs = nowMs;
+  }
+
+  /** Throws E_LOGIN where the principal has no token that may be used for this server. */
+  readonly exchange: TokenExchange = async ({ principal, server, refused }, signal) => {
+    const grant = this.#book.grantOf(principal, server);
+    if (grant === undefined) throw failed(server, 'the principals file no longer says how a token is had');
+    const token = this.#tokens.of(principal.id);
+    if (token === undefined)
+      throw failed(server, 'the caller has no access token of an issuer; a named token cannot be exchanged');
+    if (grant.kind === 'exchange')
+      return await this.#exchanged(
+        { principalId: principal.id, server, refused },
+        grant.exchange,
+        token,
+        signal,
+      );
+    if (token.audiences.includes(grant.audience)) return token.text;
+    throw failed(
+      server,
+      `the caller's access token is not for '${grant.audience}', so it is not passed on; the issuer has to add this audience`,
+    );
+  };
+
+  async #exchanged(
+    { principalId, server, refused }: Wanted,
+    entry: ExchangeEntry,
+    token: CallerToken,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const key = createHash('sha256')
+      .update(JSON.stringify([principalId, server, entry, token.text]))
+      .digest('hex');
+    const known = this.#kept.get(key);
+    const isGood =
+      known !== undefined &&
+      known.endsAtMs > this.#nowMs() &&
+      // While one is under way nobody can have been refused it.
+      (refused === undefined || known.had !== refused);
+    const kept = isGood ? known : this.#begin(key, server, entry, token);
+    return await unlessAborted(kept.text, signal);
+  }
+
+  /** One request for all who wait for it; whoever leaves does not end it for the others. */
+  #begin(key: string, server: string, entry: ExchangeEntry, token: CallerToken): Kept {
+    const request = askFor(server, entry, token, this.#env);
+    const kept: Kept = {
+      text: request.then(({ access_token, expires_in }) => {
+        const lifeMs = expires_in === undefined ? UNSAID_MS : expires_in * 1000 - REST_MS;
+        // Never longer than what it was had for.
+        kept.had = access_token;
+        kept.endsAtMs = Math.min(this.#nowMs() + lifeMs, token.expiresAtMs);
+        return access_token;
+      }),
+      endsAtMs: Number.POSITIVE_INFINITY,
+    };
+    kept.text.catch(() => this.#kept.delete(key));
+    this.#kept.delete(key);
+    this.#kept.set(key, kept);
+    const [oldest] = this.#kept.keys();
+    if (this.#kept.size > MAX_KEPT && oldest !== undefined) this.#kept.delete(oldest);
+    return kept;
+  }
+}
+
+async function askFor(
+  server: string,
+  entry: ExchangeEntry,
+  token: CallerToken,
+  env: Environment,
+): Promise<z.output<typeof answer>> {
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const { origin } = new URL(entry.tokenEndpoint);
+  // An endpoint may quote what it was sent, and what it says is read by the caller.
+  const redactor = new Redactor();
+  const { clientSecretVariable: variable } = entry;
+  redactor.addAll({
+    "caller's token": token.text,
+    'client secret': variable === undefined ? undefined : env[variable],
+  });
+  const request = requestOf(server, entry, token, env);
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(entry.tokenEndpoint, { ...request, redirect: 'error', signal });
+    text = await limitedText(response);
+  } catch (thrown) {
+    // Not in the words of what was thrown, which may quote what was sent.
+    const why = signal.aborted
+      ? 'no answer in time'
+      : String(Object(Object(thrown).cause).code ?? 'no usable answer');
+    throw failed(server, `${origin} cannot be asked for it: ${why}`);
+  }
+  const said = jsonOf(text);
+  const parsed = answer.safeParse(said);
+  if (response.ok && parsed.success && parsed.data.token_type.toLowerCase() === 'bearer') return parsed.data;
+  const { error = `status ${response.status}`, error_description: more } = refusal.safeParse(said).data ?? {};
+  const reason = clipHarmlessLine(redactor.redact(more === undefined ? error : `${error}: ${more}`), 200);
+  throw failed(
+    server,
+    response.ok ? `${origin} answers with no bearer token` : `${origin} refuses: ${reason}`,
+  );
+}
+
+function requestOf(server: string, entry: ExchangeEntry, token: CallerToken, env: Environment): RequestInit {
+  const { clientId, clientSecretVariable: variable, audience, resource, scopes } = entry;
+  const secret = variable === undefined ? undefined : env[variable];
+  if (variable !== undefined && !secret)
+    throw failed(
+      server,
+      `the variable ${variable} of the bridge's environment, which the principals file names, is not set`,
+    );
+  const body = new URLSearchParams({
+    grant_type: GRANT,
+    subject_token: token.text,
+    subject_token_type: ACCESS_TOKEN,
+    requested_token_type: ACCESS_TOKEN,
+    ...(audience === undefined ? {} : { audience }),
+    ...(resource === undefined ? {} : { resource }),
+    ...(scopes.length === 0 ? {} : { scope: scopes.join(' ') }),
+    ...(secret === undefined ? { client_id: clientId } : {}),
+  });
+  // RFC 6749, 2.3.1: both are form-encoded before they are put together.
+  const form = (part: string) => new URLSearchParams({ x: part }).toString().slice(2);
+  const basic = (key: string) => Buffer.from(`${form(clientId)}:${form(key)}`).toString('base64');
+  return {
+    method: 'POST',
+    headers: {
+      accept: 'application/json',
+      ...(secret === undefined ? {} : { authorization: `Basic ${basic(secret)}` }),
+    },
+    body,
+  };
+}
+
+async function limitedText(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length;
+    if (size > MAX_ANSWER_BYTES) throw new Error('too long');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+const failed = (server: string, why: string): BridgeError =>
+  new BridgeError('E_LOGIN', `There is no token for server '${shownName(server)}': ${why}.`, {
+    fault: 'operator',
+    remedy: 'Whoever runs the bridge finds the rule in the principals file (docs/principals.md).',
+  });

@@ -1,0 +1,334 @@
+// The composition root where several principals are served: a bridge for each, over one engine with its sandboxes and turns.
+// A bridge is made when its principal first needs it, and ended when nothing of it has been used for a while.
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { BridgeError, messageOf } from '../../base/errors.js';
+import type { BridgeEvent, Observer } from '../../base/log/events.js';
+import { LOCAL_USER, type Principal, rightsOf } from '../../base/principal.js';
+import { Redactor } from '../../base/secrets/redact.js';
+import { LongCalls } from '../../mcp/calls/long-calls.js';
+import type { ToolCalls } from '../../mcp/calls/modern-calls.js';
+import { OpenCalls } from '../../mcp/calls/open-calls.js';
+import { KeptFiles } from '../../run/artifacts/kept-files.js';
+import { type CallLimits, CallTurns } from '../../run/queue/call-turns.js';
+import { ProcessorTurns } from '../../run/queue/processor-turns.js';
+import type { TurnLimits } from '../../run/queue/turns.js';
+import type { Logins } from '../../servers/login/logins.js';
+import { idleTimes } from '../../servers/pool/pool.js';
+import { SharedServers } from '../../servers/pool/shared-servers.js';
+import type { Settings } from '../../settings/environment/settings.js';
+import { principalKey, principalStateDir, principalStateDirs } from '../../settings/files/principal-state.js';
+import { Bridge, type BridgeOptions } from '../../tenant/bridge.js';
+import { SandboxService, startsSandboxes } from '../../tenant/sandbox-service.js';
+import { PrincipalAccess } from './principal-access.js';
+import { NO_BOOK, type PrincipalBook, type Quotas, type TokenExchange } from './principal-rules.js';
+
+/** What a principal's calls go on with, whichever of its bridges they came to. */
+type PrincipalCalls = { readonly openCalls: ToolCalls; readonly longCalls: LongCalls };
+
+export type BridgesOptions = Pick<
+  BridgeOptions,
+  'settings' | 'discovery' | 'observer' | 'setUpPatienceMs' | 'redactor' | 'inbox'
+> & {
+  /** What the operator says of principals; without it, nothing. */
+  readonly book?: PrincipalBook;
+  readonly exchange?: TokenExchange;
+  /** A bridge that nobody has used for so long is ended; 10 minutes without it. */
+  readonly idleMs?: number;
+};
+
+/** A bridge that is not ended before it is let go of. */
+export type HeldBridge = Disposable & { readonly bridge: Bridge };
+
+type Live = {
+  readonly bridge: Bridge;
+  holders: number;
+  /** By performance.now(). */
+  usedAt: number;
+  timer: NodeJS.Timeout | undefined;
+};
+
+const IDLE_MS = 10 * 60_000;
+/** Another instance may die at any time, and files of those who do not come back expire. A sweep costs two commands of the engine. */
+const SWEEP_EVERY_MS = 15 * 60_000;
+/** A request costs a few milliseconds of the process, so one is begun at a time. */
+const REQUEST_TURNS = {
+  words: { one: 'request', many: 'requests', refused: 'Nothing was done' },
+  atOnce: 1,
+  ofOne: 1,
+  waiting: 1_000,
+} as const;
+
+export class Bridges implements AsyncDisposable {
+  /** Engine, sandboxes and turns of all. */
+  readonly service: SandboxService;
+  /** Whose request is begun next. */
+  readonly requestTurns = new ProcessorTurns(REQUEST_TURNS);
+  /** Whose call begins next. */
+  readonly callTurns = new CallTurns();
+  readonly #options: BridgesOptions;
+  readonly #book: PrincipalBook;
+  readonly #redactor: Redactor;
+  readonly #idleMs: number;
+  readonly #live = new Map<string, Live>();
+  readonly #ending = new Set<Promise<void>>();
+  /** Calls under way towards clients of 2026-07-28, by the id of their principal. */
+  readonly #calls = new Map<string, PrincipalCalls>();
+  #shared: SharedServers | undefined;
+  #isClosing = false;
+  #sweeping: NodeJS.Timeout | undefined;
+
+  constructor(options: BridgesOptions) {
+    const { settings, discovery, observer, setUpPatienceMs, redactor = new Redactor() } = options;
+    this.#options = options;
+    this.#book = options.book ?? NO_BOOK;
+    this.#redactor = redactor;
+    this.#idleMs = options.idleMs ?? IDLE_MS;
+    this.service = new SandboxService({ settings, host: discovery.host, observer, setUpPatienceMs });
+  }
+
+  /**
+   * The bridge of this principal, made where there is none. It may be ended when it was not used for a while: whoever keeps
+   * it longer than one request holds it. Throws E_SETTINGS where the operator's policy cannot be used, E_STATE where the
+   * principal's folder cannot be made, E_SHUTDOWN after the end.
+   */
+  of(principal: Principal): Bridge {
+    return this.#used(principal).bridge;
+  }
+
+  /** As `of`, and it is not ended until what is given back is disposed: for a session. */
+  hold(principal: Principal): HeldBridge {
+    const live = this.#used(principal);
+    live.holders++;
+    let isHeld = true;
+    return {
+      bridge: live.bridge,
+      [Symbol.dispose]: () => {
+        if (isHeld) live.holders--;
+        isHeld = false;
+        live.usedAt = performance.now();
+      },
+    };
+  }
+
+  /** How many there are now. */
+  get size(): number {
+    return this.#live.size;
+  }
+
+  /**
+   * How many runs' ends somebody waits for: of bridges with a run or call under way, and of tasks and long calls that nobody
+   * has fetched.
+   */
+  get busy(): number {
+    const running = [...this.#live.values()].filter(({ bridge }) => bridge.isBusy).length;
+    return [...this.#calls.values()].reduce(
+      (sum, { openCalls, longCalls }) => sum + openCalls.unfinished + longCalls.untold,
+      running,
+    );
+  }
+
+  /**
+   * Removes what bridges that died have left: containers, and of all principals the kept files that have expired, also of
+   * those that never come back. Never rejects.
+   */
+  async sweep(): Promise<void> {
+    const { settings } = this.#options;
+    const { keepSeconds, keepBytes: quotaBytes, stateDir: root } = settings;
+    const containers = startsSandboxes(settings) ? this.service.sweep() : undefined;
+    for (const stateDir of [root, ...principalStateDirs(root)]) {
+      if (this.#isClosing) return;
+      using kept = new KeptFiles({ stateDir, keepSeconds, quotaBytes });
+      await kept.sweep();
+    }
+    await containers;
+  }
+
+  /** Does so now, and again and again until its end. */
+  sweepRegularly(everyMs = SWEEP_EVERY_MS): void {
+    clearInterval(this.#sweeping);
+    this.#sweeping = setInterval(() => void this.sweep(), everyMs).unref();
+    void this.sweep();
+  }
+
+  /** Ends every run, server and container; resolves when they are gone. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosing = true;
+    clearInterval(this.#sweeping);
+    for (const { openCalls, longCalls } of this.#calls.values()) {
+      openCalls[Symbol.dispose]();
+      longCalls[Symbol.dispose]();
+    }
+    // Ahead of the bridges: nothing more is started for any of them.
+    this.service.warm[Symbol.dispose]();
+    const bridges = [...this.#live.values()].map(({ bridge, timer }) => {
+      clearTimeout(timer);
+      return bridge[Symbol.asyncDispose]();
+    });
+    this.#live.clear();
+    await Promise.allSettled([
+      ...bridges,
+      ...this.#ending,
+      this.#shared?.[Symbol.asyncDispose](),
+      this.service[Symbol.asyncDispose](),
+    ]);
+  }
+
+  #used(principal: Principal): Live {
+    if (this.#isClosing) throw new BridgeError('E_SHUTDOWN', 'The bridge is closing.', { fault: 'bridge' });
+    const key = rightsOf(principal);
+    let live = this.#live.get(key);
+    if (live === undefined) {
+      live = { bridge: this.#make(principal), holders: 0, usedAt: performance.now(), timer: undefined };
+      this.#live.set(key, live);
+      if (principal.id !== LOCAL_USER.id) this.#endWhenIdle(key, live);
+    }
+    live.usedAt = performance.now();
+    return live;
+  }
+
+  #make(principal: Principal): Bridge {
+    const { settings, discovery, observer, inbox } = this.#options;
+    const { callTurns, service } = this;
+    const common = { settings, discovery, inbox, service, callTurns, ...this.#callsOf(principal) };
+    if (principal.id === LOCAL_USER.id) return new Bridge({ ...common, observer, redactor: this.#redactor });
+    const { id } = principal;
+    const told: Observer = (event: BridgeEvent) => observer({ ...event, principal: id });
+    const stateDir = principalStateDir(settings.stateDir, principal);
+    const snippetsDir = join(stateDir, 'snippets');
+    const redactor = new Redactor({ redactor: this.#redactor, owner: id });
+    // What servers inherit of the operator's environment is none of the principal's business.
+    redactor.addSecrets(discovery.env, settings.downstreamEnv);
+    const access = new PrincipalAccess({
+      principal,
+      book: this.#book,
+      env: discovery.env,
+      host: discovery.host,
+      observer: told,
+      exchange: this.#options.exchange,
+      redactor,
+    });
+    return new Bridge({
+      ...common,
+      observer: told,
+      redactor,
+      owner: {
+        id,
+        stateDir,
+        snippetsDir: existsSync(snippetsDir) ? snippetsDir : undefined,
+        access,
+        shared: this.#sharedServers(),
+        limits: () => limitsOf(access.rules.quotas, settings),
+        callLimits: () => callLimitsOf(access.rules.quotas, settings),
+        mostSessions: () => access.rules.quotas.sessions ?? settings.sessions.most,
+        workVolume: this.#workVolumeOf(id),
+      },
+    });
+  }
+
+  /**
+   * The same for all credentials of a principal: a client that has got a wider one goes on with the call for which it asked. The
+   * state and the task that name a call are known to their client alone.
+   */
+  #callsOf({ id }: Principal): PrincipalCalls {
+    const calls = this.#calls.get(id) ?? {
+      openCalls: new OpenCalls(),
+      longCalls: new LongCalls(this.#options.settings.keepSeconds),
+    };
+    this.#calls.set(id, calls);
+    return calls;
+  }
+
+  #forgetCalls(openCalls: ToolCalls): void {
+    if ([...this.#live.values()].some(({ bridge }) => bridge.openCalls === openCalls)) return;
+    for (const [id, calls] of this.#calls) {
+      if (calls.openCalls !== openCalls) continue;
+      this.#calls.delete(id);
+      calls.longCalls[Symbol.dispose]();
+    }
+    openCalls[Symbol.dispose]();
+  }
+
+  /** Two principals have no volume in common, not even one that the operator has named. */
+  #workVolumeOf(id: string): string {
+    const { executeWork, stateDir } = this.#options.settings;
+    const name = executeWork ?? `mcp-sandbox-bridge-${this.service.instance}-work`;
+    return `${name}-${principalKey(stateDir, `work ${id}`).slice(0, 32)}`;
+  }
+
+  #sharedServers(): SharedServers {
+    if (this.#shared !== undefined) return this.#shared;
+    const { settings, discovery, observer } = this.#options;
+    // Of its own: what it says of a failure is read by all, and must not tell which texts are secrets of one.
+    const redactor = new Redactor({ redactor: this.#redactor, owner: 'shared servers' });
+    let opened: Promise<Logins> | undefined;
+    const logins = () => {
+      opened ??= import('../../servers/login/logins.js').then(
+        ({ Logins, proxiesOf }) =>
+          new Logins(settings.stateDir, redactor, proxiesOf(discovery.env), 'everybody'),
+      );
+      return opened;
+    };
+    this.#shared = new SharedServers({
+      names: () => this.#book.sharedServers(),
+      pool: {
+        hostEnv: discovery.env,
+        extraEnvNames: settings.downstreamEnv,
+        depth: settings.depth,
+        times: idleTimes(settings),
+        observer,
+        redactor,
+        loginOwner: 'everybody',
+        loginFor: async (spec) => (await logins()).of(spec),
+      },
+    });
+    return this.#shared;
+  }
+
+  #endWhenIdle(key: string, live: Live): void {
+    const leftMs = live.usedAt + this.#idleMs - performance.now();
+    live.timer = setTimeout(
+      () => {
+        const { openCalls, longCalls, sessions, isBusy } = live.bridge;
+        if (live.holders > 0 || isBusy || openCalls.size + longCalls.size + sessions.size > 0)
+          live.usedAt = performance.now();
+        if (performance.now() - live.usedAt < this.#idleMs) return this.#endWhenIdle(key, live);
+        this.#live.delete(key);
+        this.#end(live.bridge);
+        this.#forgetCalls(openCalls);
+      },
+      Math.max(1, leftMs),
+    ).unref();
+  }
+
+  #end(bridge: Bridge): void {
+    const ending = bridge[Symbol.asyncDispose]()
+      .catch((thrown: unknown) =>
+        this.#options.observer({
+          type: 'bridge.fault',
+          where: 'a bridge that was idle',
+          message: messageOf(thrown),
+        }),
+      )
+      .finally(() => this.#ending.delete(ending));
+    this.#ending.add(ending);
+  }
+}
+
+/** What the rules say, and what the settings say for every principal where they say nothing. */
+function limitsOf(quotas: Quotas, settings: Settings): TurnLimits {
+  const unlimited = Number.POSITIVE_INFINITY;
+  return {
+    runsAtOnce: quotas.runsAtOnce ?? settings.principalConcurrency,
+    runsWaiting: quotas.runsWaiting ?? settings.principalWaiting,
+    processorSeconds: quotas.processorSeconds ?? settings.principalCpuSeconds ?? unlimited,
+    memoryBytes: quotas.memoryBytes ?? settings.principalMemoryBytes ?? unlimited,
+  };
+}
+
+/** The same of calls. */
+const callLimitsOf = ({ callsAtOnce, callsWaiting }: Quotas, settings: Settings): CallLimits => ({
+  callsAtOnce: callsAtOnce ?? settings.principalCalls,
+  callsWaiting: callsWaiting ?? settings.principalCallsWaiting,
+});

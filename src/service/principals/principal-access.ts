@@ -1,0 +1,170 @@
+// What of the configured servers a principal has that is not the user who started the bridge: the servers that its credential
+// and the operator's rules name, with its own headers, under its own policy on top of the operator's. What it may not have
+// is as if it were not configured anywhere. The rules are asked for with each call.
+
+import { isDeepStrictEqual } from 'node:util';
+import { messageOf } from '../../base/errors.js';
+import type { Observer } from '../../base/log/events.js';
+import type { Principal } from '../../base/principal.js';
+import type { Environment } from '../../base/process/environment.js';
+import type { Redactor } from '../../base/secrets/redact.js';
+import { shownName } from '../../base/text/shown-name.js';
+import { inOneLine } from '../../base/text/text.js';
+import type { Discovery } from '../../hosts/discovery/discover.js';
+import type { DownstreamSpec, RemoteSpec } from '../../hosts/downstream-spec.js';
+import { deniesAllCalls } from '../../policy/rules/approval-rules.js';
+import { layeredPolicy } from '../../policy/rules/layered-policy.js';
+import type { Policy } from '../../policy/rules/policy.js';
+import { PolicyBook } from '../../policy/rules/policy-book.js';
+import { hideHeaders } from '../../servers/connection/hide-secrets.js';
+import type { LoginOwner } from '../../servers/remote/login-needed.js';
+import type { ServerLogin } from '../../servers/remote/server-login.js';
+import type { HostFacts } from '../../settings/files/host-facts.js';
+import type { ServerAccess } from '../../tenant/server-access.js';
+import { exchangedLogin, isExchanged, withHeaders } from './principal-headers.js';
+import type { HeaderSources, PrincipalBook, PrincipalRules, TokenExchange } from './principal-rules.js';
+import { principalWord } from './principal-source.js';
+import { reachAdvice } from './reach-advice.js';
+
+export type PrincipalAccessOptions = {
+  readonly principal: Principal;
+  readonly book: PrincipalBook;
+  /** The bridge's own environment, from which headers may be taken by name. */
+  readonly env: Environment;
+  readonly host: HostFacts;
+  readonly observer: Observer;
+  readonly exchange?: TokenExchange | undefined;
+  /** Learns its headers and tokens, which no error or log line is to show. */
+  readonly redactor: Redactor;
+};
+
+/** Its own lists and file as a policy; `deniesAll` where they cannot be used. */
+type Layer = { readonly rules: PrincipalRules; readonly book: PolicyBook | 'deniesAll' };
+
+export class PrincipalAccess implements ServerAccess {
+  readonly isWhole = false;
+  readonly #options: PrincipalAccessOptions;
+  #layer: Layer | undefined;
+  #trouble: string | undefined;
+  #made: { readonly operators: Policy; readonly own: Policy; readonly policy: Policy } | undefined;
+  /** Servers of which it was told in the log that they are left out. */
+  readonly #toldMissing = new Set<string>();
+
+  constructor(options: PrincipalAccessOptions) {
+    this.#options = options;
+  }
+
+  /** What the operator says of it now. */
+  get rules(): PrincipalRules {
+    return this.#options.book.rulesOf(this.#options.principal);
+  }
+
+  existing(found: Discovery): Discovery {
+    const { servers: granted } = this.#options.principal;
+    const { servers: given, headers } = this.rules;
+    const names = [granted, given].filter((some) => some !== undefined);
+    // What is given by name is given to the entry that had it.
+    const has = ({ name, takesName }: DownstreamSpec) =>
+      names.every((some) => some.includes(name) && takesName !== true);
+    const ready = found.ready.filter(has).flatMap((spec) => this.#asReached(spec, headers) ?? []);
+    // Why an entry is passed over, and what is wrong with a file, is the operator's business.
+    return { ready, skipped: [], problems: [], files: [] };
+  }
+
+  policy(operators: Policy, specs: readonly DownstreamSpec[]): Policy {
+    const { book } = this.#currentLayer();
+    const own = book === 'deniesAll' ? DENIES_ALL : book.policy(specs);
+    if (this.#made?.operators !== operators || this.#made.own !== own)
+      this.#made = { operators, own, policy: layeredPolicy(operators, own) };
+    return this.#made.policy;
+  }
+
+  get trouble(): string | undefined {
+    const { book } = this.#currentLayer();
+    return book === 'deniesAll' ? this.#trouble : book.trouble;
+  }
+
+  get advice(): string | undefined {
+    return reachAdvice(this.#options.principal, this.rules);
+  }
+
+  get loginOwner(): LoginOwner {
+    return { principal: principalWord(this.#options.principal) };
+  }
+
+  loginFor(spec: RemoteSpec): ServerLogin | undefined {
+    const { principal, exchange, redactor } = this.#options;
+    const sources = sourcesFor(spec, this.rules.headers) ?? {};
+    return isExchanged(sources) ? exchangedLogin(spec, principal, exchange, redactor) : undefined;
+  }
+
+  /** Undefined where one of its headers cannot be had. */
+  #asReached(spec: DownstreamSpec, headers: PrincipalRules['headers']): DownstreamSpec | undefined {
+    const sources = sourcesFor(spec, headers);
+    if (spec.transport === 'stdio' || sources === undefined) return spec;
+    const { env, redactor } = this.#options;
+    const reached = withHeaders(spec, sources, env);
+    if (!('missing' in reached)) {
+      // Of the entry as a whole: with whatever goes wrong from here on they could be quoted.
+      hideHeaders(redactor, spec.name, reached.headers);
+      return reached;
+    }
+    if (!this.#toldMissing.has(spec.name)) {
+      this.#toldMissing.add(spec.name);
+      const message = `server '${shownName(spec.name)}' is left out: the variable ${reached.missing} is not set`;
+      this.#options.observer({ type: 'config.problem', file: 'the headers of this principal', message });
+    }
+    return undefined;
+  }
+
+  #currentLayer(): Layer {
+    const { rules } = this;
+    if (this.#layer !== undefined && isDeepStrictEqual(this.#layer.rules, rules)) return this.#layer;
+    this.#layer = { rules, book: this.#bookOf(rules) };
+    return this.#layer;
+  }
+
+  /** Rules that cannot be used deny everything until they are corrected: nothing is to run without what was asked for. */
+  #bookOf({ allow, deny, policyFile }: PrincipalRules): Layer['book'] {
+    const { host, observer } = this.#options;
+    try {
+      return new PolicyBook({ allow, deny, policyFile, names: OWN_LISTS }, host, observer);
+    } catch (thrown) {
+      const reason = inOneLine(messageOf(thrown));
+      this.#trouble =
+        'The policy of this principal cannot be read; until the operator corrects it, no server may be used.';
+      observer({
+        type: 'config.problem',
+        file: policyFile ?? 'the rules of this principal',
+        message: reason,
+      });
+      return 'deniesAll';
+    }
+  }
+}
+
+/** An entry that takes a name has none of what was meant for another. */
+const sourcesFor = (
+  { name, takesName }: DownstreamSpec,
+  headers: PrincipalRules['headers'],
+): HeaderSources | undefined =>
+  takesName !== true && Object.hasOwn(headers, name) ? headers[name] : undefined;
+
+const OWN_LISTS = { allow: "the principal's allow list", deny: "the principal's deny list" };
+
+const DENIED = { allowed: false, rule: 'a policy of the principal that cannot be read' };
+const NOTHING = { max: 0, rule: DENIED.rule };
+const DENIES_ALL: Policy = {
+  server: () => DENIED,
+  tool: () => DENIED,
+  request: () => DENIED,
+  approvals: deniesAllCalls(DENIED.rule),
+  runLimits: { callsPerRun: NOTHING, callsInFlight: NOTHING },
+  serverLimits: () => ({
+    callsPerRun: NOTHING,
+    callsInFlight: NOTHING,
+    secondsPerCall: undefined,
+    bytesPerCall: undefined,
+  }),
+  patterns: [],
+};

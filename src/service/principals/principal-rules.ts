@@ -1,0 +1,87 @@
+// What the operator has said of principals, as values: which servers exist for one, what it may call, which headers its
+// requests carry, and how much it may use. The file that says it is read elsewhere; nothing here reads anything.
+
+import type { Principal } from '../../base/principal.js';
+
+/** Where the value of a header comes from. Nothing that an agent sends is ever forwarded. */
+export type HeaderSource =
+  | { readonly from: 'text'; readonly text: string }
+  /** A variable of the bridge's own environment, read for each new connection. */
+  | { readonly from: 'variable'; readonly name: string }
+  /** A token that is had for this principal and this server, as `Bearer TOKEN` (`TokenExchange`). */
+  | { readonly from: 'exchange' };
+
+/** By the name of the header. */
+export type HeaderSources = Readonly<Record<string, HeaderSource>>;
+
+/** How much one principal may use; undefined means what the settings say for every principal. */
+export type Quotas = {
+  /** Runs under way at once. */
+  readonly runsAtOnce?: number | undefined;
+  /** Runs that wait; a further one is refused. */
+  readonly runsWaiting?: number | undefined;
+  /** Tool calls under way at once, of the agent itself and of its code. */
+  readonly callsAtOnce?: number | undefined;
+  /** Calls of the agent itself that wait; a further one is refused. */
+  readonly callsWaiting?: number | undefined;
+  /** Seconds of processor time of its ended runs within one window. */
+  readonly processorSeconds?: number | undefined;
+  /** Bytes that its runs under way may have together; each counts with the memory limit of its sandbox. */
+  readonly memoryBytes?: number | undefined;
+  /** Sessions at once. */
+  readonly sessions?: number | undefined;
+};
+
+export type PrincipalRules = {
+  /**
+   * Names of the servers that exist for it, on top of those that its credential names (`Principal.servers`): it has
+   * those that both name. Undefined means all that its credential names.
+   */
+  readonly servers: readonly string[] | undefined;
+  /** Patterns as in MCP_BRIDGE_ALLOW and MCP_BRIDGE_DENY. A further layer: what the operator denies stays denied. */
+  readonly allow: readonly string[] | undefined;
+  readonly deny: readonly string[];
+  /** Absolute path of a policy file of its own, a further layer as well; read anew when it changes. */
+  readonly policyFile: string | undefined;
+  /** By the name of the server. On top of the entry's own headers, which they replace by name. */
+  readonly headers: Readonly<Record<string, HeaderSources>>;
+  readonly quotas: Quotas;
+};
+
+/** For a principal of which nothing is said. */
+export const NO_RULES: PrincipalRules = {
+  servers: undefined,
+  allow: undefined,
+  deny: [],
+  policyFile: undefined,
+  headers: {},
+  quotas: {},
+};
+
+/** What is said of principals now; asked for each call, so that a change counts from the next call on. */
+export interface PrincipalBook {
+  rulesOf(principal: Principal): PrincipalRules;
+  /**
+   * Names of the servers of which one process, or one session, serves all principals. Every other server has one for each
+   * principal, since it may keep what one principal told it.
+   */
+  sharedServers(): readonly string[];
+}
+
+/** Where nobody has said anything. */
+export const NO_BOOK: PrincipalBook = { rulesOf: () => NO_RULES, sharedServers: () => [] };
+
+/**
+ * Gets a token for requests that this principal makes of the server at `url`, by token exchange (RFC 8693) or any other way.
+ * `refused` is one that the server has just refused: another one is wanted. Rejects where there is none; the server is not
+ * reached then.
+ */
+export type TokenExchange = (
+  asked: {
+    readonly principal: Principal;
+    readonly server: string;
+    readonly url: string;
+    readonly refused?: string | undefined;
+  },
+  signal: AbortSignal,
+) => Promise<string>;

@@ -1,0 +1,204 @@
+// The composition root of a shared bridge: a bridge for each window of one user, over one engine with its sandboxes and turns,
+// and with servers that windows share where nothing tells them apart. What else a window has is its own: folder, environment,
+// project files, approvals, agent, log.
+
+import type { Readable, Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { BridgeEvent, Observer } from '../../base/log/events.js';
+import type { Redactor } from '../../base/secrets/redact.js';
+import type { DiscoverContext } from '../../hosts/discovery/discover.js';
+import { serveAgent } from '../../mcp/connection/server.js';
+import { AgentTransport } from '../../mcp/requests/stdio-transport.js';
+import { Sessions } from '../../run/sessions/sessions.js';
+import { SharedSlots } from '../../servers/pool/shared-slots.js';
+import type { Settings } from '../../settings/environment/settings.js';
+import { Bridge } from '../../tenant/bridge.js';
+import { COMMAND_LINE } from '../../tenant/caller.js';
+import { SandboxService } from '../../tenant/sandbox-service.js';
+import type { ServerStatus, SharedStatus } from './greeting.js';
+import { WindowTransport } from './window-transport.js';
+
+export type WindowsOptions = {
+  readonly settings: Settings;
+  readonly discovery: DiscoverContext;
+  /** As SandboxServiceOptions. */
+  readonly setUpPatienceMs: number;
+};
+
+/** At runs that go on, while somebody waits for their end. */
+const LOOK_AGAIN_MS = 250;
+
+export type WindowParts = {
+  /** Of this window: its environment and folder. */
+  readonly discovery: DiscoverContext;
+  readonly observer: Observer;
+  readonly redactor: Redactor;
+  /** About its settings. */
+  readonly warnings: readonly string[];
+  readonly input: Readable;
+  readonly output: Writable;
+  /** Whether it is the user's own command line. */
+  readonly isCommandLine: boolean;
+};
+
+/** What every window is told of what they share: never what one of them runs. */
+const TOLD_TO_ALL: ReadonlySet<BridgeEvent['type']> = new Set([
+  'engine.swept',
+  'engine.trouble',
+  'engine.health',
+  'setup.step',
+  'image.progress',
+  'image.known',
+  'image.building',
+  'image.built',
+  'image.replaced',
+  'walls.known',
+  'sandbox.unloaded',
+  'pool.resting',
+]);
+
+export class Windows implements AsyncDisposable {
+  readonly #settings: Settings;
+  readonly #service: SandboxService;
+  readonly #slots = new SharedSlots();
+  readonly #live = new Set<ServedWindow>();
+  /**
+   * What the command line calls one after the other is one conversation, each call with a window of its own: its sessions are
+   * one scope, and stay until they end or this process does. They alone outlive a window, and not its bridge, since folder,
+   * environment, servers, approvals and log of a call are those of the terminal that it comes from.
+   */
+  readonly #commandLine: Sessions;
+  /** Containers that there are, by id. */
+  readonly #containers = new Set<string>();
+
+  constructor({ settings, discovery, setUpPatienceMs }: WindowsOptions) {
+    this.#settings = settings;
+    const observer = (event: BridgeEvent) => this.#tell(event);
+    this.#service = new SandboxService({ settings, host: discovery.host, observer, setUpPatienceMs });
+    this.#commandLine = new Sessions({
+      limits: settings.sessions,
+      most: () => settings.sessions.most,
+      stateDir: settings.stateDir,
+      principal: null,
+      scope: COMMAND_LINE.scope,
+      retire: (sandbox) => this.#service.retire(sandbox),
+      observer,
+    });
+  }
+
+  /** How many sessions there are that no window has to be there for. */
+  get lastingSessions(): number {
+    return this.#commandLine.size;
+  }
+
+  /** Serves the agent of a window, until it has gone. Throws E_SETTINGS where the policy cannot be used. */
+  async open(number: number, parts: WindowParts): Promise<ServedWindow> {
+    const bridge = new Bridge({
+      settings: this.#settings,
+      discovery: { ...parts.discovery, settings: this.#settings },
+      observer: parts.observer,
+      redactor: parts.redactor,
+      service: this.#service,
+      turnName: `window ${number}`,
+      commandLine: parts.isCommandLine ? this.#commandLine : undefined,
+      slotFor: (slot) => this.#slots.slotFor(number, slot),
+    });
+    const window = new ServedWindow(bridge, parts, () => this.#live.delete(window));
+    this.#live.add(window);
+    await window.start();
+    return window;
+  }
+
+  /** Another process takes the next window: sessions that no window has to be there for end, since it has others. */
+  leave(): void {
+    this.#commandLine.close();
+  }
+
+  get servers(): readonly ServerStatus[] {
+    return this.#slots.states().map(({ name: server, state, windows }) => ({ server, state, windows }));
+  }
+
+  get sandboxes(): SharedStatus['sandboxes'] {
+    const { running } = this.#service.turns;
+    return { running, waiting: Math.max(0, this.#containers.size - running) };
+  }
+
+  /** Ends every run, server and container; resolves when they are gone. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    // Ahead of the bridges: nothing more is started for any of them.
+    this.#service.warm[Symbol.dispose]();
+    this.#commandLine[Symbol.dispose]();
+    await Promise.allSettled([...this.#live].map((window) => window[Symbol.asyncDispose]()));
+    await this.#service[Symbol.asyncDispose]();
+  }
+
+  #tell(event: BridgeEvent): void {
+    if (event.type === 'sandbox.started') this.#containers.add(event.container);
+    if (event.type === 'sandbox.ended') this.#containers.delete(event.container);
+    if (!TOLD_TO_ALL.has(event.type)) return;
+    for (const { observer } of this.#live) observer(event);
+  }
+}
+
+/** One window and its bridge. */
+export class ServedWindow implements AsyncDisposable {
+  readonly observer: Observer;
+  /** Resolves when its agent has gone. */
+  readonly closed: Promise<void>;
+  readonly #bridge: Bridge;
+  readonly #warnings: readonly string[];
+  readonly #transport: WindowTransport;
+  readonly #onEnd: () => void;
+  #disposing: Promise<void> | undefined;
+
+  constructor(bridge: Bridge, { observer, warnings, input, output }: WindowParts, onEnd: () => void) {
+    this.observer = observer;
+    this.#bridge = bridge;
+    this.#warnings = warnings;
+    const agent = new AgentTransport(input, output);
+    this.closed = agent.closed;
+    this.#transport = new WindowTransport(agent);
+    this.#onEnd = onEnd;
+  }
+
+  async start(): Promise<void> {
+    await serveAgent(this.#bridge, this.#transport, this.observer, this.#warnings);
+  }
+
+  get client(): string | undefined {
+    return this.#transport.client;
+  }
+
+  /** Whether its agent waits for an answer, or has a run that goes on after one. */
+  get isBusy(): boolean {
+    return this.#transport.isBusy || this.#bridge.longCalls.unfinished > 0;
+  }
+
+  /** Resolves when no run goes on after its first answer: another bridge would not know it. */
+  async withoutLongRuns(): Promise<void> {
+    let isClosed = false;
+    void this.closed.then(() => {
+      isClosed = true;
+    });
+    while (this.#bridge.longCalls.unfinished > 0 && !isClosed) await sleep(LOOK_AGAIN_MS);
+  }
+
+  /** Resolves when its agent waits for nothing, or has gone. */
+  async quiet(): Promise<void> {
+    if (!this.#transport.isBusy) return;
+    const quiet = new Promise<void>((resolve) => {
+      this.#transport.onQuiet = resolve;
+    });
+    await Promise.race([quiet, this.closed]);
+  }
+
+  /** Ends its runs, and the servers that no other window uses; resolves when they are gone. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#disposing ??= (async () => {
+      await this.#transport.close();
+      await this.#bridge[Symbol.asyncDispose]();
+      this.#onEnd();
+    })();
+    return this.#disposing;
+  }
+}

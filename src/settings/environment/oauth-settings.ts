@@ -1,0 +1,33 @@
+// Whose access tokens an HTTP endpoint takes, as settings: the issuers, and what a token has to say.
+
+import { messageOf } from '../../base/errors.js';
+
+export type OAuthSettings = {
+  /** Each exactly as the `iss` of its tokens. */
+  readonly issuers: readonly string[];
+  /** The address of the endpoint as clients reach it; what RFC 8707 and RFC 9728 call the resource. */
+  readonly resource: string;
+  /** A token names one of them as its audience; never empty. */
+  readonly audiences: readonly string[];
+  /** A token has all of them. */
+  readonly scopes: readonly string[];
+};
+
+/** What is wrong with the address of an issuer or a resource, as a sentence; undefined where nothing is. */
+export function oauthAddressTrouble(text: string): string | undefined {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch (thrown) {
+    return `It is no address (${messageOf(thrown)}).`;
+  }
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopbackName(url.hostname)))
+    return 'It has to be https; http is for this machine only (localhost, 127.0.0.1, [::1]).';
+  if (url.username !== '' || url.password !== '') return 'It must not have a user or a password.';
+  if (text.includes('#') || text.includes('?')) return 'It must have neither a query nor a fragment.';
+  return undefined;
+}
+
+/** Whether the host of a URL is this machine by its name. */
+export const isLoopbackName = (hostname: string): boolean =>
+  hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);

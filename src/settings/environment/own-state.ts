@@ -1,0 +1,106 @@
+// Whether the state directory is this user's own. What lies there is run, mounted into containers and believed, so nobody else
+// may write it, anything that leads to it, or what a bridge has in it; the same is asked of files of the configuration.
+
+import { lstatSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Exchangeable, exchangeable } from '../../base/files/only-ours.js';
+import { shellWord } from '../../base/process/shell-word.js';
+import type { HostFacts } from '../files/host-facts.js';
+import { problem, type SettingProblem, shownValue } from './setting-problems.js';
+import type { Settings } from './settings.js';
+
+const NAME = 'MCP_BRIDGE_STATE_DIR';
+const WRITABLE_BY_OTHERS = 0o022;
+/**
+ * What bridges make in it. Other things may lie beside them: ~/MCPs is not the bridge's alone, and `snippets` is whatever folder
+ * its user has made it.
+ */
+export const OWN_NAMES = [
+  'approvals',
+  'audit',
+  'cache',
+  'host-changes',
+  'http',
+  'ipc',
+  'kept',
+  'name-owners.json',
+  'principals',
+  'python-fallback',
+  'repl-history',
+  'run',
+  'seccomp',
+  'sessions',
+  'tokens',
+  'user-tools',
+] as const;
+
+/** What others could exchange of a state directory: the first thing that is found on the way to it, or in it. */
+export function exchangeableState(stateDir: string, uid: number | undefined): Exchangeable | undefined {
+  const found = exchangeable(stateDir, uid);
+  if (found !== undefined) return found;
+  for (const name of OWN_NAMES) {
+    const path = join(stateDir, name);
+    const inside = isPlainlyOwn(path, uid) ? undefined : exchangeable(path, uid);
+    if (inside !== undefined) return inside;
+  }
+  return undefined;
+}
+
+/** Most are, and the way to them has been looked at: every start would do so once more for each. */
+function isPlainlyOwn(path: string, uid: number | undefined): boolean {
+  try {
+    const stats = lstatSync(path);
+    return !stats.isSymbolicLink() && stats.uid === uid && (stats.mode & WRITABLE_BY_OTHERS) === 0;
+  } catch {
+    // Not there, or not to be looked at.
+    return true;
+  }
+}
+
+/**
+ * The problem of a state directory that others could exchange; none where it is this user's own. One that is yet to be made in
+ * a folder where others may make it as well, such as /tmp, is made here, before anybody else does.
+ */
+export function stateOpenToOthers(
+  { stateDir, explicitlySet }: Pick<Settings, 'stateDir' | 'explicitlySet'>,
+  { uid }: Pick<HostFacts, 'uid'>,
+): readonly SettingProblem[] {
+  const found = exchangeableState(stateDir, uid);
+  const open = found?.is === 'absent' && isMade(found.path) ? exchangeableState(stateDir, uid) : found;
+  if (open === undefined) return [];
+  const name = explicitlySet.has(NAME) ? NAME : 'The state directory';
+  return [
+    problem(
+      NAME,
+      `${name} is ${shownValue(stateDir)}, and ${whatIsOpen(open)}: others could exchange what the bridge runs and believes from there; allowed: a folder that, with all above it, only this user and root can write.`,
+      remedyFor(open, open.path.startsWith(`${stateDir}/`)),
+    ),
+  ];
+}
+
+/** Whether something is there now, whoever has made it: the next look says who. */
+function isMade(path: string): boolean {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+    return true;
+  } catch (thrown) {
+    return Object(thrown).code === 'EEXIST';
+  }
+}
+
+const octal = (mode: number): string => `0${mode.toString(8)}`;
+
+function whatIsOpen({ path, is, owner, mode }: Exchangeable): string {
+  if (is === 'owner') return `${shownValue(path)} belongs to user ${owner}`;
+  if (is === 'mode') return `${shownValue(path)} can be written by other users (mode ${octal(mode)})`;
+  return `${shownValue(path)} is not there, in a folder that other users can write (mode ${octal(mode)})`;
+}
+
+function remedyFor({ path, is, owner }: Exchangeable, isInside: boolean): string {
+  const elsewhere = `or set ${NAME} to a folder of your own. Then restart the host.`;
+  if (is === 'absent') return `Make it for this user alone: mkdir -m 700 ${shellWord(path)}; ${elsewhere}`;
+  if (is === 'mode')
+    return `Look at what others may have put there, then run: chmod go-w ${shellWord(path)}; ${elsewhere}`;
+  if (isInside) return `Look at who has put it there, and remove it; ${elsewhere}`;
+  return `If you are user ${owner}, start the bridge as that user; ${elsewhere}`;
+}

@@ -1,0 +1,101 @@
+// The formats in which hosts write their configuration: JSON with comments, TOML, YAML. Which one a file has, its name
+// says. From text to plain values or to the first mistake with its place; says nothing else of what stands in the text.
+
+import type { Node, ParseError } from 'jsonc-parser';
+import { messageOf } from '../../base/errors.js';
+import { MB_BYTES } from '../../base/text/sizes.js';
+import { jsoncParser, tomlParser, yamlParser } from './parsers.js';
+
+export type Format = 'JSON' | 'TOML' | 'YAML';
+
+/** A value, or what is wrong at which line and column, both from 1. */
+export type Parsed =
+  | { readonly value: unknown }
+  | { readonly mistake: string; readonly line: number; readonly column: number };
+
+/**
+ * Larger files are no configuration. Hosts keep their whole history beside their servers in JSON; the other two are
+ * written by hand, and their parsers need a second for a few megabytes.
+ */
+export const MAX_BYTES: Readonly<Record<Format, number>> = {
+  JSON: 64 * MB_BYTES,
+  TOML: 4 * MB_BYTES,
+  YAML: 4 * MB_BYTES,
+};
+
+export function formatOf(file: string): Format {
+  if (/\.toml$/i.test(file)) return 'TOML';
+  return /\.ya?ml$/i.test(file) ? 'YAML' : 'JSON';
+}
+
+/** Empty text is an empty object. Throws only what a parser throws for want of memory or stack. */
+export function parseText(text: string, format: Format): Parsed {
+  return text.trim() === '' ? { value: {} } : PARSERS[format](text);
+}
+
+const PARSERS: Readonly<Record<Format, (text: string) => Parsed>> = {
+  JSON: parseJson,
+  TOML: (text) => {
+    const { parse, TomlError } = tomlParser();
+    try {
+      return { value: parse(text, { integersAsBigInt: 'asNeeded' }) };
+    } catch (thrown) {
+      if (!(thrown instanceof TomlError)) throw thrown;
+      // The lines below the first quote the file, which may hold tokens.
+      const [first = ''] = thrown.message.split('\n');
+      const mistake = first.replace(/^Invalid TOML document: /, '');
+      return { mistake, line: thrown.line, column: thrown.column };
+    }
+  },
+  YAML: (text) => {
+    const { LineCounter, parseDocument } = yamlParser();
+    const lineCounter = new LineCounter();
+    // Continue's own documentation shares values by `<<`. Its warnings would quote the file on our stderr.
+    const document = parseDocument(text, {
+      lineCounter,
+      prettyErrors: false,
+      merge: true,
+      logLevel: 'error',
+    });
+    const [error] = document.errors;
+    if (error !== undefined) {
+      const { line, col } = lineCounter.linePos(error.pos[0]);
+      return { mistake: error.message, line, column: col };
+    }
+    try {
+      return { value: (document.toJS() as unknown) ?? {} };
+    } catch (thrown) {
+      // Aliases that would grow without end.
+      return { mistake: messageOf(thrown), line: 1, column: 1 };
+    }
+  },
+};
+
+function parseJson(text: string): Parsed {
+  try {
+    return { value: JSON.parse(text) as unknown };
+  } catch {
+    // Comments and trailing commas are common in these files; the tolerant parser is ten times slower.
+  }
+  const { parseTree, printParseErrorCode } = jsoncParser();
+  const errors: ParseError[] = [];
+  const tree = parseTree(text, errors, { allowTrailingComma: true });
+  const [error] = errors;
+  if (tree !== undefined && error === undefined) return { value: plainValue(tree) };
+  const before = text.slice(0, error?.offset ?? 0).split('\n');
+  const trouble = error === undefined ? 'NoValue' : printParseErrorCode(error.error);
+  const mistake = trouble.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).trim();
+  return { mistake, line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
+}
+
+// The parser's own conversion assigns members, and assigning `__proto__` changes the object instead.
+function plainValue(node: Node): unknown {
+  const children = node.children ?? [];
+  if (node.type === 'array') return children.map(plainValue);
+  if (node.type !== 'object') return node.value as unknown;
+  return Object.fromEntries(
+    children.flatMap(({ children: [key, value] = [] }) =>
+      key === undefined || value === undefined ? [] : [[String(key.value), plainValue(value)]],
+    ),
+  );
+}

@@ -1,0 +1,84 @@
+// Which of the user's servers are configured and allowed now, by name: what an agent is told before anything is called. Knows
+// nothing of how they are started; configured-servers.ts has the live ones.
+
+import { isDeepStrictEqual } from 'node:util';
+import type { Observer } from '../base/log/events.js';
+import { type DiscoverContext, type Discovery, discover } from '../hosts/discovery/discover.js';
+import { LastGoodFiles } from '../hosts/discovery/last-good.js';
+import type { DownstreamSpec } from '../hosts/downstream-spec.js';
+import type { Policy } from '../policy/rules/policy.js';
+import { PolicyBook, withoutDenied } from '../policy/rules/policy-book.js';
+import type { Settings } from '../settings/environment/settings.js';
+import { FULL_ACCESS, type ServerAccess } from './server-access.js';
+
+export type ConfiguredOptions = {
+  readonly settings: Settings;
+  readonly context: DiscoverContext;
+  readonly observer: Observer;
+  /** What of the configured servers is its principal's; without it, all of them. */
+  readonly access?: ServerAccess | undefined;
+};
+
+export class Configured {
+  /** What discovery reads from, with what it has read before. */
+  readonly context: DiscoverContext;
+  readonly access: ServerAccess;
+  readonly #observer: Observer;
+  readonly #policyBook: PolicyBook;
+  #everything: Discovery | undefined;
+  #discovery: Discovery | undefined;
+  /** Allowed or not: the hosts' own choices of tools are rules. */
+  #specs: readonly DownstreamSpec[] = [];
+
+  /** Throws E_SETTINGS where the policy cannot be used. */
+  constructor({ settings, context, observer, access = FULL_ACCESS }: ConfiguredOptions) {
+    this.context = { lastGood: new LastGoodFiles(), ...context };
+    this.access = access;
+    this.#observer = observer;
+    this.#policyBook = new PolicyBook(settings, context.host, observer);
+  }
+
+  /** What is configured now; read anew, since a host may have changed its file. */
+  rediscover(): Discovery {
+    const everything = discover(this.context, this.#observer);
+    this.#everything = everything;
+    const found = this.access.existing(everything);
+    // The same array for the same servers: what is made of it is kept.
+    if (!isDeepStrictEqual(found.ready, this.#specs)) this.#specs = found.ready;
+    this.#discovery = this.access.isWhole
+      ? withoutDenied(found, this.policy())
+      : { ...found, ready: found.ready.filter(({ name }) => this.policy().server(name).allowed) };
+    return this.#discovery;
+  }
+
+  /** As last read. */
+  get discovery(): Discovery {
+    return this.#discovery ?? this.rediscover();
+  }
+
+  /** The same with the servers of all principals. */
+  get everything(): Discovery {
+    if (this.#everything === undefined) this.rediscover();
+    return this.#everything ?? this.discovery;
+  }
+
+  /** Names of the servers that a run can use. */
+  get names(): readonly string[] {
+    return this.discovery.ready.map(({ name }) => name);
+  }
+
+  /** Whether one of this name exists for the principal, allowed or not. */
+  has(name: string): boolean {
+    return this.#specs.some((spec) => spec.name === name);
+  }
+
+  /** What is allowed now. */
+  policy(): Policy {
+    return this.access.policy(this.#policyBook.policy(this.#specs), this.#specs);
+  }
+
+  /** Why the policy file as it is now does not count, in one line; undefined where it does. */
+  get policyTrouble(): string | undefined {
+    return this.access.trouble ?? this.#policyBook.trouble;
+  }
+}

@@ -1,0 +1,123 @@
+// How long a call waits for set-up: a pull, a build, a start. Hosts give a call up after half a minute to a minute, and
+// what their model reads then says nothing. So the call is answered before, with what is going on; set-up goes on behind
+// it, and the next call joins it. A failure that comes when nobody waits any more is told to the next call, once.
+
+import { asBridgeError, BridgeError } from '../base/errors.js';
+import { LinkedSignal } from '../base/waiting/linked-signal.js';
+
+/** Well below what hosts wait: thirty seconds are the least that was seen. */
+export const SET_UP_PATIENCE_MS = 25_000;
+/** What a call has at least that has waited in the queue: a sandbox that is ready takes no time. */
+const LEAST_MS = 5_000;
+/** Several calls that wait for the same set-up hear of its failure at the same time. */
+const SAME_MOMENT_MS = 1_000;
+/** What failed longer ago may have been mended since. */
+const FAILURE_LASTS_MS = 300_000;
+
+/** Where things that take a set-up come from, and where they go when nobody wants them any more. */
+export type Source<T> = {
+  readonly take: (signal: AbortSignal) => Promise<T>;
+  readonly giveBack: (late: T) => void;
+};
+
+type Waited = {
+  /** By performance.now(): when the call came. */
+  readonly since: number;
+  /** What is going on now, in words. */
+  readonly goingOn: () => string;
+};
+
+export class Patience {
+  readonly #withinMs: number | undefined;
+  /** What has failed while nobody waited for it, by the key of its source. */
+  readonly #untold = new Map<string, { readonly error: BridgeError; readonly at: number }>();
+  /** How many wait, and when one of them was last told of a failure, by the key of their source. */
+  readonly #waiting = new Map<string, { count: number; toldAt: number }>();
+
+  /** Undefined waits for as long as it takes. */
+  constructor(withinMs: number | undefined) {
+    this.#withinMs = withinMs;
+  }
+
+  /**
+   * What `source` gives. Throws E_SETTING_UP where that takes too long; it is taken all the same and given back, so that the
+   * next call finds it. Whoever cancels a call stops waiting, and ends no set-up that others share.
+   */
+  async take<T>(key: string, source: Source<T>, waited: Waited, signal: AbortSignal): Promise<T> {
+    if (this.#withinMs === undefined) return await source.take(signal);
+    const untold = this.#untold.get(key);
+    this.#untold.delete(key);
+    if (untold !== undefined && performance.now() - untold.at < FAILURE_LASTS_MS) throw untold.error;
+    using link = new LinkedSignal(signal);
+    const taking = source.take(link.signal);
+    const waiters = this.#waiters(key);
+    waiters.count++;
+    const wait = this.#expiry(waited);
+    try {
+      return await Promise.race([taking, wait.expired]);
+    } catch (thrown) {
+      if (wait.isOver())
+        void taking.then(
+          (late) => source.giveBack(late),
+          (late: unknown) => this.#keep(key, late),
+        );
+      else waiters.toldAt = performance.now();
+      throw thrown;
+    } finally {
+      waiters.count--;
+      wait.end();
+    }
+  }
+
+  /** `going`, which nobody has to take care of when it comes too late. Throws E_SETTING_UP. */
+  async wait<T>(going: Promise<T>, waited: Waited): Promise<T> {
+    if (this.#withinMs === undefined) return await going;
+    const wait = this.#expiry(waited);
+    // What fails later is told to whoever asks for it next.
+    going.catch(() => {});
+    try {
+      return await Promise.race([going, wait.expired]);
+    } finally {
+      wait.end();
+    }
+  }
+
+  #expiry({ since, goingOn }: Waited) {
+    const leftMs = Math.max(LEAST_MS, (this.#withinMs ?? 0) - (performance.now() - since));
+    let isOver = false;
+    let timer: NodeJS.Timeout | undefined;
+    const expired = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => {
+        isOver = true;
+        reject(notYet(goingOn(), performance.now() - since));
+      }, leftMs);
+    });
+    // Ended before its time it is awaited by nobody.
+    expired.catch(() => {});
+    return { expired, isOver: () => isOver, end: () => clearTimeout(timer) };
+  }
+
+  #keep(key: string, thrown: unknown): void {
+    const { count, toldAt } = this.#waiters(key);
+    const at = performance.now();
+    if (count === 0 && at - toldAt > SAME_MOMENT_MS)
+      this.#untold.set(key, { error: asBridgeError(thrown), at });
+  }
+
+  #waiters(key: string): { count: number; toldAt: number } {
+    const known = this.#waiting.get(key) ?? { count: 0, toldAt: Number.NEGATIVE_INFINITY };
+    this.#waiting.set(key, known);
+    return known;
+  }
+}
+
+const notYet = (goingOn: string, waitedMs: number): BridgeError =>
+  new BridgeError(
+    'E_SETTING_UP',
+    `Nothing has run yet: set-up is still going on after ${Math.round(waitedMs / 1000)} s. ${goingOn}`,
+    {
+      fault: 'engine',
+      remedy:
+        'Make the same call again in a while: set-up goes on meanwhile, and the next call joins it. Nothing has to be changed.',
+    },
+  );

@@ -1,0 +1,36 @@
+// What of the configured servers one principal has, as its bridge asks for it. principal-access.ts has the rules of those
+// that are served besides the user who started the bridge.
+
+import type { Discovery } from '../hosts/discovery/discover.js';
+import type { DownstreamSpec, RemoteSpec } from '../hosts/downstream-spec.js';
+import type { Policy } from '../policy/rules/policy.js';
+import type { LoginOwner } from '../servers/remote/login-needed.js';
+import type { ServerLogin } from '../servers/remote/server-login.js';
+
+export interface ServerAccess {
+  /** Whether it is told of all that there is, with the reason where something is denied or passed over. */
+  readonly isWhole: boolean;
+  /** Those of `found` that exist for it, as it reaches them. */
+  existing(found: Discovery): Discovery;
+  /** Its own layer on top of the operator's policy; the same object as long as both are the same. */
+  policy(operators: Policy, specs: readonly DownstreamSpec[]): Policy;
+  /** Why its rules as they are now do not count, in one line; undefined where they do. */
+  readonly trouble: string | undefined;
+  /** Why it has few servers or none, and who can change that; undefined where nothing narrows what it reaches. */
+  readonly advice: string | undefined;
+  /** Whose logins its bridge uses. */
+  readonly loginOwner: LoginOwner;
+  /** How it is known to this server where no login of its own is used. */
+  loginFor(spec: RemoteSpec): ServerLogin | undefined;
+}
+
+/** Of the user who started the bridge. */
+export const FULL_ACCESS: ServerAccess = {
+  isWhole: true,
+  existing: (found) => found,
+  policy: (operators) => operators,
+  trouble: undefined,
+  advice: undefined,
+  loginOwner: undefined,
+  loginFor: () => undefined,
+};
