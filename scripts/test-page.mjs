@@ -58,18 +58,26 @@ function stageOf(browser) {
   const contexts = [];
   return {
     complaints,
-    ask({ server = 'github', rule = "ask 'github.create_*'", calls = [CALL] } = {}) {
+    ask({
+      server = 'github',
+      tool = 'create_issue',
+      rule = "ask 'github.create_*'",
+      calls = [CALL],
+      session = 'figures',
+      client = 'claude-code 2.1.330',
+      principal,
+    } = {}) {
       const id = `q-${drawnLetters(16)}`;
       const object = {
         kind: 'tool',
         server,
-        tool: 'create_issue',
+        tool,
         calls: calls.map((text) => ({ arguments: text })),
       };
       const [askedAt, expiresAt] = [0, 600_000].map((ms) => new Date(Date.now() + ms).toISOString());
-      const facts = { rule, run: '4f1c2a9b-12', client: 'claude-code 2.1.330', principal: undefined };
+      const facts = { rule, run: '4f1c2a9b-12', client, principal, session };
       const offers = ['once', 'run', 'session', 'always', 'no'];
-      const posted = inbox.post({ id, object, ...facts, session: 'figures', offers, askedAt, expiresAt });
+      const posted = inbox.post({ id, object, ...facts, offers, askedAt, expiresAt });
       return { id, ...posted, page: () => inbox.pageOf(id), list: (url) => url.slice(0, -id.length) };
     },
     async open(url, { isNoisy = false, ...look } = {}) {

@@ -81,6 +81,70 @@ const attacks = [
   },
 ]);
 
+/** What a stranger may have written, by what it would do, with how it is to be read: each is in every place of a question at once. */
+const hostile = [
+  ['markup', '<img src=x onerror=alert(1)></pre><script>alert(1)</script>'],
+  ['an end of attributes', '" autofocus onfocus=alert(1) x="\' onclick=alert(1)'],
+  ['an end of the form', '</form></article><form action=//evil.example><button value=once>Deny</button>'],
+  ['a style', '</style><style>.no{display:none}</style>'],
+  ['a link', '<a href="javascript:alert(1)">here</a>'],
+  ['entities', '&lt;b&gt;&#x202e;&NewLine;', /&lt;b&gt;&#x202e;&NewLine;/],
+  ['a mark of direction', 'eta\u202etsil_eteled\u2066', /eta\\u202etsil_eteled\\u2066/],
+  [
+    'what is not seen',
+    'list\u200b_no\u00adtes\u{e0041}',
+    /list\\u200b_no\\(xad|u00ad)tes\\u(\{e0041\}|db40\\udc41)/,
+  ],
+  ['a carriage return', 'delete_all\rlist_notes', /delete_all\\(x0d|r)list_notes/],
+  ['breaks of lines', 'delete_all\nlist_notes\u2028\u2029', /delete_all\\nlist_notes\\u2028\\u2029/],
+  ['sequences of terminals', 'list\u001b[31m_notes\u009b0m', /list\\(x1b|u001b)\[31m_notes\\(x9b|u009b)0m/],
+].map(([what, text, seen = text]) => [
+  `${what} in names and arguments is text, and read as what it is`,
+  async ({ open, ask, shoot }) => {
+    const at = {
+      server: `s${text}`,
+      tool: `t${text}`,
+      rule: `r${text}`,
+      session: `n${text}`,
+      client: `c${text}`,
+      principal: `p${text}`,
+    };
+    const asked = ask({ ...at, calls: [JSON.stringify({ [text]: text })] });
+    const page = await open(await asked.page());
+    const dialogs = [];
+    page.on('dialog', (dialog) => dialogs.push(dialog.message()) && dialog.dismiss());
+    const own = ask({ principal: 'ann', calls: ['{"to":"ann"}'] });
+    const plain = await open(await own.page());
+    await page.reload();
+    await shoot(page, what.replaceAll(' ', '-'));
+    // As many elements of each name as without it.
+    const elements = (of) =>
+      of.evaluate(() =>
+        [...document.querySelectorAll('*')]
+          .map(({ localName }) => localName)
+          .sort()
+          .join(),
+      );
+    same(await elements(page), await elements(plain));
+    for (const name of ['h2 .server', 'h2 .tool', 'pre']) {
+      const read = (await page.locator(name).textContent()).replaceAll('\\"', '"');
+      ok(
+        typeof seen === 'string' ? read.includes(seen) : seen.test(read),
+        `${name} is read as ${JSON.stringify(read)}`,
+      );
+    }
+    same(
+      /[\p{Cf}\p{Cc}\p{Zl}\p{Zp}]/u.test((await page.locator('article').textContent()).replaceAll('\n', '')),
+      false,
+    );
+    ok(await page.locator('button.no').isVisible(), 'Deny is not seen');
+    same(dialogs.length, 0);
+    // The control: it is asked for what was said, and answered.
+    await press(page, asked, 'no');
+    same((await asked.answered).decision, 'no');
+  },
+]);
+
 /** By WCAG: 4.5 for text. Runs in the browser. */
 const lowContrasts = () => {
   const channels = (colour) => colour.match(/[\d.]+/g).map(Number);
@@ -194,21 +258,7 @@ export const CHECKS = [
       same((await page.evaluate(lowContrasts)).join(', '), '');
     },
   ]),
-  [
-    'markup and marks of direction in names and arguments are text',
-    async ({ open, ask, shoot }) => {
-      const evil = '<img src=x onerror=alert(1)></pre><script>alert(1)</script>\u202e';
-      const asked = ask({ server: evil, rule: evil, calls: [JSON.stringify({ [evil]: evil })] });
-      const page = await open(await asked.page());
-      const dialogs = [];
-      page.on('dialog', (dialog) => dialogs.push(dialog.message()) && dialog.dismiss());
-      await page.reload();
-      await shoot(page, 'markup');
-      same(await page.locator('img').count(), 0);
-      ok((await page.textContent('pre')).includes('</pre><script>alert(1)</script>\\u202e'));
-      same(dialogs.length, 0);
-    },
-  ],
+  ...hostile,
   ...attacks,
   [
     'no other web page has it in a frame',
