@@ -10,7 +10,7 @@ import { repeatedHeader } from '../../base/text/repeated-header.js';
 import { RelayedTexts } from '../../mcp/requests/relayed-texts.js';
 import type { HttpAddress } from '../http/address.js';
 import { Admission } from '../http/admission.js';
-import { rpcError, sendAnswer } from '../http/answers.js';
+import { type RequestId, rpcError, sendAnswer } from '../http/answers.js';
 import { HostAndOrigin } from '../http/host-and-origin.js';
 import { HTTP_LIMITS, type HttpLimits } from '../http/limits.js';
 import { Listener } from '../http/listener.js';
@@ -202,12 +202,16 @@ export class HttpFront implements AsyncDisposable {
     about.principal = principal;
     const read =
       method === 'POST' ? await this.#bodies.read({ request, response }, principal.id, ended) : undefined;
-    const body = read?.json;
+    const inTurn = async (id?: RequestId) => await this.#admission.turn(principal.id, ended, id);
+    // Everybody waits while a large body is parsed, so that this has its turn as well.
+    const unread = read?.isLarge ? await inTurn(read.id()) : undefined;
+    if (unread !== undefined) return unread;
+    const body = read?.json();
     about.methods = methodsOf(body);
     // A cancellation, or an answer to a question, does not wait behind what it is about.
     const ids = requestIds(body);
-    if (ids.length > 0 || method !== 'POST') {
-      const busy = await this.#admission.turn(principal.id, ended, ids[0]);
+    if (!read?.isLarge && (ids.length > 0 || method !== 'POST')) {
+      const busy = await inTurn(ids[0]);
       if (busy !== undefined) return busy;
     }
     this.#admission.spend(principal.id, messageCount(body));

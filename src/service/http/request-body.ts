@@ -15,8 +15,11 @@ const MAX_ID_CHARS = 200;
 const HELD_TIMES = 4;
 /** Bodies of all principals, likewise. */
 const HELD_TIMES_IN_ALL = 16;
-/** Taken however much is under way, since with less nobody can ask for what goes on, or end it; how many there are is bounded. */
-const ALWAYS_TAKEN_BYTES = 16_384;
+/**
+ * Taken and looked at however much is under way, since with less nobody can ask for what goes on, or end it; how many there are is
+ * bounded.
+ */
+const SMALL_BYTES = 16_384;
 const RETRY_SECONDS = '1';
 
 export class BodyRefused extends Error {
@@ -26,7 +29,12 @@ export class BodyRefused extends Error {
 }
 
 export type Body = {
-  readonly json: unknown;
+  /** Looking at it takes longer than all else that a request costs. */
+  readonly isLarge: boolean;
+  /** What it says; throws BodyRefused. */
+  readonly json: () => unknown;
+  /** The id of the request that it is meant to be; found without looking at the rest. */
+  readonly id: () => RequestId;
   /** It counts until what is given back is called, also when its request was answered before. */
   readonly keep: () => () => void;
 };
@@ -48,7 +56,7 @@ export class RequestBodies {
     this.#onRead = onRead;
   }
 
-  /** The body as JSON; it counts as held by `owner` until `answered`. Throws BodyRefused. */
+  /** The whole body; it counts as held by `owner` until `answered`. Throws BodyRefused. */
   async read(
     { request, response }: { request: IncomingMessage; response: ServerResponse },
     owner: string,
@@ -64,10 +72,16 @@ export class RequestBodies {
       bytes += chunk.length;
       charge.add(chunk.length);
       if (bytes > this.#maxBytes) throw this.#tooLarge();
-      if (bytes > ALWAYS_TAKEN_BYTES) this.#refuseTooMuch(owner);
+      if (bytes > SMALL_BYTES) this.#refuseTooMuch(owner);
       chunks.push(chunk);
     }).finally(() => this.#onRead(owner, bytes));
-    return { json: parsed(Buffer.concat(chunks).toString()), keep: charge.keep };
+    const text = Buffer.concat(chunks).toString();
+    return {
+      isLarge: bytes > SMALL_BYTES,
+      json: () => parsed(text),
+      id: () => idIn(text),
+      keep: charge.keep,
+    };
   }
 
   /** Of one body. Apart from its pieces, which would be kept with it. */

@@ -247,6 +247,20 @@ describe('greedy', () => {
     expect(owners).toEqual(['token:ann', 'token:bob', 'refused requests']);
   });
 
+  it('a large body is looked at in the turn of its principal, and a small one, which may be a cancellation, at once', async () => {
+    const refused = new BridgeError('E_BUSY', 'Nothing was done.', {
+      fault: 'agent',
+      remedy: 'Make the same call again in 7 s.',
+      retryAfterSeconds: 7,
+    });
+    const stub = await stubFront(opened, { parts: { turn: async () => ({ refused }) } });
+    const broken = (chars: number) =>
+      `{"jsonrpc":"2.0","id":5,"method":"x","params":{"x":"${'y'.repeat(chars)}"`;
+    expect((await post(stub, broken(10))).status).toBe(400);
+    const large = await post(stub, broken(100_000));
+    expect([large.status, await large.json()]).toMatchObject([429, { id: 5 }]);
+  });
+
   it('a request that waits for its turn is answered before a drain is over', async () => {
     let grant = () => {};
     const granted = new Promise<void>((resolve) => {
