@@ -118,6 +118,43 @@ it('ARCHITECTURE says why of every dependency', () => {
   expect(named.filter((name) => !['package', '---'].includes(name)).sort()).toEqual(importedPackages());
 });
 
+describe('ARCHITECTURE', () => {
+  const text = read('ARCHITECTURE.md');
+  const rowsOf = (title: string): string[][] => {
+    const section = text.split(`\n## ${title}\n`)[1]?.split('\n## ')[0] ?? '';
+    const rows = [...section.matchAll(/^\| (.*) \|$/gm)].map(([, row = '']) => row.split(' | '));
+    return rows.slice(1);
+  };
+
+  it('has at most 200 lines, and explains at most fifteen words', () => {
+    expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(200);
+    const words = rowsOf('Words of our own');
+    expect(words.length).toBeGreaterThan(0);
+    expect(words.length).toBeLessThanOrEqual(15);
+  });
+
+  it('names only files that are there, below the root, src/ or sandbox-runtime/', () => {
+    const paths = [...text.matchAll(/`([\w.-]+(?:\/[\w.-]+)+\.\w+)`/g)].map(([, path = '']) => path);
+    expect(paths.length).toBeGreaterThan(0);
+    for (const path of paths) {
+      const isThere = ['', 'src', 'sandbox-runtime'].some((base) => existsSync(join(ROOT, base, path)));
+      expect([path, isThere]).toEqual([path, true]);
+    }
+  });
+
+  it('has a line for each room, in their order', () => {
+    const { rooms } = JSON.parse(read('scripts/rooms.json')) as { rooms: object };
+    expect(rowsOf('Rooms').map(([name]) => name)).toEqual(Object.keys(rooms).map((name) => `\`${name}\``));
+  });
+
+  it('has a test for each invariant', () => {
+    const rows = rowsOf('Invariants');
+    expect(rows.length).toBeGreaterThan(0);
+    for (const [invariant, tests = ''] of rows)
+      expect([invariant, tests]).toEqual([invariant, expect.stringMatching(/^`test\//)]);
+  });
+});
+
 it('no sentence stands twice', () => {
   const MIN_CHARS = 60;
   const seen = new Map<string, string>();
