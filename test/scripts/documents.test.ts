@@ -16,17 +16,10 @@ const manifest = z
   })
   .parse(JSON.parse(read('package.json')));
 
-/** HISTORY is a diary: it names what was there when it was written. */
-const DIARY = 'HISTORY.md';
 const markdownIn = (folder: string): string[] =>
   readdirSync(join(ROOT, folder)).filter((name) => name.endsWith('.md'));
 const PAGES = markdownIn('docs').map((name) => `docs/${name}`);
-const DOCUMENTS = [
-  ...markdownIn('.').filter((name) => name !== DIARY),
-  ...PAGES,
-  'sandbox-runtime/README.md',
-  'src/wire/PROTOCOL.md',
-];
+const DOCUMENTS = [...markdownIn('.'), ...PAGES, 'sandbox-runtime/README.md', 'src/wire/PROTOCOL.md'];
 /** npm adds the first two by itself. */
 const SHIPPED = ['README.md', 'LICENSE', ...manifest.files];
 const isShipped = (file: string): boolean =>
@@ -91,7 +84,8 @@ it('the README is short, and leads to every page', () => {
 it('the npm package has the pages for its users, and not those for its authors', () => {
   for (const page of [...PAGES, 'README.md', 'SECURITY.md', 'ARCHITECTURE.md', 'CHANGELOG.md'])
     expect([page, isShipped(page)]).toEqual([page, true]);
-  for (const page of [DIARY, 'CONTRIBUTING.md']) expect([page, isShipped(page)]).toEqual([page, false]);
+  for (const page of ['HISTORY.md', 'CONTRIBUTING.md'])
+    expect([page, isShipped(page)]).toEqual([page, false]);
   for (const file of manifest.files.filter((name) => !/[!*]|^dist\//.test(name)))
     expect([file, existsSync(join(ROOT, file))]).toEqual([file, true]);
 });
