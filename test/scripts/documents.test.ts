@@ -16,17 +16,10 @@ const manifest = z
   })
   .parse(JSON.parse(read('package.json')));
 
-/** HISTORY is a diary: it names what was there when it was written. */
-const DIARY = 'HISTORY.md';
 const markdownIn = (folder: string): string[] =>
   readdirSync(join(ROOT, folder)).filter((name) => name.endsWith('.md'));
 const PAGES = markdownIn('docs').map((name) => `docs/${name}`);
-const DOCUMENTS = [
-  ...markdownIn('.').filter((name) => name !== DIARY),
-  ...PAGES,
-  'sandbox-runtime/README.md',
-  'src/wire/PROTOCOL.md',
-];
+const DOCUMENTS = [...markdownIn('.'), ...PAGES, 'sandbox-runtime/README.md', 'src/wire/PROTOCOL.md'];
 /** npm adds the first two by itself. */
 const SHIPPED = ['README.md', 'LICENSE', ...manifest.files];
 const isShipped = (file: string): boolean =>
@@ -91,7 +84,8 @@ it('the README is short, and leads to every page', () => {
 it('the npm package has the pages for its users, and not those for its authors', () => {
   for (const page of [...PAGES, 'README.md', 'SECURITY.md', 'ARCHITECTURE.md', 'CHANGELOG.md'])
     expect([page, isShipped(page)]).toEqual([page, true]);
-  for (const page of [DIARY, 'CONTRIBUTING.md']) expect([page, isShipped(page)]).toEqual([page, false]);
+  for (const page of ['HISTORY.md', 'CONTRIBUTING.md'])
+    expect([page, isShipped(page)]).toEqual([page, false]);
   for (const file of manifest.files.filter((name) => !/[!*]|^dist\//.test(name)))
     expect([file, existsSync(join(ROOT, file))]).toEqual([file, true]);
 });
@@ -116,6 +110,43 @@ it('ARCHITECTURE says why of every dependency', () => {
   const table = /^## Packages\n(.*?)^## /ms.exec(read('ARCHITECTURE.md'))?.[1] ?? '';
   const named = [...table.matchAll(/^\| (.*?) \| .+ \|$/gm)].flatMap(([, names = '']) => names.split(', '));
   expect(named.filter((name) => !['package', '---'].includes(name)).sort()).toEqual(importedPackages());
+});
+
+describe('ARCHITECTURE', () => {
+  const text = read('ARCHITECTURE.md');
+  const rowsOf = (title: string): string[][] => {
+    const section = text.split(`\n## ${title}\n`)[1]?.split('\n## ')[0] ?? '';
+    const rows = [...section.matchAll(/^\| (.*) \|$/gm)].map(([, row = '']) => row.split(' | '));
+    return rows.slice(1);
+  };
+
+  it('has at most 200 lines, and explains at most fifteen words', () => {
+    expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(200);
+    const words = rowsOf('Words of our own');
+    expect(words.length).toBeGreaterThan(0);
+    expect(words.length).toBeLessThanOrEqual(15);
+  });
+
+  it('names only files that are there, below the root, src/ or sandbox-runtime/', () => {
+    const paths = [...text.matchAll(/`([\w.-]+(?:\/[\w.-]+)+\.\w+)`/g)].map(([, path = '']) => path);
+    expect(paths.length).toBeGreaterThan(0);
+    for (const path of paths) {
+      const isThere = ['', 'src', 'sandbox-runtime'].some((base) => existsSync(join(ROOT, base, path)));
+      expect([path, isThere]).toEqual([path, true]);
+    }
+  });
+
+  it('has a line for each room, in their order', () => {
+    const { rooms } = JSON.parse(read('scripts/rooms.json')) as { rooms: object };
+    expect(rowsOf('Rooms').map(([name]) => name)).toEqual(Object.keys(rooms).map((name) => `\`${name}\``));
+  });
+
+  it('has a test for each invariant', () => {
+    const rows = rowsOf('Invariants');
+    expect(rows.length).toBeGreaterThan(0);
+    for (const [invariant, tests = ''] of rows)
+      expect([invariant, tests]).toEqual([invariant, expect.stringMatching(/^`test\//)]);
+  });
 });
 
 it('no sentence stands twice', () => {
