@@ -6,7 +6,7 @@ import type { BridgeEvent } from '../../base/log/events.js';
 import type { DownstreamSpec } from '../../hosts/downstream-spec.js';
 import { type AgentCapabilities, NO_AGENT } from '../asking/agent-capabilities.js';
 import { Callers } from '../asking/callers.js';
-import type { ServerContext } from '../connection/server-context.js';
+import type { ServerContext } from '../server/connect.js';
 import type { Downstream } from '../server/downstream.js';
 import { type ServerSlot, Slot } from './slot.js';
 import { type DownstreamState, describe } from './slot-state.js';

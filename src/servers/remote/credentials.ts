@@ -1,12 +1,12 @@
 // The headers by which a remote server knows its user: those of the entry, those that the entry's own command prints,
 // or the token of a login. Asked anew after a 401. Values go to the server and to the redactor, nowhere else.
 
+import type { Redactor } from '../../base/secrets/redact.js';
 import type { RemoteSpec } from '../../hosts/downstream-spec.js';
 import { hideHeaders, hideLatest } from '../connection/hide-secrets.js';
 import { atItsEntry } from '../connection/link.js';
-import type { ServerContext } from '../connection/server-context.js';
 import { helperHeaders } from './headers-helper.js';
-import { LoginNeeded } from './login-needed.js';
+import { LoginNeeded, type LoginOwner } from './login-needed.js';
 import { decoded, proxySecrets } from './proxies.js';
 import { RemoteFailure } from './remote-failure.js';
 import type { Challenge, ServerLogin } from './server-login.js';
@@ -15,16 +15,28 @@ const BEARER = 'Bearer ';
 
 type Headers = Readonly<Record<string, string>>;
 
+/** What a link to a server takes from the bridge. A server that is a process of ours takes all but the login. */
+export type RemoteContext = {
+  /** The whole environment of the server's process, and of a remote server's `headersHelper`. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Where its processes start unless its entry says otherwise; without it, where the bridge did. */
+  readonly cwd?: string | undefined;
+  /** What the server says in its own words goes through this; it learns what `headersHelper` prints. */
+  readonly redactor: Redactor;
+  /** Whose its logins are, for errors that ask for one. */
+  readonly loginOwner?: LoginOwner;
+};
+
 export class Credentials {
   readonly #spec: RemoteSpec;
-  readonly #context: ServerContext;
+  readonly #context: RemoteContext;
   readonly #login: ServerLogin | undefined;
   readonly #own: Headers;
   readonly #closing = new AbortController();
   #helped: Promise<Headers> | undefined;
   #latest: Headers = {};
 
-  constructor(spec: RemoteSpec, context: ServerContext, login: ServerLogin | undefined) {
+  constructor(spec: RemoteSpec, context: RemoteContext, login: ServerLogin | undefined) {
     this.#spec = spec;
     this.#context = context;
     this.#own = lowerCased(spec.headers);

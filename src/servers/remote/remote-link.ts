@@ -15,9 +15,8 @@ import { modernHeaders } from '../connection/envelope.js';
 import { ErrorAnswer } from '../connection/error-answer.js';
 import { LeftOut } from '../connection/left-out.js';
 import { atItsEntry, CLOSED_BY_BRIDGE, type Link, type Problem } from '../connection/link.js';
-import type { ServerContext } from '../connection/server-context.js';
 import { readingPurse, Unasked } from '../connection/unasked.js';
-import { Credentials } from './credentials.js';
+import { Credentials, type RemoteContext } from './credentials.js';
 import { Door } from './door.js';
 import type { EventReader } from './event-reader.js';
 import { greetAnew, noNewSession } from './greet-anew.js';
@@ -48,7 +47,7 @@ export class RemoteLink implements Link {
   onflood: Link['onflood'];
   readonly lastWords = '';
 
-  readonly #context: ServerContext;
+  readonly #context: RemoteContext;
   readonly #limitMs: number;
   readonly #credentials: Credentials;
   readonly #door: Door;
@@ -67,7 +66,7 @@ export class RemoteLink implements Link {
   #ending: string | undefined;
 
   /** `limitMs` is for greeting anew. */
-  constructor(spec: RemoteSpec, context: ServerContext, limitMs: number, login: ServerLogin | undefined) {
+  constructor(spec: RemoteSpec, context: RemoteContext, limitMs: number, login: ServerLogin | undefined) {
     this.#context = context;
     this.#limitMs = limitMs;
     this.#kind = spec.transport === 'auto' ? undefined : spec.transport;
