@@ -42,11 +42,11 @@ import { saysGoneAlready, saysNoSuchImage, whyNotPulled } from '../machine/clien
 import { isBeingStarted, killFirstProcess, runsHere } from '../machine/first-process.js';
 import { demandNetworkMode } from '../machine/network-modes.js';
 import type { OciRuntime } from '../machine/oci-runtime.js';
-import { connectionEnv, type EngineClient, isElsewhere } from '../machine/place.js';
+import { connectionEnv, type EngineClient, engineNameOf, isElsewhere } from '../machine/place.js';
 import { runArgv } from './argv.js';
 import { CliContainer } from './cli-container.js';
 import { dialects, type EngineDialect, type LaunchChoice } from './dialects.js';
-import { engineNameOf, INFO_TIMEOUT_MS } from './engine-status.js';
+import { INFO_TIMEOUT_MS } from './engine-status.js';
 import { Volumes } from './volumes.js';
 
 const QUERY_TIMEOUT_MS = 15_000;

@@ -7,11 +7,10 @@ import { join } from 'node:path';
 import { asBridgeError, BridgeError } from '../../base/errors.js';
 import { type ProcessResult, run, tailOf } from '../../base/process/process.js';
 import { PACKAGE_NAME, PACKAGE_ROOT } from '../../base/version.js';
-import type { EngineClient } from '../machine/place.js';
+import { type EngineClient, engineNameOf } from '../machine/place.js';
 import { debianSources, readAptFacts } from './apt-sources.js';
 import { watchFolder } from './folder-size.js';
 import { labelsFor } from './image-labels.js';
-import { layerBytes } from './image-size.js';
 import { CARRIED_TO, localImageName, type Recipe, readRecipe, withPackages } from './recipe.js';
 import { RECIPE_DIR } from './recipe-dir.js';
 import { staleScratch } from './stale-scratch.js';
@@ -244,6 +243,34 @@ export async function inspectImage(
   const [id, size] = result.stdout.trim().split(' ');
   if (result.exitCode !== 0 || id === undefined) return undefined;
   return { id, sizeBytes: await layerBytes({ binary, env }, image, Number(size), signal) };
+}
+
+/**
+ * Bytes of the layers of a local image; `inspectedBytes`, which the engine says of the whole, where it names no layers. A rootless
+ * podman copies a layer for the ids of a container, keeps the copy, and from then on counts it with the image; the layers
+ * themselves stay as large as they were.
+ */
+async function layerBytes(
+  { binary, env }: EngineClient,
+  image: string,
+  inspectedBytes: number,
+  signal: AbortSignal,
+): Promise<number> {
+  if (engineNameOf(binary) !== 'podman') return inspectedBytes;
+  const options = { timeoutMs: QUERY_TIMEOUT_MS, env };
+  const { exitCode, stdout } = await run([binary, 'history', '--format', 'json', image], options, signal);
+  return (exitCode === 0 ? sumOfLayers(stdout) : undefined) ?? inspectedBytes;
+}
+
+function sumOfLayers(json: string): number | undefined {
+  try {
+    const layers: unknown = JSON.parse(json);
+    if (!Array.isArray(layers)) return undefined;
+    const sum = layers.reduce((bytes: number, layer) => bytes + Number(Object(layer).size), 0);
+    return sum > 0 ? sum : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 async function notUnpacked(result: ProcessResult, suite: string, signal: AbortSignal): Promise<BridgeError> {
