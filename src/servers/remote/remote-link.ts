@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { stringify } from '../../base/json/json-text.js';
+import type { Redact } from '../../base/secrets/redact.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { clipHarmless } from '../../base/text/text.js';
 import { LinkedSignal } from '../../base/waiting/linked-signal.js';
@@ -19,7 +20,6 @@ import { readingPurse, Unasked } from '../connection/unasked.js';
 import { Credentials, type RemoteContext } from './credentials.js';
 import { Door } from './door.js';
 import type { EventReader } from './event-reader.js';
-import { greetAnew, noNewSession } from './greet-anew.js';
 import { LoginNeeded } from './login-needed.js';
 import { proxiesOf } from './proxies.js';
 import { broken, RefusedStatus, RemoteFailure, type Untaken } from './remote-failure.js';
@@ -300,4 +300,49 @@ function failureIn(thrown: unknown): RemoteFailure | undefined {
   if (thrown instanceof RemoteFailure) return thrown;
   const data = thrown instanceof ErrorAnswer ? thrown.data : undefined;
   return data instanceof BridgeError && data.cause instanceof RemoteFailure ? data.cause : undefined;
+}
+
+/** What the client said first on the first session, word for word. */
+type FirstWords = { readonly greeting: Outgoing; readonly initialized: Outgoing };
+type Witness = { readonly waiting: WaitingRequests; readonly redact: Redact };
+
+const MAX_SAID_CHARS = 300;
+
+/**
+ * The greeting once more, on a new session and behind the SDK's back: its client has greeted once and knows no second time. What the
+ * server says of itself now is not asked; its tools are listed anew by those above. Throws RemoteFailure when the server does not want
+ * a new session, E_CANCELLED when `signal` ends the attempt.
+ */
+async function greetAnew(
+  wire: Wire,
+  { greeting, initialized }: FirstWords,
+  { waiting, redact }: Witness,
+  signal: AbortSignal,
+): Promise<void> {
+  await wire.open(signal);
+  // The number of the first greeting: no request of the client's has it any more.
+  const { id } = greeting;
+  if (id === undefined) throw new Error('a greeting that wants no answer');
+  try {
+    const answered = new Promise<JSONRPCMessage>((resolve, reject) => {
+      const entry = waiting.add(id, resolve);
+      wire.send(greeting, signal).then(() => {
+        entry.takenBy = wire;
+      }, reject);
+    });
+    const answer = await unlessAborted(answered, signal);
+    if ('error' in answer) {
+      const said = clipHarmless(redact(answer.error.message.slice(0, 4 * MAX_SAID_CHARS)), MAX_SAID_CHARS);
+      throw noNewSession(`it refuses a new session: ${said}`);
+    }
+    await wire.send(initialized, signal);
+    signal.throwIfAborted();
+  } finally {
+    waiting.abandon(id);
+  }
+}
+
+function noNewSession(reason: string, cause?: unknown): RemoteFailure {
+  const remedy = 'Try again later, or tell who runs it.';
+  return new RemoteFailure(reason, { fault: 'downstream', remedy, cause });
 }
