@@ -89,7 +89,7 @@ const OWNER_FILE = 'owner.json';
 /** A directory without a readable owner is being made for a moment, or was when its bridge was killed. */
 const OWNED_WITHIN_MS = 60_000;
 
-export type CliEngineOptions = {
+type CliEngineOptions = {
   readonly binary: string;
   readonly ociRuntime: OciRuntime | undefined;
   readonly facts: Pick<EngineFacts, 'mode' | 'ids' | 'architecture'>;

@@ -30,7 +30,7 @@ export type ImageChoice = {
 };
 
 /** Why an image was chosen. */
-export type ImageReason =
+type ImageReason =
   /** The image that was meant is here; `by` says who named it. */
   | { readonly kind: 'found'; readonly by: ImageSource }
   /** A profile was meant, and its image has been built here. */
@@ -39,7 +39,7 @@ export type ImageReason =
   | { readonly kind: 'stand-in'; readonly image: string; readonly by: ImageSource }
   | { readonly kind: 'pulled' };
 
-export type LocalImage = {
+type LocalImage = {
   readonly image: string;
   readonly id: string;
   readonly sizeBytes: number;

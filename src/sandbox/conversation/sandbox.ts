@@ -46,7 +46,7 @@ import {
 } from './turn.js';
 
 /** Made one by one, as they are sent. */
-export type InputFrames = Iterable<FrameOf<HostFrame, 'input'>>;
+type InputFrames = Iterable<FrameOf<HostFrame, 'input'>>;
 export type GuestError = FrameOf<SupervisorFrame, 'refused'>['error'];
 
 /** How a sandbox ended: the supervisor's report, broken rules, a limit, or no word at all. */

@@ -9,10 +9,10 @@ import { shownName } from '../../base/text/shown-name.js';
 import { clip, clipHarmless, harmless, inOneLine, isHarmless, webAddress } from '../../base/text/text.js';
 import { isAllSeen } from '../../base/text/unseen.js';
 
-export type Modes = { readonly form: boolean; readonly url: boolean };
+type Modes = { readonly form: boolean; readonly url: boolean };
 
 /** Params for the agent, or why there are none, as the end of a sentence. */
-export type Elicitation = { readonly params: Readonly<JsonObject> } | { readonly unfit: string };
+type Elicitation = { readonly params: Readonly<JsonObject> } | { readonly unfit: string };
 
 /** What a dialog can show; MCP wants flat forms of few fields. */
 const MAX_QUESTION_CHARS = 100_000;

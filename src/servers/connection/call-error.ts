@@ -17,7 +17,7 @@ const MAX_ADDRESSES = 3;
 /** What a call that has no result is called. */
 export type FailureCode = 'E_TOOL_FAILED' | 'E_RESOURCE_FAILED' | 'E_PROMPT_FAILED';
 
-export type FailedCall = {
+type FailedCall = {
   readonly failure: FailureCode;
   /** What ended the call's deadline; undefined when nothing did. */
   readonly cause: EndCause | undefined;

@@ -21,7 +21,7 @@ const MAX_BODY_BYTES = MB_BYTES;
 const WITHOUT_BODY = [101, 204, 205, 304];
 
 /** Whether the address is of this machine, where nobody listens on the way. */
-export function isLoopback({ hostname }: URL): boolean {
+function isLoopback({ hostname }: URL): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d+){3}$/.test(hostname);
 }
 
@@ -82,7 +82,7 @@ async function bodyOf(body: Response['body'], { origin }: URL): Promise<Buffer> 
 }
 
 /** `fetch failed` says nothing; its cause does. */
-export function reasonOf(thrown: unknown): string {
+function reasonOf(thrown: unknown): string {
   if (thrown instanceof Error && thrown.name === 'TimeoutError')
     return `no answer within ${TIMEOUT_MS / 1000} s`;
   const cause = thrown instanceof Error ? thrown.cause : undefined;

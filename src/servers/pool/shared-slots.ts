@@ -25,7 +25,7 @@ export type SlotParts = {
 type Shared = { key: string; readonly slot: Slot; readonly users: Set<WindowSlot> };
 
 /** `windows` are the numbers of those that use it. */
-export type SharedServerState = DownstreamState & { readonly windows: readonly number[] };
+type SharedServerState = DownstreamState & { readonly windows: readonly number[] };
 
 /** All servers of all windows of one process. */
 export class SharedSlots {

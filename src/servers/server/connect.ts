@@ -55,7 +55,7 @@ export type Connection = {
 };
 
 /** How the client answers what it is told and asked. */
-export type ClientHandlers = {
+type ClientHandlers = {
   /** Called for every `tools/list_changed`, from the first moment on. */
   readonly onToolsChanged: () => void;
   /** Answers what the server asks. */

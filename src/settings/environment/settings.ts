@@ -156,7 +156,7 @@ const COMMAND_RULES = ['MCP_EXEC_ALLOW', 'MCP_EXEC_DENY'];
 const WHERE_RULES_HOLD =
   'The bridge cannot see which programs its containers have, so it would be without effect: set it at a `code-exec`, and hand calls to that with MCP_BRIDGE_EXECUTE_SERVER; or take execute out of MCP_BRIDGE_TOOLS.';
 
-export type SettingsReading = {
+type SettingsReading = {
   /** What is wrong has its default. With problems it is for looking only: nobody has asked for these settings. */
   readonly settings: Settings;
   /** Sentences about what does not count as it stands. */
