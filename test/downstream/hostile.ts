@@ -9,8 +9,8 @@ import type { BridgeEvent } from '../../src/base/log/events.js';
 import { Redactor } from '../../src/base/secrets/redact.js';
 import type { DownstreamSpec, StdioSpec } from '../../src/hosts/downstream-spec.js';
 import { type AgentCapabilities, NO_AGENT } from '../../src/servers/asking/agent-capabilities.js';
-import type { DownstreamTimes } from '../../src/servers/connection/server-context.js';
 import { type DownstreamPool, openDownstreamPool } from '../../src/servers/pool/pool.js';
+import type { DownstreamTimes } from '../../src/servers/server/connect.js';
 import type { Downstream } from '../../src/servers/server/downstream.js';
 
 const FIXTURE = fileURLToPath(new URL('../fixtures/hostile-server.mjs', import.meta.url));

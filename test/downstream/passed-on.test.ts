@@ -9,7 +9,7 @@ import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { RawJson } from '../../src/base/json/json-text.js';
 import type { BridgeEvent } from '../../src/base/log/events.js';
 import { type AgentCapabilities, NO_AGENT } from '../../src/servers/asking/agent-capabilities.js';
-import type { DownstreamTimes } from '../../src/servers/connection/server-context.js';
+import type { DownstreamTimes } from '../../src/servers/server/connect.js';
 import { npmServer } from '../support/start-bridge.js';
 import { nodeStarts, PATIENTLY, until } from '../support/time.js';
 import { call, hostile, NEVER, poolOf, spec, type TestPool } from './hostile.js';

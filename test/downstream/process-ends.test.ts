@@ -6,7 +6,7 @@ import { EventEmitter } from 'node:events';
 import { PassThrough, Writable } from 'node:stream';
 import { expect, it } from 'vitest';
 import type { StdioSpec } from '../../src/hosts/downstream-spec.js';
-import { helperHeaders } from '../../src/servers/remote/headers-helper.js';
+import { helperHeaders } from '../../src/servers/remote/credentials.js';
 import { type ProcessCalls, ProcessTree } from '../../src/servers/stdio/process-tree.js';
 import { StdioTransport } from '../../src/servers/stdio/stdio-transport.js';
 import { HANGS_MS, pause, until } from '../support/time.js';

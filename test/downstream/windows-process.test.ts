@@ -5,7 +5,7 @@ import { EventEmitter } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
 import { type ProcessCalls, ProcessTree } from '../../src/servers/stdio/process-tree.js';
-import { startProblem } from '../../src/servers/stdio/start-problem.js';
+import { startProblem } from '../../src/servers/stdio/stdio-transport.js';
 
 const NPX = 'C:\\Program Files\\nodejs\\npx.cmd';
 

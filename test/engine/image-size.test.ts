@@ -2,8 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { folderBytes } from '../../src/engine/images/folder-size.js';
-import { inspectImage } from '../../src/engine/images/image.js';
+import { folderBytes, inspectImage } from '../../src/engine/images/image.js';
 
 let folder: string;
 beforeEach(() => {

@@ -3,10 +3,10 @@
 import { describe, expect, it } from 'vitest';
 import { PACKAGE_NAME } from '../../src/base/version.js';
 import { imageBuild } from '../../src/cli/setup/image.js';
+import { nearestPackage, unknownPackages } from '../../src/engine/images/image.js';
 import { ageOf, labelsFor, parseLabels, recipeDigest } from '../../src/engine/images/image-labels.js';
 import { buildWords, checkPackages, checkSuite, readOwnName } from '../../src/engine/images/image-name.js';
 import { localImageName, modulesOf, readRecipe, withPackages } from '../../src/engine/images/recipe.js';
-import { nearestPackage, unknownPackages } from '../../src/engine/images/unknown-package.js';
 
 const data = readRecipe('data');
 const rich = withPackages(data, ['python3-sklearn', 'python3-seaborn', 'python3-pandas']);

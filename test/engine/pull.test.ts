@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { BridgeEvent } from '../../src/base/log/events.js';
 import type { Engine } from '../../src/engine/engine.js';
-import { pullWhileAlive } from '../../src/engine/images/pull.js';
+import { pullWhileAlive } from '../../src/engine/images/image-choice.js';
 import type { PullTraces } from '../../src/engine/images/pull-traces.js';
 import { staleScratch } from '../../src/engine/images/stale-scratch.js';
 

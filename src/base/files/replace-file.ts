@@ -10,7 +10,7 @@ const TRIES_ON_WINDOWS = 6;
 const FIRST_REST_MS = 5;
 
 /** What is asked of the system; a test gives its own. */
-export type RenameCalls = {
+type RenameCalls = {
   readonly platform: NodeJS.Platform;
   readonly rename: (from: string, to: string) => void;
   /** Stops the thread: whoever replaces a file must know when it is there. */

@@ -43,7 +43,7 @@ const CLOSE_BRACE = 125;
 const OPEN_BRACKET = 91;
 const CLOSE_BRACKET = 93;
 
-export type JsonLimits = { readonly maxDepth: number; readonly maxValues: number };
+type JsonLimits = { readonly maxDepth: number; readonly maxValues: number };
 
 /**
  * What `text` has too much of, as the end of a sentence about it; undefined when it keeps to the limits. Counts before

@@ -13,7 +13,7 @@ const ONE_LINE_CHARS = 60;
 const BETWEEN = /[\s\ufeff]/;
 
 /** One token: what it is, and its text. `plain` is punctuation with the layout around it, and whatever is no JSON. */
-export type JsonPiece = { readonly is: 'key' | 'string' | 'plain'; readonly text: string };
+type JsonPiece = { readonly is: 'key' | 'string' | 'plain'; readonly text: string };
 
 /**
  * The text as pieces that, put together, say the same in lines. Every character that does not show is an escape of JSON,

@@ -10,7 +10,7 @@ import type { AuditLine, CallLine, QuestionLine, RunLine } from './audit-line.js
 import type { BridgeEvent, Observer } from './events.js';
 import { weigh } from './weight.js';
 
-export type AuditOptions = {
+type AuditOptions = {
   /** Its folder is made where need be, for its owner alone. */
   readonly dir: string;
   /** Limit for all audit files together. */

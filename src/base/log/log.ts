@@ -9,7 +9,7 @@ import { shownName, shownTool } from '../text/shown-name.js';
 import { clip, harmless } from '../text/text.js';
 import type { BridgeEvent, Observer } from './events.js';
 
-export type Log = pino.Logger;
+type Log = pino.Logger;
 export type LogThreshold = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
 type Level = Exclude<LogThreshold, 'silent'>;
 

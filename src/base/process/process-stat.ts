@@ -2,7 +2,7 @@
 
 import { readText } from '../files/read-text.js';
 
-export type ProcessStat = {
+type ProcessStat = {
   /** One letter: R, S, D, Z (ended, and not reaped yet) … */
   readonly state: string;
   readonly parent: number;

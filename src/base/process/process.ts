@@ -14,7 +14,7 @@ import { groupOptions, signalGroup } from './process-group.js';
 import { type Start, startOf } from './start-of.js';
 import { heardOut } from './streams.js';
 
-export type RunOptions = {
+type RunOptions = {
   readonly timeoutMs: number;
   /** Limit for stdout and for stderr, each; the middle of a longer output is dropped. Default 8 MiB. */
   readonly maxBytes?: number;

@@ -4,7 +4,7 @@
 export type PictureKind = 'png' | 'jpeg' | 'gif' | 'webp';
 
 /** Sides in pixels, as claimed. */
-export type PictureHeader = { readonly kind: PictureKind; readonly width: number; readonly height: number };
+type PictureHeader = { readonly kind: PictureKind; readonly width: number; readonly height: number };
 
 const PNG_START = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
 const PNG_END = Buffer.from('\0\0\0\0IEND\xaeB`\x82', 'latin1');

@@ -5,6 +5,8 @@ import { isUtf8 } from 'node:buffer';
 import { madeVisible, withoutUnseenEnd } from './unseen.js';
 
 const ELLIPSIS = '…';
+/** What browsers and proxies take. */
+const MAX_URL_CHARS = 8_000;
 const ESCAPE = '\u001b';
 
 /** At most `maxChars` characters; what was cut is shown by an ellipsis. */
@@ -76,6 +78,17 @@ export function shownExactly(text: string): string {
 
 /** Whether `text` may be shown exactly as it is: whether `shownExactly` would change nothing. */
 export const isHarmless = (text: string): boolean => shownExactly(text) === text;
+
+/**
+ * An address of the web as the URL parser writes it, so that a host in look-alike letters shows; undefined for anything else,
+ * and where a name and password in it would hide the host.
+ */
+export function webAddress(raw: unknown): string | undefined {
+  if (typeof raw !== 'string' || raw.length > MAX_URL_CHARS || !URL.canParse(raw)) return undefined;
+  const { protocol, username, password, href } = new URL(raw);
+  const isWeb = protocol === 'https:' || protocol === 'http:';
+  return isWeb && username === '' && password === '' ? href : undefined;
+}
 
 /** `bytes` as text; undefined where they are not UTF-8. A byte order mark stays. */
 export function decodedText(bytes: Buffer): string | undefined {

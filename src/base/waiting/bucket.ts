@@ -1,6 +1,6 @@
 // A token bucket: so much can be spent at once, and it grows again evenly. It can be overdrawn, by as much again as it holds.
 
-export type BucketSize = {
+type BucketSize = {
   /** What a full one holds. */
   readonly burst: number;
   readonly perSecond: number;

@@ -2,7 +2,7 @@
 
 import { BridgeError } from '../errors.js';
 
-export type AbortedWait<T> = {
+type AbortedWait<T> = {
   /** What is said to one who stopped waiting. */
   readonly message?: string;
   /** Gets what comes too late. */

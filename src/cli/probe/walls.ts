@@ -1,8 +1,8 @@
 // The walls as a table: what is asked for, the attempt in Python, and when what it says means that the wall held. All
 // attempts go into one sandbox, each in a process of its own; each answers with one line.
 
-import { engineNameOf } from '../../engine/client/engine-status.js';
 import { isGvisor } from '../../engine/machine/oci-runtime.js';
+import { engineNameOf } from '../../engine/machine/place.js';
 import { WRITABLE } from '../../sandbox/spec/spec.js';
 import type { ProbedSandbox } from './control.js';
 import { KERNEL_WALLS } from './kernel-walls.js';

@@ -4,7 +4,7 @@
 import { asBridgeError } from '../../base/errors.js';
 import { run } from '../../base/process/process.js';
 import { chooseEngine } from '../../engine/client/detect.js';
-import { engineNameOf } from '../../engine/client/engine-status.js';
+import { engineNameOf } from '../../engine/machine/place.js';
 import { wishesOf } from '../../sandbox/launch/launch-pad.js';
 import type { SetupContext } from './context.js';
 import { installPackages } from './install-packages.js';

@@ -1,8 +1,19 @@
 // An engine driven through its command line, podman or docker by its dialect. Every command is an argv; what the
 // engine prints is parsed here and nowhere above. Holds the run directory with the pid and id files of live containers.
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
 import { ownCommand } from '../../base/process/own-command.js';
@@ -28,6 +39,7 @@ import type {
   NetworkMode,
   SandboxSpec,
   Unreachable,
+  Volume,
 } from '../engine.js';
 import {
   type Derivation,
@@ -38,16 +50,27 @@ import {
 import { buildImage } from '../images/image.js';
 import type { PullTraces } from '../images/pull-traces.js';
 import { foreignArchitecture } from '../images/recipe.js';
-import { saysGoneAlready, saysNoSuchImage, whyNotPulled } from '../machine/client-words.js';
+import {
+  saysGoneAlready,
+  saysNoSuchImage,
+  saysNoSuchVolume,
+  saysVolumeIsThere,
+  whyNotPulled,
+} from '../machine/client-words.js';
 import { isBeingStarted, killFirstProcess, runsHere } from '../machine/first-process.js';
 import { demandNetworkMode } from '../machine/network-modes.js';
-import type { OciRuntime } from '../machine/oci-runtime.js';
-import { connectionEnv, type EngineClient, isElsewhere } from '../machine/place.js';
+import { isGvisor, type OciRuntime } from '../machine/oci-runtime.js';
+import { connectionEnv, type EngineClient, engineNameOf, isElsewhere } from '../machine/place.js';
 import { runArgv } from './argv.js';
 import { CliContainer } from './cli-container.js';
-import { dialects, type EngineDialect, type LaunchChoice } from './dialects.js';
-import { engineNameOf, INFO_TIMEOUT_MS } from './engine-status.js';
-import { Volumes } from './volumes.js';
+import {
+  dialects,
+  type EngineDialect,
+  type LaunchChoice,
+  type LaunchFacts,
+  rootGroupOf,
+} from './dialects.js';
+import { INFO_TIMEOUT_MS } from './engine-status.js';
 
 const QUERY_TIMEOUT_MS = 15_000;
 /**
@@ -66,7 +89,7 @@ const OWNER_FILE = 'owner.json';
 /** A directory without a readable owner is being made for a moment, or was when its bridge was killed. */
 const OWNED_WITHIN_MS = 60_000;
 
-export type CliEngineOptions = {
+type CliEngineOptions = {
   readonly binary: string;
   readonly ociRuntime: OciRuntime | undefined;
   readonly facts: Pick<EngineFacts, 'mode' | 'ids' | 'architecture'>;
@@ -446,3 +469,90 @@ export class CliEngine implements Engine {
     }
   }
 }
+
+type VolumeParts = {
+  readonly binary: string;
+  readonly dialect: EngineDialect;
+  readonly facts: Pick<LaunchFacts, 'mode' | 'ociRuntime'>;
+  /** Labels for volumes that belong to one bridge and go with it, as `name=value`. */
+  readonly labels: readonly string[];
+  /** One command of the engine; a non-zero exit is a result, not an error. */
+  readonly command: (
+    args: readonly string[],
+    timeoutMs: number,
+    signal: AbortSignal,
+  ) => Promise<ProcessResult>;
+  readonly tellTrouble: (message: string) => void;
+};
+
+/** A container is removed well within the sum of these pauses. */
+const TRIES = 6;
+const PAUSE_MS = 100;
+const MAX_SAID_CHARS = 300;
+
+/**
+ * Volumes: made where they are not there, opened to gVisor, and removed with what is in them. Relies on the engine's commands
+ * alone; whose a volume is stands in its labels (owner.ts), so that a sweep finds it.
+ */
+class Volumes {
+  readonly #parts: VolumeParts;
+
+  constructor(parts: VolumeParts) {
+    this.#parts = parts;
+  }
+
+  /** Makes the volume where it is not there. Throws E_ENGINE_BROKEN. */
+  async make({ name, isKept }: Volume, signal: AbortSignal): Promise<void> {
+    const { dialect, labels, facts, command } = this.#parts;
+    const args = dialect.makeVolumeArgs(name, isKept ? [] : labels);
+    const made = await command(args, QUERY_TIMEOUT_MS, signal);
+    if (made.exitCode !== 0 && !saysVolumeIsThere(made.stderr))
+      throw this.#broken(`volume create ${name}`, made);
+    const group = rootGroupOf(facts.mode);
+    if (group === undefined || facts.ociRuntime === undefined || !isGvisor(facts.ociRuntime.name)) return;
+    // Its folder is private to root, and gVisor comes as the container's own (isGvisor): who may pass, and nobody else.
+    const place = ['volume', 'inspect', '--format', '{{.Mountpoint}}', name];
+    const found = await command(place, QUERY_TIMEOUT_MS, signal);
+    if (found.exitCode !== 0) throw this.#broken(place.join(' '), found);
+    const folder = dirname(found.stdout.trim());
+    chownSync(folder, 0, group);
+    chmodSync(folder, 0o710);
+  }
+
+  /** With what is in them, and with containers that still have them. Trouble is told, not thrown. */
+  async remove(names: readonly string[]): Promise<void> {
+    if (names.length === 0) return;
+    try {
+      let result = await this.#removeOnce(names);
+      // While a container's monitor is removing it, podman 4.3 finds the container gone and gives up. Trying again
+      // helps.
+      for (let tries = 1; isVolumeLeft(result) && tries < TRIES; tries++) {
+        await sleep(PAUSE_MS);
+        result = await this.#removeOnce(names);
+      }
+      if (isVolumeLeft(result))
+        this.#parts.tellTrouble(`could not remove ${names.join(', ')}: ${said(result)}`);
+    } catch (thrown) {
+      this.#parts.tellTrouble(messageOf(thrown));
+    }
+  }
+
+  #removeOnce(names: readonly string[]): Promise<ProcessResult> {
+    const args = ['volume', 'rm', '--force', ...names];
+    return this.#parts.command(args, REMOVE_TIMEOUT_MS, new AbortController().signal);
+  }
+
+  #broken(what: string, result: ProcessResult): BridgeError {
+    const { binary } = this.#parts;
+    return new BridgeError('E_ENGINE_BROKEN', `${binary} ${what}: ${said(result)}`, {
+      fault: 'engine',
+      remedy: `Run \`${binary} ${what}\` and fix what it reports.`,
+    });
+  }
+}
+
+/** A volume that is gone already is removed. */
+const isVolumeLeft = ({ exitCode, stderr }: ProcessResult): boolean =>
+  exitCode !== 0 && !saysNoSuchVolume(stderr);
+
+const said = ({ stderr }: ProcessResult): string => clip(stderr.trim(), MAX_SAID_CHARS);

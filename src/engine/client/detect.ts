@@ -12,8 +12,8 @@ import type { EngineFacts, EngineName, EngineStatus } from '../engine.js';
 import { type Enforcement, enforcement } from '../machine/enforcement.js';
 import { hangingRemedy, inSeconds } from '../machine/hanging.js';
 import { described, type OciRuntime, variantsOf } from '../machine/oci-runtime.js';
-import { connectionEnv, type EngineClient, isElsewhere } from '../machine/place.js';
-import { engineNameOf, probeEngine } from './engine-status.js';
+import { connectionEnv, type EngineClient, engineNameOf, isElsewhere } from '../machine/place.js';
+import { probeEngine } from './engine-status.js';
 
 // In a folder of its own: the state directory may be ~/MCPs, whose JSON files are read as lists of servers.
 const CHOICE_DIR = 'cache';

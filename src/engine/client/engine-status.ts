@@ -1,6 +1,5 @@
 // What an engine says of itself when it is asked: ready with its facts, or missing, stopped or broken with what to do.
 
-import { basename } from 'node:path';
 import { asBridgeError, messageOf } from '../../base/errors.js';
 import { type ProcessResult, run } from '../../base/process/process.js';
 import { clip } from '../../base/text/text.js';
@@ -8,16 +7,12 @@ import { ENGINE_VARIABLES } from '../../settings/environment/engine-variables.js
 import type { EngineName, EngineStatus } from '../engine.js';
 import { saysNotAnswering } from '../machine/client-words.js';
 import { hangingRemedy, inSeconds } from '../machine/hanging.js';
-import { connectionEnv, type EngineConnection } from '../machine/place.js';
+import { connectionEnv, type EngineConnection, engineNameOf } from '../machine/place.js';
 import { noUserNamespace } from '../machine/user-namespaces.js';
 import { dialects, type EngineDialect } from './dialects.js';
 
 /** For what an engine says of itself, which takes a tenth of a second. */
 export const INFO_TIMEOUT_MS = 15_000;
-
-/** `podman` unless the program's name says docker. */
-export const engineNameOf = (binary: string): EngineName =>
-  basename(binary).includes('docker') ? 'docker' : 'podman';
 
 /** What the engine of `binary` says of itself, at its own address or at that of `connection`; never throws. */
 export async function probeEngine(

@@ -19,7 +19,7 @@ const SHARED_MEMORY = '/dev/shm';
 const MODE = '600';
 
 /** Our ends as streams, and the descriptors of the other ends, which are for one child. */
-export type StdioPipes = {
+type StdioPipes = {
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;

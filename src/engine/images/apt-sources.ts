@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** What is read of the host: /etc/os-release, and the files of /etc/apt by their paths. */
-export type AptFacts = { readonly osRelease: string; readonly files: Readonly<Record<string, string>> };
+type AptFacts = { readonly osRelease: string; readonly files: Readonly<Record<string, string>> };
 
 type AptSource = {
   readonly uris: string;

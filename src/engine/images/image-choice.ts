@@ -8,16 +8,17 @@ import type { Observer } from '../../base/log/events.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { run } from '../../base/process/process.js';
 import { didYouMean } from '../../base/text/closest.js';
+import { inMegabytes } from '../../base/text/sizes.js';
 import { VERSION } from '../../base/version.js';
 import type { ImageSource } from '../../settings/environment/plan.js';
 import type { Engine } from '../engine.js';
+import { isBeforeContact } from '../machine/client-words.js';
 import type { EngineClient } from '../machine/place.js';
 import { derivedName } from './derived-image.js';
 import { inspectImage } from './image.js';
-import { buildInstead } from './image-instead.js';
 import { imageAge } from './image-labels.js';
 import { buildWords, OWN_IMAGES, type OwnImageName, readOwnName } from './image-name.js';
-import { pullWhileAlive } from './pull.js';
+import { PullTraces } from './pull-traces.js';
 import { BASE_PROFILE, localImageName, readRecipe } from './recipe.js';
 import { profiles } from './recipe-dir.js';
 
@@ -29,7 +30,7 @@ export type ImageChoice = {
 };
 
 /** Why an image was chosen. */
-export type ImageReason =
+type ImageReason =
   /** The image that was meant is here; `by` says who named it. */
   | { readonly kind: 'found'; readonly by: ImageSource }
   /** A profile was meant, and its image has been built here. */
@@ -38,7 +39,7 @@ export type ImageReason =
   | { readonly kind: 'stand-in'; readonly image: string; readonly by: ImageSource }
   | { readonly kind: 'pulled' };
 
-export type LocalImage = {
+type LocalImage = {
   readonly image: string;
   readonly id: string;
   readonly sizeBytes: number;
@@ -288,4 +289,80 @@ function missing(wish: ImageWish, why: string): BridgeError {
     `The image ${wish.image} is not present and cannot be pulled: ${why}.`,
     { fault: 'operator', remedy: missingRemedy(wish) },
   );
+}
+
+/** What cannot be had, and why. */
+type Unavailable = { readonly image: string; readonly why: string };
+
+/**
+ * The image of `profile`, once it is built and the engine finds it, in place of a default one that cannot be pulled. Only for an
+ * image that nobody has named: whoever names one means that one. Throws E_IMAGE_BUILD, or what the build needs and this
+ * machine has not; undefined where this engine cannot be built for.
+ */
+async function buildInstead(
+  profile: string,
+  unavailable: Unavailable,
+  engine: Engine,
+  observer: Observer,
+  signal: AbortSignal,
+): Promise<{ readonly image: string; readonly id: string } | undefined> {
+  if (engine.build === undefined) return undefined;
+  const image = localImageName(readRecipe(profile), VERSION);
+  const { image: instead, why } = unavailable;
+  observer({ type: 'image.building', image, instead, why });
+  await engine.build(profile, (message) => observer({ type: 'image.progress', image, message }), signal);
+  const id = await engine.imageId(image, signal);
+  if (id === undefined) return undefined;
+  observer({ type: 'image.built', image, instead, why });
+  return { image, id };
+}
+
+/** A registry that is there answers within a second or two; a firewall that drops packets never does. */
+const PULL_SILENCE_MS = 20_000;
+const LOOK_EVERY_MS = 1_000;
+
+/**
+ * A pull that is given up when its registry has been silent for too long, and goes on for as long as bytes come. A registry that
+ * takes connections and answers nothing, or stops in the middle of a layer, would be waited for otherwise until the engine's
+ * client gives up, which takes minutes or never happens. Throws what the engine says, or that the registry was silent. Progress
+ * is told as `image.progress` and `image.received`.
+ */
+export async function pullWhileAlive(
+  image: string,
+  engine: Pick<Engine, 'pull'>,
+  observer: Observer,
+  signal: AbortSignal,
+): Promise<void> {
+  using traces = new PullTraces();
+  const silence = new AbortController();
+  let heardAt = performance.now();
+  let hasAnswered = false;
+  const onLine = (message: string): void => {
+    observer({ type: 'image.progress', image, message });
+    if (isBeforeContact(message)) return;
+    hasAnswered = true;
+    heardAt = performance.now();
+  };
+  const look = setInterval(() => {
+    const before = traces.receivedBytes;
+    if (traces.hasMoved()) heardAt = performance.now();
+    if (traces.receivedBytes > before)
+      observer({ type: 'image.received', image, bytes: traces.receivedBytes });
+    // Without traces, a client that says nothing may be in the middle of a large layer.
+    const canBeJudged = traces.isSeen || !hasAnswered;
+    if (canBeJudged && performance.now() - heardAt >= PULL_SILENCE_MS) silence.abort();
+  }, LOOK_EVERY_MS);
+  try {
+    await engine.pull(image, onLine, AbortSignal.any([signal, silence.signal]), traces);
+  } catch (thrown) {
+    if (!silence.signal.aborted || signal.aborted) throw thrown;
+    const seconds = PULL_SILENCE_MS / 1000;
+    throw new Error(
+      hasAnswered
+        ? `its registry stopped sending: ${inMegabytes(traces.receivedBytes)} had arrived, and nothing more came for ${seconds} s`
+        : `no registry answered within ${seconds} s`,
+    );
+  } finally {
+    clearInterval(look);
+  }
 }

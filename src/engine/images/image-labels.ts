@@ -18,7 +18,7 @@ const LABEL = `${PACKAGE_NAME}.`;
 
 const labels = z.record(z.string(), z.string()).nullable();
 
-export type ImageLabels = {
+type ImageLabels = {
   /** The release of Debian that it was made of; undefined for images from before this label. */
   readonly suite: string | undefined;
   /** See recipeDigest. */

@@ -2,23 +2,21 @@
 // must not be in it, the engine imports it. Works as root and rootless; what is in the image is the recipe's affair.
 // Leaves no file behind, also when it fails or is cancelled.
 
-import { chmodSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, type Dirent, mkdtempSync, promises, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { asBridgeError, BridgeError } from '../../base/errors.js';
 import { type ProcessResult, run, tailOf } from '../../base/process/process.js';
+import { closest } from '../../base/text/closest.js';
 import { PACKAGE_NAME, PACKAGE_ROOT } from '../../base/version.js';
-import type { EngineClient } from '../machine/place.js';
+import { type EngineClient, engineNameOf } from '../machine/place.js';
 import { debianSources, readAptFacts } from './apt-sources.js';
-import { watchFolder } from './folder-size.js';
 import { labelsFor } from './image-labels.js';
-import { layerBytes } from './image-size.js';
 import { CARRIED_TO, localImageName, type Recipe, readRecipe, withPackages } from './recipe.js';
 import { RECIPE_DIR } from './recipe-dir.js';
 import { staleScratch } from './stale-scratch.js';
 import { unsafeEntries } from './tar-audit.js';
-import { unknownPackageError } from './unknown-package.js';
 
-export type BuildOptions = {
+type BuildOptions = {
   readonly client: EngineClient;
   /** Debian's name of the engine's, such as arm64; undefined takes this machine's. */
   readonly architecture: string | undefined;
@@ -246,6 +244,34 @@ export async function inspectImage(
   return { id, sizeBytes: await layerBytes({ binary, env }, image, Number(size), signal) };
 }
 
+/**
+ * Bytes of the layers of a local image; `inspectedBytes`, which the engine says of the whole, where it names no layers. A rootless
+ * podman copies a layer for the ids of a container, keeps the copy, and from then on counts it with the image; the layers
+ * themselves stay as large as they were.
+ */
+async function layerBytes(
+  { binary, env }: EngineClient,
+  image: string,
+  inspectedBytes: number,
+  signal: AbortSignal,
+): Promise<number> {
+  if (engineNameOf(binary) !== 'podman') return inspectedBytes;
+  const options = { timeoutMs: QUERY_TIMEOUT_MS, env };
+  const { exitCode, stdout } = await run([binary, 'history', '--format', 'json', image], options, signal);
+  return (exitCode === 0 ? sumOfLayers(stdout) : undefined) ?? inspectedBytes;
+}
+
+function sumOfLayers(json: string): number | undefined {
+  try {
+    const layers: unknown = JSON.parse(json);
+    if (!Array.isArray(layers)) return undefined;
+    const sum = layers.reduce((bytes: number, layer) => bytes + Number(Object(layer).size), 0);
+    return sum > 0 ? sum : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 async function notUnpacked(result: ProcessResult, suite: string, signal: AbortSignal): Promise<BridgeError> {
   const unknown = await unknownPackageError(result, suite, signal);
   return unknown ?? failed(`mmdebstrap failed: ${tailOf(result)}`);
@@ -263,4 +289,90 @@ async function remove(scratch: string, binary: string): Promise<void> {
 
 function failed(message: string, cause?: unknown): BridgeError {
   return new BridgeError('E_IMAGE_BUILD', message, { fault: 'operator', remedy: REMEDY, cause });
+}
+
+/** How often somebody is told what a folder holds while it is being filled. */
+const TELL_EVERY_MS = 1_500;
+
+/** Bytes of all files below `folder` that this user can see; what vanishes meanwhile counts nothing. */
+export async function folderBytes(folder: string): Promise<number> {
+  const entries = await promises.readdir(folder, { withFileTypes: true }).catch((): Dirent[] => []);
+  let sum = 0;
+  for (const entry of entries) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) sum += await folderBytes(path);
+    else if (entry.isFile()) sum += (await promises.lstat(path).catch(() => undefined))?.size ?? 0;
+  }
+  return sum;
+}
+
+/** Tells the size of `folder` again and again until it is disposed of. */
+function watchFolder(folder: string, tell: ((bytes: number) => void) | undefined): Disposable {
+  if (tell === undefined) return { [Symbol.dispose]: () => {} };
+  let isOver = false;
+  let timer: NodeJS.Timeout | undefined;
+  const look = async () => {
+    const bytes = await folderBytes(folder);
+    if (isOver) return;
+    tell(bytes);
+    timer = setTimeout(look, TELL_EVERY_MS);
+  };
+  timer = setTimeout(look, TELL_EVERY_MS);
+  return {
+    [Symbol.dispose]: () => {
+      isOver = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** For the names of all packages, which apt reads from one file. */
+const NAMES_TIMEOUT_MS = 10_000;
+const UNKNOWN_PACKAGE =
+  /^E: (?:Unable to locate package|Package|No packages found for) '?([a-z0-9][a-z0-9+.-]*)/gm;
+
+/** The packages that apt did not find, in the words of mmdebstrap's output. */
+export const unknownPackages = (output: string): readonly string[] => [
+  ...new Set([...output.matchAll(UNKNOWN_PACKAGE)].flatMap(([, name]) => (name === undefined ? [] : [name]))),
+];
+
+/**
+ * What apt says where a package does not exist, as an error that names the package and the nearest that do, from this machine's
+ * own lists of packages. Those may be of another release of Debian, so they suggest and decide nothing. Undefined where apt
+ * complains of something else.
+ */
+async function unknownPackageError(
+  { stderr }: Pick<ProcessResult, 'stderr'>,
+  suite: string,
+  signal: AbortSignal,
+): Promise<BridgeError | undefined> {
+  const unknown = unknownPackages(stderr);
+  if (unknown.length === 0) return undefined;
+  const known = await knownPackages(signal);
+  const sentences = unknown.map((name) => {
+    const near = nearestPackage(name, known);
+    return `Debian ${suite} has no package '${name}'.${near === undefined ? '' : ` Did you mean '${near}'?`}`;
+  });
+  return new BridgeError('E_ARGUMENTS', sentences.join(' '), {
+    fault: 'operator',
+    remedy:
+      'Correct the name in --with. Most Python libraries are called python3-<name> in Debian; `apt-cache search <word>` finds others.',
+  });
+}
+
+/** A library's own name comes first, as pip knows it: Debian's has `python3-` in front of it. */
+export function nearestPackage(name: string, known: ReadonlySet<string>): string | undefined {
+  const prefixed = `python3-${name}`;
+  if (known.has(prefixed)) return prefixed;
+  return closest(name, known);
+}
+
+async function knownPackages(signal: AbortSignal): Promise<ReadonlySet<string>> {
+  try {
+    const listed = await run(['apt-cache', 'pkgnames'], { timeoutMs: NAMES_TIMEOUT_MS }, signal);
+    return new Set(listed.stdout.split('\n').filter((name) => name !== ''));
+  } catch {
+    // No apt here: the sentence goes without a suggestion.
+    return new Set();
+  }
 }

@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import { type ReadText, readText } from '../../base/files/read-text.js';
 
-export type Controller = 'memory' | 'pids' | 'cpu';
+type Controller = 'memory' | 'pids' | 'cpu';
 /**
  * What is no controller that limits: `cpuacct` counts in version 1, often by a mount of its own, and `unified` is the hierarchy of
  * version 2, which may be there beside those of version 1 and then has none of their controllers.

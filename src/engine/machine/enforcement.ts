@@ -9,7 +9,7 @@ import { groupLimit, hasOwnCpuGroup } from './cgroup.js';
 
 /** Controls that an operator may accept to be without. */
 export const CONTROLS = ['memory', 'pids', 'cpu'] as const;
-export type Control = (typeof CONTROLS)[number];
+type Control = (typeof CONTROLS)[number];
 
 /**
  * `cgroup`: the kernel, for the container as a whole. `watchdog`: we measure while code runs, and kill. `rlimit`: the

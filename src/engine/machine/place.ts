@@ -2,6 +2,7 @@
 // An engine that runs elsewhere shares neither processes nor files with the bridge. Decided from what the engine, or its
 // client's own configuration, says of itself; runs nothing.
 
+import { basename } from 'node:path';
 import { ENGINE_VARIABLES } from '../../settings/environment/engine-variables.js';
 import type { EngineMode, EngineName, IdMapping } from '../engine.js';
 
@@ -45,6 +46,10 @@ export type EngineClient = {
   readonly binary: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 };
+
+/** `podman` unless the program's name says docker. */
+export const engineNameOf = (binary: string): EngineName =>
+  basename(binary).includes('docker') ? 'docker' : 'podman';
 
 /** Sockets of a docker daemon on this machine. */
 const LOCAL_SOCKET = /^unix:\/\/(?:\/var)?\/run\/(?:user\/\d+\/)?docker\.sock$/;

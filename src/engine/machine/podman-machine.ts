@@ -26,7 +26,7 @@ export type MachineOptions = {
 /** Keeps the machine running until disposed. While it rests, it does so only until the machine has been idle for long. */
 export type MachineLease = Disposable & { rest(): void; resume(): void };
 
-export type MachineTimeouts = {
+type MachineTimeouts = {
   readonly queryMs: number;
   /** Downloads the machine's disk, several hundred MB. */
   readonly initMs: number;

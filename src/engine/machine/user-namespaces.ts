@@ -17,7 +17,7 @@ export type NamespaceMachine = {
 };
 type Program = { readonly path: string; readonly isOwn: boolean };
 
-export type NoUserNamespace = { readonly reason: string; readonly remedy: string };
+type NoUserNamespace = { readonly reason: string; readonly remedy: string };
 
 const PROFILES = '/etc/apparmor.d';
 /** Where distributions put podman, and what theirs is called there. */

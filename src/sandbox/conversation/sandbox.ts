@@ -14,7 +14,9 @@
 import { asBridgeError, BridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
 import { heardOut } from '../../base/process/streams.js';
+import { clip, clipHarmless } from '../../base/text/text.js';
 import type { Container, Engine, SandboxSpec, Unreachable } from '../../engine/engine.js';
+import { isExpectedWarning, saysNotAnswering } from '../../engine/machine/client-words.js';
 import { type Enforcement, UNENFORCED } from '../../engine/machine/enforcement.js';
 import { inSeconds } from '../../engine/machine/hanging.js';
 import { Channel } from '../../wire/channel.js';
@@ -22,7 +24,6 @@ import { type HostFrame, PROTOCOL_VERSION, type SupervisorFrame } from '../../wi
 import { Guard } from '../limits/guard.js';
 import { ProcessorTime } from '../limits/processor-time.js';
 import type { Breach } from '../limits/watchdog.js';
-import { asEngineWords, connectionLost, EngineWords } from './engine-words.js';
 import { NotStarted } from './not-started.js';
 import { MAX_WAKES, Standstill } from './standstill.js';
 import {
@@ -45,7 +46,7 @@ import {
 } from './turn.js';
 
 /** Made one by one, as they are sent. */
-export type InputFrames = Iterable<FrameOf<HostFrame, 'input'>>;
+type InputFrames = Iterable<FrameOf<HostFrame, 'input'>>;
 export type GuestError = FrameOf<SupervisorFrame, 'refused'>['error'];
 
 /** How a sandbox ended: the supervisor's report, broken rules, a limit, or no word at all. */
@@ -503,3 +504,35 @@ function startFailure(end: SandboxEnd): BridgeError {
   const detail = end.how === 'lost' ? end.detail : `it ended before it was greeted (${end.how})`;
   return new NotStarted(detail, { waitedMs: end.how === 'lost' ? end.waitedMs : undefined });
 }
+
+/** Lines of the engine's client that are kept, and characters of them that are shown. */
+const MAX_LINES = 20;
+const MAX_DETAIL_CHARS = 600;
+
+/** What the engine's client says on the harness's stream, kept for the error of a sandbox that was lost. */
+class EngineWords {
+  /** The last ones, oldest first. */
+  readonly #lines: string[] = [];
+
+  add(line: string): void {
+    this.#lines.push(line);
+    if (this.#lines.length > MAX_LINES) this.#lines.shift();
+  }
+
+  /** Why a sandbox was lost whose container ended with `exit`, in the client's words as far as it said any. */
+  whyLost(exit: string, { wasGreeted }: { readonly wasGreeted: boolean }): string {
+    const words = this.#lines
+      .filter((line) => !isExpectedWarning(line))
+      .join(' ')
+      .trim();
+    if (words === '') return `the container ended with ${exit}`;
+    return wasGreeted && saysNotAnswering(words) ? connectionLost(words) : clip(words, MAX_DETAIL_CHARS);
+  }
+}
+
+/** The reason of a loss, in `words` of the engine's client. */
+const connectionLost = (words: string): string =>
+  clip(`the connection to the engine was lost: ${words}`, MAX_DETAIL_CHARS);
+
+/** A line that broke the rules of the stream before the harness had greeted, so the engine's own. */
+const asEngineWords = (line: string): string => clipHarmless(line, MAX_DETAIL_CHARS);

@@ -23,7 +23,7 @@ const AT_REST = new Set('TtZXxD');
 
 type Look = { readonly isAtRest: boolean; readonly used: number };
 
-export type StandstillParts = {
+type StandstillParts = {
   /** The container's first process. */
   readonly pid: number;
   /** It has woken more often than it may. */

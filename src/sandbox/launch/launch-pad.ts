@@ -20,7 +20,6 @@ import {
   runtimeOf,
   type Tried,
 } from '../../engine/client/detect.js';
-import { engineNameOf } from '../../engine/client/engine-status.js';
 import type {
   EngineLimits,
   EngineMode,
@@ -37,7 +36,7 @@ import {
   UNENFORCED,
 } from '../../engine/machine/enforcement.js';
 import { described, hostTasks, isGvisor, type OciRuntime } from '../../engine/machine/oci-runtime.js';
-import { isElsewhere } from '../../engine/machine/place.js';
+import { engineNameOf, isElsewhere } from '../../engine/machine/place.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { SeccompProfile } from '../../settings/environment/variables.js';
 import { NotStarted } from '../conversation/not-started.js';

@@ -42,7 +42,7 @@ import subprocess, sys
 subprocess.run([sys.executable, "-I", "${HARNESS_MOUNT}/harness/python_fallback.py"], check=True)
 `;
 
-export type WantedStart = {
+type WantedStart = {
   readonly pad: LaunchPad;
   readonly image: ImageChoice;
   readonly kind: SandboxKind;

@@ -11,10 +11,7 @@ const WAITING_BYTES = 64 * MB_BYTES;
 /** With numpy and pandas loaded it measured 67 MB, with scipy.stats, matplotlib and openpyxl as well 140 MB. */
 const WAITING_PREPARED_BYTES = 160 * MB_BYTES;
 
-export type WarmPoolsOptions = Pick<
-  WarmPoolOptions,
-  'size' | 'retire' | 'isCurrent' | 'onWaits' | 'observer'
-> & {
+type WarmPoolsOptions = Pick<WarmPoolOptions, 'size' | 'retire' | 'isCurrent' | 'onWaits' | 'observer'> & {
   readonly start: (kind: SandboxKind, signal: AbortSignal) => Promise<Sandbox>;
 };
 

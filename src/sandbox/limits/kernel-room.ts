@@ -16,7 +16,7 @@ import type { SandboxSpec } from '../../engine/engine.js';
 export type SocketRoom = ReadonlyMap<string, number>;
 
 /** Who counts a container's memory: nobody in the kernel, or a control group of this version. */
-export type Counting = 'nobody' | 'cgroup v1' | 'cgroup v2';
+type Counting = 'nobody' | 'cgroup v1' | 'cgroup v2';
 
 /** An answer of netlink may be so much larger than the buffer that it is put into (netlink_dump). */
 const NETLINK_ANSWER_BYTES = 32 * KB_BYTES;

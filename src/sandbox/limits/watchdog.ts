@@ -15,7 +15,7 @@ export type Glance = {
 };
 
 /** What it holds in truth, what the host had left then, when that was (monotonic) and how long it took. */
-export type Weighing = {
+type Weighing = {
   readonly bytes: number;
   readonly hostAvailableBytes: number;
   readonly atMs: number;

@@ -5,7 +5,7 @@ import type { OutputStream } from '../../base/process/streams.js';
 import type { GuestFrame } from '../../wire/frames.js';
 import type { Sandbox } from '../conversation/sandbox.js';
 
-export type OwnResult = {
+type OwnResult = {
   /** Value of the last expression; undefined when there was none. */
   readonly value: unknown;
   readonly stdout: string;

@@ -26,7 +26,7 @@ export type HostFiles = {
 };
 
 /** The image that a container starts from, and where the bridge's files lie for it. */
-export type Carried = { readonly image: ImageChoice; readonly files: HostFiles };
+type Carried = { readonly image: ImageChoice; readonly files: HostFiles };
 
 /** Throws E_IMAGE_BUILD. */
 export async function carry(engine: CliEngine, brought: Carried, signal: AbortSignal): Promise<Carried> {

@@ -24,7 +24,7 @@ const recordFile = z.object({
   trees: z.array(z.object({ key: z.string(), hash: z.string().regex(/^[0-9a-f]+$/) })),
 });
 
-export type ImagePythons = Readonly<z.infer<typeof recordFile>>;
+type ImagePythons = Readonly<z.infer<typeof recordFile>>;
 
 export function readImagePythons(stateDir: string): ImagePythons {
   try {

@@ -12,7 +12,7 @@ import type { PythonName } from './image-pythons.js';
 import type { SandboxKind } from './kind.js';
 
 /** What a sandbox is made of besides the walls, which are constant. */
-export type SpecInputs = {
+type SpecInputs = {
   readonly image: string;
   readonly harnessDir: string;
   /** Whether `image` holds them already, since the engine could not mount them. */

@@ -5,7 +5,7 @@
 import { type AgentCapabilities, NO_AGENT } from './agent-capabilities.js';
 
 /** What a server is told in its greeting that its client can do. */
-export type Offered = {
+type Offered = {
   readonly form: boolean;
   readonly url: boolean;
   readonly roots: boolean;

@@ -6,7 +6,7 @@ import { Deadline, type EndCause, type StopClock } from '../../base/waiting/dead
 import { type AgentCapabilities, NO_AGENT } from './agent-capabilities.js';
 
 /** Both stand still while a person is asked; `silence` starts anew with every sign of life, and `whole` goes on. */
-export type CallLimit = { readonly ms: number; readonly of: 'silence' | 'whole' };
+type CallLimit = { readonly ms: number; readonly of: 'silence' | 'whole' };
 
 /** Whose call it is, and the clock of what it is a part of, which stands with its own. */
 export type Caller = { readonly agent: AgentCapabilities; readonly stopClock: StopClock };
@@ -14,7 +14,7 @@ export type Caller = { readonly agent: AgentCapabilities; readonly stopClock: St
 export const NOBODY: Caller = { agent: NO_AGENT, stopClock: () => () => {} };
 
 /** The calls that a question may belong to; `ended` aborts when the last of them has ended. */
-export type Askers = Disposable & { readonly ended: AbortSignal };
+type Askers = Disposable & { readonly ended: AbortSignal };
 
 export class CallsUnderWay {
   readonly #calls = new Set<CallClock>();
@@ -80,7 +80,7 @@ type ClockParts = {
   readonly onEnd: (call: CallClock) => void;
 };
 
-export class CallClock implements Disposable {
+class CallClock implements Disposable {
   /** Whose call it is. */
   readonly agent: AgentCapabilities;
   readonly #limit: CallLimit;

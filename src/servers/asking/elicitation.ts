@@ -6,13 +6,13 @@ import { randomUUID } from 'node:crypto';
 import { isObject, type JsonObject } from '../../base/json/json-object.js';
 import { excessOf } from '../../base/json/json-text.js';
 import { shownName } from '../../base/text/shown-name.js';
-import { clip, clipHarmless, harmless, inOneLine, isHarmless } from '../../base/text/text.js';
+import { clip, clipHarmless, harmless, inOneLine, isHarmless, webAddress } from '../../base/text/text.js';
 import { isAllSeen } from '../../base/text/unseen.js';
 
-export type Modes = { readonly form: boolean; readonly url: boolean };
+type Modes = { readonly form: boolean; readonly url: boolean };
 
 /** Params for the agent, or why there are none, as the end of a sentence. */
-export type Elicitation = { readonly params: Readonly<JsonObject> } | { readonly unfit: string };
+type Elicitation = { readonly params: Readonly<JsonObject> } | { readonly unfit: string };
 
 /** What a dialog can show; MCP wants flat forms of few fields. */
 const MAX_QUESTION_CHARS = 100_000;
@@ -20,10 +20,6 @@ const QUESTION_LIMITS = { maxDepth: 12, maxValues: 5_000 };
 const MAX_MESSAGE_CHARS = 4_000;
 const MAX_LABEL_CHARS = 1_000;
 const MAX_ID_CHARS = 256;
-/** What browsers and proxies take. */
-const MAX_URL_CHARS = 8_000;
-/** Most addresses that one error names. */
-const MAX_ADDRESSES = 3;
 
 /** `redact` takes out of the server's words what the configuration knows for secret. */
 export function readElicitation(
@@ -60,24 +56,6 @@ function readUrl(raw: JsonObject, message: string): Elicitation {
   if (typeof elicitationId !== 'string' || elicitationId.length > MAX_ID_CHARS)
     return { unfit: 'it has no elicitationId' };
   return { params: { mode: 'url', message, url, elicitationId } };
-}
-
-/** The addresses of the error UrlElicitationRequired (-32042), for whoever may open them. */
-export function addressesOf(errorData: unknown): readonly string[] {
-  const questions = isObject(errorData) ? errorData['elicitations'] : undefined;
-  if (!Array.isArray(questions)) return [];
-  return questions
-    .slice(0, MAX_ADDRESSES)
-    .map((question) => webAddress(Object(question).url))
-    .filter((url) => url !== undefined);
-}
-
-/** As the URL parser writes it, so that a host in look-alike letters shows; a name and password in it would hide one. */
-function webAddress(raw: unknown): string | undefined {
-  if (typeof raw !== 'string' || raw.length > MAX_URL_CHARS || !URL.canParse(raw)) return undefined;
-  const { protocol, username, password, href } = new URL(raw);
-  const isWeb = protocol === 'https:' || protocol === 'http:';
-  return isWeb && username === '' && password === '' ? href : undefined;
 }
 
 /** Many blanks would push what follows onto a line of its own; U+2800 is a braille pattern without dots. */

@@ -17,7 +17,7 @@ const PAUSE_MS = 250;
 /** Longest state, in characters, that is carried back. */
 const MAX_STATE_CHARS = 1_000_000;
 
-export type InputParts = {
+type InputParts = {
   /** Names what was asked for and its server, as the beginning of a sentence. */
   readonly what: string;
   readonly failure: FailureCode;

@@ -19,7 +19,7 @@ import type { Callers } from './callers.js';
 import type { CallsUnderWay } from './calls-under-way.js';
 import { readElicitation } from './elicitation.js';
 
-export type PassedOnParts = {
+type PassedOnParts = {
   readonly server: string;
   readonly callers: Callers;
   readonly calls: CallsUnderWay;

@@ -56,7 +56,7 @@ const MAX_TEXT_CHARS = 20_000;
 const MAX_SUMMARY_CHARS = 200;
 
 /** What documentation is made of; a live server, or what is kept of one. */
-export type Described = Pick<Downstream, 'spec' | 'serverVersion' | 'instructions' | 'tools'>;
+type Described = Pick<Downstream, 'spec' | 'serverVersion' | 'instructions' | 'tools'>;
 
 /** What its maker did not say of a tool, but the bridge has seen; both by the tool's real name. */
 export type ToolNotes = {

@@ -18,7 +18,7 @@ export type Known = {
 };
 
 /** What of a server's documentation may be seen; it leaves tools out, and makes none. */
-export type View = (doc: ServerDoc) => ServerDoc;
+type View = (doc: ServerDoc) => ServerDoc;
 
 /** `whole` is of `kept`, and `doc` what `view` lets be seen of it. */
 type Made = {

@@ -12,7 +12,7 @@ export type ToolPart = (typeof TOOL_PARTS)[number];
 /** 32 hex digits for each part. */
 export type ToolDigest = Readonly<Record<ToolPart, string>>;
 /** What is looked at of a tool. */
-export type ToolText = Pick<ServerTool, 'description' | 'inputSchema' | 'outputSchema'>;
+type ToolText = Pick<ServerTool, 'description' | 'inputSchema' | 'outputSchema'>;
 
 export function digestOf({ description, inputSchema, outputSchema }: ToolText): ToolDigest {
   return {

@@ -1,21 +1,23 @@
 // Why a call has no result, told apart and put into words.
 
 import { BridgeError, messageOf } from '../../base/errors.js';
+import { isObject } from '../../base/json/json-object.js';
 import type { Redact } from '../../base/secrets/redact.js';
-import { clipHarmless } from '../../base/text/text.js';
+import { clipHarmless, webAddress } from '../../base/text/text.js';
 import type { EndCause } from '../../base/waiting/deadline.js';
-import { addressesOf } from '../asking/elicitation.js';
 import { ErrorAnswer, INVALID_PARAMS } from './error-answer.js';
 import type { Link } from './link.js';
 
 /** A server's own message is data, and may be long. */
 const MAX_MESSAGE_CHARS = 4_000;
 const MAX_LAST_WORDS_CHARS = 1_500;
+/** Most addresses that one error names. */
+const MAX_ADDRESSES = 3;
 
 /** What a call that has no result is called. */
 export type FailureCode = 'E_TOOL_FAILED' | 'E_RESOURCE_FAILED' | 'E_PROMPT_FAILED';
 
-export type FailedCall = {
+type FailedCall = {
   readonly failure: FailureCode;
   /** What ended the call's deadline; undefined when nothing did. */
   readonly cause: EndCause | undefined;
@@ -75,6 +77,16 @@ export function callError(
   // The guest says whose words they are where it was a tool.
   const words = failure === 'E_TOOL_FAILED' ? said : `${what}: ${asSentence(said)}`;
   return new BridgeError(failure, words, { fault, cause: thrown });
+}
+
+/** The addresses of the error UrlElicitationRequired (-32042), for whoever may open them. */
+function addressesOf(errorData: unknown): readonly string[] {
+  const questions = isObject(errorData) ? errorData['elicitations'] : undefined;
+  if (!Array.isArray(questions)) return [];
+  return questions
+    .slice(0, MAX_ADDRESSES)
+    .map((question) => webAddress(Object(question).url))
+    .filter((url) => url !== undefined);
 }
 
 /** What came in place of an answer that never did, as a sentence about `who`; empty where nothing has. */

@@ -15,7 +15,7 @@ export type CallProgress = {
   readonly message?: string | undefined;
 };
 
-export type RequestOptions = {
+type RequestOptions = {
   readonly signal: AbortSignal;
   readonly onprogress?: (progress: CallProgress) => void;
   /** Further headers of the request, over HTTP in the modern era. */

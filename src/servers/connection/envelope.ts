@@ -28,7 +28,7 @@ export function envelopeOf(clientCapabilities: object): Record<string, unknown> 
 }
 
 /** The protocol version that a message says it is of; undefined for one of the earlier era, where a session knows it. */
-export function versionIn(message: object): string | undefined {
+function versionIn(message: object): string | undefined {
   const { params } = message as { readonly params?: unknown };
   const meta = isObject(params) ? params['_meta'] : undefined;
   const version = isObject(meta) ? meta[VERSION_KEY] : undefined;

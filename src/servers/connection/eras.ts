@@ -8,7 +8,7 @@ import { replaceFile } from '../../base/files/replace-file.js';
 import { type DownstreamSpec, definitionKey } from '../../hosts/downstream-spec.js';
 
 /** `legacy` opens with `initialize` (2024-11-05 to 2025-11-25), `modern` does without (2026-07-28). */
-export type Era = 'legacy' | 'modern';
+type Era = 'legacy' | 'modern';
 
 export type KnownEra = {
   readonly era: Era;

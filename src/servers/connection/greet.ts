@@ -16,7 +16,7 @@ import { Probe, type Verdict } from './probe.js';
 /** For the answer to an earlier question, of a server that has refused a later one. */
 const LATE_MS = 5_000;
 
-export type GreetingParts = {
+type GreetingParts = {
   readonly spec: DownstreamSpec;
   readonly eras: EraMemory;
   readonly handlers: ClientHandlers;

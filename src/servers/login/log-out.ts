@@ -10,9 +10,9 @@ import { hideTokens } from './secrets.js';
 import type { Login, TokenStore } from './token-store.js';
 
 /** `trouble` says why the tokens may still be good at the authorization server. */
-export type LoggedOut = { readonly wasLoggedIn: boolean; readonly trouble: string | undefined };
+type LoggedOut = { readonly wasLoggedIn: boolean; readonly trouble: string | undefined };
 
-export type LogOutOptions = {
+type LogOutOptions = {
   readonly store: TokenStore;
   readonly redactor: Redactor;
   readonly proxyFor?: ProxyFor;

@@ -35,7 +35,7 @@ const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 
 type Held = { readonly accessToken: string; readonly renewAtMs: number };
 
-export type MachineLoginParts = {
+type MachineLoginParts = {
   readonly spec: RemoteSpec;
   readonly login: MachineLogin;
   readonly redactor: Redactor;

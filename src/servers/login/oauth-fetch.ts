@@ -1,16 +1,18 @@
 // How authorization servers are spoken to: over TLS, with an end, and never more than a little of what they say. No
 // header of the server's own entry goes there. Failures are told with the address and never with what was sent.
 
+import type { IncomingMessage } from 'node:http';
 import { type FetchLike, RegistrationRejectedError } from '@modelcontextprotocol/client';
 import { BridgeError, messageOf } from '../../base/errors.js';
+import { isObject, type JsonObject } from '../../base/json/json-object.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { clipHarmless, withoutFullStop } from '../../base/text/text.js';
 import { LinkedSignal } from '../../base/waiting/linked-signal.js';
-import { NO_PROXIES } from '../remote/proxies.js';
+import { readBody } from '../remote/body.js';
+import { HttpClient } from '../remote/http-client.js';
+import { NO_PROXIES, type ProxyFor } from '../remote/proxies.js';
 import { ProxyRefusal } from '../remote/proxy-agent.js';
-import { fetchBy } from '../remote/proxy-fetch.js';
-import { withNeededMembers } from './needed-members.js';
 
 /** Time limit of one request. Two of them, when a refresh token is tried again, end before a lock grows old. */
 const TIMEOUT_MS = 8_000;
@@ -19,7 +21,7 @@ const MAX_BODY_BYTES = MB_BYTES;
 const WITHOUT_BODY = [101, 204, 205, 304];
 
 /** Whether the address is of this machine, where nobody listens on the way. */
-export function isLoopback({ hostname }: URL): boolean {
+function isLoopback({ hostname }: URL): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d+){3}$/.test(hostname);
 }
 
@@ -80,7 +82,7 @@ async function bodyOf(body: Response['body'], { origin }: URL): Promise<Buffer> 
 }
 
 /** `fetch failed` says nothing; its cause does. */
-export function reasonOf(thrown: unknown): string {
+function reasonOf(thrown: unknown): string {
   if (thrown instanceof Error && thrown.name === 'TimeoutError')
     return `no answer within ${TIMEOUT_MS / 1000} s`;
   const cause = thrown instanceof Error ? thrown.cause : undefined;
@@ -133,4 +135,140 @@ function refusedRegistration({ status, body }: RegistrationRejectedError): strin
     // Told by its status.
   }
   return `HTTP ${status}`;
+}
+
+// What of an authorization server's answer anybody needs, each member in the form that the SDK's schemas want. They refuse a
+// whole answer for one member, such as `"scope": null`, which many servers write; so what is optional and of another type is
+// left out, as is everything that nobody reads. What a login rests on stays as it came, and is still refused there.
+
+type Read = (value: unknown) => unknown;
+
+const asItIs: Read = (value) => value;
+const words: Read = (value) => (typeof value === 'string' && value !== '' ? value : undefined);
+const address: Read = (value) =>
+  typeof value === 'string' && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
+    ? value
+    : undefined;
+const isTrue: Read = (value) => (value === true || value === 'true' ? true : undefined);
+const seconds: Read = (value) => {
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  return typeof number === 'number' && Number.isFinite(number) ? number : undefined;
+};
+/** A list of texts; of one text, that one. */
+const texts: Read = (value) => {
+  if (typeof value === 'string') return [value];
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : undefined;
+};
+const addresses: Read = (value) => {
+  const list = texts(value);
+  return Array.isArray(list) ? list.filter((one) => address(one) !== undefined) : undefined;
+};
+/** Scopes as one text; some servers write a list. An empty text grants nothing and says so. */
+const scopes: Read = (value) =>
+  typeof value === 'string' ? value : words([texts(value) ?? []].flat().join(' '));
+const clientId: Read = (value) => (typeof value === 'number' ? String(value) : value);
+
+const MEMBERS: Readonly<Record<string, Read>> = {
+  // Of metadata.
+  resource: asItIs,
+  authorization_servers: addresses,
+  scopes_supported: texts,
+  issuer: asItIs,
+  authorization_endpoint: asItIs,
+  token_endpoint: asItIs,
+  registration_endpoint: address,
+  revocation_endpoint: address,
+  response_types_supported: texts,
+  token_endpoint_auth_methods_supported: texts,
+  code_challenge_methods_supported: texts,
+  client_id_metadata_document_supported: isTrue,
+  authorization_response_iss_parameter_supported: isTrue,
+  // Of a registration.
+  client_id: clientId,
+  client_secret: words,
+  token_endpoint_auth_method: words,
+  redirect_uris: addresses,
+  // Of tokens.
+  access_token: asItIs,
+  token_type: words,
+  issued_token_type: asItIs,
+  expires_in: seconds,
+  scope: scopes,
+  refresh_token: words,
+  id_token: words,
+  // Of a refusal.
+  error: asItIs,
+  error_description: words,
+};
+
+/** The text of an answer with what is needed of it; any text that is no JSON object comes back as it was. */
+function withNeededMembers(text: string): string {
+  let answer: unknown;
+  try {
+    answer = JSON.parse(text.replace(/^\ufeff/, ''));
+  } catch {
+    return text;
+  }
+  if (!isObject(answer)) return text;
+  const needed: JsonObject = {};
+  for (const [name, read] of Object.entries(MEMBERS)) {
+    const value = Object.hasOwn(answer, name) ? read(answer[name]) : undefined;
+    if (value !== undefined) needed[name] = value;
+  }
+  return JSON.stringify({ ...assumed(needed), ...needed });
+}
+
+/** What the schemas demand although nobody reads it, or although nothing else could stand there. */
+function assumed(needed: JsonObject): JsonObject {
+  if (needed['access_token'] !== undefined) return { token_type: 'Bearer' };
+  if (needed['client_id'] !== undefined) return { redirect_uris: [] };
+  const { issuer, token_endpoint: tokenEndpoint } = needed;
+  if (issuer === undefined || tokenEndpoint === undefined) return {};
+  return {
+    response_types_supported: ['code'],
+    jwks_uri: tokenEndpoint,
+    subject_types_supported: [],
+    id_token_signing_alg_values_supported: [],
+  };
+}
+
+/** Bytes of an answer by way of a proxy; `bodyOf` gives up at less. */
+const MAX_PROXIED_BYTES = 2 * MB_BYTES;
+
+/**
+ * A `fetch` for short requests that go through a proxy, which Node's own cannot. Redirects are given back as they are. Rejects with
+ * what HttpClient throws, or when the body is longer than 2 MB.
+ */
+function fetchBy(proxyFor: ProxyFor): (url: URL, init: RequestInit) => Promise<Response> {
+  return async (url, { method = 'GET', headers, body, signal }) => {
+    const client = new HttpClient(undefined, proxyFor);
+    try {
+      const request = {
+        method: method === 'POST' ? 'POST' : 'GET',
+        url,
+        headers: Object.fromEntries(new Headers(headers)),
+        ...(body === undefined || body === null ? {} : { body: String(body) }),
+        mayRepeat: false,
+        followsRedirects: false,
+      } as const;
+      const answer = await client.request(request, signal ?? new AbortController().signal);
+      const read = await readBody(answer, MAX_PROXIED_BYTES);
+      if (!('text' in read)) throw new Error(`the answer has more than ${MAX_PROXIED_BYTES} bytes`);
+      const { statusCode: status = 500 } = answer;
+      return new Response(WITHOUT_BODY.includes(status) ? null : read.text, {
+        status,
+        headers: headersOf(answer),
+      });
+    } finally {
+      client.close();
+    }
+  };
+}
+
+function headersOf({ headersDistinct }: IncomingMessage): Headers {
+  const headers = new Headers();
+  for (const [name, values] of Object.entries(headersDistinct)) {
+    for (const value of values ?? []) headers.append(name, value);
+  }
+  return headers;
 }

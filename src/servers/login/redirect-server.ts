@@ -19,7 +19,7 @@ export type RedirectAnswer = {
   finish(isDone: boolean): void;
 };
 
-export interface RedirectServer extends AsyncDisposable {
+interface RedirectServer extends AsyncDisposable {
   /** What the authorization server is to redirect to. */
   readonly url: string;
   /** The first answer with the right state. */
@@ -28,7 +28,7 @@ export interface RedirectServer extends AsyncDisposable {
   paste(address: string): string | undefined;
 }
 
-export type RedirectOptions = {
+type RedirectOptions = {
   /** 0: any that is free. */
   readonly port: number;
   /** `localhost` for clients that were registered with it, which is how other hosts do it. */

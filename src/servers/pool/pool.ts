@@ -11,7 +11,7 @@ import { type AgentCapabilities, NO_AGENT } from '../asking/agent-capabilities.j
 import { Callers } from '../asking/callers.js';
 import { type EraMemory, ErasInMemory } from '../connection/eras.js';
 import { hideLatest } from '../connection/hide-secrets.js';
-import type { DownstreamTimes, ServerContext } from '../connection/server-context.js';
+import type { DownstreamTimes, ServerContext } from '../server/connect.js';
 import type { Downstream } from '../server/downstream.js';
 import { childEnv } from '../stdio/env.js';
 import { type ServerLease, SlotLease } from './server-lease.js';

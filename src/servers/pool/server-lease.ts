@@ -19,7 +19,7 @@ export interface ServerLease extends Disposable {
 }
 
 /** What a lease needs of the pool. */
-export type LeaseParts = {
+type LeaseParts = {
   /** Whose run it is. */
   readonly agent: AgentCapabilities;
   readonly find: (name: string) => ServerSlot | undefined;

@@ -9,7 +9,7 @@ import { type DownstreamPool, openDownstreamPool } from './pool.js';
 import type { ServerLease } from './server-lease.js';
 import type { DownstreamState } from './slot-state.js';
 
-export type SharedServersOptions = {
+type SharedServersOptions = {
   /** Names of those that are shared, as the operator says now. */
   readonly names: () => readonly string[];
   readonly pool: Omit<DownstreamPoolOptions, 'specs' | 'isShared'>;

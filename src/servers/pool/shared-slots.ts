@@ -6,7 +6,7 @@ import type { BridgeEvent } from '../../base/log/events.js';
 import type { DownstreamSpec } from '../../hosts/downstream-spec.js';
 import { type AgentCapabilities, NO_AGENT } from '../asking/agent-capabilities.js';
 import { Callers } from '../asking/callers.js';
-import type { ServerContext } from '../connection/server-context.js';
+import type { ServerContext } from '../server/connect.js';
 import type { Downstream } from '../server/downstream.js';
 import { type ServerSlot, Slot } from './slot.js';
 import { type DownstreamState, describe } from './slot-state.js';
@@ -25,7 +25,7 @@ export type SlotParts = {
 type Shared = { key: string; readonly slot: Slot; readonly users: Set<WindowSlot> };
 
 /** `windows` are the numbers of those that use it. */
-export type SharedServerState = DownstreamState & { readonly windows: readonly number[] };
+type SharedServerState = DownstreamState & { readonly windows: readonly number[] };
 
 /** All servers of all windows of one process. */
 export class SharedSlots {

@@ -5,14 +5,14 @@ import type { Downstream, OpenDownstream } from '../server/downstream.js';
 
 /** `reason` is how the server last ended or why it did not start; undefined when neither has happened. */
 export type Idle = { readonly at: 'idle'; readonly reason: string | undefined };
-export type Opening = {
+type Opening = {
   readonly at: 'opening';
   /** As of the idleness before. */
   readonly reason: string | undefined;
   /** The one attempt that everyone shares who asks meanwhile. */
   readonly downstream: Promise<Downstream>;
 };
-export type Ready = {
+type Ready = {
   readonly at: 'ready';
   readonly open: OpenDownstream;
   /** Calls under way. */

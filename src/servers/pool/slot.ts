@@ -8,7 +8,7 @@ import type { DownstreamSpec } from '../../hosts/downstream-spec.js';
 import type { AgentCapabilities } from '../asking/agent-capabilities.js';
 import { Callers } from '../asking/callers.js';
 import { WaitsForUser } from '../connection/link.js';
-import type { ServerContext } from '../connection/server-context.js';
+import type { ServerContext } from '../server/connect.js';
 import { type Downstream, type OpenDownstream, openDownstream } from '../server/downstream.js';
 import {
   asOfNow,

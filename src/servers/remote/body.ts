@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import { KB_BYTES } from '../../base/text/sizes.js';
 
-export type Body = { readonly text: string } | { readonly oversized: number };
+type Body = { readonly text: string } | { readonly oversized: number };
 
 /** The media type alone, in lower case; empty when the answer names none. */
 export const mediaTypeOf = ({ headers }: IncomingMessage): string =>

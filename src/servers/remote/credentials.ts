@@ -1,12 +1,19 @@
 // The headers by which a remote server knows its user: those of the entry, those that the entry's own command prints,
 // or the token of a login. Asked anew after a 401. Values go to the server and to the redactor, nowhere else.
 
+import { isObject } from '../../base/json/json-object.js';
+import { parseJson } from '../../base/json/json-text.js';
+import { startOfLine } from '../../base/process/start-of.js';
+import type { Redact, Redactor } from '../../base/secrets/redact.js';
+import { KB_BYTES } from '../../base/text/sizes.js';
+import { unlessAborted } from '../../base/waiting/unless-aborted.js';
+import { within } from '../../base/waiting/within.js';
 import type { RemoteSpec } from '../../hosts/downstream-spec.js';
 import { hideHeaders, hideLatest } from '../connection/hide-secrets.js';
 import { atItsEntry } from '../connection/link.js';
-import type { ServerContext } from '../connection/server-context.js';
-import { helperHeaders } from './headers-helper.js';
-import { LoginNeeded } from './login-needed.js';
+import { LastWords } from '../stdio/last-words.js';
+import { type ProcessExit, ProcessTree } from '../stdio/process-tree.js';
+import { LoginNeeded, type LoginOwner } from './login-needed.js';
 import { decoded, proxySecrets } from './proxies.js';
 import { RemoteFailure } from './remote-failure.js';
 import type { Challenge, ServerLogin } from './server-login.js';
@@ -15,16 +22,28 @@ const BEARER = 'Bearer ';
 
 type Headers = Readonly<Record<string, string>>;
 
+/** What a link to a server takes from the bridge. A server that is a process of ours takes all but the login. */
+export type RemoteContext = {
+  /** The whole environment of the server's process, and of a remote server's `headersHelper`. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Where its processes start unless its entry says otherwise; without it, where the bridge did. */
+  readonly cwd?: string | undefined;
+  /** What the server says in its own words goes through this; it learns what `headersHelper` prints. */
+  readonly redactor: Redactor;
+  /** Whose its logins are, for errors that ask for one. */
+  readonly loginOwner?: LoginOwner;
+};
+
 export class Credentials {
   readonly #spec: RemoteSpec;
-  readonly #context: ServerContext;
+  readonly #context: RemoteContext;
   readonly #login: ServerLogin | undefined;
   readonly #own: Headers;
   readonly #closing = new AbortController();
   #helped: Promise<Headers> | undefined;
   #latest: Headers = {};
 
-  constructor(spec: RemoteSpec, context: ServerContext, login: ServerLogin | undefined) {
+  constructor(spec: RemoteSpec, context: RemoteContext, login: ServerLogin | undefined) {
     this.#spec = spec;
     this.#context = context;
     this.#own = lowerCased(spec.headers);
@@ -129,3 +148,77 @@ function secretsIn({ username, password, searchParams }: URL): Headers {
 
 const lowerCased = (headers: Headers): Headers =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+
+/** What Claude Code grants a `headersHelper`. */
+const HELPER_LIMIT_MS = 10_000;
+/** Servers take some kilobytes of headers at most. */
+const MAX_PRINTED_BYTES = 64 * KB_BYTES;
+const PRINTED_LIMITS = { maxDepth: 4, maxValues: 1_000 };
+
+type HelperOptions = {
+  /** Its whole environment. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Where it starts; without it, where the bridge did. */
+  readonly cwd?: string | undefined;
+  readonly redact: Redact;
+};
+
+/**
+ * What `line` prints, which is the entry's `headersHelper`: the user's own command line, which prints headers as JSON. It is part of
+ * the configuration that the user approved in the host, and is written for that host's shell; so this one string is parsed by a shell
+ * on our account. Nothing that an agent, a guest or a server says ever gets into it. Throws RemoteFailure when it fails, prints anything but an object of texts, or takes
+ * longer than ten seconds; what it printed is not quoted, what it wrote to stderr goes through `redact`.
+ */
+export async function helperHeaders(
+  line: string,
+  { env, cwd, redact }: HelperOptions,
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, string>>> {
+  const start = startOfLine(line, { platform: process.platform, env });
+  const tree = new ProcessTree({ command: start.file, args: start.args, env, cwd }, start);
+  const said = new LastWords(redact);
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  let exit: ProcessExit | undefined;
+  try {
+    await tree.started;
+    tree.stdin.on('error', () => {}).end();
+    tree.stderr.setEncoding('utf8').on('data', (text: string) => said.add(text));
+    tree.stdout.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes <= MAX_PRINTED_BYTES) chunks.push(chunk);
+    });
+    const ended = tree.heard.then((how) => {
+      exit = how;
+    });
+    await within(HELPER_LIMIT_MS, unlessAborted(ended, signal));
+  } catch (cause) {
+    throw helperFailed('could not be started', cause);
+  } finally {
+    await tree.end();
+  }
+  if (exit === undefined) throw helperFailed(`did not end within ${HELPER_LIMIT_MS / 1000} s`);
+  if (exit.code !== 0) {
+    const words = said.toString();
+    throw helperFailed(`failed (${exit.code ?? exit.signal})${words === '' ? '' : `: ${words}`}`);
+  }
+  if (bytes > MAX_PRINTED_BYTES) throw helperFailed(`printed more than ${MAX_PRINTED_BYTES} bytes`);
+  return headersIn(Buffer.concat(chunks).toString());
+}
+
+function headersIn(text: string): Readonly<Record<string, string>> {
+  let printed: unknown;
+  try {
+    printed = parseJson(text, PRINTED_LIMITS);
+  } catch {
+    printed = undefined;
+  }
+  const isUsable = isObject(printed) && Object.values(printed).every((value) => typeof value === 'string');
+  if (!isUsable) throw helperFailed('printed something else than a JSON object whose values are texts');
+  return printed as Record<string, string>;
+}
+
+function helperFailed(how: string, cause?: unknown): RemoteFailure {
+  const remedy = atItsEntry('Run that command by hand to see why');
+  return new RemoteFailure(`its headersHelper ${how}`, { fault: 'operator', remedy, cause });
+}

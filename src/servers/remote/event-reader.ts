@@ -11,7 +11,7 @@ export type ServerEvent = {
   readonly data: string;
 };
 /** How much it was, and what could be read of its data on the way. */
-export type OversizedEvent = { readonly oversized: number; readonly envelope: Envelope };
+type OversizedEvent = { readonly oversized: number; readonly envelope: Envelope };
 
 const FIELD = /^(data|event|id|retry)(?:: ?|$)/;
 /** How the line of a field begins that may be too long to keep. */

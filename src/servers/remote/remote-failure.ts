@@ -11,7 +11,7 @@ import { ProxyRefusal } from './proxy-agent.js';
 /** Why a message was certainly not acted upon: its session is over, or nobody could be reached. */
 export type Untaken = 'session' | 'unreachable';
 
-export type RemoteFailureOptions = {
+type RemoteFailureOptions = {
   /** A whole sentence. */
   readonly remedy: string;
   readonly fault: Fault;

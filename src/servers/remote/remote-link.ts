@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { stringify } from '../../base/json/json-text.js';
+import type { Redact } from '../../base/secrets/redact.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { clipHarmless } from '../../base/text/text.js';
 import { LinkedSignal } from '../../base/waiting/linked-signal.js';
@@ -13,21 +14,19 @@ import type { RemoteSpec } from '../../hosts/downstream-spec.js';
 import { withoutPrefix } from '../connection/call-error.js';
 import { modernHeaders } from '../connection/envelope.js';
 import { ErrorAnswer } from '../connection/error-answer.js';
+import { failure } from '../connection/inbound.js';
 import { LeftOut } from '../connection/left-out.js';
 import { atItsEntry, CLOSED_BY_BRIDGE, type Link, type Problem } from '../connection/link.js';
-import type { ServerContext } from '../connection/server-context.js';
 import { readingPurse, Unasked } from '../connection/unasked.js';
-import { Credentials } from './credentials.js';
+import { Credentials, type RemoteContext } from './credentials.js';
 import { Door } from './door.js';
 import type { EventReader } from './event-reader.js';
-import { greetAnew, noNewSession } from './greet-anew.js';
 import { LoginNeeded } from './login-needed.js';
 import { proxiesOf } from './proxies.js';
 import { broken, RefusedStatus, RemoteFailure, type Untaken } from './remote-failure.js';
 import type { ServerLogin } from './server-login.js';
 import { SseWire } from './sse-wire.js';
 import { StreamableWire } from './streamable-wire.js';
-import { type WaitingRequest, WaitingRequests } from './waiting.js';
 import type { Outgoing, Wire } from './wire.js';
 
 /** A server that is being restarted is away for about so long; a request waits for it once. */
@@ -48,7 +47,7 @@ export class RemoteLink implements Link {
   onflood: Link['onflood'];
   readonly lastWords = '';
 
-  readonly #context: ServerContext;
+  readonly #context: RemoteContext;
   readonly #limitMs: number;
   readonly #credentials: Credentials;
   readonly #door: Door;
@@ -67,7 +66,7 @@ export class RemoteLink implements Link {
   #ending: string | undefined;
 
   /** `limitMs` is for greeting anew. */
-  constructor(spec: RemoteSpec, context: ServerContext, limitMs: number, login: ServerLogin | undefined) {
+  constructor(spec: RemoteSpec, context: RemoteContext, limitMs: number, login: ServerLogin | undefined) {
     this.#context = context;
     this.#limitMs = limitMs;
     this.#kind = spec.transport === 'auto' ? undefined : spec.transport;
@@ -301,4 +300,117 @@ function failureIn(thrown: unknown): RemoteFailure | undefined {
   if (thrown instanceof RemoteFailure) return thrown;
   const data = thrown instanceof ErrorAnswer ? thrown.data : undefined;
   return data instanceof BridgeError && data.cause instanceof RemoteFailure ? data.cause : undefined;
+}
+
+/** What the client said first on the first session, word for word. */
+type FirstWords = { readonly greeting: Outgoing; readonly initialized: Outgoing };
+type Witness = { readonly waiting: WaitingRequests; readonly redact: Redact };
+
+const MAX_SAID_CHARS = 300;
+
+/**
+ * The greeting once more, on a new session and behind the SDK's back: its client has greeted once and knows no second time. What the
+ * server says of itself now is not asked; its tools are listed anew by those above. Throws RemoteFailure when the server does not want
+ * a new session, E_CANCELLED when `signal` ends the attempt.
+ */
+async function greetAnew(
+  wire: Wire,
+  { greeting, initialized }: FirstWords,
+  { waiting, redact }: Witness,
+  signal: AbortSignal,
+): Promise<void> {
+  await wire.open(signal);
+  // The number of the first greeting: no request of the client's has it any more.
+  const { id } = greeting;
+  if (id === undefined) throw new Error('a greeting that wants no answer');
+  try {
+    const answered = new Promise<JSONRPCMessage>((resolve, reject) => {
+      const entry = waiting.add(id, resolve);
+      wire.send(greeting, signal).then(() => {
+        entry.takenBy = wire;
+      }, reject);
+    });
+    const answer = await unlessAborted(answered, signal);
+    if ('error' in answer) {
+      const said = clipHarmless(redact(answer.error.message.slice(0, 4 * MAX_SAID_CHARS)), MAX_SAID_CHARS);
+      throw noNewSession(`it refuses a new session: ${said}`);
+    }
+    await wire.send(initialized, signal);
+    signal.throwIfAborted();
+  } finally {
+    waiting.abandon(id);
+  }
+}
+
+function noNewSession(reason: string, cause?: unknown): RemoteFailure {
+  const remedy = 'Try again later, or tell who runs it.';
+  return new RemoteFailure(reason, { fault: 'downstream', remedy, cause });
+}
+
+type WaitingRequest = {
+  readonly id: RequestId;
+  /** Aborts when nobody waits any more. */
+  readonly signal: AbortSignal;
+  /** The session that has taken the request; undefined while none has. */
+  takenBy: Wire | undefined;
+};
+
+type Settle = (message: JSONRPCMessage) => void;
+
+/**
+ * The requests that want an answer. Each ends once: by its answer, by a failure, or because nobody wants it any more. Later answers are
+ * nobody's, and would only make the SDK print them whole.
+ */
+class WaitingRequests {
+  readonly #entries = new Map<
+    RequestId,
+    { entry: WaitingRequest; controller: AbortController; settle: Settle }
+  >();
+
+  /** `settle` gets the answer, or the failure as one. */
+  add(id: RequestId, settle: Settle): WaitingRequest {
+    const controller = new AbortController();
+    const entry: WaitingRequest = { id, signal: controller.signal, takenBy: undefined };
+    this.#entries.set(id, { entry, controller, settle });
+    return entry;
+  }
+
+  has(id: RequestId): boolean {
+    return this.#entries.has(id);
+  }
+
+  /** What answers nobody's request is dropped. */
+  answer(id: RequestId, message: JSONRPCMessage): void {
+    const found = this.#entries.get(id);
+    this.#entries.delete(id);
+    found?.settle(message);
+  }
+
+  /** In the modern era a status may only repeat what the answer in its body says. */
+  fail(entry: WaitingRequest, thrown: unknown, isModern = false): void {
+    if (this.#entries.get(entry.id)?.entry !== entry) return;
+    if (isModern && thrown instanceof RefusedStatus && thrown.rpcError !== undefined) {
+      return this.answer(entry.id, { jsonrpc: '2.0', id: entry.id, error: thrown.rpcError });
+    }
+    const told = thrown instanceof RemoteFailure ? thrown.toBridgeError() : thrown;
+    const error =
+      told instanceof BridgeError
+        ? told
+        : new BridgeError('E_INTERNAL', messageOf(told), { fault: 'bridge' });
+    this.answer(entry.id, failure(entry.id, error));
+  }
+
+  /** The requests that this session has taken and will not answer. */
+  failAllOf(wire: Wire, reason: RemoteFailure): void {
+    for (const { entry } of [...this.#entries.values()]) if (entry.takenBy === wire) this.fail(entry, reason);
+  }
+
+  abandon(id: RequestId): void {
+    this.#entries.get(id)?.controller.abort();
+    this.#entries.delete(id);
+  }
+
+  abandonAll(): void {
+    for (const id of [...this.#entries.keys()]) this.abandon(id);
+  }
 }

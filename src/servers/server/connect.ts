@@ -3,18 +3,50 @@
 
 import { BridgeError } from '../../base/errors.js';
 import type { JsonObject } from '../../base/json/json-object.js';
+import type { Observer } from '../../base/log/events.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { Deadline } from '../../base/waiting/deadline.js';
 import type { DownstreamSpec } from '../../hosts/downstream-spec.js';
 import type { PassedOn } from '../asking/passed-on.js';
 import { lastWordsOf } from '../connection/call-error.js';
 import type { McpClient } from '../connection/client.js';
-import { ErasInMemory } from '../connection/eras.js';
+import { type EraMemory, ErasInMemory } from '../connection/eras.js';
 import { greet } from '../connection/greet.js';
 import { type Link, WaitsForUser } from '../connection/link.js';
-import type { ServerContext } from '../connection/server-context.js';
+import type { RemoteContext } from '../remote/credentials.js';
+import type { LoginFor } from '../remote/server-login.js';
 import { StdioTransport } from '../stdio/stdio-transport.js';
 import { listTools, type ToolList } from './tool-list.js';
+
+export type DownstreamTimes = {
+  /** Start, greeting and list of tools together, unless the spec has a limit of its own. */
+  readonly connectTimeoutMs: number;
+  /**
+   * How long a server whose era is not known may leave the first question unanswered before it is greeted in the old way as
+   * well; at most half of the time that it has to start.
+   */
+  readonly probeMs: number;
+  /** How long a call may be silent when its spec sets no limit; progress starts it anew. */
+  readonly silenceMs: number;
+  /** Without a call for so long, a server is ended. */
+  readonly idleMs: number;
+  /** The first rest after a failed start; each further failure doubles it, up to `maxRestMs`. */
+  readonly restMs: number;
+  readonly maxRestMs: number;
+};
+
+/**
+ * What the connection to one server needs besides its spec. The pool makes it, and hands it down as it is, by way of the slot
+ * and the live server, to the link; each takes out of it what is its own affair.
+ */
+export type ServerContext = RemoteContext & {
+  readonly times: DownstreamTimes;
+  readonly observer: Observer;
+  /** Logins of remote servers; without it, one that wants a login is told to the user as such. */
+  readonly loginFor?: LoginFor | undefined;
+  /** Which era of MCP servers speak; without it, each start finds out anew. */
+  readonly eras?: EraMemory | undefined;
+};
 
 export type Connection = {
   readonly client: McpClient;
@@ -23,7 +55,7 @@ export type Connection = {
 };
 
 /** How the client answers what it is told and asked. */
-export type ClientHandlers = {
+type ClientHandlers = {
   /** Called for every `tools/list_changed`, from the first moment on. */
   readonly onToolsChanged: () => void;
   /** Answers what the server asks. */

@@ -1,6 +1,7 @@
 // One live MCP server of the user: its tools and their calls, and what else it is asked, relayed as text. Only the pool may end it, so `close`
 // is on the handle that the pool holds and not on what others see. Everything thrown is a BridgeError.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import type { JsonObject } from '../../base/json/json-object.js';
@@ -14,13 +15,11 @@ import { type Caller, CallsUnderWay, NOBODY } from '../asking/calls-under-way.js
 import { withInput } from '../asking/input-required.js';
 import { PassedOn } from '../asking/passed-on.js';
 import { callError, type FailureCode, instead, withoutPrefix } from '../connection/call-error.js';
-import type { CallProgress } from '../connection/client.js';
+import type { CallProgress, McpClient } from '../connection/client.js';
 import { rawResultOf } from '../connection/inbound.js';
-import type { ServerContext } from '../connection/server-context.js';
-import { type Connection, connect } from './connect.js';
+import { type Connection, connect, type ServerContext } from './connect.js';
 import { type Headers, parameterHeaders, withHeaders } from './header-parameters.js';
 import { ListPace } from './list-pace.js';
-import { subscribe } from './subscription.js';
 import { listTools, type ServerTool, type ToolList } from './tool-list.js';
 
 export type { CallProgress } from '../connection/client.js';
@@ -421,4 +420,39 @@ function calledBy(live: LiveDownstream, caller: Caller): Downstream {
     calledBy: (agent) => live.calledBy(agent),
     timedBy: (stopClock) => calledBy(live, { ...caller, stopClock }),
   };
+}
+
+/** Pauses between two subscriptions; they double from the first to the second. */
+const RESUBSCRIBE_MS = { first: 1_000, most: 30_000 };
+
+/**
+ * Hears by `subscriptions/listen` that the list of tools has changed, which is how a server of the modern era tells it. Asks for it
+ * again when it ends, and has the list read anew then, since nobody knows what was missed. Never rejects. Ends with `signal`, with
+ * the connection, and where the server has no such thing. `onHearing` is told whether the server has promised to tell.
+ */
+async function subscribe(
+  client: McpClient,
+  onMissed: () => void,
+  signal: AbortSignal,
+  onHearing: (hears: boolean) => void,
+): Promise<void> {
+  if (!client.tellsToolChanges) return;
+  let pauseMs = RESUBSCRIBE_MS.first;
+  for (let times = 0; !signal.aborted; times++) {
+    try {
+      const { ended } = await client.listen({ toolsListChanged: true }, signal);
+      if (times > 0) onMissed();
+      onHearing(true);
+      const startedAt = performance.now();
+      await ended;
+      if (performance.now() - startedAt > RESUBSCRIBE_MS.most) pauseMs = RESUBSCRIBE_MS.first;
+    } catch (thrown) {
+      if (client.isRefused(thrown)) return;
+    } finally {
+      onHearing(false);
+    }
+    await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => {});
+    pauseMs = Math.min(2 * pauseMs, RESUBSCRIBE_MS.most);
+    if (client.isClosed) return;
+  }
 }

@@ -36,9 +36,9 @@ const ALLOWED_NAMES = new Set([
 const ALLOWED_PREFIXES = ['LC_', 'XDG_', 'FNM_'];
 
 /** Tells a bridge started by a server of ours how deep it is nested, so that the recursion ends. */
-export const DEPTH_VARIABLE = 'MCP_BRIDGE_DEPTH';
+const DEPTH_VARIABLE = 'MCP_BRIDGE_DEPTH';
 
-export type ChildEnvOptions = {
+type ChildEnvOptions = {
   /** The nesting depth that the child is told. */
   readonly depth: number;
   /** Names that the operator allows on top of the list, in their exact spelling; on Windows case does not count. */

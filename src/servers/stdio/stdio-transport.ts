@@ -2,22 +2,33 @@
 // closes the connection at 10 MB, misses a crash while a grandchild holds stdout, and leaves orphans; this one does
 // not. What is no message is kept as last words, and ends the call that it may have been the answer of.
 
+import { existsSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
+import { BridgeError, messageOf } from '../../base/errors.js';
 import { stringify } from '../../base/json/json-text.js';
 import type { Redact } from '../../base/secrets/redact.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
+import { withoutFullStop } from '../../base/text/text.js';
 import { within } from '../../base/waiting/within.js';
 import { EnvelopeReader } from '../../wire/envelope.js';
 import { type Line, LineSplitter } from '../../wire/lines.js';
-import { answeredIn, failure, garbled, MAX_MESSAGE_BYTES, readOversized } from '../connection/inbound.js';
+import { withoutPrefix } from '../connection/call-error.js';
+import {
+  answeredIn,
+  failure,
+  garbled,
+  isOneValue,
+  MAX_MESSAGE_BYTES,
+  messagesAmong,
+  readMessages,
+  readOversized,
+} from '../connection/inbound.js';
 import { LeftOut } from '../connection/left-out.js';
-import { CLOSED_BY_BRIDGE, type Link, type Problem } from '../connection/link.js';
+import { atItsEntry, CLOSED_BY_BRIDGE, type Link, type Problem } from '../connection/link.js';
 import { type Purse, readingPurse, Unasked } from '../connection/unasked.js';
 import { LastWords } from './last-words.js';
 import { type ProcessCalls, type ProcessCommand, type ProcessExit, ProcessTree } from './process-tree.js';
-import { SpokenLines } from './spoken-lines.js';
-import { startProblem } from './start-problem.js';
 
 /** Requests that a server does not read; each may be as long as a frame, and the code may give up on them and go on. */
 const MAX_UNREAD_BYTES = 64 * MB_BYTES;
@@ -274,4 +285,137 @@ async function letExit(tree: ProcessTree): Promise<void> {
   tree.stdin.end();
   await within(EXITS_WITHIN_MS, tree.exited);
   await tree.end();
+}
+
+/** `isNoise`: the line is for the server's last words as well. */
+type Spoken = { readonly messages: readonly JSONRPCMessage[]; readonly isNoise: boolean };
+
+/** Requests whose ids are remembered. */
+const MAX_REMEMBERED = 1_000;
+/** What only servers say; a log quotes what the server has heard as well. */
+const OF_SERVERS =
+  /^(?:ping$|elicitation\/|roots\/|sampling\/|notifications\/(?:message|progress|tools|resources|prompts|elicitation|tasks|cancelled))/;
+
+/**
+ * What a server writes to its stdout, line by line, as messages and as everything else: one message is a line, but servers lay it out
+ * over several, write log text before it without a line break, or forget the break behind it.
+ */
+class SpokenLines {
+  /** Lines of a value that is laid out over several, from the bracket with which it began. */
+  #laidOut: string[] = [];
+  #chars = 0;
+  #depth = 0;
+  /** Ids of the server's requests: those that stood among noise, and all others. */
+  readonly #quoted = new Set<RequestId>();
+  readonly #asked = new Set<RequestId>();
+
+  read(line: string): Spoken {
+    if (line.trim() === '') return { messages: [], isNoise: false };
+    const laidOut = this.#addToLaidOut(line);
+    if (laidOut !== undefined) {
+      const messages = readMessages(laidOut);
+      return { messages: this.#heard(messages, this.#asked, this.#quoted), isNoise: messages.length === 0 };
+    }
+    const among = isOneValue(line) ? [] : messagesAmong(line).filter(isOfServer);
+    if (among.length > 0) return { messages: this.#heard(among, this.#quoted, this.#asked), isNoise: true };
+    const messages = readMessages(line);
+    if (messages.length > 0) this.#laidOut = [];
+    else if (this.#laidOut.length === 0 && /^\s*[[{]\s*$/.test(line)) this.#begin(line);
+    return { messages: this.#heard(messages, this.#asked, this.#quoted), isNoise: messages.length === 0 };
+  }
+
+  #begin(line: string): void {
+    this.#laidOut = [line];
+    this.#chars = line.length;
+    this.#depth = 1;
+  }
+
+  /** All of a value that this line completes; undefined where it completes none. */
+  #addToLaidOut(line: string): string | undefined {
+    if (this.#laidOut.length === 0) return undefined;
+    this.#chars += line.length + 1;
+    this.#depth += openedIn(line);
+    this.#laidOut.push(line);
+    if (this.#depth > 0 && this.#chars <= MAX_MESSAGE_BYTES) return undefined;
+    const text = this.#depth === 0 ? this.#laidOut.join('\n') : '';
+    this.#laidOut = [];
+    return text === '' || readMessages(text).length === 0 ? undefined : text;
+  }
+
+  /** A log may quote a question right before or behind the question itself: the second of the two is left out. */
+  #heard(
+    messages: readonly JSONRPCMessage[],
+    own: Set<RequestId>,
+    other: ReadonlySet<RequestId>,
+  ): readonly JSONRPCMessage[] {
+    return messages.filter((message) => {
+      if (!('method' in message && 'id' in message)) return true;
+      own.add(message.id);
+      const [oldest] = own;
+      if (own.size > MAX_REMEMBERED && oldest !== undefined) own.delete(oldest);
+      return !other.has(message.id);
+    });
+  }
+}
+
+const isOfServer = (message: JSONRPCMessage): boolean =>
+  !('method' in message) || OF_SERVERS.test(message.method);
+
+/** By how much the depth of brackets changes in a line of laid out JSON, of which no string goes on in the next line. */
+function openedIn(line: string): number {
+  let opened = 0;
+  let isInString = false;
+  for (let at = 0; at < line.length; at++) {
+    const char = line[at];
+    if (isInString && char === '\\') at++;
+    else if (char === '"') isInString = !isInString;
+    else if (!isInString && (char === '[' || char === '{')) opened++;
+    else if (!isInString && (char === ']' || char === '}')) opened--;
+  }
+  return opened;
+}
+
+/** Last words of servers that want to know who their user is. */
+const WANTS_KEY =
+  /\b(?:api|access|private|secret)?[ _-]?(?:keys?|tokens?|secrets?|credentials?|passwords?)\b|_(?:KEY|TOKEN|SECRET|PASSWORD)\b|\blog ?in\b|\bauthenticat|\bunauthori[sz]ed\b|environment variable/i;
+
+type StartFailure = {
+  readonly thrown: unknown;
+  /** The limit that has passed; undefined when none has. */
+  readonly timedOutMs: number | undefined;
+  /** How the server ended by itself, as the end of a sentence; undefined when it did not. */
+  readonly ending: string | undefined;
+  readonly lastWords: string;
+};
+
+/** Why a server's program did not become a server, told from Node's error, its end and its last words. */
+export function startProblem(command: ProcessCommand, failure: StartFailure): Problem {
+  const { reason, remedy } = told(command, failure);
+  return { what: 'could not be started', reason, remedy: atItsEntry(remedy) };
+}
+
+function told({ command, cwd }: ProcessCommand, { thrown, timedOutMs, ending, lastWords }: StartFailure) {
+  // Arguments that its command cannot be given.
+  if (thrown instanceof BridgeError && thrown.code === 'E_PROCESS') {
+    const { message, remedy = 'Correct them' } = thrown;
+    return { reason: withoutFullStop(message), remedy };
+  }
+  const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
+  // Node says ENOENT for a missing working directory too.
+  if (code === 'ENOENT' && cwd !== undefined && !existsSync(cwd)) {
+    return { reason: `its working directory does not exist: ${cwd}`, remedy: 'Create it or correct `cwd`' };
+  }
+  if (code === 'ENOENT') {
+    return { reason: `command not found: ${command}`, remedy: 'Install it, or give its full path' };
+  }
+  if (code === 'EMFILE' || code === 'ENFILE') {
+    return { reason: 'too many files are open', remedy: 'Load fewer servers at once, or raise `ulimit -n`' };
+  }
+  if (code === 'EACCES') return { reason: `${command} may not be executed`, remedy: 'Make it executable' };
+  const remedy = WANTS_KEY.test(lastWords)
+    ? 'It seems to want a key or a login: set it in its `env`, or log in by its own command'
+    : 'Run its command by hand to see why';
+  if (timedOutMs !== undefined) return { reason: `it was not ready within ${timedOutMs / 1000} s`, remedy };
+  if (ending !== undefined) return { reason: `it ${ending} before it was ready`, remedy };
+  return { reason: withoutPrefix(messageOf(thrown)), remedy };
 }

@@ -5,7 +5,9 @@
 
 import type { z } from 'zod';
 import type { Environment } from '../../base/process/environment.js';
+import { didYouMean } from '../../base/text/closest.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
+import { clipHarmless } from '../../base/text/text.js';
 import { absolutePath, type HostFacts, pathRules } from '../files/host-facts.js';
 import { stateDirFrom, stateDirTrouble } from '../files/state-dir.js';
 import type { ImportedSettings } from '../languages/imported-settings.js';
@@ -15,7 +17,6 @@ import { type HttpSettings, httpSettings } from './http-variables.js';
 import type { OAuthSettings } from './oauth-settings.js';
 import { brokenRule, problem, type SettingProblem, settingsError, shownValue } from './setting-problems.js';
 import { type SettingRow, tableOf } from './setting-rules.js';
-import { warningsAbout } from './setting-warnings.js';
 import {
   type ApproveMode,
   type AuditMode,
@@ -155,7 +156,7 @@ const COMMAND_RULES = ['MCP_EXEC_ALLOW', 'MCP_EXEC_DENY'];
 const WHERE_RULES_HOLD =
   'The bridge cannot see which programs its containers have, so it would be without effect: set it at a `code-exec`, and hand calls to that with MCP_BRIDGE_EXECUTE_SERVER; or take execute out of MCP_BRIDGE_TOOLS.';
 
-export type SettingsReading = {
+type SettingsReading = {
   /** What is wrong has its default. With problems it is for looking only: nobody has asked for these settings. */
   readonly settings: Settings;
   /** Sentences about what does not count as it stands. */
@@ -400,3 +401,69 @@ function ownSnippetsDir(stateDir: string, host: HostFacts): string | undefined {
 
 /** Every variable in the order of its table. */
 export const settingsTable = (): readonly SettingRow[] => tableOf(variables.shape);
+
+// What of the environment does not count as it stands, although nothing in it is wrong: names that no setting has, settings
+// of another program, and values that another setting makes useless.
+
+const PREFIX = 'MCP_BRIDGE_';
+/** Variables with this prefix belong to `code-exec`, which reads them itself. */
+const EXEC_PREFIX = 'MCP_EXEC_';
+const NAME_CHARS_SHOWN = 120;
+
+/** Sentences that name the variable each. */
+const warningsAbout = (given: ReadonlyMap<string, string>, values: Values): readonly string[] => [
+  ...unknownVariables(given.keys()),
+  ...othersVariables(given.keys()),
+  ...shortenedTimeout(given.has('MCP_BRIDGE_TIMEOUT'), values),
+  ...languagesLeftOut(values),
+  ...oauthWithoutIssuer(given),
+];
+
+function unknownVariables(names: Iterable<string>): string[] {
+  const known: readonly string[] = variableNames;
+  return [...names]
+    .filter((name) => name.startsWith(PREFIX) && !known.includes(name))
+    .map(
+      (name) =>
+        `${clipHarmless(name, NAME_CHARS_SHOWN)} is no setting of this version.${didYouMean(name, known)}`,
+    );
+}
+
+/** Those of the command server do nothing here, but for the one that both have. */
+function othersVariables(names: Iterable<string>): string[] {
+  const known: readonly string[] = variableNames;
+  return [...names]
+    .filter((name) => name.startsWith(EXEC_PREFIX) && !known.includes(name))
+    .map((name) => `${clipHarmless(name, NAME_CHARS_SHOWN)} is for \`code-exec\`, and without effect here.`);
+}
+
+/** The default gives way to a lower maximum silently; what somebody has written does not. */
+function shortenedTimeout(isSaid: boolean, values: Values): string[] {
+  const { MCP_BRIDGE_TIMEOUT: timeout, MCP_BRIDGE_MAX_TIMEOUT: most } = values;
+  if (!isSaid || timeout <= most) return [];
+  return [`MCP_BRIDGE_TIMEOUT is ${timeout}; runs get ${most}, which is MCP_BRIDGE_MAX_TIMEOUT.`];
+}
+
+/** A language that is set up, and that nobody can use. */
+function languagesLeftOut(values: Values): string[] {
+  const { MCP_BRIDGE_LANGUAGES: offered } = values;
+  if (offered === undefined) return [];
+  const named = {
+    MCP_BRIDGE_NETWORK: values.MCP_BRIDGE_NETWORK ?? [],
+    MCP_BRIDGE_LANGUAGE_IMAGES: [...(values.MCP_BRIDGE_LANGUAGE_IMAGES?.keys() ?? [])],
+  };
+  return Object.entries(named).flatMap(([name, languages]) => {
+    const left = [...new Set(languages)].filter((language) => !offered.includes(language));
+    return left.length === 0
+      ? []
+      : [`${name} names ${left.join(', ')}, which MCP_BRIDGE_LANGUAGES leaves out: without effect.`];
+  });
+}
+
+/** Nothing is checked by them where no token is taken. */
+function oauthWithoutIssuer(given: ReadonlyMap<string, string>): string[] {
+  if (given.has('MCP_BRIDGE_HTTP_OAUTH_ISSUER')) return [];
+  return [...given.keys()]
+    .filter((name) => /^MCP_BRIDGE_HTTP_OAUTH_(?:RESOURCE|AUDIENCE|SCOPES)$/.test(name))
+    .map((name) => `${name} is without effect, since MCP_BRIDGE_HTTP_OAUTH_ISSUER is not set.`);
+}

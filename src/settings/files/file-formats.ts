@@ -9,7 +9,7 @@ import { jsoncParser, tomlParser, yamlParser } from './parsers.js';
 export type Format = 'JSON' | 'TOML' | 'YAML';
 
 /** A value, or what is wrong at which line and column, both from 1. */
-export type Parsed =
+type Parsed =
   | { readonly value: unknown }
   | { readonly mistake: string; readonly line: number; readonly column: number };
 

@@ -4,7 +4,7 @@ import { ownCommand } from '../../base/process/own-command.js';
 import { clipHarmless } from '../../base/text/text.js';
 
 /** Line and column in a file, both from 1. */
-export type LineAndColumn = { readonly line: number; readonly column: number };
+type LineAndColumn = { readonly line: number; readonly column: number };
 
 export type FileTrouble = {
   /** For a person. Begins with `FILE:LINE:COLUMN: ` where there is a place, and does not name the file otherwise. */

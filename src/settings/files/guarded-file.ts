@@ -9,7 +9,7 @@ import type { HostFacts } from './host-facts.js';
 const UTF_16 = /^(\xff\xfe|\xfe\xff)$/;
 const WRITABLE_BY_OTHERS = 0o022;
 
-export type GuardedText =
+type GuardedText =
   | { readonly state: 'absent' }
   /** `isUnsafe`: somebody else may have written what stands in it. */
   | {

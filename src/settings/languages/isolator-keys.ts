@@ -8,7 +8,7 @@ import { imageReferenceTrouble } from '../image-reference.js';
 import { DEFAULT_WORKDIR, workdirTrouble } from './workdir.js';
 
 /** What docs say of one key. */
-export type IsolatorRow = { readonly key: string; readonly here: string; readonly allowed: string };
+type IsolatorRow = { readonly key: string; readonly here: string; readonly allowed: string };
 
 /** isolator's own default, beside its file. */
 export const DEFAULT_PROMPTS_DIR = 'prompts';

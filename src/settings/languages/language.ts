@@ -2,7 +2,7 @@
 // holds its programs, an image recipe. Nothing here runs anything.
 
 /** A way to run a program, for images in which `needs` are found. */
-export type Way = {
+type Way = {
   /** Programs that must be on the image's PATH. */
   readonly needs: readonly string[];
   /**
