@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { shownTool } from '../../base/text/shown-name.js';
 import type { Question } from '../approvals/question.js';
-import type { Posted, PostedQuestions } from '../inbox/posted.js';
+import type { Posted, PostedPage, PostedQuestions } from '../inbox/posted.js';
 import { thisUser } from '../inbox/this-user.js';
 import { formOf } from './form.js';
 import { PageKeys } from './keys.js';
@@ -25,13 +25,14 @@ const MAX_CONNECTIONS = 64;
 /** How long a page that is under way may still take when the server ends. */
 const ENDS_WITHIN_MS = 500;
 
-export type ApprovalPageOptions = {
+type PageOptions = {
   /** Called when the page has ended by itself. */
   readonly onEnd: () => void;
+  /** A test shortens it. */
   readonly idleMs?: number;
 };
 
-export class ApprovalPage implements AsyncDisposable {
+export class ApprovalPage implements PostedPage {
   readonly #source: PostedQuestions;
   readonly #server: Server;
   readonly #keys = new PageKeys();
@@ -44,7 +45,7 @@ export class ApprovalPage implements AsyncDisposable {
   #port = 0;
 
   /** Rejects where no port can be had. */
-  static async open(source: PostedQuestions, options: ApprovalPageOptions): Promise<ApprovalPage> {
+  static async open(source: PostedQuestions, options: PageOptions): Promise<ApprovalPage> {
     const page = new ApprovalPage(source, options);
     page.#server.listen(0, '127.0.0.1');
     await once(page.#server, 'listening');
@@ -54,7 +55,7 @@ export class ApprovalPage implements AsyncDisposable {
     return page;
   }
 
-  private constructor(source: PostedQuestions, { onEnd, idleMs = IDLE_MS }: ApprovalPageOptions) {
+  private constructor(source: PostedQuestions, { onEnd, idleMs = IDLE_MS }: PageOptions) {
     this.#source = source;
     this.#onEnd = onEnd;
     this.#idleMs = idleMs;
@@ -72,7 +73,6 @@ export class ApprovalPage implements AsyncDisposable {
     this.#unlisten = source.onChange(() => this.#changed());
   }
 
-  /** The address of one question's page. */
   linkTo({ id, principal }: Question): string {
     return `http://127.0.0.1:${this.#port}/${this.#keys.secretOf(principal)}/${id}`;
   }
