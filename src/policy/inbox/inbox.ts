@@ -4,11 +4,9 @@
 import { BridgeError, messageOf } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
 import { clipHarmlessLine } from '../../base/text/text.js';
-import type { ApprovalAnswer, Inbox, Question } from '../approvals/question.js';
+import type { ApprovalAnswer, Decision, Inbox, Question } from '../approvals/question.js';
 import { MAX_WHO_CHARS, MAX_WORD_CHARS } from './answer-file.js';
-import { answerWords } from './answer-words.js';
-import { FolderWatch } from './folder-watch.js';
-import { InboxFolder, UNFINISHED_MS } from './inbox-folder.js';
+import { FolderWatch, InboxFolder, UNFINISHED_MS } from './inbox-folder.js';
 import type { OpenPage, Posted, PostedPage, PostedQuestions, PostedState, Taken } from './posted.js';
 import { closedText, digestOf, MAX_QUESTION_BYTES, QUESTION_ID, questionText } from './question-file.js';
 
@@ -242,4 +240,25 @@ function cleaned({ decision, word = '', by, who }: ApprovalAnswer): ApprovalAnsw
     by,
     who: clipHarmlessLine(who, MAX_WHO_CHARS),
   };
+}
+
+const WORD_CHARS_SHOWN = 200;
+
+const DONE: Readonly<Record<Decision, string>> = {
+  once: 'allowed once',
+  run: 'allowed for this run',
+  session: 'allowed for this session',
+  always: 'allowed always',
+  no: 'denied',
+};
+const PLACES: Readonly<Record<ApprovalAnswer['by'], string>> = {
+  agent: 'in the agent',
+  page: 'on the page',
+  'command line': 'on the command line',
+};
+
+/** Tells an answer to people: `allowed once by ann on the page`; where there is a word, it stands behind a colon. */
+function answerWords({ decision, word, by, who }: ApprovalAnswer): string {
+  const said = word === undefined ? '' : `: ${clipHarmlessLine(word, WORD_CHARS_SHOWN)}`;
+  return `${DONE[decision]} by ${clipHarmlessLine(who, WORD_CHARS_SHOWN)} ${PLACES[by]}${said}`;
 }
