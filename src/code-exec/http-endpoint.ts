@@ -16,11 +16,12 @@ import { createMcpHandler, PROTOCOL_VERSION_META_KEY, type Transport } from '@mo
 import { BridgeError, messageOf } from '../base/errors.js';
 import { exchangeable } from '../base/files/only-ours.js';
 import { repeatedHeader } from '../base/text/repeated-header.js';
+import { MB_BYTES } from '../base/text/sizes.js';
+import { BodyRefused, errorAnswer, PARSE_ERROR, parseBody } from '../wire/request-body.js';
 import { objectionTo } from './admission.js';
 import { executeServer } from './exec-server.js';
 import type { ExecSettings } from './exec-settings.js';
 import type { Execute } from './execute.js';
-import { BodyRefused, RequestBodies } from './request-body.js';
 
 /** Silent for so long, a session is taken for forgotten; its client is greeted anew. */
 const SESSION_IDLE_MS = 3_600_000;
@@ -34,6 +35,13 @@ const KEEP_ALIVE = ': still here\n\n';
 const MAX_CONNECTIONS = 4 * MAX_SESSIONS;
 /** For what says who asks: whoever sends nothing holds a connection no longer. */
 const HEADERS_MS = 10_000;
+
+/** Largest request. The bridge carries 40 MB, and escapes make that longer. */
+const MAX_BYTES = 64 * MB_BYTES;
+/** Limit for the bodies of all requests under way. A body costs several times its size while it is parsed. */
+const MAX_HELD_BYTES = 4 * MAX_BYTES;
+/** One of the codes that JSON-RPC leaves to servers: another time the same request may be taken. */
+const BUSY = -32_000;
 
 type Session = { readonly transport: NodeStreamableHTTPServerTransport; lastAt: number; busy: number };
 
@@ -49,7 +57,8 @@ export class HttpEndpoint implements AsyncDisposable {
     (request, response) => void this.#answer(request, response),
   );
   readonly #sessions = new Map<string, Session>();
-  readonly #bodies = new RequestBodies();
+  /** Of the bodies of all requests under way. */
+  #heldBytes = 0;
   readonly #modern: ModernRequests;
   readonly #sweeping = setInterval(() => this.#sweep(), SESSION_IDLE_MS / 10).unref();
 
@@ -126,7 +135,7 @@ export class HttpEndpoint implements AsyncDisposable {
     if (path !== '/mcp') return say(response, 404, { error: 'There is /mcp, and /health.' });
     try {
       const answered = new Promise<void>((resolve) => response.once('close', resolve));
-      const body = request.method === 'POST' ? await this.#bodies.read(request, answered) : undefined;
+      const body = request.method === 'POST' ? await this.#bodyOf(request, answered) : undefined;
       if (this.#modern.claims(request, body)) return await this.#modern.answer(request, response, body);
       const session = await this.#sessionOf(request, response, body);
       if (session === undefined) return;
@@ -141,9 +150,28 @@ export class HttpEndpoint implements AsyncDisposable {
       await answered;
     } catch (thrown) {
       if (response.headersSent) response.destroy();
-      else if (thrown instanceof BodyRefused) say(response, thrown.status, thrown.answer);
+      else if (thrown instanceof BodyRefused) say(response, thrown.answer.status, thrown.answer.body);
       else say(response, 500, { error: messageOf(thrown) });
     }
+  }
+
+  /** The body as JSON. Holds its size against the others until `answered`. Throws BodyRefused. */
+  async #bodyOf(request: IncomingMessage, answered: Promise<void>): Promise<unknown> {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    void answered.then(() => {
+      this.#heldBytes -= bytes;
+    });
+    // Said at once, while the caller still listens.
+    if (Number(request.headers['content-length']) > MAX_BYTES) throw tooLarge();
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      this.#heldBytes += chunk.length;
+      if (bytes > MAX_BYTES) throw tooLarge();
+      if (this.#heldBytes > MAX_HELD_BYTES) throw tooMuch();
+      chunks.push(chunk);
+    }
+    return parseBody(Buffer.concat(chunks).toString());
   }
 
   /** Undefined where the request has been answered, since it has none. */
@@ -197,6 +225,14 @@ export class HttpEndpoint implements AsyncDisposable {
     this.#sessions.delete(id);
   }
 }
+
+const tooLarge = (): BodyRefused =>
+  new BodyRefused(errorAnswer(413, PARSE_ERROR, `A request has at most ${MAX_BYTES} bytes.`));
+
+const tooMuch = (): BodyRefused =>
+  new BodyRefused(
+    errorAnswer(503, BUSY, `Requests under way have ${MAX_HELD_BYTES} bytes together: try again.`),
+  );
 
 /** Throws E_SETTINGS where somebody else could put a socket in the place of ours, and hear what clients say. */
 function refuseOpenFolder(folder: string): void {

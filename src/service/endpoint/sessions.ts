@@ -5,7 +5,8 @@ import { randomBytes } from 'node:crypto';
 import { type Server, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
 import type { Observer } from '../../base/log/events.js';
 import { type Principal, rightsOf } from '../../base/principal.js';
-import { type RequestId, rpcError } from '../http/answers.js';
+import type { RequestId } from '../../wire/request-body.js';
+import { rpcError } from '../http/answers.js';
 import type { Answer } from '../http/parts.js';
 
 /** 256 bits of chance: an id cannot be guessed. */

@@ -1,7 +1,8 @@
 // Who may have a request served, and when: by credential, by the number of its requests, and in turn with other principals.
 
 import type { BridgeError } from '../../base/errors.js';
-import { type RequestId, rpcError } from './answers.js';
+import type { RequestId } from '../../wire/request-body.js';
+import { rpcError } from './answers.js';
 import type { Answer, Authenticated, HttpFrontParts, RequestFacts } from './parts.js';
 import { RateLimit } from './rate-limit.js';
 
