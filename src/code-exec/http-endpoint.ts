@@ -14,7 +14,7 @@ import {
 } from '@modelcontextprotocol/node';
 import { createMcpHandler, PROTOCOL_VERSION_META_KEY, type Transport } from '@modelcontextprotocol/server';
 import { BridgeError, messageOf } from '../base/errors.js';
-import { exchangeable } from '../base/files/only-ours.js';
+import { exchangeable, whatIsOpen } from '../base/files/only-ours.js';
 import { repeatedHeader } from '../base/text/repeated-header.js';
 import { MB_BYTES } from '../base/text/sizes.js';
 import { BodyRefused, errorAnswer, PARSE_ERROR, parseBody } from '../wire/request-body.js';
@@ -240,7 +240,7 @@ function refuseOpenFolder(folder: string): void {
   if (open === undefined) return;
   throw new BridgeError(
     'E_SETTINGS',
-    `MCP_EXEC_LISTEN: other users could put a socket there, since ${open.path} ${open.is === 'owner' ? `belongs to user ${open.owner}` : 'can be written by them'}.`,
+    `MCP_EXEC_LISTEN: other users could put a socket there, since ${whatIsOpen(open)}.`,
     {
       fault: 'operator',
       remedy: 'Choose a folder that, with all above it, only this user and root can write.',

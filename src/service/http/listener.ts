@@ -7,7 +7,7 @@ import https from 'node:https';
 import { type AddressInfo, createConnection, type Socket } from 'node:net';
 import { dirname, resolve } from 'node:path';
 import { BridgeError, messageOf } from '../../base/errors.js';
-import { type Exchangeable, exchangeable } from '../../base/files/only-ours.js';
+import { exchangeable, whatIsOpen } from '../../base/files/only-ours.js';
 import type { Observer } from '../../base/log/events.js';
 import { type HttpAddress, isLoopback, refuseOpenAddress } from './address.js';
 import type { HttpLimits } from './limits.js';
@@ -278,11 +278,6 @@ async function preparePath(path: string): Promise<void> {
     throw refused(path, 'another process listens there', 'End it first, or choose another path.');
   rmSync(path, { force: true });
 }
-
-const whatIsOpen = ({ path, is, owner, mode }: Exchangeable): string =>
-  is === 'owner'
-    ? `${path} belongs to user ${owner}`
-    : `others may write to ${path} (mode 0${mode.toString(8)})`;
 
 /** Runs `listen`, which makes the socket before it returns, so that nobody else can open it from its first moment on. */
 function withPrivateMode(listen: () => void): void {
