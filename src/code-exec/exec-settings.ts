@@ -15,7 +15,7 @@ import {
   tableOf,
 } from '../settings/environment/setting-rules.js';
 
-export type Listen =
+type Listen =
   | { readonly at: 'stdio' }
   | { readonly at: 'tcp'; readonly host: string; readonly port: number }
   | { readonly at: 'socket'; readonly path: string };

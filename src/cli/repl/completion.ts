@@ -3,7 +3,7 @@
 import { RawJson } from '../../base/json/json-text.js';
 import type { ServerDoc, ToolDoc } from '../../wire/frames.js';
 
-export type CompletionSources = {
+type CompletionSources = {
   /** Servers by what they are called in Python. */
   readonly servers: () => readonly Pick<ServerDoc, 'alias' | 'tools'>[];
   /** Names that the session has, or those of one of its objects; none where that is not known. */

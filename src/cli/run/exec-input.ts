@@ -36,7 +36,7 @@ export type ExecInputOptions = {
 /** Operands of the command line: those before a `--`, and those after it. */
 export type Words = { readonly before: readonly string[]; readonly after: readonly string[] };
 
-export type ExecInput = { readonly program: Program; readonly files: readonly InputFile[] };
+type ExecInput = { readonly program: Program; readonly files: readonly InputFile[] };
 
 const STDIN = '-';
 const NAME_ONE = 'Name a file, or - for stdin with --language, or a snippet with --snippet.';

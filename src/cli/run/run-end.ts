@@ -10,7 +10,7 @@ import { takeOut } from './left.js';
 /** As `timeout(1)` ends. */
 const TIMEOUT_EXIT_CODE = 124;
 
-export type RunEnding = {
+type RunEnding = {
   readonly prepared: Prepared;
   /** The folder into which files are taken. */
   readonly out: string | undefined;

@@ -18,7 +18,7 @@ import { LineSplitter } from '../../wire/lines.js';
 import type { ProgramOutput } from '../terminal/pass-on.js';
 import { meetingHere } from './start-relay.js';
 
-export type SessionCallWatcher = {
+type SessionCallWatcher = {
   /** How far it is, in a sentence. */
   readonly onProgress: (sentence: string) => void;
   /** All that it prints, of which the outcome has no more than an answer has room for. */

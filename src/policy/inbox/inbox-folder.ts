@@ -39,7 +39,7 @@ export const UNFINISHED_MS = 2_000;
 /** Why a file of the folder cannot be taken for a question; the end of a sentence about it. */
 export type Unreadable = { readonly file: string; readonly why: string };
 
-export type FoundAnswer =
+type FoundAnswer =
   | { readonly is: 'absent' }
   | { readonly is: 'answer'; readonly answer: FiledAnswer }
   | { readonly is: 'refused'; readonly why: string; readonly changedMs: number };

@@ -30,7 +30,7 @@ const UNREADABLE_RETRY_SECONDS = 30;
 const TOLD_PER_MINUTE = 20;
 const MINUTE_MS = 60_000;
 
-export type AuthenticatorOptions = Omit<AccessTokensOptions, 'observer' | 'groupsClaim'> &
+type AuthenticatorOptions = Omit<AccessTokensOptions, 'observer' | 'groupsClaim'> &
   Partial<Pick<AccessTokensOptions, 'groupsClaim'>>;
 
 export class Authenticator {

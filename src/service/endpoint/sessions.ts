@@ -15,7 +15,7 @@ const ID_BYTES = 32;
 const PART_OF_ALL = 4;
 const RETRY_SECONDS = '10';
 
-export type SessionLimits = {
+type SessionLimits = {
   /** Sessions at once; 0 for none at all. */
   readonly sessions: number;
   readonly idleMs: number;

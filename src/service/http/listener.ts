@@ -19,7 +19,7 @@ const CHECK_MS = 1_000;
 /** Of idle connections that make room when there are too many. */
 const MAKE_ROOM_MS = 1_000;
 
-export type ListenerOptions = {
+type ListenerOptions = {
   readonly address: HttpAddress;
   readonly tls: TlsFiles | undefined;
   readonly limits: HttpLimits;

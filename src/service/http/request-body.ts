@@ -14,7 +14,7 @@ const HELD_TIMES_IN_ALL = 16;
 const ALWAYS_TAKEN_BYTES = 16_384;
 const RETRY_SECONDS = '1';
 
-export type Body = {
+type Body = {
   readonly json: unknown;
   /** It counts until what is given back is called, also when its request was answered before. */
   readonly keep: () => () => void;

@@ -26,7 +26,7 @@ import type { HeaderSources, PrincipalBook, PrincipalRules, TokenExchange } from
 import { principalWord } from './principal-source.js';
 import { reachAdvice } from './reach-advice.js';
 
-export type PrincipalAccessOptions = {
+type PrincipalAccessOptions = {
   readonly principal: Principal;
   readonly book: PrincipalBook;
   /** The bridge's own environment, from which headers may be taken by name. */
