@@ -57,7 +57,7 @@ export class HttpEndpoint implements AsyncDisposable {
     (request, response) => void this.#answer(request, response),
   );
   readonly #sessions = new Map<string, Session>();
-  /** What the bodies of all requests under way have together. */
+  /** Bytes that the bodies of all requests under way have together. */
   #heldBytes = 0;
   readonly #modern: ModernRequests;
   readonly #sweeping = setInterval(() => this.#sweep(), SESSION_IDLE_MS / 10).unref();

@@ -4,7 +4,7 @@
 import { parseJson, sliceAt } from '../base/json/json-text.js';
 import { MAX_DEPTH, MAX_VALUES } from './frames.js';
 
-/** As in a frame: 63 MB of `{},` are 14 s and 1.9 GB to JSON.parse. */
+/** Limits of a frame: 63 MB of `{},` are 14 s and 1.9 GB to JSON.parse. */
 const LIMITS = { maxDepth: MAX_DEPTH, maxValues: MAX_VALUES };
 /** An id that is longer is not repeated. */
 const MAX_ID_CHARS = 200;

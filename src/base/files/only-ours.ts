@@ -27,7 +27,7 @@ export type Exchangeable = {
   readonly mode: number;
 };
 
-/** What another user could exchange, as a sentence without its end; `show` is how a path is written. */
+/** Says what another user could exchange, in a sentence without its end; `show` is how a path is written. */
 export function whatIsOpen(
   { path, is, owner, mode }: Exchangeable,
   show: (path: string) => string = (text) => text,

@@ -184,7 +184,7 @@ export function findingsText(findings: readonly Finding[]): string {
 type ServerFinding = Finding & { readonly source: SpecSource };
 
 /**
- * What is said of each discovered server, without starting it: can its command be found, are its tools what they were, and if
+ * Says of each discovered server, without starting it: can its command be found, are its tools what they were, and if
  * it is passed over, is that as it should be or for somebody to fix.
  */
 export function serverFindings(

@@ -206,7 +206,7 @@ type AuditRead = {
 };
 
 /**
- * What the audit of all bridges holds, read from its files: runs with their calls, the newest last. Files that go while they
+ * Reads what the audit of all bridges holds from its files: runs with their calls, the newest last. Files that go while they
  * are read, and lines that are torn, are passed over.
  */
 export function readAudit(dir: string): AuditRead {

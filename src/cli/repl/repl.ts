@@ -280,7 +280,7 @@ class TerminalLines implements Lines {
   }
 }
 
-/** What is said of the servers that the session has; `configured` is how many servers there are. */
+/** Says which servers the session has; `configured` is how many servers there are. */
 function loadedLine(loaded: readonly Pick<ServerDoc, 'alias' | 'tools'>[], configured: number): string {
   if (loaded.length > 0) {
     const names = loaded.map(({ alias, tools }) => `mcp_${alias} (${tools.length} tools)`);
@@ -306,7 +306,7 @@ class LiveOutput {
   }
 }
 
-/** What a call shows besides its output: its value as Python shows it, what it left, and what went wrong. */
+/** Shows what a call came to besides its output: its value as Python shows it, what it left, and what went wrong. */
 async function showOutcome(outcome: Outcome, kept: KeptFiles): Promise<void> {
   const { result, error, status, note, session } = outcome;
   if (session !== undefined && session.says.length > 0) sayDim(`[session: ${session.says.join('; ')}]`);

@@ -120,7 +120,7 @@ const GAP = /(?<=\S) {2,}(?=\S)/;
 const EXAMPLE_INDENT = '      ';
 
 /**
- * What stands below the options of a help text, examples and paragraphs, in lines that fit standard output, when it is shown. A
+ * Puts what stands below the options of a help text, examples and paragraphs, into lines that fit standard output, when it is shown. A
  * command is broken only where it is too long itself.
  */
 export const helpText = (text: string) => (): string => {

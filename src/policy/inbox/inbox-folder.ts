@@ -184,7 +184,7 @@ function removed(path: string): void {
 
 const WRITABLE_BY_OTHERS = 0o022;
 
-/** What `readPrivate` says of a file. */
+/** A file as `readPrivate` has found it. */
 type PrivateText =
   | { readonly is: 'absent' }
   | { readonly is: 'read'; readonly text: string }

@@ -354,7 +354,7 @@ class StandingStreams implements Disposable {
 
 const READS = 'GET, HEAD';
 
-/** What everybody may read: whether the bridge lives, whether it can run code, and where OAuth says who may come in. */
+/** Documents that everybody may read: whether the bridge lives, whether it can run code, and where OAuth says who may come in. */
 class PublicDocuments {
   readonly #parts: Pick<HttpFrontParts, 'readiness' | 'wellKnown'>;
   readonly #names: HostAndOrigin;
