@@ -26,7 +26,7 @@ const TABLES = {
   },
   exec: async () => {
     const { tableOf } = await import(new URL('settings/environment/setting-rules.js', dist));
-    const { execVariables } = await import(new URL('code-exec/exec-variables.js', dist));
+    const { execVariables } = await import(new URL('code-exec/exec-settings.js', dist));
     return table(
       ['variable', 'meaning', 'default', 'allowed'],
       tableOf(execVariables.shape).map((row) => [code(row.name), row.meaning, row.default, row.allowed]),

@@ -45,6 +45,7 @@ if (shots !== undefined) mkdirSync(shots, { recursive: true });
 
 const load = (file) => import(pathToFileURL(built(file)).href);
 const { openInbox } = await load('policy/inbox/inbox.js');
+const { ApprovalPage } = await load('policy/page/approval-page.js');
 const { drawnLetters } = await load('base/text/drawn-letters.js');
 
 const CALL =
@@ -53,7 +54,7 @@ const CALL =
 /** What one check has: an inbox of its own, and windows that are closed at its end. */
 function stageOf(browser) {
   const stateDir = mkdtempSync(join(tmpdir(), 'page-'));
-  const inbox = openInbox({ stateDir, observer: () => {} });
+  const inbox = openInbox({ stateDir, observer: () => {}, openPage: ApprovalPage.open });
   const complaints = [];
   const contexts = [];
   return {

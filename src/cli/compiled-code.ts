@@ -17,7 +17,7 @@ import { Script } from 'node:vm';
 import { crc32 } from 'node:zlib';
 import { isOnlyOurs } from '../base/files/only-ours.js';
 
-export type CompiledCodeOptions = {
+type CompiledCodeOptions = {
   /** Of the bundle's files. */
   readonly folder: string;
   /** The last line of every file of one build names it; one of another build fits no file of this one. */

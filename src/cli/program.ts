@@ -6,7 +6,6 @@ import { didYouMean } from '../base/text/closest.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { describedProfiles } from '../engine/images/recipe-dir.js';
 import type { AllowOptions, ApprovalsOptions, DenyOptions } from './approvals/approvals.js';
-import { helpText } from './help-text.js';
 import type { SaveOptions } from './kept/kept.js';
 import type { RunsOptions } from './kept/runs.js';
 import type { ReplOptions } from './repl/repl.js';
@@ -21,7 +20,7 @@ import type { RefreshOptions } from './servers/servers-refresh.js';
 import type { TokenOptions } from './servers/token.js';
 import type { SetupOptions } from './setup/context.js';
 import { reportFailure, USAGE_EXIT_CODE } from './terminal/failure.js';
-import { USUAL_COLUMNS, widthOf } from './terminal/wrap.js';
+import { helpText, USUAL_COLUMNS, widthOf } from './terminal/wrap.js';
 
 const EXAMPLES = `
 Examples:

@@ -5,7 +5,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { type ExecSettings, isLoopback } from './exec-settings.js';
 
-export type HttpRefusal = { readonly status: 401 | 403; readonly message: string };
+type HttpRefusal = { readonly status: 401 | 403; readonly message: string };
 
 /** Undefined where it may. */
 export function objectionTo(

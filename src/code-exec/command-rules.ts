@@ -4,14 +4,14 @@
 import { accessSync, constants, realpathSync, statSync } from 'node:fs';
 import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 
-export type CommandRules = {
+type CommandRules = {
   /** Names or absolute paths; undefined allows all. */
   readonly allow: readonly string[] | undefined;
   /** Comes before `allow`. */
   readonly deny: readonly string[];
 };
 
-export type FoundProgram =
+type FoundProgram =
   | { readonly path: string }
   /** Why it may not run, or cannot, as a sentence. */
   | { readonly refused: string };

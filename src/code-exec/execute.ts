@@ -2,9 +2,9 @@
 // run, and told to the audit.
 
 import { createHash } from 'node:crypto';
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, constants, lstatSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import PQueue from 'p-queue';
 import { messageOf } from '../base/errors.js';
 import { clip } from '../base/text/text.js';
@@ -13,7 +13,6 @@ import type { ExecSettings } from './exec-settings.js';
 import { definitionFor, type ExecuteDefinition } from './execute-definition.js';
 import { type ExecuteResult, outcomeOf, refused, resultOf, shown } from './execute-result.js';
 import { type CommandArguments, type CommandSchema, commandSchema, complaintOf } from './execute-tool.js';
-import { makeOwnFolder, removeOwnFolder, sweepOwnFolders } from './own-folders.js';
 import { type ProcessLimit, processLimit } from './process-limit.js';
 import { runCommand } from './run-command.js';
 
@@ -183,5 +182,60 @@ function isFolder(path: string): boolean {
     return statSync(path).isDirectory();
   } catch {
     return false;
+  }
+}
+
+const PREFIX = 'execute-';
+/**
+ * The name of a call's temporary folder says which process made it, so that the next start finds what a killed server left
+ * behind.
+ */
+const OWNED = /^execute-(?<pid>\d+)-/;
+
+/** A temporary folder of one call, below `parent`, that only its user may enter. */
+export const makeOwnFolder = (parent: string): string =>
+  mkdtempSync(join(parent, `${PREFIX}${process.pid}-`));
+
+/** Never throws: what cannot be removed, such as a folder that something still writes to, is swept at the next start. */
+export function removeOwnFolder(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true, maxRetries: 2 });
+  } catch {
+    // Left for the sweep.
+  }
+}
+
+/**
+ * Removes folders of servers that are gone. One with our own pid is of an earlier start of this very machine. One of another
+ * user stays: what is removed of it could be made to lead elsewhere meanwhile.
+ */
+export function sweepOwnFolders(parent: string): void {
+  for (const name of entriesOf(parent)) {
+    const pid = Number(OWNED.exec(name)?.groups?.['pid'] ?? Number.NaN);
+    if (Number.isNaN(pid) || (pid !== process.pid && isAlive(pid))) continue;
+    if (isOwnFolder(join(parent, name))) removeOwnFolder(join(parent, name));
+  }
+}
+
+function isOwnFolder(path: string): boolean {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats?.isDirectory() === true && stats.uid === process.getuid?.();
+}
+
+function entriesOf(parent: string): readonly string[] {
+  try {
+    return readdirSync(parent);
+  } catch {
+    return [];
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (thrown) {
+    // EPERM: it lives and is somebody else's.
+    return (thrown as NodeJS.ErrnoException).code === 'EPERM';
   }
 }

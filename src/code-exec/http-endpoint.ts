@@ -7,17 +7,21 @@ import { randomUUID } from 'node:crypto';
 import { lstatSync, rmSync } from 'node:fs';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import { dirname, resolve } from 'node:path';
-import { NodeStreamableHTTPServerTransport } from '@modelcontextprotocol/node';
-import type { Transport } from '@modelcontextprotocol/server';
+import {
+  type NodeIncomingMessageLike,
+  NodeStreamableHTTPServerTransport,
+  toNodeHandler,
+} from '@modelcontextprotocol/node';
+import { createMcpHandler, PROTOCOL_VERSION_META_KEY, type Transport } from '@modelcontextprotocol/server';
 import { BridgeError, messageOf } from '../base/errors.js';
-import { exchangeable } from '../base/files/only-ours.js';
+import { exchangeable, whatIsOpen } from '../base/files/only-ours.js';
 import { repeatedHeader } from '../base/text/repeated-header.js';
+import { MB_BYTES } from '../base/text/sizes.js';
+import { BodyRefused, errorAnswer, PARSE_ERROR, parseBody } from '../wire/request-body.js';
 import { objectionTo } from './admission.js';
 import { executeServer } from './exec-server.js';
 import type { ExecSettings } from './exec-settings.js';
 import type { Execute } from './execute.js';
-import { ModernRequests } from './modern-requests.js';
-import { BodyRefused, RequestBodies } from './request-body.js';
 
 /** Silent for so long, a session is taken for forgotten; its client is greeted anew. */
 const SESSION_IDLE_MS = 3_600_000;
@@ -31,6 +35,13 @@ const KEEP_ALIVE = ': still here\n\n';
 const MAX_CONNECTIONS = 4 * MAX_SESSIONS;
 /** For what says who asks: whoever sends nothing holds a connection no longer. */
 const HEADERS_MS = 10_000;
+
+/** Largest request. The bridge carries 40 MB, and escapes make that longer. */
+const MAX_BYTES = 64 * MB_BYTES;
+/** Limit for the bodies of all requests under way. A body costs several times its size while it is parsed. */
+const MAX_HELD_BYTES = 4 * MAX_BYTES;
+/** One of the codes that JSON-RPC leaves to servers: another time the same request may be taken. */
+const BUSY = -32_000;
 
 type Session = { readonly transport: NodeStreamableHTTPServerTransport; lastAt: number; busy: number };
 
@@ -46,7 +57,8 @@ export class HttpEndpoint implements AsyncDisposable {
     (request, response) => void this.#answer(request, response),
   );
   readonly #sessions = new Map<string, Session>();
-  readonly #bodies = new RequestBodies();
+  /** Bytes that the bodies of all requests under way have together. */
+  #heldBytes = 0;
   readonly #modern: ModernRequests;
   readonly #sweeping = setInterval(() => this.#sweep(), SESSION_IDLE_MS / 10).unref();
 
@@ -123,7 +135,7 @@ export class HttpEndpoint implements AsyncDisposable {
     if (path !== '/mcp') return say(response, 404, { error: 'There is /mcp, and /health.' });
     try {
       const answered = new Promise<void>((resolve) => response.once('close', resolve));
-      const body = request.method === 'POST' ? await this.#bodies.read(request, answered) : undefined;
+      const body = request.method === 'POST' ? await this.#bodyOf(request, answered) : undefined;
       if (this.#modern.claims(request, body)) return await this.#modern.answer(request, response, body);
       const session = await this.#sessionOf(request, response, body);
       if (session === undefined) return;
@@ -138,9 +150,28 @@ export class HttpEndpoint implements AsyncDisposable {
       await answered;
     } catch (thrown) {
       if (response.headersSent) response.destroy();
-      else if (thrown instanceof BodyRefused) say(response, thrown.status, thrown.answer);
+      else if (thrown instanceof BodyRefused) say(response, thrown.answer.status, thrown.answer.body);
       else say(response, 500, { error: messageOf(thrown) });
     }
+  }
+
+  /** The body as JSON. Holds its size against the others until `answered`. Throws BodyRefused. */
+  async #bodyOf(request: IncomingMessage, answered: Promise<void>): Promise<unknown> {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    void answered.then(() => {
+      this.#heldBytes -= bytes;
+    });
+    // Said at once, while the caller still listens.
+    if (Number(request.headers['content-length']) > MAX_BYTES) throw tooLarge();
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      this.#heldBytes += chunk.length;
+      if (bytes > MAX_BYTES) throw tooLarge();
+      if (this.#heldBytes > MAX_HELD_BYTES) throw tooMuch();
+      chunks.push(chunk);
+    }
+    return parseBody(Buffer.concat(chunks).toString());
   }
 
   /** Undefined where the request has been answered, since it has none. */
@@ -195,13 +226,21 @@ export class HttpEndpoint implements AsyncDisposable {
   }
 }
 
+const tooLarge = (): BodyRefused =>
+  new BodyRefused(errorAnswer(413, PARSE_ERROR, `A request has at most ${MAX_BYTES} bytes.`));
+
+const tooMuch = (): BodyRefused =>
+  new BodyRefused(
+    errorAnswer(503, BUSY, `Requests under way have ${MAX_HELD_BYTES} bytes together: try again.`),
+  );
+
 /** Throws E_SETTINGS where somebody else could put a socket in the place of ours, and hear what clients say. */
 function refuseOpenFolder(folder: string): void {
   const open = exchangeable(resolve(folder));
   if (open === undefined) return;
   throw new BridgeError(
     'E_SETTINGS',
-    `MCP_EXEC_LISTEN: other users could put a socket there, since ${open.path} ${open.is === 'owner' ? `belongs to user ${open.owner}` : 'can be written by them'}.`,
+    `MCP_EXEC_LISTEN: other users could put a socket there, since ${whatIsOpen(open)}.`,
     {
       fault: 'operator',
       remedy: 'Choose a folder that, with all above it, only this user and root can write.',
@@ -244,3 +283,45 @@ function say(response: ServerResponse, status: number, body: Readonly<Record<str
   });
   response.end(`${JSON.stringify(body)}\n`);
 }
+
+/** Versions are dates; before this one there are sessions. */
+const MODERN_SINCE = '2026-07-28';
+
+/**
+ * Requests of 2026-07-28: each carries all that it needs, so there is no session, and the end of its connection ends its
+ * command. The SDK checks headers and form, and streams every answer, since a silent connection would be taken for dead.
+ */
+class ModernRequests {
+  readonly #handler: ReturnType<typeof createMcpHandler>;
+
+  /** `keepAliveMs`: how long a stream may be silent. */
+  constructor(execute: Execute, keepAliveMs: number) {
+    const options = { legacy: 'reject', responseMode: 'sse', keepAliveMs } as const;
+    this.#handler = createMcpHandler(() => executeServer(execute), options);
+  }
+
+  /** Whether header or body claim to be of this revision; what is wrong with the claim is answered here. */
+  claims({ headers }: IncomingMessage, body: unknown): boolean {
+    const version = headers['mcp-protocol-version'];
+    if (typeof version === 'string' && version >= MODERN_SINCE) return true;
+    const meta = memberOf(memberOf(body, 'params'), '_meta');
+    return memberOf(meta, PROTOCOL_VERSION_META_KEY) !== undefined;
+  }
+
+  /** `body` is what was read of `request`. */
+  async answer(request: IncomingMessage, response: ServerResponse, body: unknown): Promise<void> {
+    const handler = this.#handler;
+    // The adapter writes a body that was read as text again; the handler wants it as it is, so the adapter gets an empty one.
+    const answering = toNodeHandler({ fetch: (web) => handler.fetch(web, { parsedBody: body }) });
+    await answering(request as NodeIncomingMessageLike, response, {});
+  }
+
+  close(): Promise<void> {
+    return this.#handler.close();
+  }
+}
+
+const memberOf = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null
+    ? (value as Readonly<Record<string, unknown>>)[name]
+    : undefined;

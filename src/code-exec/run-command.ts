@@ -1,15 +1,18 @@
 // One command, from its argument vector to how it ended: no shell, output capped in memory, and at its deadline, or when
-// nobody waits any more, its whole process group is killed, with what has left the group. Relies on POSIX process groups;
-// knows nothing of MCP.
+// nobody waits any more, its whole process group is killed, with what has left the group (setsid, daemons): that is found by a
+// variable that every process of a call inherits. Relies on POSIX process groups and on /proc, without which nothing outside the
+// group is found; a process that left the group and cleared its environment ends with the machine. Knows nothing of MCP.
 
 import { ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { messageOf } from '../base/errors.js';
 import { onExit } from '../base/process/exit-hook.js';
 import { groupOptions, signalGroup } from '../base/process/process-group.js';
+import { processIds } from '../base/process/process-ids.js';
 import { heardOut } from '../base/process/streams.js';
 import { CappedOutput } from './capped-output.js';
-import { CALL_VARIABLE, killAllOf } from './end-of-call.js';
 import type { ProcessLimit } from './process-limit.js';
 
 export type ResolvedCommand = {
@@ -124,4 +127,64 @@ function started({
 
 function signalGroupOf({ pid, exitCode }: ChildProcess, name: NodeJS.Signals): void {
   if (pid !== undefined) signalGroup(pid, name, exitCode !== null);
+}
+
+/**
+ * The variable that holds the call's own mark; not of our settings, so that a server that a command starts does not stumble
+ * over it.
+ */
+const CALL_VARIABLE = 'EXECUTE_CALL';
+
+/** What starts processes faster than we find them is looked for again, up to this often. */
+const MAX_ROUNDS = 200;
+const ROUND_PAUSE_MS = 10;
+
+/**
+ * Resolves when none is left that can be found. All are stopped before the first is killed: a stopped process still counts
+ * against the limit on processes, so a fork bomb fills it with those that do nothing, where each that is killed makes room
+ * for the next. Under gVisor, which keeps threads of the host for each process that there was, that room was what ended it.
+ */
+async function killAllOf(mark: string, signalGroup: (name: NodeJS.Signals) => void): Promise<void> {
+  const stopped = new Set<number>();
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    signalGroup('SIGSTOP');
+    const running = processesOf(mark).filter((pid) => !stopped.has(pid));
+    if (running.length === 0) break;
+    for (const pid of running) {
+      signalProcess(pid, 'SIGSTOP');
+      stopped.add(pid);
+    }
+    await pause(0);
+  }
+  // What has cleared its environment is still in the group.
+  if (stopped.size === 0) return signalGroup('SIGKILL');
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    signalGroup('SIGKILL');
+    const left = processesOf(mark);
+    if (left.length === 0) return;
+    for (const pid of left) signalProcess(pid, 'SIGKILL');
+    await pause(ROUND_PAUSE_MS);
+  }
+}
+
+function processesOf(mark: string): readonly number[] {
+  const entry = Buffer.from(`${CALL_VARIABLE}=${mark}\0`);
+  return processIds().filter((pid) => environmentOf(pid)?.includes(entry) === true);
+}
+
+/** Undefined for processes of others, and for those that have just ended. */
+function environmentOf(pid: number): Buffer | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/environ`);
+  } catch {
+    return undefined;
+  }
+}
+
+function signalProcess(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It has ended meanwhile.
+  }
 }

@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { asBridgeError, type BridgeError } from '../base/errors.js';
 import type { RawJson } from '../base/json/json-text.js';
 import { type BridgeEvent, fanOut, type Observer } from '../base/log/events.js';
+import { loadedOnce } from '../base/replaced-part.js';
 import { Redactor } from '../base/secrets/redact.js';
 import { DisposalStack } from '../base/waiting/disposal.js';
 import { LinkedSignal } from '../base/waiting/linked-signal.js';
@@ -18,6 +19,7 @@ import { type Always, Grants } from '../policy/approvals/grants.js';
 import type { Inbox } from '../policy/approvals/question.js';
 import type { SharedApprovals } from '../policy/approvals/run-approvals.js';
 import { openInbox } from '../policy/inbox/inbox.js';
+import type { OpenPage } from '../policy/inbox/posted.js';
 import { allowAlways } from '../policy/rules/always-allowed.js';
 import { KeptFiles } from '../run/artifacts/kept-files.js';
 import { SavedTools } from '../run/calls/saved-tools.js';
@@ -56,6 +58,9 @@ import type { CommandInput, RunHooks, RunInput, ServerCall } from './run-hooks.j
 import { type CallWait, RunServices } from './run-services.js';
 import { SandboxService } from './sandbox-service.js';
 import { SetUp } from './set-up.js';
+
+const loadPage = loadedOnce(() => import('../policy/page/approval-page.js'));
+const openPage: OpenPage = async (...posted) => (await loadPage()).ApprovalPage.open(...posted);
 
 export type BridgeOptions = {
   readonly settings: Settings;
@@ -173,7 +178,7 @@ export class Bridge implements AsyncDisposable {
     this.#owned.defer(this.#service.waitForServers(opensWithin));
     // Ahead of the servers: nothing is started for a bridge that ends.
     if (options.service === undefined) this.#owned.use(this.#service.warm);
-    const inbox = options.inbox ?? this.#owned.use(openInbox({ stateDir, observer }));
+    const inbox = options.inbox ?? this.#owned.use(openInbox({ stateDir, observer, openPage }));
     const approvals = this.#approvals(options, inbox);
     this.isForCommandLine = options.commandLine !== undefined;
     this.sessions =

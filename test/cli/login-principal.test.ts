@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { principalNamed } from '../../src/cli/servers/login-principal.js';
 import { TokenStore } from '../../src/servers/login/token-store.js';
-import { principalOf } from '../../src/service/access/token-book.js';
+import { principalOf } from '../../src/service/access/authenticator.js';
 import { TokenFile } from '../../src/service/access/token-file.js';
 import { principalStateDir } from '../../src/settings/files/principal-state.js';
 import { tempHome } from '../support/start-bridge.js';

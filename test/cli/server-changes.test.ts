@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { serverFindings } from '../../src/cli/doctor/server-findings.js';
+import { serverFindings } from '../../src/cli/doctor/doctor.js';
 import { serverChanges } from '../../src/cli/servers/server-changes.js';
 import { KeptCatalog } from '../../src/servers/catalog/kept-catalog.js';
 import { hostile } from '../downstream/hostile.js';

@@ -1,7 +1,7 @@
 // What doctor says of servers that are passed over: the same words as everywhere, and whether somebody has to act.
 
 import { expect, it } from 'vitest';
-import { serverFindings } from '../../src/cli/doctor/server-findings.js';
+import { serverFindings } from '../../src/cli/doctor/doctor.js';
 import type { SkippedSpec, SpecSource } from '../../src/hosts/downstream-spec.js';
 import { mistaken, type ServerSkipReason } from '../../src/hosts/skip-reason.js';
 

@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { TokenBook } from '../../src/service/access/token-book.js';
+import { TokenBook } from '../../src/service/access/authenticator.js';
 import { tempHome } from '../support/start-bridge.js';
 import { commandHere } from './command.js';
 

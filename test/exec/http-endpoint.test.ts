@@ -388,7 +388,7 @@ describe('execute over HTTP', () => {
     chmodSync(open, 0o777);
     await expect(face({ MCP_EXEC_LISTEN: `unix:${path}` })).rejects.toMatchObject({
       code: 'E_SETTINGS',
-      message: `MCP_EXEC_LISTEN: other users could put a socket there, since ${open} can be written by them.`,
+      message: `MCP_EXEC_LISTEN: other users could put a socket there, since ${open} can be written by other users (mode 0777).`,
     });
     chmodSync(open, 0o755);
     await face({ MCP_EXEC_LISTEN: `unix:${path}` });

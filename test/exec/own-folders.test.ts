@@ -4,7 +4,7 @@ import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, wri
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { makeOwnFolder, removeOwnFolder, sweepOwnFolders } from '../../src/code-exec/own-folders.js';
+import { makeOwnFolder, removeOwnFolder, sweepOwnFolders } from '../../src/code-exec/execute.js';
 
 let parent: string;
 beforeEach(() => {

@@ -9,7 +9,7 @@ import { Audit } from '../../src/base/log/audit.js';
 import type { BridgeEvent } from '../../src/base/log/events.js';
 import { weigh } from '../../src/base/log/weight.js';
 import { Redactor } from '../../src/base/secrets/redact.js';
-import { readAudit } from '../../src/cli/kept/audit-reader.js';
+import { readAudit } from '../../src/cli/kept/runs.js';
 import { PATIENTLY, pause } from '../support/time.js';
 
 let dir: string;

@@ -27,6 +27,17 @@ export type Exchangeable = {
   readonly mode: number;
 };
 
+/** Says what another user could exchange, in a sentence without its end; `show` is how a path is written. */
+export function whatIsOpen(
+  { path, is, owner, mode }: Exchangeable,
+  show: (path: string) => string = (text) => text,
+): string {
+  const octal = `0${mode.toString(8)}`;
+  if (is === 'owner') return `${show(path)} belongs to user ${owner}`;
+  if (is === 'mode') return `${show(path)} can be written by other users (mode ${octal})`;
+  return `${show(path)} is not there, in a folder that other users can write (mode ${octal})`;
+}
+
 /** Whether it belongs to this user, lets nobody else in, and nobody could exchange it; a link never does. */
 export function isOnlyOurs(path: string, uid: number | undefined = process.getuid?.()): boolean {
   try {

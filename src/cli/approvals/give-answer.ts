@@ -13,9 +13,7 @@ const LOOK_EVERY_MS = 50;
 const MARK_LETTERS = 16;
 
 /** `why` is how the question ended, as the rest of a sentence about it. */
-export type Given =
-  | { readonly is: 'taken'; readonly why: string }
-  | { readonly is: 'late'; readonly why: string };
+type Given = { readonly is: 'taken'; readonly why: string } | { readonly is: 'late'; readonly why: string };
 
 /** Throws E_STATE where the bridge takes no answer `withinMs`, E_ARGUMENTS where the decision is not offered. */
 export async function giveAnswer(

@@ -18,7 +18,7 @@ export type WaitingQuestion = {
   readonly digest: string;
   readonly folder: InboxFolder;
 };
-export type EndedQuestion = Extract<FiledQuestion, { is: 'closed' }>;
+type EndedQuestion = Extract<FiledQuestion, { is: 'closed' }>;
 
 export type Survey = {
   /** The newest first. */

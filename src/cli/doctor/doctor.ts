@@ -1,14 +1,21 @@
 // `doctor`: runs every check and prints what it found, for people or as JSON. Exits with 1 when something fails.
 
+import { isAbsolute } from 'node:path';
 import { BridgeError } from '../../base/errors.js';
+import { type Environment, mergedVariables } from '../../base/process/environment.js';
+import { findProgram } from '../../base/process/find-program.js';
 import { shownName } from '../../base/text/shown-name.js';
+import { harmless } from '../../base/text/text.js';
 import { VERSION } from '../../base/version.js';
 import { chooseEngine, type EngineWishes, forgetChoice } from '../../engine/client/detect.js';
-import { discover } from '../../hosts/discovery/discover.js';
+import { type Discovery, discover } from '../../hosts/discovery/discover.js';
+import { explainSkip } from '../../hosts/discovery/explain-skip.js';
+import type { DownstreamSpec, RemoteSpec, SkippedSpec, SpecSource } from '../../hosts/downstream-spec.js';
 import { withoutDenied } from '../../policy/rules/policy-book.js';
 import { type LaunchPad, wishesOf } from '../../sandbox/launch/launch-pad.js';
 import { Bridge } from '../../tenant/bridge.js';
-import { serverChanges } from '../servers/server-changes.js';
+import { type ServerChange, serverChanges } from '../servers/server-changes.js';
+import { publicUrl } from '../servers/server-list.js';
 import { type Examined, examine, prepare, withProgress } from '../serving/prepare.js';
 import { columns } from '../terminal/columns.js';
 import { errorJson, reportFailure } from '../terminal/failure.js';
@@ -18,7 +25,6 @@ import { remedyText, widthOf } from '../terminal/wrap.js';
 import { CHECKS, type Check, checksWithout } from './doctor-checks.js';
 import { attempt, type Examination, type Finding, once } from './examination.js';
 import { languageFindings } from './language-findings.js';
-import { type ServerFinding, serverFindings } from './server-findings.js';
 import { commandTrial, firstTrial, memoryTrial, networkTrial } from './trial.js';
 
 type DoctorOptions = {
@@ -173,4 +179,67 @@ export function findingsText(findings: readonly Finding[]): string {
   return (
     columns(rows, { width, wraps: [2] }) + (remedies.length === 0 ? '' : `\nTo fix:\n${remedies.join('')}`)
   );
+}
+
+type ServerFinding = Finding & { readonly source: SpecSource };
+
+/**
+ * Says of each discovered server, without starting it: can its command be found, are its tools what they were, and if
+ * it is passed over, is that as it should be or for somebody to fix.
+ */
+export function serverFindings(
+  { ready, skipped }: Discovery,
+  env: Environment,
+  changes: ReadonlyMap<string, ServerChange>,
+): ServerFinding[] {
+  const findings = ready.map((spec) => withChange(ofReady(spec, env), changes.get(spec.name)));
+  return [...findings, ...skipped.map(ofSkipped)];
+}
+
+/** A server that cannot be started has the more pressing trouble. */
+function withChange(finding: ServerFinding, change: ServerChange | undefined): ServerFinding {
+  if (change === undefined || finding.status !== 'ok') return finding;
+  const { changed, remedy } = change;
+  return {
+    ...finding,
+    status: 'warn',
+    detail: `${finding.detail}; ${harmless(changed)}`,
+    remedy: harmless(remedy),
+  };
+}
+
+function ofReady(spec: DownstreamSpec, env: Environment): ServerFinding {
+  const { name, source } = spec;
+  const base = { name, source };
+  if (spec.transport !== 'stdio') return { ...base, status: 'ok', detail: `ready: ${addressOf(spec)}` };
+  const { command, cwd, env: own } = spec;
+  // A relative path with a folder in it counts from the server's own directory, which may be made later.
+  const relative = !isAbsolute(command) && /[/\\]/.test(command);
+  if (relative || findProgram(command, mergedVariables(env, own, process.platform)) !== undefined) {
+    return { ...base, status: 'ok', detail: `ready: ${command}${cwd === undefined ? '' : ` in ${cwd}`}` };
+  }
+  return {
+    ...base,
+    status: 'warn',
+    detail: `its command ${command} was not found`,
+    remedy: `Install ${command}, or correct the entry in ${source.file}.`,
+  };
+}
+
+const addressOf = ({ url, transport }: RemoteSpec): string => `${publicUrl(url)} by ${WAYS[transport]}`;
+const WAYS: Readonly<Record<RemoteSpec['transport'], string>> = {
+  http: 'HTTP',
+  sse: 'SSE',
+  auto: 'HTTP or SSE',
+};
+
+function ofSkipped(skipped: SkippedSpec): ServerFinding {
+  const { name, source } = skipped;
+  const {
+    text,
+    severity,
+    remedy = 'Do what it says, or leave it: nothing else needs it.',
+  } = explainSkip(skipped);
+  const base = { name, source, detail: `passed over: ${text}`, status: severity };
+  return severity === 'ok' ? base : { ...base, remedy };
 }

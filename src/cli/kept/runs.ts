@@ -1,8 +1,17 @@
 // `runs`: what the audit says of runs and of their tool calls, of all bridges of this user. Starts nothing.
 
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BridgeError } from '../../base/errors.js';
-import type { CallLine, LostLine } from '../../base/log/audit-line.js';
+import { AUDIT_SUFFIX } from '../../base/log/audit-files.js';
+import {
+  type AuditLine,
+  type CallLine,
+  type LostLine,
+  parseAuditLine,
+  type QuestionLine,
+  type RunLine,
+} from '../../base/log/audit-line.js';
 import { didYouMean } from '../../base/text/closest.js';
 import { joinedNames } from '../../base/text/shown-name.js';
 import { madeVisible } from '../../base/text/unseen.js';
@@ -11,7 +20,6 @@ import { prepare } from '../serving/prepare.js';
 import { columns } from '../terminal/columns.js';
 import { coloursFor, printJson, seconds, visible } from '../terminal/output.js';
 import { hanging, paragraph, widthOf } from '../terminal/wrap.js';
-import { type AuditedRun, beginOf, readAudit } from './audit-reader.js';
 
 export type RunsOptions = {
   readonly last: number;
@@ -180,3 +188,72 @@ const time = (iso: string): string => visible(iso.slice(0, 19).replace('T', ' ')
 
 const bytes = (weight: CallLine['arguments'] | undefined): string =>
   weight === undefined ? '' : `${weight.bytes} B`;
+
+/** `line` is undefined of a run that goes on, or whose bridge was killed. */
+export type AuditedRun = {
+  readonly run: string;
+  readonly line: RunLine | undefined;
+  /** In the order in which they ended. */
+  readonly calls: readonly CallLine[];
+  /** What a person was asked about its calls, likewise; absent where nothing was. */
+  readonly questions?: readonly QuestionLine[];
+};
+
+type AuditRead = {
+  readonly runs: readonly AuditedRun[];
+  /** Where lines are missing, in the order in which the disk took lines again. */
+  readonly lost: readonly LostLine[];
+};
+
+/**
+ * Reads what the audit of all bridges holds from its files: runs with their calls, the newest last. Files that go while they
+ * are read, and lines that are torn, are passed over.
+ */
+export function readAudit(dir: string): AuditRead {
+  const lines = filesOf(dir).flatMap((file) => linesOf(join(dir, file)));
+  const lost = lines.filter((line) => line.kind === 'lost');
+  return { runs: runsOf(lines.filter((line) => line.kind !== 'lost')), lost: lost.sort(byTime) };
+}
+
+function runsOf(lines: readonly (RunLine | CallLine | QuestionLine)[]): readonly AuditedRun[] {
+  const runs = new Map<string, { line: RunLine | undefined; calls: CallLine[]; questions: QuestionLine[] }>();
+  for (const line of lines) {
+    const known = runs.get(line.run) ?? { line: undefined, calls: [], questions: [] };
+    runs.set(line.run, known);
+    if (line.kind === 'run') known.line = line;
+    else if (line.kind === 'question') known.questions.push(line);
+    else known.calls.push(line);
+  }
+  return [...runs]
+    .map(([run, { line, calls, questions }]) => ({
+      run,
+      line,
+      calls: calls.sort(byTime),
+      ...(questions.length === 0 ? {} : { questions: questions.sort(byTime) }),
+    }))
+    .sort((one, other) => beginOf(one).localeCompare(beginOf(other)));
+}
+
+/** When it began, as far as is known: ISO 8601. */
+const beginOf = ({ line, calls }: AuditedRun): string => line?.at ?? calls[0]?.at ?? '';
+
+const byTime = (one: { readonly at: string }, other: { readonly at: string }): number =>
+  one.at.localeCompare(other.at);
+
+function filesOf(dir: string): string[] {
+  try {
+    return readdirSync(dir).filter((name) => name.endsWith(AUDIT_SUFFIX));
+  } catch {
+    return [];
+  }
+}
+
+function linesOf(path: string): AuditLine[] {
+  try {
+    return readFileSync(path, 'utf8')
+      .split('\n')
+      .flatMap((text) => parseAuditLine(text) ?? []);
+  } catch {
+    return [];
+  }
+}

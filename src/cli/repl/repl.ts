@@ -1,25 +1,33 @@
 // `repl`: an interactive Python with the user's MCP servers, in a session of a bridge in this very process: the quickest way
 // to try a server. Without a terminal it reads programs from stdin, one for each line or block.
 
+import { join } from 'node:path';
+import { createInterface, type Interface } from 'node:readline';
+import type { ReadStream } from 'node:tty';
+import { readText } from '../../base/files/read-text.js';
+import { replaceFile } from '../../base/files/replace-file.js';
+import { ownCommand } from '../../base/process/own-command.js';
+import type { OutputStream } from '../../base/process/streams.js';
+import { nameList } from '../../base/text/name-list.js';
+import { harmless } from '../../base/text/text.js';
 import { Progress } from '../../mcp/requests/progress.js';
 import { runPython } from '../../mcp/tools/run-python.js';
 import type { BridgeTool } from '../../mcp/tools/tool.js';
+import { pictureLines } from '../../run/answer/pictures.js';
 import { sessionLine } from '../../run/answer/pieces.js';
+import type { KeptFiles } from '../../run/artifacts/kept-files.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
 import type { Bridge } from '../../tenant/bridge.js';
 import { COMMAND_LINE } from '../../tenant/caller.js';
+import type { ServerDoc } from '../../wire/frames.js';
 import { withBridge } from '../run/command-bridge.js';
+import { keepLeft } from '../run/left.js';
 import { exitCodeOf, showError } from '../run/run-end.js';
 import { prepare } from '../serving/prepare.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { sayDim, visible } from '../terminal/output.js';
-import { completionsOf } from './completion.js';
-import { loadedLine } from './greeting.js';
-import { History } from './history.js';
-import { type Lines, linesOfPipe, TerminalLines } from './lines.js';
+import { coloursFor, sayDim, visible } from '../terminal/output.js';
+import { type Completions, completionsOf, SessionNames } from './completion.js';
 import { needsMore } from './needs-more.js';
-import { SessionNames } from './session-names.js';
-import { LiveOutput, showOutcome } from './show.js';
 
 export type ReplOptions = {
   readonly servers: readonly string[];
@@ -179,3 +187,179 @@ async function programFrom(lines: Lines): Promise<string | undefined> {
 
 const hasCode = (program: string): boolean =>
   program.split('\n').some((line) => line.trim() !== '' && !line.trim().startsWith('#'));
+
+/** A line; undefined at the end; `interrupt` where the person wants to begin anew. */
+type Asked = { readonly line: string } | 'interrupt' | undefined;
+
+/** Where the lines come from: a person at a terminal, with editing, history and completion, or a pipe. */
+type Lines = {
+  readonly ask: (prompt: string) => Promise<Asked>;
+  /** From now until the next question a Ctrl-C is a signal to this process. */
+  readonly rest: () => void;
+  readonly close: () => void;
+};
+
+function linesOfPipe(): Lines {
+  const reader = createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY });
+  const lines = reader[Symbol.asyncIterator]();
+  return {
+    ask: async () => {
+      const { value, done } = await lines.next();
+      return done ? undefined : { line: value };
+    },
+    rest: () => {},
+    close: () => reader.close(),
+  };
+}
+
+class TerminalLines implements Lines {
+  readonly #reader: Interface;
+  readonly #input = process.stdin as ReadStream;
+  /** Typed or pasted while nobody asked. */
+  readonly #waiting: Asked[] = [];
+  #onAsked: ((asked: Asked) => void) | undefined;
+  #isClosed = false;
+
+  constructor(history: History, complete: (line: string) => Promise<Completions>) {
+    this.#reader = createInterface({
+      input: this.#input,
+      output: process.stdout,
+      terminal: true,
+      history: history.read(),
+      historySize: HISTORY_LINES,
+      removeHistoryDuplicates: true,
+      completer: (line: string, done: (error: null, completions: Completions) => void) => {
+        complete(line).then(
+          (completions) => done(null, completions),
+          () => done(null, [[], '']),
+        );
+      },
+    });
+    this.#reader.on('history', (lines: string[]) => history.write(lines));
+    this.#reader.on('line', (line) => this.#take({ line }));
+    this.#reader.on('SIGINT', () => {
+      this.#waiting.length = 0;
+      // What stands in the line, before and behind the cursor.
+      for (const name of ['e', 'u']) this.#reader.write(null, { ctrl: true, name });
+      process.stdout.write('\n');
+      this.#take('interrupt');
+    });
+    this.#reader.once('close', () => {
+      this.#isClosed = true;
+      this.#take(undefined);
+    });
+  }
+
+  ask(prompt: string): Promise<Asked> {
+    if (this.#waiting.length > 0) return Promise.resolve(this.#waiting.shift());
+    if (this.#isClosed) return Promise.resolve(undefined);
+    return new Promise((resolve) => {
+      this.#onAsked = resolve;
+      this.#input.setRawMode(true);
+      this.#reader.resume();
+      this.#reader.setPrompt(prompt);
+      this.#reader.prompt();
+    });
+  }
+
+  rest(): void {
+    if (this.#isClosed) return;
+    this.#reader.pause();
+    this.#input.setRawMode(false);
+  }
+
+  close(): void {
+    this.#reader.close();
+  }
+
+  #take(asked: Asked): void {
+    const answer = this.#onAsked;
+    this.#onAsked = undefined;
+    if (answer === undefined) this.#waiting.push(asked);
+    else answer(asked);
+  }
+}
+
+/** Says which servers the session has; `configured` is how many servers there are. */
+function loadedLine(loaded: readonly Pick<ServerDoc, 'alias' | 'tools'>[], configured: number): string {
+  if (loaded.length > 0) {
+    const names = loaded.map(({ alias, tools }) => `mcp_${alias} (${tools.length} tools)`);
+    return `Loaded: ${nameList(names)}.`;
+  }
+  if (configured === 0) return 'No MCP server is configured.';
+  return `No server is loaded: name some with --servers, or all ${configured} with --all; \`${ownCommand('servers')}\` lists them.`;
+}
+
+/** The output of one call; its last line may be open when something else is to be said. */
+class LiveOutput {
+  #open: OutputStream | undefined;
+
+  readonly add = (stream: OutputStream, text: string): void => {
+    const shown = harmless(text);
+    process[stream].write(shown);
+    this.#open = shown.endsWith('\n') ? undefined : stream;
+  };
+
+  endLine(): void {
+    if (this.#open !== undefined) process[this.#open].write('\n');
+    this.#open = undefined;
+  }
+}
+
+/** Shows what a call came to besides its output: its value as Python shows it, what it left, and what went wrong. */
+async function showOutcome(outcome: Outcome, kept: KeptFiles): Promise<void> {
+  const { result, error, status, note, session } = outcome;
+  if (session !== undefined && session.says.length > 0) sayDim(`[session: ${session.says.join('; ')}]`);
+  if (result !== undefined && result.repr !== '') process.stdout.write(`${result.repr}\n`);
+  for (const line of pictureLines({ shown: [], leftOut: outcome.pictures.leftOut }, '')) sayDim(line);
+  await showLeft(outcome, kept);
+  if (note !== undefined) sayDim(note);
+  if (error === undefined) return;
+  const { traceback } = error;
+  if (error.isByCode && traceback.length > 0)
+    process.stderr.write(`${coloursFor(process.stderr).red(traceback.join('\n'))}\n`);
+  else showError(status, error);
+}
+
+/** Pictures and files, each with its place on this machine. */
+async function showLeft(outcome: Outcome, kept: KeptFiles): Promise<void> {
+  const { left, stdout, stderr } = outcome;
+  await keepLeft(outcome, kept);
+  if (left?.result?.path !== undefined) sayDim(`the whole value: ${left.result.path}`);
+  for (const { whole, dropped } of [stdout, stderr])
+    if (dropped > 0 && whole?.path !== undefined) sayDim(`the whole output: ${whole.path}`);
+}
+
+export const HISTORY_LINES = 1_000;
+const FILE = 'repl-history';
+
+export /** The lines that a person has typed, from one `repl` to the next: in the state directory, for their user alone. */
+class History {
+  readonly #path: string;
+
+  constructor(stateDir: string) {
+    this.#path = join(stateDir, FILE);
+  }
+
+  /** The newest first, as readline has them; none where nothing can be read. */
+  read(): string[] {
+    const lines = (readText(this.#path) ?? '').split('\n').filter((line) => line !== '');
+    return lines.reverse().slice(0, HISTORY_LINES);
+  }
+
+  /** `lines` are the newest first. What cannot be written is not there the next time, and no more. */
+  write(lines: readonly string[]): void {
+    const kept = lines.filter((line) => line.trim() !== '').slice(0, HISTORY_LINES);
+    try {
+      replaceFile(
+        this.#path,
+        kept
+          .reverse()
+          .map((line) => `${line}\n`)
+          .join(''),
+      );
+    } catch {
+      // A disk that is full is no reason to end with an error.
+    }
+  }
+}

@@ -6,6 +6,12 @@ import { didYouMean } from '../../base/text/closest.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { clipHarmless, decodedText } from '../../base/text/text.js';
 import { NameSet, nameProblem } from '../../run/artifacts/file-names.js';
+import {
+  allowedWord,
+  MAX_WORDS_BYTES,
+  variableNameTrouble,
+  wordsBytes,
+} from '../../run/programs/program-words.js';
 import type { Snippets } from '../../run/programs/snippets.js';
 import type { Program } from '../../run/programs/task.js';
 import type { Language } from '../../settings/languages/language.js';
@@ -14,7 +20,6 @@ import { languageNamed, languageOfFile, languages } from '../../settings/languag
 import { type InputFile, MAX_INPUT_BYTES, MAX_INPUT_FILES } from '../../wire/frames.js';
 import { usageError } from '../terminal/failure.js';
 import { readInput, readStdin } from '../terminal/read-input.js';
-import { variablesFor } from './exec-variables.js';
 
 export type ExecInputOptions = {
   readonly language?: string;
@@ -31,7 +36,7 @@ export type ExecInputOptions = {
 /** Operands of the command line: those before a `--`, and those after it. */
 export type Words = { readonly before: readonly string[]; readonly after: readonly string[] };
 
-export type ExecInput = { readonly program: Program; readonly files: readonly InputFile[] };
+type ExecInput = { readonly program: Program; readonly files: readonly InputFile[] };
 
 const STDIN = '-';
 const NAME_ONE = 'Name a file, or - for stdin with --language, or a snippet with --snippet.';
@@ -180,3 +185,34 @@ async function whatItReads(path: string | undefined): Promise<Buffer | undefined
 
 /** A path or word of the user's, on one line. */
 const shown = (text: string): string => `'${clipHarmless(text, MAX_ECHO_CHARS)}'`;
+const IN_A_FILE = 'Put the data into a file for --file or --stdin.';
+
+/**
+ * The variables that `--env NAME=value` gives a program that also has these arguments, checked by the rules that hold for
+ * agents; nothing of our own environment is among them. Of a name that is there twice, the last one counts. Throws E_ARGUMENTS.
+ */
+function variablesFor(args: readonly string[], pairs: readonly string[]): Readonly<Record<string, string>> {
+  const env = Object.fromEntries(pairs.map(variableOf));
+  const bytes = wordsBytes(args, env);
+  if (bytes <= MAX_WORDS_BYTES) return env;
+  throw usageError(
+    `The arguments and variables have ${bytes} bytes together, at most ${MAX_WORDS_BYTES} go in.`,
+    IN_A_FILE,
+  );
+}
+
+function variableOf(pair: string): readonly [name: string, value: string] {
+  const end = pair.indexOf('=');
+  if (end < 0)
+    throw usageError(
+      `--env: got ${shown(pair)}, expected NAME=value.`,
+      'Say what its value is; none is taken from here.',
+    );
+  const [name, value] = [pair.slice(0, end), pair.slice(end + 1)];
+  const trouble = variableNameTrouble(name);
+  if (trouble !== undefined)
+    throw usageError(`--env: got the name ${shown(name)}, ${trouble}.`, 'Correct the name.');
+  const allowed = allowedWord(value, name);
+  if (allowed === undefined) return [name, value];
+  throw usageError(`--env ${name}: got ${Buffer.byteLength(value)} bytes, expected ${allowed}.`, IN_A_FILE);
+}

@@ -16,12 +16,11 @@ import { prepare } from '../serving/prepare.js';
 import { usageError } from '../terminal/failure.js';
 import { interruptSignal } from '../terminal/interrupt.js';
 import { sayDim } from '../terminal/output.js';
-import { PassedOn, READER_GONE_EXIT_CODE, signalOfLostReader } from '../terminal/pass-on.js';
+import { PassedOn, signalOfLostReader } from '../terminal/pass-on.js';
 import { withBridge } from './command-bridge.js';
 import { type ExecInputOptions, execInput, type Words } from './exec-input.js';
 import { Collected, jsonPieces } from './exec-json.js';
-import { takeOut } from './left.js';
-import { exitCodeOf, showError, showRemedy } from './run-end.js';
+import { endRun, showError, showRemedy } from './run-end.js';
 
 export type ExecOptions = ExecInputOptions & {
   readonly servers: readonly string[];
@@ -45,13 +44,9 @@ export async function exec(words: Words, options: ExecOptions): Promise<void> {
     const outputs = options.json ? new Collected() : new PassedOn();
     const hooks = hooksFor({ progress: signs, onOutput: outputs.add });
     const outcome = await bridge.run(input, COMMAND_LINE, hooks, signal.signal);
-    if (readerGone.aborted) {
-      process.exitCode = READER_GONE_EXIT_CODE;
-      return;
-    }
-    const isPassedOn = outputs instanceof Collected ? writeJson(outcome, outputs) : showEnd(outcome, outputs);
-    const isTakenOut = await takeOut(outcome, options.out, prepared);
-    process.exitCode = exitCodeOf(outcome) || (isPassedOn && isTakenOut ? 0 : 1);
+    const say = () =>
+      outputs instanceof Collected ? writeJson(outcome, outputs) : showEnd(outcome, outputs);
+    await endRun(outcome, { prepared, out: options.out, readerGone, say });
   });
 }
 

@@ -20,7 +20,7 @@ type LeftThing = {
 };
 
 /** Writes all of it into `folder`; false where something is missing. */
-export function writeLeft(outcome: Outcome, folder: string): boolean {
+function writeLeft(outcome: Outcome, folder: string): boolean {
   const problems = thingsIn(outcome).flatMap(({ name, content }) => writeOut(folder, name, content) ?? []);
   for (const problem of problems) sayDim(problem);
   const behind = sayLeftBehind(outcome);

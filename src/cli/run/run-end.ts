@@ -1,11 +1,36 @@
-// How a run ends for a shell: what went wrong, and the exit code.
+// How a run ends for a shell: what came of it, what went wrong, and the exit code.
 
 import type { Outcome } from '../../run/outcome/outcome.js';
+import type { Prepared } from '../serving/prepare.js';
 import { USAGE_EXIT_CODE } from '../terminal/failure.js';
 import { coloursFor } from '../terminal/output.js';
+import { READER_GONE_EXIT_CODE } from '../terminal/pass-on.js';
+import { takeOut } from './left.js';
 
 /** As `timeout(1)` ends. */
 const TIMEOUT_EXIT_CODE = 124;
+
+type RunEnding = {
+  readonly prepared: Prepared;
+  /** The folder into which files are taken. */
+  readonly out: string | undefined;
+  /** Aborted when nobody reads the output any more. */
+  readonly readerGone: AbortSignal;
+  /** Says what came of the run; false where some of its output is missing. */
+  readonly say: (outcome: Outcome) => boolean;
+};
+
+/** Says what came of a run, takes its files out and sets the exit code; a reader who has gone is told nothing. */
+export async function endRun(outcome: Outcome, ending: RunEnding): Promise<void> {
+  const { prepared, out, readerGone, say } = ending;
+  if (readerGone.aborted) {
+    process.exitCode = READER_GONE_EXIT_CODE;
+    return;
+  }
+  const isPassedOn = say(outcome);
+  const isTakenOut = await takeOut(outcome, out, prepared);
+  process.exitCode = exitCodeOf(outcome) || (isPassedOn && isTakenOut ? 0 : 1);
+}
 
 export function showError(status: Outcome['status'], error: NonNullable<Outcome['error']>): void {
   const { message, traceback, remedy } = error;

@@ -17,12 +17,11 @@ import { prepare } from '../serving/prepare.js';
 import { usageError } from '../terminal/failure.js';
 import { interruptSignal } from '../terminal/interrupt.js';
 import { sayDim } from '../terminal/output.js';
-import { PassedOn, READER_GONE_EXIT_CODE, signalOfLostReader } from '../terminal/pass-on.js';
+import { PassedOn, signalOfLostReader } from '../terminal/pass-on.js';
 import { readInput, readStdin } from '../terminal/read-input.js';
 import { withBridge } from './command-bridge.js';
 import { Collected } from './exec-json.js';
-import { takeOut } from './left.js';
-import { exitCodeOf, showError } from './run-end.js';
+import { endRun, showError } from './run-end.js';
 
 export type RunCommandOptions = {
   readonly servers: readonly string[];
@@ -59,27 +58,21 @@ export async function run(script: string, options: RunCommandOptions): Promise<v
   const readerGone = signalOfLostReader();
   using linked = new LinkedSignal(interruptSignal(), readerGone);
   const { signal } = linked;
-  const end = async (outcome: Outcome) => {
-    if (readerGone.aborted) {
-      process.exitCode = READER_GONE_EXIT_CODE;
-      return;
-    }
-    const isPassedOn = outputs instanceof Collected ? writeJson(outcome, outputs) : showEnd(outcome, outputs);
-    const isTakenOut = await takeOut(outcome, options.out, prepared);
-    process.exitCode = exitCodeOf(outcome) || (isPassedOn && isTakenOut ? 0 : 1);
-  };
+  const say = (outcome: Outcome) =>
+    outputs instanceof Collected ? writeJson(outcome, outputs) : showEnd(outcome, outputs);
+  const ending = { prepared, out: options.out, readerGone, say };
   if (session !== undefined) {
     const asked = { ...args, session, ...(requireSession ? { require_session: true } : {}) };
     // In the shared bridge, which stays when this command has ended.
     const { callInSession } = await import('../windows/session-call.js');
     const outcome = await callInSession(asked, { onProgress: sayDim, output: outputs }, signal);
     if (outcome.session !== undefined && !options.json) sayDim(`session ${sessionLine(outcome.session)}`);
-    return await end(outcome);
+    return await endRun(outcome, ending);
   }
   await withBridge(prepared, async (bridge) => {
     using signs = new Progress(({ message }) => sayDim(message));
     const context = { bridge, caller: COMMAND_LINE, progress: signs, onOutput: outputs.add };
-    await end(await runPython(bridge.settings).call(args, context, signal));
+    await endRun(await runPython(bridge.settings).call(args, context, signal), ending);
   });
 }
 

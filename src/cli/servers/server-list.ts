@@ -12,7 +12,7 @@ import { hanging, shownWidth } from '../terminal/wrap.js';
 import type { ServerChange } from './server-changes.js';
 
 /** One server as `--json` shows it. */
-export type ServerLine = {
+type ServerLine = {
   readonly name: string;
   readonly state: 'ready' | 'skipped';
   readonly transport?: DownstreamSpec['transport'];
@@ -26,7 +26,7 @@ export type ServerLine = {
   readonly source: SpecSource;
 };
 
-export type ListStyle = {
+type ListStyle = {
   readonly paint: ReturnType<typeof coloursFor>;
   /** Characters of a line; undefined lets each server have one line, however long. */
   readonly width: number | undefined;

@@ -56,7 +56,7 @@ export function prepare(quietLevel: LogThreshold, life: 'serves' | 'ends'): Prep
 }
 
 /** Where and with what something was started: this process, or a window of a shared bridge. */
-export type StartedAt = {
+type StartedAt = {
   readonly env: Environment;
   readonly host: HostFacts;
   /** What the log writes to. */

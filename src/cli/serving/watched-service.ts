@@ -15,7 +15,7 @@ import { parseExecSettings } from '../../code-exec/exec-settings.js';
 
 const OWN_NAME = 'code-exec';
 
-export type WatchTimes = {
+type WatchTimes = {
   readonly everyMs: number;
   readonly answersWithinMs: number;
   /** So many questions without an answer, one after the other, and it is ended. */

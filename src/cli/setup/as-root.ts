@@ -9,7 +9,7 @@ import { shellWord } from '../../base/process/shell-word.js';
 const TIMEOUT_MS = 20 * 60_000;
 const SUDO_TIMEOUT_MS = 15_000;
 
-export type RootAccess = 'root' | 'sudo' | 'sudo with a password' | 'none';
+type RootAccess = 'root' | 'sudo' | 'sudo with a password' | 'none';
 
 /** The command line of `argv`, as somebody types it who is root or is not. */
 export const rootCommand = (argv: readonly string[], isRoot: boolean): string =>

@@ -22,7 +22,7 @@ export async function agrees(
   return answer;
 }
 
-export type Choice = { readonly value: string; readonly label: string; readonly hint: string };
+type Choice = { readonly value: string; readonly label: string; readonly hint: string };
 
 /** The values that the user leaves ticked; all are at first. Throws E_CANCELLED at Ctrl-C. */
 export async function picks(

@@ -6,12 +6,12 @@ import { agrees } from './dialogue.js';
 import { type StepResult, skipped } from './step.js';
 import type { System } from './systems.js';
 
-export type Installation =
+type Installation =
   | { readonly done: true; readonly undo: readonly string[] }
   | { readonly done: false; readonly result: StepResult };
 
 /** The commands that install `packages`, as a person types them. */
-export function installCommands(
+function installCommands(
   system: System,
   packages: readonly string[],
   { isEngine, isRoot }: { readonly isEngine: boolean; readonly isRoot: boolean },

@@ -17,7 +17,7 @@ const MIN_COLUMN = 8;
 type Rows = readonly (readonly string[])[];
 
 /** How a table is made to fit. Columns are named by their index. */
-export type Fit = {
+type Fit = {
   /** Columns of the terminal; undefined where every row has one line, however long. */
   readonly width: number | undefined;
   /** Sentences, whose words go on below. */

@@ -10,7 +10,7 @@ const MOST_COLUMNS = 120;
 export const columnsOf = (stream: NodeJS.WriteStream): number =>
   Math.min(MOST_COLUMNS, widthOf(stream) ?? USUAL_COLUMNS);
 
-export type Layout = {
+type Layout = {
   readonly width: number;
   /** What stands before the first line; it counts as wide as it is without colour, so it has none. */
   readonly first?: string;

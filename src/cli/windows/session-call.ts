@@ -2,18 +2,23 @@
 // stays has to make the call: the one that windows share, which this command joins as one more window, and starts where
 // there is none.
 
-import { BridgeError } from '../../base/errors.js';
+import { PassThrough } from 'node:stream';
+import { BridgeError, messageOf } from '../../base/errors.js';
 import { isObject, type JsonObject } from '../../base/json/json-object.js';
+import { stringify } from '../../base/json/json-text.js';
 import { OUTCOME_KEY, OUTPUT_METHOD, outcomeFromWire } from '../../run/answer/whole-outcome.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
 import { McpClient } from '../../servers/connection/client.js';
-import { meet } from '../../service/windows/meet.js';
+import { MAX_MESSAGE_BYTES, readMessage } from '../../servers/connection/inbound.js';
+import { CLOSED_BY_BRIDGE, type Link, type Problem } from '../../servers/connection/link.js';
+import { type Joined, type Meeting, meet } from '../../service/windows/meet.js';
+import { relay } from '../../service/windows/relay.js';
 import { COMMAND_LINE } from '../../tenant/caller.js';
+import { LineSplitter } from '../../wire/lines.js';
 import type { ProgramOutput } from '../terminal/pass-on.js';
 import { meetingHere } from './start-relay.js';
-import { WindowLink } from './window-link.js';
 
-export type SessionCallWatcher = {
+type SessionCallWatcher = {
   /** How far it is, in a sentence. */
   readonly onProgress: (sentence: string) => void;
   /** All that it prints, of which the outcome has no more than an answer has room for. */
@@ -104,4 +109,55 @@ function outcomeIn(result: object): Outcome {
   const text =
     isObject(part) && typeof part['text'] === 'string' ? part['text'] : 'The bridge gave no answer.';
   throw new BridgeError('E_SHUTDOWN', text, { fault: 'bridge' });
+}
+
+/** The command line's end of a window: a relay as a host's, whose agent is a client in this very process. */
+class WindowLink implements Link {
+  onclose: Link['onclose'];
+  onmessage: Link['onmessage'];
+  ending: string | undefined;
+  readonly lastWords = '';
+  readonly #said = new PassThrough();
+  readonly #relayed: Promise<void>;
+
+  constructor(joined: Joined, meetAgain: () => Promise<Meeting>) {
+    const answered = new PassThrough();
+    const lines = new LineSplitter(MAX_MESSAGE_BYTES, () => {});
+    answered.on('data', (chunk: Buffer) => {
+      for (const line of lines.push(chunk)) {
+        const message = 'text' in line ? readMessage(line.text) : undefined;
+        if (message !== undefined) this.onmessage?.(message);
+      }
+    });
+    this.#relayed = relay({
+      ...{ input: this.#said, output: answered, log: process.stderr, joined, meetAgain },
+    });
+  }
+
+  start(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  send(message: object): Promise<void> {
+    this.#said.write(`${stringify(message)}\n`);
+    return Promise.resolve();
+  }
+
+  /** An answer that nobody waits for any more is read and dropped by the client. */
+  abandon(): void {}
+
+  explain(thrown: unknown): Promise<Problem> {
+    return Promise.resolve({
+      what: 'could not be reached',
+      reason: messageOf(thrown),
+      remedy: 'Try again.',
+    });
+  }
+
+  async close(): Promise<void> {
+    this.ending = CLOSED_BY_BRIDGE;
+    this.#said.end();
+    await this.#relayed;
+    this.onclose?.();
+  }
 }

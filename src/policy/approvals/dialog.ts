@@ -11,12 +11,12 @@ import { headOf, MAX_DIALOG_CHARS, questionText } from './question-text.js';
  * What the client says that the person did. `nobody`: it has asked nobody, so that the question goes on waiting elsewhere;
  * `closed`: the person has taken the question away without a decision.
  */
-export type DialogEnd =
+type DialogEnd =
   | { readonly is: 'answer'; readonly answer: ApprovalAnswer }
   | { readonly is: 'nobody' }
   | { readonly is: 'closed' };
 
-export type DialogParts = {
+type DialogParts = {
   readonly agent: AgentCapabilities;
   /** The page of the question; undefined where there is none. */
   readonly page: () => Promise<string | undefined>;
@@ -25,7 +25,7 @@ export type DialogParts = {
 };
 
 /** Hosts without a screen decline a dialog at once. No person reads and answers one in so short a time. */
-export const NO_PERSON_WITHIN_MS = 400;
+const NO_PERSON_WITHIN_MS = 400;
 export const MAX_WORD_CHARS = 500;
 
 const WORDS: Readonly<Record<Decision, string>> = {

@@ -6,7 +6,7 @@ import { shownName } from '../../base/text/shown-name.js';
 import type { Decision } from './question.js';
 
 /** Whose calls; a run that is one of no named session has that of its bridge. */
-export type GrantScope = { readonly run: string; readonly session: string | undefined };
+type GrantScope = { readonly run: string; readonly session: string | undefined };
 
 /** The tool that is allowed for good. */
 export type Always = {
@@ -17,7 +17,7 @@ export type Always = {
   readonly reason: string | undefined;
 };
 
-export type GrantParts = {
+type GrantParts = {
   /** Writes it into the policy file; rejects where that cannot be done. */
   readonly write: (always: Always) => Promise<void>;
   readonly observer: Observer;

@@ -2,7 +2,7 @@
 
 /** What may be decided about a question; `always` is written into the policy file. */
 export type Decision = 'once' | 'run' | 'session' | 'always' | 'no';
-export type AnsweredBy = 'agent' | 'page' | 'command line';
+type AnsweredBy = 'agent' | 'page' | 'command line';
 export type ApprovalAnswer = {
   readonly decision: Decision;
   /** Of a `no`, or the reason of an `always`. */

@@ -16,7 +16,7 @@ import type { Grants } from './grants.js';
 import type { ApprovalAnswer, Decision, Question } from './question.js';
 
 /** A call that waits for a person; `text` is the JSON of its arguments as it will be sent. */
-export type WaitingCall = {
+type WaitingCall = {
   readonly server: string;
   readonly tool: string;
   readonly text: string;
@@ -53,9 +53,9 @@ const QUESTION_LETTERS = 16;
 const GATHER_MS = 100;
 /** Code could ask for ever; nobody reads more. */
 export const MAX_QUESTIONS = 50;
-export const MAX_CALLS_OF_QUESTION = 200;
+const MAX_CALLS_OF_QUESTION = 200;
 /** Of the arguments of all calls of one question. */
-export const MAX_QUESTION_CHARS = 256 * 1024;
+const MAX_QUESTION_CHARS = 256 * 1024;
 
 type Waiter = { readonly text: string; readonly settle: (refused: BridgeError | undefined) => void };
 type Batch = {

@@ -1,14 +1,28 @@
 // The folder `approvals/` of a state directory: a file for each question that waits, and one for its answer. Bridges and
 // the command line meet here, and nobody but their user may look in.
 
-import { chmodSync, lstatSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  type FSWatcher,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  watch,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { replaceFile } from '../../base/files/replace-file.js';
 import { isAlive } from '../../base/process/owner.js';
 import { principalStateDirs } from '../../settings/files/principal-state.js';
 import { answerText, type FiledAnswer, filedAnswer, MAX_ANSWER_BYTES } from './answer-file.js';
-import { readPrivate } from './private-file.js';
 import { type FiledQuestion, filedQuestion, MAX_QUESTION_BYTES } from './question-file.js';
 
 const APPROVALS = 'approvals';
@@ -25,7 +39,7 @@ export const UNFINISHED_MS = 2_000;
 /** Why a file of the folder cannot be taken for a question; the end of a sentence about it. */
 export type Unreadable = { readonly file: string; readonly why: string };
 
-export type FoundAnswer =
+type FoundAnswer =
   | { readonly is: 'absent' }
   | { readonly is: 'answer'; readonly answer: FiledAnswer }
   | { readonly is: 'refused'; readonly why: string; readonly changedMs: number };
@@ -165,5 +179,106 @@ function removed(path: string): void {
     rmSync(path, { force: true });
   } catch {
     // It is looked at again with the next question.
+  }
+}
+
+const WRITABLE_BY_OTHERS = 0o022;
+
+/** A file as `readPrivate` has found it. */
+type PrivateText =
+  | { readonly is: 'absent' }
+  | { readonly is: 'read'; readonly text: string }
+  /** `why` is the end of a sentence about the file. */
+  | { readonly is: 'refused'; readonly why: string; readonly changedMs: number };
+
+/**
+ * Reads a file that only this user can have written: no link, of this user, closed to the others, and small enough. What may
+ * have been put there by somebody else is refused, and never followed or waited for. At most `maxBytes` are read. Windows has
+ * neither owners nor links to speak of: there the folder's rights count.
+ */
+function readPrivate(
+  path: string,
+  maxBytes: number,
+  uid: number | undefined = process.getuid?.(),
+): PrivateText {
+  const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
+  let fd: number;
+  try {
+    fd = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  } catch (thrown) {
+    if (Object(thrown).code === 'ENOENT') return { is: 'absent' };
+    const isLink = Object(thrown).code === 'ELOOP';
+    const why = isLink ? 'is a symbolic link' : `cannot be opened: ${messageOf(thrown)}`;
+    return { is: 'refused', why, changedMs: changedMsOf(path) };
+  }
+  try {
+    const stats = fstatSync(fd);
+    const refused = (why: string): PrivateText => ({ is: 'refused', why, changedMs: stats.mtimeMs });
+    if (!stats.isFile()) return refused('is not a regular file');
+    if (uid !== undefined && stats.uid !== uid) return refused(`belongs to user ${stats.uid}`);
+    if (uid !== undefined && (stats.mode & WRITABLE_BY_OTHERS) !== 0)
+      return refused('can be written by other users');
+    if (stats.size > maxBytes) return refused(`has ${stats.size} bytes; at most ${maxBytes} are read`);
+    return { is: 'read', text: readFileSync(fd, 'utf8') };
+  } catch (thrown) {
+    return { is: 'refused', why: `cannot be read: ${messageOf(thrown)}`, changedMs: changedMsOf(path) };
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** 0 where nobody can say. */
+function changedMsOf(path: string): number {
+  try {
+    return lstatSync(path).mtimeMs;
+  } catch {
+    return 0;
+  }
+}
+
+/** How often a watched folder is looked at in any case. */
+const LOOK_EVERY_MS = 2_000;
+
+/**
+ * Notices that something in a folder has changed: by the system's word where it gives one, and by looking every few seconds
+ * where it does not, as on network file systems. Keeps no process alive.
+ */
+export class FolderWatch implements Disposable {
+  readonly #timer: NodeJS.Timeout;
+  #watcher: FSWatcher | undefined;
+
+  /**
+   * Calls `look` after each change and every `everyMs`; changes that follow each other at once are one. A test gives its own
+   * `watched`.
+   */
+  constructor(folder: string, look: () => void, everyMs = LOOK_EVERY_MS, watched: typeof watch = watch) {
+    let isDue = false;
+    const soon = () => {
+      if (isDue) return;
+      isDue = true;
+      setImmediate(() => {
+        isDue = false;
+        if (this.#watcher !== undefined) look();
+      });
+    };
+    this.#timer = setInterval(look, everyMs);
+    this.#timer.unref();
+    try {
+      this.#watcher = watched(folder, { persistent: false }, soon);
+      // Such as a folder that goes away: then there is the timer.
+      this.#watcher.on('error', () => this.#unwatch());
+    } catch {
+      // Too many are watched on this machine already, or this file system has no word for it.
+    }
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+    this.#unwatch();
+  }
+
+  #unwatch(): void {
+    this.#watcher?.close();
+    this.#watcher = undefined;
   }
 }

@@ -3,15 +3,11 @@
 
 import { BridgeError, messageOf } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
-import { loadedOnce } from '../../base/replaced-part.js';
 import { clipHarmlessLine } from '../../base/text/text.js';
-import type { ApprovalAnswer, Inbox, Question } from '../approvals/question.js';
-import type { ApprovalPage } from '../page/approval-page.js';
+import type { ApprovalAnswer, Decision, Inbox, Question } from '../approvals/question.js';
 import { MAX_WHO_CHARS, MAX_WORD_CHARS } from './answer-file.js';
-import { answerWords } from './answer-words.js';
-import { FolderWatch } from './folder-watch.js';
-import { InboxFolder, UNFINISHED_MS } from './inbox-folder.js';
-import type { Posted, PostedQuestions, PostedState, Taken } from './posted.js';
+import { FolderWatch, InboxFolder, UNFINISHED_MS } from './inbox-folder.js';
+import type { OpenPage, Posted, PostedPage, PostedQuestions, PostedState, Taken } from './posted.js';
 import { closedText, digestOf, MAX_QUESTION_BYTES, QUESTION_ID, questionText } from './question-file.js';
 
 /** How long the page shows what has ended, and how many of those it shows at most. */
@@ -22,18 +18,16 @@ export type InboxOptions = {
   /** Of the bridge: `approvals/` is made in it with the first question. */
   readonly stateDir: string;
   readonly observer: Observer;
+  /** Called for the first question that somebody is sent a link to, and again after the page has ended by itself. */
+  readonly openPage: OpenPage;
   /** How often answers are looked for where the system says nothing; a test shortens it. */
   readonly lookEveryMs?: number;
   /** Of the file of a question; a test lowers it. */
   readonly maxFileBytes?: number;
-  /** How long the page stays without a question; a test shortens it. */
-  readonly pageIdleMs?: number;
 };
 
 /** Opens nothing yet. */
 export const openInbox = (options: InboxOptions): Inbox => new FileInbox(options);
-
-const loadPage = loadedOnce(() => import('../page/approval-page.js'));
 
 type Kept = Posted & {
   state: PostedState;
@@ -50,7 +44,7 @@ class FileInbox implements Inbox, PostedQuestions {
   readonly #posted = new Map<string, Kept>();
   readonly #listeners = new Set<() => void>();
   #watch: FolderWatch | undefined;
-  #page: Promise<ApprovalPage | undefined> | undefined;
+  #page: Promise<PostedPage | undefined> | undefined;
   #isDisposed = false;
 
   constructor(options: InboxOptions) {
@@ -222,14 +216,12 @@ class FileInbox implements Inbox, PostedQuestions {
     this.#options.observer({ type: 'inbox.refused', question: id, message: why });
   }
 
-  async #openPage(): Promise<ApprovalPage | undefined> {
+  async #openPage(): Promise<PostedPage | undefined> {
     try {
-      const { ApprovalPage } = await loadPage();
-      return await ApprovalPage.open(this, {
+      return await this.#options.openPage(this, {
         onEnd: () => {
           this.#page = undefined;
         },
-        ...(this.#options.pageIdleMs === undefined ? {} : { idleMs: this.#options.pageIdleMs }),
       });
     } catch (thrown) {
       this.#page = undefined;
@@ -248,4 +240,25 @@ function cleaned({ decision, word = '', by, who }: ApprovalAnswer): ApprovalAnsw
     by,
     who: clipHarmlessLine(who, MAX_WHO_CHARS),
   };
+}
+
+const WORD_CHARS_SHOWN = 200;
+
+const DONE: Readonly<Record<Decision, string>> = {
+  once: 'allowed once',
+  run: 'allowed for this run',
+  session: 'allowed for this session',
+  always: 'allowed always',
+  no: 'denied',
+};
+const PLACES: Readonly<Record<ApprovalAnswer['by'], string>> = {
+  agent: 'in the agent',
+  page: 'on the page',
+  'command line': 'on the command line',
+};
+
+/** Tells an answer to people: `allowed once by ann on the page`; where there is a word, it stands behind a colon. */
+function answerWords({ decision, word, by, who }: ApprovalAnswer): string {
+  const said = word === undefined ? '' : `: ${clipHarmlessLine(word, WORD_CHARS_SHOWN)}`;
+  return `${DONE[decision]} by ${clipHarmlessLine(who, WORD_CHARS_SHOWN)} ${PLACES[by]}${said}`;
 }

@@ -31,3 +31,15 @@ export interface PostedQuestions {
   /** Calls `listener` after each change; returns how to take it back. */
   onChange(listener: () => void): () => void;
 }
+
+/** Where a browser shows the questions of an inbox. */
+export interface PostedPage extends AsyncDisposable {
+  /** The address of one question. */
+  linkTo(question: Question): string;
+}
+
+/** Rejects where no page can be opened; calls `onEnd` when the page has ended by itself. */
+export type OpenPage = (
+  source: PostedQuestions,
+  options: { readonly onEnd: () => void },
+) => Promise<PostedPage>;

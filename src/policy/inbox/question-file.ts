@@ -49,7 +49,7 @@ const file = z.union([
   z.object({ format: z.literal(FORMAT), owner, id: z.string().regex(QUESTION_ID), closed: closure }),
 ]);
 
-export type Closure = z.infer<typeof closure>;
+type Closure = z.infer<typeof closure>;
 
 /** A question as it stands in a folder. */
 export type FiledQuestion =

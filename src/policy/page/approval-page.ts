@@ -4,14 +4,13 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { repeatedHeader } from '../../base/text/repeated-header.js';
 import { shownTool } from '../../base/text/shown-name.js';
-import type { Question } from '../approvals/question.js';
-import type { Posted, PostedQuestions } from '../inbox/posted.js';
+import type { Decision, Question } from '../approvals/question.js';
+import type { Posted, PostedPage, PostedQuestions } from '../inbox/posted.js';
+import { DECISIONS } from '../inbox/question-file.js';
 import { thisUser } from '../inbox/this-user.js';
-import { formOf } from './form.js';
 import { PageKeys } from './keys.js';
-import { LiveStreams } from './live-streams.js';
-import { objectionTo } from './objection.js';
 import { HEADERS, type Notice, type Page, type PageFacts, plainPage, questionsPage } from './page-html.js';
 import { isShownWhole } from './question-html.js';
 
@@ -25,13 +24,14 @@ const MAX_CONNECTIONS = 64;
 /** How long a page that is under way may still take when the server ends. */
 const ENDS_WITHIN_MS = 500;
 
-export type ApprovalPageOptions = {
+type PageOptions = {
   /** Called when the page has ended by itself. */
   readonly onEnd: () => void;
+  /** A test shortens it. */
   readonly idleMs?: number;
 };
 
-export class ApprovalPage implements AsyncDisposable {
+export class ApprovalPage implements PostedPage {
   readonly #source: PostedQuestions;
   readonly #server: Server;
   readonly #keys = new PageKeys();
@@ -44,7 +44,7 @@ export class ApprovalPage implements AsyncDisposable {
   #port = 0;
 
   /** Rejects where no port can be had. */
-  static async open(source: PostedQuestions, options: ApprovalPageOptions): Promise<ApprovalPage> {
+  static async open(source: PostedQuestions, options: PageOptions): Promise<ApprovalPage> {
     const page = new ApprovalPage(source, options);
     page.#server.listen(0, '127.0.0.1');
     await once(page.#server, 'listening');
@@ -54,7 +54,7 @@ export class ApprovalPage implements AsyncDisposable {
     return page;
   }
 
-  private constructor(source: PostedQuestions, { onEnd, idleMs = IDLE_MS }: ApprovalPageOptions) {
+  private constructor(source: PostedQuestions, { onEnd, idleMs = IDLE_MS }: PageOptions) {
     this.#source = source;
     this.#onEnd = onEnd;
     this.#idleMs = idleMs;
@@ -72,7 +72,6 @@ export class ApprovalPage implements AsyncDisposable {
     this.#unlisten = source.onChange(() => this.#changed());
   }
 
-  /** The address of one question's page. */
   linkTo({ id, principal }: Question): string {
     return `http://127.0.0.1:${this.#port}/${this.#keys.secretOf(principal)}/${id}`;
   }
@@ -201,3 +200,119 @@ function say(
   response.writeHead(status, { ...headers, ...more });
   response.end(text);
 }
+
+/** A form has a decision, a token and a word of some hundred characters, each of which may be nine in it. */
+const MAX_FORM_BYTES = 16_384;
+
+type Form = { readonly token: string; readonly decision: Decision; readonly word: string };
+
+/**
+ * The form that a person has sent: `too large`, or `not a form` where a field is missing, stands twice or says something else.
+ * Rejects when the sender goes.
+ */
+async function formOf(request: IncomingMessage): Promise<Form | 'too large' | 'not a form'> {
+  if (Number(request.headers['content-length']) > MAX_FORM_BYTES) return 'too large';
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > MAX_FORM_BYTES) return 'too large';
+    chunks.push(chunk);
+  }
+  const fields = new URLSearchParams(Buffer.concat(chunks).toString());
+  const [token, said, word] = ['token', 'decision', 'word'].map((name) => only(fields.getAll(name)));
+  const decision = DECISIONS.find((one) => one === said);
+  if (token === undefined || decision === undefined) return 'not a form';
+  return { token, decision, word: word ?? '' };
+}
+
+const only = (values: readonly string[]): string | undefined => (values.length === 1 ? values[0] : undefined);
+
+/** Open tabs of one person; a browser has six connections to one address at most. */
+const MAX_STREAMS = 24;
+/** A browser that has gone is noticed by this. */
+const ALIVE_EVERY_MS = 20_000;
+
+/** Pages that are open somewhere, told that something has changed. They ask for what it is themselves. */
+class LiveStreams implements Disposable {
+  readonly #streams = new Set<ServerResponse>();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor() {
+    this.#timer = setInterval(() => this.#send(':\n\n'), ALIVE_EVERY_MS);
+    this.#timer.unref();
+  }
+
+  /** False where there are too many already. */
+  add(response: ServerResponse, headers: Readonly<Record<string, string>>): boolean {
+    if (this.#streams.size >= MAX_STREAMS) return false;
+    response.writeHead(200, { ...headers, 'content-type': 'text/event-stream' });
+    response.write('retry: 3000\n\n');
+    this.#streams.add(response);
+    response.once('close', () => this.#streams.delete(response));
+    return true;
+  }
+
+  changed(): void {
+    this.#send('data: changed\n\n');
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+    for (const stream of this.#streams) stream.end();
+    this.#streams.clear();
+  }
+
+  #send(text: string): void {
+    for (const stream of this.#streams) stream.write(text);
+  }
+}
+
+type Objection = {
+  readonly status: number;
+  readonly says: string;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+const METHODS = ['GET', 'HEAD', 'POST'];
+
+/**
+ * Why a request is not taken: the page takes those that the browser of this machine sends for the page itself. Other web pages
+ * can send requests here, and can have their own name lead here (DNS rebinding); what they send is refused before it is looked
+ * at. Undefined where nothing stands against the request. `port` is the one that the page listens on.
+ */
+function objectionTo(request: IncomingMessage, port: number): Objection | undefined {
+  const { method = '', headers } = request;
+  const repeated = repeatedHeader(request);
+  if (repeated !== undefined) return { status: 400, says: repeated };
+  const { host, origin } = headers;
+  if (host !== `127.0.0.1:${port}` && host !== `localhost:${port}`)
+    return refusal('This page is not known by that name. Open the link that the bridge gave.');
+  if (!METHODS.includes(method))
+    return {
+      status: 405,
+      says: 'Only GET and POST are understood here.',
+      headers: { allow: METHODS.join(', ') },
+    };
+  if (method === 'POST') {
+    // Browsers send both with every form; what sends neither is none.
+    if (origin !== `http://${host}`) return refusal('This answer was not sent by this page.');
+    if (headers['content-type']?.split(';')[0]?.trim() !== 'application/x-www-form-urlencoded')
+      return { status: 415, says: 'An answer is a form.' };
+  }
+  if (!isOwnFetch(method, headers['sec-fetch-site'], headers['sec-fetch-mode']))
+    return refusal('Another page may link to this one, and nothing else.');
+  return undefined;
+}
+
+/** By what browsers say of a request; those that say nothing are judged by Host and Origin alone. */
+function isOwnFetch(
+  method: string,
+  site: string | string[] | undefined,
+  mode: string | string[] | undefined,
+): boolean {
+  if (site === undefined || site === 'same-origin') return true;
+  return method !== 'POST' && mode === 'navigate';
+}
+
+const refusal = (says: string): Objection => ({ status: 403, says });

@@ -7,7 +7,7 @@ import type { Posted } from '../inbox/posted.js';
 const SECRET_BYTES = 24;
 
 /** Whose page a secret opens. */
-export type Opened = { readonly principal: string | undefined };
+type Opened = { readonly principal: string | undefined };
 
 export class PageKeys {
   readonly #secrets = new Map<string | undefined, string>();

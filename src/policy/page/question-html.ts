@@ -1,10 +1,10 @@
 // One question on the page: what would be called, why it is asked, and the buttons of what may be decided.
 
+import { jsonPieces } from '../../base/json/laid-out-json.js';
 import { shownName, shownTool } from '../../base/text/shown-name.js';
-import type { Decision } from '../approvals/question.js';
+import type { AskedCall, Decision } from '../approvals/question.js';
 import { MAX_WORD_CHARS } from '../inbox/answer-file.js';
 import type { Posted } from '../inbox/posted.js';
-import { callHtml } from './call-html.js';
 import { Html, html } from './html.js';
 
 /** What cannot be shown whole can only be denied here; browsers bear a page of this many characters. */
@@ -110,3 +110,26 @@ function facts({ question }: Posted): readonly Html[] {
 const clock = (at: Date): string => at.toLocaleTimeString('en-GB', { timeStyle: 'medium' });
 
 export const capital = (sentence: string): string => sentence.charAt(0).toUpperCase() + sentence.slice(1);
+
+/** Longer arguments have no colours: each piece is an element, and browsers grow slow over some ten thousand. */
+const MAX_COLOURED_CHARS = 60_000;
+/** Longer arguments scroll in a frame of their own, so that the buttons are not a kilometre below. */
+const SCROLLS_ABOVE_CHARS = 3_000;
+
+/**
+ * A call as it will be sent, for a person to read: laid out in lines, whole, and nothing of it but text. `name` is what a
+ * screen reader calls it.
+ */
+function callHtml({ arguments: text }: AskedCall, name: string): Html {
+  const pieces = jsonPieces(text);
+  const isColoured = text.length <= MAX_COLOURED_CHARS;
+  const shown = pieces.map((piece) =>
+    piece.is === 'plain' || !isColoured
+      ? html`${piece.text}`
+      : html`<span class="${piece.is}">${piece.text}</span>`,
+  );
+  if (text.length <= SCROLLS_ABOVE_CHARS) return html`<pre>${shown}</pre>`;
+  const length = text.length.toLocaleString('en');
+  return html`<p class="note">${length} characters; scroll to the end to see all of them.</p>
+<pre class="long" tabindex="0" role="region" aria-label="${name}">${shown}</pre>`;
+}

@@ -13,7 +13,7 @@ import { yamlParser } from '../../settings/files/parsers.js';
 import { type PolicyFile, parsePolicy, policyText } from './policy-file.js';
 
 /** Exact names. */
-export type AllowedTool = {
+type AllowedTool = {
   readonly server: string;
   readonly tool: string;
   /** What tells the server's entry from others of its name. */

@@ -25,7 +25,7 @@ export type ConditionFacts = {
  * `unclear`: readers may take the arguments differently, or the expression has failed over them or has taken too long. It
  * counts as met where a rule asks or denies, and as not met where it allows.
  */
-export type ConditionVerdict = 'met' | 'not met' | 'unclear';
+type ConditionVerdict = 'met' | 'not met' | 'unclear';
 
 /** `why` it is unclear, or is not met without having been looked at. */
 export type ConditionReading = { readonly is: ConditionVerdict; readonly why?: string };

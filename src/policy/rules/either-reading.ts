@@ -41,7 +41,7 @@ const keepAllClear = (holder: object): void => {
 };
 
 /** A name as the loosest reader compares it: some leave out dashes and underscores besides (Go's json/v2). */
-export const foldedMember = (name: string): string => folded(name).trim().replace(/[-_]/g, '');
+const foldedMember = (name: string): string => folded(name).trim().replace(/[-_]/g, '');
 
 type Members = Readonly<Record<string, unknown>>;
 /** Names of an object's members, by what they fold to. */

@@ -14,7 +14,7 @@ import { type Policy, type PolicyRules, policyOf } from './policy.js';
 import { readPolicyFile } from './policy-file.js';
 
 /** Where a policy comes from; `names` as in PolicyRules. */
-export type PolicySource = Pick<Settings, 'policyFile' | 'allow' | 'deny'> &
+type PolicySource = Pick<Settings, 'policyFile' | 'allow' | 'deny'> &
   Pick<PolicyRules, 'names' | 'approve' | 'approveTrust'>;
 
 export class PolicyBook {

@@ -1,12 +1,14 @@
 // Who sent a request: the user of this machine by a private socket, the holder of a named token, or whoever a configured
 // issuer says. Everybody else gets an answer that says how to become one of them.
 
+import { timingSafeEqual } from 'node:crypto';
 import { messageOf } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
-import { LOCAL_USER } from '../../base/principal.js';
+import { LOCAL_USER, type Principal } from '../../base/principal.js';
+import { PACKAGE_NAME } from '../../base/version.js';
+import type { OAuthSettings } from '../../settings/environment/oauth-settings.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { AccessTokens, type AccessTokensOptions } from '../oauth/access-token.js';
-import { metadataAt, metadataUrlOf } from '../oauth/resource-metadata.js';
 import type { Authentication, Refusal, RequestFacts } from '../principals/authentication.js';
 import {
   badRequest,
@@ -17,9 +19,10 @@ import {
   missing,
   unavailable,
 } from '../principals/refusals.js';
-import { hasTokenInQuery, presentedIn } from './bearer.js';
-import { TokenBook } from './token-book.js';
-import { isTokenText, TOKEN_PREFIX } from './token-text.js';
+import { LastUses } from './last-uses.js';
+import { isExpired, TokenFile, type TokenRecord } from './token-file.js';
+import { principalIdOf } from './token-id.js';
+import { hashOfToken, isTokenText, TOKEN_PREFIX } from './token-text.js';
 
 /** How long to wait before asking again where the file of tokens cannot be used: until somebody has mended it. */
 const UNREADABLE_RETRY_SECONDS = 30;
@@ -27,7 +30,7 @@ const UNREADABLE_RETRY_SECONDS = 30;
 const TOLD_PER_MINUTE = 20;
 const MINUTE_MS = 60_000;
 
-export type AuthenticatorOptions = Omit<AccessTokensOptions, 'observer' | 'groupsClaim'> &
+type AuthenticatorOptions = Omit<AccessTokensOptions, 'observer' | 'groupsClaim'> &
   Partial<Pick<AccessTokensOptions, 'groupsClaim'>>;
 
 export class Authenticator {
@@ -175,3 +178,150 @@ const isConfidential = ({ isSecure, remoteAddress }: RequestFacts): boolean =>
 
 const isLoopbackAddress = (address: string): boolean =>
   address === '::1' || /^(?:::ffff:)?127(?:\.\d{1,3}){3}$/i.test(address);
+
+/** Access tokens with long lists of groups have some 8 kB; node:http takes headers of 16 kB together. */
+const MAX_TOKEN_CHARS = 16_000;
+const SCHEME = /^[A-Za-z][A-Za-z0-9_-]{0,31}(?= |$)/;
+const TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
+const MAX_QUERY_CHARS = 16_000;
+
+type Presented =
+  | { readonly state: 'none' }
+  | { readonly state: 'token'; readonly text: string }
+  /** `description` is a sentence for whoever has sent it, without what was sent. */
+  | { readonly state: 'malformed'; readonly description: string };
+
+/**
+ * The credential of a request: at most one, in the `Authorization` header, as `Bearer TOKEN` (RFC 6750). Looks at form only.
+ * Several headers are refused: two programs may not read different ones of them.
+ */
+function presentedIn(authorization: readonly string[] | string | undefined): Presented {
+  const headers = typeof authorization === 'string' ? [authorization] : (authorization ?? []);
+  const [header, second] = headers;
+  if (header === undefined) return { state: 'none' };
+  if (second !== undefined) return malformed('There are several Authorization headers; send one.');
+  const [scheme] = SCHEME.exec(header) ?? [];
+  if (scheme?.toLowerCase() !== 'bearer') {
+    const known = scheme?.toLowerCase() === 'dpop' ? 'DPoP' : 'This form';
+    return malformed(`${known} is not taken here; send \`Authorization: Bearer TOKEN\`.`);
+  }
+  const text = header.slice('bearer'.length).trim();
+  if (text.length > MAX_TOKEN_CHARS)
+    return malformed(`The token is longer than ${MAX_TOKEN_CHARS} characters.`);
+  if (!TOKEN.test(text))
+    return malformed(
+      'What follows `Bearer` is no token: one word of letters, digits and -._~+/ is expected.',
+    );
+  return { state: 'token', text };
+}
+
+/** Whether there is a token in the address, where logs and histories keep it. */
+function hasTokenInQuery(target: string): boolean {
+  const at = target.indexOf('?');
+  if (at === -1) return false;
+  const query = target.slice(at + 1, at + 1 + MAX_QUERY_CHARS);
+  return [...new URLSearchParams(query)].some(
+    ([name, value]) => name.toLowerCase() === 'access_token' || value.startsWith(TOKEN_PREFIX),
+  );
+}
+
+const malformed = (description: string): Presented => ({ state: 'malformed', description });
+
+type TokenVerdict =
+  | { readonly state: 'known'; readonly principal: Principal }
+  | { readonly state: 'expired'; readonly name: string; readonly expiredAtMs: number }
+  /** Nobody has made it, or it has been revoked: which of the two is not kept. */
+  | { readonly state: 'unknown' };
+
+type Kept = { readonly record: TokenRecord; readonly hash: Buffer };
+
+/**
+ * The named tokens as they are now, for a bridge that runs: read again when their file has changed, so that one that is revoked
+ * or made counts from the next request on.
+ */
+export class TokenBook {
+  readonly #file: TokenFile;
+  readonly #uses: LastUses;
+  readonly #isEqual: typeof timingSafeEqual;
+  #stamp: string | undefined;
+  #tokens: readonly Kept[] = [];
+
+  /** `isEqual` compares two hashes in a time that says nothing of them; a test counts with its own. */
+  constructor(stateDir: string, isEqual: typeof timingSafeEqual = timingSafeEqual) {
+    this.#isEqual = isEqual;
+    this.#file = new TokenFile(stateDir);
+    this.#uses = new LastUses(stateDir);
+  }
+
+  /**
+   * Whose token it is. Every kept hash is compared, each in constant time, whatever the others say: the time tells neither
+   * which token it is nor whether there is one. Throws E_STATE where the file cannot be used.
+   */
+  verdict(text: string, nowMs = Date.now()): TokenVerdict {
+    const tokens = this.#current();
+    const hash = hashOfToken(text);
+    const [found] = tokens.filter((one) => this.#isEqual(one.hash, hash));
+    if (found === undefined) return { state: 'unknown' };
+    const { record } = found;
+    if (isExpired(record, nowMs))
+      return { state: 'expired', name: record.name, expiredAtMs: record.expiresAtMs ?? nowMs };
+    const known = tokens.map((one) => one.record.id);
+    this.#uses.note(record.id, known, nowMs);
+    return { state: 'known', principal: principalOf(record) };
+  }
+
+  /** Whether there is a token that lets somebody in. Throws E_STATE where the file cannot be used. */
+  hasUsable(nowMs = Date.now()): boolean {
+    return this.#current().some(({ record }) => !isExpired(record, nowMs));
+  }
+
+  #current(): readonly Kept[] {
+    // Before reading: a change in between is seen the next time.
+    const { stamp } = this.#file;
+    if (stamp !== undefined && stamp === this.#stamp) return this.#tokens;
+    this.#stamp = undefined;
+    this.#tokens = this.#file.read().map((record) => ({ record, hash: Buffer.from(record.hash, 'hex') }));
+    this.#stamp = stamp;
+    return this.#tokens;
+  }
+}
+
+/** A token of that name, as a principal. */
+export const principalOf = (record: TokenRecord): Principal => ({
+  id: principalIdOf(record),
+  name: record.name,
+  servers: record.servers === '*' ? undefined : record.servers,
+  scopes: record.scopes,
+  expiresAtMs: record.expiresAtMs,
+});
+
+const WELL_KNOWN = '/.well-known/oauth-protected-resource';
+/** Where the bridge itself has its endpoint: a proxy in front of it may have put it elsewhere. */
+const ENDPOINT = '/mcp';
+
+/**
+ * Where the metadata of this bridge as an OAuth resource is: RFC 9728 puts the well-known part ahead of the resource's own
+ * path.
+ */
+function metadataUrlOf({ resource }: Pick<OAuthSettings, 'resource'>): string {
+  const url = new URL(resource);
+  return url.origin + WELL_KNOWN + ownPath(url);
+}
+
+/**
+ * The document that belongs at `path` (without a query), undefined where none does. It is at the path that RFC 9728 gives
+ * the resource, at the one of the bridge's own endpoint, and at the root, where older clients look.
+ */
+function metadataAt(path: string, { resource, issuers, scopes }: OAuthSettings): object | undefined {
+  const places = ['', ENDPOINT, ownPath(new URL(resource))].map((own) => WELL_KNOWN + own);
+  if (!places.includes(path.replace(/\/$/, ''))) return undefined;
+  return {
+    resource,
+    authorization_servers: issuers,
+    bearer_methods_supported: ['header'],
+    resource_name: PACKAGE_NAME,
+    ...(scopes.length === 0 ? {} : { scopes_supported: scopes }),
+  };
+}
+
+const ownPath = ({ pathname }: URL): string => pathname.replace(/\/$/, '');

@@ -1,7 +1,6 @@
 // The token of a first start: a bridge that listens on this machine only, and that nobody could use yet, makes one for the
 // user who started it, who alone sees it. It reaches all that this user's bridge reaches over stdio.
 
-import { BridgeError } from '../../base/errors.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { shellWord } from '../../base/process/shell-word.js';
 import { isExpired, TokenFile, type TokenRecord } from './token-file.js';
@@ -73,14 +72,3 @@ It reaches every server that this bridge may use. Others get tokens of their own
 
 `;
 }
-
-/** Why a bridge does not listen where others can reach it while nobody has a credential. E_SETTINGS. */
-export const withoutCredentials = (address: string): BridgeError =>
-  new BridgeError(
-    'E_SETTINGS',
-    `Nobody has a credential, and ${address} can be reached from other machines.`,
-    {
-      fault: 'operator',
-      remedy: `Make a token first (${ownCommand('token', 'create', 'NAME', '--servers', 'SERVER')}), or set MCP_BRIDGE_HTTP_OAUTH_ISSUER. On 127.0.0.1 or a unix socket it starts without.`,
-    },
-  );

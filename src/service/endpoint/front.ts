@@ -4,20 +4,20 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf } from '../../base/errors.js';
-import type { Principal } from '../../base/principal.js';
+import { type Principal, rightsOf } from '../../base/principal.js';
 import type { Environment } from '../../base/process/environment.js';
 import { repeatedHeader } from '../../base/text/repeated-header.js';
 import { RelayedTexts } from '../../mcp/requests/relayed-texts.js';
+import { BodyRefused, type RequestId } from '../../wire/request-body.js';
 import type { HttpAddress } from '../http/address.js';
 import { Admission } from '../http/admission.js';
-import { type RequestId, rpcError, sendAnswer } from '../http/answers.js';
+import { problem, rpcError, sendAnswer } from '../http/answers.js';
 import { HostAndOrigin } from '../http/host-and-origin.js';
 import { HTTP_LIMITS, type HttpLimits } from '../http/limits.js';
 import { Listener } from '../http/listener.js';
 import type { Answer, HttpFrontParts, RequestFacts } from '../http/parts.js';
 import { TrustedProxies } from '../http/proxies.js';
-import { PublicDocuments } from '../http/public-documents.js';
-import { BodyRefused, RequestBodies } from '../http/request-body.js';
+import { RequestBodies } from '../http/request-body.js';
 import { asPartOf } from '../http/request-context.js';
 import { ResponseStreams } from '../http/response-stream.js';
 import { listenFd } from '../http/systemd.js';
@@ -30,7 +30,6 @@ import {
   methodsOf,
   requestIds,
 } from './mcp-endpoint.js';
-import { type StandingStream, StandingStreams } from './standing-streams.js';
 
 const METHODS = 'POST, GET, DELETE';
 const RETRY_WHILE_DRAINING = { 'retry-after': '1' };
@@ -312,3 +311,90 @@ function toRequest(request: IncomingMessage, facts: RequestFacts, signal: AbortS
   }
   return new Request(new URL(facts.path, 'http://bridge.invalid'), { method: facts.method, headers, signal });
 }
+
+type StandingStream = {
+  readonly facts: RequestFacts;
+  readonly principal: Principal;
+  readonly end: () => void;
+};
+
+/**
+ * Streams that nothing ends but their reader: they tell of changes. Each lasts as long as the credential that opened it gives
+ * the same rights.
+ */
+class StandingStreams implements Disposable {
+  readonly #authenticate: HttpFrontParts['authenticate'];
+  readonly #streams = new Set<StandingStream>();
+  readonly #looking: NodeJS.Timeout;
+
+  /** Looks at every stream each `lookMs` milliseconds. */
+  constructor(authenticate: HttpFrontParts['authenticate'], lookMs: number) {
+    this.#authenticate = authenticate;
+    this.#looking = setInterval(() => void this.#look(), lookMs).unref();
+  }
+
+  add(stream: StandingStream): void {
+    this.#streams.add(stream);
+  }
+
+  delete(stream: StandingStream): void {
+    this.#streams.delete(stream);
+  }
+
+  /** Looks no more; the streams go on. */
+  [Symbol.dispose](): void {
+    clearInterval(this.#looking);
+  }
+
+  /** Ends those whose credential counts no more, since it has ended or was taken back, or gives other rights now. */
+  async #look(): Promise<void> {
+    for (const { facts, principal, end } of [...this.#streams]) {
+      const decided = await this.#authenticate(facts).catch(() => undefined);
+      if (decided === undefined) continue;
+      if (!('principal' in decided) || rightsOf(decided.principal) !== rightsOf(principal)) end();
+    }
+  }
+}
+
+const READS = 'GET, HEAD';
+
+/** Documents that everybody may read: whether the bridge lives, whether it can run code, and where OAuth says who may come in. */
+class PublicDocuments {
+  readonly #parts: Pick<HttpFrontParts, 'readiness' | 'wellKnown'>;
+  readonly #names: HostAndOrigin;
+
+  constructor(parts: Pick<HttpFrontParts, 'readiness' | 'wellKnown'>, names: HostAndOrigin) {
+    this.#parts = parts;
+    this.#names = names;
+  }
+
+  /** The answer at `/healthz` and `/readyz`; undefined at every other path. A bridge that drains is not ready. */
+  async health({ path, method }: RequestFacts, isDraining: boolean): Promise<Answer | undefined> {
+    if (path !== '/healthz' && path !== '/readyz') return undefined;
+    if (!isRead(method)) return problem(405, `${path} takes ${READS}.`, { allow: READS });
+    if (path === '/healthz') return { status: 200, body: { status: 'ok' } };
+    if (isDraining)
+      return problem(503, 'The bridge is shutting down and begins nothing new.', RETRY_WHILE_DRAINING);
+    const isReady = await Promise.resolve(this.#parts.readiness()).catch(() => false);
+    return isReady
+      ? { status: 200, body: { status: 'ready' } }
+      : problem(503, 'No code can be run: the log and the command doctor say why.');
+  }
+
+  /** The answer at every path but that of MCP: a well-known document, or that there is none; undefined at `/mcp`. */
+  at(facts: RequestFacts): Answer | undefined {
+    const { path, method } = facts;
+    if (path === '/mcp') return undefined;
+    const document = path.startsWith('/.well-known/') ? this.#parts.wellKnown?.(facts) : undefined;
+    if (document === undefined)
+      return problem(
+        404,
+        'There is /mcp for clients of MCP, and /healthz and /readyz for who watches over it.',
+      );
+    if (isRead(method)) return document;
+    const refusal = problem(405, `This document takes ${READS}.`, { allow: READS });
+    return this.#names.preflight(facts, READS) ?? refusal;
+  }
+}
+
+const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD';

@@ -13,7 +13,7 @@ import type { HttpAccess } from '../access/http-access.js';
 import type { HttpFrontParts, RequestFacts, ServingContext } from '../http/parts.js';
 import type { Bridges } from '../principals/bridges.js';
 
-export type HttpServing = {
+type HttpServing = {
   readonly bridges: Bridges;
   readonly access: HttpAccess;
   readonly settings: Settings;

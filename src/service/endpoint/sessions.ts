@@ -5,7 +5,8 @@ import { randomBytes } from 'node:crypto';
 import { type Server, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
 import type { Observer } from '../../base/log/events.js';
 import { type Principal, rightsOf } from '../../base/principal.js';
-import { type RequestId, rpcError } from '../http/answers.js';
+import type { RequestId } from '../../wire/request-body.js';
+import { rpcError } from '../http/answers.js';
 import type { Answer } from '../http/parts.js';
 
 /** 256 bits of chance: an id cannot be guessed. */
@@ -14,7 +15,7 @@ const ID_BYTES = 32;
 const PART_OF_ALL = 4;
 const RETRY_SECONDS = '10';
 
-export type SessionLimits = {
+type SessionLimits = {
   /** Sessions at once; 0 for none at all. */
   readonly sessions: number;
   readonly idleMs: number;

@@ -17,7 +17,7 @@ const LISTS = {
   resourcesListChanged: { kind: 'resources_list_changed', method: 'notifications/resources/list_changed' },
 } as const;
 
-export type TaskListener = {
+type TaskListener = {
   readonly id: string | number;
   readonly taskIds: readonly string[];
   /** The whole filter that the client has sent. */

@@ -2,36 +2,25 @@
 // sentence that says what to do.
 
 import { type ServerResponse, STATUS_CODES } from 'node:http';
+import { type ErrorAnswer, errorAnswer, type RequestId } from '../../wire/request-body.js';
 import type { Answer } from './parts.js';
 
 // JSON-RPC 2.0, section 5.1; -32000 to -32099 are for servers to define.
-const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
 const REFUSED = -32_000;
 const SESSION_NOT_FOUND = -32_001;
-
-export type RequestId = string | number | null;
 
 /** An error of JSON-RPC under an HTTP status; `id` is that of the request, null where it is not known. */
 export const rpcError = (
   status: number,
   message: string,
   { id = null, headers = {} }: { id?: RequestId; headers?: Readonly<Record<string, string>> } = {},
-): Answer => ({
-  status,
-  headers,
-  body: { jsonrpc: '2.0', error: { code: codeFor(status), message }, id },
-});
+): ErrorAnswer => errorAnswer(status, codeFor(status), message, { id, headers });
 
 function codeFor(status: number): number {
   if (status === 404) return SESSION_NOT_FOUND;
   return status === 400 ? INVALID_REQUEST : REFUSED;
 }
-
-export const parseError = (message: string, id: RequestId): Answer => ({
-  status: 400,
-  body: { jsonrpc: '2.0', error: { code: PARSE_ERROR, message }, id },
-});
 
 /** A problem document. */
 export const problem = (

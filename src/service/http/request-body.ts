@@ -3,14 +3,16 @@
 // call that goes on then has it.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { parseJson, sliceAt } from '../../base/json/json-text.js';
-import { MAX_DEPTH, MAX_VALUES } from '../../wire/frames.js';
-import { parseError, type RequestId, rpcError } from './answers.js';
-import type { Answer } from './parts.js';
+import {
+  BodyRefused,
+  errorAnswer,
+  idIn,
+  PARSE_ERROR,
+  parseBody,
+  type RequestId,
+} from '../../wire/request-body.js';
+import { rpcError } from './answers.js';
 
-const LIMITS = { maxDepth: MAX_DEPTH, maxValues: MAX_VALUES };
-/** An id that is longer is not repeated. */
-const MAX_ID_CHARS = 200;
 /** Bodies that one principal may have under way, as a multiple of the largest one. */
 const HELD_TIMES = 4;
 /** Bodies of all principals, likewise. */
@@ -22,13 +24,7 @@ const HELD_TIMES_IN_ALL = 16;
 const SMALL_BYTES = 16_384;
 const RETRY_SECONDS = '1';
 
-export class BodyRefused extends Error {
-  constructor(readonly answer: Answer) {
-    super('The body is refused.');
-  }
-}
-
-export type Body = {
+type Body = {
   /** Looking at it takes longer than all else that a request costs. */
   readonly isLarge: boolean;
   /** What it says; throws BodyRefused. */
@@ -172,23 +168,6 @@ function eachPiece(request: IncomingMessage, idleMs: number, take: (chunk: Buffe
 const CLOSE = { headers: { connection: 'close' } } as const;
 
 function parsed(text: string): unknown {
-  if (text.trim() === '')
-    throw new BodyRefused(parseError('The body is empty; a JSON-RPC message is wanted.', null));
-  try {
-    return parseJson(text, LIMITS);
-  } catch (thrown) {
-    throw new BodyRefused(parseError(`The body cannot be taken: ${(thrown as Error).message}.`, idIn(text)));
-  }
-}
-
-/** The id of the request that `text` is meant to be, whatever else is wrong with it. */
-function idIn(text: string): RequestId {
-  const written = sliceAt(text, ['id']);
-  if (written === undefined || written.length > MAX_ID_CHARS) return null;
-  try {
-    const id: unknown = JSON.parse(written);
-    return typeof id === 'string' || typeof id === 'number' ? id : null;
-  } catch {
-    return null;
-  }
+  if (text.trim() !== '') return parseBody(text);
+  throw new BodyRefused(errorAnswer(400, PARSE_ERROR, 'The body is empty; a JSON-RPC message is wanted.'));
 }

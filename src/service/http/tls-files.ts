@@ -6,7 +6,7 @@ import { createSecureContext } from 'node:tls';
 import { BridgeError, messageOf } from '../../base/errors.js';
 
 export type TlsFiles = { readonly cert: string; readonly key: string };
-export type TlsMaterial = { readonly cert: Buffer; readonly key: Buffer };
+type TlsMaterial = { readonly cert: Buffer; readonly key: Buffer };
 
 /** Chain and key. Throws E_SETTINGS where they cannot be read or do not belong together. */
 export function readTls({ cert, key }: TlsFiles): TlsMaterial {

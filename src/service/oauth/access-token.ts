@@ -17,7 +17,7 @@ import type { CallerToken } from '../principals/authentication.js';
 import { IssuerKeys, type IssuerKeysOptions, IssuerUnavailable } from './issuer-keys.js';
 
 /** Signatures by a public key. `none` and all with a shared secret (HS256 …) are missing on purpose. */
-export const ALGORITHMS = [
+const ALGORITHMS = [
   'RS256',
   'RS384',
   'RS512',
@@ -31,7 +31,7 @@ export const ALGORITHMS = [
   'Ed25519',
 ];
 /** By how much the clocks of issuer and bridge may differ. */
-export const LEEWAY_SECONDS = 30;
+const LEEWAY_SECONDS = 30;
 /** `JWT` is what issuers write that do not follow RFC 9068; other types are no access tokens. */
 const TYPES = ['at+jwt', 'jwt'];
 /** What only ID tokens have; issuers that call everything `JWT` would let one pass for an access token. */
@@ -181,7 +181,7 @@ function scopesOf(payload: JWTPayload): readonly string[] {
 }
 
 /** A claim of that name; else the parts between its dots lead to one, as in `realm_access.roles`. */
-export function groupsIn(payload: JWTPayload, claim: string): readonly string[] {
+function groupsIn(payload: JWTPayload, claim: string): readonly string[] {
   const nested = () =>
     claim
       .split('.')

@@ -27,7 +27,7 @@ import { NO_BOOK, type PrincipalBook, type Quotas, type TokenExchange } from './
 /** What a principal's calls go on with, whichever of its bridges they came to. */
 type PrincipalCalls = { readonly openCalls: ToolCalls; readonly longCalls: LongCalls };
 
-export type BridgesOptions = Pick<
+type BridgesOptions = Pick<
   BridgeOptions,
   'settings' | 'discovery' | 'observer' | 'setUpPatienceMs' | 'redactor' | 'inbox'
 > & {
@@ -39,7 +39,7 @@ export type BridgesOptions = Pick<
 };
 
 /** A bridge that is not ended before it is let go of. */
-export type HeldBridge = Disposable & { readonly bridge: Bridge };
+type HeldBridge = Disposable & { readonly bridge: Bridge };
 
 type Live = {
   readonly bridge: Bridge;

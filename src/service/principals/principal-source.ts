@@ -2,7 +2,7 @@
 
 import type { Principal } from '../../base/principal.js';
 
-export type PrincipalSource =
+type PrincipalSource =
   | { readonly kind: 'local' }
   | { readonly kind: 'token' }
   /** `name` is the subject or the client id, as the issuer writes it. */

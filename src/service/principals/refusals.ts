@@ -12,7 +12,7 @@ export type ChallengeFacts = {
   readonly scopes: readonly string[];
 };
 
-export const CREATE_COMMAND = `${PACKAGE_NAME} token create NAME --servers a,b`;
+const CREATE_COMMAND = `${PACKAGE_NAME} token create NAME --servers a,b`;
 
 /** 401: nothing was sent that says who it is. */
 export function missing(facts: ChallengeFacts): Refusal {

@@ -12,7 +12,7 @@ import { type ChallengeFacts, insufficient } from './refusals.js';
 type Scopes = PrincipalsFile['scopes'];
 
 /** What one request is about to use: a tool of the bridge, and the servers that its arguments name. */
-export type WantedUse = { readonly tool: string | undefined; readonly servers: readonly string[] };
+type WantedUse = { readonly tool: string | undefined; readonly servers: readonly string[] };
 
 /** Patterns of servers and tools that none of `granted` opens. */
 export function closedServers(scopes: Scopes, granted: readonly string[]): readonly string[] {

@@ -5,7 +5,7 @@ import { EnvelopeReader, envelopeOf } from '../../wire/envelope.js';
 import { LineSplitter } from '../../wire/lines.js';
 
 /** What a bridge takes from an agent (MAX_FRAME_BYTES of wire/frames.ts, which is too much to load here). */
-export const MAX_LINE_BYTES = 64 * 1024 * 1024;
+const MAX_LINE_BYTES = 64 * 1024 * 1024;
 const NEWLINE = 10;
 
 /** A line of the agent's. */
@@ -18,7 +18,7 @@ export type Said = {
 };
 
 /** What the agent has waited for when a bridge ended. */
-export type Cut = {
+type Cut = {
   /** Lines for the agent: an answer for each call that was under way, and that its questions are over. */
   readonly answers: readonly string[];
   /** For the next bridge: the greeting again, what changes nothing when it is done twice, and calls that reached nobody. */

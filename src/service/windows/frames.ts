@@ -5,8 +5,8 @@
 export const RELAY_PROTOCOL = 1;
 
 /** `talk` is MCP, whole lines of it; `log` is for the window's stderr; `message` is JSON between relay and bridge. */
-export const FRAME_TYPES = ['talk', 'log', 'message'] as const;
-export type FrameType = (typeof FRAME_TYPES)[number];
+const FRAME_TYPES = ['talk', 'log', 'message'] as const;
+type FrameType = (typeof FRAME_TYPES)[number];
 export type SharedFrame = { readonly type: FrameType; readonly payload: Buffer };
 
 const HEAD_BYTES = 5;

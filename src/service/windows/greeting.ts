@@ -38,11 +38,8 @@ export type BridgeMessage =
 /** What a shared bridge reports to whoever has started it, as a line of JSON. */
 export type StartReport = { readonly is: 'listening' } | { readonly is: 'failed'; readonly why: string };
 
-/** What a relay says after its greeting: it sends no request any more. */
-export type RelayMessage = { readonly is: 'held' };
-
 /** One request of 2025 or 2026 that came in, in `status`. */
-export type WindowStatus = {
+type WindowStatus = {
   readonly window: number;
   readonly pid: number;
   /** What the agent calls itself; undefined before it has. */

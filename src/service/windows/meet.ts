@@ -24,7 +24,7 @@ const ALONE_BY: Readonly<Record<Refusal, string | undefined>> = {
 const REPORT_FD = 3;
 
 /** A connection on which the greeting was answered. */
-export type Met = Omit<Opened, 'message'> & { readonly socket: Socket };
+type Met = Omit<Opened, 'message'> & { readonly socket: Socket };
 
 export type Joined = Met & { readonly is: 'joined'; readonly pid: number; readonly version: string };
 

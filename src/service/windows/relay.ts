@@ -11,7 +11,7 @@ import type { Joined, Meeting } from './meet.js';
 /** Bytes that the agent has not read; above this the bridge is not read either. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
 
-export type RelayOptions = {
+type RelayOptions = {
   readonly input: Readable;
   readonly output: Writable;
   readonly log: Writable;
@@ -122,6 +122,7 @@ class Relay {
     output.once('drain', () => socket.resume());
   }
 
+  /** Tells the bridge that no request comes any more. */
   #letItLeave(): void {
     this.#isLeaving = true;
     this.#bridge?.socket.write(messageFrame({ is: 'held' }));

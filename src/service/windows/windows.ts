@@ -18,7 +18,7 @@ import { SandboxService } from '../../tenant/sandbox-service.js';
 import type { ServerStatus, SharedStatus } from './greeting.js';
 import { WindowTransport } from './window-transport.js';
 
-export type WindowsOptions = {
+type WindowsOptions = {
   readonly settings: Settings;
   readonly discovery: DiscoverContext;
   /** As SandboxServiceOptions. */
@@ -28,7 +28,7 @@ export type WindowsOptions = {
 /** At runs that go on, while somebody waits for their end. */
 const LOOK_AGAIN_MS = 250;
 
-export type WindowParts = {
+type WindowParts = {
   /** Of this window: its environment and folder. */
   readonly discovery: DiscoverContext;
   readonly observer: Observer;

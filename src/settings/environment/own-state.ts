@@ -3,7 +3,7 @@
 
 import { lstatSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Exchangeable, exchangeable } from '../../base/files/only-ours.js';
+import { type Exchangeable, exchangeable, whatIsOpen } from '../../base/files/only-ours.js';
 import { shellWord } from '../../base/process/shell-word.js';
 import type { HostFacts } from '../files/host-facts.js';
 import { problem, type SettingProblem, shownValue } from './setting-problems.js';
@@ -72,7 +72,7 @@ export function stateOpenToOthers(
   return [
     problem(
       NAME,
-      `${name} is ${shownValue(stateDir)}, and ${whatIsOpen(open)}: others could exchange what the bridge runs and believes from there; allowed: a folder that, with all above it, only this user and root can write.`,
+      `${name} is ${shownValue(stateDir)}, and ${whatIsOpen(open, shownValue)}: others could exchange what the bridge runs and believes from there; allowed: a folder that, with all above it, only this user and root can write.`,
       remedyFor(open, open.path.startsWith(`${stateDir}/`)),
     ),
   ];
@@ -86,14 +86,6 @@ function isMade(path: string): boolean {
   } catch (thrown) {
     return Object(thrown).code === 'EEXIST';
   }
-}
-
-const octal = (mode: number): string => `0${mode.toString(8)}`;
-
-function whatIsOpen({ path, is, owner, mode }: Exchangeable): string {
-  if (is === 'owner') return `${shownValue(path)} belongs to user ${owner}`;
-  if (is === 'mode') return `${shownValue(path)} can be written by other users (mode ${octal(mode)})`;
-  return `${shownValue(path)} is not there, in a folder that other users can write (mode ${octal(mode)})`;
 }
 
 function remedyFor({ path, is, owner }: Exchangeable, isInside: boolean): string {

@@ -2,8 +2,7 @@
 
 import { expect, it } from 'vitest';
 import { RawJson } from '../../../src/base/json/json-text.js';
-import { completionsOf } from '../../../src/cli/repl/completion.js';
-import { SessionNames } from '../../../src/cli/repl/session-names.js';
+import { completionsOf, SessionNames } from '../../../src/cli/repl/completion.js';
 import type { ToolDoc } from '../../../src/wire/frames.js';
 
 const tool = (alias: string, inputSchema: unknown): ToolDoc => ({

@@ -3,7 +3,7 @@
 import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { HISTORY_LINES, History } from '../../../src/cli/repl/history.js';
+import { HISTORY_LINES, History } from '../../../src/cli/repl/repl.js';
 import { tempHome } from '../../support/start-bridge.js';
 
 let home: string;

@@ -3,7 +3,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { liveSessions } from '../../../src/cli/kept/session-list.js';
+import { liveSessions } from '../../../src/cli/kept/sessions.js';
 import { livingAt } from '../../../src/engine/machine/first-process.js';
 import { SessionFiles, type SessionRecord } from '../../../src/run/sessions/session-file.js';
 import { principalStateDir } from '../../../src/settings/files/principal-state.js';

@@ -2,7 +2,7 @@
 
 import type { Finding } from '../../../src/cli/doctor/examination.js';
 import type { runsText } from '../../../src/cli/kept/runs.js';
-import type { ListedSession } from '../../../src/cli/kept/session-list.js';
+import type { ListedSession } from '../../../src/cli/kept/sessions.js';
 import type { ProbeReport } from '../../../src/cli/probe/report.js';
 import type { snippetsText } from '../../../src/cli/run/snippets.js';
 import type { loginsText } from '../../../src/cli/servers/login.js';

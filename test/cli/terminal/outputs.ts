@@ -6,7 +6,7 @@ import { questionsText, questionText } from '../../../src/cli/approvals/text.js'
 import { findingsText } from '../../../src/cli/doctor/doctor.js';
 import { keptText } from '../../../src/cli/kept/kept.js';
 import { callsText, runsText } from '../../../src/cli/kept/runs.js';
-import { sessionsText } from '../../../src/cli/kept/session-list.js';
+import { sessionsText } from '../../../src/cli/kept/sessions.js';
 import { reportText } from '../../../src/cli/probe/report.js';
 import { snippetsText } from '../../../src/cli/run/snippets.js';
 import { adoptedText, restoredText } from '../../../src/cli/servers/adopt.js';

@@ -111,7 +111,7 @@ describe('a unix socket', () => {
         chmodSync(join(path, 'open'), 0o777);
         return join(path, 'open', 's');
       },
-      'others may write',
+      'can be written by other users',
     ],
     [
       'a folder below one for all',
@@ -120,7 +120,7 @@ describe('a unix socket', () => {
         chmodSync(join(path, 'open'), 0o777);
         return join(path, 'open', 'own', 's');
       },
-      'others may write',
+      'can be written by other users',
     ],
     [
       'a folder such as /tmp',
@@ -129,7 +129,7 @@ describe('a unix socket', () => {
         chmodSync(join(path, 'tmp'), 0o1777);
         return join(path, 'tmp', 's');
       },
-      'others may write',
+      'can be written by other users',
     ],
     [
       'a file',

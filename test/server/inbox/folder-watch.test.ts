@@ -3,7 +3,7 @@
 import { rmSync, type watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { FolderWatch } from '../../../src/policy/inbox/folder-watch.js';
+import { FolderWatch } from '../../../src/policy/inbox/inbox-folder.js';
 import { PATIENTLY, pause } from '../../support/time.js';
 import { newStateDir } from './questions.js';
 

@@ -5,6 +5,7 @@ import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, vi } from 'vitest';
 import type { Decision, Question } from '../../../src/policy/approvals/question.js';
+import { ApprovalPage } from '../../../src/policy/page/approval-page.js';
 import { PATIENTLY, pause } from '../../support/time.js';
 import { inboxAt, question, soon, withArguments } from './questions.js';
 
@@ -340,7 +341,9 @@ describe('the server', () => {
   });
 
   it('ends when nothing has been asked for a while, and comes again elsewhere', async () => {
-    await using opened = inboxAt(undefined, { pageIdleMs: 100 });
+    await using opened = inboxAt(undefined, {
+      openPage: (source, options) => ApprovalPage.open(source, { ...options, idleMs: 100 }),
+    });
     const first = question();
     const { withdraw } = opened.inbox.post(first);
     const url = (await opened.inbox.pageOf(first.id)) ?? '';

@@ -9,7 +9,7 @@ import { Redactor } from '../../../../src/base/secrets/redact.js';
 import type { RemoteSpec } from '../../../../src/hosts/downstream-spec.js';
 import { CallerTokens } from '../../../../src/service/oauth/caller-tokens.js';
 import { TokenExchanges } from '../../../../src/service/oauth/token-exchange.js';
-import { exchangedLogin } from '../../../../src/service/principals/principal-headers.js';
+import { exchangedLogin } from '../../../../src/service/principals/principal-access.js';
 import type { TokenGrant } from '../../../../src/service/principals/principals-book.js';
 
 type Asked = { readonly headers: IncomingHttpHeaders; readonly form: Record<string, string> };
