@@ -32,7 +32,8 @@ const PARTS = {
 };
 
 const parsers = separateParsers();
-const common = {
+/** @satisfies {import('rolldown').InputOptions} */
+const common = /** @type {const} */ ({
   cwd: root,
   platform: 'node',
   transform: { target: JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8')).compilerOptions.target },
@@ -42,16 +43,16 @@ const common = {
   onLog: (level, { message }) => {
     if (level === 'warn') throw new Error(message);
   },
-};
+});
 /** Scripts and not modules: V8 keeps what it has compiled of a script only. */
-const scripts = {
+const scripts = /** @type {const} */ ({
   dir: folder,
   format: 'cjs',
   exports: 'named',
   entryFileNames: '[name].cjs',
   chunkFileNames: '[name].cjs',
   sourcemap: true,
-};
+});
 // Without comments and white space, which Node would read at each start. Names stay, for whoever reads a stack.
 const minify = { compress: false, mangle: false, codegen: true };
 const bundle = await rolldown({
@@ -92,7 +93,7 @@ chmodSync(join(dist, 'cli/main.js'), 0o755);
 copyTexts(join(root, 'src'), dist);
 
 const files = [...output, ...first, ...(await bundleParsers(parsers.packages, common, scripts))];
-const chunks = files.filter(({ type }) => type === 'chunk');
+const chunks = files.filter((file) => file.type === 'chunk');
 const missing = chunks
   .flatMap(({ imports, dynamicImports }) => [...imports, ...dynamicImports])
   .filter(isForeign);

@@ -35,7 +35,7 @@ function readSettings(text) {
 const settings = readSettings(readFileSync(join(root, 'ruff.toml'), 'utf8'));
 const workspace = new ruff.Workspace(settings, ruff.PositionEncoding.Utf16);
 const files = folders.flatMap((folder) =>
-  readdirSync(join(root, folder), { recursive: true })
+  readdirSync(join(root, folder), { encoding: 'utf8', recursive: true })
     .filter((file) => file.endsWith('.py'))
     .map((file) => join(folder, file))
     .sort(),

@@ -12,20 +12,25 @@ const BESIDE = /\.(?:py|js|css)$/;
 export function textsBeside() {
   return {
     name: 'texts-beside',
-    transform(code, id) {
+    transform(/** @type {string} */ code, /** @type {string} */ id) {
       if (id.includes('node_modules')) return;
       if (ASKED_OTHERWISE.test(code))
         throw new Error(`${id} asks for a text in words that the bundler does not know`);
       if (code.search(ASKED) === -1) return;
-      const textOf = (_asked, file) => JSON.stringify(readFileSync(join(dirname(id), file), 'utf8'));
+      const textOf = (/** @type {string} */ _asked, /** @type {string} */ file) =>
+        JSON.stringify(readFileSync(join(dirname(id), file), 'utf8'));
       // Lines stay where they are.
       return { code: code.replace(ASKED, textOf), map: null };
     },
   };
 }
 
-/** Copies them from the folder of the sources to that of what tsc has written. */
+/**
+ * Copies them from the folder of the sources to that of what tsc has written.
+ * @param {string} src
+ * @param {string} dist
+ */
 export function copyTexts(src, dist) {
-  for (const name of readdirSync(src, { recursive: true }))
+  for (const name of readdirSync(src, { encoding: 'utf8', recursive: true }))
     if (BESIDE.test(name)) cpSync(join(src, name), join(dist, name));
 }

@@ -5,7 +5,8 @@
 /** For so long nothing can be pressed after something on the page has moved: the pointer may be over another button now. */
 const SETTLES_MS = 700;
 
-const lost = document.getElementById('lost');
+const lost = /** @type {HTMLElement} */ (document.getElementById('lost'));
+/** @type {ReturnType<typeof setTimeout> | undefined} */
 let settling;
 function settle() {
   document.body.classList.add('settling');
@@ -15,6 +16,7 @@ function settle() {
 document.addEventListener('submit', (event) => {
   if (document.body.classList.contains('settling')) event.preventDefault();
 });
+/** @param {Document} fresh */
 function merge(fresh) {
   const list = document.getElementById('questions');
   const wanted = fresh.getElementById('questions');
@@ -26,14 +28,14 @@ function merge(fresh) {
       moved = true;
     }
   let place = list.firstElementChild;
-  for (const next of [...wanted.children]) {
+  for (const next of /** @type {HTMLElement[]} */ ([...wanted.children])) {
     const old = document.getElementById(next.id);
-    if (old && old.dataset.state === next.dataset.state && old === place) {
+    if (old && old.dataset['state'] === next.dataset['state'] && old === place) {
       place = old.nextElementSibling;
       continue;
     }
     moved = true;
-    if (old && old.dataset.state === next.dataset.state) {
+    if (old && old.dataset['state'] === next.dataset['state']) {
       list.insertBefore(old, place);
       continue;
     }
@@ -71,8 +73,8 @@ async function refresh() {
   }
 }
 function countDown() {
-  for (const left of document.querySelectorAll('[data-expires]')) {
-    const seconds = Math.max(0, Math.round((Date.parse(left.dataset.expires) - Date.now()) / 1000));
+  for (const left of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('[data-expires]'))) {
+    const seconds = Math.max(0, Math.round((Date.parse(left.dataset['expires'] ?? '') - Date.now()) / 1000));
     const minutes = Math.floor(seconds / 60);
     left.textContent =
       seconds === 0
@@ -80,7 +82,7 @@ function countDown() {
         : `Waits for ${minutes > 0 ? `${minutes} min ` : ''}${seconds % 60} s more.`;
   }
 }
-const events = new EventSource(document.body.dataset.events);
+const events = new EventSource(document.body.dataset['events'] ?? '');
 events.onmessage = refresh;
 events.onerror = () => {
   lost.hidden = false;
