@@ -62,7 +62,7 @@ function write(file, text) {
   console.log(pc.dim(`wrote ${file}`));
 }
 
-const aboutOf = ({ quick, ...facts }) =>
+const aboutOf = (/** @type {any} */ { quick, ...facts }) =>
   `${machineLine(facts)}; ${facts.date.slice(0, 10)}${quick ? '; quick run' : ''}`;
 
 function report(rows, facts) {

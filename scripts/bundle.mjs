@@ -1,6 +1,6 @@
 // Joins the command line and the packages that it uses into a few files, because hosts start the bridge often and
 // wait for it: nearly four hundred small modules take twice as long. Replaces dist/cli/main.js, which then needs
-// no node_modules; the rest of dist/ stays one file per source, as tsc wrote it. Usage: node scripts/bundle.mjs
+// no node_modules; the rest of dist/ stays one file per source, as tsc wrote it, with what tsc leaves out. Usage: node scripts/bundle.mjs
 // src/cli/compiled-code.ts loads what lies in dist/bundle.
 //
 // What `serve` loads before it answers its first requests is a chunk of its own, scripts/bundle/start-chunks.mjs.
@@ -15,6 +15,7 @@ import { asciiOnly } from './bundle/ascii-only.mjs';
 import { laterSchemas } from './bundle/later-schemas.mjs';
 import { bundleParsers, separateParsers } from './bundle/parsers.mjs';
 import { startChunks } from './bundle/start-chunks.mjs';
+import { copyTexts, textsBeside } from './bundle/texts-beside.mjs';
 import { withoutValidators } from './bundle/without-validators.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -31,7 +32,8 @@ const PARTS = {
 };
 
 const parsers = separateParsers();
-const common = {
+/** @satisfies {import('rolldown').InputOptions} */
+const common = /** @type {const} */ ({
   cwd: root,
   platform: 'node',
   transform: { target: JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8')).compilerOptions.target },
@@ -41,22 +43,22 @@ const common = {
   onLog: (level, { message }) => {
     if (level === 'warn') throw new Error(message);
   },
-};
+});
 /** Scripts and not modules: V8 keeps what it has compiled of a script only. */
-const scripts = {
+const scripts = /** @type {const} */ ({
   dir: folder,
   format: 'cjs',
   exports: 'named',
   entryFileNames: '[name].cjs',
   chunkFileNames: '[name].cjs',
   sourcemap: true,
-};
+});
 // Without comments and white space, which Node would read at each start. Names stay, for whoever reads a stack.
 const minify = { compress: false, mangle: false, codegen: true };
 const bundle = await rolldown({
   ...common,
   input: Object.fromEntries(Object.entries(PARTS).map(([name, file]) => [name, `src/cli/${file}.ts`])),
-  plugins: [withoutValidators(), laterSchemas(root), parsers.plugin, asciiOnly()],
+  plugins: [withoutValidators(), laterSchemas(root), parsers.plugin, textsBeside(), asciiOnly()],
 });
 const { output } = await bundle.write({
   ...scripts,
@@ -88,8 +90,10 @@ rmSync(join(dist, 'cli/main.js.map'), { force: true });
 // Not by the shell that runs this: that of Windows has no chmod.
 chmodSync(join(dist, 'cli/main.js'), 0o755);
 
+copyTexts(join(root, 'src'), dist);
+
 const files = [...output, ...first, ...(await bundleParsers(parsers.packages, common, scripts))];
-const chunks = files.filter(({ type }) => type === 'chunk');
+const chunks = files.filter((file) => file.type === 'chunk');
 const missing = chunks
   .flatMap(({ imports, dynamicImports }) => [...imports, ...dynamicImports])
   .filter(isForeign);

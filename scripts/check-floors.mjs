@@ -1,6 +1,7 @@
 // Checks the architecture of src/ by scripts/rooms.json: every file lies in a folder of a room, rooms use only rooms below them and of
 // those only what their faces name, folders of a room use only folders below them, each npm package stays behind its door, and no file
-// imports itself by a detour. Reads import lines, not types. Usage: node scripts/check-floors.mjs [FOLDER]
+// imports itself by a detour. The last holds for sandbox-runtime too, whose imports it reads by a rule of their own, see importsOf.
+// Reads import lines, not types. Usage: node scripts/check-floors.mjs [SRC [SANDBOX_RUNTIME]]
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, posix, sep } from 'node:path';
@@ -71,11 +72,24 @@ const WORDS = [
 const IMPORT =
   /^\s*(?:import|export)\b[^;'"]*?\bfrom\s*'([^']+)'|^\s*import\s*'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/gm;
 
+const JAVASCRIPT_IMPORT = /\b(?:require\(|import\(|from|import)\s*'(\.[^']+)'/g;
+
+/** A list in brackets may go over several lines. */
+const PYTHON_IMPORT =
+  /^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n;]+)|import[ \t]+([^\n;]+))/gm;
+
+/** A text in three quotes first: what looks like an import in a docstring, or in a program that a test runs, is none. */
+const PYTHON_TEXT_OR_COMMENT =
+  /"""(?:\\[\s\S]|[^\\])*?"""|'{3}(?:\\[\s\S]|[^\\])*?'{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|#.*/g;
+
 const STRING_OR_COMMENT =
   /'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`|\/\*[\s\S]*?\*\/|\/\/.*/g;
 
-const own = join(fileURLToPath(new URL('.', import.meta.url)), '..', 'src');
+const repository = join(fileURLToPath(new URL('.', import.meta.url)), '..');
+const own = join(repository, 'src');
 const root = process.argv[2] ?? own;
+/** Of another src, only where it is named. */
+const runtime = process.argv[3] ?? (root === own ? join(repository, 'sandbox-runtime') : undefined);
 const violations = [];
 /** File to the files that it imports; paths are relative to the root, with forward slashes. */
 const graph = new Map();
@@ -86,12 +100,9 @@ const used = new Set();
 const files = sourceFiles(root);
 for (const file of files) check(file, readFileSync(join(root, file), 'utf8'));
 for (const folder of new Set(files.map((file) => posix.dirname(file)))) checkFolder(folder);
-for (const cycle of cycles()) {
-  violations.push(
-    `src/${cycle[0]}:1: imports itself: ${cycle.join(' -> ')}; move what they share to a file below both`,
-  );
-}
+checkCycles('src', graph);
 if (root === own) checkTables();
+const runtimeFiles = runtime === undefined ? undefined : checkRuntime(runtime);
 
 for (const violation of violations) console.error(violation);
 console.error(
@@ -99,13 +110,78 @@ console.error(
     ? `rooms: ${graph.size} files, imports go down only`
     : `rooms: ${violations.length} violations`,
 );
+if (violations.length === 0 && runtimeFiles !== undefined)
+  console.error(`sandbox-runtime: ${runtimeFiles} files, none imports itself`);
 process.exitCode = violations.length === 0 ? 0 : 1;
 
-function sourceFiles(folder) {
+function sourceFiles(folder, pattern = /\.ts$/) {
   return readdirSync(folder, { recursive: true })
     .map((name) => name.split(sep).join('/'))
-    .filter((name) => name.endsWith('.ts'))
+    .filter((name) => pattern.test(name))
     .sort();
+}
+
+function checkCycles(tree, imports) {
+  for (const cycle of cycles(imports)) {
+    violations.push(
+      `${tree}/${cycle[0]}:1: imports itself: ${cycle.join(' -> ')}; move what they share to a file below both`,
+    );
+  }
+}
+
+/** Returns how many files there are. */
+function checkRuntime(folder) {
+  const names = new Set(sourceFiles(folder, /\.(py|[cm]js)$/));
+  const imports = new Map();
+  for (const name of names)
+    imports.set(name, importsOf(name, readFileSync(join(folder, name), 'utf8'), names));
+  checkCycles('sandbox-runtime', imports);
+  return names.size;
+}
+
+/**
+ * The files among `names` that `file` imports. An import counts wherever it stands: at the top, inside a function, under
+ * `if TYPE_CHECKING`, or as importlib.import_module of a literal. One inside a function only puts off the moment at which
+ * the two have to be there, and one for types ties a reader as much; what both need goes into a file below both. A package counts where it
+ * is named itself (`from harness import X`), and not as what Python loads on the way to a module of it.
+ */
+function importsOf(file, text, names) {
+  if (!file.endsWith('.py')) {
+    const found = withoutComments(text).matchAll(JAVASCRIPT_IMPORT);
+    return [...found]
+      .map(([, target]) => posix.normalize(posix.join(posix.dirname(file), target)))
+      .filter((target) => names.has(target));
+  }
+  const modules = [...text.matchAll(/\bimport_module\("([\w.]+)"\)/g)].map(([, module]) => module);
+  const code = text.replace(PYTHON_TEXT_OR_COMMENT, (part) => (part.startsWith('#') ? '' : '""'));
+  for (const [, from, listed, plain] of code.matchAll(PYTHON_IMPORT)) {
+    const targets = (listed ?? plain)
+      .replace(/[()]/g, '')
+      .split(',')
+      .map((name) => name.trim().split(/\s/)[0]);
+    if (from === undefined) modules.push(...targets);
+    for (const name of from === undefined ? [] : targets) {
+      const whole = fromRoot(from, file);
+      const submodule = `${whole}.${name}`;
+      modules.push(fileOf(submodule, names) === undefined ? whole : submodule);
+    }
+  }
+  return [
+    ...new Set(modules.map((module) => fileOf(module, names)).filter((target) => target !== undefined)),
+  ];
+}
+
+/** A relative name begins with dots: one for the folder of its own file, one more for each folder above. */
+function fromRoot(module, file) {
+  const name = module.replace(/^\.+/, '');
+  if (name === module) return module;
+  const folder = posix.join(file, '../'.repeat(module.length - name.length)).replace(/\/$/, '');
+  return [...folder.split('/'), name].filter((part) => part !== '' && part !== '.').join('.');
+}
+
+function fileOf(module, names) {
+  const path = module.replaceAll('.', '/');
+  return [`${path}.py`, `${path}/__init__.py`].find((name) => names.has(name));
 }
 
 function check(file, text) {
@@ -240,7 +316,7 @@ function withoutComments(text) {
 }
 
 /** One path for each group of files that import each other, found depth first. */
-function cycles() {
+function cycles(imports) {
   const found = [];
   const done = new Set();
   const path = [];
@@ -252,10 +328,10 @@ function cycles() {
       return;
     }
     path.push(file);
-    for (const next of graph.get(file) ?? []) visit(next);
+    for (const next of imports.get(file) ?? []) visit(next);
     path.pop();
     done.add(file);
   };
-  for (const file of graph.keys()) visit(file);
+  for (const file of imports.keys()) visit(file);
   return found;
 }

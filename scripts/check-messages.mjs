@@ -156,7 +156,7 @@ function namesOfWords(program) {
       if (id.type === 'Identifier' && init !== null && holdsWords(init, names)) names.add(id.name);
     },
     ObjectPattern({ properties }) {
-      for (const { type, key, value } of properties) {
+      for (const { type, key, value } of /** @type {any[]} */ (properties)) {
         if (type !== 'Property' || !MEMBERS.includes(key.name)) continue;
         const bound = value.type === 'AssignmentPattern' ? value.left : value;
         if (bound.type === 'Identifier') names.add(bound.name);

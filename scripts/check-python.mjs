@@ -1,4 +1,4 @@
-// Lints and format-checks sandbox-runtime and the tests' Python with ruff, compiled to WebAssembly, so that neither Python nor a binary is
+// Lints and format-checks sandbox-runtime, the probe's attacks and the tests' Python with ruff, compiled to WebAssembly, so that neither Python nor a binary is
 // needed; with --fix it writes the formatting. Settings come from ruff.toml, which the WebAssembly build cannot read
 // itself: sections and one-line values, nothing more.
 
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import ruff from '@astral-sh/ruff-wasm-nodejs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const folders = ['sandbox-runtime', 'test'];
+const folders = ['sandbox-runtime', 'src', 'test'];
 const fix = process.argv.includes('--fix');
 
 function readSettings(text) {
@@ -35,7 +35,7 @@ function readSettings(text) {
 const settings = readSettings(readFileSync(join(root, 'ruff.toml'), 'utf8'));
 const workspace = new ruff.Workspace(settings, ruff.PositionEncoding.Utf16);
 const files = folders.flatMap((folder) =>
-  readdirSync(join(root, folder), { recursive: true })
+  readdirSync(join(root, folder), { encoding: 'utf8', recursive: true })
     .filter((file) => file.endsWith('.py'))
     .map((file) => join(folder, file))
     .sort(),

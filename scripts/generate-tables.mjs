@@ -18,36 +18,36 @@ const DOCUMENTS = {
 
 const TABLES = {
   settings: async () => {
-    const { settingsTable } = await import(new URL('settings/environment/settings.js', dist));
+    const { settingsTable } = await import(new URL('settings/environment/settings.js', dist).href);
     return table(
       ['variable', 'meaning', 'default', 'allowed'],
       settingsTable().map((row) => [code(row.name), row.meaning, row.default, row.allowed]),
     );
   },
   exec: async () => {
-    const { tableOf } = await import(new URL('settings/environment/setting-rules.js', dist));
-    const { execVariables } = await import(new URL('code-exec/exec-settings.js', dist));
+    const { tableOf } = await import(new URL('settings/environment/setting-rules.js', dist).href);
+    const { execVariables } = await import(new URL('code-exec/exec-settings.js', dist).href);
     return table(
       ['variable', 'meaning', 'default', 'allowed'],
       tableOf(execVariables.shape).map((row) => [code(row.name), row.meaning, row.default, row.allowed]),
     );
   },
   policy: async () => {
-    const { policyTable } = await import(new URL('policy/rules/policy-file.js', dist));
+    const { policyTable } = await import(new URL('policy/rules/policy-file.js', dist).href);
     return table(
       ['field', 'meaning', 'default', 'allowed'],
       policyTable().map((row) => [code(row.field), row.meaning, row.default, row.allowed]),
     );
   },
   principals: async () => {
-    const { principalsTable } = await import(new URL('service/principals/principals-table.js', dist));
+    const { principalsTable } = await import(new URL('service/principals/principals-table.js', dist).href);
     return table(
       ['field', 'meaning', 'default', 'allowed'],
       principalsTable().map((row) => [code(row.field), row.meaning, row.default, row.allowed]),
     );
   },
   languages: async () => {
-    const { languages } = await import(new URL('settings/languages/records.js', dist));
+    const { languages } = await import(new URL('settings/languages/records.js', dist).href);
     return table(
       ['language', 'other names', 'files', 'default file', 'image', 'its own limits', 'MCP tools'],
       languages.map((language) => [
@@ -62,14 +62,14 @@ const TABLES = {
     );
   },
   isolator: async () => {
-    const { isolatorTable } = await import(new URL('settings/languages/isolator-keys.js', dist));
+    const { isolatorTable } = await import(new URL('settings/languages/isolator-keys.js', dist).href);
     return table(
       ['key', 'what it does here', 'allowed'],
       isolatorTable().map((row) => [code(row.key), row.here, row.allowed]),
     );
   },
   sources: async () => {
-    const { SOURCES } = await import(new URL('hosts/records/sources.js', dist));
+    const { SOURCES } = await import(new URL('hosts/records/sources.js', dist).href);
     return table(
       ['host', 'scope', 'files', 'servers at'],
       SOURCES.map((source) => [

@@ -24,11 +24,15 @@ export function takeOptions({ command, about, options }) {
   return Object.fromEntries(taken);
 }
 
-/** Ends the script because of an option whose value can only be judged later. */
+/**
+ * Ends the script because of an option whose value can only be judged later.
+ * @returns {never}
+ */
 export function leaveWrong(message) {
   leave(`${message} See --help.`, console.error, USAGE_EXIT_CODE);
 }
 
+/** @returns {never} */
 function leave(text, print, exitCode) {
   print(text);
   process.exit(exitCode);

@@ -47,7 +47,7 @@ async function untilTold() {
   return 0;
 }
 
-function exitCodeOf([program, ...args]) {
+function exitCodeOf(/** @type {string[]} */ [program, ...args]) {
   const child = spawn(program, args, {
     stdio: 'inherit',
     env: { ...process.env, ...engine.environment() },

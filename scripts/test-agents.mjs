@@ -96,7 +96,7 @@ async function tried(id, stage, ref, { engine, http, isOnlyHttp }) {
   }
 }
 
-function print({ title, version, findings, failed, transcript }, show) {
+function print(/** @type {any} */ { title, version, findings, failed, transcript }, show) {
   console.log(pc.bold(`\n${title} ${version}`));
   if (failed !== undefined) return console.log(pc.red(`  not tried: ${failed}`));
   for (const { what, saw, held } of findings) {

@@ -87,7 +87,10 @@ const MARKS = {
   skipped: pc.dim('-'),
 };
 
-function print({ side, revision, scenario: name, outcome, passed, missed, wrong }, { said }) {
+function print(
+  /** @type {any} */ { side, revision, scenario: name, outcome, passed, missed, wrong },
+  { said },
+) {
   const mark = wrong === undefined ? MARKS[outcome] : pc.red('✗');
   const count = `${passed} passed${missed.length === 0 ? '' : `, missed: ${missed.join(', ')}`}`;
   console.log(`${mark} ${side} ${revision} ${name}: ${count}`);

@@ -107,7 +107,7 @@ function stageOf(browser) {
 const browser = await startBrowser(executable, [REBOUND]);
 console.log(pc.dim(`${executable} ${browser.version()}`));
 try {
-  for (const [what, check] of CHECKS) {
+  for (const [what, check] of /** @type {[string, (stage: object) => Promise<void>][]} */ (CHECKS)) {
     const stage = stageOf(browser);
     let trouble;
     try {

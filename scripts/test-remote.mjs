@@ -54,6 +54,7 @@ if (values.json !== undefined) {
 const failed = [...results.values()].some(({ exitCode }) => exitCode !== 0);
 process.exitCode = failed || results.size === 0 ? 1 : 0;
 
+/** @returns {RegExp} */
 function patternOf(text = '') {
   try {
     return new RegExp(text);

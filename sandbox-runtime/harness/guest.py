@@ -24,13 +24,13 @@ from harness.environment import publish_servers
 from harness.failure import describe_failure
 from harness.handover import take_over
 from harness.inputs import make_results_folder, write_files
-from harness.program import MAIN_FILE, Program, remember_source
+from harness.program import MAIN_FILE, Program, remember_source, show_warnings
 from harness.runner import may_need_asyncio, offer_loop, prepare_asyncio, run_program
 from harness.spawning import SPAWN, ChildMain
 from harness.streams import complain_of, install_stdio
 from harness.values import describe_result
 from mcp._errors import refusal
-from mcp._imports import when_imported
+from mcp._imports import PYPLOT, when_imported
 from mcp._setup import bind
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _run(
 
 def _show_open_figures() -> None:
     """As a notebook does when a cell has ended, also where it has failed. Code that has drawn nothing pays nothing."""
-    if "matplotlib.pyplot" not in sys.modules:
+    if PYPLOT not in sys.modules:
         return
     try:
         importlib.import_module("mcp._figures").show_left_open()
@@ -191,12 +191,6 @@ def _adapt_libraries() -> None:
         importlib.import_module("multiprocessing").set_start_method("fork")
     # The second thread is ours, and it takes no lock that a child would need.
     warnings.filterwarnings("ignore", ".*multi-threaded, use of fork.*", DeprecationWarning)
-
-
-def show_warnings(program: Program) -> None:
-    """The compiler's, as it would have shown them itself."""
-    for category, text, line in program.warnings:
-        warnings.showwarning(text, getattr(builtins, category), program.file, line)
 
 
 def _prefer_as_victim() -> None:

@@ -7,6 +7,7 @@ REPL. Top-level `await` is compiled natively; a top-level `return` by way of har
 from __future__ import annotations
 
 import ast
+import builtins
 import linecache
 import re
 import warnings
@@ -113,6 +114,12 @@ def shorten_line(error: BaseException) -> None:
 def remember_source(source: str, file: str) -> None:
     """Lets this process's tracebacks, and inspect.getsource, quote the program, which is no file."""
     linecache.cache[file] = (len(source), None, [f"{line}\n" for line in source.split("\n")], file)
+
+
+def show_warnings(program: Program) -> None:
+    """The compiler's, in this process, as it would have shown them itself."""
+    for category, text, line in program.warnings:
+        warnings.showwarning(text, getattr(builtins, category), program.file, line)
 
 
 def unwrap(text: str) -> str:

@@ -14,12 +14,7 @@ import time
 from typing import Any, NoReturn
 
 from harness.artifacts import Stamps
-from harness.handover import Handover, message_of
-from harness.outbox import Outbox
-from harness.program import Program, name_of_call
-from harness.standstill import Standstill
-from harness.streams import Streams
-from harness.supervisor import (
+from harness.first_process import (
     END_SIGNALS,
     GATHER_MS,
     SMALL_READ_BYTES,
@@ -33,6 +28,11 @@ from harness.supervisor import (
     send_left,
     tell_end,
 )
+from harness.handover import Handover, message_of
+from harness.outbox import Outbox
+from harness.program import Program, name_of_call
+from harness.standstill import Standstill
+from harness.streams import Streams
 from harness.wire import LineReader, decode, encode
 
 # The host says something at least four times as often. A machine that was suspended did not let this clock run either.

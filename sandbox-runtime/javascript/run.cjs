@@ -25,6 +25,6 @@ defineCommonJsNames(file);
 // On a stack of its own, so that no line of ours is in the program's traces.
 if (/\.[cm]?ts$/.test(file)) process.nextTick(...require('./typescript.cjs').prepare(file));
 else {
-  if (file.endsWith('.js')) require('./syntax.cjs').settleType(file);
+  if (file.endsWith('.js')) require('./module-type.cjs').settleType(file);
   process.nextTick(Module.runMain, file);
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from mcp._brief import brief_repr, cut
-from mcp._pictures import header_of
+from mcp._picture_headers import header_of
 from mcp._shown_pictures import show_picture
 from mcp._tables import plain_rows, table_text
 from mcp._values import Blob

@@ -1,7 +1,6 @@
 """Modules that exist only for import statements: mcp.servers.<server>, and user_tools with the saved tools.
 
-matplotlib.pyplot is no such module; it is met here on its way in, and given a show() that works without a screen. So is
-what the harness wants to meet.
+Other modules can be met here on their way in: matplotlib.pyplot, and what the harness wants to meet.
 
 A name that is missing there is looked for as a submodule by Python's own import system; that is where the finder
 gets to explain what is wrong, since Python would only say "cannot import name".
@@ -98,16 +97,9 @@ def _adopting(spec: ModuleSpec | None, adopt: Callable[[ModuleType], None]) -> M
     return spec
 
 
-def _adopt_pyplot(pyplot: ModuleType) -> None:
-    from mcp._figures import adopt
-
-    adopt(pyplot)
-
-
 def install() -> None:
     """Ahead of the others: a file of the guest's cannot take these names."""
     sys.meta_path.insert(0, _Finder())
-    when_imported(PYPLOT, _adopt_pyplot)
 
 
 def when_imported(name: str, adopt: Callable[[ModuleType], None]) -> None:

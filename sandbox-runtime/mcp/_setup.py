@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 from mcp import _imports, runtime
@@ -18,6 +19,7 @@ def bind(
     """Returns the names that the run's code finds bound."""
     names = _made(link, loaded, discovered)
     _imports.install()
+    _imports.when_imported(_imports.PYPLOT, _adopt_pyplot)
     return names
 
 
@@ -33,6 +35,13 @@ def rebind(
     for name, value in names.items():
         if name not in namespace or namespace[name] is before.get(name):
             namespace[name] = value
+
+
+def _adopt_pyplot(pyplot: ModuleType) -> None:
+    """Gives it a show() that works without a screen."""
+    from mcp._figures import adopt
+
+    adopt(pyplot)
 
 
 def _made(

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from mcp._binding import current
 from mcp._brief import cut
-from mcp._pictures import Room, Unfit, drawer_of, header_of
+from mcp._picture_headers import header_of
+from mcp._pictures import Room, Unfit, drawer_of
 
 # As the host's frames have it: pictures in one run, and the characters of base64 that they may come to.
 MAX_PICTURES = 8

@@ -186,7 +186,7 @@ def decoded_data(text: Any) -> tuple[str | None, bytes]:
 
 
 def _type_of_picture(data: bytes) -> str | None:
-    from mcp._pictures import header_of
+    from mcp._picture_headers import header_of
 
     header = header_of(data)
     return None if header is None else f"image/{header.kind}"

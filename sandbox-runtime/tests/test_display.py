@@ -9,7 +9,7 @@ import unittest
 from typing import Any
 
 from harness import frames
-from mcp import _brief, _pictures, _plain_text, _shown_pictures
+from mcp import _brief, _picture_headers, _pictures, _plain_text, _shown_pictures
 from tests.host import Frame, Host, run, server, tool
 from tests.pictures import MATPLOTLIB, PANDAS, PILLOW, PNG
 
@@ -19,7 +19,7 @@ DRAWN = {"drawn": PNG}
 def sizes(host: Host) -> list[tuple[Any, ...]]:
     """Kind and sides of the pictures that the host was sent."""
     found = (
-        _pictures.header_of(base64.b64decode(frame["data"], validate=True))
+        _picture_headers.header_of(base64.b64decode(frame["data"], validate=True))
         for frame in host.of_type("picture")
     )
     return [tuple(header or ("unreadable", 0, 0)) for header in found]
@@ -182,7 +182,16 @@ class PictureTest(unittest.TestCase):
         code = "import sys\nx = {'rows': [1, 'a', None]}\nprint('x')\n[m for m in sys.modules if m.startswith('mcp.')]"
         loaded = set(run(code).value)
         ours = {
-            f"mcp._{name}" for name in ("brief", "display", "figures", "pictures", "shown_pictures", "tables")
+            f"mcp._{name}"
+            for name in (
+                "brief",
+                "display",
+                "figures",
+                "picture_headers",
+                "pictures",
+                "shown_pictures",
+                "tables",
+            )
         }
         self.assertEqual(loaded & ours, set())
 
@@ -349,11 +358,11 @@ class HeaderTest(unittest.TestCase):
             (extended, ("webp", 9, 10)),
             (jpeg, ("jpeg", 9, 8)),
         ):
-            self.assertEqual(_pictures.header_of(data), header)
+            self.assertEqual(_picture_headers.header_of(data), header)
             for end in range(len(data)):
-                self.assertIsNone(_pictures.header_of(data[:end]), data[:end])
-        self.assertIsNone(_pictures.header_of(b"\xff\xd8\xff" + b"\xff" * 50))
-        self.assertEqual(json.dumps(_pictures.header_of(b"")), "null")
+                self.assertIsNone(_picture_headers.header_of(data[:end]), data[:end])
+        self.assertIsNone(_picture_headers.header_of(b"\xff\xd8\xff" + b"\xff" * 50))
+        self.assertEqual(json.dumps(_picture_headers.header_of(b"")), "null")
 
 
 if __name__ == "__main__":

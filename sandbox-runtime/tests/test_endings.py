@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from harness.supervisor import memory_kills
+from harness.first_process import memory_kills
 from tests.host import HANGS_S, Host, Silent, eventually, has_got_there, run, server, tool
 
 HANG = {"tools.call": lambda _: (_ for _ in ()).throw(Silent())}

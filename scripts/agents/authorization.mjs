@@ -9,7 +9,7 @@ const SECONDS = 3_600;
 const KINDS = ['Grant', 'IdToken', 'Interaction', 'RefreshToken', 'Session'];
 
 // Its look at addresses of client documents is written for a newer Node.
-if (!('parse' in URL)) URL.parse = (url, base) => (URL.canParse(url, base) ? new URL(url, base) : null);
+URL.parse ??= (url, base) => (URL.canParse(url, base) ? new URL(url, base) : null);
 
 const configurationOf = (authorization) => ({
   // Without offline_access, which it takes only with prompt=consent: a refresh token comes with every login.
@@ -47,7 +47,7 @@ export async function serveAuthorization() {
   const server = createServer();
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const issuer = `http://127.0.0.1:${server.address().port}`;
+  const issuer = `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}`;
   const requests = [];
   const close = () => {
     server.close();
@@ -69,7 +69,7 @@ async function provider(authorization) {
   console.warn = () => {};
   try {
     const { default: Provider } = await import('oidc-provider');
-    const made = new Provider(authorization.issuer, configurationOf(authorization));
+    const made = new Provider(authorization.issuer, /** @type {any} */ (configurationOf(authorization)));
     const grantType = ({ oidc }) => oidc.params.grant_type;
     made.on('grant.success', (context) => authorization.requests.push(`granted ${grantType(context)}`));
     made.on('grant.error', (context, { error_detail: why, message }) =>

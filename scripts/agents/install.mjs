@@ -39,7 +39,7 @@ const execute = promisify(execFile);
 export async function run(command, args, options) {
   try {
     const { stdout, stderr } = await execute(command, args, { maxBuffer: 64 * 1024 * 1024, ...options });
-    return stdout + stderr;
+    return `${stdout}${stderr}`;
   } catch (thrown) {
     const words = `${thrown.stderr ?? ''}`.trim() || `${thrown.stdout ?? ''}`.trim() || thrown.message;
     throw new Error(`${command} ${args.slice(0, 2).join(' ')}: ${words.slice(-1_000)}`, { cause: thrown });

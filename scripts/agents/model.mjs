@@ -17,9 +17,9 @@ export class StandIn {
   /** Every request of the session that offered tools, oldest first. */
   turns = [];
   /** Called with a call's index just before the host is told to make it. */
-  onCall = () => {};
+  onCall = (/** @type {number} */ _index) => {};
   /** Awaited before the answer that has a call's index, or the number of calls for the last one. */
-  before = async () => {};
+  before = async (/** @type {number} */ _index) => {};
   /** Called when the script has been played and the host is told that this was all. */
   onEnd = () => {};
   #refused = new Set();
@@ -51,7 +51,7 @@ export class StandIn {
   async open() {
     this.#server.listen(0, '127.0.0.1');
     await once(this.#server, 'listening');
-    return `http://127.0.0.1:${this.#server.address().port}`;
+    return `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (this.#server.address()).port}`;
   }
 
   close() {

@@ -45,7 +45,11 @@ async function serveBridge(env, home, authorization) {
   const words = [MAIN, 'token', 'create', 'host', '--servers', '*'];
   const made = spawnSync(process.execPath, words, { env: named, cwd: home, encoding: 'utf8' });
   if (made.status !== 0) throw new Error(`token create: ${made.stderr}`);
-  const options = { env: named, cwd: home, stdio: ['ignore', 'ignore', 'pipe'] };
+  const options = {
+    env: named,
+    cwd: home,
+    stdio: /** @type {import('node:child_process').StdioOptions} */ (['ignore', 'ignore', 'pipe']),
+  };
   const child = spawn(process.execPath, [MAIN, 'serve', '--http', address], options);
   const ended = once(child, 'exit');
   const close = async () => {

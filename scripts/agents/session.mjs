@@ -26,11 +26,23 @@ const HANDED_ON =
 
 export class Session {
   /** `servers` stand in a file that belongs to no host. */
-  constructor(id, host, argv, stage, engine, servers = { everything: npmServer('server-everything') }) {
-    Object.assign(this, { id, host, argv, stage, engine });
+  constructor(
+    id,
+    host,
+    argv,
+    stage,
+    engine,
+    /** @type {Record<string, object>} */ servers = { everything: npmServer('server-everything') },
+  ) {
+    this.id = id;
+    this.host = host;
+    this.argv = argv;
+    this.stage = stage;
+    this.engine = engine;
     this.home = stage.home(servers);
     this.project = join(this.home, 'project');
     mkdirSync(this.project);
+    /** @type {[string, string][]} */
     this.handedOn = Object.entries(stage.environment(this.home)).filter(([name]) => HANDED_ON.test(name));
   }
 
@@ -39,7 +51,11 @@ export class Session {
    * `prepare` and `conclude` are given { home, host, ours, theirs, typed, url } before and after that: `ours` and `theirs` run a
    * command of ours and of the host's, and `typed` one of the host's at a terminal (terminal.mjs), with `more` for its environment.
    */
-  async play(calls, { interruptWith, prepare = this.#register, conclude, before, withinMs } = {}) {
+  async play(
+    calls,
+    /** @type {Record<string, any>} */
+    { interruptWith, prepare = this.#register, conclude, before, withinMs } = {},
+  ) {
     const { host, home, project } = this;
     const standIn = new StandIn(
       host.dialect,
@@ -52,7 +68,7 @@ export class Session {
       const place = { home, project, url };
       host.furnish?.(place);
       const env = this.#environment(url, host.env(place));
-      const typed = (args, { more, asks } = {}) =>
+      const typed = (args, /** @type {{ more?: object, asks?: RegExp }} */ { more, asks } = {}) =>
         atTerminal([...this.argv, ...args], { env: { ...env, ...more }, cwd: project, asks });
       const hands = {
         ...place,
@@ -110,7 +126,12 @@ export class Session {
   async #talk(args, env, standIn, { interruptWith, withinMs = SESSION_TIMEOUT_MS }) {
     const [command, ...first] = this.argv;
     // A process group of its own, as a terminal gives it: an interruption from the keyboard reaches every member.
-    const options = { env, cwd: this.project, stdio: ['ignore', 'pipe', 'pipe'], detached: true };
+    const options = {
+      env,
+      cwd: this.project,
+      stdio: /** @type {import('node:child_process').StdioOptions} */ (['ignore', 'pipe', 'pipe']),
+      detached: true,
+    };
     const child = spawn(command, [...first, ...args], options);
     const exited = new Promise((resolve, reject) => {
       child.once('exit', (code, signal) => resolve(signal ?? code));

@@ -32,7 +32,7 @@ export async function judgeSideBySide(hosts, { stage, engine, ref }) {
     session.home = home;
     session.project = join(home, `project-${id}`);
     mkdirSync(session.project);
-    session.handedOn = [...session.handedOn, ...shared];
+    session.handedOn = /** @type {[string, string][]} */ ([...session.handedOn, ...shared]);
     return session;
   });
   const watch = watching(env);

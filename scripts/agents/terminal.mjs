@@ -10,7 +10,12 @@ const IN_TERMINAL = 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty
 
 /** { code, said }: its exit code and all that it showed. It is answered `y` once what it shows matches `asks`. */
 export function atTerminal(argv, { env, cwd, asks }) {
-  const options = { env, cwd, stdio: ['pipe', 'pipe', 'pipe'], detached: true };
+  const options = {
+    env,
+    cwd,
+    stdio: /** @type {import('node:child_process').StdioOptions} */ (['pipe', 'pipe', 'pipe']),
+    detached: true,
+  };
   const child = spawn('python3', ['-c', IN_TERMINAL, ...argv], options);
   let said = '';
   let isAnswered = asks === undefined;

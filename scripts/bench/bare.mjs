@@ -87,12 +87,12 @@ export class Bare {
 
   async #run(spec, expected) {
     const labels = { ...spec.labels, ...ownerLabels(this.#context.instance, thisOwner()) };
-    const { binary, mode, ociRuntime: name, ociFlags: flags } = this.#pad.choice;
+    const { binary, mode, ids, ociRuntime: name, ociFlags: flags } = this.#pad.choice;
     const ociRuntime = { name, flags };
     const files = ['cid', 'pid'].map((kind) => join(this.#stage.stateDir, `${spec.name}.${kind}`));
     const [cidFile, pidFile] = files;
     const dialect = dialects[this.#pad.engine.name];
-    const argv = runArgv({ ...spec, labels }, dialect, { mode, ociRuntime, cidFile, pidFile })
+    const argv = runArgv({ ...spec, labels }, dialect, { mode, ids, ociRuntime, cidFile, pidFile })
       // A user's own run waits for its end.
       .filter((flag) => flag !== '--detach');
     try {
@@ -118,7 +118,16 @@ export class Bare {
 
 /** What the bridge does for a program, as a script of a shell whose $0 is its text. */
 function scriptOf(language) {
-  const task = { type: 'program', language, code: '', file: language.file, args: [], stdin: undefined };
+  /** @type {import('../../dist/run/programs/task.js').Task} */
+  const task = {
+    type: 'program',
+    language,
+    code: '',
+    file: language.file,
+    args: [],
+    stdin: undefined,
+    env: {},
+  };
   const { ways } = startOf(task);
   const line = (argv) => argv.map((word) => `'${word}'`).join(' ');
   const chosen = ways.map(({ needs, steps }) => {

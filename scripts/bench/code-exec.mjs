@@ -43,6 +43,7 @@ export async function codeExec(stage) {
 }
 
 async function whyNot(image) {
+  /** @type {[string, string[]][]} */
   const tried = [
     ['runsc', ['--version']],
     ['slirp4netns', ['--version']],

@@ -64,7 +64,14 @@ function grown(measure, unit, samples, key, most) {
   });
 }
 
-function compared(measure, unit, late, early, most, { label, all }) {
+function compared(
+  measure,
+  unit,
+  late,
+  early,
+  most,
+  /** @type {{ label: string, all?: unknown }} */ { label, all },
+) {
   const ours = figure('at the end', late);
   const theirs = figure(label, early);
   return {

@@ -50,7 +50,7 @@ export function markdownTable(rows) {
 }
 
 /** The rows as aligned lines; `paint` may colour a whole line by its row, or by nothing for the head. */
-export function textTable(rows, paint = (line) => line) {
+export function textTable(rows, paint = (line, _row) => line) {
   const all = [HEAD, ...rows.map(cells)];
   // A reason stands in the place of a comparison and may be long: it does not widen the column.
   const measured = all.filter((_, index) => index === 0 || rows[index - 1].ours !== undefined);

@@ -1,6 +1,7 @@
 // The frame that starts a run with one server of one tool, as the bridge would send it. No type checks it here: a test
 // compares it with the types of the wire.
 
+/** @type {import('../../dist/wire/frames.js').HostFrame} */
 export const RUN = {
   type: 'run',
   timeoutSeconds: 30,

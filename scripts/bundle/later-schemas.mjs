@@ -40,7 +40,7 @@ export function laterSchemas(root) {
   const core = new Map(
     readdirSync(folder)
       .filter((name) => name.endsWith('.mjs'))
-      .map((name) => [name, rewrittenCore(readFileSync(join(folder, name), 'utf8'))])
+      .map((name) => /** @type {const} */ ([name, rewrittenCore(readFileSync(join(folder, name), 'utf8'))]))
       .filter(([, { names }]) => names.length > 0),
   );
   const known = new Set([...core.values()].flatMap(({ names }) => names));

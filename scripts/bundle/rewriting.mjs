@@ -16,8 +16,9 @@ export class Rewriting {
   #declared = new Map();
   #removed = new Set();
 
-  constructor(code, lang = 'js') {
+  constructor(code, /** @type {'js' | 'ts'} */ lang = 'js') {
     this.#code = code;
+    /** @type {any[]} */
     this.body = parseAst(code, { lang }).body;
     walk(this.body, (node) => {
       for (const name of declaredBy(node)) this.#declared.set(name, (this.#declared.get(name) ?? 0) + 1);

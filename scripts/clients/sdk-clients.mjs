@@ -31,6 +31,7 @@ export function versionOf({ isOld = false }) {
   return JSON.parse(readFileSync(join(ROOT, 'node_modules', name, 'package.json'), 'utf8')).version;
 }
 
+/** @returns {any} */
 function clientOf({ isOld, mode }, answer) {
   if (isOld) {
     const client = new OldClient(ABOUT, { capabilities: { elicitation: {} } });

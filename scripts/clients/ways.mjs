@@ -46,7 +46,11 @@ async function overHttp({ env, home }) {
     encoding: 'utf8',
   });
   if (made.status !== 0) throw new Error(`token create: ${made.stderr}`);
-  const options = { env, cwd: home, stdio: ['ignore', 'ignore', 'pipe'] };
+  const options = {
+    env,
+    cwd: home,
+    stdio: /** @type {import('node:child_process').StdioOptions} */ (['ignore', 'ignore', 'pipe']),
+  };
   const child = spawn(process.execPath, [MAIN, 'serve', '--http', '127.0.0.1:0'], options);
   const ended = once(child, 'exit');
   let said = '';

@@ -15,6 +15,8 @@ const READY_MS = 60_000;
 export class FixtureServer {
   #child;
   #folder;
+  /** Where it listens. */
+  url = '';
 
   static async start() {
     const server = new FixtureServer();

@@ -82,7 +82,9 @@ export class Suite {
     return this.#inFolder(async (folder) => {
       const args = [side, '--scenario', scenario, '-o', folder, ...how];
       const { said, exitCode } = await this.#run(args, SCENARIO_MS);
-      const file = readdirSync(folder, { recursive: true }).find((name) => name.endsWith('checks.json'));
+      const file = readdirSync(folder, { encoding: 'utf8', recursive: true }).find((name) =>
+        name.endsWith('checks.json'),
+      );
       return { checks: file === undefined ? [] : checksIn(join(folder, file)), said: lastOf(said), exitCode };
     });
   }
@@ -104,7 +106,10 @@ export class Suite {
   #run(args, withinMs = SCENARIO_MS) {
     const [command, program] = this.#argv;
     // In a group of its own, so that the client that it starts ends with it.
-    const options = { stdio: ['ignore', 'pipe', 'pipe'], detached: true };
+    const options = {
+      stdio: /** @type {import('node:child_process').StdioOptions} */ (['ignore', 'pipe', 'pipe']),
+      detached: true,
+    };
     return new Promise((resolve, reject) => {
       const child = spawn(command, [program, ...args], options);
       this.#running.add(child);
@@ -123,7 +128,7 @@ export class Suite {
   }
 }
 
-function kill({ pid }) {
+function kill(/** @type {{ pid?: number }} */ { pid }) {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {

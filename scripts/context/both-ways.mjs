@@ -53,7 +53,7 @@ async function directly(task, stage, place) {
       (result.structuredContent === undefined ? text : JSON.stringify(result.structuredContent)).length;
     return text;
   };
-  const within = ([[name, entry], ...more], work) =>
+  const within = (/** @type {[string, any][]} */ [[name, entry], ...more], work) =>
     stage.withPlainClient(entry, (client) => {
       clients[name] = client;
       return more.length === 0 ? work() : within(more, work);

@@ -37,7 +37,8 @@ function pythonReaders(root, folder) {
 /** Undefined where it has worked, else why not, in a line. */
 function run(program, args) {
   const { error, status, stderr } = spawnSync(program, args, { encoding: 'utf8' });
-  if (error !== undefined) return `${program} cannot be started (${error.code})`;
+  if (error !== undefined)
+    return `${program} cannot be started (${/** @type {NodeJS.ErrnoException} */ (error).code})`;
   const last = stderr.trim().split('\n').at(-1);
   return status === 0 ? undefined : `${program} ${args.slice(0, 3).join(' ')} ended with ${status}: ${last}`;
 }

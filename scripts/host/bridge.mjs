@@ -52,9 +52,11 @@ export async function withBridge(bridge, env, work) {
     stderr: 'pipe',
   });
   let log = '';
-  transport.stderr?.setEncoding('utf8').on('data', (text) => {
-    log = (log + text).slice(-LOG_CHARS);
-  });
+  /** @type {import('node:stream').Readable | null} */ (transport.stderr)
+    ?.setEncoding('utf8')
+    .on('data', (text) => {
+      log = (log + text).slice(-LOG_CHARS);
+    });
   const client = new Client({ name: 'host', version: '1.0.0' });
   await client.connect(transport);
   const callWhole = (args, options) => untilSetUp(client, args, options);

@@ -4,7 +4,12 @@ import { spawn } from 'node:child_process';
 
 const KEPT_CHARS = 4_000;
 
-/** What the program wrote to stdout. `accepted`: exit codes that are no failure. */
+/**
+ * What the program wrote to stdout. `accepted`: exit codes that are no failure.
+ * @param {readonly string[]} argv
+ * @param {{ cwd?: string, env?: Record<string, string>, accepted?: readonly number[] }} [options]
+ * @returns {Promise<string>}
+ */
 export function command(argv, { cwd, env, accepted = [0] } = {}) {
   const [program, ...args] = argv;
   return new Promise((resolve, reject) => {

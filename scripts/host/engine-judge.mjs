@@ -37,7 +37,7 @@ const DEMANDED = ['memory, in four processes', 'processes'];
 
 const said = (answer) => JSON.stringify(answer).slice(0, 600);
 const works = (name, next) => check(`${name}: the next call works`, next.said === 42, said(next));
-const nothingLeft = (name, { left, leftAtEnd }) => [
+const nothingLeft = (name, /** @type {any} */ { left, leftAtEnd }) => [
   check(`${name}: no container left of what was`, left.length === 0, left.join(', ')),
   check(`${name}: no container left after the bridge`, leftAtEnd.length === 0, leftAtEnd.join(', ')),
 ];

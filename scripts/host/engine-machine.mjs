@@ -62,6 +62,8 @@ class EngineMachine {
   #key;
   #port;
   #kill;
+  /** Gives qemu a command, once it listens. */
+  execute;
 
   constructor({ key, port, ended, kill }) {
     this.#key = key;

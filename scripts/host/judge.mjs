@@ -8,7 +8,7 @@ import { LIMIT_ATTACKS } from './limit-attacks.mjs';
  * What is demanded of a machine: [{check, ok, detail}]. A step that is missing or failed is one check that does not hold.
  * `judges` has a function per step, from its value to checks, in the order of the report.
  */
-export function judge(lines, judges = JUDGES) {
+export function judge(lines, /** @type {Record<string, (value: any) => any[]>} */ judges = JUDGES) {
   const steps = new Map(lines.map((line) => [line.step, line]));
   return Object.keys(judges).flatMap((name) => {
     const line = steps.get(name);

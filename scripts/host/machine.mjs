@@ -18,7 +18,12 @@ const CLOCK = ['-icount', 'shift=0,sleep=on', '-accel', 'tcg,thread=single', '-s
  * The report's lines, as far as they came. Throws when qemu fails. A machine that is not done after `timeoutMs` is
  * turned off; the report then lacks its last line. `onLine` gets each as it comes; `console` is a file for the console.
  */
-export async function runMachine(root, jobDisk, { timeoutMs, console, onLine, qemu, kernelArgs }) {
+export async function runMachine(
+  root,
+  jobDisk,
+  /** @type {{ timeoutMs: number, console: string, onLine: (line: any) => void, qemu?: readonly string[], kernelArgs?: readonly string[] }} */
+  { timeoutMs, console, onLine, qemu, kernelArgs },
+) {
   const machine = startMachine(
     root,
     jobDisk,
@@ -49,6 +54,7 @@ export function startMachine(
   { disk, kernel, initrd },
   jobDisk,
   args,
+  /** @type {{ kernelArgs?: readonly string[], stdio?: ['ignore', 'ignore' | 'pipe', 'pipe'], priority?: number, qemu?: readonly string[] }} */
   { kernelArgs = [], stdio = ['ignore', 'ignore', 'pipe'], priority, qemu = [QEMU] } = {},
 ) {
   const drive = (file, mode) => ['-drive', `file=${file},format=raw,if=virtio,cache=unsafe,${mode}`];
@@ -70,6 +76,7 @@ export function startMachine(
   child.stderr.setEncoding('utf8').on('data', (text) => {
     complaint = (complaint + text).slice(-2_000);
   });
+  /** @type {Promise<void>} */
   const ended = new Promise((resolve, reject) => {
     child.on('error', reject);
     child.on('spawn', () => priority !== undefined && setPriority(child.pid, priority));

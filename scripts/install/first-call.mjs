@@ -6,7 +6,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 const TIMEOUT_MS = 10 * 60_000;
 
 /** What `print(6 * 7)` comes to, or what went wrong, and the seconds from the start of the bridge to the answer. */
-export async function firstCall([command, ...args]) {
+export async function firstCall(/** @type {string[]} */ [command, ...args]) {
   const startedAt = performance.now();
   const seconds = () => (performance.now() - startedAt) / 1_000;
   const transport = new StdioClientTransport({ command, args, stderr: 'pipe' });
@@ -18,7 +18,7 @@ export async function firstCall([command, ...args]) {
   try {
     await client.connect(transport);
     const call = { name: 'run_python', arguments: { code: 'print(6 * 7)' } };
-    const { content } = await client.callTool(call, undefined, { timeout: TIMEOUT_MS });
+    const { content } = /** @type {any} */ (await client.callTool(call, undefined, { timeout: TIMEOUT_MS }));
     return { text: content.map(({ text = '' }) => text).join('\n'), seconds: seconds() };
   } catch (thrown) {
     return { text: `${thrown.message}\n${stderr}`, seconds: seconds() };

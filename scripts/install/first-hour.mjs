@@ -87,7 +87,7 @@ export async function firstHour(machine, { home, registry, manifest, say }) {
   demand('uninstall leaves every file as it was, byte for byte', left.length === 0, left.join(', '));
 
   const sizes = sizesOf(join(home, '.local/lib/node_modules'));
-  demand('it is one package', sizes.packages === 1, sizes.packages);
+  demand('it is one package', sizes.packages === 1, String(sizes.packages));
   await step('npm rm -g', ['npm', 'rm', '-g', '--prefix', prefix, name], { env: npmEnv });
   return { facts: { ...facts, registered }, seconds, answers, sizes, checks };
 }

@@ -55,6 +55,7 @@ export async function startMachine(root, home, node) {
     ...Object.entries(env).map(([key, text]) => `${key}=${text}`),
     ...words,
   ];
+  /** @type {(words: readonly string[], options?: { env?: Record<string, string>, accepted?: readonly number[] }) => Promise<string>} */
   const run = async (words, { env, accepted } = {}) => {
     const all = argv(words, env);
     try {

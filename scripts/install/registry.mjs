@@ -28,9 +28,9 @@ export async function startRegistry(tarball, manifest) {
     'dist-tags': { latest: version },
     versions: { [version]: { ...manifest, dist: { tarball: address, integrity: integrityOf(archive) } } },
   });
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)));
   return {
-    url: `http://127.0.0.1:${server.address().port}/`,
+    url: `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}/`,
     asked,
     close: () => {
       server.close();

@@ -87,7 +87,12 @@ export class BridgeUnderLoad {
     const child = spawn(process.execPath, [...weighed, MAIN, 'serve', '--http', `127.0.0.1:${this.port}`], {
       env: this.#env,
       cwd: this.#home,
-      stdio: ['ignore', 'ignore', 'pipe', ...(this.#isWeighed ? ['ipc'] : [])],
+      stdio: /** @type {import('node:child_process').StdioOptions} */ ([
+        'ignore',
+        'ignore',
+        'pipe',
+        ...(this.#isWeighed ? ['ipc'] : []),
+      ]),
     });
     this.#child = child;
     child.stderr.setEncoding('utf8').on('data', (piece) => {
@@ -180,6 +185,7 @@ export class BridgeUnderLoad {
   }
 
   #command(...args) {
+    /** @type {import('node:child_process').StdioOptions} */
     const stdio = ['ignore', 'pipe', 'ignore'];
     return execFileSync(process.execPath, [MAIN, ...args], {
       env: this.#env,

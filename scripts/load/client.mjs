@@ -106,7 +106,7 @@ export class LoadClient {
         outgoing.destroy();
       }, LOST_MS);
       outgoing
-        .on('error', ({ code, message: why }) => lost(code ?? why))
+        .on('error', (/** @type {NodeJS.ErrnoException} */ { code, message: why }) => lost(code ?? why))
         .on('close', () => clearTimeout(late));
       outgoing.on('response', (response) => {
         const { statusCode: status, headers: got } = response;

@@ -30,7 +30,10 @@ async function otherSite(markup) {
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return { url: `http://localhost:${server.address().port}/`, close: () => server.close() };
+  return {
+    url: `http://localhost:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}/`,
+    close: () => server.close(),
+  };
 }
 
 const decisions = ['once', 'run', 'session', 'always', 'no'].map((decision) => [
@@ -61,7 +64,7 @@ const attacks = [
     (url, token) =>
       `<script>fetch('${url}', { method: 'POST', mode: 'no-cors', body: new URLSearchParams({ token: '${token}', decision: 'once' }) })</script>`,
   ],
-].map(([what, markup]) => [
+].map((/** @type {any} */ [what, markup]) => [
   `another web page that ${what}, and knows address and token, answers nothing`,
   async ({ open, ask }) => {
     const asked = ask();
@@ -165,8 +168,15 @@ const lowContrasts = () => {
     return 'rgb(255, 255, 255)';
   };
   return [...document.querySelectorAll('body *')].flatMap((element) => {
-    const hasText = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== '');
-    if (!hasText || element.tagName === 'SCRIPT' || element.offsetParent === null) return [];
+    const hasText = [...element.childNodes].some(
+      (node) => node.nodeType === 3 && node.textContent.trim() !== '',
+    );
+    if (
+      !hasText ||
+      element.tagName === 'SCRIPT' ||
+      /** @type {HTMLElement} */ (element).offsetParent === null
+    )
+      return [];
     const [one, other] = [light(getComputedStyle(element).color), light(backOf(element))];
     const ratio = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
     return ratio < 4.5 ? [`${element.tagName}.${element.className} ${ratio.toFixed(1)}`] : [];
@@ -206,7 +216,10 @@ export const CHECKS = [
       await later(SETTLED_MS);
       const next = ask();
       await page.waitForSelector(`#${next.id}`);
-      await page.evaluate((id) => document.querySelector(`#${id} button.once`).click(), next.id);
+      await page.evaluate(
+        (id) => /** @type {HTMLElement} */ (document.querySelector(`#${id} button.once`)).click(),
+        next.id,
+      );
       await isUnanswered(next);
       await press(page, next, 'no');
       same((await next.answered).decision, 'no');
@@ -232,7 +245,9 @@ export const CHECKS = [
       const reached = [];
       for (let at = 0; at < 12 && reached.at(-1) !== 'no'; at++) {
         await page.keyboard.press('Tab');
-        reached.push(await page.evaluate(() => document.activeElement?.value ?? ''));
+        reached.push(
+          await page.evaluate(() => /** @type {HTMLInputElement} */ (document.activeElement)?.value ?? ''),
+        );
       }
       same(reached.filter((value) => value !== '').join(), 'once,run,session,always,no');
       await page.keyboard.press('Enter');

@@ -40,7 +40,7 @@ export function whyNoRemoteEngine(kind) {
 }
 
 /** Starts an engine of one of REMOTE_KINDS, without an image. `storeMb` is all the room that it has. */
-export async function openRemoteEngine(kind, { storeMb } = {}) {
+export async function openRemoteEngine(kind, /** @type {{ storeMb?: number }} */ { storeMb } = {}) {
   const why = whyNoRemoteEngine(kind);
   if (why !== undefined) throw new Error(`no ${kind} engine: ${why}`);
   const keys = mkdtempSync(join(tmpdir(), 'remote-engine-keys-'));
@@ -95,8 +95,9 @@ class RemoteEngine {
   }
 
   /** Runs one command of the client. Never rejects. */
-  command(args, { input } = {}) {
+  command(args, /** @type {{ input?: string | import('node:stream').Readable }} */ { input } = {}) {
     const [program, ...flags] = this.client();
+    /** @type {import('node:child_process').StdioOptions} */
     const stdio = [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'];
     const env = { ...process.env, ...this.#way.environment };
     return finish(spawn(program, [...flags, ...args], { stdio, env }), input);

@@ -157,7 +157,7 @@ export class RemoteMachine {
   }
 
   /** Runs a program inside to its end, as the engine's account unless `asRoot`. Never rejects. */
-  run(argv, { asRoot = false, input } = {}) {
+  run(argv, /** @type {{ asRoot?: boolean, input?: string }} */ { asRoot = false, input } = {}) {
     return finish(this.#spawn(argv, asRoot, input === undefined ? 'ignore' : 'pipe'), input);
   }
 

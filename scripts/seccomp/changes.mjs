@@ -243,6 +243,7 @@ const FIRST_PROCESS =
   'Any process but the first, which is the supervisor: it has the same user, so that the kernel would let its limits, its processors and its priority be changed.';
 
 /** Calls that are allowed with some arguments only. What no rule of theirs meets is ENOSYS. The rules do not overlap. */
+/** @type {readonly any[]} */
 export const LIMITED = [
   {
     reason: 'clone makes processes and threads, and no namespace.',

@@ -21,7 +21,9 @@ const LIMITS = ['--network=none', '--ulimit=nofile=1024:1024', '--ulimit=nproc=4
 export function measureUnits({ withSandbox = false } = {}) {
   process.env[NODE_START] ??= String(medianMs([process.execPath, '-e', '0']));
   if (!withSandbox) return;
-  process.env[COLD_SANDBOX] ??= String(coldSandboxMs() ?? NODE_STARTS_OF_SANDBOX * process.env[NODE_START]);
+  process.env[COLD_SANDBOX] ??= String(
+    coldSandboxMs() ?? NODE_STARTS_OF_SANDBOX * Number(process.env[NODE_START]),
+  );
 }
 
 /** Undefined where podman starts no container of the base image. */

@@ -71,7 +71,7 @@ const [{ partsOf }, { print }, { testUser }] = await Promise.all(
 );
 if (isRoot) users.push(['runuser', '-u', await testUser(), '--']);
 before.push(...users.flatMap(orphans));
-const silentMs = Math.max(LEAST_SILENT_MS, SILENT_NODE_STARTS * process.env[NODE_START]);
+const silentMs = Math.max(LEAST_SILENT_MS, SILENT_NODE_STARTS * Number(process.env[NODE_START]));
 const parts = chosen();
 for (const one of parts) await part(one.name, () => one.run());
 const unsteady = [];
@@ -125,6 +125,7 @@ async function nothingLeft() {
     processes: processesOf(process.env[MARK]),
     'temporary folders': listTemporary().filter((name) => !before.includes(name)),
   });
+  /** @type {Record<string, string[]>} */
   let found = look();
   // Another bridge of this user may be starting or removing a sandbox at this moment.
   for (let looked = 0; looked < 10 && Object.values(found).some(({ length }) => length > 0); looked++) {

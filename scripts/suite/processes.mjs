@@ -21,7 +21,11 @@ const running = new Set();
  * `silentMs`: neither output nor, where it is given, a change of `sign()`. Resolves to the exit code, the last million characters of
  * output, and whether it was stopped. Never throws.
  */
-export function run(argv, { silentMs = 600_000, cwd, env = process.env, quiet = false, sign } = {}) {
+export function run(
+  argv,
+  /** @type {{ silentMs?: number, cwd?: string, env?: NodeJS.ProcessEnv, quiet?: boolean, sign?: () => unknown }} */
+  { silentMs = 600_000, cwd, env = process.env, quiet = false, sign } = {},
+) {
   const [program, ...args] = argv;
   return new Promise((resolve) => {
     let output = '';
@@ -65,7 +69,7 @@ export function run(argv, { silentMs = 600_000, cwd, env = process.env, quiet = 
   });
 }
 
-function killGroup({ pid }) {
+function killGroup(/** @type {{ pid?: number }} */ { pid }) {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
@@ -130,7 +134,7 @@ export function orphans(as = []) {
 }
 
 /** What a program prints; '' where it fails, as where there is no podman. */
-function ask([program, ...args]) {
+function ask(/** @type {string[]} */ [program, ...args]) {
   return spawnSync(program, args, { cwd: '/', encoding: 'utf8', timeout: 120_000 }).stdout ?? '';
 }
 

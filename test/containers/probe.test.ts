@@ -184,7 +184,7 @@ it.runIf(isRoot)('without the walls every attempt gets through', async () => {
   // A descriptor that a child inherits, and a printed value in place of a shown one.
   const code = guestCode(WALLS, canaries, probed)
     .replace('import ctypes', 'import os; os.set_inheritable(os.open("/", 0), True)\nimport ctypes')
-    .replace(/^(\{name: apart.*\})$/m, 'import json; print(json.dumps($1))');
+    .replace(/^(answers\(.*\))$/m, 'print(json.dumps($1))');
   const argv = [
     ...['--log-level=error', `--runtime=${report.engine.ociRuntime}`, 'run', '--rm', '--interactive'],
     ...[

@@ -7,15 +7,24 @@ import { runHere } from '../support/in-this-process.js';
 
 const script = fileURLToPath(new URL('../../scripts/check-floors.mjs', import.meta.url));
 
-/** The complaints about a source tree made of `files`. */
-async function check(files: Readonly<Record<string, string>>): Promise<{ lines: string[]; status: number }> {
+type Files = Readonly<Record<string, string>>;
+
+/** The complaints about a source tree made of `files`, and about a sandbox-runtime where one is given. */
+async function check(files: Files, runtime?: Files): Promise<{ lines: string[]; status: number }> {
   const folder = mkdtempSync(join(tmpdir(), 'bridge-floors-'));
+  const trees = { src: files, ...(runtime && { 'sandbox-runtime': runtime }) };
   try {
-    for (const [file, text] of Object.entries(files)) {
-      mkdirSync(dirname(join(folder, file)), { recursive: true });
-      writeFileSync(join(folder, file), text);
+    for (const [tree, inside] of Object.entries(trees)) {
+      mkdirSync(join(folder, tree));
+      for (const [file, text] of Object.entries(inside)) {
+        mkdirSync(dirname(join(folder, tree, file)), { recursive: true });
+        writeFileSync(join(folder, tree, file), text);
+      }
     }
-    const { stderr, exitCode } = await runHere(script, [folder]);
+    const { stderr, exitCode } = await runHere(
+      script,
+      Object.keys(trees).map((tree) => join(folder, tree)),
+    );
     return { lines: stderr.trim().split('\n'), status: exitCode };
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -117,4 +126,87 @@ it('a cycle is shown as its path', async () => {
   expect(lines[0]).toContain(
     'src/base/text/a.ts:1: imports itself: base/text/a.ts -> base/text/b.ts -> base/text/c.ts -> base/text/a.ts',
   );
+});
+
+const bothWays: readonly (readonly [string, Files, string])[] = [
+  [
+    'at the top',
+    {
+      'harness/a.py': 'import os\nfrom harness.b import (\n    one,\n    two,\n)\n',
+      'harness/b.py': 'import harness.a as a\n',
+    },
+    'harness/a.py -> harness/b.py -> harness/a.py',
+  ],
+  [
+    'inside a function',
+    {
+      'mcp/_a.py': 'from mcp import _b\n',
+      'mcp/_b.py': 'def b() -> None:\n    from mcp._a import a  # later\n\n    a()\n',
+    },
+    'mcp/_a.py -> mcp/_b.py -> mcp/_a.py',
+  ],
+  [
+    'for types only',
+    {
+      'harness/a.py': 'from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from harness.b import B\n',
+      'harness/b.py': 'from harness.a import a\n',
+    },
+    'harness/a.py -> harness/b.py -> harness/a.py',
+  ],
+  [
+    'by a name at run time',
+    {
+      'harness/a.py': 'import importlib\n\nimportlib.import_module("mcp._b").b()\n',
+      'mcp/_b.py': 'from harness.a import a\n',
+    },
+    'harness/a.py -> mcp/_b.py -> harness/a.py',
+  ],
+  [
+    'by its package',
+    { 'mcp/__init__.py': 'from mcp.a import a\n', 'mcp/a.py': 'from mcp import __all__\n' },
+    'mcp/__init__.py -> mcp/a.py -> mcp/__init__.py',
+  ],
+  [
+    'by relative names',
+    { 'mcp/a.py': 'from . import b\n', 'mcp/b.py': 'from .a import a\n' },
+    'mcp/a.py -> mcp/b.py -> mcp/a.py',
+  ],
+  [
+    'in JavaScript',
+    {
+      'javascript/a.cjs': "const b = require('./mcp/b.cjs');\n",
+      'javascript/mcp/b.cjs': "const a = () => require('../a.cjs');\n",
+    },
+    'javascript/a.cjs -> javascript/mcp/b.cjs -> javascript/a.cjs',
+  ],
+];
+
+it.each(bothWays)(
+  'modules of the sandbox that import each other are refused: %s',
+  async (_how, runtime, path) => {
+    const { lines, status } = await check({}, runtime);
+    const [first] = path.split(' ');
+    expect(lines[0]).toBe(
+      `sandbox-runtime/${first}:1: imports itself: ${path}; move what they share to a file below both`,
+    );
+    expect(status).toBe(1);
+  },
+);
+
+it('modules of the sandbox may import what stands below them, and texts and comments import nothing', async () => {
+  const { lines, status } = await check(
+    {},
+    {
+      'mcp/__init__.py': 'from mcp import a\n',
+      'mcp/a.py': 'from mcp.b import b\n',
+      'mcp/b.py':
+        '"""Below a:\n\nfrom mcp.a import a\n"""\n\n# import mcp.a\nCODE = """\nimport mcp.a\n"""\nb = 1\n',
+      'javascript/c.cjs': "// require('./c.cjs')\n",
+    },
+  );
+  expect(lines).toEqual([
+    'rooms: 0 files, imports go down only',
+    'sandbox-runtime: 4 files, none imports itself',
+  ]);
+  expect(status).toBe(0);
 });

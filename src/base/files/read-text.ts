@@ -1,4 +1,4 @@
-// A small file that may not be there, such as one of /proc: its text, or undefined.
+// Text of small files: one that may not be there, such as one of /proc; and one that lies beside the code.
 
 import { readFileSync } from 'node:fs';
 
@@ -12,3 +12,9 @@ export const readText: ReadText = (path) => {
     return undefined;
   }
 };
+
+/**
+ * The text of a file that lies beside the code that asks for it: code in another language. What is given is written as
+ * `new URL('./FILE', import.meta.url)`, since the bundler reads the file in its place (scripts/bundle/texts-beside.mjs).
+ */
+export const textBeside = (url: URL): string => readFileSync(url, 'utf8');

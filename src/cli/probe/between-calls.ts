@@ -3,11 +3,13 @@
 // seen wherever the engine runs.
 
 import { setTimeout as pause } from 'node:timers/promises';
+import { textBeside } from '../../base/files/read-text.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
 import type { Bridge } from '../../tenant/bridge.js';
 import { COMMAND_LINE } from '../../tenant/caller.js';
 import { UNWATCHED } from '../../tenant/run-hooks.js';
 import type { Judgement } from './control.js';
+import { pythonCall } from './guest-code.js';
 
 export type SessionAttack = {
   readonly control: string;
@@ -31,44 +33,22 @@ export const SESSION_ATTACKS: readonly SessionAttack[] = [
     control: 'code after its call',
     requested: 'stands still when the time is over',
     how: 'says goodbye in the supervisor’s hearing, and ticks on',
-    // What the end of a call is told with lies in the frames of the code's own interpreter.
-    code: `import os, sys
-frame = sys._getframe()
-while "farewell" not in frame.f_locals:
-    frame = frame.f_back
-os.write(frame.f_locals["self"]._leave_fd, frame.f_locals["farewell"] + bytes([0, 1]))`,
+    code: textBeside(new URL('./session_goodbye.py', import.meta.url)),
     restsAfterSeconds: CALL_SECONDS + 1.5,
   },
   {
     control: 'code that wakes itself',
     requested: 'stands still, or ends',
     how: 'timers that have it go on whenever it was stopped',
-    code: `import ctypes, signal, struct
-signal.signal(signal.SIGCONT, lambda *_: None)
-libc = ctypes.CDLL(None, use_errno=True)
-event = ctypes.create_string_buffer(struct.pack("qii", 0, signal.SIGCONT, 0), 64)
-for number in range(80):
-    timer = ctypes.c_void_p()
-    if libc.timer_create(1, event, ctypes.byref(timer)): raise OSError(ctypes.get_errno(), "timer_create")
-    at = 700 + number * 150
-    once = ctypes.create_string_buffer(struct.pack("qqqq", 0, 0, at // 1000, at % 1000 * 1_000_000))
-    if libc.timer_settime(timer, 0, once, None): raise OSError(ctypes.get_errno(), "timer_settime")`,
+    code: textBeside(new URL('./session_timers.py', import.meta.url)),
     // It is stopped again a few times first.
     restsAfterSeconds: 7,
   },
 ];
 
-const TICKS = `import threading, time
-ticks, began = [], time.monotonic()
-def tick():
-    while True:
-        ticks.append(time.monotonic() - began)
-        time.sleep(0.01)
-threading.Thread(target=tick, daemon=True).start()
-`;
-/** How often it has ticked at all, and when it was to stand still. */
+const TICKS = textBeside(new URL('./session_ticks.py', import.meta.url));
 const toldSince = (seconds: number): string =>
-  `[len(ticks), sum(${seconds} < at < ${seconds + COUNTED_SECONDS} for at in ticks)]`;
+  pythonCall('ticked', { since_s: seconds, counted_s: COUNTED_SECONDS });
 
 /** What the call with the attack came to, and the last one of its session. */
 export type SessionSeen = { readonly first: Outcome; readonly last: Outcome };
@@ -93,7 +73,7 @@ export async function attackSession(
       UNWATCHED,
       signal,
     );
-  const first = await call(`${TICKS}${code}`, callSeconds, false);
+  const first = await call(`${TICKS}\n${code}`, callSeconds, false);
   await pause((restsAfterSeconds + COUNTED_SECONDS + SPARE_SECONDS) * 1000, undefined, { signal });
   return { first, last: await call(toldSince(restsAfterSeconds), LAST_CALL_SECONDS, true) };
 }

@@ -6,6 +6,7 @@ import type { Environment } from '../../base/process/environment.js';
 import type { CliEngine } from '../../engine/client/cli-engine.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { firstProcessOf, lives } from './host-look.js';
+import { IDLE_ATTACK } from './limit-attacks.js';
 
 const START_WITHIN_MS = 60_000;
 const GONE_WITHIN_MS = 5_000;
@@ -13,15 +14,6 @@ const POLL_MS = 20;
 /** From the greeting to code that runs; the code needs none of our attention. */
 const CODE_RUNS_AFTER_MS = 200;
 const RUN_SECONDS = 20;
-
-const CODE = `
-import os, signal, time
-for number in range(1, 32):
-    try: signal.signal(number, signal.SIG_IGN)
-    except OSError: pass
-os.fork()
-while True: time.sleep(1)
-`;
 
 /**
  * Milliseconds from the SIGKILL to the end of the container's first process; undefined when it lived on, null when no
@@ -44,7 +36,7 @@ export async function killOwner(
   const timer = setTimeout(kill, START_WITHIN_MS);
   try {
     child.stdin.on('error', () => {});
-    child.stdin.end(CODE);
+    child.stdin.end(IDLE_ATTACK);
     const container = await greeted(child.stderr);
     if (container === undefined) return null;
     await sleep(CODE_RUNS_AFTER_MS);

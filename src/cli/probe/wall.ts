@@ -1,16 +1,20 @@
-// One row of the table of walls: what is asked for, the attempt in Python, and when its answer means that the wall held.
+// One row of the table of walls: what is asked for, the attempt in walls.py, and when its answer means that the wall held.
 
 import { isGvisor } from '../../engine/machine/oci-runtime.js';
 import type { Canaries } from './canaries.js';
 import type { ProbedSandbox } from './control.js';
+
+/** Values of JSON, by the names of a function's parameters. */
+export type Arguments = Readonly<Record<string, unknown>>;
 
 export type Wall = {
   readonly control: string;
   readonly required: boolean;
   readonly requested: (probed: ProbedSandbox) => string;
   readonly how: string;
-  /** The body of a function that returns a line. An OSError is answered with its name, so EPERM needs no code. */
-  readonly python: (canaries: Canaries, probed: ProbedSandbox) => string;
+  /** The name of its function in walls.py, and the arguments of that where it takes any. */
+  readonly attempt: string;
+  readonly given?: (canaries: Canaries, probed: ProbedSandbox) => Arguments;
   readonly held: (seen: string, probed: ProbedSandbox) => boolean;
   /** What of the answer is shown; without it, all. */
   readonly shown?: (seen: string, probed: ProbedSandbox) => string;

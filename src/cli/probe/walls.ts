@@ -1,4 +1,4 @@
-// The walls as a table: what is asked for, the attempt in Python, and when what it says means that the wall held. All
+// The walls as a table: what is asked for, the attempt in walls.py, and when what it says means that the wall held. All
 // attempts go into one sandbox, each in a process of its own; each answers with one line.
 
 import { isGvisor } from '../../engine/machine/oci-runtime.js';
@@ -21,13 +21,6 @@ const ERRNO = /^E[A-Z0-9]+$/;
 const refused = (seen: string): boolean => ERRNO.test(seen);
 const none = (seen: string): boolean => seen === 'none';
 const always = (words: string) => (): string => words;
-/** A list in Python's own notation; JSON of strings is that. */
-const python = (values: readonly string[]): string => JSON.stringify(values);
-
-// Numbers of the kernel's interface.
-const CLONE_NEWUSER = 0x1000_0000;
-const CAPABILITY_VERSION_3 = 0x2008_0522;
-const [PR_CAPBSET_READ, PR_GET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET] = [23, 39, 47, 1];
 const byPodman = ({ choice }: ProbedSandbox): string | undefined =>
   engineNameOf(choice.binary) === 'docker' ? 'docker has no flag for it' : undefined;
 
@@ -92,7 +85,7 @@ export const WALLS: readonly Wall[] = [
     required: true,
     requested: always('cannot be made'),
     how: 'unshare(CLONE_NEWUSER)',
-    python: () => `return call(libc.unshare(${CLONE_NEWUSER}))`,
+    attempt: 'user_namespace',
     held: refused,
     unseen: underGvisor,
     remedy:
@@ -103,7 +96,7 @@ export const WALLS: readonly Wall[] = [
     required: true,
     requested: always('refused'),
     how: 'mount a tmpfs on /tmp',
-    python: () => 'return call(libc.mount(b"none", b"/tmp", b"tmpfs", 0, None))',
+    attempt: 'mount',
     held: refused,
   },
   {
@@ -111,13 +104,7 @@ export const WALLS: readonly Wall[] = [
     required: true,
     requested: always('none'),
     how: 'all five sets, by capget and prctl',
-    python: () =>
-      `header, data = (ctypes.c_uint32 * 2)(${CAPABILITY_VERSION_3}, 0), (ctypes.c_uint32 * 6)()
-if libc.capget(header, data): raise OSError(ctypes.get_errno(), "capget")
-sets = {name: data[n] | data[n + 3] << 32 for n, name in enumerate(("effective", "permitted", "inheritable"))}
-sets["bounding"] = sum(1 << n for n in range(64) if libc.prctl(${PR_CAPBSET_READ}, n, 0, 0, 0) == 1)
-sets["ambient"] = sum(1 << n for n in range(64) if libc.prctl(${PR_CAP_AMBIENT}, ${PR_CAP_AMBIENT_IS_SET}, n, 0, 0) == 1)
-return listed(f"{name}={held:x}" for name, held in sets.items() if held)`,
+    attempt: 'capabilities',
     held: none,
   },
   {
@@ -125,7 +112,7 @@ return listed(f"{name}={held:x}" for name, held in sets.items() if held)`,
     required: true,
     requested: always('never'),
     how: 'prctl(PR_GET_NO_NEW_PRIVS)',
-    python: () => `return "never" if libc.prctl(${PR_GET_NO_NEW_PRIVS}, 0, 0, 0, 0) == 1 else "possible"`,
+    attempt: 'new_privileges',
     held: (seen) => seen === 'never',
   },
   {
@@ -133,7 +120,7 @@ return listed(f"{name}={held:x}" for name, held in sets.items() if held)`,
     required: true,
     requested: ({ settings }) => `a filter (${settings.seccomp})`,
     how: 'Seccomp in /proc/self/status',
-    python: () => 'return {"0": "off", "1": "strict", "2": "a filter"}.get(status("Seccomp"), "unknown")',
+    attempt: 'seccomp',
     held: (seen) => seen === 'a filter',
     unseen: underGvisor,
   },
@@ -142,8 +129,7 @@ return listed(f"{name}={held:x}" for name, held in sets.items() if held)`,
     required: true,
     requested: (probed) => (isAnybody(probed) ? 'anybody but root' : probed.spec.user),
     how: 'getresuid, getresgid, getgroups',
-    python: () =>
-      'uids, gids = set(os.getresuid()), set(os.getresgid())\nmore = set(os.getgroups()) - gids\nreturn listed(map(str, uids)) + ":" + listed(map(str, gids)) + ("" if not more else " and groups " + listed(map(str, more)))',
+    attempt: 'user',
     held: (seen, probed) => (isAnybody(probed) ? /^([1-9]\d*):\1$/.test(seen) : seen === probed.spec.user),
   },
   {
@@ -151,19 +137,7 @@ return listed(f"{name}={held:x}" for name, held in sets.items() if held)`,
     required: true,
     requested: always(PLACES.join(' ')),
     how: 'a file made on every mount and in all of /',
-    python: () =>
-      `places = {"/", "/var/tmp", "/usr/bin", "/proc/sys/kernel", "/sys/fs/cgroup"} | {os.path.join("/", n) for n in os.listdir("/")}
-for line in open("/proc/self/mountinfo"):
-    places.add(line.split()[4])
-found = set()
-for place in places:
-    if not os.path.isdir(place): place = os.path.dirname(place)
-    try:
-        fd = os.open(os.path.join(place, ".probe"), os.O_CREAT | os.O_EXCL | os.O_WRONLY)
-    except OSError:
-        continue
-    os.close(fd); os.unlink(os.path.join(place, ".probe")); found.add(os.path.realpath(place))
-return listed(found)`,
+    attempt: 'writable_places',
     held: (seen) => seen === PLACES.join(' '),
   },
   {
@@ -171,12 +145,8 @@ return listed(found)`,
     required: true,
     requested: (probed) => `${sizes(probed)} MB`,
     how: 'statvfs',
-    python: () =>
-      `seen = []
-for place in ${python(PLACES)}:
-    of = os.statvfs(place)
-    seen.append(f"{place} {of.f_blocks * of.f_frsize // (1 << 20)}")
-return ", ".join(seen) + " MB"`,
+    attempt: 'sizes',
+    given: () => ({ places: PLACES }),
     held: (seen, probed) => seen === `${sizes(probed)} MB`,
     unseen: underGvisor,
   },
@@ -185,21 +155,8 @@ return ", ".join(seen) + " MB"`,
     required: true,
     requested: always('do not run'),
     how: 'a copy of a program executed in each',
-    python: () =>
-      `ran = []
-for place in ${python(PLACES)}:
-    copy = os.path.join(place, ".probe-program")
-    try:
-        shutil.copyfile(os.path.realpath(sys.executable), copy)
-        os.chmod(copy, 0o700)
-        subprocess.run([copy, "-I", "-S", "-c", ""], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        ran.append(place)
-    except PermissionError:
-        pass
-    finally:
-        try: os.unlink(copy)
-        except OSError: pass
-return "ran in " + listed(ran) if ran else "refused in all"`,
+    attempt: 'programs',
+    given: () => ({ places: PLACES }),
     held: (seen) => seen === 'refused in all',
   },
   {
@@ -207,9 +164,7 @@ return "ran in " + listed(ran) if ran else "refused in all"`,
     required: true,
     requested: always('0 1 2'),
     how: 'listed by a program that inherits all',
-    python: () =>
-      `code = 'import os\\nfds = os.listdir("/proc/self/fd")\\nprint(*sorted(int(f) for f in fds if os.path.exists("/proc/self/fd/" + f)))'
-return subprocess.run([sys.executable, "-I", "-S", "-c", code], close_fds=False, capture_output=True, text=True).stdout.strip()`,
+    attempt: 'descriptors_of_a_child',
     held: (seen) => seen === '0 1 2',
   },
   {
@@ -217,7 +172,7 @@ return subprocess.run([sys.executable, "-I", "-S", "-c", code], close_fds=False,
     required: true,
     requested: always('lo'),
     how: 'if_nameindex',
-    python: () => 'return listed(name for _, name in socket.if_nameindex())',
+    attempt: 'network_interfaces',
     held: (seen) => seen === 'lo' || none(seen),
   },
   {
@@ -225,16 +180,8 @@ return subprocess.run([sys.executable, "-I", "-S", "-c", code], close_fds=False,
     required: true,
     requested: always('none'),
     how: "to a listener on all the host's addresses",
-    python: ({ addresses }) =>
-      `through = []
-for address in ${python(addresses)}:
-    host, port = address.split(":")
-    try:
-        socket.create_connection((host, int(port)), 0.5).close()
-        through.append(host)
-    except OSError:
-        pass
-return listed(through)`,
+    attempt: 'connections',
+    given: ({ addresses }) => ({ addresses }),
     held: none,
   },
   {
@@ -242,14 +189,10 @@ return listed(through)`,
     required: true,
     requested: always('out of reach'),
     how: 'to a listener of the host',
-    python: ({ abstractName }) => `
-for name in ${python(abstractName === undefined ? [] : abstractSpellings(abstractName))}:
-    try:
-        socket.socket(socket.AF_UNIX).connect("\\0" + name)
-        return "connected"
-    except OSError as error:
-        refusal = errno.errorcode[error.errno]
-return refusal`,
+    attempt: 'abstract_sockets',
+    given: ({ abstractName }) => ({
+      names: abstractName === undefined ? [] : abstractSpellings(abstractName),
+    }),
     held: refused,
     unseen: () => (process.platform === 'linux' ? undefined : 'this machine has none'),
   },
@@ -258,14 +201,8 @@ return refusal`,
     required: true,
     requested: ({ spec }) => mountsIn(spec),
     how: "/proc/self/mountinfo, less the engine's own",
-    python: () =>
-      `own = set(${python([...ENGINE_FILES, ...PLACES])})
-found = set()
-for line in open("/proc/self/mountinfo"):
-    place, flags = line.split()[4:6]
-    if place == "/" or place in own or place.startswith("${ZONES}") or place.split("/")[1] in ("proc", "sys", "dev"): continue
-    found.add(f"{place} ({flags.split(',')[0]})")
-return listed(found)`,
+    attempt: 'mounts',
+    given: () => ({ own: [...ENGINE_FILES, ...PLACES], zones: ZONES }),
     held: (seen, { spec }) => seen === mountsIn(spec),
     unseen: underGvisor,
   },
@@ -274,7 +211,7 @@ return listed(found)`,
     required: false,
     requested: always('empty'),
     how: 'listed',
-    python: () => 'return listed(os.listdir("/sys"))',
+    attempt: 'sys_folder',
     held: none,
     unseen: (probed) => byPodman(probed) ?? underGvisor(probed),
   },
@@ -283,21 +220,7 @@ return listed(found)`,
     required: true,
     requested: always('out of reach'),
     how: 'kcore and others read, core_pattern and others opened',
-    python: () =>
-      `through = []
-for path in ("/proc/kcore", "/proc/keys", "/proc/timer_list", "/proc/sched_debug", "/proc/kmsg"):
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-        if os.read(fd, 1): through.append(path)
-        os.close(fd)
-    except OSError:
-        pass
-for path in ("/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/proc/sys/vm/drop_caches"):
-    try:
-        os.close(os.open(path, os.O_WRONLY)); through.append(path)
-    except OSError:
-        pass
-return listed(through)`,
+    attempt: 'kernel_files',
     held: none,
   },
   {
@@ -305,16 +228,8 @@ return listed(through)`,
     required: true,
     requested: always('none of the host'),
     how: '/dev walked, access asked to all but the usual',
-    python: (_canaries, probed) =>
-      `through = []
-for folder, _, files in os.walk("/dev"):
-    for name in files:
-        path = os.path.join(folder, name)
-        mode = os.lstat(path).st_mode
-        if not (stat.S_ISBLK(mode) or stat.S_ISCHR(mode)) or path[5:] in ${python(usualDevices(probed))}: continue
-        # Not opened: of some devices that alone is an act.
-        if os.access(path, os.R_OK): through.append(path)
-return listed(through)`,
+    attempt: 'devices',
+    given: (_canaries, probed) => ({ usual: usualDevices(probed) }),
     held: none,
   },
   {
@@ -322,15 +237,7 @@ return listed(through)`,
     required: true,
     requested: always('not seen'),
     how: 'all of /proc descends from the first',
-    python: () =>
-      `parents = {}
-for name in os.listdir("/proc"):
-    if name.isdigit():
-        try: parents[int(name)] = int(re.search(r"PPid:\\s*(\\d+)", open(f"/proc/{name}/status").read())[1])
-        except OSError: pass
-strangers = [pid for pid, parent in parents.items() if pid != 1 and parent not in parents]
-ours = b"/ipc/entrypoint.py" in open("/proc/1/cmdline", "rb").read().split(b"\\0")
-return "not seen" if ours and not strangers else f"{len(strangers) + (not ours)} seen"`,
+    attempt: 'processes',
     held: (seen) => seen === 'not seen',
   },
   {
@@ -338,7 +245,7 @@ return "not seen" if ours and not strangers else f"{len(strangers) + (not ours)}
     required: true,
     requested: always('none of its variables'),
     how: "names in common with the bridge's own",
-    python: () => 'return listed(os.environ)',
+    attempt: 'environment',
     held: (seen, probed) => inCommon(seen, probed).length === 0,
     shown: (seen, probed) => inCommon(seen, probed).join(' ') || 'none',
   },
@@ -347,7 +254,7 @@ return "not seen" if ours and not strangers else f"{len(strangers) + (not ours)}
     required: false,
     requested: ({ spec }) => spec.hostname,
     how: 'gethostname',
-    python: () => 'return socket.gethostname()',
+    attempt: 'host_name',
     held: (seen, { spec }) => seen === spec.hostname,
   },
   {
@@ -355,7 +262,7 @@ return "not seen" if ours and not strangers else f"{len(strangers) + (not ours)}
     required: false,
     requested: always('UTC'),
     how: 'the local clock against UTC',
-    python: () => 'return "UTC" if time.localtime().tm_gmtoff == 0 else time.tzname[0]',
+    attempt: 'time_zone',
     held: (seen) => seen === 'UTC',
   },
   {
@@ -363,8 +270,7 @@ return "not seen" if ours and not strangers else f"{len(strangers) + (not ours)}
     required: true,
     requested: always('none'),
     how: 'a child that crashes',
-    python: () =>
-      'pid = os.fork()\nif pid == 0: os.kill(os.getpid(), signal.SIGSEGV)\nstate = os.waitpid(pid, 0)[1]\nreturn "dumped" if os.WCOREDUMP(state) else "none"',
+    attempt: 'core_dumps',
     held: none,
   },
   {
@@ -372,13 +278,8 @@ return "not seen" if ours and not strangers else f"{len(strangers) + (not ours)}
     required: true,
     requested: (probed) => `${ulimit(probed, 'nofile')}`,
     how: 'opened until refused',
-    python: (_canaries, probed) =>
-      `last = -1
-try:
-    for _ in range(${ulimit(probed, 'nofile')} + 8): last = os.dup(0)
-except OSError as error:
-    return f"{errno.errorcode[error.errno]} at {last + 1}"
-return f"{last + 1} open"`,
+    attempt: 'open_files',
+    given: (_canaries, probed) => ({ limit: ulimit(probed, 'nofile') }),
     held: (seen) => /^EMFILE at \d+$/.test(seen),
   },
   ...KERNEL_WALLS,

@@ -1,12 +1,14 @@
 // The whole page: all open questions of one principal, or one of them, and the headers that it is sent with.
 
 import { randomBytes } from 'node:crypto';
+import { textBeside } from '../../base/files/read-text.js';
 import type { Posted } from '../inbox/posted.js';
 import { Html, html } from './html.js';
 import type { PageKeys } from './keys.js';
 import { capital, questionHtml } from './question-html.js';
-import { SCRIPT } from './script.js';
-import { STYLE } from './style.js';
+
+const STYLE = textBeside(new URL('./page-style.css', import.meta.url));
+const SCRIPT = textBeside(new URL('./page-script.js', import.meta.url));
 
 /** Said ahead of the questions: what has just become of an answer. `isDone`: it was taken. */
 export type Notice = { readonly says: string; readonly isDone: boolean };
