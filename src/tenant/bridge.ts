@@ -20,11 +20,16 @@ import type { SharedApprovals } from '../policy/approvals/run-approvals.js';
 import { openInbox } from '../policy/inbox/inbox.js';
 import { allowAlways } from '../policy/rules/always-allowed.js';
 import { KeptFiles } from '../run/artifacts/kept-files.js';
+import { type CallContext, COMMAND_LINE } from '../run/calls/call-context.js';
 import { SavedTools } from '../run/calls/saved-tools.js';
-import { callDirectly } from '../run/life/direct-call.js';
+import { callDirectly, type ServerCall } from '../run/life/direct-call.js';
 import { runCode } from '../run/life/run.js';
-import type { Watcher } from '../run/life/run-request.js';
-import { type CommandOutcome, runSandboxedCommand } from '../run/life/sandboxed-command.js';
+import type { RunInput } from '../run/life/run-request.js';
+import {
+  type CommandInput,
+  type CommandOutcome,
+  runSandboxedCommand,
+} from '../run/life/sandboxed-command.js';
 import { type Objection, type Outcome, outcomeWithoutRun, withoutSecrets } from '../run/outcome/outcome.js';
 import { Snippets } from '../run/programs/snippets.js';
 import type { Task } from '../run/programs/task.js';
@@ -49,11 +54,10 @@ import { longestStartSeconds } from '../servers/pool/start-time.js';
 import { planFor } from '../settings/environment/plan.js';
 import type { Settings } from '../settings/environment/settings.js';
 import { type BridgeOwner, NO_CALL_LIMITS } from './bridge-owner.js';
-import { type Caller, COMMAND_LINE } from './caller.js';
 import type { Configured } from './configured.js';
 import { ConfiguredServers, type ConfiguredServersOptions } from './configured-servers.js';
-import type { CommandInput, RunHooks, RunInput, ServerCall } from './run-hooks.js';
-import { type CallWait, RunServices } from './run-services.js';
+import type { Waited } from './patience.js';
+import { RunServices } from './run-services.js';
 import { SandboxService } from './sandbox-service.js';
 import { SetUp } from './set-up.js';
 
@@ -102,8 +106,8 @@ type Arrival = Disposable & {
   readonly place: Place;
   /** Its turn, which whoever asks for it ends. */
   readonly begin: () => Place['turn'];
-  /** Ends it. */
-  readonly signal: AbortSignal;
+  /** The call, which ends with its bridge too. */
+  readonly context: CallContext;
 };
 
 export class Bridge implements AsyncDisposable {
@@ -225,43 +229,39 @@ export class Bridge implements AsyncDisposable {
   }
 
   /** One run, queued behind those that are ahead. Never rejects for what agent, guest or engine did. */
-  async run(input: RunInput, caller: Caller, hooks: RunHooks, signal: AbortSignal): Promise<Outcome> {
-    this.#service.expect(caller.agent);
+  async run(input: RunInput, context: CallContext): Promise<Outcome> {
+    const { agent } = context.caller;
+    this.#service.expect(agent);
     this.servers.rediscover();
     this.#expectQuestions();
     const { session } = input;
-    if (session !== undefined) return this.#runInSession(input, session, caller, hooks, signal);
+    if (session !== undefined) return this.#runInSession(input, session, context);
     const objection = this.servers.objectionTo(input.servers);
     if (objection !== undefined)
       return outcomeWithoutRun('validation_error', objection, input.timeoutSeconds);
     // What is configured now, also for a run that waits for its turn.
     const wanted = this.servers.wanted(input.servers);
     const asked = [...wanted.servers, ...wanted.others];
-    using lease = this.servers.pool.lease(asked, caller.agent);
-    const wait = this.#waitOf(asked, hooks);
+    using lease = this.servers.pool.lease(asked, agent);
+    const waited = this.#waitedFor(asked);
     const kind = this.#kindOf(input.task);
-    using arrival = this.#arrive(kind, hooks, signal);
-    const outcome = await this.#inTurn(arrival, asked, hooks, async (id, ends, meter, turn) => {
-      const request = { id, client: caller.client, ...input, ...wanted };
-      const services = this.#runServices.forRun(kind, caller, lease, wait, { meter, turn });
-      return this.#noted(this.#withoutSecrets(await runCode(request, services, ends)));
+    using arrival = this.#arrive(kind, context);
+    const outcome = await this.#inTurn(arrival, asked, async (id, meter, turn) => {
+      const request = { id, ...input, ...wanted };
+      const services = this.#runServices.forRun(kind, agent, lease, waited, { meter, turn });
+      return this.#noted(this.#withoutSecrets(await runCode(request, services, arrival.context)));
     });
     return 'refused' in outcome ? withoutTurn(outcome.refused, input.timeoutSeconds) : outcome;
   }
 
   /** One call of a session, behind those that are ahead in it. */
-  async #runInSession(
-    input: RunInput,
-    asked: AskedSession,
-    caller: Caller,
-    hooks: RunHooks,
-    signal: AbortSignal,
-  ): Promise<Outcome> {
+  async #runInSession(input: RunInput, asked: AskedSession, context: CallContext): Promise<Outcome> {
     const { timeoutSeconds } = input;
+    const { caller } = context;
     const kind = sessionKind(this.settings);
     // Ahead of the session: whoever waits for it is counted like whoever waits for a place.
-    using arrival = this.#arrive(kind, hooks, signal, this.sessions.mustWait(asked, caller));
-    const entered = await this.#enter(asked, caller, hooks, arrival);
+    using arrival = this.#arrive(kind, context, this.sessions.mustWait(asked, caller));
+    const entered = await this.#enter(asked, arrival);
     if ('refused' in entered) return withoutTurn(entered.refused, timeoutSeconds);
     if ('message' in entered) return outcomeWithoutRun('validation_error', entered, timeoutSeconds);
     using _entered = entered;
@@ -282,20 +282,20 @@ export class Bridge implements AsyncDisposable {
     const wanted = servers.wanted(names);
     const all = [...wanted.servers, ...wanted.others];
     using lease = servers.pool.lease(all, caller.agent);
-    const wait = this.#waitOf(all, hooks);
+    const waited = this.#waitedFor(all);
     const after = (call: Omit<AnsweredCall, 'endsAt'>, beganAt: number) =>
       entered.session.goesOnAs({ ...call, endsAt: beganAt + timeoutSeconds * 1000 });
-    const inSession = async (id: string, ends: AbortSignal, meter: RunMeter, turn: Turn) => {
-      const request = { id, client: caller.client, ...input, ...wanted };
+    const inSession = async (id: string, meter: RunMeter, turn: Turn) => {
+      const request = { id, ...input, ...wanted };
       const services = {
-        ...this.#runServices.forRun(kind, caller, lease, wait, { meter, turn }),
-        sandboxes: this.#runServices.forSession(kind, entered, wait, meter),
+        ...this.#runServices.forRun(kind, caller.agent, lease, waited, { meter, turn }),
+        sandboxes: this.#runServices.forSession(kind, entered, waited, meter),
         // A person who names a server at a terminal need not be asked for it.
         session: useOf(entered, this.isForCommandLine || caller === COMMAND_LINE ? [] : added),
       };
-      return this.#noted(this.#withoutSecrets(await runCode(request, services, ends)));
+      return this.#noted(this.#withoutSecrets(await runCode(request, services, arrival.context)));
     };
-    const outcome = await this.#inTurn(arrival, all, hooks, inSession, after);
+    const outcome = await this.#inTurn(arrival, all, inSession, after);
     if ('refused' in outcome) return told(withoutTurn(outcome.refused, timeoutSeconds));
     const { session } = entered;
     // Those that a call was refused are none of its.
@@ -305,23 +305,21 @@ export class Bridge implements AsyncDisposable {
   }
 
   /** A session for the call that has arrived; or why it gets none, such as a quota that was used up meanwhile. */
-  async #enter(
-    asked: AskedSession,
-    caller: Caller,
-    hooks: RunHooks,
-    { place, signal }: Arrival,
-  ): Promise<Entered | Objection | Refused> {
+  async #enter(asked: AskedSession, { place, context }: Arrival): Promise<Entered | Objection | Refused> {
     if (place.refused !== undefined) return place.refused;
     const refusing = new AbortController();
-    using waits = new LinkedSignal(signal, refusing.signal);
+    using waits = new LinkedSignal(context.signal, refusing.signal);
     const refused = place.turn.then((turn) => {
       if (!('refused' in turn)) return new Promise<never>(() => {});
       refusing.abort('refused');
       return turn;
     });
     const entering = this.sessions
-      .enter(asked, caller, waits.signal, ({ name, calls }) =>
-        hooks.onPreparing(() => `Waits for call ${calls} of session '${name}'.`),
+      .enter(asked, context.caller, waits.signal, ({ name, calls }) =>
+        context.tell({
+          type: 'preparing',
+          waitsFor: () => `Waits for call ${calls} of session '${name}'.`,
+        }),
       )
       .catch((thrown: unknown) => ({ refused: asBridgeError(thrown) }));
     const entered = await Promise.race([entering, refused]);
@@ -334,32 +332,22 @@ export class Bridge implements AsyncDisposable {
   }
 
   /** One command in a container of its own, queued like a run. Never rejects for what agent, command or engine did. */
-  async runCommand(
-    input: CommandInput,
-    caller: Caller,
-    hooks: RunHooks,
-    signal: AbortSignal,
-  ): Promise<CommandOutcome> {
-    const wait = this.#waitOf([], hooks);
+  async runCommand(input: CommandInput, context: CallContext): Promise<CommandOutcome> {
+    const waited = this.#waitedFor([]);
     const kind = this.#commandKind();
-    using arrival = this.#arrive(kind, hooks, signal);
-    const outcome = await this.#inTurn(arrival, [], hooks, async (id, ends, meter) => {
-      const request = { id, client: caller.client, ...input };
-      const services = this.#runServices.forCommand(kind, wait, meter);
-      const ended = await runSandboxedCommand(request, services, ends);
+    using arrival = this.#arrive(kind, context);
+    const outcome = await this.#inTurn(arrival, [], async (id, meter) => {
+      const services = this.#runServices.forCommand(kind, waited, meter);
+      const ended = await runSandboxedCommand({ id, ...input }, services, arrival.context);
       return 'failed' in ended ? { failed: this.#withoutSecrets(ended.failed) } : ended;
     });
     return 'refused' in outcome ? { failed: withoutTurn(outcome.refused, input.timeoutSeconds) } : outcome;
   }
 
   /** A tool of one server, for the agent itself. Never rejects: what stands in the way is an objection. */
-  async callServer(
-    { setBy, ...call }: ServerCall,
-    caller: Caller,
-    hooks: RunHooks,
-    signal: AbortSignal,
-  ): Promise<RawJson | Objection> {
-    using link = new LinkedSignal(signal, this.#closing.signal);
+  async callServer({ setBy, ...call }: ServerCall, context: CallContext): Promise<RawJson | Objection> {
+    const { agent } = context.caller;
+    using link = new LinkedSignal(context.signal, this.#closing.signal);
     const turn = await this.#callTurns?.ofAgent(this.#ownerId, this.#callLimits, link.signal);
     if (turn !== undefined && 'refused' in turn) return objectionOf(turn.refused);
     using _turn = turn;
@@ -368,11 +356,13 @@ export class Bridge implements AsyncDisposable {
       this.servers.objectionTo([call.server], setBy) ?? this.servers.strangerObjection(call.server, setBy);
     if (objection !== undefined) return objection;
     const id = `${this.#instance}-${++this.#runs}`;
-    using lease = this.servers.pool.lease([call.server], caller.agent);
-    hooks.onPreparing(() => this.#setUp.waitsFor([call.server]));
-    const about = { id, client: caller.client, language: 'command', ...call };
-    const wait = this.#waitOf([call.server], hooks);
-    const calling = callDirectly(about, this.#runServices.forCall(caller, lease, wait), link.signal);
+    using lease = this.servers.pool.lease([call.server], agent);
+    context.tell({ type: 'preparing', waitsFor: () => this.#setUp.waitsFor([call.server]) });
+    const services = this.#runServices.forCall(agent, lease, this.#waitedFor([call.server]));
+    const calling = callDirectly({ id, language: 'command', ...call }, services, {
+      ...context,
+      signal: link.signal,
+    });
     this.#running.add(calling);
     try {
       return await calling;
@@ -442,15 +432,15 @@ export class Bridge implements AsyncDisposable {
   }
 
   /** A call that needs a sandbox of `kind` has come: from now on it is counted. `isHeld` where it waits for its session first. */
-  #arrive({ memoryBytes }: SandboxKind, hooks: RunHooks, signal: AbortSignal, isHeld = false): Arrival {
+  #arrive({ memoryBytes }: SandboxKind, context: CallContext, isHeld = false): Arrival {
     const id = `${this.#instance}-${++this.#runs}`;
     const leaving = new AbortController();
-    const link = new LinkedSignal(signal, this.#closing.signal, leaving.signal);
+    const link = new LinkedSignal(context.signal, this.#closing.signal, leaving.signal);
     const limits = this.#owner?.limits() ?? UNLIMITED;
     const wait = { owner: this.#ownerId, limits, memoryBytes, isHeld };
     const place = takePlace(this.#service.turns, wait, link.signal, (turn) => {
       this.#observer({ type: 'run.queued', run: id, ahead: turn.ahead });
-      hooks.onQueued(turn);
+      context.tell({ type: 'queued', place: turn });
     });
     let hasBegun = false;
     const begin = () => {
@@ -465,18 +455,17 @@ export class Bridge implements AsyncDisposable {
         if (!('refused' in turn)) turn.end();
       });
     };
-    return { id, place, begin, signal: link.signal, [Symbol.dispose]: dispose };
+    return { id, place, begin, context: { ...context, signal: link.signal }, [Symbol.dispose]: dispose };
   }
 
   /**
-   * `work` when its turn has come, with the name of the run, what ends it, and what counts its processor time; or why it
+   * `work` when its turn has come, with the name of the run, and what counts its processor time; or why it
    * gets none. `servers` are those that it waits for; `after` has the turn when the work is done, and ends it at last.
    */
   async #inTurn<T>(
-    { id, begin, signal }: Arrival,
+    { id, begin, context }: Arrival,
     servers: readonly string[],
-    hooks: RunHooks,
-    work: (id: string, signal: AbortSignal, meter: RunMeter, turn: Turn) => Promise<T>,
+    work: (id: string, meter: RunMeter, turn: Turn) => Promise<T>,
     after = endOf,
   ): Promise<T | Refused> {
     const running = begin().then(async (turn) => {
@@ -484,8 +473,8 @@ export class Bridge implements AsyncDisposable {
       const beganAt = performance.now();
       const meter = new RunMeter(this.#owner !== undefined);
       try {
-        hooks.onPreparing(() => this.#setUp.waitsFor(servers));
-        return await work(id, signal, meter, turn);
+        context.tell({ type: 'preparing', waitsFor: () => this.#setUp.waitsFor(servers) });
+        return await work(id, meter, turn);
       } finally {
         after({ turn, meter }, beganAt);
       }
@@ -500,9 +489,8 @@ export class Bridge implements AsyncDisposable {
   }
 
   /** How long this call has waited for set-up so far, from now on. */
-  #waitOf(servers: readonly string[], watcher: Watcher): CallWait {
-    const since = performance.now();
-    return { watcher, since, goingOn: () => this.#setUp.goingOn(servers) };
+  #waitedFor(servers: readonly string[]): Waited {
+    return { since: performance.now(), goingOn: () => this.#setUp.goingOn(servers) };
   }
 
   get #callLimits(): CallLimits {

@@ -20,7 +20,8 @@ export type Source<T> = {
   readonly giveBack: (late: T) => void;
 };
 
-type Waited = {
+/** What a call has waited for set-up. */
+export type Waited = {
   /** By performance.now(): when the call came. */
   readonly since: number;
   /** What is going on now, in words. */

@@ -9,7 +9,7 @@ import type { CallTurn } from '../run/calls/call-guard.js';
 import { Gates } from '../run/calls/gates.js';
 import type { SavedTools } from '../run/calls/saved-tools.js';
 import type { DirectServices } from '../run/life/direct-call.js';
-import type { RunServices as ServicesOfRun, Watcher } from '../run/life/run-request.js';
+import type { RunServices as ServicesOfRun } from '../run/life/run-request.js';
 import type { Sandboxes } from '../run/life/sandbox-use.js';
 import type { CommandServices } from '../run/life/sandboxed-command.js';
 import type { RunMeter } from '../run/queue/run-meter.js';
@@ -18,10 +18,11 @@ import type { Turn } from '../run/queue/turns.js';
 import type { Entered } from '../run/sessions/sessions.js';
 import type { Sandbox } from '../sandbox/conversation/sandbox.js';
 import { keyOf, type SandboxKind } from '../sandbox/spec/kind.js';
+import type { AgentCapabilities } from '../servers/asking/agent-capabilities.js';
 import type { ServerLease } from '../servers/pool/server-lease.js';
 import type { Settings } from '../settings/environment/settings.js';
-import type { Caller } from './caller.js';
 import type { ConfiguredServers } from './configured-servers.js';
+import type { Waited } from './patience.js';
 import { ABOUT_MS, type SandboxService } from './sandbox-service.js';
 
 export type RunServicesParts = {
@@ -39,15 +40,6 @@ export type RunServicesParts = {
   readonly callTurn: CallTurn | undefined;
 };
 
-/** A call that waits, and who follows it. */
-export type CallWait = {
-  readonly watcher: Watcher;
-  /** By performance.now(): when the call came. */
-  readonly since: number;
-  /** What it waits for, in words. */
-  readonly goingOn: () => string;
-};
-
 export class RunServices {
   readonly #parts: RunServicesParts;
   readonly #gates = new Gates();
@@ -59,44 +51,38 @@ export class RunServices {
   /** For a run in a sandbox of `kind`; `lease` holds the servers that it may call. */
   forRun(
     kind: SandboxKind,
-    caller: Caller,
+    agent: AgentCapabilities,
     lease: ServerLease,
-    wait: CallWait,
+    waited: Waited,
     { meter, turn: place }: { readonly meter: RunMeter; readonly turn: Turn },
   ): ServicesOfRun {
     const { settings, kept, callTurn: turn } = this.#parts;
-    const direct = this.forCall(caller, lease, wait);
+    const direct = this.forCall(agent, lease, waited);
     return {
       ...direct,
       calls: { ...direct.calls, turn },
-      sandboxes: this.#sandboxes(kind, wait, meter),
+      sandboxes: this.#sandboxes(kind, waited, meter),
       standAside: () => standAside(place),
-      autoload: { mode: settings.autoload, agent: caller.agent },
+      autoload: settings.autoload,
       kept,
     };
   }
 
   /** For a command in a container of `kind`. */
-  forCommand(kind: SandboxKind, wait: CallWait, meter: RunMeter): CommandServices {
+  forCommand(kind: SandboxKind, waited: Waited, meter: RunMeter): CommandServices {
     const { settings, kept, observer } = this.#parts;
-    const sandboxes = this.#sandboxes(kind, wait, meter);
-    return { sandboxes, kept, audit: settings.audit, observer, watcher: wait.watcher };
+    const sandboxes = this.#sandboxes(kind, waited, meter);
+    return { sandboxes, kept, audit: settings.audit, observer };
   }
 
   /** For a call that the agent makes itself; `lease` holds its server. */
-  forCall({ agent }: Caller, lease: ServerLease, { watcher, ...wait }: CallWait): DirectServices {
-    const { settings, service, servers, saved, observer, approvals: shared } = this.#parts;
-    let hasStarted = false;
-    const onStart: Watcher['onStart'] = (meter) => {
-      hasStarted = true;
-      watcher.onStart(meter);
-    };
+  forCall(agent: AgentCapabilities, lease: ServerLease, waited: Waited): DirectServices {
+    const { settings, service, servers, saved, observer, approvals } = this.#parts;
     return {
       servers: {
-        open: (server, signal) => {
+        open: (server, signal, isAskedByCode = false) => {
           const opening = servers.load(server, lease, signal);
-          // What code asks for while it runs is no set-up of its call.
-          return hasStarted ? opening : service.patience.wait(opening, wait);
+          return isAskedByCode ? opening : service.patience.wait(opening, waited);
         },
         discovered: (loaded, failed) => servers.briefs(loaded, failed, agent),
         known: servers.known,
@@ -107,17 +93,16 @@ export class RunServices {
         gates: this.#gates,
         shapes: servers.shapes,
         audit: settings.audit,
-        principal: shared.principal ?? LOCAL_USER.id,
+        principal: approvals.principal ?? LOCAL_USER.id,
       },
-      approvals: { shared, agent },
+      approvals,
       saved,
       observer,
-      watcher: { ...watcher, onStart },
     };
   }
 
   /** For a call of a session: its sandbox, started by the first one. */
-  forSession(kind: SandboxKind, entered: Entered, wait: CallWait, meter: RunMeter): Sandboxes {
+  forSession(kind: SandboxKind, entered: Entered, waited: Waited, meter: RunMeter): Sandboxes {
     const { service } = this.#parts;
     const { session } = entered;
     const source = {
@@ -127,7 +112,7 @@ export class RunServices {
     return {
       take: async (signal) =>
         meter.follow(
-          session.sandbox ?? entered.adopt(await service.patience.take(keyOf(kind), source, wait, signal)),
+          session.sandbox ?? entered.adopt(await service.patience.take(keyOf(kind), source, waited, signal)),
         ),
       // What still runs in it is the call's until it stands still.
       giveBack: () => {},
@@ -135,7 +120,7 @@ export class RunServices {
     };
   }
 
-  #sandboxes(kind: SandboxKind, wait: CallWait, meter: RunMeter): Sandboxes {
+  #sandboxes(kind: SandboxKind, waited: Waited, meter: RunMeter): Sandboxes {
     const { service, ownerId } = this.#parts;
     const warm = service.warm.of(kind);
     return {
@@ -146,7 +131,7 @@ export class RunServices {
           take: (ends: AbortSignal) => warm.take(ends, { isBeside }),
           giveBack: (late: Sandbox) => warm.giveBack(late),
         };
-        return meter.follow(await service.patience.take(keyOf(kind), source, wait, signal));
+        return meter.follow(await service.patience.take(keyOf(kind), source, waited, signal));
       },
       giveBack: (sandbox) => {
         meter.leave(sandbox);

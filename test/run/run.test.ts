@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
 import { policyOf } from '../../src/policy/rules/policy.js';
 import { KeptFiles } from '../../src/run/artifacts/kept-files.js';
+import { byCommandLine } from '../../src/run/calls/call-context.js';
 import { Gates } from '../../src/run/calls/gates.js';
 import { runCode } from '../../src/run/life/run.js';
 import type { RunRequest, RunServers, RunServices } from '../../src/run/life/run-request.js';
@@ -18,7 +19,6 @@ import { PATIENTLY } from '../support/time.js';
 
 const request: RunRequest = {
   id: 'run-1',
-  client: 'test',
   task: { type: 'cell', code: 'mcp_s.t()' },
   timeoutSeconds: 30,
   servers: ['s'],
@@ -89,9 +89,11 @@ async function run(
     calls: { gates: new Gates() },
     kept: kept ?? new KeptFiles({ stateDir: '/nowhere', keepSeconds: 0, quotaBytes: 0 }),
     observer: () => {},
-    watcher: { onStart: () => ends.push('started'), onProgress: () => {}, onOutput: () => {} },
   } as unknown as RunServices;
-  return runCode({ ...request, ...change }, services, signal);
+  const context = byCommandLine(signal, ({ type }) => {
+    if (type === 'started') ends.push('started');
+  });
+  return runCode({ ...request, ...change }, services, context);
 }
 const sent = () => container.sent.map(({ type }) => type);
 

@@ -1,6 +1,7 @@
 // Calls that are answered before their end: what their client is told, who may go on with them, and for how long.
 
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { OutputStream } from '../../src/base/process/streams.js';
 import type { CallLeg } from '../../src/mcp/calls/call-leg.js';
 import { goOnIn } from '../../src/mcp/calls/go-on-arguments.js';
 import {
@@ -12,8 +13,8 @@ import {
 } from '../../src/mcp/calls/long-calls.js';
 import type { Answer } from '../../src/mcp/tools/answer.js';
 import { OUTCOME_KEY, OUTPUT_METHOD } from '../../src/run/answer/whole-outcome.js';
+import type { CallContext } from '../../src/run/calls/call-context.js';
 import type { Bridge } from '../../src/tenant/bridge.js';
-import type { RunHooks } from '../../src/tenant/run-hooks.js';
 import { HANGS_MS, until } from '../support/time.js';
 import { byHand, fakeBridge } from './fake-bridge.js';
 
@@ -81,12 +82,13 @@ function printing() {
       finish = resolve;
     }),
   );
-  let onOutput: RunHooks['onOutput'] = () => {};
-  const run: Bridge['run'] = (input, caller, hooks, signal) => {
-    ({ onOutput } = hooks);
-    return bridge.run(input, caller, hooks, signal);
+  let tell: CallContext['tell'] = () => {};
+  const run: Bridge['run'] = (input, context) => {
+    ({ tell } = context);
+    return bridge.run(input, context);
   };
-  const print: RunHooks['onOutput'] = (...piece) => onOutput(...piece);
+  const print = (stream: OutputStream, text: string, base64: string | null) =>
+    tell({ type: 'output', stream, text, base64 });
   return { bridge: { ...bridge, run } as unknown as Bridge, print, finish };
 }
 

@@ -3,10 +3,9 @@
 // seen wherever the engine runs.
 
 import { setTimeout as pause } from 'node:timers/promises';
+import { byCommandLine } from '../../run/calls/call-context.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
 import type { Bridge } from '../../tenant/bridge.js';
-import { COMMAND_LINE } from '../../tenant/caller.js';
-import { UNWATCHED } from '../../tenant/run-hooks.js';
 import type { Judgement } from './control.js';
 
 export type SessionAttack = {
@@ -89,9 +88,7 @@ export async function attackSession(
         timeoutSeconds,
         session: { name: control, isRequired },
       },
-      COMMAND_LINE,
-      UNWATCHED,
-      signal,
+      byCommandLine(signal),
     );
   const first = await call(`${TICKS}${code}`, callSeconds, false);
   await pause((restsAfterSeconds + COUNTED_SECONDS + SPARE_SECONDS) * 1000, undefined, { signal });

@@ -5,10 +5,10 @@ import { Progress } from '../../mcp/requests/progress.js';
 import { runPython } from '../../mcp/tools/run-python.js';
 import type { BridgeTool } from '../../mcp/tools/tool.js';
 import { sessionLine } from '../../run/answer/pieces.js';
+import { byCommandLine } from '../../run/calls/call-context.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
 import type { Bridge } from '../../tenant/bridge.js';
-import { COMMAND_LINE } from '../../tenant/caller.js';
-import { withBridge } from '../run/command-bridge.js';
+import { shownBy, withBridge } from '../run/command-bridge.js';
 import { exitCodeOf, showError } from '../run/run-end.js';
 import { prepare } from '../serving/prepare.js';
 import { interruptSignal } from '../terminal/interrupt.js';
@@ -149,13 +149,8 @@ class Repl {
         // One that lives has them; those that did not open are not tried again at every line.
         servers: sessions.size === 0 ? asked : [],
       };
-      const context = {
-        bridge: this.#bridge,
-        caller: COMMAND_LINE,
-        progress,
-        onOutput: output?.add ?? (() => {}),
-      };
-      return await this.#tool.call(args, context, call.signal);
+      const context = byCommandLine(call.signal, shownBy(progress, output));
+      return await this.#tool.call(args, context, this.#bridge);
     } finally {
       this.#call = undefined;
       this.#ending.removeEventListener('abort', onEnding);

@@ -11,15 +11,15 @@ import { runPython } from '../../mcp/tools/run-python.js';
 import { payloadOf } from '../../run/answer/payload.js';
 import { pictureLines } from '../../run/answer/pictures.js';
 import { sessionLine } from '../../run/answer/pieces.js';
+import { byCommandLine } from '../../run/calls/call-context.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
-import { COMMAND_LINE } from '../../tenant/caller.js';
 import { prepare } from '../serving/prepare.js';
 import { usageError } from '../terminal/failure.js';
 import { interruptSignal } from '../terminal/interrupt.js';
 import { sayDim } from '../terminal/output.js';
 import { PassedOn, READER_GONE_EXIT_CODE, signalOfLostReader } from '../terminal/pass-on.js';
 import { readInput, readStdin } from '../terminal/read-input.js';
-import { withBridge } from './command-bridge.js';
+import { shownBy, withBridge } from './command-bridge.js';
 import { Collected } from './exec-json.js';
 import { takeOut } from './left.js';
 import { exitCodeOf, showError } from './run-end.js';
@@ -78,8 +78,8 @@ export async function run(script: string, options: RunCommandOptions): Promise<v
   }
   await withBridge(prepared, async (bridge) => {
     using signs = new Progress(({ message }) => sayDim(message));
-    const context = { bridge, caller: COMMAND_LINE, progress: signs, onOutput: outputs.add };
-    await end(await runPython(bridge.settings).call(args, context, signal));
+    const context = byCommandLine(signal, shownBy(signs, outputs));
+    await end(await runPython(bridge.settings).call(args, context, bridge));
   });
 }
 

@@ -5,10 +5,10 @@
 import { BridgeError } from '../../base/errors.js';
 import { isObject, type JsonObject } from '../../base/json/json-object.js';
 import { OUTCOME_KEY, OUTPUT_METHOD, outcomeFromWire } from '../../run/answer/whole-outcome.js';
+import { COMMAND_LINE } from '../../run/calls/call-context.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
 import { McpClient } from '../../servers/connection/client.js';
 import { meet } from '../../service/windows/meet.js';
-import { COMMAND_LINE } from '../../tenant/caller.js';
 import type { ProgramOutput } from '../terminal/pass-on.js';
 import { meetingHere } from './start-relay.js';
 import { WindowLink } from './window-link.js';

@@ -4,16 +4,14 @@
 
 import type { CallToolResult, Result, ServerCapabilities } from '@modelcontextprotocol/server';
 import type { OutputStream } from '../../base/process/streams.js';
+import type { CallContext } from '../../run/calls/call-context.js';
 import type { AgentCapabilities } from '../../servers/asking/agent-capabilities.js';
-import type { Caller } from '../../tenant/caller.js';
 import type { AgentRequest } from '../requests/agent-request.js';
 import type { AgentServer } from '../requests/agent-server.js';
 import type { LogParams, McpLogLevel } from '../requests/log-notifications.js';
 import type { ProgressParams } from '../requests/progress.js';
 
-export type CallLeg = {
-  readonly caller: Caller;
-  readonly signal: AbortSignal;
+export type CallLeg = Pick<CallContext, 'caller' | 'signal'> & {
   /** Whether a request waits for the answer just now; none does for a task, nor while a person thinks. */
   readonly isWaitedFor: () => boolean;
   /** Undefined where the agent does not want to be told. */

@@ -4,13 +4,12 @@
 import type { OutputStream } from '../../base/process/streams.js';
 import { HeadTail } from '../../base/text/text.js';
 import { MAX_OUTPUT_CHARS } from '../../run/artifacts/shown-amounts.js';
+import type { CallContext, CallEvent } from '../../run/calls/call-context.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
 import { capturedOf, running } from '../../run/outcome/running.js';
-import type { Bridge } from '../../tenant/bridge.js';
 import { OutputLog } from '../requests/log-notifications.js';
 import { Progress } from '../requests/progress.js';
 import type { Answer } from '../tools/answer.js';
-import type { ToolContext } from '../tools/tool.js';
 import type { CallLeg } from './call-leg.js';
 import type { GoingOn } from './long-calls.js';
 
@@ -19,11 +18,10 @@ export type Ended = { readonly answer: Answer } | { readonly thrown: unknown };
 
 export type LongCallParts = {
   readonly tool: string;
-  readonly bridge: Bridge;
   /** The request that begins it. */
   readonly leg: CallLeg;
   readonly timeoutSeconds: number;
-  readonly work: (context: ToolContext, signal: AbortSignal) => Promise<Answer>;
+  readonly work: (context: CallContext) => Promise<Answer>;
 };
 
 /** What our own command line has missed between two requests is a moment's; more is for one that was killed. */
@@ -51,7 +49,7 @@ export class LongCall implements GoingOn {
   #toldNow: CallLeg | undefined;
   #last: Ended | undefined;
 
-  constructor({ tool, bridge, leg, timeoutSeconds, work }: LongCallParts) {
+  constructor({ tool, leg, timeoutSeconds, work }: LongCallParts) {
     this.tool = tool;
     this.#toldNow = leg;
     this.#wantsPieces = leg.onOutput !== undefined;
@@ -62,13 +60,9 @@ export class LongCall implements GoingOn {
       (params) => this.#toldNow?.onLog(params),
     );
     this.#progress = new Progress((params) => this.#toldNow?.onProgress?.(params));
-    const context: ToolContext = {
-      bridge,
-      caller: leg.caller,
-      progress: this.#progress,
-      onOutput: (...piece) => this.#heard(piece),
-    };
-    this.ended = this.#end(work(context, this.#ending.signal));
+    const { caller } = leg;
+    const context = { caller, signal: this.#ending.signal, tell: (event: CallEvent) => this.#hear(event) };
+    this.ended = this.#end(work(context));
   }
 
   get hasEnded(): boolean {
@@ -126,10 +120,11 @@ export class LongCall implements GoingOn {
     };
   }
 
-  #heard(piece: Piece): void {
-    const [stream, text] = piece;
+  #hear(event: CallEvent): void {
+    if (event.type !== 'output') return this.#progress.hear(event);
+    const { stream, text, base64 } = event;
     this.#unread[stream].add(text);
-    if (this.#wantsPieces) this.#pass(piece);
+    if (this.#wantsPieces) this.#pass([stream, text, base64]);
     this.#log.add(stream, text);
   }
 

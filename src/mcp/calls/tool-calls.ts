@@ -29,7 +29,7 @@ import { cleanArguments } from '../tools/clean-arguments.js';
 import { execute } from '../tools/execute.js';
 import { executeCode } from '../tools/execute-code.js';
 import { runPython } from '../tools/run-python.js';
-import type { BridgeTool, ToolContext } from '../tools/tool.js';
+import type { BridgeTool } from '../tools/tool.js';
 import { type CallLeg, legOf, type ModernCalls } from './call-leg.js';
 import { goOnIn } from './go-on-arguments.js';
 import { LongCall } from './long-call.js';
@@ -166,15 +166,13 @@ async function callTool(
       ? commandLinePatience(asked !== undefined)
       : patienceOf(leg, settings);
     if (asked === undefined) {
-      const work = (context: ToolContext, signal: AbortSignal) => tool.call(cleaned, context, signal);
-      const parts = {
+      const letGo = keepArguments();
+      const call = new LongCall({
         tool: tool.definition.name,
-        bridge,
         leg,
         timeoutSeconds: askedSeconds(cleaned, settings),
-      };
-      const letGo = keepArguments();
-      const call = new LongCall({ ...parts, work });
+        work: (context) => tool.call(cleaned, context, bridge),
+      });
       void call.ended.then(letGo);
       return await longCalls.answer(call, leg, patienceMs);
     }

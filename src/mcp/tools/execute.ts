@@ -10,7 +10,6 @@ import { WORK } from '../../sandbox/spec/work.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { Answer } from './answer.js';
 import { executeDefinition, limitsOf } from './execute-definition.js';
-import { hooksFor } from './hooks.js';
 import { relayedResult } from './relayed-result.js';
 import type { BridgeTool } from './tool.js';
 
@@ -31,7 +30,7 @@ const toolWith = (settings: Settings, call: BridgeTool['call']): BridgeTool => (
 
 /** The server says what is wrong with arguments, and how its answers look. */
 const relayed = (server: string, settings: Settings): BridgeTool =>
-  toolWith(settings, async (given, context, signal) => {
+  toolWith(settings, async (given, context, bridge) => {
     const { timeoutSeconds, maxTimeoutSeconds } = settings;
     const args = given as Readonly<Record<string, unknown>>;
     const { timeout_ms: timeoutMs } = args;
@@ -41,7 +40,7 @@ const relayed = (server: string, settings: Settings): BridgeTool =>
     const patienceSeconds = (said ?? maxTimeoutSeconds) + SPARE_SECONDS;
     const setBy = 'MCP_BRIDGE_EXECUTE_SERVER';
     const call = { server, tool: NAME, setBy, args, timeoutSeconds: asked, patienceSeconds };
-    const answer = await context.bridge.callServer(call, context.caller, hooksFor(context), signal);
+    const answer = await bridge.callServer(call, context);
     if ('message' in answer) return outcomeWithoutRun('error', answer, asked);
     return { result: relayedResult(answer.text), isRelayed: true };
   });
@@ -49,7 +48,7 @@ const relayed = (server: string, settings: Settings): BridgeTool =>
 function launched(settings: Settings): BridgeTool {
   const limits = limitsOf(settings);
   const schema = commandSchema(limits);
-  return toolWith(settings, async (given, context, signal) => {
+  return toolWith(settings, async (given, context, bridge) => {
     const parsed = schema.safeParse(given);
     if (!parsed.success) return refusal(complaintOf(parsed.error, given, limits));
     const { command, args, stdin, timeout_ms: timeoutMs, cwd, env } = parsed.data;
@@ -63,7 +62,7 @@ function launched(settings: Settings): BridgeTool {
       shownBytes: Math.min(outputBytes, SURE_OUTPUT_BYTES),
     } as const;
     const input = { command: asked, timeoutSeconds: timeoutMs / 1000 };
-    const outcome = await context.bridge.runCommand(input, context.caller, hooksFor(context), signal);
+    const outcome = await bridge.runCommand(input, context);
     if ('failed' in outcome) return outcome.failed;
     return { result: resultOf(outcome.end, timeoutMs, outcome.whole), isRelayed: false };
   });

@@ -13,19 +13,12 @@ import { type FoundTool, searchTools } from '../../servers/catalog/search.js';
 import type { ServerLease } from '../../servers/pool/server-lease.js';
 import type { CallProgress } from '../../servers/server/downstream.js';
 import type { ServerBrief, ServerDoc, ToolHit } from '../../wire/frames.js';
+import type { CallContext } from './call-context.js';
 import type { Admitted, Handlers } from './call-guard.js';
 import type { LoadedServers } from './loaded-servers.js';
 import { howToLoad, notLoaded } from './reach.js';
 import { resourceCalls } from './resource-calls.js';
 import type { SavedByRun } from './saved-by-run.js';
-
-/** How far a tool that the code has called says it is; `tool` is `server.tool`. */
-export type ToolProgress = {
-  readonly tool: string;
-  readonly done: number;
-  readonly total: number | null;
-  readonly message: string | null;
-};
 
 export type HostApiParts = {
   readonly loaded: LoadedServers;
@@ -39,8 +32,8 @@ export type HostApiParts = {
   readonly saved: Pick<SavedByRun, 'put' | 'list' | 'get'>;
   /** Learns what tools answer. */
   readonly shapes: Pick<ObservedShapes, 'learn'>;
-  /** What a tool says of how far it is, while it is called. */
-  readonly onToolProgress: (progress: ToolProgress) => void;
+  /** Hears how far a tool says it is, while it is called. */
+  readonly tell: CallContext['tell'];
 };
 
 export function hostApi(parts: HostApiParts): Handlers {
@@ -72,7 +65,8 @@ export function hostApi(parts: HostApiParts): Handlers {
     if (surrogate !== undefined) throw notWellFormed(server, tool, surrogate);
     const args = new RawJson(argumentsText);
     const onProgress = ({ progress, total, message }: CallProgress) =>
-      parts.onToolProgress({
+      parts.tell({
+        type: 'tool.progress',
         tool: shownTool(server, tool),
         done: progress,
         total: total ?? null,

@@ -11,6 +11,7 @@ import { StandingClock } from '../../policy/approvals/standing-clock.js';
 import type { Sandbox, SandboxEnd } from '../../sandbox/conversation/sandbox.js';
 import type { CheckAnswer } from '../../sandbox/conversation/turn.js';
 import type { NamedTool } from '../../wire/frames.js';
+import type { CallContext } from '../calls/call-context.js';
 import { LoadedServers } from '../calls/loaded-servers.js';
 import {
   type Conclusion,
@@ -36,11 +37,11 @@ import { type FallbackSandbox, refuseCancelled, sandboxFactsOf, takeSandbox } fr
 export async function runCode(
   request: RunRequest,
   services: RunServices,
-  signal: AbortSignal,
+  context: CallContext,
 ): Promise<Outcome> {
-  const record = recordOf(request, services);
-  using deadline = new Deadline(signal);
-  const run: Run = { request, services, deadline, transcript: new Transcript() };
+  using deadline = new Deadline(context.signal);
+  const run: Run = { request, services, context, deadline, transcript: new Transcript() };
+  const record = recordOf(run);
   const { conclusion, servers, calls } = await ended(run).catch((thrown: unknown) =>
     withoutCalls(run, concludeFailure(deadline.cause, asBridgeError(thrown), run.transcript)),
   );
@@ -88,10 +89,9 @@ const withoutCalls = ({ request: { servers } }: Run, conclusion: Conclusion): En
   servers,
 });
 
-function recordOf(
-  { id, client, task, servers, others = [], timeoutSeconds }: RunRequest,
-  { observer }: RunServices,
-): RunRecord {
+function recordOf({ request, services: { observer }, context: { caller } }: Run): RunRecord {
+  const { id, task, servers, others = [], timeoutSeconds } = request;
+  const { client } = caller;
   const language = languageOf(task);
   const code = weigh(task.code);
   const all = [...servers, ...others];
@@ -182,7 +182,10 @@ async function addToSession(
   // Nothing of this call runs yet, and what ran of earlier ones stands still for it.
   const { standAside } = services;
   using clock = new StandingClock(deadline, { freeze: () => () => {}, standAside });
-  using onDemand = onDemandOf(run, { discovered }, clock, wordsOfSession(name));
+  using onDemand = onDemandOf(run, { discovered }, clock, {
+    words: wordsOfSession(name),
+    isAskedByCode: false,
+  });
   for (const server of added) loaded.add(await onDemand.load(server, deadline.signal));
 }
 
