@@ -4,7 +4,7 @@
 import type { JsonObject } from '../../base/json/json-object.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
 import type { AgentCapabilities } from '../../servers/asking/agent-capabilities.js';
-import type { ClientOffers } from './client-offers.js';
+import type { ClientOffers } from '../requests/client-offers.js';
 import type { InputRequest } from './questions.js';
 
 type CallAgentParts = {

@@ -1,16 +1,15 @@
 // A call of a tool that may go on after it was answered, for hosts that wait less long than it takes. Its work follows no
 // request: it tells whoever waits for it at the moment, and what it prints is kept until somebody has been given it.
 
-import type { OutputStream } from '../../base/process/streams.js';
 import { HeadTail } from '../../base/text/text.js';
 import { MAX_OUTPUT_CHARS } from '../../run/artifacts/shown-amounts.js';
 import type { CallContext, CallEvent } from '../../run/calls/call-context.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
 import { capturedOf, running } from '../../run/outcome/running.js';
+import type { AgentContext } from '../requests/agent-request.js';
 import { OutputLog } from '../requests/log-notifications.js';
 import { Progress } from '../requests/progress.js';
 import type { Answer } from '../tools/answer.js';
-import type { CallLeg } from './call-leg.js';
 import type { GoingOn } from './long-calls.js';
 
 /** What a call comes to: its answer, or what was thrown instead. */
@@ -19,15 +18,18 @@ export type Ended = { readonly answer: Answer } | { readonly thrown: unknown };
 export type LongCallParts = {
   readonly tool: string;
   /** The request that begins it. */
-  readonly leg: CallLeg;
+  readonly request: AgentContext;
+  /** For our own command line: each piece of output, and those that are printed while nobody listens. */
+  readonly wantsPieces: boolean;
   readonly timeoutSeconds: number;
   readonly work: (context: CallContext) => Promise<Answer>;
 };
 
+const NOT_READ = '[… what follows was not read in time …]\n';
 /** What our own command line has missed between two requests is a moment's; more is for one that was killed. */
 const MAX_MISSED_CHARS = 16 * 1024 ** 2;
 
-type Piece = readonly [stream: OutputStream, text: string, base64: string | null];
+type Piece = Extract<CallEvent, { type: 'output' }>;
 
 export class LongCall implements GoingOn {
   readonly tool: string;
@@ -46,21 +48,21 @@ export class LongCall implements GoingOn {
   /** Whether some of its output has been given out, so that its end is only the rest. */
   #isInParts = false;
   /** Nobody between two answers: after its own, a request hears nothing. */
-  #toldNow: CallLeg | undefined;
+  #toldNow: AgentContext | undefined;
   #last: Ended | undefined;
 
-  constructor({ tool, leg, timeoutSeconds, work }: LongCallParts) {
+  constructor({ tool, request, wantsPieces, timeoutSeconds, work }: LongCallParts) {
     this.tool = tool;
-    this.#toldNow = leg;
-    this.#wantsPieces = leg.onOutput !== undefined;
+    this.#toldNow = request;
+    this.#wantsPieces = wantsPieces;
     this.#timeoutSeconds = timeoutSeconds;
     this.#log = new OutputLog(
       tool,
-      () => this.#toldNow?.logLevel(),
-      (params) => this.#toldNow?.onLog(params),
+      () => this.#toldNow?.logLevel,
+      (params) => this.#toldNow?.tell({ type: 'logged', params }),
     );
-    this.#progress = new Progress((params) => this.#toldNow?.onProgress?.(params));
-    const { caller } = leg;
+    this.#progress = new Progress((params) => this.#toldNow?.tell({ type: 'said', params }));
+    const { caller } = request;
     const context = { caller, signal: this.#ending.signal, tell: (event: CallEvent) => this.#hear(event) };
     this.ended = this.#end(work(context));
   }
@@ -69,10 +71,10 @@ export class LongCall implements GoingOn {
     return this.#last !== undefined;
   }
 
-  /** From now on `leg` is told how far it is, until it has an answer or another one asks. */
-  tell(leg: CallLeg): void {
-    this.#toldNow = leg;
-    for (const piece of this.#missed) leg.onOutput?.(...piece);
+  /** From now on `request` is told how far it is, until it has an answer or another one asks. */
+  tell(request: AgentContext): void {
+    this.#toldNow = request;
+    for (const piece of this.#missed) request.tell(piece);
     this.#missed = [];
     this.#missedChars = 0;
     this.#progress.beat();
@@ -122,20 +124,19 @@ export class LongCall implements GoingOn {
 
   #hear(event: CallEvent): void {
     if (event.type !== 'output') return this.#progress.hear(event);
-    const { stream, text, base64 } = event;
+    const { stream, text } = event;
     this.#unread[stream].add(text);
-    if (this.#wantsPieces) this.#pass([stream, text, base64]);
+    if (this.#wantsPieces) this.#pass(event);
     this.#log.add(stream, text);
   }
 
   #pass(piece: Piece): void {
-    const [, text] = piece;
-    const tell = this.#toldNow?.onOutput;
-    if (tell !== undefined) return tell(...piece);
+    if (this.#toldNow !== undefined) return this.#toldNow.tell(piece);
+    const { text } = piece;
     if (this.#missedChars > MAX_MISSED_CHARS) return;
     this.#missedChars += text.length;
     if (this.#missedChars <= MAX_MISSED_CHARS) this.#missed.push(piece);
-    else this.#missed.push(['stderr', '[… what follows was not read in time …]\n', null]);
+    else this.#missed.push({ ...piece, stream: 'stderr', text: NOT_READ, base64: null });
   }
 
   async #end(work: Promise<Answer>): Promise<Ended> {

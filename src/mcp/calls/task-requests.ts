@@ -4,18 +4,17 @@ import { MissingRequiredClientCapabilityError, type ServerContext } from '@model
 import { z } from 'zod';
 import { AgentRequest } from '../requests/agent-request.js';
 import type { AgentServer } from '../requests/agent-server.js';
+import { offersOf, TASKS_EXTENSION } from '../requests/client-offers.js';
 import { fieldsOf } from '../requests/request-params.js';
-import { offersOf, TASKS_EXTENSION } from './client-offers.js';
-import type { OpenRequest } from './open-call.js';
 import type { Tasks } from './tasks.js';
 
 const anything = { params: z.unknown() };
 const REQUIRED = { requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } } };
 
 /** Answers tasks/get, tasks/update and tasks/cancel for this principal. */
-export function answerTaskRequests<R extends object, Q extends OpenRequest>(
+export function answerTaskRequests<R extends object>(
   server: AgentServer,
-  tasks: Tasks<R, Q>,
+  tasks: Tasks<R>,
   principal: string,
 ): void {
   // By the SDK's own way: it keeps names that an earlier version had from every other handler.

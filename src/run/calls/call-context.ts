@@ -5,7 +5,8 @@ import type { OutputStream } from '../../base/process/streams.js';
 import { type AgentCapabilities, NO_AGENT } from '../../servers/asking/agent-capabilities.js';
 import type { GuestFrame } from '../../wire/frames.js';
 
-export type CallContext = {
+/** `E` is what whoever follows the call is told. */
+export type CallContext<E = CallEvent> = {
   /** One agent: a connection on stdio, a session over HTTP, or a single request that carries everything itself. */
   readonly caller: {
     /** Name and version, as the agent reports them; for the audit and for how answers are shown. */
@@ -18,7 +19,7 @@ export type CallContext = {
   /** Aborts when the call is to end. */
   readonly signal: AbortSignal;
   /** Tells whoever follows the call; synchronously, and not to throw. */
-  readonly tell: (event: CallEvent) => void;
+  readonly tell: (event: E) => void;
 };
 
 /** What happens to a call while it is under way. */
