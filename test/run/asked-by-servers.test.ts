@@ -89,6 +89,7 @@ async function bridge({ agent, secondsPerCall, callTimeoutMs }: Options) {
   const { shared } = approvalsWith({ agent, waitSeconds: MAX_WAIT_SECONDS });
   const services = {
     servers: {
+      wanted: { servers: ['a', 'b'], others: [] },
       open: async (server: string) => docs.find(({ name }) => name === server),
       discovered: () => [],
       known: { docOf: () => undefined, allDocs: () => [], changedOf: () => () => undefined },
@@ -139,13 +140,12 @@ async function start(calls: readonly Call[], options: Options, awaited = calls.l
   playTime();
   const ended = runCode(
     {
-      id: 'run-1',
       task: { type: 'cell', code: '1' },
       timeoutSeconds: TIMEOUT_SECONDS,
       servers: ['a', 'b'],
       files: [],
     },
-    { ...services, sandboxes } as unknown as RunServices,
+    { ...services, id: 'run-1', sandboxes } as unknown as RunServices,
     contextOf(options.agent),
   );
   /** Which calls were answered so. */

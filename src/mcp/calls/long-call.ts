@@ -3,26 +3,28 @@
 
 import { HeadTail } from '../../base/text/text.js';
 import { MAX_OUTPUT_CHARS } from '../../run/artifacts/shown-amounts.js';
-import type { CallContext, CallEvent } from '../../run/calls/call-context.js';
+import type { CallEvent } from '../../run/calls/call-context.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
 import { capturedOf, running } from '../../run/outcome/running.js';
+import type { Bridge } from '../../tenant/bridge.js';
 import type { AgentContext } from '../requests/agent-request.js';
 import { OutputLog } from '../requests/log-notifications.js';
 import { Progress } from '../requests/progress.js';
 import type { Answer } from '../tools/answer.js';
+import type { BridgeTool } from '../tools/tool.js';
 import type { GoingOn } from './long-calls.js';
 
 /** What a call comes to: its answer, or what was thrown instead. */
 export type Ended = { readonly answer: Answer } | { readonly thrown: unknown };
 
 export type LongCallParts = {
-  readonly tool: string;
+  readonly tool: BridgeTool;
+  /** Clean (tools/clean-arguments.ts). */
+  readonly args: unknown;
+  readonly bridge: Bridge;
   /** The request that begins it. */
   readonly request: AgentContext;
-  /** For our own command line: each piece of output, and those that are printed while nobody listens. */
-  readonly wantsPieces: boolean;
   readonly timeoutSeconds: number;
-  readonly work: (context: CallContext) => Promise<Answer>;
 };
 
 const NOT_READ = '[… what follows was not read in time …]\n';
@@ -51,20 +53,21 @@ export class LongCall implements GoingOn {
   #toldNow: AgentContext | undefined;
   #last: Ended | undefined;
 
-  constructor({ tool, request, wantsPieces, timeoutSeconds, work }: LongCallParts) {
-    this.tool = tool;
+  constructor({ tool, args, bridge, request, timeoutSeconds }: LongCallParts) {
+    this.tool = tool.definition.name;
     this.#toldNow = request;
-    this.#wantsPieces = wantsPieces;
+    this.#wantsPieces = bridge.isForCommandLine;
     this.#timeoutSeconds = timeoutSeconds;
     this.#log = new OutputLog(
-      tool,
+      this.tool,
       () => this.#toldNow?.logLevel,
       (params) => this.#toldNow?.tell({ type: 'logged', params }),
     );
     this.#progress = new Progress((params) => this.#toldNow?.tell({ type: 'said', params }));
     const { caller } = request;
     const context = { caller, signal: this.#ending.signal, tell: (event: CallEvent) => this.#hear(event) };
-    this.ended = this.#end(work(context));
+    // Keep neither tool nor arguments here: a call may go on for hours.
+    this.ended = this.#end(tool.call(args, context, bridge));
   }
 
   get hasEnded(): boolean {

@@ -158,11 +158,11 @@ async function callTool(
     if (asked === undefined) {
       const letGo = keepArguments();
       const call = new LongCall({
-        tool: tool.definition.name,
+        tool,
+        args: cleaned,
+        bridge,
         request,
-        wantsPieces: bridge.isForCommandLine,
         timeoutSeconds: askedSeconds(cleaned, settings),
-        work: (context) => tool.call(cleaned, context, bridge),
       });
       void call.ended.then(letGo);
       return await longCalls.answer(call, request, patienceMs);

@@ -49,9 +49,9 @@ export type Conversed = {
 
 /** Starts the code, whose clock goes on, and resolves when it has ended and what it left is kept. */
 export async function converse(run: Run, sandbox: Sandbox, servers: OpenServers): Promise<Conversed> {
-  const { request, services, context, deadline, transcript } = run;
+  const { input, services, context, deadline, transcript } = run;
   const { lease, policy } = services.servers;
-  const saved = new SavedByRun(services.saved, request.id);
+  const saved = new SavedByRun(services.saved, services.id);
   const { standAside } = services;
   const used = () => {
     sandbox.countProcessorTime();
@@ -74,13 +74,13 @@ export async function converse(run: Run, sandbox: Sandbox, servers: OpenServers)
   };
   const call = services.session && new SessionCall(sandbox, services.session, onCut);
   const stop = () => (call === undefined ? sandbox.kill() : call.stop());
-  using plan = request.isPlan === true ? new Plan(stop) : undefined;
+  using plan = input.isPlan === true ? new Plan(stop) : undefined;
   const guard = guardOf(run, servers, { saved, onDemand, approvals, plan, stopClock: asked.ask });
   const inFlight = policy().runLimits.callsInFlight.max;
   using dispatcher = new Dispatcher(guard, (frame) => sandbox.send(frame), inFlight);
   const artifacts = new Artifacts(
     services.kept,
-    request.id,
+    services.id,
     services.observer,
     hostView(context.caller.client),
   );
@@ -120,7 +120,7 @@ export function onDemandOf(
 
 /** Undefined where nobody can be asked about its calls. */
 function approvalsOf(
-  { request: { id }, services: { approvals, session }, context: { caller } }: Run,
+  { services: { id, approvals, session }, context: { caller } }: Run,
   clock: StandingClock,
 ): RunApprovals | undefined {
   if (approvals === undefined) return undefined;
@@ -156,11 +156,11 @@ type GuardedBy = {
 };
 
 function guardOf(
-  { request: { id }, services, context: { tell } }: Run,
+  { services, context: { tell } }: Run,
   { loaded, discovered }: OpenServers,
   { onDemand, ...guardedBy }: GuardedBy,
 ): CallGuard {
-  const { observer, servers, calls } = services;
+  const { id, observer, servers, calls } = services;
   const loadServer = (server: string, signal: AbortSignal) => onDemand.load(server, signal);
   return guardCalls(
     { ...guardedBy, runId: id, loaded, discovered, loadServer, tell, observer },
@@ -170,7 +170,7 @@ function guardOf(
 }
 
 const startFrame = (
-  { request: { task, files, timeoutSeconds }, services: { session } }: Run,
+  { input: { task, files, timeoutSeconds }, services: { session } }: Run,
   { loaded, discovered }: OpenServers,
   token: string | undefined,
 ): Extract<HostFrame, { type: 'run' }> => ({

@@ -37,7 +37,9 @@ export type DirectCall = {
 /** `setBy` names what has chosen the server, for its errors. */
 export type ServerCall = Omit<DirectCall, 'id' | 'language'> & { readonly setBy: string };
 
-export type DirectServices = Pick<RunServices, 'servers' | 'calls' | 'approvals' | 'saved' | 'observer'>;
+export type DirectServices = Pick<RunServices, 'calls' | 'approvals' | 'saved' | 'observer'> & {
+  readonly servers: Omit<RunServices['servers'], 'wanted'>;
+};
 
 /** What a server says of it is its answer, which the audit does not keep. */
 const TOOL_FAILED = { type: 'E_TOOL_FAILED', message: 'The server answered that its tool has failed.' };

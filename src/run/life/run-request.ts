@@ -17,29 +17,22 @@ import type { AskedSession } from '../sessions/sessions.js';
 import type { Sandboxes } from './sandbox-use.js';
 
 /** What a run is asked for with. */
-export type RunInput = Pick<RunRequest, 'task' | 'timeoutSeconds' | 'files' | 'isPlan'> & {
-  /** Names, and `*`. */
-  readonly servers: readonly string[];
-  /** Which one it is a call of; absent for a run of its own. */
-  readonly session?: AskedSession;
-};
-
-export type RunRequest = {
-  /** Unique among all bridges. */
-  readonly id: string;
+export type RunInput = {
   readonly task: Task;
   readonly timeoutSeconds: number;
-  /** Names, checked against what is discovered. All of them must open. */
+  /** Names, and `*`. */
   readonly servers: readonly string[];
-  /** Further ones, which the run does without where they do not open. */
-  readonly others?: readonly string[];
   /** For the working directory; checked. */
   readonly files: readonly InputFile[];
+  /** Which one it is a call of; absent for a run of its own. */
+  readonly session?: AskedSession;
   /** It executes reads only, and stops at its first write. */
   readonly isPlan?: boolean | undefined;
 };
 
 export type RunServers = CallServers & {
+  /** Names of those that all must open, and of those that the run does without where they do not open. */
+  readonly wanted: { readonly servers: readonly string[]; readonly others: readonly string[] };
   /** The run's, as they were when it was asked for. */
   readonly lease: Pick<ServerLease, 'get' | 'specOf' | 'isAsking' | 'instead'>;
   /** Opens a server and describes it; `isAskedByCode` where that is no set-up of its call. */
@@ -52,6 +45,8 @@ export type RunServers = CallServers & {
 };
 
 export type RunServices = {
+  /** Of the run; unique among all bridges. */
+  readonly id: string;
   readonly sandboxes: Sandboxes;
   readonly servers: RunServers;
   readonly calls: CallServices;
@@ -70,7 +65,7 @@ export type RunServices = {
 
 /** A run of code that is under way. */
 export type Run = {
-  readonly request: RunRequest;
+  readonly input: RunInput;
   readonly services: RunServices;
   readonly context: CallContext;
   readonly deadline: Deadline;

@@ -25,7 +25,6 @@ import { type CallContext, COMMAND_LINE } from '../calls/call-context.js';
 import { Gates } from '../calls/gates.js';
 import type { SavedTools } from '../calls/saved-tools.js';
 import { type Objection, type Outcome, outcomeWithoutRun, withoutSecrets } from '../outcome/outcome.js';
-import type { Task } from '../programs/task.js';
 import type { CallLimits, CallTurns } from '../queue/call-turns.js';
 import type { Patience, Waited } from '../queue/patience.js';
 import { type Arrival, type GivenTurn, LATELY_MS, type RunQueue } from '../queue/run-queue.js';
@@ -130,7 +129,8 @@ export class Runs {
     if (asked === undefined) {
       const objection = servers.objectionTo(input.servers);
       if (objection !== undefined) return outcomeWithoutRun('validation_error', objection, timeoutSeconds);
-      const kind = this.#kindOf(task);
+      const kind =
+        task.type === 'cell' ? pythonKind(settings) : kindOf(planFor(task.language, settings), settings);
       using arrival = queue.arrive(kind.memoryBytes, context);
       return await this.#runIn(this.#pool(kind, input.servers), input, arrival);
     }
@@ -209,6 +209,8 @@ export class Runs {
       const turn = callTurns && ((signal: AbortSignal) => callTurns.ofCode(ownerId, callLimits(), signal));
       const services = {
         ...direct,
+        id,
+        servers: { ...direct.servers, wanted },
         calls: { ...direct.calls, turn },
         sandboxes: source.sandboxes(waited, given),
         ...(source.session === undefined ? {} : { session: source.session }),
@@ -216,7 +218,7 @@ export class Runs {
         autoload: settings.autoload,
         kept,
       };
-      const outcome = await runCode({ id, ...input, ...wanted }, services, context);
+      const outcome = await runCode(input, services, context);
       return this.#noted(this.#withoutSecrets(outcome));
     };
     const outcome = await queue.inTurn(arrival, asked, work, source.after);
@@ -363,11 +365,6 @@ export class Runs {
   /** How long a call has waited for set-up so far, from now on. */
   #waitedFor(servers: readonly string[]): Waited {
     return { since: performance.now(), goingOn: () => this.#parts.setUp.goingOn(servers) };
-  }
-
-  #kindOf(task: Task): SandboxKind {
-    const { settings } = this.#parts;
-    return task.type === 'cell' ? pythonKind(settings) : kindOf(planFor(task.language, settings), settings);
   }
 
   #withoutSecrets(outcome: Outcome): Outcome {
