@@ -2,7 +2,6 @@
 
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { OutputStream } from '../../src/base/process/streams.js';
-import { goOnIn } from '../../src/mcp/calls/go-on-arguments.js';
 import {
   type GoingOn,
   LongCalls,
@@ -10,6 +9,7 @@ import {
   MAX_ENDED_CHARS,
   NoLongCall,
 } from '../../src/mcp/calls/long-calls.js';
+import { goOnIn } from '../../src/mcp/calls/tool-calls.js';
 import type { AgentContext } from '../../src/mcp/requests/agent-request.js';
 import type { Answer } from '../../src/mcp/tools/answer.js';
 import { OUTCOME_KEY, OUTPUT_METHOD } from '../../src/run/answer/whole-outcome.js';

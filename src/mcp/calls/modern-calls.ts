@@ -1,15 +1,22 @@
 // Calls of tools by agents of revision 2026-07-28, which take no requests: what a call has to ask goes into an answer, and the
 // agent calls again with what the person said. Connects the calls under way (open-calls/) with the requests of agents.
 
-import type { CallToolResult, Result, ServerCapabilities } from '@modelcontextprotocol/server';
+import {
+  type CallToolResult,
+  MissingRequiredClientCapabilityError,
+  type Result,
+  type ServerCapabilities,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import { z } from 'zod';
 import { WrongParams } from '../../wire/wrong-params.js';
-import type { AgentContext, AgentRequest } from '../requests/agent-request.js';
+import { type AgentContext, AgentRequest } from '../requests/agent-request.js';
 import type { AgentServer } from '../requests/agent-server.js';
-import { TASKS_EXTENSION } from '../requests/client-offers.js';
+import { offersOf, TASKS_EXTENSION } from '../requests/client-offers.js';
 import { described } from '../requests/complaint.js';
 import { fieldsOf } from '../requests/request-params.js';
 import type { CallAnswer, OpenCalls } from './open-calls.js';
-import { answerTaskRequests } from './task-requests.js';
+import type { Tasks } from './tasks.js';
 
 /**
  * What calls of agents of 2026-07-28 can do besides: ask the person by an answer, be answered by a task. Without it, such a
@@ -82,4 +89,35 @@ function resultOf(answer: CallAnswer<CallToolResult>): Result {
   if ('result' in answer) return answer.result;
   if ('task' in answer) return { resultType: 'task', ...answer.task };
   return { resultType: 'input_required', ...answer };
+}
+
+// The requests of the extension io.modelcontextprotocol/tasks, by which a client follows a call that was answered with a task.
+
+const anything = { params: z.unknown() };
+const REQUIRED = { requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } } };
+
+/** Answers tasks/get, tasks/update and tasks/cancel for this principal. */
+function answerTaskRequests<R extends object>(server: AgentServer, tasks: Tasks<R>, principal: string): void {
+  // By the SDK's own way: it keeps names that an earlier version had from every other handler.
+  const answer = (method: string, handler: (taskId: unknown, request: AgentRequest) => object) =>
+    server.setRequestHandler(method, anything, (params: unknown, context: ServerContext) => {
+      const request = new AgentRequest(server, context);
+      request.checkVersion();
+      if (!offersOf(request.capabilities).tasks)
+        throw new MissingRequiredClientCapabilityError(
+          REQUIRED,
+          `${method} is for clients that declare the extension ${TASKS_EXTENSION} with the request.`,
+        );
+      return { ...handler(fieldsOf(params)['taskId'], request) };
+    });
+  answer('tasks/get', (taskId) => tasks.get(principal, taskId));
+  answer('tasks/update', (taskId, { context }) => {
+    // Where the SDK puts it, as of every request.
+    tasks.update(principal, taskId, context.mcpReq.inputResponses);
+    return {};
+  });
+  answer('tasks/cancel', (taskId) => {
+    tasks.cancel(principal, taskId);
+    return {};
+  });
 }

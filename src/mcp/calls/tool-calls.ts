@@ -1,8 +1,11 @@
 // A call of a tool, from the request to the result that the client is sent: the tool is found, called while its progress
 // and output are told, and its answer shown as this client can read it.
 
-import type { CallToolRequest, CallToolResult } from '@modelcontextprotocol/server';
-import { SERVER_INFO_META_KEY } from '@modelcontextprotocol/server';
+import {
+  type CallToolRequest,
+  type CallToolResult,
+  SERVER_INFO_META_KEY,
+} from '@modelcontextprotocol/server';
 import { asBridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
 import { didYouMean } from '../../base/text/closest.js';
@@ -12,7 +15,12 @@ import { hasKept } from '../../run/answer/files.js';
 import { visible } from '../../run/answer/payload.js';
 import { isStructured, render } from '../../run/answer/render.js';
 import { OUTCOME_KEY, outcomeToWire } from '../../run/answer/whole-outcome.js';
-import { type Outcome, outcomeWithoutRun, withoutSecrets } from '../../run/outcome/outcome.js';
+import {
+  type Objection,
+  type Outcome,
+  outcomeWithoutRun,
+  withoutSecrets,
+} from '../../run/outcome/outcome.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { ToolName } from '../../settings/environment/variables.js';
 import type { Bridge } from '../../tenant/bridge.js';
@@ -20,7 +28,7 @@ import { WrongParams } from '../../wire/wrong-params.js';
 import type { AgentContext, AgentRequest } from '../requests/agent-request.js';
 import type { AgentServer } from '../requests/agent-server.js';
 import { callParams } from '../requests/call-request.js';
-import { complaint } from '../requests/complaint.js';
+import { complaint, described, echo } from '../requests/complaint.js';
 import { fieldsOf } from '../requests/request-params.js';
 import type { Answer } from '../tools/answer.js';
 import { cleanArguments } from '../tools/clean-arguments.js';
@@ -28,9 +36,8 @@ import { execute } from '../tools/execute.js';
 import { executeCode } from '../tools/execute-code.js';
 import { runPython } from '../tools/run-python.js';
 import type { BridgeTool } from '../tools/tool.js';
-import { goOnIn } from './go-on-arguments.js';
 import { LongCall } from './long-call.js';
-import { NoLongCall } from './long-calls.js';
+import { type GoOn, NoLongCall } from './long-calls.js';
 import type { ModernCalls } from './modern-calls.js';
 
 /** Versions are dates; before this one there is no `resource_link`, and clients refuse an answer with one. */
@@ -204,4 +211,28 @@ function patienceOf(
 ): number | undefined {
   if (patienceSeconds === 0) return undefined;
   return (patienceSeconds ?? hostPatienceOf(caller.client, wantsProgress)) * 1000;
+}
+
+// `wait` and `stop`, which every tool that runs something takes in place of its other arguments: they name a call that was
+// answered before its end.
+
+const HANDLE = 'the handle of a run that goes on, such as "r-7hq2m5xw3v8kd4np"';
+
+/** What the arguments ask of a call that goes on; undefined where they begin one. */
+export function goOnIn(args: unknown): GoOn | Objection | undefined {
+  if (typeof args !== 'object' || args === null) return undefined;
+  const given = args as Readonly<Record<string, unknown>>;
+  const names = (['wait', 'stop'] as const).filter((name) => given[name] !== undefined);
+  const [name] = names;
+  if (name === undefined) return undefined;
+  if (names.length > 1) return complaint('stop: got it together with wait, expected one of the two.');
+  const handle = given[name];
+  if (typeof handle !== 'string') return complaint(`${name}: got ${described(handle)}, expected ${HANDLE}.`);
+  const others = Object.keys(given).filter((other) => other !== name);
+  if (others.length > 0)
+    return complaint(
+      `${name}: got it together with ${others.map(echo).join(', ')}, expected it alone: the run has its arguments.`,
+      `To begin another run, leave ${name} out.`,
+    );
+  return name === 'wait' ? { wait: handle } : { stop: handle };
 }
