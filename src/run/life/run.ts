@@ -2,8 +2,9 @@
 // its calls, see how it ends, let go. Measures time and counts calls itself; what the harness says is a claim to be
 // shown, not believed.
 
-import { asBridgeError } from '../../base/errors.js';
+import { asBridgeError, BridgeError } from '../../base/errors.js';
 import { weigh } from '../../base/log/weight.js';
+import { shownName } from '../../base/text/shown-name.js';
 import { aborted } from '../../base/waiting/aborted.js';
 import { Deadline } from '../../base/waiting/deadline.js';
 import { within } from '../../base/waiting/within.js';
@@ -13,6 +14,7 @@ import type { CheckAnswer } from '../../sandbox/conversation/turn.js';
 import type { NamedTool } from '../../wire/frames.js';
 import type { CallContext } from '../calls/call-context.js';
 import { LoadedServers } from '../calls/loaded-servers.js';
+import type { AskingWords } from '../calls/on-demand.js';
 import {
   type Conclusion,
   conclude,
@@ -25,7 +27,6 @@ import { Transcript } from '../outcome/transcript.js';
 import { fileOf, isPythonTask, languageOf } from '../programs/task.js';
 import { INTERRUPT_WITHIN_MS } from '../sessions/session-call.js';
 import type { SessionUse } from '../sessions/session-use.js';
-import { wordsOfSession } from '../sessions/session-words.js';
 import { type Conversed, converse, type OpenServers, onDemandOf } from './conversation.js';
 import { failureNote, type Opened, openServers } from './opening.js';
 import { preflight } from './preflight.js';
@@ -199,4 +200,24 @@ function concluded(
   const note = notes.length === 0 ? undefined : notes.join('\n');
   const whole = { ...conclusion, note, left, ...(planned === undefined ? {} : { planned }) };
   return { conclusion: whole, calls: facts.calls, servers: loaded.names };
+}
+
+// How a person is asked for a server that a session has not had yet, and what the agent reads where the answer is no.
+
+function wordsOfSession(session: string): AskingWords {
+  const name = shownName(session);
+  return {
+    question: (server) =>
+      `A call in the session '${name}' asks for the MCP server '${shownName(server)}'. If you accept, code of its earlier calls can call the tools of that server too, until the session ends. Load it?`,
+    refused: (server, why) =>
+      new BridgeError(
+        'E_DENIED',
+        `servers: '${shownName(server)}' is not added to the session '${name}', whose earlier code would get it too: ${why}.`,
+        {
+          fault: 'agent',
+          remedy:
+            'Nothing was run. Call it without session, or begin another session with all servers that it needs.',
+        },
+      ),
+  };
 }
