@@ -3,7 +3,7 @@
 
 import { HeadTail } from '../../base/text/text.js';
 import { MAX_OUTPUT_CHARS } from '../../run/artifacts/shown-amounts.js';
-import type { CallEvent } from '../../run/calls/call-context.js';
+import type { CallEvent, OutputEvent } from '../../run/calls/call-context.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
 import { capturedOf, running } from '../../run/outcome/running.js';
 import type { Bridge } from '../../tenant/bridge.js';
@@ -31,8 +31,6 @@ const NOT_READ = '[… what follows was not read in time …]\n';
 /** What our own command line has missed between two requests is a moment's; more is for one that was killed. */
 const MAX_MISSED_CHARS = 16 * 1024 ** 2;
 
-type Piece = Extract<CallEvent, { type: 'output' }>;
-
 export class LongCall implements GoingOn {
   readonly tool: string;
   /** Never rejects. */
@@ -44,7 +42,7 @@ export class LongCall implements GoingOn {
   readonly #timeoutSeconds: number;
   #unread = noOutput();
   /** Of one who wants each piece: those that were printed while nobody listened. */
-  #missed: Piece[] = [];
+  #missed: OutputEvent[] = [];
   #missedChars = 0;
   readonly #wantsPieces: boolean;
   /** Whether some of its output has been given out, so that its end is only the rest. */
@@ -133,7 +131,7 @@ export class LongCall implements GoingOn {
     this.#log.add(stream, text);
   }
 
-  #pass(piece: Piece): void {
+  #pass(piece: OutputEvent): void {
     if (this.#toldNow !== undefined) return this.#toldNow.tell(piece);
     const { text } = piece;
     if (this.#missedChars > MAX_MISSED_CHARS) return;

@@ -14,7 +14,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Principal } from '../../base/principal.js';
 import { OUTPUT_METHOD } from '../../run/answer/whole-outcome.js';
-import type { CallContext, CallEvent } from '../../run/calls/call-context.js';
+import type { CallContext, OutputEvent } from '../../run/calls/call-context.js';
 import { type ClientOffers, offersOf } from './client-offers.js';
 import { LOG_LEVELS, type LogParams, type McpLogLevel } from './log-notifications.js';
 import type { ProgressParams } from './progress.js';
@@ -58,7 +58,7 @@ export type AuthExtra = {
 export type AgentEvent =
   | { readonly type: 'said'; readonly params: ProgressParams }
   | { readonly type: 'logged'; readonly params: LogParams }
-  | Extract<CallEvent, { type: 'output' }>;
+  | OutputEvent;
 
 /** A call towards its agent: one request, or a call that goes on from request to request. */
 export type AgentContext = CallContext<AgentEvent> & {

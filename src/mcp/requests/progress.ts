@@ -17,7 +17,6 @@ const MAX_NUMBER = 1e15;
 
 /** How far code says it is, or a tool that it has called. */
 type Report = Pick<Extract<CallEvent, { type: 'progress' }>, 'done' | 'total' | 'message'>;
-type ToolReport = Omit<Extract<CallEvent, { type: 'tool.progress' }>, 'type'>;
 
 export type ProgressParams = {
   readonly progress: number;
@@ -34,7 +33,7 @@ export class Progress implements Disposable {
   /** The last report in words. */
   #said = '';
   #newest: Report | undefined;
-  #newestOfTool: ToolReport | undefined;
+  #newestOfTool: (Report & { readonly tool: string }) | undefined;
   #pause: NodeJS.Timeout | undefined;
 
   /** Without `send` nobody listens, and everything here is free. */
@@ -92,7 +91,7 @@ export class Progress implements Disposable {
   }
 
   /** What a tool says, in words: its numbers are of its own. Told as seldom as what the code says, and after that. */
-  reportTool(report: ToolReport): void {
+  reportTool(report: Report & { readonly tool: string }): void {
     if (this.#send === undefined) return;
     this.#newestOfTool = report;
     this.#tellSoon();

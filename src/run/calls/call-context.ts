@@ -40,13 +40,15 @@ export type CallEvent =
       readonly total: number | null;
       readonly message: string | null;
     }
-  /** A piece of what it prints, not yet made harmless; `base64` has the bytes where they are no text. */
-  | {
-      readonly type: 'output';
-      readonly stream: OutputStream;
-      readonly text: string;
-      readonly base64: string | null;
-    };
+  | OutputEvent;
+
+/** A piece of what it prints, not yet made harmless; `base64` has the bytes where they are no text. */
+export type OutputEvent = {
+  readonly type: 'output';
+  readonly stream: OutputStream;
+  readonly text: string;
+  readonly base64: string | null;
+};
 
 /** What can be asked while the code runs; `waitingFor` names the tools whose answers are awaited, in a few words. */
 export type Meter = {
