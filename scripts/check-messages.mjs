@@ -26,7 +26,7 @@ const ALLOWED = {
   // Texts put together or laid out; nothing else depends on them.
   'cli/kept/runs.ts': [1, 'a message that begins with its class already does not get it twice'],
   'run/answer/pieces.ts': [1, 'lays lines out'],
-  'run/answer/sections.ts': [1, 'adds a full stop'],
+  'run/answer/render.ts': [1, 'adds a full stop'],
   // Not words of a sentence.
   'base/waiting/deadline.ts': [1, 'the reason of an AbortSignal is a kind'],
   'run/artifacts/artifacts.ts': [1, 'the reason of a frame is a kind'],

@@ -3,13 +3,10 @@
 // for each principal. The MCP server and the command line are two faces of this one thing.
 
 import { randomBytes } from 'node:crypto';
-import { asBridgeError, type BridgeError } from '../base/errors.js';
-import type { RawJson } from '../base/json/json-text.js';
 import { type BridgeEvent, fanOut, type Observer } from '../base/log/events.js';
 import { loadedOnce } from '../base/replaced-part.js';
 import { Redactor } from '../base/secrets/redact.js';
 import { DisposalStack } from '../base/waiting/disposal.js';
-import { LinkedSignal } from '../base/waiting/linked-signal.js';
 import type { DiscoverContext } from '../hosts/discovery/discover.js';
 import { LongCalls } from '../mcp/calls/long-calls.js';
 import type { ToolCalls } from '../mcp/calls/modern-calls.js';
@@ -23,41 +20,42 @@ import type { OpenPage } from '../policy/inbox/posted.js';
 import { allowAlways } from '../policy/rules/always-allowed.js';
 import { KeptFiles } from '../run/artifacts/kept-files.js';
 import { SavedTools } from '../run/calls/saved-tools.js';
-import { callDirectly } from '../run/life/direct-call.js';
-import { runCode } from '../run/life/run.js';
-import type { Watcher } from '../run/life/run-request.js';
-import { type CommandOutcome, runSandboxedCommand } from '../run/life/sandboxed-command.js';
-import { type Objection, type Outcome, outcomeWithoutRun, withoutSecrets } from '../run/outcome/outcome.js';
+import { Runs } from '../run/life/runs.js';
 import { Snippets } from '../run/programs/snippets.js';
-import type { Task } from '../run/programs/task.js';
 import type { CallLimits, CallTurns } from '../run/queue/call-turns.js';
-import { RunMeter } from '../run/queue/run-meter.js';
-import { type Place, type Refused, takePlace } from '../run/queue/take-turn.js';
-import { type Turn, UNLIMITED } from '../run/queue/turns.js';
-import type { AnsweredCall } from '../run/sessions/after-call.js';
-import { serversOf, sessionTold, useOf } from '../run/sessions/session-runs.js';
-import { type AskedSession, type Entered, Sessions } from '../run/sessions/sessions.js';
+import { RunQueue } from '../run/queue/run-queue.js';
+import { SetUp } from '../run/queue/set-up.js';
+import { type TurnLimits, UNLIMITED } from '../run/queue/turns.js';
+import { Sessions } from '../run/sessions/sessions.js';
 import type { Launcher } from '../sandbox/launch/launcher.js';
-import {
-  commandKind,
-  kindAhead,
-  kindOf,
-  pythonKind,
-  type SandboxKind,
-  sessionKind,
-} from '../sandbox/spec/kind.js';
+import { commandKind, kindAhead, type SandboxKind } from '../sandbox/spec/kind.js';
 import type { AgentCapabilities } from '../servers/asking/agent-capabilities.js';
+import type { SharedServers } from '../servers/pool/shared-servers.js';
 import { longestStartSeconds } from '../servers/pool/start-time.js';
-import { planFor } from '../settings/environment/plan.js';
 import type { Settings } from '../settings/environment/settings.js';
-import { type BridgeOwner, NO_CALL_LIMITS } from './bridge-owner.js';
-import { type Caller, COMMAND_LINE } from './caller.js';
 import type { Configured } from './configured.js';
 import { ConfiguredServers, type ConfiguredServersOptions } from './configured-servers.js';
-import type { CommandInput, RunHooks, RunInput, ServerCall } from './run-hooks.js';
-import { type CallWait, RunServices } from './run-services.js';
 import { SandboxService } from './sandbox-service.js';
-import { SetUp } from './set-up.js';
+import type { ServerAccess } from './server-access.js';
+
+/** What a bridge knows of a principal other than the user who started it. */
+export type BridgeOwner = {
+  /** The same for all bridges of one principal. */
+  readonly id: string;
+  /** Its own folder, for all that is kept of it. */
+  readonly stateDir: string;
+  readonly snippetsDir: string | undefined;
+  readonly access: ServerAccess;
+  readonly shared: SharedServers | undefined;
+  /** Of its runs; asked for each. */
+  readonly limits: () => TurnLimits;
+  /** Of its calls, likewise. */
+  readonly callLimits: () => CallLimits;
+  /** Most sessions at once; asked for each new one. */
+  readonly mostSessions: () => number;
+  /** The volume of its commands. */
+  readonly workVolume: string;
+};
 
 const loadPage = loadedOnce(() => import('../policy/page/approval-page.js'));
 const openPage: OpenPage = async (...posted) => (await loadPage()).ApprovalPage.open(...posted);
@@ -100,17 +98,6 @@ export type BridgeOptions = {
   readonly owner?: BridgeOwner;
 };
 
-/** A call from when it has come. Disposed, it leaves the queue, or gives back the turn that it has not used. */
-type Arrival = Disposable & {
-  /** Of its run. */
-  readonly id: string;
-  readonly place: Place;
-  /** Its turn, which whoever asks for it ends. */
-  readonly begin: () => Place['turn'];
-  /** Ends it. */
-  readonly signal: AbortSignal;
-};
-
 export class Bridge implements AsyncDisposable {
   readonly settings: Settings;
   readonly redactor: Redactor;
@@ -128,40 +115,46 @@ export class Bridge implements AsyncDisposable {
   readonly isForCommandLine: boolean;
   readonly #observer: Observer;
   readonly #service: SandboxService;
-  readonly #owner: BridgeOwner | undefined;
-  /** Whose turns its runs and calls take. */
-  readonly #ownerId: string;
-  readonly #callTurns: CallTurns | undefined;
-  readonly #runServices: RunServices;
+  readonly #queue: RunQueue;
+  readonly #runs: Runs;
+  readonly #commandKind: SandboxKind;
+  /** As Runs says. */
+  readonly run: Runs['run'];
+  readonly runCommand: Runs['runCommand'];
+  readonly callServer: Runs['callServer'];
   /** Functions that its code has saved. */
   readonly saved: SavedTools;
   readonly #owned = new DisposalStack();
-  readonly #setUp: SetUp;
   /** What the next answer is to tell besides; once. */
   #untold: string | undefined;
-  readonly #closing = new AbortController();
-  readonly #running = new Set<Promise<unknown>>();
   readonly #imageListeners = new Set<() => void>();
   #hasSwept = false;
-  /** Prefix of this bridge's run ids: 8 hex digits. Bridges share an audit, so their ids must differ. */
-  readonly #instance = randomBytes(4).toString('hex');
-  #runs = 0;
 
   /** Throws E_SETTINGS where the policy cannot be used. */
   constructor(options: BridgeOptions) {
     const { settings, discovery, redactor = new Redactor(), configured, owner, callTurns } = options;
     this.settings = settings;
     this.redactor = redactor;
-    this.#owner = owner;
-    this.#ownerId = owner?.id ?? options.turnName ?? '';
-    this.#callTurns = callTurns;
     this.#service = options.service ?? this.#owned.use(serviceFor(options));
-    this.#setUp = new SetUp(this.#service.setUp);
-    const observer = fanOut(options.observer, this.#setUp.observe);
+    const setUp = new SetUp(this.#service.setUp);
+    const observer = fanOut(options.observer, setUp.observe);
     this.#observer = observer;
     this.#owned.defer(this.#service.listen(this.#hear));
     const { access, shared, stateDir, snippetsDir } = owner ?? settingsOwner(settings);
     const own = { ...settings, stateDir };
+    // 8 hex digits.
+    const instance = randomBytes(4).toString('hex');
+    const ownerId = owner?.id ?? options.turnName ?? '';
+    this.#queue = new RunQueue({
+      turns: this.#service.turns,
+      instance,
+      owner: ownerId,
+      limits: () => owner?.limits() ?? UNLIMITED,
+      isMetered: owner !== undefined,
+      setUp,
+      onEnded: () => this.sweepOnce(),
+      observer,
+    });
     this.servers = this.#owned.use(
       new ConfiguredServers({
         settings: own,
@@ -200,17 +193,30 @@ export class Bridge implements AsyncDisposable {
       new KeptFiles({ stateDir, keepSeconds, quotaBytes, tellsPaths: owner === undefined }),
     );
     this.snippets = new Snippets(snippetsDir);
-    this.#runServices = new RunServices({
+    const work = `mcp-sandbox-bridge-${instance}-work`;
+    this.#commandKind = commandKind(settings, owner?.workVolume ?? settings.executeWork ?? work);
+    this.#runs = new Runs({
       settings,
-      service: this.#service,
+      supply: this.#service,
       servers: this.servers,
+      queue: this.#queue,
+      setUp,
+      sessions: this.sessions,
       kept: this.kept,
       saved: this.saved,
-      observer,
       approvals,
-      ownerId: this.#ownerId,
-      callTurn: callTurns && ((signal) => callTurns.ofCode(this.#ownerId, this.#callLimits, signal)),
+      ownerId,
+      callTurns,
+      callLimits: () => owner?.callLimits() ?? NO_CALL_LIMITS,
+      commandKind: this.#commandKind,
+      isForCommandLine: this.isForCommandLine,
+      redactor,
+      untold: () => this.#takeUntold(),
+      observer,
     });
+    this.run = this.#runs.run;
+    this.runCommand = this.#runs.runCommand;
+    this.callServer = this.#runs.callServer;
     this.openCalls = options.openCalls ?? this.#owned.use(new OpenCalls());
     this.longCalls = options.longCalls ?? this.#owned.use(new LongCalls(keepSeconds));
   }
@@ -226,166 +232,7 @@ export class Bridge implements AsyncDisposable {
 
   /** Whether a run or a call of it is under way or waits, be it for a person. */
   get isBusy(): boolean {
-    return this.#running.size > 0;
-  }
-
-  /** One run, queued behind those that are ahead. Never rejects for what agent, guest or engine did. */
-  async run(input: RunInput, caller: Caller, hooks: RunHooks, signal: AbortSignal): Promise<Outcome> {
-    this.#service.expect(caller.agent);
-    this.servers.rediscover();
-    this.#expectQuestions();
-    const { session } = input;
-    if (session !== undefined) return this.#runInSession(input, session, caller, hooks, signal);
-    const objection = this.servers.objectionTo(input.servers);
-    if (objection !== undefined)
-      return outcomeWithoutRun('validation_error', objection, input.timeoutSeconds);
-    // What is configured now, also for a run that waits for its turn.
-    const wanted = this.servers.wanted(input.servers);
-    const asked = [...wanted.servers, ...wanted.others];
-    using lease = this.servers.pool.lease(asked, caller.agent);
-    const wait = this.#waitOf(asked, hooks);
-    const kind = this.#kindOf(input.task);
-    using arrival = this.#arrive(kind, hooks, signal);
-    const outcome = await this.#inTurn(arrival, asked, hooks, async (id, ends, meter, turn) => {
-      const request = { id, client: caller.client, ...input, ...wanted };
-      const services = this.#runServices.forRun(kind, caller, lease, wait, { meter, turn });
-      return this.#noted(this.#withoutSecrets(await runCode(request, services, ends)));
-    });
-    return 'refused' in outcome ? withoutTurn(outcome.refused, input.timeoutSeconds) : outcome;
-  }
-
-  /** One call of a session, behind those that are ahead in it. */
-  async #runInSession(
-    input: RunInput,
-    asked: AskedSession,
-    caller: Caller,
-    hooks: RunHooks,
-    signal: AbortSignal,
-  ): Promise<Outcome> {
-    const { timeoutSeconds } = input;
-    const kind = sessionKind(this.settings);
-    // Ahead of the session: whoever waits for it is counted like whoever waits for a place.
-    using arrival = this.#arrive(kind, hooks, signal, this.sessions.mustWait(asked, caller));
-    const entered = await this.#enter(asked, caller, hooks, arrival);
-    if ('refused' in entered) return withoutTurn(entered.refused, timeoutSeconds);
-    if ('message' in entered) return outcomeWithoutRun('validation_error', entered, timeoutSeconds);
-    using _entered = entered;
-    const { servers } = this;
-    const { names, added, lost } = serversOf(
-      entered,
-      input.servers,
-      (some) => servers.objectionTo(some),
-      (some) => servers.wanted(some),
-    );
-    const told = (outcome: Outcome): Outcome => ({
-      ...outcome,
-      session: sessionTold(entered, outcome, lost),
-    });
-    const objection = servers.objectionTo(names);
-    if (objection !== undefined)
-      return told(outcomeWithoutRun('validation_error', objection, timeoutSeconds));
-    const wanted = servers.wanted(names);
-    const all = [...wanted.servers, ...wanted.others];
-    using lease = servers.pool.lease(all, caller.agent);
-    const wait = this.#waitOf(all, hooks);
-    const after = (call: Omit<AnsweredCall, 'endsAt'>, beganAt: number) =>
-      entered.session.goesOnAs({ ...call, endsAt: beganAt + timeoutSeconds * 1000 });
-    const inSession = async (id: string, ends: AbortSignal, meter: RunMeter, turn: Turn) => {
-      const request = { id, client: caller.client, ...input, ...wanted };
-      const services = {
-        ...this.#runServices.forRun(kind, caller, lease, wait, { meter, turn }),
-        sandboxes: this.#runServices.forSession(kind, entered, wait, meter),
-        // A person who names a server at a terminal need not be asked for it.
-        session: useOf(entered, this.isForCommandLine || caller === COMMAND_LINE ? [] : added),
-      };
-      return this.#noted(this.#withoutSecrets(await runCode(request, services, ends)));
-    };
-    const outcome = await this.#inTurn(arrival, all, hooks, inSession, after);
-    if ('refused' in outcome) return told(withoutTurn(outcome.refused, timeoutSeconds));
-    const { session } = entered;
-    // Those that a call was refused are none of its.
-    if (session.calls > 0 && outcome.status !== 'validation_error')
-      session.servers = [...new Set([...names.filter((name) => all.includes(name)), ...outcome.servers])];
-    return told(outcome);
-  }
-
-  /** A session for the call that has arrived; or why it gets none, such as a quota that was used up meanwhile. */
-  async #enter(
-    asked: AskedSession,
-    caller: Caller,
-    hooks: RunHooks,
-    { place, signal }: Arrival,
-  ): Promise<Entered | Objection | Refused> {
-    if (place.refused !== undefined) return place.refused;
-    const refusing = new AbortController();
-    using waits = new LinkedSignal(signal, refusing.signal);
-    const refused = place.turn.then((turn) => {
-      if (!('refused' in turn)) return new Promise<never>(() => {});
-      refusing.abort('refused');
-      return turn;
-    });
-    const entering = this.sessions
-      .enter(asked, caller, waits.signal, ({ name, calls }) =>
-        hooks.onPreparing(() => `Waits for call ${calls} of session '${name}'.`),
-      )
-      .catch((thrown: unknown) => ({ refused: asBridgeError(thrown) }));
-    const entered = await Promise.race([entering, refused]);
-    place.ready();
-    if ('refused' in entered)
-      void entering.then((late) => {
-        if (Symbol.dispose in late) late[Symbol.dispose]();
-      });
-    return entered;
-  }
-
-  /** One command in a container of its own, queued like a run. Never rejects for what agent, command or engine did. */
-  async runCommand(
-    input: CommandInput,
-    caller: Caller,
-    hooks: RunHooks,
-    signal: AbortSignal,
-  ): Promise<CommandOutcome> {
-    const wait = this.#waitOf([], hooks);
-    const kind = this.#commandKind();
-    using arrival = this.#arrive(kind, hooks, signal);
-    const outcome = await this.#inTurn(arrival, [], hooks, async (id, ends, meter) => {
-      const request = { id, client: caller.client, ...input };
-      const services = this.#runServices.forCommand(kind, wait, meter);
-      const ended = await runSandboxedCommand(request, services, ends);
-      return 'failed' in ended ? { failed: this.#withoutSecrets(ended.failed) } : ended;
-    });
-    return 'refused' in outcome ? { failed: withoutTurn(outcome.refused, input.timeoutSeconds) } : outcome;
-  }
-
-  /** A tool of one server, for the agent itself. Never rejects: what stands in the way is an objection. */
-  async callServer(
-    { setBy, ...call }: ServerCall,
-    caller: Caller,
-    hooks: RunHooks,
-    signal: AbortSignal,
-  ): Promise<RawJson | Objection> {
-    using link = new LinkedSignal(signal, this.#closing.signal);
-    const turn = await this.#callTurns?.ofAgent(this.#ownerId, this.#callLimits, link.signal);
-    if (turn !== undefined && 'refused' in turn) return objectionOf(turn.refused);
-    using _turn = turn;
-    this.servers.rediscover();
-    const objection =
-      this.servers.objectionTo([call.server], setBy) ?? this.servers.strangerObjection(call.server, setBy);
-    if (objection !== undefined) return objection;
-    const id = `${this.#instance}-${++this.#runs}`;
-    using lease = this.servers.pool.lease([call.server], caller.agent);
-    hooks.onPreparing(() => this.#setUp.waitsFor([call.server]));
-    const about = { id, client: caller.client, language: 'command', ...call };
-    const wait = this.#waitOf([call.server], hooks);
-    const calling = callDirectly(about, this.#runServices.forCall(caller, lease, wait), link.signal);
-    this.#running.add(calling);
-    try {
-      return await calling;
-    } catch (thrown) {
-      return objectionOf(asBridgeError(thrown));
-    } finally {
-      this.#running.delete(calling);
-    }
+    return this.#queue.isBusy;
   }
 
   /**
@@ -398,13 +245,12 @@ export class Bridge implements AsyncDisposable {
 
   /** Starts the sandboxes that are to wait, and reads what is known of servers; `agent` is likely to call soon. */
   warmUp(agent: AgentCapabilities): void {
-    this.#service.expect(agent);
-    this.#expectQuestions();
+    this.#runs.expect(agent);
     const { warm } = this.#service;
     const { tools, executeServer } = this.settings;
     const isForCommands = tools.every((name) => name === 'execute');
     if (!isForCommands) warm.of(kindAhead(this.settings)).fill();
-    else if (executeServer === undefined) warm.of(this.#commandKind()).fill();
+    else if (executeServer === undefined) warm.of(this.#commandKind).fill();
     this.servers.readAhead();
   }
 
@@ -418,8 +264,8 @@ export class Bridge implements AsyncDisposable {
   /** Ends every run and server, and every container where it has its own; resolves when they are gone. */
   async [Symbol.asyncDispose](): Promise<void> {
     // A call of a session that goes on is only interrupted.
-    this.#closing.abort(this.isForCommandLine ? 'cancelled' : 'shutdown');
-    await Promise.allSettled([this.#owned[Symbol.asyncDispose](), ...this.#running]);
+    const running = this.#queue.close(this.isForCommandLine ? 'cancelled' : 'shutdown');
+    await Promise.allSettled([this.#owned[Symbol.asyncDispose](), ...running]);
   }
 
   /** What all its runs share of their questions to a person. */
@@ -427,7 +273,7 @@ export class Bridge implements AsyncDisposable {
     const observer = this.#observer;
     const { policyFile: file } = settings;
     const write = async (always: Always) => {
-      if (file !== undefined) await allowAlways(file, always, host, this.#closing.signal);
+      if (file !== undefined) await allowAlways(file, always, host, this.#queue.closing);
     };
     return {
       principal: owner?.id,
@@ -441,102 +287,11 @@ export class Bridge implements AsyncDisposable {
     };
   }
 
-  /** A sandbox that starts from now on gives a person the time to answer; one that waits is too short-lived for that. */
-  #expectQuestions(): void {
-    if (this.servers.policy().approvals.isOn) this.#service.expectQuestions();
-  }
-
-  /** A call that needs a sandbox of `kind` has come: from now on it is counted. `isHeld` where it waits for its session first. */
-  #arrive({ memoryBytes }: SandboxKind, hooks: RunHooks, signal: AbortSignal, isHeld = false): Arrival {
-    const id = `${this.#instance}-${++this.#runs}`;
-    const leaving = new AbortController();
-    const link = new LinkedSignal(signal, this.#closing.signal, leaving.signal);
-    const limits = this.#owner?.limits() ?? UNLIMITED;
-    const wait = { owner: this.#ownerId, limits, memoryBytes, isHeld };
-    const place = takePlace(this.#service.turns, wait, link.signal, (turn) => {
-      this.#observer({ type: 'run.queued', run: id, ahead: turn.ahead });
-      hooks.onQueued(turn);
-    });
-    let hasBegun = false;
-    const begin = () => {
-      hasBegun = true;
-      return place.turn;
-    };
-    const dispose = () => {
-      leaving.abort('over');
-      link[Symbol.dispose]();
-      if (hasBegun) return;
-      void place.turn.then((turn) => {
-        if (!('refused' in turn)) turn.end();
-      });
-    };
-    return { id, place, begin, signal: link.signal, [Symbol.dispose]: dispose };
-  }
-
-  /**
-   * `work` when its turn has come, with the name of the run, what ends it, and what counts its processor time; or why it
-   * gets none. `servers` are those that it waits for; `after` has the turn when the work is done, and ends it at last.
-   */
-  async #inTurn<T>(
-    { id, begin, signal }: Arrival,
-    servers: readonly string[],
-    hooks: RunHooks,
-    work: (id: string, signal: AbortSignal, meter: RunMeter, turn: Turn) => Promise<T>,
-    after = endOf,
-  ): Promise<T | Refused> {
-    const running = begin().then(async (turn) => {
-      if ('refused' in turn) return turn;
-      const beganAt = performance.now();
-      const meter = new RunMeter(this.#owner !== undefined);
-      try {
-        hooks.onPreparing(() => this.#setUp.waitsFor(servers));
-        return await work(id, signal, meter, turn);
-      } finally {
-        after({ turn, meter }, beganAt);
-      }
-    });
-    this.#running.add(running);
-    try {
-      return await running;
-    } finally {
-      this.#running.delete(running);
-      this.sweepOnce();
-    }
-  }
-
-  /** How long this call has waited for set-up so far, from now on. */
-  #waitOf(servers: readonly string[], watcher: Watcher): CallWait {
-    const since = performance.now();
-    return { watcher, since, goingOn: () => this.#setUp.goingOn(servers) };
-  }
-
-  get #callLimits(): CallLimits {
-    return this.#owner?.callLimits() ?? NO_CALL_LIMITS;
-  }
-
-  #kindOf(task: Task): SandboxKind {
-    const { settings } = this;
-    return task.type === 'cell' ? pythonKind(settings) : kindOf(planFor(task.language, settings), settings);
-  }
-
-  #commandKind(): SandboxKind {
-    const own = `mcp-sandbox-bridge-${this.#instance}-work`;
-    return commandKind(this.settings, this.#owner?.workVolume ?? this.settings.executeWork ?? own);
-  }
-
-  #withoutSecrets(outcome: Outcome): Outcome {
-    return withoutSecrets(outcome, (text) => this.redactor.redact(text));
-  }
-
-  /** What only the log would say otherwise: an image that was built, and a change of the policy that does not count. */
-  #noted(outcome: Outcome): Outcome {
-    const notes = [outcome.note, this.#untold, this.servers.policyTrouble];
+  /** An image that was built, and a change of the policy that does not count: only the log would say it otherwise. */
+  #takeUntold(): readonly (string | undefined)[] {
+    const untold = this.#untold;
     this.#untold = undefined;
-    const [own, ...ours] = notes.map((note, index) =>
-      note === undefined || index === 0 ? note : this.redactor.redact(note),
-    );
-    const said = [own, ...ours].filter((note) => note !== undefined);
-    return said.length === 0 ? outcome : { ...outcome, note: said.join('\n') };
+    return [untold, this.servers.policyTrouble];
   }
 
   readonly #hear = (event: BridgeEvent): void => {
@@ -547,9 +302,11 @@ export class Bridge implements AsyncDisposable {
   };
 }
 
-/** What has come to its end has no place any more. */
-const endOf = ({ turn, meter }: Omit<AnsweredCall, 'endsAt'>, _beganAt: number): void =>
-  turn.end({ processorSeconds: meter.lap() });
+/** Of the user who started the bridge. */
+const NO_CALL_LIMITS: CallLimits = {
+  callsAtOnce: Number.POSITIVE_INFINITY,
+  callsWaiting: Number.POSITIVE_INFINITY,
+};
 
 /** The user who started the bridge has the state directory itself, and nothing is kept from it. */
 const settingsOwner = ({ stateDir, snippetsDir }: Settings) =>
@@ -558,8 +315,3 @@ const settingsOwner = ({ stateDir, snippetsDir }: Settings) =>
 /** The service of a bridge that shares it with no other. */
 const serviceFor = ({ settings, discovery, observer, setUpPatienceMs }: BridgeOptions): SandboxService =>
   new SandboxService({ settings, host: discovery.host, observer, setUpPatienceMs });
-
-const objectionOf = ({ code: type, message, remedy }: BridgeError): Objection => ({ type, message, remedy });
-
-const withoutTurn = ({ code: type, message, remedy }: BridgeError, timeoutSeconds: number): Outcome =>
-  outcomeWithoutRun('error', { type, message, remedy }, timeoutSeconds);

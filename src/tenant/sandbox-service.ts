@@ -6,6 +6,9 @@ import { messageOf } from '../base/errors.js';
 import { type BridgeEvent, fanOut, type Observer } from '../base/log/events.js';
 import { DisposalStack } from '../base/waiting/disposal.js';
 import { canLoad } from '../run/calls/on-demand.js';
+import { Patience } from '../run/queue/patience.js';
+import { LATELY_MS } from '../run/queue/run-queue.js';
+import { EngineSetUp } from '../run/queue/set-up.js';
 import { Turns } from '../run/queue/turns.js';
 import type { Sandbox } from '../sandbox/conversation/sandbox.js';
 import { Launcher } from '../sandbox/launch/launcher.js';
@@ -17,11 +20,7 @@ import type { AgentCapabilities } from '../servers/asking/agent-capabilities.js'
 import type { Settings } from '../settings/environment/settings.js';
 import type { HostFacts } from '../settings/files/host-facts.js';
 import { type EngineHealth, engineHealth } from './engine-health.js';
-import { Patience } from './patience.js';
-import { EngineSetUp } from './set-up.js';
 
-/** An agent at work runs something about twice a minute. */
-export const ABOUT_MS = 60_000;
 /** As long as three runs that each start a container of their own, and as ten. */
 const MAX_AHEAD_MS = 1_500;
 const MAX_REST_MS = 5_000;
@@ -84,7 +83,7 @@ export class SandboxService implements AsyncDisposable {
       now: () => performance.now(),
       standing: STANDING_FOR_EACH * settings.concurrency,
       rests: {
-        withinMs: ABOUT_MS,
+        withinMs: LATELY_MS,
         aheadMs: MAX_AHEAD_MS,
         maxMs: MAX_REST_MS,
         later: (ms, then) => void setTimeout(then, ms).unref(),

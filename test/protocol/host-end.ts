@@ -164,7 +164,7 @@ export async function hear(
       approvals,
       plan,
       stopClock: () => () => {},
-      onToolProgress: () => {},
+      tell: () => {},
       observer: (event) => {
         if (event.type !== 'run.call') return void events.push(event);
         const { durationMs: _durationMs, ...told } = event;

@@ -7,12 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { BridgeEvent } from '../../src/base/log/events.js';
+import { byCommandLine } from '../../src/run/calls/call-context.js';
 import type { Outcome } from '../../src/run/outcome/outcome.js';
 import { parseSettings } from '../../src/settings/environment/settings.js';
 import { hostFacts } from '../../src/settings/files/host-facts.js';
 import { Bridge } from '../../src/tenant/bridge.js';
-import { COMMAND_LINE } from '../../src/tenant/caller.js';
-import { UNWATCHED } from '../../src/tenant/run-hooks.js';
 import { imageOf } from '../support/built-image.js';
 import { openRemoteEngine, type RemoteEngine, whyNoRemoteEngine } from '../support/remote-engine.js';
 import { PATIENTLY, pause } from '../support/time.js';
@@ -143,9 +142,7 @@ describe.skipIf(why !== undefined)(why ?? 'a podman machine', () => {
   const run = (code: string): Promise<Outcome> =>
     bridge.run(
       { task: { type: 'cell', code }, servers: [], files: [], timeoutSeconds: 120 },
-      COMMAND_LINE,
-      UNWATCHED,
-      never,
+      byCommandLine(never),
     );
   const value = async (code: string) => (await run(code)).result?.json?.text;
 

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { RawJson } from '../../src/base/json/json-text.js';
 import { policyOf } from '../../src/policy/rules/policy.js';
 import { KeptFiles } from '../../src/run/artifacts/kept-files.js';
+import type { CallContext } from '../../src/run/calls/call-context.js';
 import { Gates } from '../../src/run/calls/gates.js';
 import { callDirectly, type DirectServices } from '../../src/run/life/direct-call.js';
 import { runCode } from '../../src/run/life/run.js';
@@ -88,6 +89,7 @@ async function bridge({ agent, secondsPerCall, callTimeoutMs }: Options) {
   const { shared } = approvalsWith({ agent, waitSeconds: MAX_WAIT_SECONDS });
   const services = {
     servers: {
+      wanted: { servers: ['a', 'b'], others: [] },
       open: async (server: string) => docs.find(({ name }) => name === server),
       discovered: () => [],
       known: { docOf: () => undefined, allDocs: () => [], changedOf: () => () => undefined },
@@ -95,17 +97,22 @@ async function bridge({ agent, secondsPerCall, callTimeoutMs }: Options) {
       lease,
     },
     calls: { gates: new Gates(), shapes: { learn: () => {} }, audit: 'off', principal: 'local' },
-    approvals: { shared, agent },
-    autoload: { mode: 'never', agent },
+    approvals: shared,
+    autoload: 'never',
     kept: new KeptFiles({ stateDir: '/nowhere', keepSeconds: 0, quotaBytes: 0 }),
     observer: () => {},
-    watcher: { onStart: () => {}, onProgress: () => {}, onOutput: () => {}, onToolProgress: () => {} },
   };
   return services;
 }
 
 const playTime = () => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
 const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+const contextOf = (agent: AgentCapabilities): CallContext => ({
+  caller: { client: 'test', agent, scope: '' },
+  signal: NEVER,
+  tell: () => {},
+});
 
 /** Code that makes these calls at once and ends when the first `awaited` of them are answered. */
 async function start(calls: readonly Call[], options: Options, awaited = calls.length) {
@@ -133,15 +140,13 @@ async function start(calls: readonly Call[], options: Options, awaited = calls.l
   playTime();
   const ended = runCode(
     {
-      id: 'run-1',
-      client: 'test',
       task: { type: 'cell', code: '1' },
       timeoutSeconds: TIMEOUT_SECONDS,
       servers: ['a', 'b'],
       files: [],
     },
-    { ...services, sandboxes } as unknown as RunServices,
-    NEVER,
+    { ...services, id: 'run-1', sandboxes } as unknown as RunServices,
+    contextOf(options.agent),
   );
   /** Which calls were answered so. */
   const told = (as: 'reply' | 'refusal') =>
@@ -307,7 +312,6 @@ describe('the time in which a person thinks', () => {
 describe('a call of the agent’s own', () => {
   const call = {
     id: 'a-1',
-    client: 'tester',
     language: 'command',
     server: 'a',
     args: {},
@@ -317,7 +321,7 @@ describe('a call of the agent’s own', () => {
   const direct = async (tool: string, agent: AgentCapabilities) => {
     const services = await bridge({ agent });
     playTime();
-    const answer = callDirectly({ ...call, tool }, services as unknown as DirectServices, NEVER);
+    const answer = callDirectly({ ...call, tool }, services as unknown as DirectServices, contextOf(agent));
     answer.catch(() => {});
     return { answer };
   };

@@ -2,13 +2,13 @@
 
 import { expect, it } from 'vitest';
 import type { BridgeEvent } from '../../src/base/log/events.js';
+import { byCommandLine } from '../../src/run/calls/call-context.js';
 import { callDirectly, type DirectServices } from '../../src/run/life/direct-call.js';
 
 const never = (_server: string, signal: AbortSignal) =>
   new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))));
 const call = {
   id: 'a-1',
-  client: 'tester',
   language: 'command',
   server: 'sandbox',
   tool: 'execute',
@@ -26,7 +26,7 @@ it.each([
     servers: { open: never },
     observer: (event: BridgeEvent) => told.push(event),
   } as unknown as DirectServices;
-  const calling = callDirectly({ ...call, patienceSeconds }, services, client.signal);
+  const calling = callDirectly({ ...call, patienceSeconds }, services, byCommandLine(client.signal));
   act(client);
   await expect(calling).rejects.toMatchObject({ code });
   expect(told.at(-1)).toMatchObject({ type: 'run.ended', status });

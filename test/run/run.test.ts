@@ -5,9 +5,10 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
 import { policyOf } from '../../src/policy/rules/policy.js';
 import { KeptFiles } from '../../src/run/artifacts/kept-files.js';
+import { byCommandLine } from '../../src/run/calls/call-context.js';
 import { Gates } from '../../src/run/calls/gates.js';
 import { runCode } from '../../src/run/life/run.js';
-import type { RunRequest, RunServers, RunServices } from '../../src/run/life/run-request.js';
+import type { RunInput, RunServers, RunServices } from '../../src/run/life/run-request.js';
 import type { Sandboxes } from '../../src/run/life/sandbox-use.js';
 import type { Program } from '../../src/run/programs/task.js';
 import type { Language } from '../../src/settings/languages/language.js';
@@ -16,9 +17,7 @@ import type { ServerDoc, SupervisorFrame } from '../../src/wire/frames.js';
 import { FakeContainer, greeted } from '../support/fake-container.js';
 import { PATIENTLY } from '../support/time.js';
 
-const request: RunRequest = {
-  id: 'run-1',
-  client: 'test',
+const input: RunInput = {
   task: { type: 'cell', code: 'mcp_s.t()' },
   timeoutSeconds: 30,
   servers: ['s'],
@@ -71,17 +70,19 @@ type Overrides = Partial<Pick<Sandboxes, 'take'> & Pick<RunServers, 'open'> & Pi
 
 async function run(
   { take, open, kept }: Overrides = {},
-  change: Partial<RunRequest> = {},
+  change: Partial<RunInput> = {},
   signal = new AbortController().signal,
 ) {
   const sandbox = await greeted(container);
   const services = {
+    id: 'run-1',
     sandboxes: {
       take: take ?? (() => Promise.resolve(sandbox)),
       giveBack: () => ends.push('back'),
       retire: () => ends.push('retired'),
     },
     servers: {
+      wanted: { servers: ['s'], others: [] },
       open: open ?? (() => Promise.resolve(SERVER)),
       discovered: () => [],
       policy: () => policyOf({ allow: undefined, deny: [], file: undefined }, []),
@@ -89,9 +90,11 @@ async function run(
     calls: { gates: new Gates() },
     kept: kept ?? new KeptFiles({ stateDir: '/nowhere', keepSeconds: 0, quotaBytes: 0 }),
     observer: () => {},
-    watcher: { onStart: () => ends.push('started'), onProgress: () => {}, onOutput: () => {} },
   } as unknown as RunServices;
-  return runCode({ ...request, ...change }, services, signal);
+  const context = byCommandLine(signal, ({ type }) => {
+    if (type === 'started') ends.push('started');
+  });
+  return runCode({ ...input, ...change }, services, context);
 }
 const sent = () => container.sent.map(({ type }) => type);
 

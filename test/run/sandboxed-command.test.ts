@@ -4,6 +4,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { BridgeEvent } from '../../src/base/log/events.js';
 import { KeptFiles } from '../../src/run/artifacts/kept-files.js';
+import { byCommandLine } from '../../src/run/calls/call-context.js';
 import { type CommandServices, runSandboxedCommand } from '../../src/run/life/sandboxed-command.js';
 import type { SupervisorFrame } from '../../src/wire/frames.js';
 import { FakeContainer, greeted } from '../support/fake-container.js';
@@ -46,7 +47,6 @@ async function run(answer: () => void, timeoutSeconds = 30, signal = new AbortCo
     kept: new KeptFiles({ stateDir: '/nowhere', keepSeconds: 0, quotaBytes: 0 }),
     audit: 'arguments',
     observer: (event: BridgeEvent) => events.push(event),
-    watcher: { onStart: () => ends.push('started'), onOutput: () => {} },
   } as unknown as CommandServices;
   const command = {
     argv: ['ls', '-l'],
@@ -56,8 +56,10 @@ async function run(answer: () => void, timeoutSeconds = 30, signal = new AbortCo
     maxOutputBytes: 100,
     shownBytes: 100,
   } as const;
-  const request = { id: 'run-1', client: 'test', command, timeoutSeconds };
-  return runSandboxedCommand(request, services, signal);
+  const context = byCommandLine(signal, ({ type }) => {
+    if (type === 'started') ends.push('started');
+  });
+  return runSandboxedCommand({ id: 'run-1', command, timeoutSeconds }, services, context);
 }
 const status = () => events.find((event) => event.type === 'run.ended')?.status;
 const say = (...frames: readonly SupervisorFrame[]) => {

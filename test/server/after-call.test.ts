@@ -3,11 +3,10 @@
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Principal } from '../../src/base/principal.js';
+import { byCommandLine } from '../../src/run/calls/call-context.js';
 import type { Outcome } from '../../src/run/outcome/outcome.js';
 import type { RunHandlers } from '../../src/sandbox/conversation/turn.js';
 import type { Quotas } from '../../src/service/principals/principal-rules.js';
-import { COMMAND_LINE } from '../../src/tenant/caller.js';
-import { UNWATCHED } from '../../src/tenant/run-hooks.js';
 import { pause, until } from '../support/time.js';
 import { NEVER, openBridges, principalNamed, type TestBridges } from './principal-bridges.js';
 
@@ -75,9 +74,7 @@ const call = (name: string, timeoutSeconds = 60, principal: Principal = ANN): Pr
       timeoutSeconds,
       session: { name, isRequired: false },
     },
-    COMMAND_LINE,
-    UNWATCHED,
-    NEVER,
+    byCommandLine(NEVER),
   );
 const places = () => bridges.service.turns.running;
 
@@ -166,7 +163,7 @@ it('a call that ends before its code begins keeps no place', async () => {
   const unknown = { ...input, servers: [], session: { name: 'none', isRequired: true } };
   const wrong = { ...input, servers: ['nowhere'], session: { name: 'one', isRequired: false } };
   for (const asked of [unknown, wrong]) {
-    const { status } = await bridges.of(ANN).run(asked, COMMAND_LINE, UNWATCHED, NEVER);
+    const { status } = await bridges.of(ANN).run(asked, byCommandLine(NEVER));
     expect(status).toBe('validation_error');
     await until(() => places() === 0);
   }

@@ -5,11 +5,11 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
 import type { BridgeEvent } from '../../src/base/log/events.js';
 import { LOCAL_USER, type Principal } from '../../src/base/principal.js';
+import { byCommandLine, type CallEvent } from '../../src/run/calls/call-context.js';
+import type { RunInput } from '../../src/run/life/run-request.js';
 import type { Outcome } from '../../src/run/outcome/outcome.js';
 import type { WarmPool } from '../../src/sandbox/launch/warm-pool.js';
 import type { SandboxKind } from '../../src/sandbox/spec/kind.js';
-import { COMMAND_LINE } from '../../src/tenant/caller.js';
-import { type RunHooks, type RunInput, UNWATCHED } from '../../src/tenant/run-hooks.js';
 import { pause, until } from '../support/time.js';
 import { hostileEntry, NEVER, openBridges, principalNamed, type TestBridges } from './principal-bridges.js';
 
@@ -59,7 +59,7 @@ afterEach(async () => {
 
 const run = (
   principal: Principal,
-  hooks: Partial<RunHooks> = {},
+  tell: (event: CallEvent) => void = () => {},
   signal: AbortSignal = NEVER,
   session: Pick<RunInput, 'session'> = {},
 ): Promise<Outcome> =>
@@ -67,22 +67,25 @@ const run = (
     .of(principal)
     .run(
       { task: { type: 'cell', code: '1' }, servers: [], files: [], timeoutSeconds: 30, ...session },
-      COMMAND_LINE,
-      { ...UNWATCHED, ...hooks },
-      signal,
+      byCommandLine(signal, tell),
     );
 
 /** A call of Ann's in the session of this name. */
 const call = (name: string, signal: AbortSignal = NEVER, principal = ANN): Promise<Outcome> =>
-  run(principal, {}, signal, { session: { name, isRequired: false } });
+  run(principal, undefined, signal, { session: { name, isRequired: false } });
 
 const statusOf = async (ending: Promise<Outcome>) => (await ending).error?.type;
 
 describe('turns', () => {
   it('of a principal come between those of another that has asked for many', async () => {
     const order: string[] = [];
-    const runs = Array.from({ length: 20 }, () => run(ANN, { onPreparing: () => void order.push('ann') }));
-    runs.push(run(BEN, { onPreparing: () => void order.push('ben') }));
+    const noting =
+      (name: string) =>
+      ({ type }: CallEvent) => {
+        if (type === 'preparing') order.push(name);
+      };
+    const runs = Array.from({ length: 20 }, () => run(ANN, noting('ann')));
+    runs.push(run(BEN, noting('ben')));
     for (let count = 0; count < 21; count++) {
       await until(() => started.length > count);
       started[count]?.end();
@@ -94,8 +97,10 @@ describe('turns', () => {
 
   it('a run that waits is told how many come before it, which is so', async () => {
     const places: (() => number)[] = [];
-    const onQueued = (place: { readonly ahead: number }) => void places.push(() => place.ahead);
-    const runs = [run(ANN), run(ANN, { onQueued }), run(ANN, { onQueued }), run(BEN, { onQueued })];
+    const tell = (event: CallEvent) => {
+      if (event.type === 'queued') places.push(() => event.place.ahead);
+    };
+    const runs = [run(ANN), run(ANN, tell), run(ANN, tell), run(BEN, tell)];
     await until(() => places.length === 3);
     // Of Ann's two that wait the first comes after Ben's.
     expect(places.map((ahead) => ahead())).toEqual([1, 2, 0]);
@@ -113,7 +118,7 @@ describe('turns', () => {
     bridges.rules.set(ANN.id, { quotas: { runsWaiting: 1 } });
     const first = run(ANN);
     const cancelling = new AbortController();
-    const second = run(ANN, {}, cancelling.signal);
+    const second = run(ANN, undefined, cancelling.signal);
     expect(await statusOf(run(ANN))).toBe('E_BUSY');
     cancelling.abort('cancelled');
     expect((await second).status).toBe('cancelled');
@@ -295,7 +300,7 @@ it('the volume of commands is another for each principal, also where the operato
     shownBytes: 1000,
   } as const;
   const runs = [ANN, BEN, LOCAL_USER].map(async (principal) => {
-    await bridges.of(principal).runCommand({ command, timeoutSeconds: 5 }, COMMAND_LINE, UNWATCHED, NEVER);
+    await bridges.of(principal).runCommand({ command, timeoutSeconds: 5 }, byCommandLine(NEVER));
   });
   await until(() => started.length === 3);
   const volumes = started.map(({ kind }) => kind.volumes[0]?.name);

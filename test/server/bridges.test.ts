@@ -7,11 +7,11 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { LOCAL_USER, type Principal } from '../../src/base/principal.js';
+import type { CallEvent } from '../../src/run/calls/call-context.js';
 import { type AgentCapabilities, NO_AGENT } from '../../src/servers/asking/agent-capabilities.js';
 import { TokenStore } from '../../src/servers/login/token-store.js';
 import type { HeaderSource } from '../../src/service/principals/principal-rules.js';
 import { principalStateDir } from '../../src/settings/files/principal-state.js';
-import { UNWATCHED } from '../../src/tenant/run-hooks.js';
 import { hostileWeb, type RemoteServer } from '../downstream/remote-servers.js';
 import { pause, until } from '../support/time.js';
 import {
@@ -555,11 +555,10 @@ describe('rules', () => {
     bridges = openBridges({ a: hostileEntry() });
     await pidOf(ANN);
     let isUnderWay = false;
-    const onToolProgress = () => {
-      isUnderWay = true;
+    const tell = ({ type }: CallEvent) => {
+      isUnderWay ||= type === 'tool.progress';
     };
-    const hooks = { ...UNWATCHED, onToolProgress };
-    const sleeping = callTool(bridges.of(ANN), 'a', 'sleep', { ms: 500, every: 100 }, { hooks });
+    const sleeping = callTool(bridges.of(ANN), 'a', 'sleep', { ms: 500, every: 100 }, { tell });
     await until(() => isUnderWay);
     bridges.rules.set(ANN.id, { servers: [] });
     expect(await callTool(bridges.of(ANN), 'a', 'pid')).toMatchObject({ type: 'E_SERVER_UNKNOWN' });
@@ -602,8 +601,10 @@ describe('log and audit', () => {
     const waits: string[] = [];
     const opening = callTool(bridges.of(ANN), 'a', 'pid');
     await until(() => bridges.events.some(({ type }) => type === 'downstream.connecting'));
-    const hooks = { ...UNWATCHED, onPreparing: (waitsFor: () => string) => void waits.push(waitsFor()) };
-    const own = callTool(bridges.of(BEN), 'a', 'pid', {}, { hooks });
+    const tell = (event: CallEvent) => {
+      if (event.type === 'preparing') waits.push(event.waitsFor());
+    };
+    const own = callTool(bridges.of(BEN), 'a', 'pid', {}, { tell });
     await until(() => waits.length > 0);
     expect(waits).toEqual(['Setting up: starting a sandbox.']);
     await bridges.of(ANN)[Symbol.asyncDispose]();

@@ -4,9 +4,8 @@
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { LOCAL_USER, type Principal } from '../../src/base/principal.js';
+import { byCommandLine } from '../../src/run/calls/call-context.js';
 import { CallTurns } from '../../src/run/queue/call-turns.js';
-import { COMMAND_LINE } from '../../src/tenant/caller.js';
-import { UNWATCHED } from '../../src/tenant/run-hooks.js';
 import { until } from '../support/time.js';
 import { callTool, NEVER, openBridges, principalNamed, type TestBridges } from './principal-bridges.js';
 
@@ -56,7 +55,7 @@ it('a call that is cancelled while it waits reaches no server, and its place is 
     timeoutSeconds: 30,
     patienceSeconds: 30,
   };
-  const cancelled = bridges.of(ANN).callServer(asked, COMMAND_LINE, UNWATCHED, leaving.signal);
+  const cancelled = bridges.of(ANN).callServer(asked, byCommandLine(leaving.signal));
   expect(bridges.callTurns.waiting).toBe(1);
   leaving.abort('cancelled');
   expect(await cancelled).toMatchObject({ type: 'E_CANCELLED' });

@@ -8,10 +8,12 @@ import { RawJson } from '../../src/base/json/json-text.js';
 import { LongCalls } from '../../src/mcp/calls/long-calls.js';
 import { serveAgent } from '../../src/mcp/connection/server.js';
 import { cleanArguments } from '../../src/mcp/tools/clean-arguments.js';
+import type { ServerCall } from '../../src/run/life/direct-call.js';
+import type { RunInput } from '../../src/run/life/run-request.js';
+import type { CommandInput } from '../../src/run/life/sandboxed-command.js';
 import { outcomeWithoutRun } from '../../src/run/outcome/outcome.js';
 import { parseSettings } from '../../src/settings/environment/settings.js';
 import type { Bridge } from '../../src/tenant/bridge.js';
-import type { CommandInput, RunInput, ServerCall } from '../../src/tenant/run-hooks.js';
 
 type Args = Readonly<Record<string, unknown>>;
 type Reached = {

@@ -4,8 +4,8 @@ import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Transport as ServerTransport } from '@modelcontextprotocol/server';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { agentServer } from '../../src/mcp/connection/server.js';
-import type { Caller } from '../../src/tenant/caller.js';
-import type { RunHooks, RunInput } from '../../src/tenant/run-hooks.js';
+import type { CallContext } from '../../src/run/calls/call-context.js';
+import type { RunInput } from '../../src/run/life/run-request.js';
 import { PATIENTLY, pause, until } from '../support/time.js';
 import { byHand, client, ENVELOPE, FAILED, fakeBridge, type Message, served } from './fake-bridge.js';
 
@@ -96,7 +96,7 @@ describe('a probe', () => {
 
 it('what is asked of an agent of 2025 goes with the answer to its call', async () => {
   const { bridge } = fakeBridge();
-  const run = async (_input: RunInput, { agent }: Caller, _hooks: RunHooks, signal: AbortSignal) => {
+  const run = async (_input: RunInput, { caller: { agent }, signal }: CallContext) => {
     await agent.elicit({ mode: 'form', message: 'Who?', requestedSchema: {} }, signal);
     return FAILED;
   };

@@ -3,17 +3,16 @@
 
 import { describe, expect, it } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
-import { Progress } from '../../src/mcp/requests/progress.js';
 import { executeCode } from '../../src/mcp/tools/execute-code.js';
 import { runPython } from '../../src/mcp/tools/run-python.js';
+import { byCommandLine } from '../../src/run/calls/call-context.js';
+import type { RunInput } from '../../src/run/life/run-request.js';
 import { type Outcome, outcomeWithoutRun } from '../../src/run/outcome/outcome.js';
 import type { Snippet } from '../../src/run/programs/snippets.js';
 import type { Program } from '../../src/run/programs/task.js';
 import { parseSettings } from '../../src/settings/environment/settings.js';
 import { languageNamed, languages } from '../../src/settings/languages/records.js';
 import type { Bridge } from '../../src/tenant/bridge.js';
-import { COMMAND_LINE } from '../../src/tenant/caller.js';
-import type { RunInput } from '../../src/tenant/run-hooks.js';
 import { MAX_INPUT_BYTES } from '../../src/wire/frames.js';
 
 const { settings } = parseSettings(
@@ -48,11 +47,7 @@ async function called(args: unknown, status: 'success' | 'error' = 'success'): P
     });
   };
   const bridge = { run, snippets: { find } } as unknown as Bridge;
-  const outcome = await tool.call(
-    args,
-    { bridge, caller: COMMAND_LINE, progress: new Progress(undefined), onOutput: () => {} },
-    new AbortController().signal,
-  );
+  const outcome = await tool.call(args, byCommandLine(new AbortController().signal), bridge);
   return { outcome, input };
 }
 
@@ -389,10 +384,8 @@ describe('arguments that do not', () => {
 
   it('a fault of the snippets’ own is no fault of the arguments', async () => {
     const bridge = { snippets: { find: () => Promise.reject(new Error('broken')) } } as unknown as Bridge;
-    const context = { bridge, caller: COMMAND_LINE, progress: new Progress(undefined), onOutput: () => {} };
-    await expect(tool.call({ snippet_name: 'x' }, context, new AbortController().signal)).rejects.toThrow(
-      'broken',
-    );
+    const context = byCommandLine(new AbortController().signal);
+    await expect(tool.call({ snippet_name: 'x' }, context, bridge)).rejects.toThrow('broken');
   });
 });
 

@@ -5,17 +5,16 @@ import { RawJson } from '../../src/base/json/json-text.js';
 import { CappedOutput } from '../../src/code-exec/capped-output.js';
 import { MAX_ANSWER_CHARS } from '../../src/code-exec/execute-result.js';
 import type { CommandEnd } from '../../src/code-exec/run-command.js';
-import { Progress } from '../../src/mcp/requests/progress.js';
 import { capabilities, instructions } from '../../src/mcp/resources/capabilities.js';
 import type { Answer } from '../../src/mcp/tools/answer.js';
 import { execute } from '../../src/mcp/tools/execute.js';
 import { visible } from '../../src/run/answer/payload.js';
-import type { CommandOutcome } from '../../src/run/life/sandboxed-command.js';
+import { byCommandLine, COMMAND_LINE } from '../../src/run/calls/call-context.js';
+import type { ServerCall } from '../../src/run/life/direct-call.js';
+import type { CommandInput, CommandOutcome } from '../../src/run/life/sandboxed-command.js';
 import { outcomeWithoutRun } from '../../src/run/outcome/outcome.js';
 import { parseSettings } from '../../src/settings/environment/settings.js';
 import type { Bridge } from '../../src/tenant/bridge.js';
-import { COMMAND_LINE } from '../../src/tenant/caller.js';
-import type { CommandInput, ServerCall } from '../../src/tenant/run-hooks.js';
 
 const toolOf = (env: Record<string, string>) =>
   execute(
@@ -27,12 +26,10 @@ const call = (bridge: CalledBridge, args: unknown, env: Record<string, string> =
   toolOf(env).call(
     args,
     {
-      bridge: bridge as unknown as Bridge,
+      ...byCommandLine(new AbortController().signal),
       caller: { ...COMMAND_LINE, client: bridge.client ?? '' },
-      progress: new Progress(undefined),
-      onOutput: () => {},
     },
-    new AbortController().signal,
+    bridge as unknown as Bridge,
   );
 type OwnEnd = Partial<Omit<CommandEnd, 'output' | 'durationMs'>>;
 const NO_END = { exitCode: undefined, signal: undefined, killedFor: undefined, notStarted: undefined };

@@ -7,16 +7,15 @@ import { join } from 'node:path';
 import { Client, InMemoryTransport, type Transport } from '@modelcontextprotocol/client';
 import { expect, onTestFinished } from 'vitest';
 import { RawJson } from '../../src/base/json/json-text.js';
-import type { ModernCalls } from '../../src/mcp/calls/call-leg.js';
 import { LongCalls } from '../../src/mcp/calls/long-calls.js';
-import type { ToolCalls } from '../../src/mcp/calls/modern-calls.js';
+import type { ModernCalls, ToolCalls } from '../../src/mcp/calls/modern-calls.js';
 import { OpenCalls } from '../../src/mcp/calls/open-calls.js';
 import { serveAgent } from '../../src/mcp/connection/server.js';
+import type { CallContext } from '../../src/run/calls/call-context.js';
+import type { RunInput } from '../../src/run/life/run-request.js';
 import { type Outcome, outcomeWithoutRun } from '../../src/run/outcome/outcome.js';
 import { parseSettings } from '../../src/settings/environment/settings.js';
 import type { Bridge } from '../../src/tenant/bridge.js';
-import type { Caller } from '../../src/tenant/caller.js';
-import type { RunHooks, RunInput } from '../../src/tenant/run-hooks.js';
 import { PATIENTLY } from '../support/time.js';
 
 const HOST = { home: '/h', platform: 'linux', cores: 2, cwd: '/', uid: 1000, exists: () => false } as const;
@@ -46,15 +45,15 @@ export function fakeBridge(env: Readonly<Record<string, string>> = {}, outcome: 
     { MCP_BRIDGE_TOOLS: 'run_python,execute', MCP_BRIDGE_STATE_DIR: stateDir, ...env },
     HOST,
   );
-  const callers: Caller[] = [];
+  const callers: CallContext['caller'][] = [];
   const signals: AbortSignal[] = [];
   const seen = { warmUps: 0, listeners: new Set<() => void>() };
   let held: Promise<void> = Promise.resolve();
-  const run = async (_input: RunInput, caller: Caller, hooks: RunHooks, signal: AbortSignal) => {
+  const run = async (_input: RunInput, { caller, signal, tell }: CallContext) => {
     callers.push(caller);
     signals.push(signal);
-    hooks.onOutput('stdout', 'hello\n', null);
-    hooks.onProgress({ done: 1, total: 2, message: 'half' });
+    tell({ type: 'output', stream: 'stdout', text: 'hello\n', base64: null });
+    tell({ type: 'progress', done: 1, total: 2, message: 'half' });
     await Promise.race([held, new Promise((resolve) => signal.addEventListener('abort', resolve))]);
     return outcome;
   };

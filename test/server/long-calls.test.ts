@@ -1,8 +1,7 @@
 // Calls that are answered before their end: what their client is told, who may go on with them, and for how long.
 
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { CallLeg } from '../../src/mcp/calls/call-leg.js';
-import { goOnIn } from '../../src/mcp/calls/go-on-arguments.js';
+import type { OutputStream } from '../../src/base/process/streams.js';
 import {
   type GoingOn,
   LongCalls,
@@ -10,10 +9,12 @@ import {
   MAX_ENDED_CHARS,
   NoLongCall,
 } from '../../src/mcp/calls/long-calls.js';
+import { goOnIn } from '../../src/mcp/calls/tool-calls.js';
+import type { AgentContext } from '../../src/mcp/requests/agent-request.js';
 import type { Answer } from '../../src/mcp/tools/answer.js';
 import { OUTCOME_KEY, OUTPUT_METHOD } from '../../src/run/answer/whole-outcome.js';
+import type { CallContext } from '../../src/run/calls/call-context.js';
 import type { Bridge } from '../../src/tenant/bridge.js';
-import type { RunHooks } from '../../src/tenant/run-hooks.js';
 import { HANGS_MS, until } from '../support/time.js';
 import { byHand, fakeBridge } from './fake-bridge.js';
 
@@ -23,7 +24,7 @@ function pretended(text = 'ended') {
   const ended = new Promise<string>((resolve) => {
     end = resolve;
   });
-  const told: (CallLeg | undefined)[] = [];
+  const told: (AgentContext | undefined)[] = [];
   const cancelled: unknown[] = [];
   const state = { hasEnded: false, parts: 0 };
   const answer = (text: string) => ({ text }) as unknown as Answer;
@@ -32,7 +33,7 @@ function pretended(text = 'ended') {
     get hasEnded() {
       return state.hasEnded;
     },
-    tell: (leg) => void told.push(leg),
+    tell: (request) => void told.push(request),
     cancel: (reason) => {
       cancelled.push(reason);
       state.hasEnded = true;
@@ -53,8 +54,14 @@ function pretended(text = 'ended') {
   };
 }
 
-function legOf(controller = new AbortController(), isWaitedFor = () => true): CallLeg {
-  return { signal: controller.signal, isWaitedFor } as unknown as CallLeg;
+function requestOf(controller = new AbortController(), isWaitedFor = () => true): AgentContext {
+  const { signal } = controller;
+  return {
+    signal,
+    get isWaitedFor() {
+      return isWaitedFor();
+    },
+  } as unknown as AgentContext;
 }
 
 const textOf = (answer: Answer): string => (answer as unknown as { text: string }).text;
@@ -81,12 +88,13 @@ function printing() {
       finish = resolve;
     }),
   );
-  let onOutput: RunHooks['onOutput'] = () => {};
-  const run: Bridge['run'] = (input, caller, hooks, signal) => {
-    ({ onOutput } = hooks);
-    return bridge.run(input, caller, hooks, signal);
+  let tell: CallContext['tell'] = () => {};
+  const run: Bridge['run'] = (input, context) => {
+    ({ tell } = context);
+    return bridge.run(input, context);
   };
-  const print: RunHooks['onOutput'] = (...piece) => onOutput(...piece);
+  const print = (stream: OutputStream, text: string, base64: string | null) =>
+    tell({ type: 'output', stream, text, base64 });
   return { bridge: { ...bridge, run } as unknown as Bridge, print, finish };
 }
 
@@ -94,7 +102,7 @@ describe('a call', () => {
   it('that ends in time is answered as ever, and nobody can ask for it again', async () => {
     const calls = held();
     const { call, finish } = pretended();
-    const answer = calls.answer(call, legOf(), HANGS_MS);
+    const answer = calls.answer(call, requestOf(), HANGS_MS);
     finish();
     expect(textOf(await answer)).toBe('the rest');
     expect(calls.size).toBe(0);
@@ -104,7 +112,7 @@ describe('a call', () => {
     const calls = held();
     const { call, finish } = pretended();
     setTimeout(finish, 50);
-    expect(textOf(await calls.answer(call, legOf(), undefined))).toBe('the rest');
+    expect(textOf(await calls.answer(call, requestOf(), undefined))).toBe('the rest');
   });
 
   it('that no request waits for, such as a task, is given its end', async () => {
@@ -113,7 +121,7 @@ describe('a call', () => {
     let isWaitedFor = false;
     const answer = calls.answer(
       call,
-      legOf(undefined, () => isWaitedFor),
+      requestOf(undefined, () => isWaitedFor),
       5,
     );
     setTimeout(finish, 60);
@@ -121,7 +129,7 @@ describe('a call', () => {
     const other = pretended();
     const late = calls.answer(
       other.call,
-      legOf(undefined, () => isWaitedFor),
+      requestOf(undefined, () => isWaitedFor),
       5,
     );
     setTimeout(() => {
@@ -134,13 +142,13 @@ describe('a call', () => {
     const calls = held();
     const early = pretended();
     const controller = new AbortController();
-    const answer = calls.answer(early.call, legOf(controller), HANGS_MS);
+    const answer = calls.answer(early.call, requestOf(controller), HANGS_MS);
     controller.abort('taken back');
     await answer;
     expect(early.cancelled).toEqual(['taken back']);
     const late = pretended();
     const other = new AbortController();
-    await calls.answer(late.call, legOf(other), 1);
+    await calls.answer(late.call, requestOf(other), 1);
     other.abort('taken back');
     expect(late.cancelled).toEqual([]);
   });
@@ -148,33 +156,33 @@ describe('a call', () => {
   it('gives part after part, and its rest as often as it is asked', async () => {
     const calls = held();
     const { call, told, finish } = pretended();
-    const first = await calls.answer(call, legOf(), 1);
+    const first = await calls.answer(call, requestOf(), 1);
     const handle = handleIn(first);
     expect(handle).toMatch(/^r-[a-z2-9]{16}$/);
-    const leg = legOf();
+    const leg = requestOf();
     expect(textOf(await calls.goOn({ wait: handle }, leg, 1))).toBe(`${handle} part 2`);
     expect(told).toEqual([leg]);
     finish();
     for (let again = 0; again < 2; again++)
-      expect(textOf(await calls.goOn({ wait: handle }, legOf(), 1_000))).toBe('the rest');
+      expect(textOf(await calls.goOn({ wait: handle }, requestOf(), 1_000))).toBe('the rest');
   });
 
   it('keeps its output for the next one where a request that waits is taken back', async () => {
     const calls = held();
     const { call } = pretended();
-    const handle = handleIn(await calls.answer(call, legOf(), 1));
+    const handle = handleIn(await calls.answer(call, requestOf(), 1));
     const controller = new AbortController();
-    const waiting = calls.goOn({ wait: handle }, legOf(controller), HANGS_MS);
+    const waiting = calls.goOn({ wait: handle }, requestOf(controller), HANGS_MS);
     controller.abort();
     expect(textOf(await waiting)).toBe('a glance');
-    expect(textOf(await calls.goOn({ wait: handle }, legOf(), 1))).toBe(`${handle} part 2`);
+    expect(textOf(await calls.goOn({ wait: handle }, requestOf(), 1))).toBe(`${handle} part 2`);
   });
 
   it('is ended by a word', async () => {
     const calls = held();
     const { call, cancelled } = pretended();
-    const handle = handleIn(await calls.answer(call, legOf(), 1));
-    expect(textOf(await calls.goOn({ stop: handle }, legOf(), 1))).toBe('the rest');
+    const handle = handleIn(await calls.answer(call, requestOf(), 1));
+    expect(textOf(await calls.goOn({ stop: handle }, requestOf(), 1))).toBe('the rest');
     expect(cancelled).toEqual(['stopped']);
   });
 
@@ -182,20 +190,20 @@ describe('a call', () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const calls = held(600);
-    await expect(calls.goOn({ wait: 'r-never' }, legOf(), 1)).rejects.toThrow(
+    await expect(calls.goOn({ wait: 'r-never' }, requestOf(), 1)).rejects.toThrow(
       /^wait: there is no run 'r-never' of yours\. This bridge has been running since .*UTC, and runs end with the bridge/,
     );
     const { call, finish } = pretended();
-    const answer = calls.answer(call, legOf(), 1);
+    const answer = calls.answer(call, requestOf(), 1);
     await vi.advanceTimersByTimeAsync(1);
     const handle = handleIn(await answer);
     finish();
     await vi.advanceTimersByTimeAsync(599_000);
-    expect(textOf(await calls.goOn({ wait: handle }, legOf(), 1))).toBe('the rest');
+    expect(textOf(await calls.goOn({ wait: handle }, requestOf(), 1))).toBe('the rest');
     await vi.advanceTimersByTimeAsync(2_000);
-    await expect(calls.goOn({ wait: handle }, legOf(), 1)).rejects.toThrow(NoLongCall);
-    await expect(calls.goOn({ stop: handle }, legOf(), 1)).rejects.toThrow(/^stop: '/);
-    await expect(calls.goOn({ wait: handle }, legOf(), 1)).rejects.toThrow(
+    await expect(calls.goOn({ wait: handle }, requestOf(), 1)).rejects.toThrow(NoLongCall);
+    await expect(calls.goOn({ stop: handle }, requestOf(), 1)).rejects.toThrow(/^stop: '/);
+    await expect(calls.goOn({ wait: handle }, requestOf(), 1)).rejects.toThrow(
       /has ended, .* was kept for 600 s/,
     );
   });
@@ -205,15 +213,15 @@ describe('a call', () => {
     const handles: string[] = [];
     for (let made = 0; made <= MAX_ENDED; made++) {
       const { call, finish } = pretended();
-      handles.push(handleIn(await calls.answer(call, legOf(), 1)));
+      handles.push(handleIn(await calls.answer(call, requestOf(), 1)));
       finish();
       await call.ended;
     }
     expect(calls.size).toBe(MAX_ENDED);
-    await expect(calls.goOn({ wait: handles[0] ?? '' }, legOf(), 1)).rejects.toThrow(
+    await expect(calls.goOn({ wait: handles[0] ?? '' }, requestOf(), 1)).rejects.toThrow(
       /others have ended since/,
     );
-    expect(textOf(await calls.goOn({ wait: handles[1] ?? '' }, legOf(), 1))).toBe('the rest');
+    expect(textOf(await calls.goOn({ wait: handles[1] ?? '' }, requestOf(), 1))).toBe('the rest');
   });
 
   it('that has ended gives way when too much is kept, and the last one never', async () => {
@@ -222,23 +230,23 @@ describe('a call', () => {
     const ended = [];
     for (const text of [third, third, third, 'x'.repeat(MAX_ENDED_CHARS + 1)]) {
       const { call, finish } = pretended(text);
-      ended.push(handleIn(await calls.answer(call, legOf(), 1)));
+      ended.push(handleIn(await calls.answer(call, requestOf(), 1)));
       finish();
       await call.ended;
       if (ended.length === 2) expect(calls.size).toBe(2);
       if (ended.length === 3) expect(calls.size).toBe(2);
     }
     expect(calls.size).toBe(1);
-    await expect(calls.goOn({ wait: ended[0] ?? '' }, legOf(), 1)).rejects.toThrow(
+    await expect(calls.goOn({ wait: ended[0] ?? '' }, requestOf(), 1)).rejects.toThrow(
       /no more than 64 MB are kept/,
     );
-    expect(textOf(await calls.goOn({ wait: ended[3] ?? '' }, legOf(), 1))).toBe('the rest');
+    expect(textOf(await calls.goOn({ wait: ended[3] ?? '' }, requestOf(), 1))).toBe('the rest');
   });
 
   it('ends with its bridge', async () => {
     const calls = new LongCalls(60);
     const { call, cancelled } = pretended();
-    await calls.answer(call, legOf(), 1);
+    await calls.answer(call, requestOf(), 1);
     calls[Symbol.dispose]();
     expect(cancelled).toEqual(['shutdown']);
   });

@@ -123,9 +123,9 @@ describe('an agent of 2026-07-28', () => {
     const { ask } = await byHand(bridge, {
       capabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } },
       offer: (server) => server.answer('example/more', () => ({ more: true })),
-      answer: ({ request, own }, begin) => {
+      answer: ({ request }, begin) => {
         seen.push(request.context.mcpReq.inputResponses, request.capabilities);
-        return request.context.mcpReq.inputResponses === undefined ? Promise.resolve(asked) : begin(own);
+        return request.context.mcpReq.inputResponses === undefined ? Promise.resolve(asked) : begin(request);
       },
     });
     const params = { name: 'run_python', arguments: { code: '1' }, _meta: ENVELOPE };

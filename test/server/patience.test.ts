@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
-import { Patience, type Source } from '../../src/tenant/patience.js';
+import { Patience, type Source } from '../../src/run/queue/patience.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

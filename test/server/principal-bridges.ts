@@ -8,6 +8,7 @@ import { RawJson } from '../../src/base/json/json-text.js';
 import type { BridgeEvent } from '../../src/base/log/events.js';
 import type { Principal } from '../../src/base/principal.js';
 import { Redactor } from '../../src/base/secrets/redact.js';
+import type { CallContext } from '../../src/run/calls/call-context.js';
 import type { Objection } from '../../src/run/outcome/outcome.js';
 import { type AgentCapabilities, NO_AGENT } from '../../src/servers/asking/agent-capabilities.js';
 import { Bridges } from '../../src/service/principals/bridges.js';
@@ -19,7 +20,6 @@ import {
 import { parseSettings } from '../../src/settings/environment/settings.js';
 import { hostFacts } from '../../src/settings/files/host-facts.js';
 import type { Bridge } from '../../src/tenant/bridge.js';
-import { type RunHooks, UNWATCHED } from '../../src/tenant/run-hooks.js';
 
 const HOSTILE = fileURLToPath(new URL('../fixtures/hostile-server.mjs', import.meta.url));
 
@@ -113,10 +113,14 @@ export async function callTool(
   server: string,
   tool: string,
   args: object = {},
-  { agent = NO_AGENT, hooks = UNWATCHED }: { agent?: AgentCapabilities; hooks?: RunHooks } = {},
+  { agent = NO_AGENT, tell = () => {} }: { agent?: AgentCapabilities; tell?: CallContext['tell'] } = {},
 ): Promise<Called | Objection> {
   const call = { server, tool, args, setBy: 'servers', timeoutSeconds: 30, patienceSeconds: 30 };
-  const answer = await bridge.callServer(call, { client: 'test 1.0', agent, scope: '' }, hooks, NEVER);
+  const answer = await bridge.callServer(call, {
+    caller: { client: 'test 1.0', agent, scope: '' },
+    signal: NEVER,
+    tell,
+  });
   return answer instanceof RawJson ? (JSON.parse(answer.text) as Called) : answer;
 }
 

@@ -1,7 +1,7 @@
 // What a run hears while it waits for its start.
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { SetUp } from '../../src/tenant/set-up.js';
+import { SetUp } from '../../src/run/queue/set-up.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -1,16 +1,24 @@
 // A task of somebody's, as a long call leaves it, and what ends it.
 
-import type { OpenCall, OpenRequest } from '../../src/mcp/calls/open-call.js';
+import type { OpenCall } from '../../src/mcp/calls/open-call.js';
 import type { OpenCalls } from '../../src/mcp/calls/open-calls.js';
+import type { AgentRequest } from '../../src/mcp/requests/agent-request.js';
+import { NO_AGENT } from '../../src/servers/asking/agent-capabilities.js';
 
 export type Result = object;
-export type Calls = OpenCalls<Result, OpenRequest>;
+export type Calls = OpenCalls<Result>;
+
+type Asking = Pick<AgentRequest, 'connection' | 'offers' | 'signal'> & { readonly name?: string };
+
+/** A request as a call that outlives it sees it; `name` is that of its client. Nobody is told anything. */
+export const requestOf = ({ name: client = '', ...asking }: Asking): AgentRequest =>
+  ({ caller: { client, agent: NO_AGENT, scope: '' }, tell: () => {}, ...asking }) as unknown as AgentRequest;
 
 export async function openTask(calls: Calls, principal: string) {
-  let call: OpenCall<Result, OpenRequest> | undefined;
+  let call: OpenCall<Result> | undefined;
   let end: (result: Result) => void = () => {};
   const offers = { form: true, url: false, roots: false, tasks: true };
-  const request = { client: {}, offers, signal: new AbortController().signal };
+  const request = requestOf({ connection: {}, offers, signal: new AbortController().signal });
   const asked = { identity: { principal, tool: 't', args: {} }, request, taskAfterMs: 1 };
   const answer = await calls.answer(asked, (given) => {
     call = given;

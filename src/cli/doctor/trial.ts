@@ -5,13 +5,12 @@ import { MB_BYTES } from '../../base/text/sizes.js';
 import { outcomeOf } from '../../code-exec/execute-result.js';
 import type { SandboxSpec } from '../../engine/engine.js';
 import type { DiscoverContext } from '../../hosts/discovery/discover.js';
+import { byCommandLine } from '../../run/calls/call-context.js';
 import type { Outcome, OutcomeError } from '../../run/outcome/outcome.js';
 import { pythonKind } from '../../sandbox/spec/kind.js';
 import { WORK } from '../../sandbox/spec/work.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { Bridge } from '../../tenant/bridge.js';
-import { COMMAND_LINE } from '../../tenant/caller.js';
-import { UNWATCHED } from '../../tenant/run-hooks.js';
 
 export type Trial = {
   readonly outcome: Outcome;
@@ -69,12 +68,7 @@ export async function commandTrial(bridge: Bridge, signal: AbortSignal): Promise
     maxOutputBytes: TRIAL_OUTPUT_BYTES,
     shownBytes: TRIAL_OUTPUT_BYTES,
   } as const;
-  const outcome = await bridge.runCommand(
-    { command, timeoutSeconds: TRIAL_SECONDS },
-    COMMAND_LINE,
-    UNWATCHED,
-    signal,
-  );
+  const outcome = await bridge.runCommand({ command, timeoutSeconds: TRIAL_SECONDS }, byCommandLine(signal));
   if ('failed' in outcome) return outcome.failed;
   const { end } = outcome;
   if (end.exitCode === 0) return { status: 'success', durationMs: end.durationMs };
@@ -96,9 +90,7 @@ async function tryOut(bridge: Bridge, code: string, signal: AbortSignal): Promis
   const timeoutSeconds = Math.min(TRIAL_SECONDS, bridge.settings.maxTimeoutSeconds);
   const outcome = await bridge.run(
     { task: { type: 'cell', code }, servers: [], files: [], timeoutSeconds },
-    COMMAND_LINE,
-    UNWATCHED,
-    signal,
+    byCommandLine(signal),
   );
   const [python = '', seccomp = ''] = outcome.stdout.text.trim().split('\n');
   return { outcome, python, isFiltered: seccomp.trim() === FILTERED };

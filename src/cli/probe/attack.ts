@@ -6,13 +6,12 @@ import { fanOut } from '../../base/log/events.js';
 import type { ContainerFacts } from '../../engine/engine.js';
 import { hostTasks } from '../../engine/machine/oci-runtime.js';
 import type { DiscoverContext } from '../../hosts/discovery/discover.js';
+import { byCommandLine } from '../../run/calls/call-context.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
 import { scalesFor } from '../../sandbox/limits/measure.js';
 import { WRITABLE } from '../../sandbox/spec/spec.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { Bridge } from '../../tenant/bridge.js';
-import { COMMAND_LINE } from '../../tenant/caller.js';
-import { UNWATCHED } from '../../tenant/run-hooks.js';
 import { bundleOf, bytesIn, firstProcessOf, type HostLook, hostLook, lives } from './host-look.js';
 
 /** Often enough to see what a watchdog sees, seldom enough to cost little: a look takes about a millisecond. */
@@ -91,7 +90,10 @@ export class AttackedBridge implements AsyncDisposable {
     };
     try {
       const input = { task: { type: 'cell', code } as const, servers: [], files: [], timeoutSeconds };
-      const outcome = await this.bridge.run(input, COMMAND_LINE, { ...UNWATCHED, onStart }, signal);
+      const context = byCommandLine(signal, ({ type }) => {
+        if (type === 'started') onStart();
+      });
+      const outcome = await this.bridge.run(input, context);
       const ranMs = startedAt === undefined ? 0 : performance.now() - startedAt;
       clearInterval(poll);
       const gone = pid === undefined ? undefined : await isGone(pid);

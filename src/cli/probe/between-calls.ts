@@ -4,10 +4,9 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { textBeside } from '../../base/files/read-text.js';
+import { byCommandLine } from '../../run/calls/call-context.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
 import type { Bridge } from '../../tenant/bridge.js';
-import { COMMAND_LINE } from '../../tenant/caller.js';
-import { UNWATCHED } from '../../tenant/run-hooks.js';
 import type { Judgement } from './control.js';
 import { pythonCall } from './guest-code.js';
 
@@ -69,9 +68,7 @@ export async function attackSession(
         timeoutSeconds,
         session: { name: control, isRequired },
       },
-      COMMAND_LINE,
-      UNWATCHED,
-      signal,
+      byCommandLine(signal),
     );
   const first = await call(`${TICKS}\n${code}`, callSeconds, false);
   await pause((restsAfterSeconds + COUNTED_SECONDS + SPARE_SECONDS) * 1000, undefined, { signal });

@@ -16,11 +16,11 @@ import type { BridgeTool } from '../../mcp/tools/tool.js';
 import { pictureLines } from '../../run/answer/pictures.js';
 import { sessionLine } from '../../run/answer/pieces.js';
 import type { KeptFiles } from '../../run/artifacts/kept-files.js';
+import { byCommandLine } from '../../run/calls/call-context.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
 import type { Bridge } from '../../tenant/bridge.js';
-import { COMMAND_LINE } from '../../tenant/caller.js';
 import type { ServerDoc } from '../../wire/frames.js';
-import { withBridge } from '../run/command-bridge.js';
+import { shownBy, withBridge } from '../run/command-bridge.js';
 import { keepLeft } from '../run/left.js';
 import { exitCodeOf, showError } from '../run/run-end.js';
 import { prepare } from '../serving/prepare.js';
@@ -157,13 +157,8 @@ class Repl {
         // One that lives has them; those that did not open are not tried again at every line.
         servers: sessions.size === 0 ? asked : [],
       };
-      const context = {
-        bridge: this.#bridge,
-        caller: COMMAND_LINE,
-        progress,
-        onOutput: output?.add ?? (() => {}),
-      };
-      return await this.#tool.call(args, context, call.signal);
+      const context = byCommandLine(call.signal, shownBy(progress, output));
+      return await this.#tool.call(args, context, this.#bridge);
     } finally {
       this.#call = undefined;
       this.#ending.removeEventListener('abort', onEnding);

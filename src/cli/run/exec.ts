@@ -3,21 +3,20 @@
 
 import { LinkedSignal } from '../../base/waiting/linked-signal.js';
 import { Progress } from '../../mcp/requests/progress.js';
-import { hooksFor } from '../../mcp/tools/hooks.js';
 import { pictureLines } from '../../run/answer/pictures.js';
+import { byCommandLine } from '../../run/calls/call-context.js';
+import type { RunInput } from '../../run/life/run-request.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
 import { Snippets } from '../../run/programs/snippets.js';
 import { planFor } from '../../settings/environment/plan.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { Language } from '../../settings/languages/language.js';
-import { COMMAND_LINE } from '../../tenant/caller.js';
-import type { RunInput } from '../../tenant/run-hooks.js';
 import { prepare } from '../serving/prepare.js';
 import { usageError } from '../terminal/failure.js';
 import { interruptSignal } from '../terminal/interrupt.js';
 import { sayDim } from '../terminal/output.js';
 import { PassedOn, signalOfLostReader } from '../terminal/pass-on.js';
-import { withBridge } from './command-bridge.js';
+import { shownBy, withBridge } from './command-bridge.js';
 import { type ExecInputOptions, execInput, type Words } from './exec-input.js';
 import { Collected, jsonPieces } from './exec-json.js';
 import { endRun, showError, showRemedy } from './run-end.js';
@@ -42,8 +41,8 @@ export async function exec(words: Words, options: ExecOptions): Promise<void> {
     // Between a program's own lines, only for somebody who looks on.
     using signs = new Progress(process.stderr.isTTY ? ({ message }) => sayDim(message) : undefined);
     const outputs = options.json ? new Collected() : new PassedOn();
-    const hooks = hooksFor({ progress: signs, onOutput: outputs.add });
-    const outcome = await bridge.run(input, COMMAND_LINE, hooks, signal.signal);
+    const context = byCommandLine(signal.signal, shownBy(signs, outputs));
+    const outcome = await bridge.run(input, context);
     const say = () =>
       outputs instanceof Collected ? writeJson(outcome, outputs) : showEnd(outcome, outputs);
     await endRun(outcome, { prepared, out: options.out, readerGone, say });

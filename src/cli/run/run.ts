@@ -11,15 +11,15 @@ import { runPython } from '../../mcp/tools/run-python.js';
 import { payloadOf } from '../../run/answer/payload.js';
 import { pictureLines } from '../../run/answer/pictures.js';
 import { sessionLine } from '../../run/answer/pieces.js';
+import { byCommandLine } from '../../run/calls/call-context.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
-import { COMMAND_LINE } from '../../tenant/caller.js';
 import { prepare } from '../serving/prepare.js';
 import { usageError } from '../terminal/failure.js';
 import { interruptSignal } from '../terminal/interrupt.js';
 import { sayDim } from '../terminal/output.js';
 import { PassedOn, signalOfLostReader } from '../terminal/pass-on.js';
 import { readInput, readStdin } from '../terminal/read-input.js';
-import { withBridge } from './command-bridge.js';
+import { shownBy, withBridge } from './command-bridge.js';
 import { Collected } from './exec-json.js';
 import { endRun, showError } from './run-end.js';
 
@@ -71,8 +71,8 @@ export async function run(script: string, options: RunCommandOptions): Promise<v
   }
   await withBridge(prepared, async (bridge) => {
     using signs = new Progress(({ message }) => sayDim(message));
-    const context = { bridge, caller: COMMAND_LINE, progress: signs, onOutput: outputs.add };
-    await endRun(await runPython(bridge.settings).call(args, context, signal), ending);
+    const context = byCommandLine(signal, shownBy(signs, outputs));
+    await endRun(await runPython(bridge.settings).call(args, context, bridge), ending);
   });
 }
 

@@ -3,6 +3,7 @@
 
 import { BridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
+import { SET_UP_PATIENCE_MS } from '../../run/queue/patience.js';
 import { firstTokenText, makeFirstToken } from '../../service/access/first-token.js';
 import { HttpAccess } from '../../service/access/http-access.js';
 import { HttpFront } from '../../service/endpoint/front.js';
@@ -11,7 +12,6 @@ import { type HttpAddress, isLoopback, parseHttpAddress } from '../../service/ht
 import { withRequests } from '../../service/http/request-context.js';
 import { notifySystemd } from '../../service/http/systemd.js';
 import { Bridges } from '../../service/principals/bridges.js';
-import { SET_UP_PATIENCE_MS } from '../../tenant/patience.js';
 import { interruptSignal } from '../terminal/interrupt.js';
 import { audited } from './audited.js';
 import { type Prepared, prepare } from './prepare.js';

@@ -9,6 +9,7 @@ import { messageOf } from '../../base/errors.js';
 import { LossyWriter } from '../../base/log/lossy-writer.js';
 import { descendantsBytes } from '../../base/process/process-memory.js';
 import { VERSION } from '../../base/version.js';
+import { SET_UP_PATIENCE_MS } from '../../run/queue/patience.js';
 import { BridgeEnd } from '../../service/windows/bridge-end.js';
 import { firstMessage, type Opened } from '../../service/windows/first-message.js';
 import { messageFrame } from '../../service/windows/frames.js';
@@ -25,7 +26,6 @@ import { OWN_VARIABLES, removeIfEmpty } from '../../service/windows/place.js';
 import { type ServedWindow, Windows } from '../../service/windows/windows.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { hostFacts } from '../../settings/files/host-facts.js';
-import { SET_UP_PATIENCE_MS } from '../../tenant/patience.js';
 import { type Audited, audited } from '../serving/audited.js';
 import { type Examined, examine } from '../serving/prepare.js';
 

@@ -5,7 +5,7 @@ import { isObject } from '../../base/json/json-object.js';
 import { clipHarmless } from '../../base/text/text.js';
 import type { RpcError } from '../../wire/rpc-error.js';
 import { WrongParams } from '../../wire/wrong-params.js';
-import { offersOf, TASKS_EXTENSION } from './client-offers.js';
+import { offersOf, TASKS_EXTENSION } from '../requests/client-offers.js';
 
 /** The method, and those of the notifications that answer it. */
 export const LISTEN = 'subscriptions/listen';

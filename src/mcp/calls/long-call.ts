@@ -1,35 +1,35 @@
 // A call of a tool that may go on after it was answered, for hosts that wait less long than it takes. Its work follows no
 // request: it tells whoever waits for it at the moment, and what it prints is kept until somebody has been given it.
 
-import type { OutputStream } from '../../base/process/streams.js';
 import { HeadTail } from '../../base/text/text.js';
 import { MAX_OUTPUT_CHARS } from '../../run/artifacts/shown-amounts.js';
+import type { CallEvent, OutputEvent } from '../../run/calls/call-context.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
 import { capturedOf, running } from '../../run/outcome/running.js';
 import type { Bridge } from '../../tenant/bridge.js';
+import type { AgentContext } from '../requests/agent-request.js';
 import { OutputLog } from '../requests/log-notifications.js';
 import { Progress } from '../requests/progress.js';
 import type { Answer } from '../tools/answer.js';
-import type { ToolContext } from '../tools/tool.js';
-import type { CallLeg } from './call-leg.js';
+import type { BridgeTool } from '../tools/tool.js';
 import type { GoingOn } from './long-calls.js';
 
 /** What a call comes to: its answer, or what was thrown instead. */
 export type Ended = { readonly answer: Answer } | { readonly thrown: unknown };
 
 export type LongCallParts = {
-  readonly tool: string;
+  readonly tool: BridgeTool;
+  /** Clean (tools/clean-arguments.ts). */
+  readonly args: unknown;
   readonly bridge: Bridge;
   /** The request that begins it. */
-  readonly leg: CallLeg;
+  readonly request: AgentContext;
   readonly timeoutSeconds: number;
-  readonly work: (context: ToolContext, signal: AbortSignal) => Promise<Answer>;
 };
 
+const NOT_READ = '[… what follows was not read in time …]\n';
 /** What our own command line has missed between two requests is a moment's; more is for one that was killed. */
 const MAX_MISSED_CHARS = 16 * 1024 ** 2;
-
-type Piece = readonly [stream: OutputStream, text: string, base64: string | null];
 
 export class LongCall implements GoingOn {
   readonly tool: string;
@@ -42,43 +42,40 @@ export class LongCall implements GoingOn {
   readonly #timeoutSeconds: number;
   #unread = noOutput();
   /** Of one who wants each piece: those that were printed while nobody listened. */
-  #missed: Piece[] = [];
+  #missed: OutputEvent[] = [];
   #missedChars = 0;
   readonly #wantsPieces: boolean;
   /** Whether some of its output has been given out, so that its end is only the rest. */
   #isInParts = false;
   /** Nobody between two answers: after its own, a request hears nothing. */
-  #toldNow: CallLeg | undefined;
+  #toldNow: AgentContext | undefined;
   #last: Ended | undefined;
 
-  constructor({ tool, bridge, leg, timeoutSeconds, work }: LongCallParts) {
-    this.tool = tool;
-    this.#toldNow = leg;
-    this.#wantsPieces = leg.onOutput !== undefined;
+  constructor({ tool, args, bridge, request, timeoutSeconds }: LongCallParts) {
+    this.tool = tool.definition.name;
+    this.#toldNow = request;
+    this.#wantsPieces = bridge.isForCommandLine;
     this.#timeoutSeconds = timeoutSeconds;
     this.#log = new OutputLog(
-      tool,
-      () => this.#toldNow?.logLevel(),
-      (params) => this.#toldNow?.onLog(params),
+      this.tool,
+      () => this.#toldNow?.logLevel,
+      (params) => this.#toldNow?.tell({ type: 'logged', params }),
     );
-    this.#progress = new Progress((params) => this.#toldNow?.onProgress?.(params));
-    const context: ToolContext = {
-      bridge,
-      caller: leg.caller,
-      progress: this.#progress,
-      onOutput: (...piece) => this.#heard(piece),
-    };
-    this.ended = this.#end(work(context, this.#ending.signal));
+    this.#progress = new Progress((params) => this.#toldNow?.tell({ type: 'said', params }));
+    const { caller } = request;
+    const context = { caller, signal: this.#ending.signal, tell: (event: CallEvent) => this.#hear(event) };
+    // Keep neither tool nor arguments here: a call may go on for hours.
+    this.ended = this.#end(tool.call(args, context, bridge));
   }
 
   get hasEnded(): boolean {
     return this.#last !== undefined;
   }
 
-  /** From now on `leg` is told how far it is, until it has an answer or another one asks. */
-  tell(leg: CallLeg): void {
-    this.#toldNow = leg;
-    for (const piece of this.#missed) leg.onOutput?.(...piece);
+  /** From now on `request` is told how far it is, until it has an answer or another one asks. */
+  tell(request: AgentContext): void {
+    this.#toldNow = request;
+    for (const piece of this.#missed) request.tell(piece);
     this.#missed = [];
     this.#missedChars = 0;
     this.#progress.beat();
@@ -126,21 +123,21 @@ export class LongCall implements GoingOn {
     };
   }
 
-  #heard(piece: Piece): void {
-    const [stream, text] = piece;
+  #hear(event: CallEvent): void {
+    if (event.type !== 'output') return this.#progress.hear(event);
+    const { stream, text } = event;
     this.#unread[stream].add(text);
-    if (this.#wantsPieces) this.#pass(piece);
+    if (this.#wantsPieces) this.#pass(event);
     this.#log.add(stream, text);
   }
 
-  #pass(piece: Piece): void {
-    const [, text] = piece;
-    const tell = this.#toldNow?.onOutput;
-    if (tell !== undefined) return tell(...piece);
+  #pass(piece: OutputEvent): void {
+    if (this.#toldNow !== undefined) return this.#toldNow.tell(piece);
+    const { text } = piece;
     if (this.#missedChars > MAX_MISSED_CHARS) return;
     this.#missedChars += text.length;
     if (this.#missedChars <= MAX_MISSED_CHARS) this.#missed.push(piece);
-    else this.#missed.push(['stderr', '[… what follows was not read in time …]\n', null]);
+    else this.#missed.push({ ...piece, stream: 'stderr', text: NOT_READ, base64: null });
   }
 
   async #end(work: Promise<Answer>): Promise<Ended> {

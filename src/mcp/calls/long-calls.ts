@@ -6,8 +6,8 @@ import { drawnLetters } from '../../base/text/drawn-letters.js';
 import { clipHarmless } from '../../base/text/text.js';
 import { aborted } from '../../base/waiting/aborted.js';
 import { within } from '../../base/waiting/within.js';
+import type { AgentContext } from '../requests/agent-request.js';
 import type { Answer } from '../tools/answer.js';
-import type { CallLeg } from './call-leg.js';
 
 /** 79 bits, which nobody guesses. */
 const HANDLE_LETTERS = 16;
@@ -29,8 +29,8 @@ export type GoingOn = {
   /** Never rejects; what it has come to. */
   readonly ended: Promise<unknown>;
   readonly hasEnded: boolean;
-  /** From now on `leg` is told how far it is. */
-  readonly tell: (leg: CallLeg) => void;
+  /** From now on `request` is told how far it is. */
+  readonly tell: (request: AgentContext) => void;
   readonly cancel: (reason: unknown) => void;
   /** What there is since the last part. */
   readonly part: (handle: string) => Answer;
@@ -85,34 +85,37 @@ export class LongCalls implements Disposable {
   }
 
   /**
-   * The answer of a call that has just begun, or after `patienceMs` what there is of it, with its handle. Until then `leg`
+   * The answer of a call that has just begun, or after `patienceMs` what there is of it, with its handle. Until then `request`
    * ends it, and from then on nothing but a word does.
    */
-  async answer(call: GoingOn, leg: CallLeg, patienceMs: number | undefined): Promise<Answer> {
-    const onAbort = () => call.cancel(leg.signal.reason);
-    leg.signal.addEventListener('abort', onAbort, { once: true });
-    if (leg.signal.aborted) onAbort();
+  async answer(call: GoingOn, request: AgentContext, patienceMs: number | undefined): Promise<Answer> {
+    const onAbort = () => call.cancel(request.signal.reason);
+    request.signal.addEventListener('abort', onAbort, { once: true });
+    if (request.signal.aborted) onAbort();
     try {
       do {
         await endOf(call, patienceMs);
         if (call.hasEnded) return await call.rest();
-      } while (!leg.isWaitedFor());
+      } while (!request.isWaitedFor);
       return call.part(this.#hold(call));
     } finally {
-      leg.signal.removeEventListener('abort', onAbort);
+      request.signal.removeEventListener('abort', onAbort);
     }
   }
 
   /** The rest of a call, or the next part of it where that takes longer than `patienceMs`. Throws NoLongCall. */
-  async goOn(asked: GoOn, leg: CallLeg, patienceMs: number | undefined): Promise<Answer> {
+  async goOn(asked: GoOn, request: AgentContext, patienceMs: number | undefined): Promise<Answer> {
     const handle = 'wait' in asked ? asked.wait : asked.stop;
     const held = this.#find(handle, 'wait' in asked ? 'wait' : 'stop');
     const { call } = held;
-    call.tell(leg);
+    call.tell(request);
     if ('stop' in asked) call.cancel('stopped');
-    await Promise.race([endOf(call, 'stop' in asked ? STOPS_WITHIN_MS : patienceMs), aborted(leg.signal)]);
+    await Promise.race([
+      endOf(call, 'stop' in asked ? STOPS_WITHIN_MS : patienceMs),
+      aborted(request.signal),
+    ]);
     // Nobody reads the answer of a request that was taken back: what is new stays for the next one.
-    if (leg.signal.aborted) return call.glance(handle);
+    if (request.signal.aborted) return call.glance(handle);
     if (!call.hasEnded) return call.part(handle);
     held.isTold = true;
     return await call.rest();

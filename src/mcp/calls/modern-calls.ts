@@ -1,20 +1,44 @@
 // Calls of tools by agents of revision 2026-07-28, which take no requests: what a call has to ask goes into an answer, and the
 // agent calls again with what the person said. Connects the calls under way (open-calls/) with the requests of agents.
 
-import type { CallToolResult, Result } from '@modelcontextprotocol/server';
+import {
+  type CallToolResult,
+  MissingRequiredClientCapabilityError,
+  type Result,
+  type ServerCapabilities,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import { z } from 'zod';
 import { WrongParams } from '../../wire/wrong-params.js';
+import { type AgentContext, AgentRequest } from '../requests/agent-request.js';
+import type { AgentServer } from '../requests/agent-server.js';
+import { offersOf, TASKS_EXTENSION } from '../requests/client-offers.js';
 import { described } from '../requests/complaint.js';
 import { fieldsOf } from '../requests/request-params.js';
-import type { CallLeg, ModernCalls } from './call-leg.js';
-import { offersOf, TASKS_EXTENSION } from './client-offers.js';
-import type { OpenCall, OpenRequest } from './open-call.js';
 import type { CallAnswer, OpenCalls } from './open-calls.js';
-import { answerTaskRequests } from './task-requests.js';
+import type { Tasks } from './tasks.js';
 
-/** A request, and what its call may tell it. */
-export type LegRequest = OpenRequest & { readonly leg: CallLeg };
+/**
+ * What calls of agents of 2026-07-28 can do besides: ask the person by an answer, be answered by a task. Without it, such a
+ * call finds nobody whom it could ask.
+ */
+export type ModernCalls = {
+  /** Besides the bridge's own, such as `{ extensions: { 'io.modelcontextprotocol/tasks': {} } }`. */
+  readonly capabilities?: ServerCapabilities;
+  /** Further methods, for each server object that is made. Names that an earlier version had need `setRequestHandler`. */
+  readonly offer?: (server: AgentServer) => void;
+  /**
+   * The result of the request: that of the call, or one that asks (`resultType: 'input_required'`) or promises. `begin` starts
+   * the call with the request, or with what lasts longer, and resolves with the call's result. A request that goes on with an earlier call (`request.context.mcpReq.inputResponses`) begins none.
+   */
+  readonly answer: (
+    call: { readonly request: AgentRequest; readonly params: unknown },
+    begin: (context: AgentContext) => Promise<CallToolResult>,
+  ) => Promise<Result>;
+};
+
 /** The calls of one principal. */
-export type ToolCalls = OpenCalls<CallToolResult, LegRequest>;
+export type ToolCalls = OpenCalls<CallToolResult>;
 
 export type ModernCallsParts = {
   readonly calls: ToolCalls;
@@ -28,20 +52,19 @@ export function modernCallsOf({ calls, principal, taskAfterSeconds }: ModernCall
   return {
     capabilities: { extensions: { [TASKS_EXTENSION]: {} } },
     offer: (server) => answerTaskRequests(server, calls.tasks, principal),
-    answer: async ({ request, params, own }, begin): Promise<Result> => {
-      const offers = offersOf(request.capabilities);
+    answer: async ({ request, params }, begin): Promise<Result> => {
       const { requestState, inputResponses } = goesOn(request.context.mcpReq);
       // Nothing that it could be asked, and no task: the call lasts as long as its request.
-      if (requestState === undefined && !Object.values(offers).includes(true)) return begin(own);
+      if (requestState === undefined && !Object.values(request.offers).includes(true)) return begin(request);
       const { name, arguments: args } = fieldsOf(params);
       const asked = {
         identity: { principal, tool: String(name), args },
-        request: { client: request.connection, offers, signal: own.signal, leg: own },
+        request,
         requestState,
         inputResponses,
         taskAfterMs: taskAfterSeconds * 1000,
       };
-      return resultOf(await calls.answer(asked, (call) => begin(legFrom(call, own))));
+      return resultOf(await calls.answer(asked, begin));
     },
   };
 }
@@ -62,24 +85,39 @@ function goesOn({ requestState, inputResponses }: Retry): {
   return { requestState: state, inputResponses };
 }
 
-/** A leg that goes on from request to request: it tells the one that is open, and nobody while a person thinks. */
-function legFrom(call: OpenCall<CallToolResult, LegRequest>, { caller }: CallLeg): CallLeg {
-  const open = () => call.request?.leg;
-  return {
-    caller: { ...caller, agent: call.agent },
-    signal: call.signal,
-    isWaitedFor: () => open() !== undefined,
-    onProgress: (params) => {
-      call.report(params.message);
-      open()?.onProgress?.(params);
-    },
-    logLevel: () => open()?.logLevel(),
-    onLog: (params) => open()?.onLog(params),
-  };
-}
-
 function resultOf(answer: CallAnswer<CallToolResult>): Result {
   if ('result' in answer) return answer.result;
   if ('task' in answer) return { resultType: 'task', ...answer.task };
   return { resultType: 'input_required', ...answer };
+}
+
+// The requests of the extension io.modelcontextprotocol/tasks, by which a client follows a call that was answered with a task.
+
+const anything = { params: z.unknown() };
+const REQUIRED = { requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } } };
+
+/** Answers tasks/get, tasks/update and tasks/cancel for this principal. */
+function answerTaskRequests<R extends object>(server: AgentServer, tasks: Tasks<R>, principal: string): void {
+  // By the SDK's own way: it keeps names that an earlier version had from every other handler.
+  const answer = (method: string, handler: (taskId: unknown, request: AgentRequest) => object) =>
+    server.setRequestHandler(method, anything, (params: unknown, context: ServerContext) => {
+      const request = new AgentRequest(server, context);
+      request.checkVersion();
+      if (!offersOf(request.capabilities).tasks)
+        throw new MissingRequiredClientCapabilityError(
+          REQUIRED,
+          `${method} is for clients that declare the extension ${TASKS_EXTENSION} with the request.`,
+        );
+      return { ...handler(fieldsOf(params)['taskId'], request) };
+    });
+  answer('tasks/get', (taskId) => tasks.get(principal, taskId));
+  answer('tasks/update', (taskId, { context }) => {
+    // Where the SDK puts it, as of every request.
+    tasks.update(principal, taskId, context.mcpReq.inputResponses);
+    return {};
+  });
+  answer('tasks/cancel', (taskId) => {
+    tasks.cancel(principal, taskId);
+    return {};
+  });
 }

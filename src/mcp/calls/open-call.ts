@@ -5,9 +5,11 @@
 import { randomBytes } from '../../base/crypto.js';
 import type { JsonObject } from '../../base/json/json-object.js';
 import { clipHarmless } from '../../base/text/text.js';
+import { unlessAborted } from '../../base/waiting/unless-aborted.js';
 import type { AgentCapabilities } from '../../servers/asking/agent-capabilities.js';
-import { callAgent } from './call-agent.js';
-import type { ClientOffers } from './client-offers.js';
+import type { AgentContext, AgentEvent, AgentRequest } from '../requests/agent-request.js';
+import type { ClientOffers } from '../requests/client-offers.js';
+import type { McpLogLevel } from '../requests/log-notifications.js';
 import {
   ANSWER_WITHIN_MS,
   type InputRequest,
@@ -19,15 +21,6 @@ import type { CallIdentity, Round } from './request-state.js';
 
 const MAX_SAID_CHARS = 200;
 
-/** What a call needs of a request; whoever serves requests adds what else its work needs. */
-export type OpenRequest = {
-  /** The same object for all requests of one client, as far as that is known. */
-  readonly client: object;
-  readonly offers: ClientOffers;
-  /** Aborts when the client takes the request back, or its connection breaks. */
-  readonly signal: AbortSignal;
-};
-
 export type Ended<R> = { readonly result: R } | { readonly error: unknown };
 
 /** What a request is answered with. */
@@ -38,31 +31,31 @@ export type Step<R> =
 /** Nothing is known yet, and the time is up. */
 export type Late = { readonly at: 'late' };
 
-export type OpenCallParts<R, Q extends OpenRequest> = {
+export type OpenCallParts<R> = {
   readonly identity: CallIdentity;
-  readonly request: Q;
-  readonly work: (call: OpenCall<R, Q>) => Promise<R>;
+  readonly request: AgentRequest;
+  readonly work: (call: OpenCall<R>) => Promise<R>;
   /** Throws where this call may not ask just now. */
-  readonly admitQuestion: (call: OpenCall<R, Q>) => void;
+  readonly admitQuestion: (call: OpenCall<R>) => void;
   /** Another call of the same client, which can ask in place of this one. */
-  readonly siblingOf: (call: OpenCall<R, Q>) => OpenCall<R, Q> | undefined;
+  readonly siblingOf: (call: OpenCall<R>) => OpenCall<R> | undefined;
   /** Nothing can be done with the call any more. */
   readonly onOver: () => void;
 };
 
-type State<Q> =
-  | { readonly at: 'answering'; readonly request: Q }
+type State =
+  | { readonly at: 'answering'; readonly request: AgentRequest }
   | { readonly at: 'waiting'; readonly round: Round; readonly timer: NodeJS.Timeout }
   | { readonly at: 'task' }
   | { readonly at: 'over' };
 
-export class OpenCall<R, Q extends OpenRequest> {
+export class OpenCall<R> implements AgentContext {
   readonly id = randomBytes(16).toString('base64url');
   /** Id of the principal. Nothing else of its identity stays: a task outlives its work, which alone needs its arguments. */
   readonly principal: string;
   readonly questions: Questions;
-  /** The agent, for this call. */
-  readonly agent: AgentCapabilities;
+  /** Whoever began it; its agent is asked by the answers of this call. */
+  readonly caller: AgentContext['caller'];
   /** Never rejects. */
   readonly ended: Promise<Ended<R>>;
   /** Called when a question is asked, answered or withdrawn, and when the work tells of its progress. */
@@ -70,12 +63,12 @@ export class OpenCall<R, Q extends OpenRequest> {
   #said: string | undefined;
   readonly #ending = new AbortController();
   #hasEnded = false;
-  readonly #parts: Pick<OpenCallParts<R, Q>, 'admitQuestion' | 'siblingOf' | 'onOver'>;
-  #state: State<Q>;
+  readonly #parts: Pick<OpenCallParts<R>, 'admitQuestion' | 'siblingOf' | 'onOver'>;
+  #state: State;
   #offers: ClientOffers;
   #onAsked: () => void = () => {};
 
-  constructor(parts: OpenCallParts<R, Q>) {
+  constructor(parts: OpenCallParts<R>) {
     const { identity, request, work, admitQuestion, siblingOf, onOver } = parts;
     this.#parts = { admitQuestion, siblingOf, onOver };
     this.principal = identity.principal;
@@ -85,12 +78,13 @@ export class OpenCall<R, Q extends OpenRequest> {
       if (this.questions.size > 0) this.#onAsked();
       this.onChange();
     });
-    this.agent = callAgent({
-      client: request.client,
+    const agent = callAgent({
+      client: request.connection,
       offers: () => this.#offers,
       ask: (request, signal) => this.#ask(request, signal),
       signal: this.signal,
     });
+    this.caller = { ...request.caller, agent };
     // No closure: the other ones in here would keep the work, and its arguments with it, for as long as the call.
     this.ended = endOf(work, this);
     void this.ended.then(() => this.#handOver());
@@ -102,7 +96,7 @@ export class OpenCall<R, Q extends OpenRequest> {
   }
 
   /** The request that is open at the moment; undefined while a person thinks, and for a task. */
-  get request(): Q | undefined {
+  get request(): AgentRequest | undefined {
     return this.#state.at === 'answering' ? this.#state.request : undefined;
   }
 
@@ -111,10 +105,26 @@ export class OpenCall<R, Q extends OpenRequest> {
     return this.#said;
   }
 
-  /** The work tells how far it is. */
-  report(message: string): void {
-    this.#said = clipHarmless(message, MAX_SAID_CHARS);
-    this.onChange();
+  get isWaitedFor(): boolean {
+    return this.request !== undefined;
+  }
+
+  /** What it tells of its progress is kept for its task, too. */
+  get wantsProgress(): true {
+    return true;
+  }
+
+  get logLevel(): McpLogLevel | undefined {
+    return this.request?.logLevel;
+  }
+
+  /** Tells the request that is open, and nobody while a person thinks; a task says how far it is when it is asked. */
+  tell(event: AgentEvent): void {
+    if (event.type === 'said') {
+      this.#said = clipHarmless(event.params.message, MAX_SAID_CHARS);
+      this.onChange();
+    }
+    this.request?.tell(event);
   }
 
   /** Whether it can ask something now. */
@@ -133,7 +143,7 @@ export class OpenCall<R, Q extends OpenRequest> {
   }
 
   /** Takes up a call that waits, with what the client has answered. */
-  resume(request: Q, responses: ReadonlyMap<string, JsonObject>): void {
+  resume(request: AgentRequest, responses: ReadonlyMap<string, JsonObject>): void {
     this.#enter({ at: 'answering', request });
     this.#offers = request.offers;
     this.questions.answer(responses);
@@ -231,7 +241,7 @@ export class OpenCall<R, Q extends OpenRequest> {
     if (this.questions.size === 0) this.cancel();
   }
 
-  #enter(state: State<Q>): void {
+  #enter(state: State): void {
     if (this.#state.at === 'waiting') clearTimeout(this.#state.timer);
     this.#state = state;
   }
@@ -243,13 +253,49 @@ export class OpenCall<R, Q extends OpenRequest> {
   }
 }
 
-async function endOf<R, Q extends OpenRequest>(
-  work: OpenCallParts<R, Q>['work'],
-  call: OpenCall<R, Q>,
-): Promise<Ended<R>> {
+async function endOf<R>(work: OpenCallParts<R>['work'], call: OpenCall<R>): Promise<Ended<R>> {
   try {
     return { result: await work(call) };
   } catch (error) {
     return { error };
   }
+}
+
+// The agent as one call sees it, from revision 2026-07-28 on: what its newest request declares, asked through the answers
+// to its requests. Roots are asked for once in a call, and only where a server wants them.
+
+type CallAgentParts = {
+  readonly client: object;
+  /** Of the newest request. */
+  readonly offers: () => ClientOffers;
+  /** Rejects where the principal has too many calls that ask. */
+  readonly ask: (request: InputRequest, signal: AbortSignal) => Promise<JsonObject>;
+  /** The end of the call. */
+  readonly signal: AbortSignal;
+};
+
+function callAgent({ client, offers, ask, signal: end }: CallAgentParts): AgentCapabilities {
+  let roots: Promise<JsonObject> | undefined;
+  return {
+    client,
+    elicits: () => ({ form: offers().form, url: offers().url }),
+    elicit: (params, signal) => ask({ method: 'elicitation/create', params: inThisRevision(params) }, signal),
+    // This revision tells the client nothing about a page: the person says that the page is done with.
+    elicitationDone: () => {},
+    hasRoots: () => offers().roots,
+    tellsRootsChanges: () => false,
+    listRoots: (signal) => {
+      roots ??= ask({ method: 'roots/list' }, end).catch((thrown: unknown) => {
+        roots = undefined;
+        throw thrown;
+      });
+      return unlessAborted(roots, signal, { message: 'The roots are no longer wanted.' });
+    },
+  };
+}
+
+/** A question about a page had an id before, so that its end could be told. */
+function inThisRevision(params: Readonly<JsonObject>): Readonly<JsonObject> {
+  const { elicitationId: _, ...rest } = params;
+  return rest;
 }

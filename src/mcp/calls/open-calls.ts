@@ -3,7 +3,8 @@
 
 import { setMaxListeners } from 'node:events';
 import { randomBytes } from '../../base/crypto.js';
-import { OpenCall, type OpenRequest } from './open-call.js';
+import type { AgentRequest } from '../requests/agent-request.js';
+import { OpenCall } from './open-call.js';
 import type { InputRequests } from './questions.js';
 import { type CallIdentity, mintState, readState, WrongRequestState } from './request-state.js';
 import { type CreatedTask, Tasks } from './tasks.js';
@@ -14,9 +15,9 @@ import { type CreatedTask, Tasks } from './tasks.js';
  */
 export const MAX_ASKING_CALLS = 8;
 
-export type AskedCall<Q> = {
+export type AskedCall = {
   readonly identity: CallIdentity;
-  readonly request: Q;
+  readonly request: AgentRequest;
   /** As the client has sent them. */
   readonly requestState?: string | undefined;
   readonly inputResponses?: unknown;
@@ -29,10 +30,10 @@ export type CallAnswer<R> =
   | { readonly inputRequests: InputRequests; readonly requestState: string }
   | { readonly task: CreatedTask };
 
-/** `R` is the result of a call, `Q` the request that it answers. Disposed, it ends every call. */
-export class OpenCalls<R, Q extends OpenRequest> implements Disposable {
-  readonly tasks = new Tasks<R, Q>();
-  readonly #calls = new Map<string, OpenCall<R, Q>>();
+/** `R` is the result of a call. Disposed, it ends every call. */
+export class OpenCalls<R> implements Disposable {
+  readonly tasks = new Tasks<R>();
+  readonly #calls = new Map<string, OpenCall<R>>();
   #madeKey: Buffer | undefined;
 
   /** How many calls are under way, wait for their client, or are tasks whose result nobody has fetched. */
@@ -50,8 +51,8 @@ export class OpenCalls<R, Q extends OpenRequest> implements Disposable {
    * for a state or for answers that cannot be taken; neither disturbs the call that the state names.
    */
   async answer(
-    { identity, request, requestState, inputResponses, taskAfterMs }: AskedCall<Q>,
-    work: (call: OpenCall<R, Q>) => Promise<R>,
+    { identity, request, requestState, inputResponses, taskAfterMs }: AskedCall,
+    work: (call: OpenCall<R>) => Promise<R>,
   ): Promise<CallAnswer<R>> {
     const call =
       requestState === undefined
@@ -77,8 +78,12 @@ export class OpenCalls<R, Q extends OpenRequest> implements Disposable {
     return this.#madeKey;
   }
 
-  #begin(identity: CallIdentity, request: Q, work: (call: OpenCall<R, Q>) => Promise<R>): OpenCall<R, Q> {
-    const call = new OpenCall<R, Q>({
+  #begin(
+    identity: CallIdentity,
+    request: AgentRequest,
+    work: (call: OpenCall<R>) => Promise<R>,
+  ): OpenCall<R> {
+    const call = new OpenCall<R>({
       identity,
       request,
       work,
@@ -92,7 +97,12 @@ export class OpenCalls<R, Q extends OpenRequest> implements Disposable {
     return call;
   }
 
-  #resume(identity: CallIdentity, request: Q, state: string, inputResponses: unknown): OpenCall<R, Q> {
+  #resume(
+    identity: CallIdentity,
+    request: AgentRequest,
+    state: string,
+    inputResponses: unknown,
+  ): OpenCall<R> {
     const round = readState(state, identity, this.#key);
     const call = this.#calls.get(round.call);
     if (call === undefined || !call.waitsIn(round))
@@ -101,13 +111,13 @@ export class OpenCalls<R, Q extends OpenRequest> implements Disposable {
     return call;
   }
 
-  #siblingOf({ id, agent: { client } }: OpenCall<R, Q>): OpenCall<R, Q> | undefined {
+  #siblingOf({ id, caller: { agent } }: OpenCall<R>): OpenCall<R> | undefined {
     return [...this.#calls.values()].find(
-      (other) => other.id !== id && other.agent.client === client && other.canAsk,
+      (other) => other.id !== id && other.caller.agent.client === agent.client && other.canAsk,
     );
   }
 
-  #admitQuestion(asking: OpenCall<R, Q>): void {
+  #admitQuestion(asking: OpenCall<R>): void {
     const { principal } = asking;
     const others = [...this.#calls.values()].filter(
       (call) => call !== asking && call.principal === principal && call.isAsking,

@@ -3,8 +3,8 @@
 
 import { isObject, type JsonObject } from '../../base/json/json-object.js';
 import { WrongParams } from '../../wire/wrong-params.js';
+import type { ClientOffers } from '../requests/client-offers.js';
 import { described, echo } from '../requests/complaint.js';
-import type { ClientOffers } from './client-offers.js';
 
 /** MCP's InputRequest, as far as we send one. */
 export type InputRequest =

@@ -2,7 +2,6 @@
 // answer at that moment.
 
 import { isDeepStrictEqual } from 'node:util';
-import type { OpenRequest } from './open-call.js';
 import type { DetailedTask, Tasks } from './tasks.js';
 
 /** Work may tell of its progress a thousand times a second; words alone are told at most this often. */
@@ -20,8 +19,8 @@ export type TaskWatch = {
 /** Watches `taskIds` for this principal, who must have declared that it knows tasks. */
 export type WatchTasks = (taskIds: readonly string[], tell: (task: object) => void) => TaskWatch;
 
-export function watchTasks<R, Q extends OpenRequest>(
-  tasks: Tasks<R, Q>,
+export function watchTasks<R>(
+  tasks: Tasks<R>,
   principal: string,
   taskIds: readonly string[],
   tell: (task: object) => void,
@@ -39,8 +38,8 @@ export function watchTasks<R, Q extends OpenRequest>(
   };
 }
 
-function watchOne<R, Q extends OpenRequest>(
-  tasks: Tasks<R, Q>,
+function watchOne<R>(
+  tasks: Tasks<R>,
   principal: string,
   taskId: string,
   tell: (task: object) => void,

@@ -6,7 +6,7 @@ import { charsIn } from '../../base/text/chars-in.js';
 import { clipHarmless } from '../../base/text/text.js';
 import type { RpcError } from '../../wire/rpc-error.js';
 import { WrongParams } from '../../wire/wrong-params.js';
-import type { Ended, OpenCall, OpenRequest } from './open-call.js';
+import type { Ended, OpenCall } from './open-call.js';
 import type { InputRequests } from './questions.js';
 
 /** How long a result waits to be fetched. A client that was restarted meanwhile may have kept the id of its task. */
@@ -46,9 +46,9 @@ export type DetailedTask<R> = TaskTimes & {
     | { readonly status: 'cancelled' }
   );
 
-type TaskRecord<R, Q extends OpenRequest> = {
+type TaskRecord<R> = {
   readonly id: string;
-  readonly call: OpenCall<R, Q>;
+  readonly call: OpenCall<R>;
   readonly createdAtMs: number;
   updatedAtMs: number;
   /** Whether its client was told how it ended. */
@@ -64,8 +64,8 @@ type TaskRecord<R, Q extends OpenRequest> = {
     | undefined;
 };
 
-export class Tasks<R, Q extends OpenRequest> implements Disposable {
-  readonly #tasks = new Map<string, TaskRecord<R, Q>>();
+export class Tasks<R> implements Disposable {
+  readonly #tasks = new Map<string, TaskRecord<R>>();
 
   /** How many have ended, and are kept. */
   get ended(): number {
@@ -82,11 +82,11 @@ export class Tasks<R, Q extends OpenRequest> implements Disposable {
   }
 
   /** Makes a task of a call whose request is answered with it. */
-  create(call: OpenCall<R, Q>): CreatedTask {
+  create(call: OpenCall<R>): CreatedTask {
     const now = Date.now();
     const id = randomBytes(24).toString('base64url');
     const times = { createdAtMs: now, updatedAtMs: now };
-    const task: TaskRecord<R, Q> = {
+    const task: TaskRecord<R> = {
       id,
       call,
       ...times,
@@ -150,7 +150,7 @@ export class Tasks<R, Q extends OpenRequest> implements Disposable {
     this.#tasks.clear();
   }
 
-  #find(principal: string, taskId: unknown): TaskRecord<R, Q> {
+  #find(principal: string, taskId: unknown): TaskRecord<R> {
     const task = typeof taskId === 'string' ? this.#tasks.get(taskId) : undefined;
     if (task !== undefined && principalOf(task) === principal) return task;
     const minutes = RESULT_KEPT_MS / 60_000;
@@ -159,7 +159,7 @@ export class Tasks<R, Q extends OpenRequest> implements Disposable {
     );
   }
 
-  #end(task: TaskRecord<R, Q>, how: Ended<R> | 'cancelled'): void {
+  #end(task: TaskRecord<R>, how: Ended<R> | 'cancelled'): void {
     if (task.end !== undefined || !this.#tasks.has(task.id)) return;
     const timer = setTimeout(() => this.#tasks.delete(task.id), RESULT_KEPT_MS).unref();
     task.end = { at: Date.now(), how, chars: charsIn(how), timer };
@@ -185,19 +185,16 @@ export class Tasks<R, Q extends OpenRequest> implements Disposable {
 }
 
 /** One that is told may stop watching. */
-function tellWatchers<R, Q extends OpenRequest>({ watchers }: TaskRecord<R, Q>): void {
+function tellWatchers<R>({ watchers }: TaskRecord<R>): void {
   for (const onChange of [...watchers]) onChange();
 }
 
-const principalOf = <R, Q extends OpenRequest>({ call }: TaskRecord<R, Q>): string => call.principal;
+const principalOf = <R>({ call }: TaskRecord<R>): string => call.principal;
 
 const pollMs = (ageMs: number): number =>
   Math.round(Math.min(MOST_POLL_MS, Math.max(LEAST_POLL_MS, ageMs * POLL_SHARE)));
 
-function timesOf<R, Q extends OpenRequest>(
-  { id, createdAtMs, updatedAtMs, end }: TaskRecord<R, Q>,
-  now: number,
-): TaskTimes {
+function timesOf<R>({ id, createdAtMs, updatedAtMs, end }: TaskRecord<R>, now: number): TaskTimes {
   return {
     taskId: id,
     createdAt: new Date(createdAtMs).toISOString(),
@@ -206,7 +203,7 @@ function timesOf<R, Q extends OpenRequest>(
   };
 }
 
-function viewOf<R, Q extends OpenRequest>(task: TaskRecord<R, Q>, now: number): DetailedTask<R> {
+function viewOf<R>(task: TaskRecord<R>, now: number): DetailedTask<R> {
   const { call, end, createdAtMs } = task;
   const times = timesOf(task, now);
   if (end === undefined) {

@@ -1,8 +1,11 @@
 // A call of a tool, from the request to the result that the client is sent: the tool is found, called while its progress
 // and output are told, and its answer shown as this client can read it.
 
-import type { CallToolRequest, CallToolResult } from '@modelcontextprotocol/server';
-import { SERVER_INFO_META_KEY } from '@modelcontextprotocol/server';
+import {
+  type CallToolRequest,
+  type CallToolResult,
+  SERVER_INFO_META_KEY,
+} from '@modelcontextprotocol/server';
 import { asBridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
 import { didYouMean } from '../../base/text/closest.js';
@@ -11,29 +14,31 @@ import { patienceOf as hostPatienceOf } from '../../hosts/records/host-patience.
 import { hasKept } from '../../run/answer/files.js';
 import { visible } from '../../run/answer/payload.js';
 import { isStructured, render } from '../../run/answer/render.js';
-import { OUTCOME_KEY, OUTPUT_METHOD, outcomeToWire } from '../../run/answer/whole-outcome.js';
-import { type Outcome, outcomeWithoutRun, withoutSecrets } from '../../run/outcome/outcome.js';
-import type { AgentCapabilities } from '../../servers/asking/agent-capabilities.js';
+import { OUTCOME_KEY, outcomeToWire } from '../../run/answer/whole-outcome.js';
+import {
+  type Objection,
+  type Outcome,
+  outcomeWithoutRun,
+  withoutSecrets,
+} from '../../run/outcome/outcome.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { ToolName } from '../../settings/environment/variables.js';
 import type { Bridge } from '../../tenant/bridge.js';
 import { WrongParams } from '../../wire/wrong-params.js';
-import type { AgentRequest } from '../requests/agent-request.js';
+import type { AgentContext, AgentRequest } from '../requests/agent-request.js';
 import type { AgentServer } from '../requests/agent-server.js';
 import { callParams } from '../requests/call-request.js';
-import { complaint } from '../requests/complaint.js';
-import type { McpLogLevel } from '../requests/log-notifications.js';
+import { complaint, described, echo } from '../requests/complaint.js';
 import { fieldsOf } from '../requests/request-params.js';
 import type { Answer } from '../tools/answer.js';
 import { cleanArguments } from '../tools/clean-arguments.js';
 import { execute } from '../tools/execute.js';
 import { executeCode } from '../tools/execute-code.js';
 import { runPython } from '../tools/run-python.js';
-import type { BridgeTool, ToolContext } from '../tools/tool.js';
-import { type CallLeg, legOf, type ModernCalls } from './call-leg.js';
-import { goOnIn } from './go-on-arguments.js';
+import type { BridgeTool } from '../tools/tool.js';
 import { LongCall } from './long-call.js';
-import { NoLongCall } from './long-calls.js';
+import { type GoOn, NoLongCall } from './long-calls.js';
+import type { ModernCalls } from './modern-calls.js';
 
 /** Versions are dates; before this one there is no `resource_link`, and clients refuse an answer with one. */
 const LINKS_SINCE = '2025-06-18';
@@ -67,12 +72,6 @@ export type CallsParts = {
   readonly tools: ReadonlyMap<string, BridgeTool>;
   readonly bridge: Bridge;
   readonly observer: Observer;
-  /** Whom a call may ask; the same for all calls, since questions of a server are told apart by whose they are. */
-  readonly agent: AgentCapabilities;
-  /** Within which a session's name means it. */
-  readonly scope: string;
-  /** What the agent wants to be told while `request` is answered, whenever it is asked. */
-  readonly logLevelFor: (request: AgentRequest) => () => McpLogLevel | undefined;
   /** The call that is answered by `request` has left something to read. */
   readonly onKept: (request: AgentRequest) => void;
   readonly modernCalls: ModernCalls | undefined;
@@ -84,8 +83,8 @@ export function answerCalls(server: AgentServer, parts: CallsParts): void {
   server.answer('tools/call', (given, request) => {
     const params = callParams(given);
     const tool = toolNamed(params.name, tools);
-    const begin = async (leg: CallLeg): Promise<CallToolResult> => {
-      const answer = await callTool(tool, params, bridge, leg, observer, () => request.keepBody());
+    const begin = async (context: AgentContext): Promise<CallToolResult> => {
+      const answer = await callTool(tool, params, bridge, context, observer, () => request.keepBody());
       // Before the answer: some hosts read only what their list of resources has.
       if (!('isRelayed' in answer) && hasKept(answer)) parts.onKept(request);
       if (bridge.isForCommandLine && !('isRelayed' in answer)) return wholeResult(answer);
@@ -94,10 +93,8 @@ export function answerCalls(server: AgentServer, parts: CallsParts): void {
       // What a server has answered may be structured as only later agents know it.
       return 'isRelayed' in answer ? server.projectCallToolResult(result, undefined) : result;
     };
-    const leg = legOf(request, parts.agent, parts.logLevelFor(request), parts.scope);
-    const own = bridge.isForCommandLine ? { ...leg, onOutput: toCommandLine(request) } : leg;
-    if (request.era === 'legacy' || modernCalls === undefined) return begin(own);
-    return modernCalls.answer({ request, params, own }, begin);
+    if (request.era === 'legacy' || modernCalls === undefined) return begin(request);
+    return modernCalls.answer({ request, params }, begin);
   });
 }
 
@@ -146,14 +143,14 @@ function withoutClaims({
 }
 
 /**
- * A call that begins, or one that goes on. `keepArguments` says that a call has them, until what it gives back is called. A fault of ours is that call's answer and a line in the log, never the end of the
- * bridge.
+ * A call that begins, or one that goes on. `keepArguments` says that a call has them, until what it gives back is called. A fault
+ * of ours is that call's answer and a line in the log, never the end of the bridge.
  */
 async function callTool(
   tool: BridgeTool,
   { arguments: args }: CallToolRequest['params'],
   bridge: Bridge,
-  leg: CallLeg,
+  request: AgentContext,
   observer: Observer,
   keepArguments: () => () => void,
 ): Promise<Answer> {
@@ -164,22 +161,21 @@ async function callTool(
     const asked = goOnIn(cleaned);
     const patienceMs = bridge.isForCommandLine
       ? commandLinePatience(asked !== undefined)
-      : patienceOf(leg, settings);
+      : patienceOf(request, settings);
     if (asked === undefined) {
-      const work = (context: ToolContext, signal: AbortSignal) => tool.call(cleaned, context, signal);
-      const parts = {
-        tool: tool.definition.name,
-        bridge,
-        leg,
-        timeoutSeconds: askedSeconds(cleaned, settings),
-      };
       const letGo = keepArguments();
-      const call = new LongCall({ ...parts, work });
+      const call = new LongCall({
+        tool,
+        args: cleaned,
+        bridge,
+        request,
+        timeoutSeconds: askedSeconds(cleaned, settings),
+      });
       void call.ended.then(letGo);
-      return await longCalls.answer(call, leg, patienceMs);
+      return await longCalls.answer(call, request, patienceMs);
     }
     if ('message' in asked) return outcomeWithoutRun('validation_error', asked, timeoutSeconds);
-    return await longCalls.goOn(asked, leg, patienceMs);
+    return await longCalls.goOn(asked, request, patienceMs);
   } catch (thrown) {
     if (thrown instanceof NoLongCall)
       return outcomeWithoutRun('validation_error', complaint(thrown.message), timeoutSeconds);
@@ -196,12 +192,6 @@ async function callTool(
  */
 const commandLinePatience = (isGoingOn: boolean): number | undefined => (isGoingOn ? undefined : 1_000);
 
-/** A terminal or a file has room for what an answer has none for. */
-const toCommandLine =
-  (request: AgentRequest): NonNullable<CallLeg['onOutput']> =>
-  (stream, text, base64) =>
-    request.notify({ method: OUTPUT_METHOD, params: { stream, text, base64 } } as never);
-
 const wholeResult = (outcome: Outcome): CallToolResult => ({
   content: [],
   _meta: { [OUTCOME_KEY]: outcomeToWire(outcome) },
@@ -215,7 +205,34 @@ function askedSeconds(args: unknown, { timeoutSeconds }: Settings): number {
 }
 
 /** How long this call may keep its host waiting, in milliseconds; undefined for as long as it takes. */
-function patienceOf({ caller, onProgress }: CallLeg, { patienceSeconds }: Settings): number | undefined {
+function patienceOf(
+  { caller, wantsProgress }: AgentContext,
+  { patienceSeconds }: Settings,
+): number | undefined {
   if (patienceSeconds === 0) return undefined;
-  return (patienceSeconds ?? hostPatienceOf(caller.client, onProgress !== undefined)) * 1000;
+  return (patienceSeconds ?? hostPatienceOf(caller.client, wantsProgress)) * 1000;
+}
+
+// `wait` and `stop`, which every tool that runs something takes in place of its other arguments: they name a call that was
+// answered before its end.
+
+const HANDLE = 'the handle of a run that goes on, such as "r-7hq2m5xw3v8kd4np"';
+
+/** What the arguments ask of a call that goes on; undefined where they begin one. */
+export function goOnIn(args: unknown): GoOn | Objection | undefined {
+  if (typeof args !== 'object' || args === null) return undefined;
+  const given = args as Readonly<Record<string, unknown>>;
+  const names = (['wait', 'stop'] as const).filter((name) => given[name] !== undefined);
+  const [name] = names;
+  if (name === undefined) return undefined;
+  if (names.length > 1) return complaint('stop: got it together with wait, expected one of the two.');
+  const handle = given[name];
+  if (typeof handle !== 'string') return complaint(`${name}: got ${described(handle)}, expected ${HANDLE}.`);
+  const others = Object.keys(given).filter((other) => other !== name);
+  if (others.length > 0)
+    return complaint(
+      `${name}: got it together with ${others.map(echo).join(', ')}, expected it alone: the run has its arguments.`,
+      `To begin another run, leave ${name} out.`,
+    );
+  return name === 'wait' ? { wait: handle } : { stop: handle };
 }

@@ -10,8 +10,7 @@ import { type AgentCapabilities, NO_AGENT } from '../../servers/asking/agent-cap
 import { offeredLanguages } from '../../settings/environment/plan.js';
 import type { Bridge } from '../../tenant/bridge.js';
 import { WrongParams } from '../../wire/wrong-params.js';
-import type { ModernCalls } from '../calls/call-leg.js';
-import { modernCallsOf } from '../calls/modern-calls.js';
+import { type ModernCalls, modernCallsOf } from '../calls/modern-calls.js';
 import { watchTasks } from '../calls/task-watch.js';
 import { agentCapabilitiesOf } from '../requests/agent-capabilities.js';
 import type { Era } from '../requests/agent-request.js';
@@ -88,6 +87,7 @@ export function agentServer(parts: AgentServerParts): AgentServer {
   if (parts.connection === undefined)
     server.closed.addEventListener('abort', () => connection[Symbol.dispose]());
   const agent = whoIsAsked(server, bridge);
+  server.peer = { agent, scope: connection.id, logLevel: () => connection.logLevel };
   listTools(server, { bridge, agent, tools, connection, listChanged });
   takeLogLevel(server, connection);
   const later = [...ANSWERED_LATER, ...(hasSnippets ? ['completion/complete'] : [])];
@@ -95,10 +95,6 @@ export function agentServer(parts: AgentServerParts): AgentServer {
     const [{ answerFrom }, whole] = await Promise.all([loadAnswers(), wholeBridge(bridge)]);
     answerFrom(whole, server, {
       observer,
-      agent,
-      scope: connection.id,
-      logLevelFor: (request) =>
-        request.era === 'legacy' ? () => connection.logLevel : () => request.logLevel,
       onKept: (request) => {
         // An agent of 2025 hears it on the way to its answer; a later one only where it listens.
         if (request.era === 'legacy') request.notify({ method: LIST_CHANGED.resources });

@@ -13,7 +13,11 @@ import {
   UnsupportedProtocolVersionError,
 } from '@modelcontextprotocol/server';
 import type { Principal } from '../../base/principal.js';
-import { LOG_LEVELS, type McpLogLevel } from './log-notifications.js';
+import { OUTPUT_METHOD } from '../../run/answer/whole-outcome.js';
+import type { CallContext, OutputEvent } from '../../run/calls/call-context.js';
+import { type ClientOffers, offersOf } from './client-offers.js';
+import { LOG_LEVELS, type LogParams, type McpLogLevel } from './log-notifications.js';
+import type { ProgressParams } from './progress.js';
 import type { RelayedTexts } from './relayed-texts.js';
 
 /** The SDK's words: `modern` is 2026-07-28 and later. */
@@ -22,11 +26,18 @@ export type Era = 'legacy' | 'modern';
 /** The versions in which each request speaks for itself. */
 export const MODERN_VERSIONS: readonly string[] = ['2026-07-28'];
 
+/** Whom calls of an agent can ask, within which scope it names sessions, and what it has said that it wants to be told. */
+export type Peer = Pick<CallContext['caller'], 'agent' | 'scope'> & {
+  readonly logLevel: () => McpLogLevel | undefined;
+};
+
 /** What is known of an agent before it asks anything; nothing of it counts for one that says it with every request. */
 export type Greeted = {
   readonly era: Era;
   /** The version that the client has asked for. */
   readonly clientProtocol: string | undefined;
+  /** What a call of it is given; it says its own level where it is of 2025. */
+  readonly peer: Peer;
   getClientVersion(): Implementation | undefined;
   getClientCapabilities(): ClientCapabilities | undefined;
 };
@@ -43,7 +54,23 @@ export type AuthExtra = {
   readonly keepBody?: (() => () => void) | undefined;
 };
 
-export class AgentRequest {
+/** What is told to the agent of a call, as MCP has it. Pieces of output are for our own command line, which wants all of them. */
+export type AgentEvent =
+  | { readonly type: 'said'; readonly params: ProgressParams }
+  | { readonly type: 'logged'; readonly params: LogParams }
+  | OutputEvent;
+
+/** A call towards its agent: one request, or a call that goes on from request to request. */
+export type AgentContext = CallContext<AgentEvent> & {
+  /** Whether a request waits for the answer just now; none does for a task, nor while a person thinks. */
+  readonly isWaitedFor: boolean;
+  /** Whether the agent wants to be told how far the call is. */
+  readonly wantsProgress: boolean;
+  /** Undefined where the agent wants no log; asked at every piece of output. */
+  readonly logLevel: McpLogLevel | undefined;
+};
+
+export class AgentRequest implements AgentContext {
   readonly #greeted: Greeted;
   /** The SDK's; `mcpReq` has inputResponses and requestState where the request goes on with an earlier one. */
   readonly context: ServerContext;
@@ -66,20 +93,23 @@ export class AgentRequest {
     return this.context.mcpReq.signal;
   }
 
-  /** Undefined where the agent does not want to be told how far the request is. */
-  get progressToken(): string | number | undefined {
-    return this.context.mcpReq._meta?.progressToken;
+  get caller(): CallContext['caller'] {
+    const { agent, scope } = this.#greeted.peer;
+    const { name = 'unknown', version = '' } = this.#client ?? {};
+    return { client: `${name} ${version}`.trim(), agent, scope };
+  }
+
+  get isWaitedFor(): true {
+    return true;
+  }
+
+  get wantsProgress(): boolean {
+    return this.#progressToken !== undefined;
   }
 
   /** Name of the client, empty where it has not said it. */
   get clientName(): string {
     return this.#client?.name ?? '';
-  }
-
-  /** Name and version of the client, as it reports them. */
-  get client(): string {
-    const { name = 'unknown', version = '' } = this.#client ?? {};
-    return `${name} ${version}`.trim();
   }
 
   /** The version of MCP that the client speaks; undefined where it has not said it. */
@@ -95,9 +125,15 @@ export class AgentRequest {
     return said ?? {};
   }
 
-  /** The level that the request itself asks for; only a request of a later era does. */
+  /** In what its user can be asked, and whether it takes a task for an answer. */
+  get offers(): ClientOffers {
+    return offersOf(this.capabilities);
+  }
+
+  /** What it wants to be told of while it is answered: a request of a later era says so itself. */
   get logLevel(): McpLogLevel | undefined {
-    const said = this.era === 'legacy' ? undefined : this.#said(LOG_LEVEL_META_KEY);
+    if (this.era === 'legacy') return this.#greeted.peer.logLevel();
+    const said = this.#said(LOG_LEVEL_META_KEY);
     return LOG_LEVELS.find((known) => known === said);
   }
 
@@ -105,6 +141,17 @@ export class AgentRequest {
   keepBody(): () => void {
     const extra = this.context.http?.authInfo?.extra as Partial<AuthExtra> | undefined;
     return extra?.keepBody?.() ?? (() => {});
+  }
+
+  /** Tells the agent, as far as it wants to be told. */
+  tell(event: AgentEvent): void {
+    const progressToken = this.#progressToken;
+    if (event.type === 'logged') this.notify({ method: 'notifications/message', params: event.params });
+    else if (event.type === 'output') {
+      const { type: _, ...params } = event;
+      this.notify({ method: OUTPUT_METHOD, params } as never);
+    } else if (progressToken !== undefined)
+      this.notify({ method: 'notifications/progress', params: { progressToken, ...event.params } });
   }
 
   /** As part of the answer to this request; never after it was cancelled. */
@@ -119,6 +166,10 @@ export class AgentRequest {
     const requested = this.protocol ?? 'unknown';
     if (!MODERN_VERSIONS.includes(requested))
       throw new UnsupportedProtocolVersionError({ supported: [...MODERN_VERSIONS], requested });
+  }
+
+  get #progressToken(): string | number | undefined {
+    return this.context.mcpReq._meta?.progressToken;
   }
 
   get #client(): Implementation | undefined {

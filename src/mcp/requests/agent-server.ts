@@ -18,7 +18,8 @@ import { z } from 'zod';
 import { messageOf } from '../../base/errors.js';
 import { loadedOnce } from '../../base/replaced-part.js';
 import { PACKAGE_NAME, VERSION } from '../../base/version.js';
-import { AgentRequest, type AuthExtra, type Era } from './agent-request.js';
+import { NO_AGENT } from '../../servers/asking/agent-capabilities.js';
+import { AgentRequest, type AuthExtra, type Era, type Peer } from './agent-request.js';
 import { CACHED_FOR } from './cached-for.js';
 import { type AllowedParams, paramsBy } from './request-params.js';
 
@@ -54,6 +55,8 @@ type Greeting = {
 
 export class AgentServer extends Server {
   readonly era: Era;
+  /** Set by whoever serves it; a server without a bridge has no calls. */
+  peer: Peer = { agent: NO_AGENT, scope: '', logLevel: () => undefined };
   readonly #instructions: string;
   readonly #handlers = new Map<string, Handler>();
   readonly #closed = new AbortController();

@@ -3,8 +3,7 @@
 // the call's answer.
 
 import { clip, harmless, shownExactly } from '../../base/text/text.js';
-import type { ToolProgress } from '../../run/calls/host-api.js';
-import type { ProgressReport } from '../../run/life/run-request.js';
+import type { CallEvent, Meter } from '../../run/calls/call-context.js';
 
 /** Claude Code gives up after 30 silent minutes, other clients after one; a person wonders after some seconds. */
 export const HEARTBEAT_MS = 3_000;
@@ -15,6 +14,9 @@ const TICK = 1e-6;
 const MAX_MESSAGE_CHARS = 200;
 /** Above it numbers are told in words: a sign of life could no longer add to them and stay near. */
 const MAX_NUMBER = 1e15;
+
+/** How far code says it is, or a tool that it has called. */
+type Report = Pick<Extract<CallEvent, { type: 'progress' }>, 'done' | 'total' | 'message'>;
 
 export type ProgressParams = {
   readonly progress: number;
@@ -30,14 +32,39 @@ export class Progress implements Disposable {
   #total: number | undefined;
   /** The last report in words. */
   #said = '';
-  #newest: ProgressReport | undefined;
-  #newestOfTool: ToolProgress | undefined;
+  #newest: Report | undefined;
+  #newestOfTool: (Report & { readonly tool: string }) | undefined;
   #pause: NodeJS.Timeout | undefined;
 
   /** Without `send` nobody listens, and everything here is free. */
   constructor(send: ((params: ProgressParams) => void) | undefined) {
     this.#send = send;
     if (send !== undefined) this.#heartbeat = setInterval(() => this.beat(), HEARTBEAT_MS).unref();
+  }
+
+  /** What happens to the call, in the words of its agent: its place in the queue, what it waits for, what it does. */
+  hear(event: CallEvent): void {
+    switch (event.type) {
+      case 'queued': {
+        const { place } = event;
+        this.describe(() =>
+          place.ahead === 0 ? 'Queued: next in line.' : `Queued: ${counted(place.ahead, 'run')} ahead.`,
+        );
+        return this.beat();
+      }
+      case 'preparing':
+        return this.describe(event.waitsFor);
+      case 'started': {
+        const startedAt = performance.now();
+        return this.describe(() => running(event.meter, performance.now() - startedAt));
+      }
+      case 'progress':
+        return this.report(event);
+      case 'tool.progress':
+        return this.reportTool(event);
+      case 'output':
+        return;
+    }
   }
 
   /** What the signs of life say from now on; asked anew for each. */
@@ -57,14 +84,14 @@ export class Progress implements Disposable {
   }
 
   /** What the code says: told at once, or soon if another was told just now; of those between, the last. */
-  report(report: ProgressReport): void {
+  report(report: Report): void {
     if (this.#send === undefined) return;
     this.#newest = report;
     this.#tellSoon();
   }
 
   /** What a tool says, in words: its numbers are of its own. Told as seldom as what the code says, and after that. */
-  reportTool(report: ToolProgress): void {
+  reportTool(report: Report & { readonly tool: string }): void {
     if (this.#send === undefined) return;
     this.#newestOfTool = report;
     this.#tellSoon();
@@ -101,7 +128,7 @@ export class Progress implements Disposable {
     }
   }
 
-  #tellReport(report: ProgressReport): void {
+  #tellReport(report: Report): void {
     const { done, total, message } = report;
     const words = message === null ? '' : inLine(message);
     this.#said = inWords(report);
@@ -120,13 +147,21 @@ export class Progress implements Disposable {
   }
 }
 
+function running({ calls, inFlight, waitingFor, asking }: Meter, elapsedMs: number): string {
+  if (asking !== '') return asking;
+  const waits = inFlight === 0 ? '' : `, ${inFlight} in flight: ${waitingFor}`;
+  return `Running for ${Math.round(elapsedMs / 1000)} s; ${counted(calls, 'tool call')}${waits}.`;
+}
+
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
 const joined = (...parts: readonly string[]): string => parts.filter((part) => part !== '').join('. ');
 
 /** A stranger's words as one short line. */
 const inLine = (text: string): string => clip(harmless(text).replaceAll(/\s+/g, ' '), MAX_MESSAGE_CHARS);
 
 /** `3 of 10: pages`. */
-function inWords({ done, total, message }: ProgressReport): string {
+function inWords({ done, total, message }: Report): string {
   const fraction = total === null ? `${shown(done)} done` : `${shown(done)} of ${shown(total)}`;
   const words = message === null ? '' : inLine(message);
   return words === '' ? fraction : `${fraction}: ${words}`;

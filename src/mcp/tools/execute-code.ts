@@ -7,7 +7,6 @@ import { offeredLanguages } from '../../settings/environment/plan.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { isFileOf } from '../../settings/languages/language.js';
 import { executeCodeDefinition } from './execute-code-definition.js';
-import { hooksFor } from './hooks.js';
 import { programSchema, readProgram } from './program-arguments.js';
 import type { BridgeTool } from './tool.js';
 
@@ -18,11 +17,10 @@ export function executeCode(settings: Settings): BridgeTool<Outcome> {
   return {
     definition: executeCodeDefinition(settings),
     outputMode: 'sections',
-    call: async (args, context, signal) => {
-      const { bridge } = context;
+    call: async (args, context, bridge) => {
       const input = await readProgram(args, schema, { settings, offered, snippets: bridge.snippets });
       if ('message' in input) return outcomeWithoutRun('validation_error', input, timeoutSeconds);
-      return noted(await bridge.run(input, context.caller, hooksFor(context), signal), input.task);
+      return noted(await bridge.run(input, context), input.task);
     },
   };
 }

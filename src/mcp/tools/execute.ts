@@ -2,7 +2,15 @@
 // volume at /work the other commands of this bridge have as well. The agent need not know which of the two it is.
 
 import { resolve } from 'node:path/posix';
-import { refused, resultOf, SURE_OUTPUT_BYTES } from '../../code-exec/execute-result.js';
+import { isObject } from '../../base/json/json-object.js';
+import { HeadTail } from '../../base/text/text.js';
+import {
+  answerChars,
+  MAX_ANSWER_CHARS,
+  refused,
+  resultOf,
+  SURE_OUTPUT_BYTES,
+} from '../../code-exec/execute-result.js';
 import { commandSchema, complaintOf } from '../../code-exec/execute-tool.js';
 import { hostView } from '../../hosts/records/host-views.js';
 import { outcomeWithoutRun } from '../../run/outcome/outcome.js';
@@ -10,8 +18,6 @@ import { WORK } from '../../sandbox/spec/work.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { Answer } from './answer.js';
 import { executeDefinition, limitsOf } from './execute-definition.js';
-import { hooksFor } from './hooks.js';
-import { relayedResult } from './relayed-result.js';
 import type { BridgeTool } from './tool.js';
 
 /** The rest of what a host shows is for our own lines, and for characters that are made visible. */
@@ -31,7 +37,7 @@ const toolWith = (settings: Settings, call: BridgeTool['call']): BridgeTool => (
 
 /** The server says what is wrong with arguments, and how its answers look. */
 const relayed = (server: string, settings: Settings): BridgeTool =>
-  toolWith(settings, async (given, context, signal) => {
+  toolWith(settings, async (given, context, bridge) => {
     const { timeoutSeconds, maxTimeoutSeconds } = settings;
     const args = given as Readonly<Record<string, unknown>>;
     const { timeout_ms: timeoutMs } = args;
@@ -41,7 +47,7 @@ const relayed = (server: string, settings: Settings): BridgeTool =>
     const patienceSeconds = (said ?? maxTimeoutSeconds) + SPARE_SECONDS;
     const setBy = 'MCP_BRIDGE_EXECUTE_SERVER';
     const call = { server, tool: NAME, setBy, args, timeoutSeconds: asked, patienceSeconds };
-    const answer = await context.bridge.callServer(call, context.caller, hooksFor(context), signal);
+    const answer = await bridge.callServer(call, context);
     if ('message' in answer) return outcomeWithoutRun('error', answer, asked);
     return { result: relayedResult(answer.text), isRelayed: true };
   });
@@ -49,7 +55,7 @@ const relayed = (server: string, settings: Settings): BridgeTool =>
 function launched(settings: Settings): BridgeTool {
   const limits = limitsOf(settings);
   const schema = commandSchema(limits);
-  return toolWith(settings, async (given, context, signal) => {
+  return toolWith(settings, async (given, context, bridge) => {
     const parsed = schema.safeParse(given);
     if (!parsed.success) return refusal(complaintOf(parsed.error, given, limits));
     const { command, args, stdin, timeout_ms: timeoutMs, cwd, env } = parsed.data;
@@ -63,7 +69,7 @@ function launched(settings: Settings): BridgeTool {
       shownBytes: Math.min(outputBytes, SURE_OUTPUT_BYTES),
     } as const;
     const input = { command: asked, timeoutSeconds: timeoutMs / 1000 };
-    const outcome = await context.bridge.runCommand(input, context.caller, hooksFor(context), signal);
+    const outcome = await bridge.runCommand(input, context);
     if ('failed' in outcome) return outcome.failed;
     return { result: resultOf(outcome.end, timeoutMs, outcome.whole), isRelayed: false };
   });
@@ -79,3 +85,42 @@ const shownBy = (client: string): number => {
 };
 
 const refusal = (message: string): Answer => ({ result: refused(message), isRelayed: false });
+
+// What a configured server's `execute` has answered, as the agent is sent it. Such a server may give back more than any
+// answer of ours can carry; its command has run, so the agent gets what fits instead of an error.
+
+/** Limit for all texts together. In JSON, a character that does not show takes at most seven. */
+const MAX_TEXT_CHARS = Math.floor(MAX_ANSWER_CHARS / 8);
+/** More are no output of a command. */
+const MAX_TEXTS = 100;
+
+type Result = Readonly<Record<string, unknown>>;
+type TextBlock = { readonly type: 'text'; readonly text: string };
+
+/** `text` is the CallToolResult as the server wrote it. */
+function relayedResult(text: string): Result {
+  const result = withBlocks(JSON.parse(text) as Result);
+  const chars = answerChars(result);
+  if (chars <= MAX_ANSWER_CHARS) return result;
+  const { content, isError } = result;
+  const texts = (Array.isArray(content) ? content : []).filter(isText).slice(0, MAX_TEXTS);
+  const kept = texts.map(({ text: whole }) => {
+    const cut = new HeadTail(Math.floor(MAX_TEXT_CHARS / texts.length));
+    cut.add(whole);
+    return { type: 'text', text: cut.toString() };
+  });
+  const note = `[the server's answer has ${chars} characters, more than can be handed on: head and tail of its texts are here, and nothing else of it]`;
+  return { content: [{ type: 'text', text: note }, ...kept], isError: isError === true };
+}
+
+/** Content that is one text or one block as the list that every host wants. */
+function withBlocks(result: Result): Result {
+  const { content } = result;
+  if (typeof content === 'string') return { ...result, content: [{ type: 'text', text: content }] };
+  return isObject(content) ? { ...result, content: [content] } : result;
+}
+
+const isText = (block: unknown): block is TextBlock => {
+  const { type, text } = Object(block) as { type?: unknown; text?: unknown };
+  return type === 'text' && typeof text === 'string';
+};

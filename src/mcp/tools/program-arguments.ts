@@ -6,18 +6,23 @@ import { asBridgeError } from '../../base/errors.js';
 import { closest } from '../../base/text/closest.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { NameSet, nameProblem, PLAIN_NAME } from '../../run/artifacts/file-names.js';
+import type { RunInput } from '../../run/life/run-request.js';
 import type { Objection } from '../../run/outcome/outcome.js';
+import {
+  allowedWord,
+  MAX_WORDS_BYTES,
+  variableNameTrouble,
+  wordsBytes,
+} from '../../run/programs/program-words.js';
 import type { Snippets } from '../../run/programs/snippets.js';
 import { planFor } from '../../settings/environment/plan.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { callsTools, type Language } from '../../settings/languages/language.js';
 import { languageNamed } from '../../settings/languages/records.js';
-import type { RunInput } from '../../tenant/run-hooks.js';
 import { MAX_INPUT_BYTES } from '../../wire/frames.js';
-import { type Allowed, complaint, described, shapeComplaint } from '../requests/complaint.js';
+import { type Allowed, complaint, described, echo, shapeComplaint } from '../requests/complaint.js';
 import { MAX_CODE_CHARS } from './definition.js';
 import { ADDITIONAL_FILES, readInputFiles } from './input-files.js';
-import { wordsObjection } from './words-objection.js';
 
 const SNIPPET_OR_CODE = 'snippet_name alone, or language and entrypoint_code';
 /** The first line of a Markdown fence: a language, or nothing. */
@@ -218,3 +223,37 @@ function oneOf(offered: readonly Language[]): string {
   const names = offered.map(({ name }) => name);
   return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
 }
+
+// What is wrong with the arguments and variables that a call of `execute_code` gives its program, as the agent reads it.
+
+type ProgramWords = { readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> };
+
+/** What is wrong with the arguments and variables of the program. */
+function wordsObjection({ args, env }: ProgramWords): Objection | undefined {
+  for (const [number, arg] of args.entries()) {
+    const allowed = allowedWord(arg);
+    if (allowed !== undefined) return wordObjection(`args[${number}]`, arg, allowed);
+  }
+  for (const [name, value] of Object.entries(env)) {
+    const trouble = variableNameTrouble(name);
+    if (trouble !== undefined) return complaint(`env: got the name ${described(name)}, ${trouble}.`);
+    const allowed = allowedWord(value, name);
+    if (allowed !== undefined) return wordObjection(`env.${echo(name)}`, value, allowed);
+  }
+  const bytes = wordsBytes(args, env);
+  if (bytes <= MAX_WORDS_BYTES) return undefined;
+  const variables = Object.keys(env).length;
+  const isBoth = args.length > 0 && variables > 0;
+  const fields = isBoth ? 'args and env' : variables > 0 ? 'env' : 'args';
+  const counts = [
+    ...(args.length > 0 ? [`${args.length} texts`] : []),
+    ...(variables > 0 ? [`${variables} variables`] : []),
+  ];
+  return complaint(
+    `${fields}: got ${counts.join(' and ')} of ${bytes} bytes together, expected at most ${MAX_WORDS_BYTES}.`,
+    'Pass the data in stdin or additional_files.',
+  );
+}
+
+const wordObjection = (field: string, word: string, allowed: string): Objection =>
+  complaint(`${field}: got ${described(word)}, of ${Buffer.byteLength(word)} bytes, expected ${allowed}.`);

@@ -1,12 +1,11 @@
 // The tool `run_python`: what the model is told about it, and its arguments, checked before anything is spent.
 
 import { z } from 'zod';
+import type { RunInput } from '../../run/life/run-request.js';
 import { type Objection, type Outcome, outcomeWithoutRun } from '../../run/outcome/outcome.js';
 import type { Settings } from '../../settings/environment/settings.js';
-import type { RunInput } from '../../tenant/run-hooks.js';
 import { type Allowed, complaint, shapeComplaint } from '../requests/complaint.js';
 import { MAX_CODE_CHARS } from './definition.js';
-import { hooksFor } from './hooks.js';
 import { FILES, readInputFiles } from './input-files.js';
 import { runPythonDefinition } from './run-python-definition.js';
 import type { BridgeTool } from './tool.js';
@@ -20,11 +19,11 @@ export function runPython(settings: Settings): BridgeTool<Outcome> {
   return {
     definition: runPythonDefinition(settings),
     outputMode: 'compact',
-    call: (args, context, signal) => {
+    call: (args, context, bridge) => {
       const input = parse(args, schema, maxTimeoutSeconds);
       return 'message' in input
         ? Promise.resolve(outcomeWithoutRun('validation_error', input, timeoutSeconds))
-        : context.bridge.run(input, context.caller, hooksFor(context), signal);
+        : bridge.run(input, context);
     },
   };
 }

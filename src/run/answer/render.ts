@@ -1,18 +1,24 @@
 // An Outcome as a CallToolResult, in the form that the operator chose and that this client can make use of.
 
 import { stringify } from '../../base/json/json-text.js';
-import { toldApart } from '../../base/text/own-lines.js';
-import { shownExactly } from '../../base/text/text.js';
-import { hostView } from '../../hosts/records/host-views.js';
+import { type Piece, toldApart } from '../../base/text/own-lines.js';
+import { MB_BYTES } from '../../base/text/sizes.js';
+import { clip, harmless, shownExactly } from '../../base/text/text.js';
+import { type HostView, hostView } from '../../hosts/records/host-views.js';
 import type { OutputMode } from '../../settings/environment/variables.js';
-import type { Outcome } from '../outcome/outcome.js';
-import { compact } from './compact.js';
-import { type ResourceLink, resourceLinks } from './files.js';
-import { fitted } from './fit.js';
+import { sureChars } from '../artifacts/shown-amounts.js';
+import {
+  type Captured,
+  capturedWithGap,
+  type Outcome,
+  type OutcomeError,
+  type ResultValue,
+} from '../outcome/outcome.js';
+import { addressPieces, filePieces, type ResourceLink, resourceLinks } from './files.js';
 import { payloadOf, visible } from './payload.js';
-import { type ImageBlock, imageBlocks } from './pictures.js';
-import { sections } from './sections.js';
-import { toonOrJson } from './toon.js';
+import { type ImageBlock, imageBlocks, pictureLines } from './pictures.js';
+import { failurePieces, planPieces, runningPieces, sessionPieces, streamPieces } from './pieces.js';
+import { toonOrJson, toonRows } from './toon.js';
 
 /** `sections` is what execute_code says where nobody chose: stdout and stderr, each under its own head. */
 export type RenderMode = OutputMode | 'sections';
@@ -67,4 +73,149 @@ function renderWhole(
     ...(isStructured({ structured, client }) ? { structuredContent: payload } : {}),
     isError: outcome.status !== 'success' && outcome.status !== 'running',
   };
+}
+
+// The default form: what a terminal would have shown, with as few words of ours as possible. A model reads this.
+
+/** Never empty. */
+export function compact(outcome: Outcome, view: HostView): readonly Piece[] {
+  const { status, stdout, stderr, result, pictures, error, note } = outcome;
+  const errors = streamPieces(stderr, true);
+  const pieces = [
+    ...sessionPieces(outcome),
+    ...runningPieces(outcome),
+    ...planPieces(outcome),
+    ...addressPieces(outcome, view),
+    ...streamPieces(stdout, true),
+    ...(stderr.text === '' ? [] : [{ own: '--- stderr ---' }, ...errors]),
+    ...(result === undefined || result.repr === '' ? [] : [{ own: '=>', code: shown(result) }]),
+    ...pictureLines(pictures, stdout.text).map((own) => ({ own })),
+    ...(note === undefined ? [] : [{ own: `[note] ${note}` }]),
+    ...(error === undefined ? [] : failurePieces(`[${status}]`, status, error)),
+    ...filePieces(outcome),
+  ];
+  const isEmpty = pieces.length === (outcome.session === undefined ? 0 : 1);
+  return isEmpty ? [...pieces, { own: '(no output)' }] : pieces;
+}
+
+/** Rows as a table where that is the shorter form; else what Python shows. Several lines start on one of their own. */
+function shown({ repr, json }: ResultValue): string {
+  const rows = json === undefined ? undefined : toonRows(json);
+  const text = rows !== undefined && rows.length < repr.length ? rows : repr;
+  return text.includes('\n') ? `\n${text}` : ` ${text}`;
+}
+
+// The text of an answer, brought below what any client takes, and below what its host shows a model; its pictures have their own bound (run/outcome/pictures.ts). Single
+// texts are capped where they arise; this bounds their sum, in whatever form they are shown: a control character of one
+// byte is seven in JSON, and twice that in JSON in JSON.
+
+/** Stdio clients are known to end servers over answers of 8 MiB; a model could not read a tenth of this either. */
+export const MAX_ANSWER_BYTES = MB_BYTES;
+/** The first step below what a transcript keeps; each further one is a quarter. With the last one nothing is too long. */
+const STEPS_CHARS = [20_000, 5_000, 1_000] as const;
+
+/** Parts of a host's room that a single text may take, one step after the other; the last one is `sureChars`. */
+const STEPS_OF_ROOM = [1.25, 1.5, 2, 3, 4, 6, 8, 12] as const;
+
+type Answer = { readonly content: readonly [{ readonly text: string }, ...unknown[]] };
+
+/**
+ * What `render` makes of `outcome`, or of as much of it as fits. `roomBytes` is what the host shows of the text, where it
+ * cuts: our own cut says what is missing and where all of it is, a host's does not.
+ */
+function fitted<T extends Answer>(
+  outcome: Outcome,
+  render: (outcome: Outcome) => T,
+  roomBytes = Number.POSITIVE_INFINITY,
+): T {
+  const steps = Number.isFinite(roomBytes)
+    ? [...STEPS_OF_ROOM.map((part) => Math.floor(roomBytes / part)), sureChars(roomBytes)]
+    : STEPS_CHARS;
+  const fits = (answer: T) =>
+    Buffer.byteLength(answer.content[0].text) <= roomBytes &&
+    Buffer.byteLength(stringify(answer)) <= MAX_ANSWER_BYTES;
+  let answer = render(outcome);
+  for (const maxChars of steps) {
+    if (fits(answer)) break;
+    answer = render(cut(outcome, maxChars));
+  }
+  return answer;
+}
+
+function cut(outcome: Outcome, maxChars: number): Outcome {
+  const { stdout, stderr, result, error } = outcome;
+  const json = result?.json;
+  return {
+    ...outcome,
+    stdout: cutStream(stdout, maxChars),
+    stderr: cutStream(stderr, maxChars),
+    error: error === undefined ? undefined : cutError(error, maxChars),
+    result: result && {
+      repr: clip(result.repr, maxChars),
+      json: json !== undefined && json.text.length > maxChars ? undefined : json,
+      isCut: result.repr.length > maxChars || (json !== undefined && json.text.length > maxChars),
+    },
+  };
+}
+
+function cutStream(stream: Captured, maxChars: number): Captured {
+  const { text, dropped, droppedBytes = 0, whole, gap } = stream;
+  if (text.length <= maxChars) return stream;
+  // Where something is missing already, more goes from both sides of that place, and one line tells of all.
+  const [before, after] =
+    gap === undefined ? [text, text] : [text.slice(0, gap.start - 1), text.slice(gap.end + 1)];
+  const half = Math.floor(maxChars / 2);
+  const [head, tail] = [before.slice(0, half), after.slice(-half)];
+  const all = gap === undefined ? text : before + after;
+  return capturedWithGap(harmless(head), harmless(tail), {
+    dropped: dropped + all.length - head.length - tail.length,
+    droppedBytes: droppedBytes + Buffer.byteLength(all) - Buffer.byteLength(head) - Buffer.byteLength(tail),
+    whole,
+  });
+}
+
+function cutError(error: OutcomeError, maxChars: number): OutcomeError {
+  const lines = Math.ceil(maxChars / 100);
+  return {
+    ...error,
+    message: clip(error.message, maxChars),
+    traceback: error.traceback.slice(-lines).map((line) => clip(line, maxChars)),
+    remedy: error.remedy === undefined ? undefined : clip(error.remedy, maxChars),
+  };
+}
+
+// The form in which execute_code answers where nobody chose another: where files are, what failed, then stdout and stderr, each under its
+// own head, whether there is anything in it or not. What was cut out of a stream is said
+// where it is missing, as in every form.
+
+function sections(outcome: Outcome, view: HostView): readonly Piece[] {
+  const { status, stdout, stderr, pictures, note, error } = outcome;
+  return [
+    ...sessionPieces(outcome),
+    ...runningPieces(outcome),
+    ...planPieces(outcome),
+    ...addressPieces(outcome, view),
+    ...(error === undefined ? [] : failure(status, error)),
+    { own: '--- stdout ---' },
+    ...streamPieces(stdout, false),
+    { own: '--- stderr ---' },
+    ...streamPieces({ ...stderr, text: stderr.text.replace(/(?<!\n)\n+$/, '') }, false),
+    ...pictureLines(pictures, stdout.text).map((own) => ({ own })),
+    ...(note === undefined ? [] : [{ own: `[note] ${note}` }]),
+    ...filePieces(outcome),
+  ];
+}
+
+/** One line, unless the program's own words are several, and an empty one. */
+function failure(status: Outcome['status'], error: NonNullable<Outcome['error']>): readonly Piece[] {
+  const { message, remedy } = error;
+  const head = `Execution Failed (${status}):`;
+  const full = remedy === undefined || /[.!?…]$/.test(message) ? message : `${message}.`;
+  const code = ` ${full}${remedy === undefined ? '' : ` ${remedy}`}`;
+  const marked = failurePieces(head, status, { ...error, traceback: [] });
+  const isDoubtful = marked.some((piece) => piece.isDoubtful === true);
+  return [
+    { own: head, code, isDoubtful, marked: marked.flatMap((piece) => piece.marked ?? [piece]) },
+    { code: '' },
+  ];
 }

@@ -12,10 +12,11 @@ import type { ServerLease } from '../../servers/pool/server-lease.js';
 import type { AuditMode } from '../../settings/environment/variables.js';
 import type { ServerBrief, ServerDoc } from '../../wire/frames.js';
 import { CallAudit } from './call-audit.js';
+import type { CallContext } from './call-context.js';
 import { CallGuard, type CallTurn } from './call-guard.js';
 import { CallLimits } from './call-limits.js';
 import type { Gates } from './gates.js';
-import { hostApi, type ToolProgress } from './host-api.js';
+import { hostApi } from './host-api.js';
 import type { LoadedServers } from './loaded-servers.js';
 import type { SavedByRun } from './saved-by-run.js';
 
@@ -54,7 +55,8 @@ export type CallScope = {
   readonly plan?: Plan | undefined;
   /** The run's clock stands while a server has a person asked. */
   readonly stopClock: StopClock;
-  readonly onToolProgress: (progress: ToolProgress) => void;
+  /** Hears how far tools say they are. */
+  readonly tell: CallContext['tell'];
   readonly observer: Observer;
 };
 
@@ -64,13 +66,13 @@ export function guardCalls(
   { known, lease, policy }: CallServers,
   { gates, shapes, audit: mode, turn, principal }: CallServices,
 ): CallGuard {
-  const { onToolProgress, observer } = scope;
+  const { tell, observer } = scope;
   return new CallGuard({
     runId,
     policy,
     limits: new CallLimits({ runId, policy, gates, stopClock }),
     audit: new CallAudit({ runId, mode, observer }),
-    handlers: hostApi({ loaded, discovered, known, loadServer, lease, saved, shapes, onToolProgress }),
+    handlers: hostApi({ loaded, discovered, known, loadServer, lease, saved, shapes, tell }),
     whole: (server) => loaded.whole(server),
     changed: (server, tool) => {
       const spec = lease.specOf(server);

@@ -11,21 +11,20 @@ import type { Known } from '../../servers/catalog/known-servers.js';
 import type { ObservedShapes } from '../../servers/catalog/observed-shapes.js';
 import { type FoundTool, searchTools } from '../../servers/catalog/search.js';
 import type { ServerLease } from '../../servers/pool/server-lease.js';
-import type { CallProgress } from '../../servers/server/downstream.js';
+import type { CallProgress, Downstream } from '../../servers/server/downstream.js';
+import {
+  getPrompt,
+  listPrompts,
+  listResources,
+  listResourceTemplates,
+  readResource,
+} from '../../servers/server/resources.js';
 import type { ServerBrief, ServerDoc, ToolHit } from '../../wire/frames.js';
+import type { CallContext } from './call-context.js';
 import type { Admitted, Handlers } from './call-guard.js';
 import type { LoadedServers } from './loaded-servers.js';
 import { howToLoad, notLoaded } from './reach.js';
-import { resourceCalls } from './resource-calls.js';
 import type { SavedByRun } from './saved-by-run.js';
-
-/** How far a tool that the code has called says it is; `tool` is `server.tool`. */
-export type ToolProgress = {
-  readonly tool: string;
-  readonly done: number;
-  readonly total: number | null;
-  readonly message: string | null;
-};
 
 export type HostApiParts = {
   readonly loaded: LoadedServers;
@@ -39,8 +38,8 @@ export type HostApiParts = {
   readonly saved: Pick<SavedByRun, 'put' | 'list' | 'get'>;
   /** Learns what tools answer. */
   readonly shapes: Pick<ObservedShapes, 'learn'>;
-  /** What a tool says of how far it is, while it is called. */
-  readonly onToolProgress: (progress: ToolProgress) => void;
+  /** Hears how far a tool says it is, while it is called. */
+  readonly tell: CallContext['tell'];
 };
 
 export function hostApi(parts: HostApiParts): Handlers {
@@ -72,7 +71,8 @@ export function hostApi(parts: HostApiParts): Handlers {
     if (surrogate !== undefined) throw notWellFormed(server, tool, surrogate);
     const args = new RawJson(argumentsText);
     const onProgress = ({ progress, total, message }: CallProgress) =>
-      parts.onToolProgress({
+      parts.tell({
+        type: 'tool.progress',
         tool: shownTool(server, tool),
         done: progress,
         total: total ?? null,
@@ -147,4 +147,59 @@ function unknownTool(doc: ServerDoc, tool: string): BridgeError {
       fault: 'guest',
     },
   );
+}
+
+// What the guest may ask of a server besides its tools: resources and prompts. The guard (call-guard.ts) has judged,
+// counted and limited each of these calls like a call of a tool.
+
+type ResourceCallParts = {
+  readonly lease: Pick<ServerLease, 'get'>;
+  /** Throws for a server that the run may not reach. */
+  readonly reach: (server: string) => ServerDoc;
+};
+
+type Methods = 'resources.list' | 'resources.read' | 'prompts.list' | 'prompts.get';
+
+/** The handlers of these methods. */
+function resourceCalls(parts: ResourceCallParts): Pick<Handlers, Methods> {
+  const ask = async <T>(
+    server: string,
+    question: (downstream: Downstream) => Promise<T>,
+    signal: AbortSignal,
+    stopClock: StopClock,
+  ): Promise<T> => {
+    parts.reach(server);
+    const downstream = await parts.lease.get(server, signal);
+    return question(downstream.timedBy(stopClock));
+  };
+
+  return {
+    'resources.list': ({ params: { server } }, signal, stopClock) =>
+      ask(
+        server,
+        async (downstream) => {
+          // One after the other: a server that may have one call under way is not to see two requests.
+          const resources = await listResources(downstream, signal);
+          const templates = await listResourceTemplates(downstream, signal);
+          const problems = [...resources.problems, ...templates.problems];
+          return { resources: resources.items, templates: templates.items, problems };
+        },
+        signal,
+        stopClock,
+      ),
+    'resources.read': ({ params: { server, uri } }, signal, stopClock) =>
+      ask(server, (downstream) => readResource(downstream, uri, signal), signal, stopClock),
+    'prompts.list': ({ params: { server } }, signal, stopClock) =>
+      ask(
+        server,
+        async (downstream) => {
+          const { items, problems } = await listPrompts(downstream, signal);
+          return { prompts: items, problems };
+        },
+        signal,
+        stopClock,
+      ),
+    'prompts.get': ({ params: { server, prompt, arguments: args } }, signal, stopClock) =>
+      ask(server, (downstream) => getPrompt(downstream, prompt, args, signal), signal, stopClock),
+  };
 }

@@ -1,14 +1,22 @@
 // What an exception has to do with the sandbox, and the next step: one table, a row for each thing that code written for
 // a terminal meets here. The first row that fits speaks; most exceptions are the code's own affair, and none does.
 
+import { closest } from '../../base/text/closest.js';
 import type { GuestError } from '../../sandbox/conversation/sandbox.js';
 import { asyncHints } from './asynchrony.js';
-import { fileHints } from './files.js';
-import { firstFitting, type Hint, type HintSpec, says } from './hint.js';
+import {
+  during,
+  errno,
+  firstFitting,
+  type Hint,
+  type HintSpec,
+  STARTS_SOMETHING,
+  says,
+  writablePlaces,
+} from './hint.js';
 import { INSTALLER } from './installers.js';
 import { limitHints } from './limits.js';
 import { moduleHints, noInstalling } from './modules.js';
-import { toolHints } from './tools.js';
 
 /** Exceptions of the standard library and of the libraries that programs use in its place. */
 const NETWORK_ERROR =
@@ -84,6 +92,130 @@ const habitHints: readonly Hint[] = [
     about: 'IPython',
     matches: says(/^name 'get_ipython' is not defined/, /^NameError$/),
     sentence: () => 'This is CPython and no notebook: there is no IPython.',
+  },
+];
+
+// Exceptions of the file system: it is read-only but for a few places, nothing in those can be executed, and the
+// user's own files are not in it.
+
+/** Refused where the path begins so. */
+const denied = (path: string) => errno(13, ` .*['"](${path}[^'"]*)['"]`);
+const SCRATCH = '/(?:workspace|tmp|dev/shm)/';
+/** The working directory is one of those. */
+const IN_SCRATCH = `(?:${SCRATCH}|[^/'"])`;
+
+/** Homes, mounts, URLs, other people's systems. */
+const HOST_PATH = ` .*['"](?:file:|~|/(?:home|Users|root|mnt|media|Volumes)/|[A-Za-z]:[\\\\/])`;
+
+const fileHints: readonly Hint[] = [
+  {
+    about: 'read-only file system',
+    matches: errno(30),
+    sentence: (walls) => `Only ${writablePlaces(walls)} can be written to; the rest is read-only.`,
+  },
+  {
+    about: 'read-only database',
+    matches: says(/unable to open database file|attempt to write a readonly database/, /^sqlite3\./),
+    sentence: (walls) => `Only ${writablePlaces(walls)} can be written to: keep the database there.`,
+  },
+  {
+    about: 'execution',
+    matches: during(STARTS_SOMETHING, denied(IN_SCRATCH)),
+    sentence: (walls) =>
+      `Nothing in ${writablePlaces(walls)} can be executed: run a script by its interpreter, as in ["python3", "x.py"] or ["sh", "x.sh"].`,
+  },
+  {
+    about: 'a native library',
+    matches: says(/failed to map segment from shared object/),
+    sentence: (walls) => `Nothing in ${writablePlaces(walls)} can be loaded as a native library.`,
+  },
+  {
+    about: 'a place that belongs to others',
+    matches: denied(`(?!${SCRATCH})/`),
+    sentence: (walls) => `The code is not root here; it can write to ${writablePlaces(walls)} alone.`,
+  },
+  {
+    about: 'privileges',
+    matches: errno(1),
+    sentence: () =>
+      'The code has no privileges here: it cannot change owners, mount, open raw sockets or trace processes.',
+  },
+  {
+    about: 'out/ from elsewhere',
+    matches: errno(2, ` .*['"](?:\\./)?out/[^/'"]*['"]`),
+    sentence: () =>
+      'out/ is the folder /workspace/out. Name it so where the code has changed its directory: in a session it stays where os.chdir has left it.',
+  },
+  {
+    about: "the user's files",
+    matches: errno(2, HOST_PATH),
+    sentence: () =>
+      "The user's files are not in the sandbox: pass them in run_python's `files`, or read them with a server's tool.",
+  },
+];
+
+// What goes wrong between the code and a server's tool: the tool's own failure, arguments that are no JSON, a server
+// that is not there.
+
+/** How to say in JSON what is none. */
+const AS_JSON: Readonly<Record<string, string>> = {
+  datetime: 'x.isoformat()',
+  date: 'x.isoformat()',
+  time: 'x.isoformat()',
+  timedelta: 'x.total_seconds()',
+  Timestamp: 'x.isoformat()',
+  set: 'list(x)',
+  frozenset: 'list(x)',
+  range: 'list(x)',
+  generator: 'list(x)',
+  dict_keys: 'list(x)',
+  dict_values: 'list(x)',
+  map: 'list(x)',
+  filter: 'list(x)',
+  Decimal: 'float(x) or str(x)',
+  Fraction: 'float(x)',
+  UUID: 'str(x)',
+  PosixPath: 'str(x)',
+  complex: 'str(x)',
+  ndarray: 'x.tolist()',
+  int64: 'x.item()',
+  int32: 'x.item()',
+  float32: 'x.item()',
+  bool: 'x.item()',
+  bool_: 'x.item()',
+  DataFrame: 'x.to_dict("records")',
+  Series: 'x.tolist()',
+  coroutine: 'await x',
+};
+
+/** With the nearest of those that there are. */
+function notConfigured({ aliases = [] }: HintSpec, ...words: readonly string[]): string {
+  const near = closest(words.find((word) => word !== '') ?? '', aliases);
+  const meant = near === undefined ? '' : ` Did you mean 'mcp_${near}'?`;
+  return `No server of that name is configured: runtime.discovered_servers() lists them; name one in the call's \`servers\`.${meant}`;
+}
+
+const toolHints: readonly Hint[] = [
+  {
+    about: 'an argument that is no JSON',
+    matches: says(
+      /argument '[^'\n]*' cannot be sent as JSON: Object of type (\w+) is not JSON/,
+      /^TypeError$/,
+    ),
+    sentence: (_walls, type = '') =>
+      `Arguments are JSON: text, numbers, booleans, None, lists and dicts. Pass ${AS_JSON[type] ?? 'its parts, or str(x),'} instead of the ${type}.`,
+  },
+  {
+    about: 'a tool that failed',
+    // A tool's own words come after its name; the bridge's own sentences have none in front, or say what to do.
+    matches: says(/^([\w.\\-]+)\.([\w-]+): (?!.* did not answer within )/, /^MCPError$/),
+    sentence: (_walls, server = '', tool = '') =>
+      `That is the server's own answer. What it takes: await runtime.query_tool_docs("${server.replaceAll('\\.', '.')}", "${tool}", detail="full"). To go on without it, catch MCPError.`,
+  },
+  {
+    about: 'a server that is not configured',
+    matches: says(/^name 'mcp_(\w+)' is not defined/, /^NameError$/),
+    sentence: notConfigured,
   },
 ];
 

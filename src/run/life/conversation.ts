@@ -12,6 +12,7 @@ import type { ServerLease } from '../../servers/pool/server-lease.js';
 import type { GuestFrame, HostFrame, ServerBrief } from '../../wire/frames.js';
 import type { Left } from '../artifacts/artifacts.js';
 import { Artifacts } from '../artifacts/artifacts.js';
+import type { Meter } from '../calls/call-context.js';
 import type { CallGuard } from '../calls/call-guard.js';
 import { Dispatcher } from '../calls/dispatcher.js';
 import { guardCalls } from '../calls/guarded-calls.js';
@@ -22,7 +23,7 @@ import { CodeEnd } from '../outcome/code-end.js';
 import { type Awaited, NOTHING_AWAITED, type SandboxFacts } from '../outcome/ending-errors.js';
 import { filesOf, startOf } from '../programs/task.js';
 import { noCall, SessionCall } from '../sessions/session-call.js';
-import type { Meter, Run } from './run-request.js';
+import type { Run } from './run-request.js';
 import { endOf, keep, sandboxFactsOf } from './sandbox-use.js';
 
 /** The servers that a run begins with, and those that it could have. */
@@ -48,23 +49,23 @@ export type Conversed = {
 
 /** Starts the code, whose clock goes on, and resolves when it has ended and what it left is kept. */
 export async function converse(run: Run, sandbox: Sandbox, servers: OpenServers): Promise<Conversed> {
-  const { request, services, deadline, transcript } = run;
+  const { input, services, context, deadline, transcript } = run;
   const { lease, policy } = services.servers;
-  const saved = new SavedByRun(services.saved, request.id);
+  const saved = new SavedByRun(services.saved, services.id);
   const { standAside } = services;
   const used = () => {
     sandbox.countProcessorTime();
     return sandbox.processorSeconds;
   };
   using clock = new StandingClock(deadline, { freeze: () => sandbox.standStill(), standAside, used });
-  using onDemand = onDemandOf(run, servers, clock);
+  using onDemand = onDemandOf(run, servers, clock, { isAskedByCode: true });
   using approvals = approvalsOf(run, clock);
   let awaited: Awaited | undefined;
   const look = () => {
     awaited ??= awaitedBy(dispatcher, servers.loaded.names, lease);
     return awaited;
   };
-  using asked = new AskingTime(clock.stop, (services.approvals?.shared.waitSeconds ?? 0) * 1000);
+  using asked = new AskingTime(clock.stop, (services.approvals?.waitSeconds ?? 0) * 1000);
   const onCut = () => {
     // Code that is interrupted waits for nothing any more.
     look();
@@ -73,16 +74,21 @@ export async function converse(run: Run, sandbox: Sandbox, servers: OpenServers)
   };
   const call = services.session && new SessionCall(sandbox, services.session, onCut);
   const stop = () => (call === undefined ? sandbox.kill() : call.stop());
-  using plan = request.isPlan === true ? new Plan(stop) : undefined;
+  using plan = input.isPlan === true ? new Plan(stop) : undefined;
   const guard = guardOf(run, servers, { saved, onDemand, approvals, plan, stopClock: asked.ask });
   const inFlight = policy().runLimits.callsInFlight.max;
   using dispatcher = new Dispatcher(guard, (frame) => sandbox.send(frame), inFlight);
-  const artifacts = new Artifacts(services.kept, request.id, services.observer, hostView(request.client));
+  const artifacts = new Artifacts(
+    services.kept,
+    services.id,
+    services.observer,
+    hostView(context.caller.client),
+  );
   using codeEnd = new CodeEnd(deadline);
   deadline.start(deadline.pause());
   const handlers = listeners(run, dispatcher, artifacts, codeEnd);
   sandbox.run(startFrame(run, servers, call?.token), call?.heardBy(handlers) ?? handlers, []);
-  services.watcher.onStart(meterOf(dispatcher, approvals));
+  context.tell({ type: 'started', meter: meterOf(dispatcher, approvals) });
   const end = await (call === undefined
     ? endOf(sandbox, deadline, codeEnd, artifacts)
     : call.end(deadline, codeEnd));
@@ -97,30 +103,31 @@ export async function converse(run: Run, sandbox: Sandbox, servers: OpenServers)
 
 /** The servers that code asks for while it runs; a person may have to be asked, and the run's clock stands meanwhile. */
 export function onDemandOf(
-  { services: { autoload, servers } }: Pick<Run, 'services'>,
+  { services: { autoload: mode, servers }, context: { caller } }: Run,
   { discovered }: Pick<OpenServers, 'discovered'>,
   clock: StandingClock,
-  words?: AskingWords,
+  { words, isAskedByCode }: { readonly words?: AskingWords; readonly isAskedByCode: boolean },
 ): OnDemand {
   return new OnDemand({
-    ...autoload,
+    mode,
+    agent: caller.agent,
     ...(words === undefined ? {} : { words }),
     discovered,
-    open: servers.open,
+    open: (server, signal) => servers.open(server, signal, isAskedByCode),
     stopClock: clock.stop,
   });
 }
 
 /** Undefined where nobody can be asked about its calls. */
 function approvalsOf(
-  { request: { id, client }, services: { approvals, session } }: Run,
+  { services: { id, approvals, session }, context: { caller } }: Run,
   clock: StandingClock,
 ): RunApprovals | undefined {
   if (approvals === undefined) return undefined;
-  const { agent, shared } = approvals;
+  const { client, agent } = caller;
   return new RunApprovals(
     { run: id, client, agent, session: session?.title, isRun: true, stopClock: clock.stop },
-    shared,
+    approvals,
   );
 }
 
@@ -149,22 +156,21 @@ type GuardedBy = {
 };
 
 function guardOf(
-  { request: { id }, services }: Run,
+  { services, context: { tell } }: Run,
   { loaded, discovered }: OpenServers,
   { onDemand, ...guardedBy }: GuardedBy,
 ): CallGuard {
-  const { observer, watcher, servers, calls } = services;
-  const { onToolProgress } = watcher;
+  const { id, observer, servers, calls } = services;
   const loadServer = (server: string, signal: AbortSignal) => onDemand.load(server, signal);
   return guardCalls(
-    { ...guardedBy, runId: id, loaded, discovered, loadServer, onToolProgress, observer },
+    { ...guardedBy, runId: id, loaded, discovered, loadServer, tell, observer },
     servers,
     calls,
   );
 }
 
 const startFrame = (
-  { request: { task, files, timeoutSeconds }, services: { session } }: Run,
+  { input: { task, files, timeoutSeconds }, services: { session } }: Run,
   { loaded, discovered }: OpenServers,
   token: string | undefined,
 ): Extract<HostFrame, { type: 'run' }> => ({
@@ -178,14 +184,14 @@ const startFrame = (
 });
 
 function listeners(
-  { transcript, services: { watcher } }: Run,
+  { transcript, context: { tell } }: Run,
   dispatcher: Dispatcher,
   artifacts: Artifacts,
   codeEnd: CodeEnd,
 ): RunHandlers {
   const hear = (frame: GuestFrame, text: string) => {
     if (frame.type === 'call') dispatcher.accept(frame, text);
-    else if (frame.type === 'progress') watcher.onProgress(frame);
+    else if (frame.type === 'progress') tell(frame);
     else if (frame.type === 'abandon') dispatcher.abandon(frame.id);
     else transcript.add(frame, text);
   };
@@ -193,7 +199,7 @@ function listeners(
     onOutput: (stream, text, base64) => {
       transcript.addOutput(stream, text);
       artifacts.addOutput(stream, text);
-      watcher.onOutput(stream, text, base64);
+      tell({ type: 'output', stream, text, base64 });
     },
     onGuest: (frame, text) => {
       hear(frame, text);

@@ -11,7 +11,8 @@ import { AskingTime } from '../../policy/approvals/asking-time.js';
 import { RunApprovals } from '../../policy/approvals/run-approvals.js';
 import { StandingClock } from '../../policy/approvals/standing-clock.js';
 import type { ServerDoc } from '../../wire/frames.js';
-import { guardCalls } from '../calls/guarded-calls.js';
+import type { CallContext } from '../calls/call-context.js';
+import { type CallScope, guardCalls } from '../calls/guarded-calls.js';
 import { toolCall } from '../calls/guest-call.js';
 import { LoadedServers } from '../calls/loaded-servers.js';
 import { notLoaded } from '../calls/reach.js';
@@ -22,8 +23,6 @@ import type { RunServices } from './run-request.js';
 export type DirectCall = {
   /** Unique among all bridges. */
   readonly id: string;
-  /** Client name and version, as the agent reported them. */
-  readonly client: string;
   /** What an audit calls it. */
   readonly language: string;
   readonly server: string;
@@ -35,10 +34,12 @@ export type DirectCall = {
   readonly patienceSeconds: number;
 };
 
-export type DirectServices = Pick<
-  RunServices,
-  'servers' | 'calls' | 'approvals' | 'saved' | 'observer' | 'watcher'
->;
+/** `setBy` names what has chosen the server, for its errors. */
+export type ServerCall = Omit<DirectCall, 'id' | 'language'> & { readonly setBy: string };
+
+export type DirectServices = Pick<RunServices, 'calls' | 'approvals' | 'saved' | 'observer'> & {
+  readonly servers: Omit<RunServices['servers'], 'wanted'>;
+};
 
 /** What a server says of it is its answer, which the audit does not keep. */
 const TOOL_FAILED = { type: 'E_TOOL_FAILED', message: 'The server answered that its tool has failed.' };
@@ -47,29 +48,31 @@ const TOOL_FAILED = { type: 'E_TOOL_FAILED', message: 'The server answered that 
 export async function callDirectly(
   call: DirectCall,
   services: DirectServices,
-  signal: AbortSignal,
+  context: CallContext,
 ): Promise<RawJson> {
-  const record = recordOf(call, services);
-  using deadline = new Deadline(signal);
+  const record = recordOf(call, services, context);
+  using deadline = new Deadline(context.signal);
   deadline.start(call.patienceSeconds * 1000);
   const servers = [call.server];
   // While a person thinks, the server's silence is not counted.
   using clock = new StandingClock(deadline);
-  using approvals = approvalsOf(call, services, clock.stop);
-  using asked = new AskingTime(clock.stop, (services.approvals?.shared.waitSeconds ?? 0) * 1000);
+  using approvals = approvalsOf(call, services, context, clock.stop);
+  using asked = new AskingTime(clock.stop, (services.approvals?.waitSeconds ?? 0) * 1000);
   let calls = 0;
   try {
     const doc = await services.servers.open(call.server, deadline.signal);
     calls = 1;
-    services.watcher.onStart({
+    const meter = {
       calls,
       inFlight: 1,
       waitingFor: shownTool(call.server, call.tool),
       get asking() {
         return approvals?.waiting ?? '';
       },
-    });
-    const answer = await ask(call, doc, services, { approvals, stopClock: asked.ask }, deadline.signal);
+    };
+    context.tell({ type: 'started', meter });
+    const asking = { approvals, stopClock: asked.ask, tell: context.tell };
+    const answer = await ask(call, doc, services, asking, deadline.signal);
     const hasFailed = sliceAt(answer.text, ['isError']) === 'true';
     record.ended(hasFailed ? { status: 'error', error: TOOL_FAILED } : { status: 'success' }, servers, calls);
     return answer;
@@ -84,18 +87,19 @@ export async function callDirectly(
 }
 
 function approvalsOf(
-  { id, client }: DirectCall,
+  { id }: DirectCall,
   { approvals }: DirectServices,
+  { caller: { client, agent } }: CallContext,
   stopClock: StopClock,
 ): RunApprovals | undefined {
   if (approvals === undefined) return undefined;
-  const { agent, shared } = approvals;
-  return new RunApprovals({ run: id, client, agent, session: undefined, isRun: false, stopClock }, shared);
+  return new RunApprovals({ run: id, client, agent, session: undefined, isRun: false, stopClock }, approvals);
 }
 
 function recordOf(
-  { id: run, client, language, server, args, timeoutSeconds }: DirectCall,
+  { id: run, language, server, args, timeoutSeconds }: DirectCall,
   { observer }: DirectServices,
+  { caller: { client } }: CallContext,
 ): RunRecord {
   const code = weigh(stringify(args));
   return new RunRecord({ run, client, servers: [server], code, language, timeoutSeconds }, observer);
@@ -117,8 +121,8 @@ const cancelled = (cause: unknown): BridgeError =>
 async function ask(
   { id: runId, server, tool, args }: DirectCall,
   doc: ServerDoc,
-  { servers, calls, saved, observer, watcher: { onToolProgress } }: DirectServices,
-  asking: { readonly approvals: RunApprovals | undefined; readonly stopClock: StopClock },
+  { servers, calls, saved, observer }: DirectServices,
+  asking: Pick<CallScope, 'approvals' | 'stopClock' | 'tell'>,
   signal: AbortSignal,
 ): Promise<RawJson> {
   const discovered = servers.discovered([doc.name], new Map());
@@ -130,7 +134,6 @@ async function ask(
       loadServer: (other) => Promise.reject(notLoaded(other, discovered)),
       saved: new SavedByRun(saved, runId),
       ...asking,
-      onToolProgress,
       observer,
     },
     servers,

@@ -2,16 +2,19 @@
 // its calls, see how it ends, let go. Measures time and counts calls itself; what the harness says is a claim to be
 // shown, not believed.
 
-import { asBridgeError } from '../../base/errors.js';
+import { asBridgeError, BridgeError } from '../../base/errors.js';
 import { weigh } from '../../base/log/weight.js';
+import { shownName } from '../../base/text/shown-name.js';
 import { aborted } from '../../base/waiting/aborted.js';
 import { Deadline } from '../../base/waiting/deadline.js';
 import { within } from '../../base/waiting/within.js';
 import { StandingClock } from '../../policy/approvals/standing-clock.js';
-import type { Sandbox, SandboxEnd } from '../../sandbox/conversation/sandbox.js';
+import type { Sandbox } from '../../sandbox/conversation/sandbox.js';
 import type { CheckAnswer } from '../../sandbox/conversation/turn.js';
 import type { NamedTool } from '../../wire/frames.js';
+import type { CallContext } from '../calls/call-context.js';
 import { LoadedServers } from '../calls/loaded-servers.js';
+import type { AskingWords } from '../calls/on-demand.js';
 import {
   type Conclusion,
   conclude,
@@ -21,31 +24,41 @@ import {
 } from '../outcome/conclude.js';
 import type { Outcome } from '../outcome/outcome.js';
 import { Transcript } from '../outcome/transcript.js';
-import { checkOf, languageOf, type Task } from '../programs/task.js';
+import { fileOf, isPythonTask, languageOf } from '../programs/task.js';
 import { INTERRUPT_WITHIN_MS } from '../sessions/session-call.js';
 import type { SessionUse } from '../sessions/session-use.js';
-import { wordsOfSession } from '../sessions/session-words.js';
 import { type Conversed, converse, type OpenServers, onDemandOf } from './conversation.js';
 import { failureNote, type Opened, openServers } from './opening.js';
 import { preflight } from './preflight.js';
 import { RunRecord } from './run-record.js';
-import type { Run, RunRequest, RunServices } from './run-request.js';
+import type { Run, RunInput, RunServices } from './run-request.js';
 import { type FallbackSandbox, refuseCancelled, sandboxFactsOf, takeSandbox } from './sandbox-use.js';
 
 /** Never rejects for what guest, agent, downstream or engine did: that is an Outcome. */
 export async function runCode(
-  request: RunRequest,
+  input: RunInput,
   services: RunServices,
-  signal: AbortSignal,
+  context: CallContext,
 ): Promise<Outcome> {
-  const record = recordOf(request, services);
-  using deadline = new Deadline(signal);
-  const run: Run = { request, services, deadline, transcript: new Transcript() };
-  const { conclusion, servers, calls } = await ended(run).catch((thrown: unknown) =>
-    withoutCalls(run, concludeFailure(deadline.cause, asBridgeError(thrown), run.transcript)),
-  );
+  const { id: run, observer } = services;
+  const { servers: named, others } = services.servers.wanted;
+  const { task, timeoutSeconds } = input;
+  const about = { servers: [...named, ...others], code: weigh(task.code), language: languageOf(task) };
+  const record = new RunRecord({ run, client: context.caller.client, ...about, timeoutSeconds }, observer);
+  using deadline = new Deadline(context.signal);
+  const transcript = new Transcript();
+  const { conclusion, servers, calls } = await ended({
+    input,
+    services,
+    context,
+    deadline,
+    transcript,
+  }).catch((thrown: unknown) => {
+    const conclusion = concludeFailure(deadline.cause, asBridgeError(thrown), transcript);
+    return { conclusion, servers: named, calls: 0 };
+  });
   const durationMs = record.ended(conclusion, servers, calls);
-  return { ...conclusion, calls, servers, timeoutSeconds: request.timeoutSeconds, durationMs };
+  return { ...conclusion, calls, servers, timeoutSeconds, durationMs };
 }
 
 /** What a run has come to. */
@@ -57,14 +70,15 @@ type Ended = {
 };
 
 async function ended(run: Run): Promise<Ended> {
-  refuseCancelled(run.deadline);
+  const { services, deadline } = run;
+  refuseCancelled(deadline);
   // Side by side with the sandbox and the check.
-  const opening = startOpening(run);
+  const opening = startOpening(services, deadline);
   using taken = await takeChecked(run);
-  if ('conclusion' in taken.checked) return withoutCalls(run, taken.checked.conclusion);
+  if ('conclusion' in taken.checked)
+    return { conclusion: taken.checked.conclusion, servers: services.servers.wanted.servers, calls: 0 };
   const servers = await open(run, opening, taken.checked.named);
-  const conversed = await converse(run, taken.sandbox, servers);
-  return concluded(run, servers, conversed);
+  return concluded(run, servers, await converse(run, taken.sandbox, servers));
 }
 
 /**
@@ -82,27 +96,14 @@ async function takeChecked(run: Run): Promise<FallbackSandbox & { readonly check
   return { ...another, checked: await check(run, another.sandbox) };
 }
 
-const withoutCalls = ({ request: { servers } }: Run, conclusion: Conclusion): Ended => ({
-  conclusion,
-  calls: 0,
-  servers,
-});
-
-function recordOf(
-  { id, client, task, servers, others = [], timeoutSeconds }: RunRequest,
-  { observer }: RunServices,
-): RunRecord {
-  const language = languageOf(task);
-  const code = weigh(task.code);
-  const all = [...servers, ...others];
-  return new RunRecord({ run: id, client, servers: all, code, language, timeoutSeconds }, observer);
-}
-
 /** A run that ends before they are open lets them go on opening. */
-function startOpening({ request: { servers, others = [] }, services, deadline }: Run): Promise<Opened> {
-  const asked = services.session?.added ?? [];
-  const [mine, rest] = [servers, others].map((names) => names.filter((name) => !asked.includes(name)));
-  const opening = openServers(mine ?? [], rest ?? [], services.servers, deadline.signal);
+function startOpening({ servers, session }: RunServices, { signal }: Deadline): Promise<Opened> {
+  const asked = session?.added ?? [];
+  const { wanted } = servers;
+  const [mine, rest] = [wanted.servers, wanted.others].map((names) =>
+    names.filter((name) => !asked.includes(name)),
+  );
+  const opening = openServers(mine ?? [], rest ?? [], servers, signal);
   opening.catch(() => {});
   return opening;
 }
@@ -113,48 +114,42 @@ type Checked =
   | { readonly conclusion: Conclusion; readonly isLost: boolean };
 
 /** The tools that the code names, or what the run has come to over its check. Its clock runs meanwhile, and stands then. */
-async function check({ request, services, deadline, transcript }: Run, sandbox: Sandbox): Promise<Checked> {
-  const { task, timeoutSeconds } = request;
+async function check({ input, services, deadline, transcript }: Run, sandbox: Sandbox): Promise<Checked> {
+  const { task, timeoutSeconds } = input;
   deadline.start(timeoutSeconds * 1000);
-  const answer = await checkIn(sandbox, task, deadline, services.session);
+  // What is not Python is for its own compiler, in its run.
+  const answering: Promise<CheckAnswer> = isPythonTask(task)
+    ? sandbox.check(task.code, fileOf(task))
+    : Promise.resolve({ type: 'checked', named: [] });
+  const answer = await Promise.race([answering, sandbox.ended, aborted(deadline.signal)]);
+  if (answer === undefined) await stopCheck(sandbox, answering, services.session);
   deadline.pause();
   if (answer === undefined || 'how' in answer || deadline.cause !== undefined) {
     const end = answer !== undefined && 'how' in answer ? answer : undefined;
-    const conclusion = conclude(end, deadline.cause, request, transcript, sandboxFactsOf(sandbox, 0));
+    const conclusion = conclude(end, deadline.cause, input, transcript, sandboxFactsOf(sandbox, 0));
     return { conclusion, isLost: end?.how === 'lost' && !sandbox.isSeen };
   }
   if (answer.type === 'checked') return { named: answer.named };
   return { conclusion: concludeRefused(answer.error, task, sandbox.spec, transcript), isLost: false };
 }
 
-/** What the sandbox says of the code, or how it ended over it; undefined when that took too long or was cancelled. */
-async function checkIn(
+/** There is no other way to stop a compiler than to end its sandbox; that of a session is given a moment. */
+async function stopCheck(
   sandbox: Sandbox,
-  task: Task,
-  { signal }: Deadline,
+  answering: Promise<unknown>,
   session: SessionUse | undefined,
-): Promise<CheckAnswer | SandboxEnd | undefined> {
-  const checked = checkOf(task);
-  // What is not Python is for its own compiler, in its run.
-  if (checked === undefined) return { type: 'checked', named: [] };
-  const { code, file } = checked;
-  const answer = sandbox.check(code, file);
-  const said = await Promise.race([answer, sandbox.ended, aborted(signal)]);
-  if (said !== undefined) return said;
+): Promise<void> {
   let isChecked = false;
   if (session !== undefined)
     await within(
       INTERRUPT_WITHIN_MS,
-      answer.then(() => {
+      answering.then(() => {
         isChecked = true;
       }),
     );
-  // There is no other way to stop a compiler.
-  if (!isChecked) {
-    session?.willEnd('its code took too long to compile');
-    sandbox.kill();
-  }
-  return undefined;
+  if (isChecked) return;
+  session?.willEnd('its code took too long to compile');
+  sandbox.kill();
 }
 
 /** Throws what kept a server from opening, and what `named` asks of servers that they have not. */
@@ -182,12 +177,15 @@ async function addToSession(
   // Nothing of this call runs yet, and what ran of earlier ones stands still for it.
   const { standAside } = services;
   using clock = new StandingClock(deadline, { freeze: () => () => {}, standAside });
-  using onDemand = onDemandOf(run, { discovered }, clock, wordsOfSession(name));
+  using onDemand = onDemandOf(run, { discovered }, clock, {
+    words: wordsOfSession(name),
+    isAskedByCode: false,
+  });
   for (const server of added) loaded.add(await onDemand.load(server, deadline.signal));
 }
 
 function concluded(
-  { request, deadline, transcript }: Run,
+  { input, deadline, transcript }: Run,
   { loaded, failed, discovered }: OpenServers,
   { end, facts, left, savedNote, lateNote, planned }: Conversed,
 ): Ended {
@@ -195,11 +193,31 @@ function concluded(
   const conclusion =
     planned?.isStopped === true && deadline.cause === undefined
       ? concludePlan(transcript)
-      : conclude(end, deadline.cause, request, transcript, { ...facts, spec });
+      : conclude(end, deadline.cause, input, transcript, { ...facts, spec });
   const notes = [failureNote(failed), savedNote, conclusion.note, lateNote].filter(
     (line) => line !== undefined,
   );
   const note = notes.length === 0 ? undefined : notes.join('\n');
   const whole = { ...conclusion, note, left, ...(planned === undefined ? {} : { planned }) };
   return { conclusion: whole, calls: facts.calls, servers: loaded.names };
+}
+
+// How a person is asked for a server that a session has not had yet, and what the agent reads where the answer is no.
+
+function wordsOfSession(session: string): AskingWords {
+  const name = shownName(session);
+  return {
+    question: (server) =>
+      `A call in the session '${name}' asks for the MCP server '${shownName(server)}'. If you accept, code of its earlier calls can call the tools of that server too, until the session ends. Load it?`,
+    refused: (server, why) =>
+      new BridgeError(
+        'E_DENIED',
+        `servers: '${shownName(server)}' is not added to the session '${name}', whose earlier code would get it too: ${why}.`,
+        {
+          fault: 'agent',
+          remedy:
+            'Nothing was run. Call it without session, or begin another session with all servers that it needs.',
+        },
+      ),
+  };
 }

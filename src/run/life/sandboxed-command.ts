@@ -17,6 +17,7 @@ import type { KeptFiles } from '../artifacts/kept-files.js';
 import type { Kept } from '../artifacts/kept-run.js';
 import { MAX_OUTPUT_CHARS } from '../artifacts/shown-amounts.js';
 import { keptText } from '../calls/call-audit.js';
+import type { CallContext } from '../calls/call-context.js';
 import { CodeEnd } from '../outcome/code-end.js';
 import { type CommandEnding, type CommandFailure, endingOf, recordedEnd } from '../outcome/command-ending.js';
 import { own } from '../outcome/ending-errors.js';
@@ -24,24 +25,22 @@ import { type Captured, capturedWithGap, type Outcome } from '../outcome/outcome
 import { NO_PICTURES } from '../outcome/pictures.js';
 import { type Command, commandFrame, inputOf, vectorText } from '../programs/command.js';
 import { RunRecord } from './run-record.js';
-import type { Watcher } from './run-request.js';
 import { endOf, keep, refuseCancelled, type Sandboxes, sandboxFactsOf, takeSandbox } from './sandbox-use.js';
 
 export type CommandRequest = {
   /** Unique among all bridges. */
   readonly id: string;
-  /** Client name and version, as the agent reported them. */
-  readonly client: string;
   readonly command: Command;
   readonly timeoutSeconds: number;
 };
+
+export type CommandInput = Pick<CommandRequest, 'command' | 'timeoutSeconds'>;
 
 export type CommandServices = {
   readonly sandboxes: Sandboxes;
   readonly kept: KeptFiles;
   readonly audit: AuditMode;
   readonly observer: Observer;
-  readonly watcher: Pick<Watcher, 'onStart' | 'onOutput'>;
 };
 
 /** How the command ended, and where the whole of a stream is of which the answer has not all; or why it has no end. */
@@ -53,6 +52,7 @@ export type CommandOutcome =
 type CommandRun = {
   readonly request: CommandRequest;
   readonly services: CommandServices;
+  readonly context: CallContext;
   readonly deadline: Deadline;
   readonly output: CommandOutput;
 };
@@ -67,12 +67,12 @@ type CommandEnded = {
 export async function runSandboxedCommand(
   request: CommandRequest,
   services: CommandServices,
-  signal: AbortSignal,
+  context: CallContext,
 ): Promise<CommandOutcome> {
-  const record = recordOf(request, services);
-  using deadline = new Deadline(signal);
+  const record = recordOf(request, services, context);
+  using deadline = new Deadline(context.signal);
   const output = new CommandOutput(request.command.maxOutputBytes);
-  const run: CommandRun = { request, services, deadline, output };
+  const run: CommandRun = { request, services, context, deadline, output };
   const ended = await endedIn(run).catch((thrown: unknown) => ({ ending: notRun(deadline, thrown) }));
   const durationMs = record.ended(recordedEnd(ended.ending), [], 0);
   return outcomeOf(run, ended, durationMs);
@@ -85,8 +85,9 @@ async function endedIn(run: CommandRun): Promise<CommandEnded> {
 }
 
 function recordOf(
-  { id, client, command, timeoutSeconds }: CommandRequest,
+  { id, command, timeoutSeconds }: CommandRequest,
   { audit, observer }: CommandServices,
+  { caller: { client } }: CallContext,
 ): RunRecord {
   const vector = vectorText(command);
   const about = { code: weigh(vector), argumentsText: keptText(vector, audit), language: 'command' };
@@ -95,11 +96,11 @@ function recordOf(
 
 /** Starts the command, and resolves when it has ended and what it left is kept. */
 async function attend(
-  { request, services, deadline, output }: CommandRun,
+  { request, services, context, deadline, output }: CommandRun,
   sandbox: Sandbox,
 ): Promise<CommandEnded> {
   const { command, timeoutSeconds } = request;
-  const { kept, observer, watcher } = services;
+  const { kept, observer } = services;
   const artifacts = new Artifacts(kept, request.id, observer, { sharedBytes: command.shownBytes });
   using codeEnd = new CodeEnd(deadline);
   let raised: GuestError | undefined;
@@ -110,7 +111,7 @@ async function attend(
       onOutput: (stream, text, base64) => {
         output.add(stream, text, base64);
         artifacts.addOutput(stream, text);
-        watcher.onOutput(stream, text, base64);
+        context.tell({ type: 'output', stream, text, base64 });
       },
       onGuest: (frame) => {
         if (frame.type === 'raised') raised ??= frame.error;
@@ -120,7 +121,7 @@ async function attend(
     },
     inputOf(command),
   );
-  watcher.onStart({ calls: 0, inFlight: 0, waitingFor: '', asking: '' });
+  context.tell({ type: 'started', meter: { calls: 0, inFlight: 0, waitingFor: '', asking: '' } });
   const end = await endOf(sandbox, deadline, codeEnd, artifacts);
   const facts = sandboxFactsOf(sandbox, 0);
   const settled = await keep(artifacts, deadline);

@@ -30,11 +30,8 @@ export const isPythonTask = (task: Task): boolean =>
 /** What an audit calls it. */
 export const languageOf = (task: Task): string => (task.type === 'program' ? task.language.name : 'python');
 
-/** The Python that is to be checked before it runs, and under which name; undefined where there is none. */
-export function checkOf(task: Task): { readonly code: string; readonly file: string | null } | undefined {
-  if (task.type === 'cell') return { code: task.code, file: null };
-  return task.type === 'program' && isPythonTask(task) ? { code: task.code, file: task.file } : undefined;
-}
+/** The name under which its code is checked; null for a cell. */
+export const fileOf = (task: Task): string | null => (task.type === 'cell' ? null : task.file);
 
 /** How it is started; null for a cell. */
 export function startOf(task: Task): ProgramStart | null {

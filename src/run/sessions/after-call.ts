@@ -1,13 +1,10 @@
 // What code of a session does after its call was answered is still done by that call: it has the call's place, costs its
 // principal what it uses, and has the rest of the call's time where it has asked to go on. What the code says is a wish.
 
-import type { RunMeter } from '../queue/run-meter.js';
-import type { Turn } from '../queue/turns.js';
+import type { GivenTurn } from '../queue/run-queue.js';
 
 /** A call that was answered, and has its place and its sandbox yet. */
-export type AnsweredCall = {
-  readonly turn: Turn;
-  readonly meter: RunMeter;
+export type AnsweredCall = GivenTurn & {
   /** By performance.now(): when the time that it was given is over. */
   readonly endsAt: number;
 };

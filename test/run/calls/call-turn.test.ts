@@ -31,7 +31,7 @@ function callWith(turn: CallTurn, signal: AbortSignal, args: object = {}) {
       saved: new SavedByRun(new SavedTools('/nonexistent', false), 'run-1'),
       approvals: undefined,
       stopClock: () => () => {},
-      onToolProgress: () => {},
+      tell: () => {},
       observer: () => {},
     },
     { known: {}, lease: { get, specOf: () => undefined }, policy } as unknown as CallServers,

@@ -60,7 +60,7 @@ function guarded() {
       saved: new SavedByRun(new SavedTools('/nonexistent', false), 'run-1'),
       approvals: undefined,
       stopClock: () => () => {},
-      onToolProgress: () => {},
+      tell: () => {},
       observer: () => {},
     },
     servers,

@@ -7,9 +7,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BridgeError } from '../../../src/base/errors.js';
 import { isHarmless } from '../../../src/base/text/text.js';
-import { descriptionOf } from '../../../src/run/programs/snippet-description.js';
 import { parseSnippetUri, snippetUri } from '../../../src/run/programs/snippet-uri.js';
-import { Snippets } from '../../../src/run/programs/snippets.js';
+import { descriptionOf, Snippets } from '../../../src/run/programs/snippets.js';
 
 let base: string;
 let folder: string;

@@ -1,7 +1,14 @@
 // What the harness is told of a task: what is checked, how it is started, and which files it finds.
 
 import { describe, expect, it } from 'vitest';
-import { checkOf, filesOf, languageOf, type Program, startOf } from '../../../src/run/programs/task.js';
+import {
+  fileOf,
+  filesOf,
+  isPythonTask,
+  languageOf,
+  type Program,
+  startOf,
+} from '../../../src/run/programs/task.js';
 import type { Language } from '../../../src/settings/languages/language.js';
 import { languageNamed } from '../../../src/settings/languages/records.js';
 
@@ -27,12 +34,9 @@ const stepsOf = (overrides: Partial<Program>) => startOf(program(overrides))?.wa
 describe('what is checked', () => {
   it('is Python, under the name of its file where it has one', () => {
     const python = languageNamed('python') as Language;
-    expect(checkOf(cell)).toEqual({ code: '1', file: null });
-    expect(checkOf(program({ language: python, code: '2', file: 'a/b.py' }))).toEqual({
-      code: '2',
-      file: 'a/b.py',
-    });
-    expect(checkOf(program())).toBeUndefined();
+    const script = program({ language: python, code: '2', file: 'a/b.py' });
+    expect([cell, script, program()].map(isPythonTask)).toEqual([true, true, false]);
+    expect([cell, script].map(fileOf)).toEqual([null, 'a/b.py']);
   });
 });
 

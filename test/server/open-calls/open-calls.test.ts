@@ -3,14 +3,14 @@
 
 import { setMaxListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { ClientOffers } from '../../../src/mcp/calls/client-offers.js';
-import type { OpenCall, OpenRequest } from '../../../src/mcp/calls/open-call.js';
+import type { OpenCall } from '../../../src/mcp/calls/open-call.js';
 import { type CallAnswer, MAX_ASKING_CALLS, OpenCalls } from '../../../src/mcp/calls/open-calls.js';
 import { ANSWER_WITHIN_MS } from '../../../src/mcp/calls/questions.js';
+import type { ClientOffers } from '../../../src/mcp/requests/client-offers.js';
+import { requestOf } from '../../support/open-task.js';
 import { PATIENTLY } from '../../support/time.js';
 
-type Request = OpenRequest & { readonly name: string };
-type Call = OpenCall<string, Request>;
+type Call = OpenCall<string>;
 type Work = (call: Call) => Promise<string>;
 
 const EVERYTHING: ClientOffers = { form: true, url: true, roots: true, tasks: false };
@@ -20,7 +20,7 @@ const FORM = { message: 'Who?', requestedSchema: { type: 'object', properties: {
 const ALICE = { principal: 'token:alice', tool: 'run_python', args: { code: '1', servers: ['a'] } };
 const NOT_AGAIN: Work = () => Promise.reject(new Error('The work was begun a second time.'));
 
-let calls: OpenCalls<string, Request>;
+let calls: OpenCalls<string>;
 beforeEach(() => {
   vi.useFakeTimers();
   calls = new OpenCalls();
@@ -44,7 +44,7 @@ type Asked = {
 const ask = (work: Work, asked: Asked = {}): Promise<CallAnswer<string>> => {
   const { identity = ALICE, name = 'first', offers = {}, signal = NEVER, client = {} } = asked;
   const { state, responses } = asked;
-  const request = { client, offers: { ...EVERYTHING, ...offers }, signal, name };
+  const request = requestOf({ connection: client, offers: { ...EVERYTHING, ...offers }, signal, name });
   return calls.answer(
     { identity, request, requestState: state, inputResponses: responses, taskAfterMs: 20_000 },
     work,
@@ -59,7 +59,7 @@ async function askedState(work: Work, asked: Asked = {}): Promise<string> {
 }
 
 /** Asks once, and returns what was answered. */
-const askOnce: Work = async (call) => JSON.stringify(await call.agent.elicit(FORM, call.signal));
+const askOnce: Work = async (call) => JSON.stringify(await call.caller.agent.elicit(FORM, call.signal));
 const ACCEPT = { action: 'accept', content: { name: 'Ada' } };
 
 describe('a call that asks nothing', () => {
@@ -128,7 +128,7 @@ describe('a call that asks', () => {
 
   it('asks all that is open at once, each under a key of its own', async () => {
     const work: Work = async (call) => {
-      const all = [1, 2].map((n) => call.agent.elicit({ ...FORM, message: `Who ${n}?` }, call.signal));
+      const all = [1, 2].map((n) => call.caller.agent.elicit({ ...FORM, message: `Who ${n}?` }, call.signal));
       const answers = await Promise.all(all);
       return answers.map(({ action }) => action).join();
     };
@@ -142,7 +142,7 @@ describe('a call that asks', () => {
 
   it('asks again for what was not answered, under the same key', async () => {
     const state = await askedState(async (call) => {
-      const all = [call.agent.elicit(FORM, call.signal), call.agent.elicit(FORM, call.signal)];
+      const all = [call.caller.agent.elicit(FORM, call.signal), call.caller.agent.elicit(FORM, call.signal)];
       await Promise.all(all);
       return 'both';
     });
@@ -158,7 +158,7 @@ describe('a call that asks', () => {
 
   it('asks as often as it has to, and never twice under one key', async () => {
     const work: Work = async (call) => {
-      for (let n = 0; n < 3; n++) await call.agent.elicit(FORM, call.signal);
+      for (let n = 0; n < 3; n++) await call.caller.agent.elicit(FORM, call.signal);
       return 'thrice';
     };
     let answer = await ask(work);
@@ -176,21 +176,21 @@ describe('a call that asks', () => {
     let call: Call | undefined;
     const state = await askedState(async (begun) => {
       call = begun;
-      heard.push(begun.request?.name);
-      await begun.agent.elicit(FORM, begun.signal);
-      heard.push(begun.request?.name);
+      heard.push(begun.request?.caller.client);
+      await begun.caller.agent.elicit(FORM, begun.signal);
+      heard.push(begun.request?.caller.client);
       return 'done';
     });
-    heard.push(call?.request?.name);
+    heard.push(call?.request?.caller.client);
     await ask(NOT_AGAIN, { state, responses: { q1: ACCEPT }, name: 'second' });
-    heard.push(call?.request?.name);
+    heard.push(call?.request?.caller.client);
     expect(heard).toEqual(['first', undefined, 'second', undefined]);
   });
 
   it('is cancelled with the request that has come back, once nothing is asked any more', async () => {
     const controller = new AbortController();
     const state = await askedState(async (call) => {
-      await call.agent.elicit(FORM, call.signal);
+      await call.caller.agent.elicit(FORM, call.signal);
       await expect.poll(() => call.signal.aborted, PATIENTLY).toBe(true);
       return 'cancelled';
     });
@@ -209,7 +209,7 @@ describe('a call that asks', () => {
   it('keeps its result for a client that comes back when the question was withdrawn', async () => {
     const withdraw = new AbortController();
     const state = await askedState((call) =>
-      call.agent.elicit(FORM, withdraw.signal).then(
+      call.caller.agent.elicit(FORM, withdraw.signal).then(
         () => 'answered',
         () => 'went on',
       ),
@@ -221,7 +221,7 @@ describe('a call that asks', () => {
 
   it('asks for roots once, and only where they are wanted', async () => {
     const work: Work = async (call) => {
-      const all = await Promise.all([1, 2, 3].map(() => call.agent.listRoots(call.signal)));
+      const all = await Promise.all([1, 2, 3].map(() => call.caller.agent.listRoots(call.signal)));
       return JSON.stringify(all[2]);
     };
     const answer = (await ask(work)) as { inputRequests: object; requestState: string };
@@ -234,7 +234,7 @@ describe('a call that asks', () => {
 
   it('has no id in a question about a page, which this revision does not know', async () => {
     const params = { mode: 'url', message: 'Go', url: 'https://example.com/', elicitationId: 'e1' };
-    const answer = await ask((call) => call.agent.elicit(params, call.signal).then(() => 'done'));
+    const answer = await ask((call) => call.caller.agent.elicit(params, call.signal).then(() => 'done'));
     expect(answer).toMatchObject({
       inputRequests: { q1: { params: { mode: 'url', message: 'Go', url: 'https://example.com/' } } },
     });
@@ -245,9 +245,11 @@ describe('a call that asks', () => {
     const seen: unknown[] = [];
     const state = await askedState(
       async (call) => {
-        seen.push(call.agent.elicits(), call.agent.hasRoots());
-        const refused = await call.agent.elicit(FORM, call.signal).catch((error: Error) => error.message);
-        seen.push(call.agent.elicits(), call.agent.hasRoots());
+        seen.push(call.caller.agent.elicits(), call.caller.agent.hasRoots());
+        const refused = await call.caller.agent
+          .elicit(FORM, call.signal)
+          .catch((error: Error) => error.message);
+        seen.push(call.caller.agent.elicits(), call.caller.agent.hasRoots());
         return String(refused);
       },
       { offers: { url: false, roots: false } },
@@ -271,19 +273,21 @@ describe('what one call asks in place of another of the same client', () => {
       { client: CLIENT },
     );
     expect(none).toEqual({ result: 'ended' });
-    await expect(first?.agent.elicit(FORM, NEVER)).rejects.toThrow('The call has ended.');
+    await expect(first?.caller.agent.elicit(FORM, NEVER)).rejects.toThrow('The call has ended.');
     const endless: Work = (call) =>
       new Promise((resolve) => call.signal.addEventListener('abort', () => resolve('ended')));
     void ask(endless, { client: {} });
-    await expect(first?.agent.elicit(FORM, NEVER)).rejects.toThrow('The call has ended.');
+    await expect(first?.caller.agent.elicit(FORM, NEVER)).rejects.toThrow('The call has ended.');
     const silent = new AbortController();
     const without = { client: CLIENT, offers: { form: false }, signal: silent.signal };
     const mute = ask(endless, without);
-    await expect(first?.agent.elicit(FORM, NEVER)).rejects.toThrow('The client does not offer to answer');
+    await expect(first?.caller.agent.elicit(FORM, NEVER)).rejects.toThrow(
+      'The client does not offer to answer',
+    );
     silent.abort();
     await mute;
     const other = ask(endless, { client: CLIENT });
-    const late = first?.agent.elicit(FORM, NEVER);
+    const late = first?.caller.agent.elicit(FORM, NEVER);
     const { requestState: state } = (await other) as { requestState: string };
     void ask(NOT_AGAIN, { state, responses: { q1: ACCEPT }, client: CLIENT });
     expect(await late).toEqual(ACCEPT);
@@ -294,7 +298,7 @@ describe('what one call asks in place of another of the same client', () => {
     let answer: Promise<unknown> | undefined;
     const state = await askedState(
       (call) => {
-        answer = call.agent.elicit(FORM, NEVER);
+        answer = call.caller.agent.elicit(FORM, NEVER);
         return new Promise<string>((resolve) => {
           finish = resolve;
         });
@@ -320,7 +324,7 @@ describe('a client that does not come back', () => {
     let action: unknown;
     const state = await askedState(async (call) => {
       signal = call.signal;
-      ({ action } = await call.agent.elicit(FORM, NEVER));
+      ({ action } = await call.caller.agent.elicit(FORM, NEVER));
       await new Promise((resolve) => call.signal.addEventListener('abort', resolve));
       return 'ended';
     });
@@ -349,7 +353,7 @@ describe('a client that does not come back', () => {
     const states = [];
     for (let n = 0; n < MAX_ASKING_CALLS; n++) states.push(await askedState(askOnce));
     const refused: Work = (call) =>
-      call.agent.elicit(FORM, call.signal).then(String, (error: Error) => error.message);
+      call.caller.agent.elicit(FORM, call.signal).then(String, (error: Error) => error.message);
     expect(await ask(refused)).toEqual({
       result: `${MAX_ASKING_CALLS} other calls wait for answers of the user already`,
     });
@@ -425,7 +429,7 @@ describe('a state that is not to be taken', () => {
   it('is used once, also while the call still runs', async () => {
     let finish = (_: string) => {};
     const state = await askedState(async (call) => {
-      await call.agent.elicit(FORM, call.signal);
+      await call.caller.agent.elicit(FORM, call.signal);
       return await new Promise<string>((resolve) => {
         finish = resolve;
       });
@@ -441,7 +445,7 @@ describe('a state that is not to be taken', () => {
 
   it('of an earlier round does not answer a later one', async () => {
     const state = await askedState(async (call) => {
-      await call.agent.elicit(FORM, call.signal);
+      await call.caller.agent.elicit(FORM, call.signal);
       return await askOnce(call);
     });
     const second = (await ask(NOT_AGAIN, { state, responses: { q1: ACCEPT } })) as { requestState: string };
@@ -469,7 +473,7 @@ describe('answers of the wrong shape', () => {
   });
 
   it('of roots are refused too', async () => {
-    const state = await askedState((call) => call.agent.listRoots(call.signal).then(JSON.stringify));
+    const state = await askedState((call) => call.caller.agent.listRoots(call.signal).then(JSON.stringify));
     await expect(ask(NOT_AGAIN, { state, responses: { q1: { roots: 'all' } } })).rejects.toThrow(
       'inputResponses.q1.roots: got "all", expected a list.',
     );

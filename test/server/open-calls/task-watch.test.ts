@@ -2,18 +2,19 @@
 
 import { setMaxListeners } from 'node:events';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { OpenCall, OpenRequest } from '../../../src/mcp/calls/open-call.js';
+import type { OpenCall } from '../../../src/mcp/calls/open-call.js';
 import { OpenCalls } from '../../../src/mcp/calls/open-calls.js';
 import { watchTasks } from '../../../src/mcp/calls/task-watch.js';
+import { requestOf } from '../../support/open-task.js';
 
-type Call = OpenCall<string, OpenRequest>;
+type Call = OpenCall<string>;
 
 const NEVER = new AbortController().signal;
 setMaxListeners(0, NEVER);
 const ANN = 'token:ann';
 const FORM = { message: 'Who?', requestedSchema: { type: 'object', properties: {} } };
 
-let calls: OpenCalls<string, OpenRequest>;
+let calls: OpenCalls<string>;
 beforeEach(() => {
   vi.useFakeTimers();
   calls = new OpenCalls();
@@ -31,7 +32,7 @@ async function task() {
   const offers = { form: true, url: false, roots: false, tasks: true };
   const asked = {
     identity: { principal: ANN, tool: 't', args: {} },
-    request: { client: {}, offers, signal: NEVER },
+    request: requestOf({ connection: {}, offers, signal: NEVER }),
     taskAfterMs: 1,
   };
   const answered = calls.answer(asked, (given) => {
@@ -58,7 +59,7 @@ it('tells how a task is, what it asks, and its result', async () => {
   expect([taskIds, told]).toEqual([[id], []]);
   start();
   expect(told).toEqual([calls.tasks.get(ANN, id)]);
-  const asking = call.agent.elicit(FORM, NEVER);
+  const asking = call.caller.agent.elicit(FORM, NEVER);
   await vi.advanceTimersByTimeAsync(0);
   expect(told[1]).toMatchObject({ taskId: id, status: 'input_required' });
   const [key] = Object.keys(Object(told[1]).inputRequests);
@@ -76,7 +77,7 @@ it('tells words of progress at most once a second, and the last of them', async 
   const { told, start, stop } = watch([id]);
   start();
   for (let step = 1; step <= 500; step++) {
-    call.report(`step ${step}`);
+    call.tell({ type: 'said', params: { progress: step, message: `step ${step}` } });
     await vi.advanceTimersByTimeAsync(10);
   }
   await vi.advanceTimersByTimeAsync(1_000);

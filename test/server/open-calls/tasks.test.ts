@@ -2,7 +2,7 @@
 
 import { setMaxListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { OpenCall, OpenRequest } from '../../../src/mcp/calls/open-call.js';
+import type { OpenCall } from '../../../src/mcp/calls/open-call.js';
 import { type CallAnswer, OpenCalls } from '../../../src/mcp/calls/open-calls.js';
 import { ANSWER_WITHIN_MS } from '../../../src/mcp/calls/questions.js';
 import {
@@ -11,8 +11,9 @@ import {
   MAX_TASKS,
   RESULT_KEPT_MS,
 } from '../../../src/mcp/calls/tasks.js';
+import { requestOf } from '../../support/open-task.js';
 
-type Call = OpenCall<string, OpenRequest>;
+type Call = OpenCall<string>;
 type Work = (call: Call) => Promise<string>;
 
 const TASK_AFTER_MS = 20_000;
@@ -22,7 +23,7 @@ const ALICE = 'token:alice';
 const FORM = { message: 'Who?', requestedSchema: { type: 'object', properties: {} } };
 const ACCEPT = { action: 'accept', content: {} };
 
-let calls: OpenCalls<string, OpenRequest>;
+let calls: OpenCalls<string>;
 beforeEach(() => {
   vi.useFakeTimers({ now: Date.parse('2026-08-01T10:00:00Z') });
   calls = new OpenCalls();
@@ -39,7 +40,10 @@ const ask = (
 ): Promise<CallAnswer<string>> => {
   const offers = { form: true, url: false, roots: false, tasks };
   const identity = { principal, tool: 'run_python', args: {} };
-  return calls.answer({ identity, request: { client: {}, offers, signal }, taskAfterMs }, work);
+  return calls.answer(
+    { identity, request: requestOf({ connection: {}, offers, signal }), taskAfterMs },
+    work,
+  );
 };
 
 async function taskOf(work: Work, options = {}): Promise<CreatedTask> {
@@ -167,7 +171,7 @@ describe('a task', () => {
       return work(begun);
     });
     await vi.advanceTimersByTimeAsync(50_000);
-    call?.report('3 of 10: pages\u202e');
+    call?.tell({ type: 'said', params: { progress: 3, message: '3 of 10: pages\u202e' } });
     expect(calls.tasks.get(ALICE, taskId)).toMatchObject({
       status: 'working',
       statusMessage: '3 of 10: pages\\u202e',
@@ -266,7 +270,7 @@ describe('a task that asks', () => {
     const answers: unknown[] = [];
     const { taskId } = await taskOf(async (call) => {
       await new Promise((resolve) => setTimeout(resolve, TASK_AFTER_MS + 1));
-      for (let n = 0; n < times; n++) answers.push(await call.agent.elicit(FORM, call.signal));
+      for (let n = 0; n < times; n++) answers.push(await call.caller.agent.elicit(FORM, call.signal));
       return 'done';
     });
     await vi.advanceTimersByTimeAsync(1);
@@ -319,7 +323,7 @@ describe('a task that asks', () => {
 
   it('asks before it is made by the answer of its call', async () => {
     const answer = await ask(async (call) => {
-      await call.agent.elicit(FORM, call.signal);
+      await call.caller.agent.elicit(FORM, call.signal);
       return 'done';
     });
     expect(answer).toHaveProperty('requestState');

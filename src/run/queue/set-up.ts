@@ -1,9 +1,9 @@
 // What a run that has not begun is waiting for, in words: the choice of an engine and an image and a pull, which are
 // shared by all who wait, and the servers that it opens itself. Only listens to events, and starts nothing.
 
-import type { BridgeEvent } from '../base/log/events.js';
-import { inMegabytes } from '../base/text/sizes.js';
-import { clip, harmless } from '../base/text/text.js';
+import type { BridgeEvent } from '../../base/log/events.js';
+import { inMegabytes } from '../../base/text/sizes.js';
+import { clip, harmless } from '../../base/text/text.js';
 
 /** An engine's line about a pull, which may hold digests and bars. */
 const MAX_LINE_CHARS = 120;

@@ -2,8 +2,8 @@
 // what their model reads then says nothing. So the call is answered before, with what is going on; set-up goes on behind
 // it, and the next call joins it. A failure that comes when nobody waits any more is told to the next call, once.
 
-import { asBridgeError, BridgeError } from '../base/errors.js';
-import { LinkedSignal } from '../base/waiting/linked-signal.js';
+import { asBridgeError, BridgeError } from '../../base/errors.js';
+import { LinkedSignal } from '../../base/waiting/linked-signal.js';
 
 /** Well below what hosts wait: thirty seconds are the least that was seen. */
 export const SET_UP_PATIENCE_MS = 25_000;
@@ -20,7 +20,8 @@ export type Source<T> = {
   readonly giveBack: (late: T) => void;
 };
 
-type Waited = {
+/** What a call has waited for set-up. */
+export type Waited = {
   /** By performance.now(): when the call came. */
   readonly since: number;
   /** What is going on now, in words. */

@@ -1,0 +1,386 @@
+// What the calls of one principal come to: runs of code, commands, and tools called for the agent itself. A run of its own
+// takes its sandbox out of a pool, one of a session takes that of the session; everything else is the same for both.
+
+import { asBridgeError, type BridgeError } from '../../base/errors.js';
+import type { RawJson } from '../../base/json/json-text.js';
+import type { Observer } from '../../base/log/events.js';
+import { LOCAL_USER } from '../../base/principal.js';
+import type { Redactor } from '../../base/secrets/redact.js';
+import { LinkedSignal } from '../../base/waiting/linked-signal.js';
+import type { SharedApprovals } from '../../policy/approvals/run-approvals.js';
+import type { Policy } from '../../policy/rules/policy.js';
+import type { Sandbox } from '../../sandbox/conversation/sandbox.js';
+import type { WarmPools } from '../../sandbox/launch/warm-pools.js';
+import { keyOf, kindOf, pythonKind, type SandboxKind, sessionKind } from '../../sandbox/spec/kind.js';
+import type { AgentCapabilities } from '../../servers/asking/agent-capabilities.js';
+import type { Known } from '../../servers/catalog/known-servers.js';
+import type { ObservedShapes } from '../../servers/catalog/observed-shapes.js';
+import type { DownstreamPool } from '../../servers/pool/pool.js';
+import type { ServerLease } from '../../servers/pool/server-lease.js';
+import { planFor } from '../../settings/environment/plan.js';
+import type { Settings } from '../../settings/environment/settings.js';
+import type { ServerBrief, ServerDoc } from '../../wire/frames.js';
+import type { KeptFiles } from '../artifacts/kept-files.js';
+import { type CallContext, COMMAND_LINE } from '../calls/call-context.js';
+import { Gates } from '../calls/gates.js';
+import type { SavedTools } from '../calls/saved-tools.js';
+import { type Objection, type Outcome, outcomeWithoutRun, withoutSecrets } from '../outcome/outcome.js';
+import type { CallLimits, CallTurns } from '../queue/call-turns.js';
+import type { Patience, Waited } from '../queue/patience.js';
+import { type Arrival, type GivenTurn, LATELY_MS, type RunQueue } from '../queue/run-queue.js';
+import type { SetUp } from '../queue/set-up.js';
+import { type Refused, standAside } from '../queue/take-turn.js';
+import type { Turns } from '../queue/turns.js';
+import { serversOf, sessionTold, useOf } from '../sessions/session-runs.js';
+import type { SessionUse } from '../sessions/session-use.js';
+import type { AskedSession, Entered, Sessions } from '../sessions/sessions.js';
+import { callDirectly, type DirectServices, type ServerCall } from './direct-call.js';
+import { runCode } from './run.js';
+import type { RunInput } from './run-request.js';
+import type { Sandboxes } from './sandbox-use.js';
+import { type CommandInput, type CommandOutcome, runSandboxedCommand } from './sandboxed-command.js';
+
+/** The servers of the principal, as runs see them. */
+export interface RunnableServers {
+  readonly pool: Pick<DownstreamPool, 'lease'>;
+  readonly known: Known;
+  readonly shapes: ObservedShapes;
+  policy(): Policy;
+  /** Reads anew what is configured. */
+  rediscover(): unknown;
+  /** What is wrong with the first of these names that no run can have; `field` is where they were said. */
+  objectionTo(names: readonly string[], field?: string): Objection | undefined;
+  /** What is wrong with a server whose name another one had. */
+  strangerObjection(name: string, setBy: string): Objection | undefined;
+  /** Those that must open, and those that a run does without. */
+  wanted(names: readonly string[]): {
+    readonly servers: readonly string[];
+    readonly others: readonly string[];
+  };
+  load(name: string, lease: ServerLease, signal: AbortSignal): Promise<ServerDoc>;
+  briefs(
+    loaded: readonly string[],
+    failed: ReadonlyMap<string, string>,
+    agent: AgentCapabilities,
+  ): readonly ServerBrief[];
+}
+
+/** The sandboxes that all principals share, as runs see them. */
+export interface SandboxSupply {
+  readonly turns: Turns;
+  readonly warm: Pick<WarmPools, 'of'>;
+  readonly patience: Patience;
+  /** A sandbox of nobody's pool. */
+  readonly start: (kind: SandboxKind, signal: AbortSignal) => Promise<Sandbox>;
+  readonly retire: (sandbox: Sandbox) => void;
+  /** Whoever calls through `agent`: what waits is to last until a person has answered. */
+  expect(agent: AgentCapabilities): void;
+  expectQuestions(): void;
+}
+
+export type RunsParts = {
+  readonly settings: Settings;
+  readonly supply: SandboxSupply;
+  readonly servers: RunnableServers;
+  readonly queue: RunQueue;
+  readonly setUp: SetUp;
+  readonly sessions: Sessions;
+  readonly kept: KeptFiles;
+  readonly saved: SavedTools;
+  /** Where calls wait for a person. */
+  readonly approvals: SharedApprovals;
+  /** Whose turns runs and calls take. */
+  readonly ownerId: string;
+  /** Undefined where calls wait for nothing but their servers. */
+  readonly callTurns: CallTurns | undefined;
+  readonly callLimits: () => CallLimits;
+  readonly commandKind: SandboxKind;
+  readonly isForCommandLine: boolean;
+  readonly redactor: Redactor;
+  /** What the next answer is to tell besides, once. */
+  readonly untold: () => readonly (string | undefined)[];
+  readonly observer: Observer;
+};
+
+/** Where a run has its sandbox, and which servers it asks for. */
+type SandboxSource = {
+  /** Names, and `*`. */
+  readonly names: readonly string[];
+  readonly sandboxes: (waited: Waited, given: GivenTurn) => Sandboxes;
+  readonly session?: SessionUse;
+  /** Has the turn when the call is answered, and ends it at last. */
+  readonly after?: (given: GivenTurn, beganAt: number) => void;
+};
+
+export class Runs {
+  readonly #parts: RunsParts;
+  readonly #gates = new Gates();
+
+  constructor(parts: RunsParts) {
+    this.#parts = parts;
+  }
+
+  /** One run, queued behind those that are ahead. Never rejects for what agent, guest or engine did. */
+  readonly run = async (input: RunInput, context: CallContext): Promise<Outcome> => {
+    const { settings, servers, queue, sessions } = this.#parts;
+    const { task, session: asked, timeoutSeconds } = input;
+    servers.rediscover();
+    this.expect(context.caller.agent);
+    if (asked === undefined) {
+      const objection = servers.objectionTo(input.servers);
+      if (objection !== undefined) return outcomeWithoutRun('validation_error', objection, timeoutSeconds);
+      const kind =
+        task.type === 'cell' ? pythonKind(settings) : kindOf(planFor(task.language, settings), settings);
+      using arrival = queue.arrive(kind.memoryBytes, context);
+      return await this.#runIn(this.#pool(kind, input.servers), input, arrival);
+    }
+    const kind = sessionKind(settings);
+    // Ahead of the session: whoever waits for it is counted like whoever waits for a place.
+    using arrival = queue.arrive(kind.memoryBytes, context, sessions.mustWait(asked, context.caller));
+    const entered = await this.#enter(asked, arrival);
+    if ('refused' in entered) return withoutTurn(entered.refused, timeoutSeconds);
+    if ('message' in entered) return outcomeWithoutRun('validation_error', entered, timeoutSeconds);
+    using _entered = entered;
+    return await this.#runInSession(entered, kind, input, arrival);
+  };
+
+  /** One command in a container of its own, queued like a run. Never rejects for what agent, command or engine did. */
+  readonly runCommand = async (input: CommandInput, context: CallContext): Promise<CommandOutcome> => {
+    const { settings, queue, kept, observer, commandKind: kind } = this.#parts;
+    const waited = this.#waitedFor([]);
+    using arrival = queue.arrive(kind.memoryBytes, context);
+    const outcome = await queue.inTurn(arrival, [], async (given) => {
+      const sandboxes = this.#pool(kind, []).sandboxes(waited, given);
+      const services = { sandboxes, kept, audit: settings.audit, observer };
+      const ended = await runSandboxedCommand({ id: arrival.id, ...input }, services, arrival.context);
+      return 'failed' in ended ? { failed: this.#withoutSecrets(ended.failed) } : ended;
+    });
+    return 'refused' in outcome ? { failed: withoutTurn(outcome.refused, input.timeoutSeconds) } : outcome;
+  };
+
+  /** A tool of one server, for the agent itself. Never rejects: what stands in the way is an objection. */
+  readonly callServer = async (
+    { setBy, ...call }: ServerCall,
+    context: CallContext,
+  ): Promise<RawJson | Objection> => {
+    const { servers, queue, setUp, callTurns, ownerId, callLimits } = this.#parts;
+    const { agent } = context.caller;
+    using link = new LinkedSignal(context.signal, queue.closing);
+    const { signal } = link;
+    const turn = await callTurns?.ofAgent(ownerId, callLimits(), signal);
+    if (turn !== undefined && 'refused' in turn) return objectionOf(turn.refused);
+    using _turn = turn;
+    servers.rediscover();
+    const named = [call.server];
+    const objection = servers.objectionTo(named, setBy) ?? servers.strangerObjection(call.server, setBy);
+    if (objection !== undefined) return objection;
+    const id = queue.nextId();
+    using lease = servers.pool.lease(named, agent);
+    context.tell({ type: 'preparing', waitsFor: () => setUp.waitsFor(named) });
+    const services = this.#servicesFor(lease, agent, this.#waitedFor(named));
+    const about = { id, language: 'command', ...call };
+    try {
+      return await queue.underWay(callDirectly(about, services, { ...context, signal }));
+    } catch (thrown) {
+      return objectionOf(asBridgeError(thrown));
+    }
+  };
+
+  /** `agent` calls, or is likely to soon. */
+  expect(agent: AgentCapabilities): void {
+    const { supply, servers } = this.#parts;
+    supply.expect(agent);
+    // A sandbox that starts from now on gives a person the time to answer; one that waits is too short-lived for that.
+    if (servers.policy().approvals.isOn) supply.expectQuestions();
+  }
+
+  /** The code in a sandbox of `source`, when its turn has come. */
+  async #runIn(source: SandboxSource, input: RunInput, arrival: Arrival): Promise<Outcome> {
+    const { settings, servers, queue, kept, callTurns, ownerId, callLimits } = this.#parts;
+    const { id, context } = arrival;
+    const { agent } = context.caller;
+    // What is configured now, also for a run that waits for its turn.
+    const wanted = servers.wanted(source.names);
+    const asked = [...wanted.servers, ...wanted.others];
+    using lease = servers.pool.lease(asked, agent);
+    const waited = this.#waitedFor(asked);
+    const work = async (given: GivenTurn): Promise<Outcome> => {
+      const direct = this.#servicesFor(lease, agent, waited);
+      const turn = callTurns && ((signal: AbortSignal) => callTurns.ofCode(ownerId, callLimits(), signal));
+      const services = {
+        ...direct,
+        id,
+        servers: { ...direct.servers, wanted },
+        calls: { ...direct.calls, turn },
+        sandboxes: source.sandboxes(waited, given),
+        ...(source.session === undefined ? {} : { session: source.session }),
+        standAside: () => standAside(given.turn),
+        autoload: settings.autoload,
+        kept,
+      };
+      const outcome = await runCode(input, services, context);
+      return this.#noted(this.#withoutSecrets(outcome));
+    };
+    const outcome = await queue.inTurn(arrival, asked, work, source.after);
+    return 'refused' in outcome ? withoutTurn(outcome.refused, input.timeoutSeconds) : outcome;
+  }
+
+  /** One call of a session, which has its servers and its sandbox. */
+  async #runInSession(
+    entered: Entered,
+    kind: SandboxKind,
+    input: RunInput,
+    arrival: Arrival,
+  ): Promise<Outcome> {
+    const { servers, isForCommandLine } = this.#parts;
+    const { timeoutSeconds } = input;
+    const { session } = entered;
+    const { names, added, lost } = serversOf(
+      entered,
+      input.servers,
+      (some) => servers.objectionTo(some),
+      (some) => servers.wanted(some),
+    );
+    const told = (outcome: Outcome): Outcome => ({
+      ...outcome,
+      session: sessionTold(entered, outcome, lost),
+    });
+    const objection = servers.objectionTo(names);
+    if (objection !== undefined)
+      return told(outcomeWithoutRun('validation_error', objection, timeoutSeconds));
+    const { servers: mine, others } = servers.wanted(names);
+    const all = [...mine, ...others];
+    const isAtTerminal = isForCommandLine || arrival.context.caller === COMMAND_LINE;
+    const source: SandboxSource = {
+      names,
+      sandboxes: (waited, given) => this.#ofSession(entered, kind, waited, given),
+      // A person who names a server at a terminal need not be asked for it.
+      session: useOf(entered, isAtTerminal ? [] : added),
+      after: (given, beganAt) => session.goesOnAs({ ...given, endsAt: beganAt + timeoutSeconds * 1000 }),
+    };
+    const outcome = await this.#runIn(source, input, arrival);
+    // Those that a call was refused are none of its.
+    if (session.calls > 0 && outcome.status !== 'validation_error')
+      session.servers = [...new Set([...names.filter((name) => all.includes(name)), ...outcome.servers])];
+    return told(outcome);
+  }
+
+  /** A session for the call that has arrived; or why it gets none, such as a quota that was used up meanwhile. */
+  async #enter(asked: AskedSession, { place, context }: Arrival): Promise<Entered | Objection | Refused> {
+    if (place.refused !== undefined) return place.refused;
+    const refusing = new AbortController();
+    using waits = new LinkedSignal(context.signal, refusing.signal);
+    const refused = place.turn.then((turn) => {
+      if (!('refused' in turn)) return new Promise<never>(() => {});
+      refusing.abort('refused');
+      return turn;
+    });
+    const entering = this.#parts.sessions
+      .enter(asked, context.caller, waits.signal, ({ name, calls }) =>
+        context.tell({
+          type: 'preparing',
+          waitsFor: () => `Waits for call ${calls} of session '${name}'.`,
+        }),
+      )
+      .catch((thrown: unknown) => ({ refused: asBridgeError(thrown) }));
+    const entered = await Promise.race([entering, refused]);
+    place.ready();
+    if ('refused' in entered)
+      void entering.then((late) => {
+        if (Symbol.dispose in late) late[Symbol.dispose]();
+      });
+    return entered;
+  }
+
+  /** For a call that may reach the servers of `lease`. */
+  #servicesFor(lease: ServerLease, agent: AgentCapabilities, waited: Waited): DirectServices {
+    const { settings, supply, servers, saved, observer, approvals } = this.#parts;
+    return {
+      servers: {
+        open: (server, signal, isAskedByCode = false) => {
+          const opening = servers.load(server, lease, signal);
+          return isAskedByCode ? opening : supply.patience.wait(opening, waited);
+        },
+        discovered: (loaded, failed) => servers.briefs(loaded, failed, agent),
+        known: servers.known,
+        policy: () => servers.policy(),
+        lease,
+      },
+      calls: {
+        gates: this.#gates,
+        shapes: servers.shapes,
+        audit: settings.audit,
+        principal: approvals.principal ?? LOCAL_USER.id,
+      },
+      approvals,
+      saved,
+      observer,
+    };
+  }
+
+  /** The sandboxes of `kind` that wait, for a run of its own. */
+  #pool(kind: SandboxKind, names: readonly string[]): SandboxSource {
+    const { supply, ownerId } = this.#parts;
+    const warm = supply.warm.of(kind);
+    const sandboxes = (waited: Waited, { meter }: GivenTurn): Sandboxes => ({
+      take: async (signal) => {
+        // The sandboxes that wait are for others then.
+        const isBeside = supply.turns.crowded(ownerId, LATELY_MS) > 0;
+        const source = {
+          take: (ends: AbortSignal) => warm.take(ends, { isBeside }),
+          giveBack: (late: Sandbox) => warm.giveBack(late),
+        };
+        return meter.follow(await supply.patience.take(keyOf(kind), source, waited, signal));
+      },
+      giveBack: (sandbox) => {
+        meter.leave(sandbox);
+        warm.giveBack(sandbox);
+      },
+      retire: (sandbox) => {
+        meter.leave(sandbox);
+        warm.retire(sandbox);
+      },
+    });
+    return { names, sandboxes };
+  }
+
+  /** The sandbox of a session, started by its first call. */
+  #ofSession(
+    { session, adopt }: Entered,
+    kind: SandboxKind,
+    waited: Waited,
+    { meter }: GivenTurn,
+  ): Sandboxes {
+    const { start, retire, patience } = this.#parts.supply;
+    const source = { take: (signal: AbortSignal) => start(kind, signal), giveBack: retire };
+    return {
+      take: async (signal) =>
+        meter.follow(session.sandbox ?? adopt(await patience.take(keyOf(kind), source, waited, signal))),
+      // What still runs in it is the call's until it stands still.
+      giveBack: () => {},
+      retire: () => {},
+    };
+  }
+
+  /** How long a call has waited for set-up so far, from now on. */
+  #waitedFor(servers: readonly string[]): Waited {
+    return { since: performance.now(), goingOn: () => this.#parts.setUp.goingOn(servers) };
+  }
+
+  #withoutSecrets(outcome: Outcome): Outcome {
+    return withoutSecrets(outcome, (text) => this.#parts.redactor.redact(text));
+  }
+
+  /** What only the log would say otherwise, below what the run itself has to say. */
+  #noted(outcome: Outcome): Outcome {
+    const { redactor, untold } = this.#parts;
+    const ours = untold().map((note) => note && redactor.redact(note));
+    const said = [outcome.note, ...ours].filter((note) => note !== undefined);
+    return said.length === 0 ? outcome : { ...outcome, note: said.join('\n') };
+  }
+}
+
+const objectionOf = ({ code: type, message, remedy }: BridgeError): Objection => ({ type, message, remedy });
+
+const withoutTurn = ({ code: type, message, remedy }: BridgeError, timeoutSeconds: number): Outcome =>
+  outcomeWithoutRun('error', { type, message, remedy }, timeoutSeconds);
