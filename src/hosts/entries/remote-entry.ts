@@ -3,7 +3,7 @@
 
 import { isRecord, textsOf } from '../../base/json/records.js';
 import type { OAuthHints, RemoteSpec } from '../downstream-spec.js';
-import type { Transport } from '../records/dialect.js';
+import type { Transport } from '../terms/dialect.js';
 import type { RemoteFields } from './entry-fields.js';
 import type { Filling } from './filling.js';
 import { machineLoginOf } from './machine-login.js';

@@ -4,6 +4,7 @@
 import { isRecord, kindOf, switchOf } from '../../base/json/records.js';
 import { clipHarmless, harmless } from '../../base/text/text.js';
 import type { DownstreamSpec, SpecSource, StdioSpec, ToolFilter } from '../downstream-spec.js';
+import { type Mistake, mistaken, type ServerSkipReason } from '../skip-reason.js';
 import {
   type HostDialect,
   memberOf,
@@ -12,8 +13,7 @@ import {
   timeOf,
   translate,
   transportOf,
-} from '../records/dialect.js';
-import { type Mistake, mistaken, type ServerSkipReason } from '../skip-reason.js';
+} from '../terms/dialect.js';
 import {
   type LocalFields,
   localFields,

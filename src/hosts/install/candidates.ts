@@ -18,11 +18,11 @@ import { memberAt } from '../edit/json-members.js';
 import { fileError, TRY_AGAIN, type UserFile } from '../edit/user-file.js';
 import { entriesOf, type WrittenEntry } from '../entries/entries.js';
 import { type Entry, parseEntry } from '../entries/server-entry.js';
-import { adoptedFields, adoptedSource } from '../records/adopted.js';
-import type { Source } from '../records/source.js';
-import { filesOf, locate } from '../records/source-files.js';
 import { ADOPTABLE_HOSTS, type Adoptable } from '../rules/known-fields.js';
 import type { DeniedTool, HostRules, RulesContext } from '../rules/rules.js';
+import { adoptedFields, adoptedSource } from '../tables/adopted.js';
+import type { Source } from '../terms/source.js';
+import { filesOf, locate } from '../terms/source-files.js';
 import type { ChangePlace } from './changes.js';
 import { type HostRecord, userFiles } from './hosts.js';
 

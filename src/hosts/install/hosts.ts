@@ -6,9 +6,9 @@ import { isFile } from '../../base/files/is-file.js';
 import { type Environment, windowsVariable } from '../../base/process/environment.js';
 import { findOnWindows } from '../../base/process/start-of.js';
 import { type HostFacts, pathRules } from '../../settings/files/host-facts.js';
-import type { Source } from '../records/source.js';
-import { filesOf, locate } from '../records/source-files.js';
-import { SOURCES } from '../records/sources.js';
+import { SOURCES } from '../tables/sources.js';
+import type { Source } from '../terms/source.js';
+import { filesOf, locate } from '../terms/source-files.js';
 
 /** What a host starts us with. */
 export type Launch = {

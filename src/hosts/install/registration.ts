@@ -12,10 +12,10 @@ import { CannotEdit, memberAt } from '../edit/json-members.js';
 import type { MemberEdit } from '../edit/member-edit.js';
 import { fileError, readUserFile, type UserFile } from '../edit/user-file.js';
 import { entriesOf, isEarlierForm } from '../entries/entries.js';
-import type { Source } from '../records/source.js';
-import { filesOf } from '../records/source-files.js';
-import { SOURCES } from '../records/sources.js';
 import { isOurselves } from '../self.js';
+import { SOURCES } from '../tables/sources.js';
+import type { Source } from '../terms/source.js';
+import { filesOf } from '../terms/source-files.js';
 import {
   type Change,
   type ChangeKind,

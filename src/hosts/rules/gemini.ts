@@ -2,7 +2,7 @@
 // user's policies.
 
 import { isRecord, textsOf } from '../../base/json/records.js';
-import { GEMINI_HOME } from '../records/command-lines.js';
+import { HOME as GEMINI_HOME } from '../records/gemini-cli.js';
 import { type DeniedTool, matchesGlob, type ReadRules, type RulesContext } from './rules.js';
 
 const HOST = 'Gemini CLI';

@@ -1,8 +1,8 @@
 // The bridge's own folder of servers: those that `adopt` has taken out of a host, a file for each host, in the host's own
 // words and in its place in the order of precedence, so that a moved server means and outranks what it did before.
 
-import type { HostDialect } from './dialect.js';
-import type { Source } from './source.js';
+import type { HostDialect } from '../terms/dialect.js';
+import type { Source } from '../terms/source.js';
 
 /**
  * Not below XDG_CONFIG_HOME nor in the state directory: many hosts hand no variables to the servers that they start, and

@@ -1,15 +1,30 @@
-// What the user, or the machine's administrator, has decided in Gemini CLI: servers that are allowed or excluded, ones
-// that are switched off, and folders that are trusted. A project's own settings decide nothing here.
+// Gemini CLI. Its user, or the machine's administrator, can have allowed or excluded servers, switched some off, and trusted
+// folders; a project's own settings decide nothing of it.
+
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: file patterns name environment variables this way
 
 import { z } from 'zod';
-import { isRecord, namesOf, saysOff } from '../../base/json/records.js';
-import type { Environment } from '../../base/process/environment.js';
-import type { ConfigFile } from '../../settings/files/config-file.js';
+import { isRecord, namesOf, saysOff, textsOf } from '../../base/json/records.js';
 import { type HostFacts, pathRules } from '../../settings/files/host-facts.js';
 import { pathKey } from '../../settings/files/same-path.js';
-import { GEMINI_HOME, GEMINI_SYSTEM, GEMINI_USER } from './command-lines.js';
-import type { HostDecisions } from './host-decisions.js';
-import { filesOf, locate, realPath } from './source-files.js';
+import { MS, PROGRAM, REMOTE, timeout } from '../terms/dialect.js';
+import type { Host, HostSource, ReadDecisions } from '../terms/host.js';
+import { filesOf, locate, realPath } from '../terms/source-files.js';
+
+const TITLE = 'Gemini CLI';
+/** Where it keeps the user's side. */
+export const HOME = '${GEMINI_CLI_HOME:-~}/.gemini';
+
+/** The administrator's, which comes before all others. */
+const SYSTEM: HostSource = {
+  scope: 'managed',
+  files: {
+    darwin: ['${GEMINI_CLI_SYSTEM_SETTINGS_PATH:-/Library/Application Support/GeminiCli/settings.json}'],
+    linux: ['${GEMINI_CLI_SYSTEM_SETTINGS_PATH:-/etc/gemini-cli/settings.json}'],
+    win32: ['${GEMINI_CLI_SYSTEM_SETTINGS_PATH:-C:\\ProgramData\\gemini-cli\\settings.json}'],
+  },
+};
+const USER: HostSource = { scope: 'user', files: { any: [`${HOME}/settings.json`] } };
 
 const names = z
   .unknown()
@@ -20,33 +35,26 @@ const settings = z.looseObject({
   security: z.looseObject({ folderTrust: z.unknown() }).catch({ folderTrust: undefined }),
 });
 
-const HOST = 'Gemini CLI';
-
-// biome-ignore lint/suspicious/noTemplateCurlyInString: file patterns name environment variables this way
 const TRUSTED_FOLDERS = '${GEMINI_CLI_TRUSTED_FOLDERS_PATH}';
 
 /** Gemini CLI compares names so. */
 const normal = (name: string): string => name.toLowerCase().trim();
 
-export function geminiDecisions(
-  env: Environment,
-  host: HostFacts,
-  open: (file: string) => ConfigFile,
-): HostDecisions {
+const decisions: ReadDecisions = (env, host, open) => {
   const parsedIn = (file: string | undefined): readonly unknown[] => {
     const found = file === undefined ? undefined : open(file);
     return found?.state === 'parsed' ? [found.value] : [];
   };
   const contentOf = (file: string | undefined): unknown => parsedIn(file)[0] ?? {};
   // The administrator's word comes before the user's.
-  const said = [GEMINI_SYSTEM, GEMINI_USER]
+  const said = [SYSTEM, USER]
     .flatMap((source) => filesOf(source, env, host))
     .flatMap(parsedIn)
     .flatMap((content) => settings.safeParse(content).data ?? []);
   const allowed = said.map(({ mcp }) => mcp.allowed).find((list) => list !== undefined && list.length > 0);
   const excluded = said.flatMap(({ mcp }) => mcp.excluded ?? []).map(normal);
 
-  const [switches = ''] = locate(`${GEMINI_HOME}/mcp-server-enablement.json`, env, host);
+  const [switches = ''] = locate(`${HOME}/mcp-server-enablement.json`, env, host);
   const switchesRefused = open(switches).state === 'refused';
   const switchedOff = new Set(
     Object.entries(recordOf(contentOf(switches))).flatMap(([name, state]) =>
@@ -54,7 +62,7 @@ export function geminiDecisions(
     ),
   );
 
-  const [folders] = [TRUSTED_FOLDERS, `${GEMINI_HOME}/trustedFolders.json`].flatMap((pattern) =>
+  const [folders] = [TRUSTED_FOLDERS, `${HOME}/trustedFolders.json`].flatMap((pattern) =>
     locate(pattern, env, host),
   );
   const asks = said.every(
@@ -65,17 +73,17 @@ export function geminiDecisions(
   return {
     approval: () => (trust === undefined ? undefined : trust ? 'approved' : 'refused'),
     reasonOff: (name) => {
-      if (trust === false) return { kind: 'folder-not-trusted', host: HOST };
-      if (excluded.includes(normal(name))) return { kind: 'excluded', host: HOST, setting: 'mcp.excluded' };
+      if (trust === false) return { kind: 'folder-not-trusted', host: TITLE };
+      if (excluded.includes(normal(name))) return { kind: 'excluded', host: TITLE, setting: 'mcp.excluded' };
       if (allowed !== undefined && !allowed.map(normal).includes(normal(name))) {
-        return { kind: 'not-among-allowed', host: HOST, setting: 'mcp.allowed' };
+        return { kind: 'not-among-allowed', host: TITLE, setting: 'mcp.allowed' };
       }
       // A file that cannot be read may have switched the server off.
-      if (switchesRefused) return { kind: 'perhaps-disabled', host: HOST, file: switches };
-      return switchedOff.has(normal(name)) ? { kind: 'disabled-in-host', host: HOST } : undefined;
+      if (switchesRefused) return { kind: 'perhaps-disabled', host: TITLE, file: switches };
+      return switchedOff.has(normal(name)) ? { kind: 'disabled-in-host', host: TITLE } : undefined;
     },
   };
-}
+};
 
 const recordOf = (value: unknown): Readonly<Record<string, unknown>> => (isRecord(value) ? value : {});
 
@@ -97,3 +105,26 @@ function trustOf(
   if (level === 'DO_NOT_TRUST') return false;
   return level === 'TRUST_FOLDER' || level === 'TRUST_PARENT' ? true : undefined;
 }
+
+export const geminiCli: Host = {
+  title: TITLE,
+  dialect: {
+    types: { stdio: 'stdio', http: 'http', sse: 'sse' },
+    addresses: { httpUrl: 'http', url: 'sse' },
+    fields: { ...PROGRAM, ...REMOTE, only: 'includeTools', except: 'excludeTools' },
+    callTimes: timeout(MS),
+    startTimes: [],
+    refuse: ({ authProviderType: provider }) =>
+      typeof provider === 'string' && provider !== 'dynamic_discovery'
+        ? { kind: 'host-sign-in', host: TITLE, provider }
+        : undefined,
+    // `name(arguments)` allows a tool for certain arguments only, and is the tool's name nevertheless.
+    reshape: (entry) =>
+      Array.isArray(entry['includeTools'])
+        ? { ...entry, includeTools: textsOf(entry['includeTools']).map((name) => name.replace(/\(.*$/s, '')) }
+        : entry,
+  },
+  expansion: 'gemini-cli',
+  sources: [SYSTEM, { scope: 'project', files: { any: ['./.gemini/settings.json'] } }, USER],
+  decisions,
+};

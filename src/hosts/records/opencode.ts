@@ -1,0 +1,45 @@
+// OpenCode.
+
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: file patterns name environment variables this way
+
+import { type HostDialect, MS, PROGRAM, REMOTE, timeout } from '../terms/dialect.js';
+import type { Host, HostSource } from '../terms/host.js';
+
+/** Its time limit was documented as that of fetching the tools; what its V2 calls `execution` was `request` for a while. */
+export const OPENCODE: HostDialect = {
+  types: { local: 'stdio', remote: 'auto' },
+  addresses: { url: 'auto' },
+  fields: { ...PROGRAM, ...REMOTE, env: 'environment' },
+  callTimes: [
+    { at: ['timeout', 'execution'], unitMs: MS },
+    { at: ['timeout', 'request'], unitMs: MS },
+  ],
+  startTimes: [...timeout(MS), { at: ['timeout', 'startup'], unitMs: MS }],
+  reshape: (entry) => {
+    if (!Array.isArray(entry['command'])) return entry;
+    const [command, ...args] = entry['command'] as unknown[];
+    return { ...entry, command, args };
+  },
+};
+
+const source = (scope: HostSource['scope'], files: readonly string[]): HostSource => ({
+  scope,
+  pointer: ['mcp'],
+  movedTo: 'servers',
+  files: { any: files },
+});
+/** When both files are in one folder, OpenCode uses the one with comments. */
+const filesIn = (...folders: readonly string[]): string[] =>
+  folders.flatMap((folder) => ['opencode.jsonc', 'opencode.json'].map((name) => `${folder}/${name}`));
+
+export const opencode: Host = {
+  title: 'OpenCode',
+  dialect: OPENCODE,
+  expansion: 'opencode',
+  sources: [
+    source('user', filesIn('${OPENCODE_CONFIG_DIR}')),
+    source('project', filesIn('^/.opencode', '^')),
+    source('user', ['${OPENCODE_CONFIG}']),
+    source('user', filesIn('${XDG_CONFIG_HOME:-~/.config}/opencode')),
+  ],
+};
