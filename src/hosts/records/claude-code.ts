@@ -154,4 +154,11 @@ export const claudeCode: Host = {
     },
   ],
   decisions,
+  client: {
+    name: 'claude-code',
+    // Has ReadMcpResourceTool.
+    view: { paths: true, links: false, showsStructured: true },
+    // Half an hour without a word over stdio, five minutes over HTTP, which is not told apart here.
+    patience: { silent: 300, told: 27 * 3_600 },
+  },
 };

@@ -34,4 +34,6 @@ export const claudeDesktop: Host = {
       },
     },
   ],
+  // Its model has no tools for files; its user has the links.
+  client: { name: 'claude-ai', view: { paths: false, links: true, showsStructured: false } },
 };

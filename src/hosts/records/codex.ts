@@ -70,4 +70,10 @@ export const codex: Host = {
     { scope: 'user', pointer: ['mcp_servers'], files: { any: [CONFIG] } },
   ],
   decisions,
+  client: {
+    name: 'codex-mcp-client',
+    // Has read_mcp_resource. Keeps 12,000 bytes, head and tail, with 34 of its own ahead.
+    view: { roomBytes: 11_500, paths: true, links: false, showsStructured: true },
+    patience: { silent: 300 },
+  },
 };

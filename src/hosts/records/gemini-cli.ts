@@ -127,4 +127,13 @@ export const geminiCli: Host = {
   expansion: 'gemini-cli',
   sources: [SYSTEM, { scope: 'project', files: { any: ['./.gemini/settings.json'] } }, USER],
   decisions,
+  client: {
+    name: 'gemini-cli-mcp-client',
+    // Shows `structuredContent` beside the text when a call has failed. Of more than 40,000 characters, it keeps head and tail.
+    // Its read_mcp_resource knows only what resources/list has named, which it asks for again when it is told of a change.
+    view: { roomBytes: 39_500, paths: true, links: false, showsStructured: true },
+    patience: { silent: 600 },
+    // It tells its model to set this, heeds it when it orders the calls of one turn, and passes it on.
+    addedArguments: ['wait_for_previous'],
+  },
 };

@@ -42,4 +42,11 @@ export const opencode: Host = {
     source('user', ['${OPENCODE_CONFIG}']),
     source('user', filesIn('${XDG_CONFIG_HOME:-~/.config}/opencode')),
   ],
+  client: {
+    name: 'opencode',
+    // Has read_mcp_resource. Of an answer it shows text and pictures only. Keeps the first 50 KiB, in whole lines.
+    view: { roomBytes: 50_000, paths: true, links: false, showsStructured: false },
+    // What it waits for at least: nobody has tried longer.
+    patience: { silent: 60, told: 700 },
+  },
 };

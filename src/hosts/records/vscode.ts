@@ -48,4 +48,5 @@ export const vscode: Host = {
     { scope: 'project', pointer: ['mcp', 'servers'], files: { any: ['./.vscode/settings.json'] } },
     { scope: 'user', pointer: ['mcp', 'servers'], files: inUserFolders(VS_CODES, 'settings.json') },
   ],
+  client: { name: 'Visual Studio Code', view: { paths: true, links: true, showsStructured: true } },
 };

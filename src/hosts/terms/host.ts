@@ -21,6 +21,8 @@ export type Host = {
   readonly sources: readonly HostSource[];
   /** Reads what its user has decided about servers; absent where no file says it. */
   readonly decisions?: ReadDecisions;
+  /** What is known of it as a client of the bridge; absent where nobody has looked. */
+  readonly client?: HostClient;
 };
 
 /**
@@ -46,4 +48,37 @@ export type HostDecisions = {
   approval?(name: string, source: SpecSource): 'approved' | 'refused' | undefined;
   /** Why the entry is switched off; undefined when it is not. */
   reasonOff(name: string): ServerSkipReason | undefined;
+};
+
+export type HostClient = {
+  /** The name under which it greets (clientInfo.name). */
+  readonly name: string;
+  /** What it shows its model. */
+  readonly view: HostView;
+  /** How long it waits for the answer of a call; absent where that has not been tried. */
+  readonly patience?: HostPatience;
+  /** Arguments that it adds to the schema of every tool. */
+  readonly addedArguments?: readonly string[];
+};
+
+/** What a host program shows its model of an answer. */
+export type HostView = {
+  /** How much of an answer's text, as UTF-8, reaches the model; undefined where the host cuts nothing that we send. */
+  readonly roomBytes?: number;
+  /**
+   * Whether the text has paths on this machine beside the addresses for `resources/read`: a model with tools for files
+   * can search a long output there, and open what its host cannot read as a resource.
+   */
+  readonly paths: boolean;
+  /** Whether `resource_link` blocks are sent. The text has every address, so known hosts would only show it twice. */
+  readonly links: boolean;
+  /** Whether it shows the model `structuredContent`, instead of the text or beside it. */
+  readonly showsStructured: boolean;
+};
+
+export type HostPatience = {
+  /** Seconds until it gives a call up that says nothing. */
+  readonly silent: number;
+  /** Seconds for a call that tells of its progress, where the host wants to be told; absent where that changes nothing. */
+  readonly told?: number;
 };

@@ -1,7 +1,7 @@
 // The default form: what a terminal would have shown, with as few words of ours as possible. A model reads this.
 
 import type { Piece } from '../../base/text/own-lines.js';
-import type { HostView } from '../../hosts/tables/host-views.js';
+import type { HostView } from '../../hosts/terms/host.js';
 import type { Outcome, ResultValue } from '../outcome/outcome.js';
 import { addressPieces, filePieces } from './files.js';
 import { pictureLines } from './pictures.js';

@@ -3,7 +3,7 @@
 import { stringify } from '../../base/json/json-text.js';
 import { toldApart } from '../../base/text/own-lines.js';
 import { shownExactly } from '../../base/text/text.js';
-import { hostView } from '../../hosts/tables/host-views.js';
+import { hostView } from '../../hosts/tables/clients.js';
 import type { OutputMode } from '../../settings/environment/variables.js';
 import type { Outcome } from '../outcome/outcome.js';
 import { compact } from './compact.js';

@@ -3,7 +3,7 @@
 // where it is missing, as in every form.
 
 import type { Piece } from '../../base/text/own-lines.js';
-import type { HostView } from '../../hosts/tables/host-views.js';
+import type { HostView } from '../../hosts/terms/host.js';
 import type { Outcome } from '../outcome/outcome.js';
 import { addressPieces, filePieces } from './files.js';
 import { pictureLines } from './pictures.js';
