@@ -7,8 +7,9 @@ import { parseText } from '../../settings/files/file-formats.js';
 import { pluginEntries } from '../discovery/claude-plugins.js';
 import { INSTALLED_PLUGINS } from '../records/claude-code.js';
 import { isOurselves } from '../self.js';
+import type { HostRecord } from '../tables/installable.js';
 import { locate } from '../terms/source-files.js';
-import type { HostRecord, Machine } from './hosts.js';
+import type { Machine } from './hosts.js';
 
 /** Takes our plugin out again, as Claude Code's documentation of plugins says. */
 export const PLUGIN_UNDO = 'claude plugin uninstall mcp-sandbox-bridge';

@@ -13,6 +13,7 @@ import type { MemberEdit } from '../edit/member-edit.js';
 import { fileError, readUserFile, type UserFile } from '../edit/user-file.js';
 import { entriesOf, isEarlierForm } from '../entries/entries.js';
 import { isOurselves } from '../self.js';
+import { HOSTS, type HostRecord } from '../tables/installable.js';
 import { SOURCES } from '../tables/sources.js';
 import type { Source } from '../terms/source.js';
 import { filesOf } from '../terms/source-files.js';
@@ -24,7 +25,7 @@ import {
   makeChange,
   type PlannedFile,
 } from './changes.js';
-import { type FoundBy, findHost, HOSTS, type HostRecord, registrationFile, userFiles } from './hosts.js';
+import { type FoundBy, findHost, registrationFile, userFiles } from './hosts.js';
 import { ownLaunch } from './own-launch.js';
 import { ownPlugin, PLUGIN_UNDO } from './plugin.js';
 import { type UndoneFile, undoChange } from './undo.js';

@@ -11,6 +11,7 @@ import { keyOfPath } from '../../settings/files/same-path.js';
 import { mistaken } from '../skip-reason.js';
 import { type HostDialect, MS, PROGRAM, REMOTE, SECOND_MS, timeout } from '../terms/dialect.js';
 import type { Host, ReadDecisions } from '../terms/host.js';
+import { PROGRAM_FIELDS, REMOTE_FIELDS, typedEntry } from '../terms/install.js';
 import { PROJECT } from '../terms/source.js';
 import { checkoutRoot, locate, withinCheckout } from '../terms/source-files.js';
 
@@ -160,5 +161,16 @@ export const claudeCode: Host = {
     view: { paths: true, links: false, showsStructured: true },
     // Half an hour without a word over stdio, five minutes over HTTP, which is not told apart here.
     patience: { silent: 300, told: 27 * 3_600 },
+  },
+  install: {
+    id: 'claude-code',
+    programs: ['claude'],
+    signs: [STATE, CLAUDE_FOLDER],
+    isDesktop: false,
+    entry: typedEntry,
+    adopt: {
+      fields: [...PROGRAM_FIELDS, ...REMOTE_FIELDS, 'type', 'headersHelper', 'timeout', 'alwaysLoad'],
+      handsOnVariables: true,
+    },
   },
 };

@@ -4,6 +4,7 @@
 
 import { PROGRAM } from '../terms/dialect.js';
 import type { Host } from '../terms/host.js';
+import { PROGRAM_FIELDS, plainEntry, unseenInWindows } from '../terms/install.js';
 
 const TITLE = 'Claude Desktop';
 
@@ -36,4 +37,15 @@ export const claudeDesktop: Host = {
   ],
   // Its model has no tools for files; its user has the links.
   client: { name: 'claude-ai', view: { paths: false, links: true, showsStructured: false } },
+  install: {
+    id: 'claude-desktop',
+    programs: [],
+    isDesktop: true,
+    entry: plainEntry,
+    adopt: {
+      fields: [...PROGRAM_FIELDS, 'type'],
+      handsOnVariables: false,
+      unseen: unseenInWindows(TITLE),
+    },
+  },
 };

@@ -4,6 +4,7 @@
 
 import { type HostDialect, PROGRAM, REMOTE, SECOND_MS, timeout } from '../terms/dialect.js';
 import type { Host } from '../terms/host.js';
+import { PROGRAM_FIELDS, REMOTE_FIELDS, typedEntry } from '../terms/install.js';
 import { ofExtension } from './vscode.js';
 
 /** Seconds, unlike most. Also of Roo Code and Kilo Code, which grew out of it. */
@@ -24,4 +25,17 @@ export const cline: Host = {
     { scope: 'user', files: ofExtension('saoudrizwan.claude-dev/settings/cline_mcp_settings.json') },
     { scope: 'user', files: { any: ['~/.cline/data/settings/cline_mcp_settings.json'] } },
   ],
+  install: {
+    id: 'cline',
+    programs: ['cline'],
+    isDesktop: true,
+    entry: typedEntry,
+    adopt: {
+      fields: [
+        ...[...PROGRAM_FIELDS, ...REMOTE_FIELDS, 'type', 'transport', 'disabled', 'timeout'],
+        ...['autoApprove', 'alwaysAllow', 'disabledTools'],
+      ],
+      handsOnVariables: false,
+    },
+  },
 };

@@ -7,6 +7,7 @@ import { keyOfPath } from '../../settings/files/same-path.js';
 import { mistaken } from '../skip-reason.js';
 import { MS, PROGRAM, SECOND_MS } from '../terms/dialect.js';
 import type { Host, ReadDecisions } from '../terms/host.js';
+import { PROGRAM_FIELDS, plainEntry } from '../terms/install.js';
 import { checkoutRoot, locate, realPath, workspaceOf } from '../terms/source-files.js';
 
 const TITLE = 'Codex';
@@ -75,5 +76,21 @@ export const codex: Host = {
     // Has read_mcp_resource. Keeps 12,000 bytes, head and tail, with 34 of its own ahead.
     view: { roomBytes: 11_500, paths: true, links: false, showsStructured: true },
     patience: { silent: 300 },
+  },
+  install: {
+    id: 'codex',
+    programs: ['codex'],
+    isDesktop: false,
+    entry: plainEntry,
+    adopt: {
+      fields: [
+        ...[...PROGRAM_FIELDS, 'url', 'type', 'name', 'enabled', 'required'],
+        ...['startup_timeout_sec', 'startup_timeout_ms', 'tool_timeout_sec'],
+        ...['env_vars', 'bearer_token_env_var', 'http_headers', 'env_http_headers', 'http_headers_helper'],
+        ...['enabled_tools', 'disabled_tools', 'tools', 'default_tools_approval_mode'],
+        'supports_parallel_tool_calls',
+      ],
+      handsOnVariables: false,
+    },
   },
 };

@@ -2,9 +2,12 @@
 
 import { PROGRAM } from '../terms/dialect.js';
 import type { Host } from '../terms/host.js';
+import { PROGRAM_FIELDS, plainEntry, REMOTE_FIELDS, unseenInWindows } from '../terms/install.js';
+
+const TITLE = 'Cursor';
 
 export const cursor: Host = {
-  title: 'Cursor',
+  title: TITLE,
   dialect: {
     types: { stdio: 'stdio', http: 'http', 'streamable-http': 'http', streamableHttp: 'http', sse: 'sse' },
     addresses: { url: 'auto' },
@@ -17,4 +20,15 @@ export const cursor: Host = {
     { scope: 'project', files: { any: ['./.cursor/mcp.json'] } },
     { scope: 'user', files: { any: ['~/.cursor/mcp.json'] } },
   ],
+  install: {
+    id: 'cursor',
+    programs: ['cursor', 'cursor-agent'],
+    isDesktop: true,
+    entry: plainEntry,
+    adopt: {
+      fields: [...PROGRAM_FIELDS, ...REMOTE_FIELDS, 'type', 'envFile'],
+      handsOnVariables: true,
+      unseen: unseenInWindows(TITLE),
+    },
+  },
 };

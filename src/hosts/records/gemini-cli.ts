@@ -9,6 +9,7 @@ import { type HostFacts, pathRules } from '../../settings/files/host-facts.js';
 import { pathKey } from '../../settings/files/same-path.js';
 import { MS, PROGRAM, REMOTE, timeout } from '../terms/dialect.js';
 import type { Host, HostSource, ReadDecisions } from '../terms/host.js';
+import { PROGRAM_FIELDS, plainEntry, REMOTE_FIELDS } from '../terms/install.js';
 import { filesOf, locate, realPath } from '../terms/source-files.js';
 
 const TITLE = 'Gemini CLI';
@@ -135,5 +136,20 @@ export const geminiCli: Host = {
     patience: { silent: 600 },
     // It tells its model to set this, heeds it when it orders the calls of one turn, and passes it on.
     addedArguments: ['wait_for_previous'],
+  },
+  install: {
+    id: 'gemini',
+    programs: ['gemini'],
+    // Antigravity has its files in the same folder.
+    signs: [`${HOME}/settings.json`],
+    isDesktop: false,
+    entry: plainEntry,
+    adopt: {
+      fields: [
+        ...[...PROGRAM_FIELDS, ...REMOTE_FIELDS, 'httpUrl', 'type', 'timeout', 'trust'],
+        ...['includeTools', 'excludeTools'],
+      ],
+      handsOnVariables: false,
+    },
   },
 };

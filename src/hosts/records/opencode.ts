@@ -4,6 +4,7 @@
 
 import { type HostDialect, MS, PROGRAM, REMOTE, timeout } from '../terms/dialect.js';
 import type { Host, HostSource } from '../terms/host.js';
+import { REMOTE_FIELDS, withEnv } from '../terms/install.js';
 
 /** Its time limit was documented as that of fetching the tools; what its V2 calls `execution` was `request` for a while. */
 export const OPENCODE: HostDialect = {
@@ -48,5 +49,31 @@ export const opencode: Host = {
     view: { roomBytes: 50_000, paths: true, links: false, showsStructured: false },
     // What it waits for at least: nobody has tried longer.
     patience: { silent: 60, told: 700 },
+  },
+  install: {
+    id: 'opencode',
+    programs: ['opencode'],
+    isDesktop: false,
+    entry: ({ command, args, env }) => ({
+      type: 'local',
+      command: [command, ...args],
+      // Without it, its own script tool stands in front of ours.
+      codemode: false,
+      ...withEnv(env, 'environment'),
+    }),
+    earlierEntry: ({ command, args, env }) => ({
+      type: 'local',
+      command: [command, ...args],
+      enabled: true,
+      ...withEnv(env, 'environment'),
+    }),
+    adopt: {
+      // `codemode` is how the host shows the tools to its model; here code calls them.
+      fields: [
+        ...[...REMOTE_FIELDS, 'type', 'command', 'environment', 'cwd', 'enabled', 'disabled'],
+        ...['timeout', 'oauth', 'codemode'],
+      ],
+      handsOnVariables: true,
+    },
   },
 };

@@ -4,7 +4,10 @@
 
 import { PROGRAM, REMOTE } from '../terms/dialect.js';
 import type { Host } from '../terms/host.js';
+import { PROGRAM_FIELDS, REMOTE_FIELDS, typedEntry, unseenInWindows } from '../terms/install.js';
 import type { Source } from '../terms/source.js';
+
+const TITLE = 'VS Code';
 
 /** Files in the user folders of VS Code, of its daily build, and of editors that grew out of it. */
 function inUserFolders(editors: readonly string[], ...names: readonly string[]): Source['files'] {
@@ -27,7 +30,7 @@ export const ofExtension = (name: string): Source['files'] =>
   inUserFolders([...VS_CODES, 'Cursor', 'Windsurf', 'VSCodium'], `globalStorage/${name}`);
 
 export const vscode: Host = {
-  title: 'VS Code',
+  title: TITLE,
   /** Its `http` falls back to SSE. */
   dialect: {
     types: { stdio: 'stdio', http: 'auto', sse: 'sse' },
@@ -49,4 +52,15 @@ export const vscode: Host = {
     { scope: 'user', pointer: ['mcp', 'servers'], files: inUserFolders(VS_CODES, 'settings.json') },
   ],
   client: { name: 'Visual Studio Code', view: { paths: true, links: true, showsStructured: true } },
+  install: {
+    id: 'vscode',
+    programs: ['code', 'code-insiders'],
+    isDesktop: true,
+    entry: typedEntry,
+    adopt: {
+      fields: [...PROGRAM_FIELDS, ...REMOTE_FIELDS, 'type', 'envFile', 'gallery', 'version'],
+      handsOnVariables: true,
+      unseen: unseenInWindows(TITLE),
+    },
+  },
 };

@@ -2,6 +2,7 @@
 
 import { ANY_TYPE, PROGRAM, REMOTE } from '../terms/dialect.js';
 import type { Host } from '../terms/host.js';
+import { PROGRAM_FIELDS, plainEntry, REMOTE_FIELDS } from '../terms/install.js';
 
 export const windsurf: Host = {
   title: 'Windsurf',
@@ -20,4 +21,14 @@ export const windsurf: Host = {
       files: { any: ['~/.codeium/windsurf/mcp_config.json', '~/.codeium/mcp_config.json'] },
     },
   ],
+  install: {
+    id: 'windsurf',
+    programs: ['windsurf'],
+    isDesktop: true,
+    entry: plainEntry,
+    adopt: {
+      fields: [...PROGRAM_FIELDS, ...REMOTE_FIELDS, 'serverUrl', 'type', 'disabled', 'disabledTools'],
+      handsOnVariables: true,
+    },
+  },
 };

@@ -5,6 +5,7 @@
 import { isRecord } from '../../base/json/records.js';
 import { ANY_TYPE, PROGRAM, REMOTE, SECOND_MS, timeout } from '../terms/dialect.js';
 import type { Host } from '../terms/host.js';
+import { PROGRAM_FIELDS, plainEntry, REMOTE_FIELDS } from '../terms/install.js';
 
 const TITLE = 'Zed';
 
@@ -40,4 +41,15 @@ export const zed: Host = {
       },
     },
   ],
+  install: {
+    id: 'zed',
+    programs: ['zed', 'zeditor'],
+    isDesktop: true,
+    // Older versions take an entry without this word for one of an extension.
+    entry: (launch) => ({ source: 'custom', ...plainEntry(launch) }),
+    adopt: {
+      fields: [...PROGRAM_FIELDS, ...REMOTE_FIELDS, 'source', 'enabled', 'timeout'],
+      handsOnVariables: true,
+    },
+  },
 };

@@ -8,6 +8,7 @@ import type { SpecSource } from '../downstream-spec.js';
 import type { ServerSkipReason } from '../skip-reason.js';
 import type { HostDialect } from './dialect.js';
 import type { Expansion } from './expansions.js';
+import type { Installation } from './install.js';
 import type { Source } from './source.js';
 
 export type Host = {
@@ -23,6 +24,8 @@ export type Host = {
   readonly decisions?: ReadDecisions;
   /** What is known of it as a client of the bridge; absent where nobody has looked. */
   readonly client?: HostClient;
+  /** How the bridge is registered in it and servers are moved out of it; absent where a person does that by hand. */
+  readonly install?: Installation;
 };
 
 /**
