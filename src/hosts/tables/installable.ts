@@ -2,10 +2,10 @@
 
 import { claudeDesktop } from '../records/claude-desktop.js';
 import type { Host } from '../terms/host.js';
-import type { Installation } from '../terms/install.js';
+import type { HostInstall } from '../terms/install.js';
 import { ALL_HOSTS } from './all-hosts.js';
 
-export type HostRecord = Installation & Pick<Host, 'title'>;
+export type HostRecord = HostInstall & Pick<Host, 'title'>;
 
 /** In the order in which they are shown: those of the command line, then those of a desktop, of which Claude Desktop comes first. */
 export const HOSTS: readonly HostRecord[] = ALL_HOSTS.flatMap(({ title, install }) =>

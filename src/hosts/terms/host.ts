@@ -8,7 +8,7 @@ import type { SpecSource } from '../downstream-spec.js';
 import type { ServerSkipReason } from '../skip-reason.js';
 import type { HostDialect } from './dialect.js';
 import type { Expansion } from './expansions.js';
-import type { Installation } from './install.js';
+import type { HostInstall } from './install.js';
 import type { Source } from './source.js';
 
 export type Host = {
@@ -25,7 +25,7 @@ export type Host = {
   /** What is known of it as a client of the bridge; absent where nobody has looked. */
   readonly client?: HostClient;
   /** How the bridge is registered in it and servers are moved out of it; absent where a person does that by hand. */
-  readonly install?: Installation;
+  readonly install?: HostInstall;
 };
 
 /**

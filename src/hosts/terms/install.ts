@@ -9,7 +9,7 @@ export type Launch = {
   readonly env: Readonly<Record<string, string>>;
 };
 
-export type Installation = {
+export type HostInstall = {
   /** By which name a person asks for the host; also that of its file in the bridge's own folder. */
   readonly id: string;
   /** Names under which its program is found on PATH. */
