@@ -52,7 +52,7 @@ export function parseBody(text: string): unknown {
 }
 
 /** The id of the request that `text` is meant to be, whatever else is wrong with it. */
-function idIn(text: string): RequestId {
+export function idIn(text: string): RequestId {
   const written = sliceAt(text, ['id']);
   if (written === undefined || written.length > MAX_ID_CHARS) return null;
   try {

@@ -4,7 +4,7 @@
 // biome-ignore-start lint/suspicious/noTemplateCurlyInString: these are lines of code
 export const UNMEASURED: ReadonlyMap<string, string> = new Map([
   [
-    "hosts/records/expansions.ts new RegExp(`${bare.source}|\\\\$\\\\{([^{}]+)\\\\}`, 'g')",
+    "hosts/terms/expansions.ts new RegExp(`${bare.source}|\\\\$\\\\{([^{}]+)\\\\}`, 'g')",
     'three alternatives, none of which can read on where another one may begin',
   ],
   [

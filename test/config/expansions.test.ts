@@ -4,7 +4,7 @@
 
 import { expect, it } from 'vitest';
 import { needsInWords } from '../../src/hosts/discovery/explain-skip.js';
-import { EXPANSIONS, type Expansion, type ExpansionContext } from '../../src/hosts/records/expansions.js';
+import { EXPANSIONS, type Expansion, type ExpansionContext } from '../../src/hosts/terms/expansions.js';
 
 const machine = (platform: NodeJS.Platform): ExpansionContext => ({
   env: { A: 'one', NESTED: '${A} $A %A% {env:A} ${env:A}', EMPTY: '' },

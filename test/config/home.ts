@@ -8,7 +8,7 @@ import { type DiscoverContext, type Discovery, discover } from '../../src/hosts/
 import { explainSkip } from '../../src/hosts/discovery/explain-skip.js';
 import type { LastGoodFiles } from '../../src/hosts/discovery/last-good.js';
 import type { DownstreamSpec, RemoteSpec, StdioSpec } from '../../src/hosts/downstream-spec.js';
-import { SOURCES } from '../../src/hosts/records/sources.js';
+import { SOURCES } from '../../src/hosts/tables/sources.js';
 import type { HostFacts } from '../../src/settings/files/host-facts.js';
 
 /** The spec as that of a program; throws for a remote one. */

@@ -4,8 +4,8 @@
 
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { filesOf, locate } from '../../src/hosts/records/source-files.js';
-import { SOURCES } from '../../src/hosts/records/sources.js';
+import { SOURCES } from '../../src/hosts/tables/sources.js';
+import { filesOf, locate } from '../../src/hosts/terms/source-files.js';
 import type { HostFacts } from '../../src/settings/files/host-facts.js';
 import { Home } from './home.js';
 

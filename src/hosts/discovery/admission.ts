@@ -4,11 +4,11 @@
 import type { Settings } from '../../settings/environment/settings.js';
 import type { DownstreamSpec, SpecSource } from '../downstream-spec.js';
 import type { Entry } from '../entries/server-entry.js';
-import type { HostDecisions } from '../records/host-decisions.js';
-import type { Source } from '../records/source.js';
-import { NO_HOST } from '../records/sources.js';
 import { isOurselves } from '../self.js';
 import type { ServerSkipReason } from '../skip-reason.js';
+import { NO_HOST } from '../tables/sources.js';
+import type { HostDecisions } from '../terms/host.js';
+import type { Source } from '../terms/source.js';
 import { Definitions } from './definitions.js';
 
 export class Admission {

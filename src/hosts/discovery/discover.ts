@@ -13,13 +13,14 @@ import { pathKey } from '../../settings/files/same-path.js';
 import type { DownstreamSpec, SkippedSpec, SpecSource } from '../downstream-spec.js';
 import { type Entries, entriesOf, pointerOf, unreadServers } from '../entries/entries.js';
 import { type Entry, MAX_NAME_CHARS, parseEntry } from '../entries/server-entry.js';
-import { withAdopted } from '../records/adopted.js';
-import { pluginEntries } from '../records/claude-plugins.js';
-import { knownDecisions } from '../records/known-decisions.js';
-import type { Source } from '../records/source.js';
-import { filesOf, projectFolder, workspaceOf } from '../records/source-files.js';
-import { EXPLICIT, SOURCES } from '../records/sources.js';
+import { withAdopted } from '../tables/adopted.js';
+import { ALL_HOSTS } from '../tables/all-hosts.js';
+import { SOURCES } from '../tables/sources.js';
+import type { HostDecisions } from '../terms/host.js';
+import type { Source } from '../terms/source.js';
+import { filesOf, projectFolder, workspaceOf } from '../terms/source-files.js';
 import { Admission } from './admission.js';
+import { pluginEntries } from './claude-plugins.js';
 import type { LastGoodFiles } from './last-good.js';
 import type { NameOwners } from './name-owners.js';
 
@@ -94,16 +95,24 @@ class Search {
     this.#context = context;
     const { env, host, settings, lastGood } = context;
     const files = sources.map((source) => {
-      const found = source === EXPLICIT ? settings.serversConfig : filesOf(source, env, host);
+      const found = isExplicit(source) ? settings.serversConfig : filesOf(source, env, host);
       return lastGood?.filesOf(source, found) ?? found;
     });
     this.#filesOf = new Map(sources.map((source, index) => [source, files[index] ?? []]));
-    const isOwn = (source: Source | undefined) => source?.approval === 'none' && source !== EXPLICIT;
+    const isOwn = (source: Source | undefined) => source?.approval === 'none' && !isExplicit(source);
     const own = files.flatMap((some, index) => (isOwn(sources[index]) ? some : []));
     this.#own = new Set(own.map((file) => pathKey(file, host)));
-    this.#admission = new Admission(
-      settings,
-      knownDecisions(env, host, (file) => this.#open(file)),
+    this.#admission = new Admission(settings, this.#decisions());
+  }
+
+  /** By the host's title; of one that is not among them, nothing can be read. */
+  #decisions(): ReadonlyMap<string, HostDecisions> {
+    const { env, host } = this.#context;
+    const open = (file: string) => this.#open(file);
+    return new Map(
+      ALL_HOSTS.flatMap(({ title, decisions }) =>
+        decisions === undefined ? [] : [[title, decisions(env, host, open)]],
+      ),
     );
   }
 
@@ -113,7 +122,7 @@ class Search {
       if (source.approval === 'project' && this.#isOwn(file)) continue;
       const content = this.#open(file, source.scope === 'project' ? MAX_PROJECT_BYTES : undefined);
       const absent = content.state === 'absent';
-      if (absent && source === EXPLICIT) this.#problems.set(file, NAMED_BUT_ABSENT);
+      if (absent && isExplicit(source)) this.#problems.set(file, NAMED_BUT_ABSENT);
       // One that cannot be read still says that an administrator has put it there.
       if (!absent && source.exclusive) this.#admission.exclude(source.host, file);
       if (content.state === 'parsed') this.#readEntries(source, file, content.value);
@@ -218,6 +227,9 @@ class Search {
     return content;
   }
 }
+
+/** Whether a setting names the files. */
+const isExplicit = ({ scope }: Source): boolean => scope === 'explicit';
 
 /** A file may have a key of a megabyte. */
 const inWords = (pointer: string): string =>

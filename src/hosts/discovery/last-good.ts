@@ -6,7 +6,7 @@ import { statSync } from 'node:fs';
 import { type ConfigFile, REMEMBERED_BYTES } from '../../settings/files/config-file.js';
 import type { FileTrouble } from '../../settings/files/file-problem.js';
 import { type HostFacts, pathRules } from '../../settings/files/host-facts.js';
-import type { Source } from '../records/source.js';
+import type { Source } from '../terms/source.js';
 
 /** Editors that replace a file by another one need some milliseconds between the two. */
 const REPLACED_WITHIN_MS = 1_000;

@@ -5,8 +5,8 @@ import { isRecord } from '../../base/json/records.js';
 import { type Format, formatOf } from '../../settings/files/file-formats.js';
 import { type HostFacts, pathRules } from '../../settings/files/host-facts.js';
 import { keyOfProject } from '../records/claude-code.js';
-import { PROJECT, type Source } from '../records/source.js';
 import type { ServerSkipReason } from '../skip-reason.js';
+import { PROJECT, type Source } from '../terms/source.js';
 
 /** What was written under a name, and the JSON pointer to it. */
 export type WrittenEntry = {

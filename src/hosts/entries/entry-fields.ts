@@ -3,8 +3,8 @@
 
 import { z } from 'zod';
 import { VERSION_NEGOTIATIONS } from '../downstream-spec.js';
-import type { Translated } from '../records/dialect.js';
 import type { Mistake } from '../skip-reason.js';
+import type { Translated } from '../terms/dialect.js';
 
 // The kernel ends a string at NUL, so one inside means another program than the text says.
 const plain = z.string().refine((text) => !text.includes('\0'), 'must not contain a NUL character');

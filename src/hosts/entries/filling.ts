@@ -6,8 +6,8 @@ import { MB_BYTES } from '../../base/text/sizes.js';
 import { readGuarded } from '../../settings/files/guarded-file.js';
 import { absolutePath, type HostFacts } from '../../settings/files/host-facts.js';
 import { dotenvParser } from '../../settings/files/parsers.js';
-import { EXPANSIONS, type Expansion, type ExpansionContext } from '../records/expansions.js';
 import type { Mistake, Need, ServerSkipReason } from '../skip-reason.js';
+import { EXPANSIONS, type Expansion, type ExpansionContext } from '../terms/expansions.js';
 
 /** Files that an entry names hold a token or a page of variables. */
 const MAX_NAMED_FILE_BYTES = MB_BYTES;

@@ -8,12 +8,12 @@ import { didYouMean } from '../../base/text/closest.js';
 import type { DownstreamSpec } from '../downstream-spec.js';
 import type { MemberEdit } from '../edit/member-edit.js';
 import { readUserFile } from '../edit/user-file.js';
-import { adoptedSource } from '../records/adopted.js';
-import { filesOf } from '../records/source-files.js';
-import { ADOPTABLE_HOSTS } from '../rules/known-fields.js';
+import { ADOPTABLE_HOSTS } from '../rules/known-rules.js';
+import { adoptedSource } from '../tables/adopted.js';
+import type { HostRecord } from '../tables/installable.js';
+import { filesOf } from '../terms/source-files.js';
 import { type AdoptPlace, type Candidate, candidatesOf, type Left, refuseIfOthers } from './candidates.js';
 import { makeChange, type PlannedFile } from './changes.js';
-import type { HostRecord } from './hosts.js';
 import { registrationFile } from './hosts.js';
 import { ownLaunch } from './own-launch.js';
 import {

@@ -18,13 +18,14 @@ import { memberAt } from '../edit/json-members.js';
 import { fileError, TRY_AGAIN, type UserFile } from '../edit/user-file.js';
 import { entriesOf, type WrittenEntry } from '../entries/entries.js';
 import { type Entry, parseEntry } from '../entries/server-entry.js';
-import { adoptedFields, adoptedSource } from '../records/adopted.js';
-import type { Source } from '../records/source.js';
-import { filesOf, locate } from '../records/source-files.js';
-import { ADOPTABLE_HOSTS, type Adoptable } from '../rules/known-fields.js';
+import { ADOPTABLE_HOSTS, type AdoptableHost } from '../rules/known-rules.js';
 import type { DeniedTool, HostRules, RulesContext } from '../rules/rules.js';
+import { adoptedFields, adoptedSource } from '../tables/adopted.js';
+import type { HostRecord } from '../tables/installable.js';
+import type { Source } from '../terms/source.js';
+import { filesOf, locate } from '../terms/source-files.js';
 import type { ChangePlace } from './changes.js';
-import { type HostRecord, userFiles } from './hosts.js';
+import { userFiles } from './hosts.js';
 
 /** A server that stays in its host. */
 export type Left = { readonly name: string; readonly file: string; readonly reason: string };
@@ -103,7 +104,7 @@ function ofOtherScopes({ title }: HostRecord, { ready, skipped }: Discovery): Le
 
 type JudgeContext = {
   readonly record: HostRecord;
-  readonly adoptable: Adoptable;
+  readonly adoptable: AdoptableHost;
   readonly own: OwnEntry;
   readonly file: string;
   readonly source: Source;
@@ -141,7 +142,7 @@ function judge(
   if (before.state !== 'ready') return 'cannot be read';
   const missing = adoptable.handsOnVariables ? undefined : [...asked].find((one) => !isHandedOn(one, own));
   if (missing !== undefined)
-    return `needs the variable ${missing}, which ${title} hands to the bridge only where the bridge's own entry names it (${record.id === 'codex' ? 'env_vars' : 'env'})`;
+    return `needs the variable ${missing}, which ${title} hands to the bridge only where the bridge's own entry names it (${source.dialect.fields.envNames ?? 'env'})`;
   const { spec } = before;
   if (spec.transport !== 'stdio' && !hasCredentials(spec) && !place.reaches(spec))
     return `may need a login that ${title} holds; learn it here first, with \`login\` or \`servers refresh\`, and adopt it then`;

@@ -1,96 +1,14 @@
-// The hosts that we register in: by which name a person asks for each, how it is seen that one is on this machine, in
-// which of its files a registration goes, and how it spells one. Data, and the looks at the disk that it takes.
+// How it is seen that a host is on this machine, and in which of its files a registration goes. Looks at the disk.
 
 import { accessSync, constants } from 'node:fs';
 import { isFile } from '../../base/files/is-file.js';
 import { type Environment, windowsVariable } from '../../base/process/environment.js';
 import { findOnWindows } from '../../base/process/start-of.js';
 import { type HostFacts, pathRules } from '../../settings/files/host-facts.js';
-import type { Source } from '../records/source.js';
-import { filesOf, locate } from '../records/source-files.js';
-import { SOURCES } from '../records/sources.js';
-
-/** What a host starts us with. */
-export type Launch = {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-};
-
-export type HostRecord = {
-  readonly id: string;
-  /** As the table of hosts in config calls it. */
-  readonly title: string;
-  /** Names under which its program is found on PATH. */
-  readonly programs: readonly string[];
-  /** Files or folders that only this host makes; without any, the folder of its file is one. */
-  readonly signs?: readonly string[];
-  /** Started from a desktop, with a PATH that has little more than the system's programs. */
-  readonly isDesktop: boolean;
-  /** An entry of ours in this host's words. */
-  readonly entry: (launch: Launch) => Record<string, unknown>;
-  /** The same for a file in the form that the host had before. */
-  readonly earlierEntry?: (launch: Launch) => Record<string, unknown>;
-};
-
-const withEnv = (env: Launch['env'], name = 'env') => (Object.keys(env).length === 0 ? {} : { [name]: env });
-const plain = ({ command, args, env }: Launch) => ({ command, args, ...withEnv(env) });
-const typed = (launch: Launch) => ({ type: 'stdio', ...plain(launch) });
-
-export const HOSTS: readonly HostRecord[] = [
-  {
-    id: 'claude-code',
-    title: 'Claude Code',
-    programs: ['claude'],
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: file patterns name environment variables this way
-    signs: ['${CLAUDE_CONFIG_DIR:-~}/.claude.json', '${CLAUDE_CONFIG_DIR:-~/.claude}'],
-    isDesktop: false,
-    entry: typed,
-  },
-  { id: 'codex', title: 'Codex', programs: ['codex'], isDesktop: false, entry: plain },
-  {
-    id: 'gemini',
-    title: 'Gemini CLI',
-    programs: ['gemini'],
-    // Antigravity has its files in the same folder.
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: file patterns name environment variables this way
-    signs: ['${GEMINI_CLI_HOME:-~}/.gemini/settings.json'],
-    isDesktop: false,
-    entry: plain,
-  },
-  {
-    id: 'opencode',
-    title: 'OpenCode',
-    programs: ['opencode'],
-    isDesktop: false,
-    entry: ({ command, args, env }) => ({
-      type: 'local',
-      command: [command, ...args],
-      // Without it, its own script tool stands in front of ours.
-      codemode: false,
-      ...withEnv(env, 'environment'),
-    }),
-    earlierEntry: ({ command, args, env }) => ({
-      type: 'local',
-      command: [command, ...args],
-      enabled: true,
-      ...withEnv(env, 'environment'),
-    }),
-  },
-  { id: 'claude-desktop', title: 'Claude Desktop', programs: [], isDesktop: true, entry: plain },
-  { id: 'cursor', title: 'Cursor', programs: ['cursor', 'cursor-agent'], isDesktop: true, entry: plain },
-  { id: 'vscode', title: 'VS Code', programs: ['code', 'code-insiders'], isDesktop: true, entry: typed },
-  { id: 'windsurf', title: 'Windsurf', programs: ['windsurf'], isDesktop: true, entry: plain },
-  {
-    id: 'zed',
-    title: 'Zed',
-    programs: ['zed', 'zeditor'],
-    isDesktop: true,
-    // Older versions take an entry without this word for one of an extension.
-    entry: (launch) => ({ source: 'custom', ...plain(launch) }),
-  },
-  { id: 'cline', title: 'Cline', programs: ['cline'], isDesktop: true, entry: typed },
-];
+import type { HostRecord } from '../tables/installable.js';
+import { SOURCES } from '../tables/sources.js';
+import type { Source } from '../terms/source.js';
+import { filesOf, locate } from '../terms/source-files.js';
 
 export type Machine = { readonly env: Environment; readonly host: HostFacts };
 

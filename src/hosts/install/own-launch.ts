@@ -6,7 +6,9 @@ import { dirname } from 'node:path';
 import { windowsVariable } from '../../base/process/environment.js';
 import { OWN_ARGV } from '../../base/process/own-command.js';
 import { PACKAGE_NAME } from '../../base/version.js';
-import { type HostRecord, type Launch, type Machine, onPath } from './hosts.js';
+import type { HostRecord } from '../tables/installable.js';
+import type { Launch } from '../terms/install.js';
+import { type Machine, onPath } from './hosts.js';
 
 /** What is known of this process; a test gives its own. */
 export type OwnProcess = {

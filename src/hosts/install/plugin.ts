@@ -4,10 +4,12 @@
 import { readFileSync } from 'node:fs';
 import { isRecord, textsOf } from '../../base/json/records.js';
 import { parseText } from '../../settings/files/file-formats.js';
-import { INSTALLED_PLUGINS, pluginEntries } from '../records/claude-plugins.js';
-import { locate } from '../records/source-files.js';
+import { pluginEntries } from '../discovery/claude-plugins.js';
+import { INSTALLED_PLUGINS } from '../records/claude-code.js';
 import { isOurselves } from '../self.js';
-import type { HostRecord, Machine } from './hosts.js';
+import type { HostRecord } from '../tables/installable.js';
+import { locate } from '../terms/source-files.js';
+import type { Machine } from './hosts.js';
 
 /** Takes our plugin out again, as Claude Code's documentation of plugins says. */
 export const PLUGIN_UNDO = 'claude plugin uninstall mcp-sandbox-bridge';

@@ -12,10 +12,11 @@ import { CannotEdit, memberAt } from '../edit/json-members.js';
 import type { MemberEdit } from '../edit/member-edit.js';
 import { fileError, readUserFile, type UserFile } from '../edit/user-file.js';
 import { entriesOf, isEarlierForm } from '../entries/entries.js';
-import type { Source } from '../records/source.js';
-import { filesOf } from '../records/source-files.js';
-import { SOURCES } from '../records/sources.js';
 import { isOurselves } from '../self.js';
+import { HOSTS, type HostRecord } from '../tables/installable.js';
+import { SOURCES } from '../tables/sources.js';
+import type { Source } from '../terms/source.js';
+import { filesOf } from '../terms/source-files.js';
 import {
   type Change,
   type ChangeKind,
@@ -24,7 +25,7 @@ import {
   makeChange,
   type PlannedFile,
 } from './changes.js';
-import { type FoundBy, findHost, HOSTS, type HostRecord, registrationFile, userFiles } from './hosts.js';
+import { type FoundBy, findHost, registrationFile, userFiles } from './hosts.js';
 import { ownLaunch } from './own-launch.js';
 import { ownPlugin, PLUGIN_UNDO } from './plugin.js';
 import { type UndoneFile, undoChange } from './undo.js';

@@ -2,7 +2,7 @@
 // known project's settings. A rule of a project that denies or asks counts everywhere, since a moved server is one for all.
 
 import { isRecord, textsOf } from '../../base/json/records.js';
-import { CLAUDE_SETTINGS } from '../records/sources.js';
+import { CLAUDE_SETTINGS } from '../records/claude-code.js';
 import {
   asked,
   type HostRules,

@@ -2,16 +2,7 @@
 // arguments of every call, and a tool's own parser sees only what is meant for it. Pure; it refuses nothing.
 
 import { isObject } from '../../base/json/json-object.js';
-
-/**
- * Arguments that a host adds to the schema of every tool, by host. They are left out whoever calls, since programs that
- * were made from one of these hosts do the same under names of their own.
- */
-const ADDED_BY_HOST: Readonly<Record<string, readonly string[]>> = {
-  // It tells its model to set this, heeds it when it orders the calls of one turn, and passes it on.
-  'Gemini CLI': ['wait_for_previous'],
-};
-const ADDED: ReadonlySet<string> = new Set(Object.values(ADDED_BY_HOST).flat());
+import { ADDED_ARGUMENTS } from '../../hosts/tables/clients.js';
 
 /**
  * The arguments that the model means: without those that a host adds, unless `schema`, the tool's own, has them, and
@@ -23,7 +14,7 @@ export function cleanArguments(args: unknown, schema: Readonly<Record<string, un
   if (!isObject(given)) return given;
   const own = isObject(schema['properties']) ? schema['properties'] : {};
   return Object.fromEntries(
-    Object.entries(given).filter(([name]) => !ADDED.has(name) || Object.hasOwn(own, name)),
+    Object.entries(given).filter(([name]) => !ADDED_ARGUMENTS.has(name) || Object.hasOwn(own, name)),
   );
 }
 

@@ -3,7 +3,7 @@
 // rest. What stayed behind is said with its reason.
 
 import type { Piece } from '../../base/text/own-lines.js';
-import type { HostView } from '../../hosts/records/host-views.js';
+import type { HostView } from '../../hosts/terms/host.js';
 import type { Left, LeftFile } from '../artifacts/artifacts.js';
 import type { Kept } from '../artifacts/kept-run.js';
 import type { Outcome } from '../outcome/outcome.js';

@@ -52,6 +52,35 @@ export type HostDialect = {
   readonly reshape?: (entry: RawEntry) => RawEntry;
 };
 
+/** The names that most hosts have for the fields of a program. */
+export const PROGRAM = {
+  command: 'command',
+  args: 'args',
+  env: 'env',
+  cwd: 'cwd',
+  description: 'description',
+} as const;
+/** The names that most hosts have for the fields of a remote server. */
+export const REMOTE = { headers: 'headers', oauth: 'oauth' } as const;
+/** Whatever people call them where no host is known. */
+export const ANY_TYPE: Readonly<Record<string, Transport>> = {
+  stdio: 'stdio',
+  local: 'stdio',
+  http: 'http',
+  'streamable-http': 'http',
+  streamableHttp: 'http',
+  sse: 'sse',
+  remote: 'auto',
+};
+
+export const MS = 1;
+export const SECOND_MS = 1_000;
+
+/** A time in a field `timeout`, as most hosts that have one call it. */
+export const timeout = (unitMs: number, minMs?: number): readonly TimeField[] => [
+  { at: ['timeout'], unitMs, ...(minMs === undefined ? {} : { minMs }) },
+];
+
 /** An entry in the bridge's words; the values are still whatever was written. */
 export type Translated = {
   readonly fields: Readonly<Partial<Record<FieldName | 'url', unknown>>>;

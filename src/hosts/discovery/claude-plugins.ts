@@ -8,9 +8,9 @@ import { z } from 'zod';
 import { isRecord } from '../../base/json/records.js';
 import type { Environment } from '../../base/process/environment.js';
 import { type HostFacts, pathRules } from '../../settings/files/host-facts.js';
-import type { ServerSkipReason } from '../skip-reason.js';
-import { CLAUDE_FOLDER, type PluginPlace, PluginVariables } from './claude-plugin-variables.js';
-import { locate } from './source-files.js';
+import { CLAUDE_FOLDER, CLAUDE_SETTINGS } from '../records/claude-code.js';
+import type { PluginOption, ServerSkipReason } from '../skip-reason.js';
+import { locate } from '../terms/source-files.js';
 
 /** An entry of a plugin's file. */
 export type PluginEntry = {
@@ -31,6 +31,14 @@ export type PluginContext = {
   readonly read: (file: string, ofProject?: 'of project') => unknown;
 };
 
+type PluginPlace = {
+  /** `NAME@MARKETPLACE`. */
+  readonly id: string;
+  readonly root: string;
+  /** Its plugin.json. */
+  readonly manifest: Readonly<Record<string, unknown>>;
+};
+
 type Plugin = PluginPlace & {
   readonly name: string;
   readonly manifestFile: string;
@@ -46,11 +54,11 @@ const installation = z.looseObject({
   installPath: z.string(),
 });
 const installed = z.looseObject({ plugins: record }).catch({ plugins: {} });
+const option = z.looseObject({ default: z.unknown().optional(), sensitive: z.boolean().catch(false) });
 const settings = z
   .looseObject({ enabledPlugins: record, pluginConfigs: record })
   .catch({ enabledPlugins: {}, pluginConfigs: {} });
 
-export const INSTALLED_PLUGINS = `${CLAUDE_FOLDER}/plugins/installed_plugins.json`;
 /** The project's, in order of precedence; both come before the user's. */
 const PROJECT_SETTINGS = ['./.claude/settings.local.json', './.claude/settings.json'];
 const HOST = 'Claude Code';
@@ -60,7 +68,7 @@ const BUNDLE = /\.(mcpb|dxt)$/i;
 /** `list` is the content of installed_plugins.json. In order of the list, and of one plugin as its files say. */
 export function pluginEntries(list: unknown, context: PluginContext): PluginEntry[] {
   const { env, host, read } = context;
-  const [settingsFile = ''] = locate(`${CLAUDE_FOLDER}/settings.json`, env, host);
+  const [settingsFile = ''] = locate(CLAUDE_SETTINGS, env, host);
   const { enabledPlugins, pluginConfigs } = settings.parse(read(settingsFile));
   const projects = PROJECT_SETTINGS.flatMap((pattern) => locate(pattern, env, host)).map((file) => ({
     file,
@@ -184,4 +192,72 @@ function inside(folder: string, written: string, host: HostFacts): string | unde
   const file = join(folder, written);
   const way = relative(folder, file);
   return way === '..' || /^\.\.[/\\]/.test(way) || isAbsolute(way) || isAbsolute(written) ? undefined : file;
+}
+
+/** No field of an entry is nested deeper than `env` and `headers`; JSON can be until the stack ends. */
+const MAX_DEPTH = 16;
+
+/** Replaces the variables of one plugin in one entry, and gathers the options that have no value. */
+class PluginVariables {
+  readonly #fixed: Readonly<Record<string, string>>;
+  readonly #options: Readonly<Record<string, unknown>>;
+  readonly #declared: Readonly<Record<string, unknown>>;
+  readonly #missing = new Map<string, PluginOption>();
+
+  constructor(
+    { id, root, manifest }: PluginPlace,
+    options: Readonly<Record<string, unknown>>,
+    context: { readonly env: Environment; readonly host: HostFacts },
+  ) {
+    const { env, host } = context;
+    const [data = ''] = locate(`${CLAUDE_FOLDER}/plugins/data/${id.replace(/[^\w-]/g, '-')}`, env, host);
+    this.#fixed = { CLAUDE_PLUGIN_ROOT: root, CLAUDE_PLUGIN_DATA: data, CLAUDE_PROJECT_DIR: host.cwd };
+    this.#options = options;
+    this.#declared = record.parse(manifest['userConfig']);
+  }
+
+  /** Why the entry may not start: options without a value; undefined when all of them have one. */
+  get trouble(): ServerSkipReason | undefined {
+    const options = [...this.#missing.values()];
+    return options.length === 0 ? undefined : { kind: 'needs-plugin-options', options };
+  }
+
+  /** A program also gets the plugin's places as variables, as Claude Code gives them. */
+  entry(value: unknown): unknown {
+    const filled = this.#filled(value);
+    if (!isRecord(filled) || filled['command'] === undefined) return filled;
+    const { env } = filled;
+    return env === undefined || env === null || isRecord(env)
+      ? { ...filled, env: { ...this.#fixed, ...env } }
+      : filled;
+  }
+
+  #filled(value: unknown, depth = 0): unknown {
+    if (typeof value === 'string') return this.#text(value);
+    if (depth === MAX_DEPTH) return value;
+    if (Array.isArray(value)) return value.map((item) => this.#filled(item, depth + 1));
+    if (!isRecord(value)) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => [key, this.#filled(item, depth + 1)]),
+    );
+  }
+
+  #text(text: string): string {
+    return text
+      .replace(/\$\{(CLAUDE_PLUGIN_ROOT|CLAUDE_PLUGIN_DATA|CLAUDE_PROJECT_DIR)\}/g, (whole, name: string) => {
+        return this.#fixed[name] ?? whole;
+      })
+      .replace(/\$\{user_config\.([^{}]+)\}/g, (whole, name: string) => this.#optionValue(name) ?? whole);
+  }
+
+  #optionValue(name: string): string | undefined {
+    const said = Object.hasOwn(this.#options, name) ? this.#options[name] : undefined;
+    const declared = option.safeParse(
+      Object.hasOwn(this.#declared, name) ? this.#declared[name] : undefined,
+    ).data;
+    const value = said ?? declared?.default;
+    if (['string', 'number', 'boolean'].includes(typeof value)) return String(value);
+    this.#missing.set(name, { name, isSensitive: declared?.sensitive ?? false });
+    return undefined;
+  }
 }

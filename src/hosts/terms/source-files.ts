@@ -1,4 +1,4 @@
-// Which files a record of the table of hosts stands for on this machine. Finds them by name only; what is in them is
+// Which files a row of the table of sources stands for on this machine. Finds them by name only; what is in them is
 // the business of the readers.
 
 import { readdirSync, realpathSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { expand } from './expand.js';
 import type { Source } from './source.js';
 
 /** The files of a source on this machine, absolute and in order of precedence; most of them need not exist. */
-export function filesOf(source: Source, env: Environment, host: HostFacts): string[] {
+export function filesOf(source: Pick<Source, 'files'>, env: Environment, host: HostFacts): string[] {
   const { any = [], darwin = [], linux = [], win32 = [] } = source.files;
   const own = host.platform === 'darwin' ? darwin : host.platform === 'win32' ? win32 : linux;
   return [...any, ...own].flatMap((pattern) => locate(pattern, env, host));

@@ -1,4 +1,4 @@
-// What one record of the table of hosts says. Types only; the records stand in sources.ts and sources/.
+// Where some of a host's servers stand, and how they are written: one row of the table of sources. Types only.
 
 import type { Scope } from '../downstream-spec.js';
 import type { HostDialect } from './dialect.js';

@@ -1,8 +1,9 @@
 // The bridge's own folder of servers: those that `adopt` has taken out of a host, a file for each host, in the host's own
 // words and in its place in the order of precedence, so that a moved server means and outranks what it did before.
 
-import type { HostDialect } from './dialect.js';
-import type { Source } from './source.js';
+import type { HostDialect } from '../terms/dialect.js';
+import type { Source } from '../terms/source.js';
+import { ALL_HOSTS } from './all-hosts.js';
 
 /**
  * Not below XDG_CONFIG_HOME nor in the state directory: many hosts hand no variables to the servers that they start, and
@@ -11,18 +12,9 @@ import type { Source } from './source.js';
 export const ADOPTED_FOLDER = '~/.config/mcp-sandbox-bridge/servers';
 
 /** By the host's title, the name of its file there, without the ending. */
-export const ADOPTABLE: Readonly<Record<string, string>> = {
-  'Claude Code': 'claude-code',
-  Codex: 'codex',
-  'Gemini CLI': 'gemini',
-  OpenCode: 'opencode',
-  'Claude Desktop': 'claude-desktop',
-  Cursor: 'cursor',
-  'VS Code': 'vscode',
-  Windsurf: 'windsurf',
-  Zed: 'zed',
-  Cline: 'cline',
-};
+export const ADOPTABLE: Readonly<Record<string, string>> = Object.fromEntries(
+  ALL_HOSTS.flatMap(({ title, install }) => (install === undefined ? [] : [[title, install.id]])),
+);
 
 /** How an entry says there which tools it is for: as its host does, or by a name of ours where the host has none. */
 export const adoptedFields = ({ fields }: HostDialect) => ({

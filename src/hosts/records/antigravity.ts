@@ -1,0 +1,40 @@
+// Antigravity, which follows Windsurf's words.
+
+import type { Host } from '../terms/host.js';
+import { windsurf } from './windsurf.js';
+
+const TITLE = 'Antigravity';
+
+export const antigravity: Host = {
+  title: TITLE,
+  dialect: {
+    ...windsurf.dialect,
+    refuse: ({ authProviderType: provider }) =>
+      typeof provider === 'string' ? { kind: 'host-sign-in', host: TITLE, provider } : undefined,
+    // Of both it takes the address.
+    reshape: (entry) => {
+      const { command: _, ...rest } = entry;
+      return typeof entry['serverUrl'] === 'string' ? rest : entry;
+    },
+  },
+  expansion: 'none',
+  // Its documents disagree about the place, and each has been seen.
+  sources: [
+    {
+      scope: 'project',
+      files: {
+        any: ['.agents', '.agent', '_agents', '_agent'].map((folder) => `./${folder}/mcp_config.json`),
+      },
+    },
+    {
+      scope: 'user',
+      files: {
+        any: [
+          '~/.gemini/config/mcp_config.json',
+          '~/.gemini/antigravity/mcp_config.json',
+          '~/.gemini/antigravity-cli/mcp_config.json',
+        ],
+      },
+    },
+  ],
+};
