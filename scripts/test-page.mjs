@@ -66,7 +66,7 @@ function stageOf(browser) {
       calls = [CALL],
       session = 'figures',
       client = 'claude-code 2.1.330',
-      principal,
+      principal = undefined,
     } = {}) {
       const id = `q-${drawnLetters(16)}`;
       const object = {

@@ -85,7 +85,7 @@ const attacks = [
 ]);
 
 /** What a stranger may have written, by what it would do, with how it is to be read: each is in every place of a question at once. */
-const hostile = [
+const hostile = /** @type {[string, string, RegExp?][]} */ ([
   ['markup', '<img src=x onerror=alert(1)></pre><script>alert(1)</script>'],
   ['an end of attributes', '" autofocus onfocus=alert(1) x="\' onclick=alert(1)'],
   ['an end of the form', '</form></article><form action=//evil.example><button value=once>Deny</button>'],
@@ -101,7 +101,7 @@ const hostile = [
   ['a carriage return', 'delete_all\rlist_notes', /delete_all\\(x0d|r)list_notes/],
   ['breaks of lines', 'delete_all\nlist_notes\u2028\u2029', /delete_all\\nlist_notes\\u2028\\u2029/],
   ['sequences of terminals', 'list\u001b[31m_notes\u009b0m', /list\\(x1b|u001b)\[31m_notes\\(x9b|u009b)0m/],
-].map(([what, text, seen = text]) => [
+]).map(([what, text, seen]) => [
   `${what} in names and arguments is text, and read as what it is`,
   async ({ open, ask, shoot }) => {
     const at = {
@@ -132,7 +132,7 @@ const hostile = [
     for (const name of ['h2 .server', 'h2 .tool', 'pre']) {
       const read = (await page.locator(name).textContent()).replaceAll('\\"', '"');
       ok(
-        typeof seen === 'string' ? read.includes(seen) : seen.test(read),
+        seen === undefined ? read.includes(text) : seen.test(read),
         `${name} is read as ${JSON.stringify(read)}`,
       );
     }
