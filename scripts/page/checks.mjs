@@ -91,7 +91,7 @@ const hostile = /** @type {[string, string, RegExp?][]} */ ([
   ['an end of the form', '</form></article><form action=//evil.example><button value=once>Deny</button>'],
   ['a style', '</style><style>.no{display:none}</style>'],
   ['a link', '<a href="javascript:alert(1)">here</a>'],
-  ['entities', '&lt;b&gt;&#x202e;&NewLine;', /&lt;b&gt;&#x202e;&NewLine;/],
+  ['entities', '&lt;b&gt;&#x202e;&NewLine;'],
   ['a mark of direction', 'eta\u202etsil_eteled\u2066', /eta\\u202etsil_eteled\\u2066/],
   [
     'what is not seen',

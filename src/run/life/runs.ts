@@ -382,5 +382,5 @@ export class Runs {
 
 const objectionOf = ({ code: type, message, remedy }: BridgeError): Objection => ({ type, message, remedy });
 
-const withoutTurn = ({ code: type, message, remedy }: BridgeError, timeoutSeconds: number): Outcome =>
-  outcomeWithoutRun('error', { type, message, remedy }, timeoutSeconds);
+const withoutTurn = (refused: BridgeError, timeoutSeconds: number): Outcome =>
+  outcomeWithoutRun('error', objectionOf(refused), timeoutSeconds);
