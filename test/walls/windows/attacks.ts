@@ -7,6 +7,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { ElicitRequestSchema, ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { RawAgent } from '../../support/raw-agent.js';
+import { MAIN } from '../../support/start-bridge.js';
 import { eventually, nodeStarts, until } from '../../support/time.js';
 import type { WindowOptions } from '../../support/windows.js';
 import { executing, KEEPING_ENTRY, pause, said, type Who, type World } from './world.js';
@@ -323,9 +324,12 @@ export const attacks: readonly Attack[] = [
       const other = by === 'ann' ? ann : world.raw('eve');
       const before = other.log.length;
       await ann.request('tools/call', executing('say', world.mark())).answer;
-      if (other !== ann) await other.request('tools/list', {}).answer;
-      const saw = () => /called desk\.execute/.test(other.log.slice(before));
-      return (await eventually(saw)) ? 'her call' : undefined;
+      const told = () => other.log.slice(before).match(/called desk\.execute/g)?.length ?? 0;
+      if (other === ann) return (await eventually(() => told() > 0)) ? 'her call' : undefined;
+      // Its own call is told behind all that it was told before.
+      await other.request('tools/call', executing('say', world.mark())).answer;
+      await until(() => told() > 0);
+      return told() > 1 ? 'her call' : undefined;
     },
   },
   {
@@ -443,6 +447,9 @@ export const attacks: readonly Attack[] = [
       await ann.execute('pid');
       // Her log comes by another pipe than her answer.
       await until(() => /bridge\.(?:joined|alone)/.test(ann.stderr()));
+      // It lies where nobody else would look for it.
+      const env = world.desk.env({ XDG_RUNTIME_DIR: runtime });
+      spawnSync(process.execPath, [MAIN, 'stop', '--now'], { env, cwd: world.desk.folder });
       return ann.stderr().includes('bridge.joined') ? 'she uses it' : undefined;
     },
   },
