@@ -1,8 +1,10 @@
-// How easy the house is to move into, in numbers, by floor: files, mean and longest lines, functions that are too long,
-// names of types that mean several things, crumbs, and comments without a subject. Judges nothing; CONTRIBUTING.md says
-// what is wanted. `--beside` an older checkout shows what a change has done.
+// How easy the house is to move into, in numbers, by room: files, mean and longest lines, named types, names of types that mean
+// several things, files that could live in the one that imports them, and comments without a subject. Judges nothing;
+// CONTRIBUTING.md says what is wanted. `--beside` a commit or an older checkout shows what a change has done.
 
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Table from 'cli-table3';
@@ -10,10 +12,9 @@ import { parseSync, Visitor } from 'rolldown/utils';
 import { takeOptions } from './options.mjs';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
-/** A function above is a table, or has more than one story. */
-const LONG_FUNCTION_LINES = 60;
 /** A file below this that only one other imports could live in that one. */
-const CRUMB_LINES = 30;
+const CRUMB_LINES = 100;
+const LINES = 1_000;
 
 const filesIn = (folder) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -21,34 +22,37 @@ const filesIn = (folder) =>
     .map((name) => join(folder, name));
 
 const lineCount = (text) => text.trimEnd().split('\n').length;
-const floorOf = (file, src) => relative(src, file).split(sep)[0];
+const roomOf = (file, src) => relative(src, file).split(sep)[0];
 
 function read(file) {
   const text = readFileSync(file, 'utf8');
   const { program, comments } = parseSync(file, text);
   const lineAt = (offset) => text.slice(0, offset).split('\n').length;
-  const functions = [];
   const types = [];
+  const classes = [];
   const imports = [];
-  const onFunction = (node) => {
-    const lines = lineAt(node.end) - lineAt(node.start) + 1;
-    if (lines > LONG_FUNCTION_LINES) functions.push({ line: lineAt(node.start), lines });
+  const privates = [];
+  // Members of our own classes begin with `#`.
+  const onMember = (node, key) => {
+    const name = key?.name ?? key?.value;
+    if (typeof name === 'string' && /^_[a-z]/i.test(name)) privates.push({ line: lineAt(node.start), name });
   };
   new Visitor({
-    FunctionDeclaration: onFunction,
-    FunctionExpression: onFunction,
-    ArrowFunctionExpression: onFunction,
+    MemberExpression: (node) => onMember(node, node.property),
+    MethodDefinition: (node) => onMember(node, node.key),
+    PropertyDefinition: (node) => onMember(node, node.key),
     TSTypeAliasDeclaration: ({ id }) => types.push(id.name),
     TSInterfaceDeclaration: ({ id }) => types.push(id.name),
-    ClassDeclaration: ({ id }) => id && types.push(id.name),
+    ClassDeclaration: ({ id }) => id && classes.push(id.name),
     ImportDeclaration: ({ source }) => imports.push(source.value),
     ExportNamedDeclaration: ({ source }) => source && imports.push(source.value),
   }).visit(program);
   return {
     file,
     lines: lineCount(text),
-    functions,
+    privates,
     types,
+    classes,
     imports: imports
       .filter((name) => name.startsWith('.'))
       .map((name) => join(dirname(file), name.replace(/\.js$/, '.ts'))),
@@ -59,36 +63,43 @@ function read(file) {
 function look(checkout) {
   const src = join(checkout, 'src');
   const files = filesIn(src).map(read);
-  const floors = grouped(files, ({ file }) => floorOf(file, src));
+  const rooms = grouped(files, ({ file }) => roomOf(file, src));
   const importers = new Map();
   for (const { file, imports } of files)
     for (const target of new Set(imports)) importers.set(target, [...(importers.get(target) ?? []), file]);
   const meanings = grouped(
-    files.flatMap(({ file, types }) => types.map((name) => ({ name, file }))),
+    files.flatMap(({ file, types, classes }) => [...types, ...classes].map((name) => ({ name, file }))),
     ({ name }) => name,
   );
   const at = (file, line) => `${relative(checkout, file)}${line === undefined ? '' : `:${line}`}`;
+  const lines = files.reduce((sum, { lines }) => sum + lines, 0);
+  const types = files.reduce((sum, { types }) => sum + types.length, 0);
+  const folders = [...new Set(files.map(({ file }) => relative(src, dirname(file))))];
   return {
-    floors: [...floors].map(([floor, some]) => ({
-      floor,
+    rooms: [...rooms].map(([room, some]) => ({
+      room,
       files: some.length,
       mean: Math.round(some.reduce((sum, { lines }) => sum + lines, 0) / some.length),
       longest: Math.max(...some.map(({ lines }) => lines)),
     })),
     counts: {
       files: files.length,
-      lines: files.reduce((sum, { lines }) => sum + lines, 0),
+      lines,
+      'lines of a file, mean and median': `${Math.round(lines / files.length)}, ${median(files.map(({ lines }) => lines))}`,
+      'folders, and how deep': `${folders.length}, ${Math.max(...folders.map((folder) => folder.split(sep).length))}`,
+      'named types, and classes': `${types}, ${files.reduce((sum, { classes }) => sum + classes.length, 0)}`,
+      'named types for 1,000 lines': ((types / lines) * LINES).toFixed(1),
     },
     lists: {
-      [`functions over ${LONG_FUNCTION_LINES} lines`]: files.flatMap(({ file, functions }) =>
-        functions.map(({ line, lines }) => `${at(file, line)} (${lines})`),
-      ),
       'type names with more than one meaning': [...meanings]
         .filter(([, some]) => some.length > 1)
         .map(([name, some]) => `${name}: ${some.map(({ file }) => at(file)).join(', ')}`),
       [`files under ${CRUMB_LINES} lines with one importer`]: files
         .filter(({ file, lines }) => lines < CRUMB_LINES && importers.get(file)?.length === 1)
         .map(({ file }) => at(file)),
+      'private members of other packages': files.flatMap(({ file, privates }) =>
+        privates.map(({ line, name }) => `${at(file, line)} ${name}`),
+      ),
       'comments that begin with "Of "': files.flatMap(({ file, bareOf }) =>
         bareOf.map((line) => at(file, line)),
       ),
@@ -102,32 +113,56 @@ function grouped(items, keyOf) {
   return groups;
 }
 
+function median(values) {
+  const sorted = [...values].sort((one, other) => one - other);
+  return sorted[Math.floor(sorted.length / 2)];
+}
+
 const { list, beside } = takeOptions({
   command: 'node scripts/house.mjs',
   about: 'Counts what makes src/ easy or hard to move into.',
   options: {
     list: { says: 'name each of this checkout, not only how many' },
-    beside: { value: 'CHECKOUT', says: 'another checkout to stand before this one, such as an older one' },
+    beside: { value: 'COMMIT', says: 'a commit, or another checkout, to stand before this one' },
   },
 });
-const checkouts = [...(beside === undefined ? [] : [resolve(beside)]), ROOT];
-for (const checkout of checkouts)
-  if (!existsSync(join(checkout, 'src'))) {
-    console.error(`${checkout} has no folder src: name a checkout of this project.`);
-    process.exit(2);
+
+/** What stands before this checkout: a folder as it is, and a commit in a worktree of its own for as long as it is looked at. */
+function lookBeside(named) {
+  if (existsSync(join(named, 'src'))) return look(resolve(named));
+  const folder = mkdtempSync(join(tmpdir(), 'house-'));
+  const git = (...words) => execFileSync('git', words, { cwd: ROOT, stdio: ['ignore', 'ignore', 'pipe'] });
+  try {
+    git('worktree', 'add', '--quiet', '--detach', folder, named);
+    return look(folder);
+  } catch (thrown) {
+    if (thrown.stderr === undefined) throw thrown;
+    console.error(
+      `--beside: '${named}' is neither a commit of this repository nor a checkout with a folder src. Git says: ${String(thrown.stderr).trim()}`,
+    );
+    process.exitCode = 2;
+    return undefined;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+    git('worktree', 'prune');
   }
-const looks = checkouts.map(look);
-const table = new Table({ head: ['', ...checkouts.map((path) => basename(path))] });
-const floors = [...new Set(looks.flatMap((one) => one.floors.map(({ floor }) => floor)))].sort();
-for (const floor of floors)
+}
+
+const before = beside === undefined ? undefined : lookBeside(beside);
+if (process.exitCode === 2) process.exit();
+const looks = [...(before === undefined ? [] : [before]), look(ROOT)];
+const table = new Table({ head: ['', ...(before === undefined ? [] : [beside]), basename(ROOT)] });
+const rooms = [...new Set(looks.flatMap((one) => one.rooms.map(({ room }) => room)))].sort();
+for (const room of rooms)
   table.push([
-    floor,
+    room,
     ...looks.map((one) => {
-      const found = one.floors.find((each) => each.floor === floor);
+      const found = one.rooms.find((each) => each.room === room);
       return found === undefined ? '' : `${found.files} files, mean ${found.mean}, longest ${found.longest}`;
     }),
   ]);
-for (const name of ['files', 'lines']) table.push([name, ...looks.map(({ counts }) => counts[name])]);
+for (const name of Object.keys(looks[0].counts))
+  table.push([name, ...looks.map(({ counts }) => counts[name])]);
 for (const name of Object.keys(looks[0].lists))
   table.push([name, ...looks.map(({ lists }) => lists[name].length)]);
 console.log(table.toString());
