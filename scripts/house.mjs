@@ -15,6 +15,7 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 /** A file below this that only one other imports could live in that one. */
 const CRUMB_LINES = 100;
 const LINES = 1_000;
+const SEVERAL = 'type names with more than one meaning';
 
 const filesIn = (folder) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -56,7 +57,9 @@ function read(file) {
     imports: imports
       .filter((name) => name.startsWith('.'))
       .map((name) => join(dirname(file), name.replace(/\.js$/, '.ts'))),
-    bareOf: comments.filter(({ value }) => /^\*?\s*Of /.test(value)).map(({ start }) => lineAt(start)),
+    bareOf: comments
+      .filter(({ value }) => /^\*?\s*(?:The same|Likewise|As of|Of|Those|What|Whoever)\b/.test(value))
+      .map(({ start }) => lineAt(start)),
   };
 }
 
@@ -91,7 +94,7 @@ function look(checkout) {
       'named types for 1,000 lines': ((types / lines) * LINES).toFixed(1),
     },
     lists: {
-      'type names with more than one meaning': [...meanings]
+      [SEVERAL]: [...meanings]
         .filter(([, some]) => some.length > 1)
         .map(([name, some]) => `${name}: ${some.map(({ file }) => at(file)).join(', ')}`),
       [`files under ${CRUMB_LINES} lines with one importer`]: files
@@ -100,7 +103,7 @@ function look(checkout) {
       'private members of other packages': files.flatMap(({ file, privates }) =>
         privates.map(({ line, name }) => `${at(file, line)} ${name}`),
       ),
-      'comments that begin with "Of "': files.flatMap(({ file, bareOf }) =>
+      'comments that begin without their subject': files.flatMap(({ file, bareOf }) =>
         bareOf.map((line) => at(file, line)),
       ),
     },
@@ -118,14 +121,24 @@ function median(values) {
   return sorted[Math.floor(sorted.length / 2)];
 }
 
-const { list, beside } = takeOptions({
+const { list, beside, check } = takeOptions({
   command: 'node scripts/house.mjs',
   about: 'Counts what makes src/ easy or hard to move into.',
   options: {
     list: { says: 'name each of this checkout, not only how many' },
+    check: {
+      says: 'only look whether each name of a type means one thing, and exit with 1 where one does not',
+    },
     beside: { value: 'COMMIT', says: 'a commit, or another checkout, to stand before this one' },
   },
 });
+
+if (check) {
+  const several = look(ROOT).lists[SEVERAL];
+  for (const name of several) console.error(`A type has one meaning; rename all but one: ${name}`);
+  console.log(`names: ${several.length} types with more than one meaning`);
+  process.exit(several.length === 0 ? 0 : 1);
+}
 
 /** What stands before this checkout: a folder as it is, and a commit in a worktree of its own for as long as it is looked at. */
 function lookBeside(named) {

@@ -43,7 +43,7 @@ const MAX_HELD_BYTES = 4 * MAX_BYTES;
 /** One of the codes that JSON-RPC leaves to servers: another time the same request may be taken. */
 const BUSY = -32_000;
 
-type Session = { readonly transport: NodeStreamableHTTPServerTransport; lastAt: number; busy: number };
+type ClientSession = { readonly transport: NodeStreamableHTTPServerTransport; lastAt: number; busy: number };
 
 export class HttpEndpoint implements AsyncDisposable {
   readonly #execute: Execute;
@@ -56,7 +56,7 @@ export class HttpEndpoint implements AsyncDisposable {
     },
     (request, response) => void this.#answer(request, response),
   );
-  readonly #sessions = new Map<string, Session>();
+  readonly #sessions = new Map<string, ClientSession>();
   /** Bytes that the bodies of all requests under way have together. */
   #heldBytes = 0;
   readonly #modern: ModernRequests;
@@ -179,7 +179,7 @@ export class HttpEndpoint implements AsyncDisposable {
     request: IncomingMessage,
     response: ServerResponse,
     body: unknown,
-  ): Promise<Session | undefined> {
+  ): Promise<ClientSession | undefined> {
     const id = request.headers['mcp-session-id'];
     if (typeof id === 'string') {
       const known = this.#sessions.get(id);
@@ -204,7 +204,7 @@ export class HttpEndpoint implements AsyncDisposable {
         this.#sessions.delete(sessionId);
       },
     });
-    const session: Session = { transport, lastAt: Date.now(), busy: 0 };
+    const session: ClientSession = { transport, lastAt: Date.now(), busy: 0 };
     await executeServer(this.#execute).connect(transport as Transport);
     return session;
   }
@@ -267,7 +267,7 @@ function keepAlive(response: ServerResponse): Disposable {
   return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
-function cancelCalls({ transport }: Session, body: unknown): void {
+function cancelCalls({ transport }: ClientSession, body: unknown): void {
   for (const message of Array.isArray(body) ? body : [body]) {
     const { id: requestId, method } = message ?? {};
     if (method !== 'tools/call' || requestId === undefined) continue;

@@ -22,7 +22,7 @@ import { KeptFiles } from '../run/artifacts/kept-files.js';
 import { SavedTools } from '../run/calls/saved-tools.js';
 import { Runs } from '../run/life/runs.js';
 import { Snippets } from '../run/programs/snippets.js';
-import type { CallLimits, CallTurns } from '../run/queue/call-turns.js';
+import type { CallTurnLimits, CallTurns } from '../run/queue/call-turns.js';
 import { RunQueue } from '../run/queue/run-queue.js';
 import { SetUp } from '../run/queue/set-up.js';
 import { type TurnLimits, UNLIMITED } from '../run/queue/turns.js';
@@ -50,7 +50,7 @@ export type BridgeOwner = {
   /** Of its runs; asked for each. */
   readonly limits: () => TurnLimits;
   /** Of its calls, likewise. */
-  readonly callLimits: () => CallLimits;
+  readonly callLimits: () => CallTurnLimits;
   /** Most sessions at once; asked for each new one. */
   readonly mostSessions: () => number;
   /** The volume of its commands. */
@@ -303,7 +303,7 @@ export class Bridge implements AsyncDisposable {
 }
 
 /** Of the user who started the bridge. */
-const NO_CALL_LIMITS: CallLimits = {
+const NO_CALL_LIMITS: CallTurnLimits = {
   callsAtOnce: Number.POSITIVE_INFINITY,
   callsWaiting: Number.POSITIVE_INFINITY,
 };

@@ -11,11 +11,11 @@ import { explainSkip } from '../hosts/discovery/explain-skip.js';
 import type { DownstreamSpec } from '../hosts/downstream-spec.js';
 import { allowedPart, denied, type Policy } from '../policy/rules/policy.js';
 import { canLoad } from '../run/calls/on-demand.js';
-import type { Objection } from '../run/outcome/outcome.js';
+import type { CallProblem } from '../run/outcome/outcome.js';
 import type { AgentCapabilities } from '../servers/asking/agent-capabilities.js';
 import { serverAliases, toServerDoc } from '../servers/catalog/catalog.js';
 import { acceptCommand, KeptCatalog } from '../servers/catalog/kept-catalog.js';
-import { type Known, KnownServers } from '../servers/catalog/known-servers.js';
+import { type KnownDocs, KnownServers } from '../servers/catalog/known-servers.js';
 import { ObservedShapes } from '../servers/catalog/observed-shapes.js';
 import { KeptEras } from '../servers/connection/eras.js';
 import type { Logins } from '../servers/login/logins.js';
@@ -122,7 +122,7 @@ export class ConfiguredServers implements AsyncDisposable {
   }
 
   /** Documentation of all that were ever started, as far as it may be seen. */
-  get known(): Known {
+  get known(): KnownDocs {
     return this.#known;
   }
 
@@ -152,7 +152,7 @@ export class ConfiguredServers implements AsyncDisposable {
   }
 
   /** What is wrong with the first of these names, said in `field`, that no run can have; undefined where all are well. */
-  objectionTo(wanted: readonly string[], field = 'servers'): Objection | undefined {
+  objectionTo(wanted: readonly string[], field = 'servers'): CallProblem | undefined {
     const { skipped, problems } = this.discovery;
     const { names } = this;
     const unknown = wanted.find((name) => name !== ALL_SERVERS && !names.includes(name));
@@ -184,7 +184,7 @@ export class ConfiguredServers implements AsyncDisposable {
   }
 
   /** What is wrong with a server that `setBy` means, where another entry has taken its name; undefined where all is well. */
-  strangerObjection(name: string, setBy: string): Objection | undefined {
+  strangerObjection(name: string, setBy: string): CallProblem | undefined {
     const spec = this.discovery.ready.find((one) => one.name === name);
     if (spec?.takesName !== true) return undefined;
     return {

@@ -26,13 +26,13 @@ export type EngineHealthParts = {
   readonly now?: () => number;
 };
 
-type State = 'unknown' | 'well' | 'failed';
+type HealthState = 'unknown' | 'well' | 'failed';
 
 export class EngineHealth implements Disposable {
   readonly #parts: EngineHealthParts;
   readonly #now: () => number;
   readonly #closing = new AbortController();
-  #state: State = 'unknown';
+  #state: HealthState = 'unknown';
   /** Whether a start or an answer has failed since one went well: then only a start shows that all is well again. */
   #isStartDoubted = false;
   #knownAt = Number.NEGATIVE_INFINITY;

@@ -16,7 +16,7 @@ export const PARSE_ERROR = -32_700;
 export type RequestId = string | number | null;
 
 /** An error of JSON-RPC as an answer over HTTP. */
-export type ErrorAnswer = {
+export type HttpErrorAnswer = {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: Readonly<Record<string, unknown>>;
@@ -24,7 +24,7 @@ export type ErrorAnswer = {
 
 /** A body that is not taken, and what is answered to it. */
 export class BodyRefused extends Error {
-  constructor(readonly answer: ErrorAnswer) {
+  constructor(readonly answer: HttpErrorAnswer) {
     super('The body is refused.');
   }
 }
@@ -34,8 +34,8 @@ export const errorAnswer = (
   status: number,
   code: number,
   message: string,
-  { id = null, headers }: { id?: RequestId; headers?: ErrorAnswer['headers'] } = {},
-): ErrorAnswer => ({
+  { id = null, headers }: { id?: RequestId; headers?: HttpErrorAnswer['headers'] } = {},
+): HttpErrorAnswer => ({
   status,
   ...(headers === undefined ? {} : { headers }),
   body: { jsonrpc: '2.0', error: { code, message }, id },

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isHarmless } from '../../src/base/text/text.js';
 import { KeptFiles } from '../../src/run/artifacts/kept-files.js';
-import type { Kept } from '../../src/run/artifacts/kept-run.js';
+import type { KeptThing } from '../../src/run/artifacts/kept-run.js';
 import { tempHome } from '../support/start-bridge.js';
 import { commandHere } from './command.js';
 
@@ -33,7 +33,7 @@ async function left(
   name: string,
   content: string,
   { run = 'a-1', agoSeconds = 0, type = 'text/csv' } = {},
-): Promise<Kept & { readonly path: string }> {
+): Promise<KeptThing & { readonly path: string }> {
   using store = new KeptFiles({ stateDir: stateDir(), keepSeconds: 3600, quotaBytes: 1e8 });
   const own = store.open(run);
   const kept = await own.put(name, type, Buffer.from(content));

@@ -14,7 +14,7 @@ import { Redactor } from '../../src/base/secrets/redact.js';
 import type { RemoteSpec } from '../../src/hosts/downstream-spec.js';
 import { Callers } from '../../src/servers/asking/callers.js';
 import { CallsUnderWay } from '../../src/servers/asking/calls-under-way.js';
-import { PassedOn } from '../../src/servers/asking/passed-on.js';
+import { ServerRequests } from '../../src/servers/asking/passed-on.js';
 import { connect } from '../../src/servers/server/connect.js';
 import { HANGS_MS, nodeStarts, until } from '../support/time.js';
 import { call, isAlive, NEVER, poolOf } from './hostile.js';
@@ -54,7 +54,7 @@ function silent(redactor: Redactor) {
   const calls = new CallsUnderWay();
   const redact = (text: string) => redactor.redact(text);
   const observer = () => {};
-  const passedOn = new PassedOn({ server: 'far', callers: new Callers(), calls, redact, observer });
+  const passedOn = new ServerRequests({ server: 'far', callers: new Callers(), calls, redact, observer });
   const times = {
     connectTimeoutMs: HANGS_MS,
     probeMs: HANGS_MS,

@@ -11,7 +11,7 @@ import {
   mayRest,
   type RunFrame,
   type RunHandlers,
-  type Turn,
+  type SandboxTurn,
   wasGivenRun,
 } from '../../src/sandbox/conversation/turn.js';
 import type { GuestFrame, ProgramStart, SupervisorFrame } from '../../src/wire/frames.js';
@@ -37,14 +37,14 @@ const FRAMES = Object.keys(SUPERVISOR) as ReadonlyArray<SupervisorFrame['type']>
 const heard = vi.fn();
 const handlers: RunHandlers = { onOutput: heard, onGuest: heard, onFile: heard, onGuestEnd: heard };
 const ofRun = { handlers, hasLastWord: false };
-const TURNS: { readonly [A in Turn['at']]: Extract<Turn, { at: A }> } = {
+const TURNS: { readonly [A in SandboxTurn['at']]: Extract<SandboxTurn, { at: A }> } = {
   starting: { at: 'starting', onHello: heard },
   waiting: { at: 'waiting', hasProgram: true, isAsItWas: true },
   checking: { at: 'checking', onAnswer: heard, startedAt: performance.now(), isAsItWas: true },
   running: { at: 'running', ...ofRun, isSession: false },
   reported: { at: 'reported', ...ofRun, report: { code: 0, signal: null } },
 };
-const NAMES = Object.keys(TURNS) as ReadonlyArray<Turn['at']>;
+const NAMES = Object.keys(TURNS) as ReadonlyArray<SandboxTurn['at']>;
 
 const internal = expect.objectContaining({ code: 'E_INTERNAL' });
 const RUN: RunFrame = {
@@ -63,7 +63,9 @@ const program: ProgramStart = {
 };
 
 /** Where a frame leads, by turn; what is not listed is out of turn. */
-const LEADS_TO: { readonly [A in Turn['at']]: Partial<Record<SupervisorFrame['type'], Turn['at']>> } = {
+const LEADS_TO: {
+  readonly [A in SandboxTurn['at']]: Partial<Record<SupervisorFrame['type'], SandboxTurn['at']>>;
+} = {
   starting: { hello: 'waiting', unloaded: 'starting' },
   waiting: { unloaded: 'waiting' },
   checking: { unloaded: 'checking', checked: 'waiting', refused: 'waiting' },
@@ -122,10 +124,10 @@ describe('what a turn remembers', () => {
 
   it('only a check that passed leaves a program, and each check replaces what was there', () => {
     const checking = beginCheck(waiting, '1', heard);
-    const refused = afterSupervisor(checking, SUPERVISOR.refused)?.next as Turn;
+    const refused = afterSupervisor(checking, SUPERVISOR.refused)?.next as SandboxTurn;
     expect(() => beginRun(refused, RUN, handlers)).toThrow(internal);
     expect(beginRun(refused, { ...RUN, program }, handlers).at).toBe('running');
-    const again = afterSupervisor(beginCheck(refused, '1', heard), SUPERVISOR.checked)?.next as Turn;
+    const again = afterSupervisor(beginCheck(refused, '1', heard), SUPERVISOR.checked)?.next as SandboxTurn;
     expect(beginRun(again, RUN, handlers).at).toBe('running');
   });
 
@@ -133,16 +135,16 @@ describe('what a turn remembers', () => {
     const large = beginCheck(waiting, 'x'.repeat(100_001), heard);
     const slow = { ...TURNS.checking, startedAt: performance.now() - 300 };
     for (const marked of [large, slow]) {
-      const after = afterSupervisor(marked, SUPERVISOR.checked)?.next as Turn;
+      const after = afterSupervisor(marked, SUPERVISOR.checked)?.next as SandboxTurn;
       expect(mayRest(after)).toBe(false);
-      const later = afterSupervisor(beginCheck(after, '1', heard), SUPERVISOR.checked)?.next as Turn;
+      const later = afterSupervisor(beginCheck(after, '1', heard), SUPERVISOR.checked)?.next as SandboxTurn;
       expect(mayRest(later)).toBe(false);
     }
   });
 
   it('the guest’s last word, before the report and after it', () => {
     expect(afterGuest(TURNS.running, CALL, '')?.next).toMatchObject({ hasLastWord: false });
-    const last = afterGuest(TURNS.running, RAISED, '')?.next as Turn;
+    const last = afterGuest(TURNS.running, RAISED, '')?.next as SandboxTurn;
     expect(afterSupervisor(last, SUPERVISOR.exited)?.next).toEqual({
       at: 'reported',
       handlers,
@@ -159,7 +161,7 @@ describe('in a session', () => {
   const onAnswered = vi.fn();
   const hears: RunHandlers = { ...handlers, onAnswered };
   const running = beginRun(TURNS.waiting, { ...RUN, session }, hears);
-  const between = afterSupervisor(running, SUPERVISOR.answered)?.next as Turn;
+  const between = afterSupervisor(running, SUPERVISOR.answered)?.next as SandboxTurn;
 
   it('the end of a call leads back to waiting, and is told', () => {
     const step = afterSupervisor(running, SUPERVISOR.answered);
@@ -169,7 +171,7 @@ describe('in a session', () => {
   });
 
   it('it is asked to check and given a call again, and never a run of its own', () => {
-    const checked = afterSupervisor(beginCheck(between, '1', heard), SUPERVISOR.checked)?.next as Turn;
+    const checked = afterSupervisor(beginCheck(between, '1', heard), SUPERVISOR.checked)?.next as SandboxTurn;
     expect(beginRun(checked, { ...RUN, session }, hears)).toMatchObject({ at: 'running', isSession: true });
     expect(() => beginRun(checked, RUN, hears)).toThrow(internal);
     expect(() => beginRun(between, { ...RUN, session }, hears)).toThrow(internal);
@@ -186,8 +188,8 @@ describe('in a session', () => {
     heard.mockClear();
     afterGuest(between, CALL, 'text')?.tell();
     expect(heard).toHaveBeenCalledWith(CALL, 'text');
-    expect(endsBetweenCalls(afterSupervisor(between, SUPERVISOR.exited)?.next as Turn)).toBe(true);
-    expect(endsBetweenCalls(afterSupervisor(running, SUPERVISOR.exited)?.next as Turn)).toBe(false);
+    expect(endsBetweenCalls(afterSupervisor(between, SUPERVISOR.exited)?.next as SandboxTurn)).toBe(true);
+    expect(endsBetweenCalls(afterSupervisor(running, SUPERVISOR.exited)?.next as SandboxTurn)).toBe(false);
     expect(afterSupervisor(between, SUPERVISOR.restless)?.next).toEqual(between);
   });
 

@@ -6,7 +6,7 @@ import { CappedOutput } from '../../src/code-exec/capped-output.js';
 import { MAX_ANSWER_CHARS } from '../../src/code-exec/execute-result.js';
 import type { CommandEnd } from '../../src/code-exec/run-command.js';
 import { capabilities, instructions } from '../../src/mcp/resources/capabilities.js';
-import type { Answer } from '../../src/mcp/tools/answer.js';
+import type { ToolAnswer } from '../../src/mcp/tools/answer.js';
 import { execute } from '../../src/mcp/tools/execute.js';
 import { visible } from '../../src/run/answer/payload.js';
 import { byCommandLine, COMMAND_LINE } from '../../src/run/calls/call-context.js';
@@ -22,7 +22,7 @@ const toolOf = (env: Record<string, string>) =>
       .settings,
   );
 type CalledBridge = { readonly client?: string; readonly [member: string]: unknown };
-const call = (bridge: CalledBridge, args: unknown, env: Record<string, string> = {}): Promise<Answer> =>
+const call = (bridge: CalledBridge, args: unknown, env: Record<string, string> = {}): Promise<ToolAnswer> =>
   toolOf(env).call(
     args,
     {

@@ -11,7 +11,7 @@ import {
 } from '../../src/mcp/calls/long-calls.js';
 import { goOnIn } from '../../src/mcp/calls/tool-calls.js';
 import type { AgentContext } from '../../src/mcp/requests/agent-request.js';
-import type { Answer } from '../../src/mcp/tools/answer.js';
+import type { ToolAnswer } from '../../src/mcp/tools/answer.js';
 import { OUTCOME_KEY, OUTPUT_METHOD } from '../../src/run/answer/whole-outcome.js';
 import type { CallContext } from '../../src/run/calls/call-context.js';
 import type { Bridge } from '../../src/tenant/bridge.js';
@@ -27,7 +27,7 @@ function pretended(text = 'ended') {
   const told: (AgentContext | undefined)[] = [];
   const cancelled: unknown[] = [];
   const state = { hasEnded: false, parts: 0 };
-  const answer = (text: string) => ({ text }) as unknown as Answer;
+  const answer = (text: string) => ({ text }) as unknown as ToolAnswer;
   const call: GoingOn = {
     ended,
     get hasEnded() {
@@ -64,8 +64,8 @@ function requestOf(controller = new AbortController(), isWaitedFor = () => true)
   } as unknown as AgentContext;
 }
 
-const textOf = (answer: Answer): string => (answer as unknown as { text: string }).text;
-const handleIn = (answer: Answer): string => textOf(answer).split(' ')[0] ?? '';
+const textOf = (answer: ToolAnswer): string => (answer as unknown as { text: string }).text;
+const handleIn = (answer: ToolAnswer): string => textOf(answer).split(' ')[0] ?? '';
 
 function held(keepSeconds = 60): LongCalls {
   const calls = new LongCalls(keepSeconds);

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
-import { Patience, type Source } from '../../src/run/queue/patience.js';
+import { Patience, type TakenSource } from '../../src/run/queue/patience.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -26,7 +26,7 @@ function setUp() {
   const { promise, resolve, reject } = withResolvers<string>();
   promise.catch(() => {});
   const seen = { taken: 0, aborted: 0, givenBack: [] as string[] };
-  const source: Source<string> = {
+  const source: TakenSource<string> = {
     take: (signal) => {
       seen.taken++;
       const gone = withResolvers<never>();

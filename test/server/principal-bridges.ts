@@ -9,7 +9,7 @@ import type { BridgeEvent } from '../../src/base/log/events.js';
 import type { Principal } from '../../src/base/principal.js';
 import { Redactor } from '../../src/base/secrets/redact.js';
 import type { CallContext } from '../../src/run/calls/call-context.js';
-import type { Objection } from '../../src/run/outcome/outcome.js';
+import type { CallProblem } from '../../src/run/outcome/outcome.js';
 import { type AgentCapabilities, NO_AGENT } from '../../src/servers/asking/agent-capabilities.js';
 import { Bridges } from '../../src/service/principals/bridges.js';
 import {
@@ -114,7 +114,7 @@ export async function callTool(
   tool: string,
   args: object = {},
   { agent = NO_AGENT, tell = () => {} }: { agent?: AgentCapabilities; tell?: CallContext['tell'] } = {},
-): Promise<Called | Objection> {
+): Promise<Called | CallProblem> {
   const call = { server, tool, args, setBy: 'servers', timeoutSeconds: 30, patienceSeconds: 30 };
   const answer = await bridge.callServer(call, {
     caller: { client: 'test 1.0', agent, scope: '' },

@@ -13,7 +13,9 @@ const LOOK_EVERY_MS = 50;
 const MARK_LETTERS = 16;
 
 /** `why` is how the question ended, as the rest of a sentence about it. */
-type Given = { readonly is: 'taken'; readonly why: string } | { readonly is: 'late'; readonly why: string };
+type GivenAnswer =
+  | { readonly is: 'taken'; readonly why: string }
+  | { readonly is: 'late'; readonly why: string };
 
 /** Throws E_STATE where the bridge takes no answer `withinMs`, E_ARGUMENTS where the decision is not offered. */
 export async function giveAnswer(
@@ -21,7 +23,7 @@ export async function giveAnswer(
   decision: Decision,
   word: string | undefined,
   withinMs = TAKEN_WITHIN_MS,
-): Promise<Given> {
+): Promise<GivenAnswer> {
   const { id, offers } = question;
   if (!offers.includes(decision))
     throw new BridgeError('E_ARGUMENTS', `Question ${id} does not offer '${decision}'.`, {

@@ -26,9 +26,9 @@ export async function httpFindings(written: string, settings: Settings): Promise
   ];
 }
 
-type Verdict = Omit<Finding, 'name'>;
+type HttpFinding = Omit<Finding, 'name'>;
 
-function access(address: HttpAddress, settings: Settings): Verdict {
+function access(address: HttpAddress, settings: Settings): HttpFinding {
   if (address.at === 'unix')
     return { status: 'ok', detail: `${address.path} is for this user alone, without a credential` };
   let isConfigured: boolean;
@@ -51,7 +51,7 @@ function access(address: HttpAddress, settings: Settings): Verdict {
       };
 }
 
-function encryption(address: HttpAddress, { http: { cert, key, proxies } }: Settings): Verdict {
+function encryption(address: HttpAddress, { http: { cert, key, proxies } }: Settings): HttpFinding {
   if (cert !== undefined && key !== undefined) return certificate({ cert, key });
   if (address.at !== 'tcp' || isLoopback(address.host))
     return { status: 'ok', detail: 'none, and none is needed on this machine' };
@@ -65,7 +65,7 @@ function encryption(address: HttpAddress, { http: { cert, key, proxies } }: Sett
       };
 }
 
-function certificate(files: { readonly cert: string; readonly key: string }): Verdict {
+function certificate(files: { readonly cert: string; readonly key: string }): HttpFinding {
   try {
     readTls(files);
     const { from, until, names } = certificateFacts(readFileSync(files.cert));

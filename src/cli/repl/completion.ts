@@ -96,7 +96,7 @@ function argumentNames({ inputSchema }: Pick<ToolDoc, 'inputSchema'>): readonly 
   return Object.keys(Object(properties)).filter((name) => NAME.test(name));
 }
 
-type Place = {
+type CompletionPlace = {
   readonly isInText: boolean;
   /** What stands before the innermost open bracket, where that is a round one. */
   readonly callee: string;
@@ -104,7 +104,7 @@ type Place = {
   readonly given: string;
 };
 
-function placeIn(line: string): Place {
+function placeIn(line: string): CompletionPlace {
   const open: number[] = [];
   let quote = '';
   for (let at = 0; at < line.length; at++) {

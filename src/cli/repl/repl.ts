@@ -97,7 +97,7 @@ class Repl {
       servers: () => this.#bridge.servers.known.allDocs(),
       namesIn: (object: string | undefined) => this.#names.of(object),
     };
-    const history = new History(this.#bridge.settings.stateDir);
+    const history = new LineHistory(this.#bridge.settings.stateDir);
     return new TerminalLines(history, (line) => completionsOf(line, sources));
   }
 
@@ -184,11 +184,11 @@ const hasCode = (program: string): boolean =>
   program.split('\n').some((line) => line.trim() !== '' && !line.trim().startsWith('#'));
 
 /** A line; undefined at the end; `interrupt` where the person wants to begin anew. */
-type Asked = { readonly line: string } | 'interrupt' | undefined;
+type EnteredLine = { readonly line: string } | 'interrupt' | undefined;
 
 /** Where the lines come from: a person at a terminal, with editing, history and completion, or a pipe. */
 type Lines = {
-  readonly ask: (prompt: string) => Promise<Asked>;
+  readonly ask: (prompt: string) => Promise<EnteredLine>;
   /** From now until the next question a Ctrl-C is a signal to this process. */
   readonly rest: () => void;
   readonly close: () => void;
@@ -211,11 +211,11 @@ class TerminalLines implements Lines {
   readonly #reader: Interface;
   readonly #input = process.stdin as ReadStream;
   /** Typed or pasted while nobody asked. */
-  readonly #waiting: Asked[] = [];
-  #onAsked: ((asked: Asked) => void) | undefined;
+  readonly #waiting: EnteredLine[] = [];
+  #onAsked: ((asked: EnteredLine) => void) | undefined;
   #isClosed = false;
 
-  constructor(history: History, complete: (line: string) => Promise<Completions>) {
+  constructor(history: LineHistory, complete: (line: string) => Promise<Completions>) {
     this.#reader = createInterface({
       input: this.#input,
       output: process.stdout,
@@ -245,7 +245,7 @@ class TerminalLines implements Lines {
     });
   }
 
-  ask(prompt: string): Promise<Asked> {
+  ask(prompt: string): Promise<EnteredLine> {
     if (this.#waiting.length > 0) return Promise.resolve(this.#waiting.shift());
     if (this.#isClosed) return Promise.resolve(undefined);
     return new Promise((resolve) => {
@@ -267,7 +267,7 @@ class TerminalLines implements Lines {
     this.#reader.close();
   }
 
-  #take(asked: Asked): void {
+  #take(asked: EnteredLine): void {
     const answer = this.#onAsked;
     this.#onAsked = undefined;
     if (answer === undefined) this.#waiting.push(asked);
@@ -328,8 +328,8 @@ async function showLeft(outcome: Outcome, kept: KeptFiles): Promise<void> {
 export const HISTORY_LINES = 1_000;
 const FILE = 'repl-history';
 
-export /** The lines that a person has typed, from one `repl` to the next: in the state directory, for their user alone. */
-class History {
+/** The lines that a person has typed, from one `repl` to the next: in the state directory, for their user alone. */
+export class LineHistory {
   readonly #path: string;
 
   constructor(stateDir: string) {

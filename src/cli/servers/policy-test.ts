@@ -19,7 +19,7 @@ import { paragraph, widthOf } from '../terminal/wrap.js';
 export type PolicyTestOptions = { readonly principal?: string; readonly json?: true };
 
 type Call = { readonly spec: DownstreamSpec; readonly tool: string; readonly argumentsText: string };
-type Outcome = { readonly is: 'allow' | 'ask' | 'deny'; readonly rule: string };
+type PolicyAnswer = { readonly is: 'allow' | 'ask' | 'deny'; readonly rule: string };
 
 const SUCH_AS = 'Such as: bank.pay \'{"amount":500}\'';
 
@@ -66,7 +66,7 @@ export function policyTest(words: readonly string[], options: PolicyTestOptions)
 
 export type Tested = {
   readonly call: string;
-  readonly outcome: Outcome;
+  readonly outcome: PolicyAnswer;
   readonly rules: readonly RuleReading[];
   /** The command that learns what the tool is; undefined where that is known. */
   readonly learn: string | undefined;
@@ -94,7 +94,7 @@ export function testedText({ call, outcome: { is, rule }, rules, learn, goesByCl
 
 const VERBS = { allow: 'Allowed', ask: 'Asked about', deny: 'Denied' };
 
-function outcomeOf(policy: Policy, facts: CallFacts, changed: string | null): Outcome {
+function outcomeOf(policy: Policy, facts: CallFacts, changed: string | null): PolicyAnswer {
   const { server, tool } = facts;
   for (const verdict of [policy.server(server), policy.tool(server, { name: tool, changed })])
     if (!verdict.allowed) return { is: 'deny', rule: verdict.rule };

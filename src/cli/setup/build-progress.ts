@@ -1,6 +1,6 @@
 // How far the making of an image is: mmdebstrap says which step it is at, and how long each takes is known well enough.
 
-import { type Progress, ProgressBar } from '../terminal/progress-bar.js';
+import { type BarProgress, ProgressBar } from '../terminal/progress-bar.js';
 
 /** The beginnings of mmdebstrap's lines and of ours, in their order, with the share of the time that is over by then. */
 const STEPS = [
@@ -19,7 +19,7 @@ const STEPS = [
 export class BuildProgress implements Disposable {
   readonly #bar: ProgressBar;
   readonly #isBar: boolean;
-  #now: Progress | undefined;
+  #now: BarProgress | undefined;
 
   constructor(stream: NodeJS.WriteStream) {
     this.#bar = new ProgressBar(stream);

@@ -2,7 +2,7 @@
 
 import type { ApproveMode } from '../../settings/environment/variables.js';
 import type { Prepared } from '../serving/prepare.js';
-import type { Progress } from '../terminal/progress-bar.js';
+import type { BarProgress } from '../terminal/progress-bar.js';
 import type { SetupMachine } from './machine.js';
 
 export type SetupOptions = {
@@ -27,7 +27,7 @@ export type SetupContext = {
   readonly isInteractive: boolean;
   /** Aborts at the first Ctrl-C. */
   readonly signal: AbortSignal;
-  readonly show: (progress: Progress) => void;
+  readonly show: (progress: BarProgress) => void;
   /** Takes the bar away, so that another program or a question has the terminal for itself. */
   readonly clear: () => void;
   /** What is not known before its step was made. */

@@ -10,7 +10,7 @@ import type { SetupContext } from './context.js';
 import { installPackages } from './install-packages.js';
 import type { SetupMachine } from './machine.js';
 import { done, failed, ok, type Step, type StepResult } from './step.js';
-import type { Need, System } from './systems.js';
+import type { System, SystemNeed } from './systems.js';
 
 const VERSION_TIMEOUT_MS = 15_000;
 /** Since when the kernel lets an ordinary user mount overlay. */
@@ -73,17 +73,17 @@ async function examinePodman(program: string, setup: SetupContext): Promise<Step
   return install(setup, what, packages, false);
 }
 
-const PROGRAMS: Readonly<Partial<Record<Need, string>>> = {
+const PROGRAMS: Readonly<Partial<Record<SystemNeed, string>>> = {
   ids: 'newuidmap and newgidmap',
   runtime: 'a runtime such as runc',
   storage: 'fuse-overlayfs',
 };
 
 /** What podman cannot do without, as scripts/setup of the repository sees it. */
-function missingBeside({ prepared, machine }: SetupContext): Need[] {
+function missingBeside({ prepared, machine }: SetupContext): SystemNeed[] {
   if (prepared.discovery.host.platform !== 'linux') return [];
   const has = (program: string) => machine.find(program) !== undefined;
-  const missing: Need[] = [];
+  const missing: SystemNeed[] = [];
   if (!machine.isRoot && !(has('newuidmap') && has('newgidmap'))) missing.push('ids');
   // crun of Debian 12 refuses a machine with both versions of control groups.
   const mayCrun = has('crun') && !machine.hasBothCgroups;
@@ -115,8 +115,8 @@ function packagesBeside(
   { packages = {} }: System,
   { isRoot, hasSystemd }: Pick<SetupMachine, 'isRoot' | 'hasSystemd'>,
 ): string[] {
-  const needs: Need[] = ['ids', 'runtime', 'network', 'storage', 'init', 'session', 'builder'];
-  const unneeded: Need[] = [
+  const needs: SystemNeed[] = ['ids', 'runtime', 'network', 'storage', 'init', 'session', 'builder'];
+  const unneeded: SystemNeed[] = [
     ...(isRoot ? (['ids'] as const) : []),
     ...(hasSystemd ? [] : (['session'] as const)),
   ];

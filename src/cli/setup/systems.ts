@@ -2,7 +2,15 @@
 // of it, and whether, is install-packages.ts's affair.
 
 /** What has to be there, each as one or more packages. */
-export type Need = 'engine' | 'ids' | 'runtime' | 'network' | 'storage' | 'init' | 'session' | 'builder';
+export type SystemNeed =
+  | 'engine'
+  | 'ids'
+  | 'runtime'
+  | 'network'
+  | 'storage'
+  | 'init'
+  | 'session'
+  | 'builder';
 
 export type System = {
   /** As a person calls it. */
@@ -15,7 +23,7 @@ export type System = {
   /** Whether both take root. */
   readonly asRoot: boolean;
   /** Undefined where one package brings everything. */
-  readonly packages?: Readonly<Partial<Record<Need, readonly string[]>>>;
+  readonly packages?: Readonly<Partial<Record<SystemNeed, readonly string[]>>>;
   readonly engine: readonly string[];
   /** What the user runs afterwards, once. */
   readonly afterwards: readonly (readonly string[])[];
@@ -34,7 +42,7 @@ const carrier = (isNewer: boolean) => (isNewer ? ['passt'] : ['slirp4netns']);
 const linux = (
   title: string,
   commands: Pick<System, 'install' | 'remove'> & Pick<Partial<System>, 'update'>,
-  packages: Readonly<Partial<Record<Need, readonly string[]>>>,
+  packages: Readonly<Partial<Record<SystemNeed, readonly string[]>>>,
 ): System => ({ title, ...commands, asRoot: true, engine: ['podman'], packages, afterwards: [] });
 
 type Release = { readonly id: string; readonly version: number };

@@ -3,7 +3,7 @@
 
 import { columnsOf } from './layout.js';
 
-export type Progress = {
+export type BarProgress = {
   /** What is being done now. */
   readonly step: string;
   /** How much is done, from 0 to 1; undefined where nobody can know. */
@@ -18,7 +18,7 @@ const BAR_COLUMNS = 16;
 const CLEAR = '\r\u001b[2K';
 
 /** One line of at most `width` columns, such as `[#####-----]  50 %  34 MB  12 s  extracting archives`. */
-export function progressLine({ step, share, bytes }: Progress, elapsedMs: number, width: number): string {
+export function progressLine({ step, share, bytes }: BarProgress, elapsedMs: number, width: number): string {
   const done = Math.round((share ?? 0) * BAR_COLUMNS);
   const parts = [
     ...(share === undefined
@@ -40,14 +40,14 @@ export class ProgressBar implements Disposable {
   readonly #stream: NodeJS.WriteStream;
   readonly #startedAt = performance.now();
   readonly #timer: NodeJS.Timeout | undefined;
-  #shown: Progress | undefined;
+  #shown: BarProgress | undefined;
 
   constructor(stream: NodeJS.WriteStream) {
     this.#stream = stream;
     if (stream.isTTY) this.#timer = setInterval(() => this.#draw(), REDRAW_MS).unref();
   }
 
-  show(progress: Progress): void {
+  show(progress: BarProgress): void {
     const isNewStep = progress.step !== this.#shown?.step;
     this.#shown = { ...progress, bytes: progress.bytes ?? this.#shown?.bytes };
     if (this.#stream.isTTY) this.#draw();

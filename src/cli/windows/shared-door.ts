@@ -11,16 +11,16 @@ import { descendantsBytes } from '../../base/process/process-memory.js';
 import { VERSION } from '../../base/version.js';
 import { SET_UP_PATIENCE_MS } from '../../run/queue/patience.js';
 import { BridgeEnd } from '../../service/windows/bridge-end.js';
-import { firstMessage, type Opened } from '../../service/windows/first-message.js';
+import { type FirstMessage, firstMessage } from '../../service/windows/first-message.js';
 import { messageFrame } from '../../service/windows/frames.js';
 import {
   type Build,
   buildOf,
   compareBuilds,
   greetingIn,
-  type Refusal,
   type SharedStatus,
   type WindowGreeting,
+  type WindowRefusal,
 } from '../../service/windows/greeting.js';
 import { OWN_VARIABLES, removeIfEmpty } from '../../service/windows/place.js';
 import { type ServedWindow, Windows } from '../../service/windows/windows.js';
@@ -149,8 +149,8 @@ export class SharedDoor {
     this.leave('it was asked to');
   }
 
-  async #join(greeting: WindowGreeting, socket: Socket, opened: Opened): Promise<void> {
-    const refuse = (kind: Refusal) => {
+  async #join(greeting: WindowGreeting, socket: Socket, opened: FirstMessage): Promise<void> {
+    const refuse = (kind: WindowRefusal) => {
       socket.end(messageFrame({ is: 'refused', kind, pid: process.pid }));
       // A paused one would never notice that the other side has gone.
       socket.resume();

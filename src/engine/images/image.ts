@@ -199,10 +199,10 @@ function sourcesFile(suite: string, scratch: string): string[] {
 }
 
 /** What is imported, by which recipe it was made, and of which release of Debian. */
-type Made = { readonly recipe: Recipe; readonly suite: string; readonly image: string };
+type MadeImage = { readonly recipe: Recipe; readonly suite: string; readonly image: string };
 
 async function importImage(
-  { recipe, suite, image }: Made,
+  { recipe, suite, image }: MadeImage,
   tarFile: string,
   { client, version }: BuildOptions,
   signal: AbortSignal,

@@ -13,9 +13,9 @@ import { whyNoNamespace } from './client-words.js';
 export type NamespaceMachine = {
   readonly read: ReadText;
   /** The file behind a program's name, which is what AppArmor goes by; `isOwn`: it belongs to this user. */
-  readonly find: (program: string) => Program | undefined;
+  readonly find: (program: string) => NamespaceProgram | undefined;
 };
-type Program = { readonly path: string; readonly isOwn: boolean };
+type NamespaceProgram = { readonly path: string; readonly isOwn: boolean };
 
 type NoUserNamespace = { readonly reason: string; readonly remedy: string };
 

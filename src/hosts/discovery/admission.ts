@@ -3,7 +3,7 @@
 
 import type { Settings } from '../../settings/environment/settings.js';
 import type { DownstreamSpec, SpecSource } from '../downstream-spec.js';
-import type { Entry } from '../entries/server-entry.js';
+import type { ReadEntry } from '../entries/server-entry.js';
 import { isOurselves } from '../self.js';
 import type { ServerSkipReason } from '../skip-reason.js';
 import { NO_HOST } from '../tables/sources.js';
@@ -11,7 +11,7 @@ import type { HostDecisions } from '../terms/host.js';
 import type { Source } from '../terms/source.js';
 import { Definitions } from './definitions.js';
 
-export class Admission {
+export class EntryAdmission {
   readonly #settings: Pick<Settings, 'allowSelfServer' | 'trustProject' | 'depth'>;
   readonly #decisions: ReadonlyMap<string, HostDecisions>;
   readonly #ready: DownstreamSpec[] = [];
@@ -43,7 +43,7 @@ export class Admission {
   /** Makes the entry ready, or answers why it is passed over; `objection` is what stands against it from outside. */
   consider(
     name: string,
-    entry: Entry,
+    entry: ReadEntry,
     source: Source,
     at: SpecSource,
     objection: ServerSkipReason | undefined,
@@ -86,7 +86,7 @@ export class Admission {
       ?.find((off) => off.host === host || off.scope === 'explicit' || host === NO_HOST);
   }
 
-  #reasonOff(name: string, entry: Entry, { host }: SpecSource): ServerSkipReason | undefined {
+  #reasonOff(name: string, entry: ReadEntry, { host }: SpecSource): ServerSkipReason | undefined {
     return entry.state === 'off' ? entry.reason : this.#decisions.get(host)?.reasonOff(name);
   }
 

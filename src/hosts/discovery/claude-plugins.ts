@@ -45,7 +45,7 @@ type Plugin = PluginPlace & {
   /** Whether the user installed it for this project alone. */
   readonly isOfProject: boolean;
 };
-type Written = Omit<PluginEntry, 'trouble'>;
+type WrittenPlugin = Omit<PluginEntry, 'trouble'>;
 
 const record = z.record(z.string(), z.unknown()).catch({});
 const installation = z.looseObject({
@@ -149,7 +149,7 @@ function folderInMarketplace(name: string, marketplace: string, context: PluginC
 }
 
 /** When two servers have one name, the later one counts: the manifest comes after the file beside it. */
-function serversOf(plugin: Plugin, context: PluginContext): Written[] {
+function serversOf(plugin: Plugin, context: PluginContext): WrittenPlugin[] {
   const { host } = context;
   const { manifest, manifestFile, root } = plugin;
   const found = [...fromFile(pathRules(host).join(root, '.mcp.json'), context)];
@@ -170,14 +170,14 @@ function serversOf(plugin: Plugin, context: PluginContext): Written[] {
 const BUNDLED: ServerSkipReason = { kind: 'plugin-bundle', host: HOST };
 
 /** With the key `mcpServers`, or without it. */
-function fromFile(file: string, { read }: PluginContext): Written[] {
+function fromFile(file: string, { read }: PluginContext): WrittenPlugin[] {
   const value = read(file);
   if (!isRecord(value)) return [];
   const { mcpServers } = value;
   return isRecord(mcpServers) ? members(mcpServers, file, '/mcpServers') : members(value, file, '');
 }
 
-const members = (map: Readonly<Record<string, unknown>>, file: string, pointer: string): Written[] =>
+const members = (map: Readonly<Record<string, unknown>>, file: string, pointer: string): WrittenPlugin[] =>
   Object.entries(map).map(([name, value]) => ({
     name,
     value,

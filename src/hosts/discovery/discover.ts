@@ -12,14 +12,14 @@ import { type HostFacts, pathRules } from '../../settings/files/host-facts.js';
 import { pathKey } from '../../settings/files/same-path.js';
 import type { DownstreamSpec, SkippedSpec, SpecSource } from '../downstream-spec.js';
 import { type Entries, entriesOf, pointerOf, unreadServers } from '../entries/entries.js';
-import { type Entry, MAX_NAME_CHARS, parseEntry } from '../entries/server-entry.js';
+import { MAX_NAME_CHARS, parseEntry, type ReadEntry } from '../entries/server-entry.js';
 import { withAdopted } from '../tables/adopted.js';
 import { ALL_HOSTS } from '../tables/all-hosts.js';
 import { SOURCES } from '../tables/sources.js';
 import type { HostDecisions } from '../terms/host.js';
 import type { Source } from '../terms/source.js';
 import { filesOf, projectFolder, workspaceOf } from '../terms/source-files.js';
-import { Admission } from './admission.js';
+import { EntryAdmission } from './admission.js';
 import { pluginEntries } from './claude-plugins.js';
 import type { LastGoodFiles } from './last-good.js';
 import type { NameOwners } from './name-owners.js';
@@ -78,7 +78,7 @@ export function discover(
 /** One look at all files: what was found in each, and who may start is the business of the admission. */
 class Search {
   readonly #context: DiscoverContext;
-  readonly #admission: Admission;
+  readonly #admission: EntryAdmission;
   /** By the key of each file's path. */
   readonly #contents = new Map<string, { readonly file: string; readonly content: ConfigFile }>();
   /** By the key of each file's path, the records that were read from it. */
@@ -102,7 +102,7 @@ class Search {
     const isOwn = (source: Source | undefined) => source?.approval === 'none' && !isExplicit(source);
     const own = files.flatMap((some, index) => (isOwn(sources[index]) ? some : []));
     this.#own = new Set(own.map((file) => pathKey(file, host)));
-    this.#admission = new Admission(settings, this.#decisions());
+    this.#admission = new EntryAdmission(settings, this.#decisions());
   }
 
   /** By the host's title; of one that is not among them, nothing can be read. */
@@ -189,7 +189,7 @@ class Search {
       const at: SpecSource = { host: source.host, scope: source.scope, file: own, pointer };
       const objection = trouble ?? this.#admission.objection(name, source, at);
       const mayRead = objection === undefined;
-      const entry: Entry =
+      const entry: ReadEntry =
         refusal === undefined
           ? parseEntry(name, value, { ...shared, source: at, workspace, folder, mayRead })
           : { state: 'unusable', reason: refusal };

@@ -29,10 +29,10 @@ export function editedText(text: string, format: Format, edits: readonly MemberE
   return { text: now, undo };
 }
 
-type Put = Extract<MemberEdit, { kind: 'put' }>;
-type Step = { readonly text: string; readonly back: readonly MemberEdit[] };
+type PutEdit = Extract<MemberEdit, { kind: 'put' }>;
+type EditStep = { readonly text: string; readonly back: readonly MemberEdit[] };
 
-function put(text: string, before: unknown, format: Format, edit: Put): Step {
+function put(text: string, before: unknown, format: Format, edit: PutEdit): EditStep {
   const { path, value, raw } = edit;
   const earlier = memberAt(before, path);
   if (earlier === undefined) {
@@ -55,7 +55,7 @@ function emptied(before: unknown, path: MemberPath): MemberEdit[] {
     .map((parent) => ({ kind: 'remove', path: parent, ifEmpty: true }));
 }
 
-function take(text: string, before: unknown, format: Format, { path }: MemberEdit): Step {
+function take(text: string, before: unknown, format: Format, { path }: MemberEdit): EditStep {
   const value = memberAt(before, path);
   const { text: next, taken } = format === 'JSON' ? takeMember(text, path) : takeTable(text, path);
   return { text: next, back: [{ kind: 'put', path, value, ...taken }] };

@@ -10,14 +10,14 @@ import type { MemberPath, TakenMember } from './member-edit.js';
 /** What stands in the way of an edit, as the end of a sentence that begins with the file's name. */
 export class CannotEdit extends Error {}
 
-type Put = {
+type PutMember = {
   readonly value: unknown;
   readonly raw?: string | undefined;
   readonly behind?: readonly string[] | undefined;
 };
 
 /** Throws CannotEdit. A text without anything in it becomes a whole file. */
-export function putMember(text: string, path: MemberPath, { value, raw, behind }: Put): string {
+export function putMember(text: string, path: MemberPath, { value, raw, behind }: PutMember): string {
   if (text.trim() === '') return `${JSON.stringify(nested(path, value), undefined, 2)}\n`;
   const { node, rest } = walk(rootOf(text), path);
   const style = styleOf(text);

@@ -40,10 +40,10 @@ const fields = z.object({
   identity: identity.optional(),
 });
 
-type Written = Readonly<Record<string, unknown>>;
+type WrittenLogin = Readonly<Record<string, unknown>>;
 
 /** Undefined where the entry names no such grant, and where it does so wrongly, which is said to `filling`. */
-export function machineLoginOf(said: Written, filling: Filling): MachineLogin | undefined {
+export function machineLoginOf(said: WrittenLogin, filling: Filling): MachineLogin | undefined {
   if (said['grant'] === undefined || said['grant'] === null || said['grant'] === 'authorization_code')
     return undefined;
   const { data, error } = fields.safeParse(said);
@@ -92,7 +92,7 @@ export function machineLoginOf(said: Written, filling: Filling): MachineLogin | 
 }
 
 /** By `nameVariable`, by `nameFile`, or as it stands in `name`, where variables are filled in as everywhere. */
-function sourceOf(said: Written, name: string, filling: Filling, within = ''): SecretSource | undefined {
+function sourceOf(said: WrittenLogin, name: string, filling: Filling, within = ''): SecretSource | undefined {
   const [written, variable, file] = ['', 'Variable', 'File'].map((ending) => said[`${name}${ending}`]);
   const ways = [written, variable, file].filter((way) => way !== undefined);
   if (ways.length > 1) {

@@ -44,14 +44,14 @@ export type EntryContext = FillingContext & {
 };
 
 /** `off` was switched off by the user. */
-export type Entry =
+export type ReadEntry =
   | { readonly state: 'ready'; readonly spec: DownstreamSpec }
   | { readonly state: 'off'; readonly reason: ServerSkipReason }
   | { readonly state: 'unusable'; readonly reason: ServerSkipReason };
 
-const unusable = (reason: ServerSkipReason): Entry => ({ state: 'unusable', reason });
+const unusable = (reason: ServerSkipReason): ReadEntry => ({ state: 'unusable', reason });
 
-export function parseEntry(name: string, value: unknown, context: EntryContext): Entry {
+export function parseEntry(name: string, value: unknown, context: EntryContext): ReadEntry {
   const nameTrouble = troubleOfName(name);
   if (nameTrouble !== undefined) return unusable(mistaken(nameTrouble));
   if (!isRecord(value)) return unusable(mistaken({ kind: 'not-an-object', found: kindOf(value) }));
@@ -95,7 +95,7 @@ function unnested(entry: RawEntry, { types }: HostDialect): RawEntry {
   return isType && own['type'] === undefined ? { ...own, type: transport } : entry;
 }
 
-function build(name: string, entry: RawEntry, context: EntryContext): Entry {
+function build(name: string, entry: RawEntry, context: EntryContext): ReadEntry {
   const { dialect } = context;
   const transport = transportOf(entry, dialect);
   if (typeof transport === 'object') return unusable(transport.reason);

@@ -12,7 +12,13 @@ import { ADOPTABLE_HOSTS } from '../rules/known-rules.js';
 import { adoptedSource } from '../tables/adopted.js';
 import type { HostRecord } from '../tables/installable.js';
 import { filesOf } from '../terms/source-files.js';
-import { type AdoptPlace, type Candidate, candidatesOf, type Left, refuseIfOthers } from './candidates.js';
+import {
+  type AdoptPlace,
+  type Candidate,
+  candidatesOf,
+  refuseIfOthers,
+  type StayingServer,
+} from './candidates.js';
 import { makeChange, type PlannedFile } from './changes.js';
 import { registrationFile } from './hosts.js';
 import { ownLaunch } from './own-launch.js';
@@ -43,7 +49,7 @@ export type Adopted = {
   readonly title: string;
   readonly result: 'moved' | 'nothing to move' | 'would move';
   readonly servers: readonly AdoptedServer[];
-  readonly left: readonly Left[];
+  readonly left: readonly StayingServer[];
   /** The file in our own folder. */
   readonly file: string;
   /** Whether the same change registers the bridge in the host, and under which name it is there. */

@@ -17,7 +17,7 @@ import type { DownstreamSpec, SpecSource } from '../downstream-spec.js';
 import { memberAt } from '../edit/json-members.js';
 import { fileError, TRY_AGAIN, type UserFile } from '../edit/user-file.js';
 import { entriesOf, type WrittenEntry } from '../entries/entries.js';
-import { type Entry, parseEntry } from '../entries/server-entry.js';
+import { parseEntry, type ReadEntry } from '../entries/server-entry.js';
 import { ADOPTABLE_HOSTS, type AdoptableHost } from '../rules/known-rules.js';
 import type { DeniedTool, HostRules, RulesContext } from '../rules/rules.js';
 import { adoptedFields, adoptedSource } from '../tables/adopted.js';
@@ -28,7 +28,7 @@ import type { ChangePlace } from './changes.js';
 import { userFiles } from './hosts.js';
 
 /** A server that stays in its host. */
-export type Left = { readonly name: string; readonly file: string; readonly reason: string };
+export type StayingServer = { readonly name: string; readonly file: string; readonly reason: string };
 
 /** A server that can be moved. */
 export type Candidate = {
@@ -55,20 +55,20 @@ export type AdoptPlace = ChangePlace & {
   readonly reaches: (spec: DownstreamSpec) => boolean;
 };
 
-type OwnEntry = RulesContext['own'];
+type RulesOwnEntry = RulesContext['own'];
 
 /** Servers of the user's scope, and with their reasons those that stay, of other scopes as well. Throws E_CONFIG. */
 export function candidatesOf(
   record: HostRecord,
-  own: OwnEntry,
+  own: RulesOwnEntry,
   place: AdoptPlace,
-): { readonly candidates: readonly Candidate[]; readonly left: readonly Left[] } {
+): { readonly candidates: readonly Candidate[]; readonly left: readonly StayingServer[] } {
   const adoptable = ADOPTABLE_HOSTS[record.id];
   if (adoptable === undefined) throw new Error(`nothing is known of ${record.id}`);
   const { settings, env, host } = place;
   const discovery = discover({ settings, env, host }, () => {});
   const candidates: Candidate[] = [];
-  const left: Left[] = ofOtherScopes(record, discovery);
+  const left: StayingServer[] = ofOtherScopes(record, discovery);
   for (const { file, source } of userFiles(record, place)) {
     for (const entry of entriesIn(file, source, place)) {
       const judged = judge(entry, { record, adoptable, own, file, source, discovery, place });
@@ -95,7 +95,7 @@ const SCOPES: Partial<Record<SpecSource['scope'], string>> = {
   plugin: 'comes with a plugin',
 };
 
-function ofOtherScopes({ title }: HostRecord, { ready, skipped }: Discovery): Left[] {
+function ofOtherScopes({ title }: HostRecord, { ready, skipped }: Discovery): StayingServer[] {
   return [...ready, ...skipped].flatMap(({ name, source: { host, scope, file } }) => {
     const reason = host === title ? SCOPES[scope] : undefined;
     return reason === undefined ? [] : [{ name, file, reason }];
@@ -105,7 +105,7 @@ function ofOtherScopes({ title }: HostRecord, { ready, skipped }: Discovery): Le
 type JudgeContext = {
   readonly record: HostRecord;
   readonly adoptable: AdoptableHost;
-  readonly own: OwnEntry;
+  readonly own: RulesOwnEntry;
   readonly file: string;
   readonly source: Source;
   readonly discovery: Discovery;
@@ -203,7 +203,7 @@ function parsed(
   file: string,
   { host }: AdoptPlace,
   env: Environment,
-): Entry {
+): ReadEntry {
   const { expansion, dialect } = source;
   const at: SpecSource = { host: source.host, scope: source.scope, file, pointer: '' };
   const folder = pathRules(host).dirname(file);
@@ -237,7 +237,7 @@ const ALWAYS_HANDED_ON = [
   'APPDATA',
 ];
 
-function isHandedOn(variable: string, { entry }: OwnEntry): boolean {
+function isHandedOn(variable: string, { entry }: RulesOwnEntry): boolean {
   if (ALWAYS_HANDED_ON.includes(variable)) return true;
   const { env, env_vars: names } = entry;
   return (isRecord(env) && Object.hasOwn(env, variable)) || textsOf(names).includes(variable);

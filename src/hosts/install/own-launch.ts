@@ -7,7 +7,7 @@ import { windowsVariable } from '../../base/process/environment.js';
 import { OWN_ARGV } from '../../base/process/own-command.js';
 import { PACKAGE_NAME } from '../../base/version.js';
 import type { HostRecord } from '../tables/installable.js';
-import type { Launch } from '../terms/install.js';
+import type { HostLaunch } from '../terms/install.js';
 import { type Machine, onPath } from './hosts.js';
 
 /** What is known of this process; a test gives its own. */
@@ -26,10 +26,10 @@ const STANDARD_FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin'];
 /** `env` is what the user adds. */
 export function ownLaunch(
   { isDesktop }: HostRecord,
-  env: Launch['env'],
+  env: HostLaunch['env'],
   machine: Machine,
   own = ownProcess(),
-): Launch {
+): HostLaunch {
   const [command = PACKAGE_NAME, ...args] = isDesktop ? forDesktop(own, machine) : forShell(own, machine);
   return { command, args, env: { ...(isDesktop ? searchPath(own, machine) : {}), ...env } };
 }
@@ -61,7 +61,7 @@ function byPath({ argv, node, script }: OwnProcess): readonly string[] {
  * On macOS a desktop's PATH has neither engine nor package manager in it, and elsewhere it lacks a node that a version
  * manager has installed; the servers that we start need both.
  */
-function searchPath({ node }: OwnProcess, { env, host }: Machine): Launch['env'] {
+function searchPath({ node }: OwnProcess, { env, host }: Machine): HostLaunch['env'] {
   if (host.platform === 'win32') return {};
   if (host.platform !== 'darwin' && STANDARD_FOLDERS.includes(dirname(node))) return {};
   const said = (windowsVariable(env, 'PATH') ?? '').split(':').filter((folder) => folder.startsWith('/'));

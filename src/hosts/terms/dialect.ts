@@ -89,7 +89,7 @@ export type Translated = {
 };
 
 /** Why an entry is not used. */
-type Refused = { readonly reason: ServerSkipReason };
+type RefusedEntry = { readonly reason: ServerSkipReason };
 
 /** What no host knows, and whoever writes an entry may say to the bridge in any of them. */
 const OWN_FIELDS = { versionNegotiation: 'versionNegotiation' } as const;
@@ -109,7 +109,7 @@ export function translate(entry: RawEntry, dialect: HostDialect): Translated {
 }
 
 /** The transport that the entry asks for, or why there is none. */
-export function transportOf(entry: RawEntry, dialect: HostDialect): Transport | Refused {
+export function transportOf(entry: RawEntry, dialect: HostDialect): Transport | RefusedEntry {
   const type = memberOf(entry, 'type');
   if (type !== undefined) {
     const known = typeof type === 'string' ? inAnyCase(type, dialect.types) : undefined;
@@ -146,7 +146,7 @@ const NOT_SERVED: Readonly<Record<string, ServerSkipReason>> = {
 export function timeOf(
   entry: RawEntry,
   times: readonly TimeField[],
-): { readonly ms: number | undefined } | Refused {
+): { readonly ms: number | undefined } | RefusedEntry {
   for (const { at, unitMs, minMs = 0 } of times) {
     let value: unknown = entry;
     for (const name of at) value = isRecord(value) ? memberOf(value, name) : undefined;

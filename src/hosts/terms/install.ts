@@ -3,7 +3,7 @@
 import { PROGRAM } from './dialect.js';
 
 /** What a host starts us with. */
-export type Launch = {
+export type HostLaunch = {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -19,9 +19,9 @@ export type HostInstall = {
   /** Started from a desktop, with a PATH that has little more than the system's programs. */
   readonly isDesktop: boolean;
   /** An entry of ours in this host's words. */
-  readonly entry: (launch: Launch) => Record<string, unknown>;
+  readonly entry: (launch: HostLaunch) => Record<string, unknown>;
   /** An entry of ours for a file in the form that the host had before. */
-  readonly earlierEntry?: (launch: Launch) => Record<string, unknown>;
+  readonly earlierEntry?: (launch: HostLaunch) => Record<string, unknown>;
   readonly adopt: Adoptable;
 };
 
@@ -38,10 +38,10 @@ export type Adoptable = {
   readonly unseen?: string;
 };
 
-export const withEnv = (env: Launch['env'], name = 'env') =>
+export const withEnv = (env: HostLaunch['env'], name = 'env') =>
   Object.keys(env).length === 0 ? {} : { [name]: env };
-export const plainEntry = ({ command, args, env }: Launch) => ({ command, args, ...withEnv(env) });
-export const typedEntry = (launch: Launch) => ({ type: 'stdio', ...plainEntry(launch) });
+export const plainEntry = ({ command, args, env }: HostLaunch) => ({ command, args, ...withEnv(env) });
+export const typedEntry = (launch: HostLaunch) => ({ type: 'stdio', ...plainEntry(launch) });
 
 export const PROGRAM_FIELDS: readonly string[] = Object.values(PROGRAM);
 export const REMOTE_FIELDS: readonly string[] = ['url', 'headers'];

@@ -10,12 +10,12 @@ import type { Bridge } from '../../tenant/bridge.js';
 import type { AgentContext } from '../requests/agent-request.js';
 import { OutputLog } from '../requests/log-notifications.js';
 import { Progress } from '../requests/progress.js';
-import type { Answer } from '../tools/answer.js';
+import type { ToolAnswer } from '../tools/answer.js';
 import type { BridgeTool } from '../tools/tool.js';
 import type { GoingOn } from './long-calls.js';
 
 /** What a call comes to: its answer, or what was thrown instead. */
-export type Ended = { readonly answer: Answer } | { readonly thrown: unknown };
+export type LongCallEnd = { readonly answer: ToolAnswer } | { readonly thrown: unknown };
 
 export type LongCallParts = {
   readonly tool: BridgeTool;
@@ -34,7 +34,7 @@ const MAX_MISSED_CHARS = 16 * 1024 ** 2;
 export class LongCall implements GoingOn {
   readonly tool: string;
   /** Never rejects. */
-  readonly ended: Promise<Ended>;
+  readonly ended: Promise<LongCallEnd>;
   readonly #startedAt = performance.now();
   readonly #ending = new AbortController();
   readonly #log: OutputLog;
@@ -49,7 +49,7 @@ export class LongCall implements GoingOn {
   #isInParts = false;
   /** Nobody between two answers: after its own, a request hears nothing. */
   #toldNow: AgentContext | undefined;
-  #last: Ended | undefined;
+  #last: LongCallEnd | undefined;
 
   constructor({ tool, args, bridge, request, timeoutSeconds }: LongCallParts) {
     this.tool = tool.definition.name;
@@ -110,7 +110,7 @@ export class LongCall implements GoingOn {
   }
 
   /** Its answer; where parts of it were given out before, with what is left. The same whenever it is asked. */
-  async rest(): Promise<Answer> {
+  async rest(): Promise<ToolAnswer> {
     const last = await this.ended;
     if ('thrown' in last) throw last.thrown;
     const { answer } = last;
@@ -140,7 +140,7 @@ export class LongCall implements GoingOn {
     else this.#missed.push({ ...piece, stream: 'stderr', text: NOT_READ, base64: null });
   }
 
-  async #end(work: Promise<Answer>): Promise<Ended> {
+  async #end(work: Promise<ToolAnswer>): Promise<LongCallEnd> {
     try {
       this.#last = { answer: await work };
     } catch (thrown) {

@@ -7,7 +7,7 @@ import { clipHarmless } from '../../base/text/text.js';
 import { aborted } from '../../base/waiting/aborted.js';
 import { within } from '../../base/waiting/within.js';
 import type { AgentContext } from '../requests/agent-request.js';
-import type { Answer } from '../tools/answer.js';
+import type { ToolAnswer } from '../tools/answer.js';
 
 /** 79 bits, which nobody guesses. */
 const HANDLE_LETTERS = 16;
@@ -33,11 +33,11 @@ export type GoingOn = {
   readonly tell: (request: AgentContext) => void;
   readonly cancel: (reason: unknown) => void;
   /** What there is since the last part. */
-  readonly part: (handle: string) => Answer;
+  readonly part: (handle: string) => ToolAnswer;
   /** The same, which stays for the next one who asks. */
-  readonly glance: (handle: string) => Answer;
+  readonly glance: (handle: string) => ToolAnswer;
   /** What is left when it has ended. Throws what its work has thrown. */
-  readonly rest: () => Promise<Answer>;
+  readonly rest: () => Promise<ToolAnswer>;
 };
 
 /** What a call says of one that goes on. */
@@ -46,7 +46,7 @@ export type GoOn = { readonly wait: string } | { readonly stop: string };
 /** There is no such call; the message says why, as far as that is known. */
 export class NoLongCall extends Error {}
 
-type Held = {
+type HeldCall = {
   readonly call: GoingOn;
   /** Whether somebody has been given its end. */
   isTold: boolean;
@@ -56,7 +56,7 @@ type Held = {
 
 export class LongCalls implements Disposable {
   readonly #keepMs: number;
-  readonly #held = new Map<string, Held>();
+  readonly #held = new Map<string, HeldCall>();
   /** Why what a handle named is gone. */
   readonly #gone = new Map<string, string>();
   readonly #startedAt = new Date();
@@ -88,7 +88,7 @@ export class LongCalls implements Disposable {
    * The answer of a call that has just begun, or after `patienceMs` what there is of it, with its handle. Until then `request`
    * ends it, and from then on nothing but a word does.
    */
-  async answer(call: GoingOn, request: AgentContext, patienceMs: number | undefined): Promise<Answer> {
+  async answer(call: GoingOn, request: AgentContext, patienceMs: number | undefined): Promise<ToolAnswer> {
     const onAbort = () => call.cancel(request.signal.reason);
     request.signal.addEventListener('abort', onAbort, { once: true });
     if (request.signal.aborted) onAbort();
@@ -104,7 +104,7 @@ export class LongCalls implements Disposable {
   }
 
   /** The rest of a call, or the next part of it where that takes longer than `patienceMs`. Throws NoLongCall. */
-  async goOn(asked: GoOn, request: AgentContext, patienceMs: number | undefined): Promise<Answer> {
+  async goOn(asked: GoOn, request: AgentContext, patienceMs: number | undefined): Promise<ToolAnswer> {
     const handle = 'wait' in asked ? asked.wait : asked.stop;
     const held = this.#find(handle, 'wait' in asked ? 'wait' : 'stop');
     const { call } = held;
@@ -132,13 +132,13 @@ export class LongCalls implements Disposable {
 
   #hold(call: GoingOn): string {
     const handle = `r-${drawnLetters(HANDLE_LETTERS)}`;
-    const held: Held = { call, isTold: false, ended: undefined };
+    const held: HeldCall = { call, isTold: false, ended: undefined };
     this.#held.set(handle, held);
     void call.ended.then((end) => this.#keep(handle, held, charsIn(end)));
     return handle;
   }
 
-  #keep(handle: string, held: Held, chars: number): void {
+  #keep(handle: string, held: HeldCall, chars: number): void {
     if (!this.#held.has(handle)) return;
     const why = `it has ended, and what it came to was kept for ${this.#keepMs / 1000} s`;
     const timer = setTimeout(() => this.#drop(handle, why), this.#keepMs).unref();
@@ -170,7 +170,7 @@ export class LongCalls implements Disposable {
     if (this.#gone.size > MAX_REMEMBERED && first !== undefined) this.#gone.delete(first);
   }
 
-  #find(handle: string, argument: 'wait' | 'stop'): Held {
+  #find(handle: string, argument: 'wait' | 'stop'): HeldCall {
     const held = this.#held.get(handle);
     if (held !== undefined) return held;
     const shown = clipHarmless(handle, 80);

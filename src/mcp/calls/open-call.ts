@@ -21,10 +21,10 @@ import type { CallIdentity, Round } from './request-state.js';
 
 const MAX_SAID_CHARS = 200;
 
-export type Ended<R> = { readonly result: R } | { readonly error: unknown };
+export type OpenCallEnd<R> = { readonly result: R } | { readonly error: unknown };
 
 /** What a request is answered with. */
-export type Step<R> =
+export type OpenCallStep<R> =
   | { readonly at: 'ended'; readonly result: R }
   | { readonly at: 'asks'; readonly inputRequests: InputRequests; readonly round: Round };
 
@@ -43,7 +43,7 @@ export type OpenCallParts<R> = {
   readonly onOver: () => void;
 };
 
-type State =
+type OpenCallState =
   | { readonly at: 'answering'; readonly request: AgentRequest }
   | { readonly at: 'waiting'; readonly round: Round; readonly timer: NodeJS.Timeout }
   | { readonly at: 'task' }
@@ -57,14 +57,14 @@ export class OpenCall<R> implements AgentContext {
   /** Whoever began it; its agent is asked by the answers of this call. */
   readonly caller: AgentContext['caller'];
   /** Never rejects. */
-  readonly ended: Promise<Ended<R>>;
+  readonly ended: Promise<OpenCallEnd<R>>;
   /** Called when a question is asked, answered or withdrawn, and when the work tells of its progress. */
   onChange: () => void = () => {};
   #said: string | undefined;
   readonly #ending = new AbortController();
   #hasEnded = false;
   readonly #parts: Pick<OpenCallParts<R>, 'admitQuestion' | 'siblingOf' | 'onOver'>;
-  #state: State;
+  #state: OpenCallState;
   #offers: ClientOffers;
   #onAsked: () => void = () => {};
 
@@ -154,9 +154,9 @@ export class OpenCall<R> implements AgentContext {
    * What the open request is to be answered with, once that is known: `late` after `lateMs`, where that is given. Throws what
    * the work has thrown.
    */
-  step(): Promise<Step<R>>;
-  step(lateMs: number | undefined): Promise<Step<R> | Late>;
-  async step(lateMs?: number): Promise<Step<R> | Late> {
+  step(): Promise<OpenCallStep<R>>;
+  step(lateMs: number | undefined): Promise<OpenCallStep<R> | Late>;
+  async step(lateMs?: number): Promise<OpenCallStep<R> | Late> {
     const signal = this.request?.signal;
     const onAbort = () => this.#leave();
     let timer: NodeJS.Timeout | undefined;
@@ -191,7 +191,7 @@ export class OpenCall<R> implements AgentContext {
     if (this.#state.at === 'waiting') this.#end();
   }
 
-  #resultOf(ended: Ended<R>): R {
+  #resultOf(ended: OpenCallEnd<R>): R {
     this.#end();
     if ('error' in ended) throw ended.error;
     return ended.result;
@@ -228,7 +228,7 @@ export class OpenCall<R> implements AgentContext {
   }
 
   /** The client has to come back within the time that a question waits; a run that ends meanwhile keeps its result so long. */
-  #wait(): Step<R> {
+  #wait(): OpenCallStep<R> {
     const nonce = randomBytes(16).toString('base64url');
     const round = { call: this.id, nonce, expiresAtMs: Date.now() + ANSWER_WITHIN_MS };
     const timer = setTimeout(() => this.cancel(), ANSWER_WITHIN_MS).unref();
@@ -241,7 +241,7 @@ export class OpenCall<R> implements AgentContext {
     if (this.questions.size === 0) this.cancel();
   }
 
-  #enter(state: State): void {
+  #enter(state: OpenCallState): void {
     if (this.#state.at === 'waiting') clearTimeout(this.#state.timer);
     this.#state = state;
   }
@@ -253,7 +253,7 @@ export class OpenCall<R> implements AgentContext {
   }
 }
 
-async function endOf<R>(work: OpenCallParts<R>['work'], call: OpenCall<R>): Promise<Ended<R>> {
+async function endOf<R>(work: OpenCallParts<R>['work'], call: OpenCall<R>): Promise<OpenCallEnd<R>> {
   try {
     return { result: await work(call) };
   } catch (error) {

@@ -15,7 +15,7 @@ import { type CreatedTask, Tasks } from './tasks.js';
  */
 export const MAX_ASKING_CALLS = 8;
 
-export type AskedCall = {
+export type BegunCall = {
   readonly identity: CallIdentity;
   readonly request: AgentRequest;
   /** As the client has sent them. */
@@ -51,7 +51,7 @@ export class OpenCalls<R> implements Disposable {
    * for a state or for answers that cannot be taken; neither disturbs the call that the state names.
    */
   async answer(
-    { identity, request, requestState, inputResponses, taskAfterMs }: AskedCall,
+    { identity, request, requestState, inputResponses, taskAfterMs }: BegunCall,
     work: (call: OpenCall<R>) => Promise<R>,
   ): Promise<CallAnswer<R>> {
     const call =

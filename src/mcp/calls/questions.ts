@@ -19,7 +19,7 @@ export type InputRequests = Readonly<Record<string, InputRequest>>;
  */
 export const ANSWER_WITHIN_MS = 600_000;
 
-type Open = {
+type OpenQuestion = {
   readonly request: InputRequest;
   readonly signal: AbortSignal;
   /** Ends it; another call may ask it anew, and answer it later. */
@@ -30,7 +30,7 @@ type Open = {
 const ACTIONS: readonly unknown[] = ['accept', 'decline', 'cancel'];
 
 export class Questions {
-  readonly #open = new Map<string, Open>();
+  readonly #open = new Map<string, OpenQuestion>();
   readonly #onChange: () => void;
   #asked = 0;
 

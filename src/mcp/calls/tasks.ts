@@ -6,7 +6,7 @@ import { charsIn } from '../../base/text/chars-in.js';
 import { clipHarmless } from '../../base/text/text.js';
 import type { RpcError } from '../../wire/rpc-error.js';
 import { WrongParams } from '../../wire/wrong-params.js';
-import type { Ended, OpenCall } from './open-call.js';
+import type { OpenCall, OpenCallEnd } from './open-call.js';
 import type { InputRequests } from './questions.js';
 
 /** How long a result waits to be fetched. A client that was restarted meanwhile may have kept the id of its task. */
@@ -57,7 +57,7 @@ type TaskRecord<R> = {
   end:
     | {
         readonly at: number;
-        readonly how: Ended<R> | 'cancelled';
+        readonly how: OpenCallEnd<R> | 'cancelled';
         readonly chars: number;
         readonly timer: NodeJS.Timeout;
       }
@@ -159,7 +159,7 @@ export class Tasks<R> implements Disposable {
     );
   }
 
-  #end(task: TaskRecord<R>, how: Ended<R> | 'cancelled'): void {
+  #end(task: TaskRecord<R>, how: OpenCallEnd<R> | 'cancelled'): void {
     if (task.end !== undefined || !this.#tasks.has(task.id)) return;
     const timer = setTimeout(() => this.#tasks.delete(task.id), RESULT_KEPT_MS).unref();
     task.end = { at: Date.now(), how, chars: charsIn(how), timer };

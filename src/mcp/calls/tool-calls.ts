@@ -16,7 +16,7 @@ import { visible } from '../../run/answer/payload.js';
 import { isStructured, render } from '../../run/answer/render.js';
 import { OUTCOME_KEY, outcomeToWire } from '../../run/answer/whole-outcome.js';
 import {
-  type Objection,
+  type CallProblem,
   type Outcome,
   outcomeWithoutRun,
   withoutSecrets,
@@ -30,7 +30,7 @@ import type { AgentServer } from '../requests/agent-server.js';
 import { callParams } from '../requests/call-request.js';
 import { complaint, described, echo } from '../requests/complaint.js';
 import { fieldsOf } from '../requests/request-params.js';
-import type { Answer } from '../tools/answer.js';
+import type { ToolAnswer } from '../tools/answer.js';
 import { cleanArguments } from '../tools/clean-arguments.js';
 import { execute } from '../tools/execute.js';
 import { executeCode } from '../tools/execute-code.js';
@@ -113,7 +113,7 @@ type Reader = { readonly client: string; readonly links: boolean };
 
 /** The answer as this client can read it. */
 export function resultOf(
-  answer: Answer,
+  answer: ToolAnswer,
   tool: BridgeTool,
   { explicitlySet, outputMode, structured }: Settings,
   { client, links }: Reader,
@@ -153,7 +153,7 @@ async function callTool(
   request: AgentContext,
   observer: Observer,
   keepArguments: () => () => void,
-): Promise<Answer> {
+): Promise<ToolAnswer> {
   const { settings, longCalls } = bridge;
   const { timeoutSeconds } = settings;
   try {
@@ -219,7 +219,7 @@ function patienceOf(
 const HANDLE = 'the handle of a run that goes on, such as "r-7hq2m5xw3v8kd4np"';
 
 /** What the arguments ask of a call that goes on; undefined where they begin one. */
-export function goOnIn(args: unknown): GoOn | Objection | undefined {
+export function goOnIn(args: unknown): GoOn | CallProblem | undefined {
   if (typeof args !== 'object' || args === null) return undefined;
   const given = args as Readonly<Record<string, unknown>>;
   const names = (['wait', 'stop'] as const).filter((name) => given[name] !== undefined);

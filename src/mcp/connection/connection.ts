@@ -12,7 +12,7 @@ const QUIET_BEFORE_SWEEP_MS = 2_000;
 
 let made = 0;
 
-export class Connection implements Disposable {
+export class AgentConnection implements Disposable {
   /** No two in one process have the same. */
   readonly id = String(++made);
   /** What an agent of 2025 wants to be told, since it has last said so. */

@@ -21,7 +21,7 @@ import { LOG_LEVELS } from '../requests/log-notifications.js';
 import { checkCursor, fieldsOf } from '../requests/request-params.js';
 import { instructions } from '../resources/capabilities.js';
 import { type OfferedTools, offeredTools, offersSnippets } from '../tools/offered-tools.js';
-import { Connection } from './connection.js';
+import { AgentConnection } from './connection.js';
 import { LateBridge, loadAnswers, wholeBridge } from './late-bridge.js';
 import { type StdioConnection, serveConnection } from './stdio-connection.js';
 
@@ -40,7 +40,7 @@ export type AgentServerParts = {
   /** About the settings; the first are told in the instructions. */
   readonly warnings?: readonly string[] | undefined;
   /** Default: one of its own. */
-  readonly connection?: Connection | undefined;
+  readonly connection?: AgentConnection | undefined;
   /** The version of MCP that a client of 2025 speaks, where no greeting comes: the header MCP-Protocol-Version. */
   readonly clientProtocol?: string | undefined;
   /**
@@ -66,7 +66,7 @@ export type AgentServerParts = {
  * HTTP, where the SDK writes, `RelayedTexts` in `authInfo.extra` keeps them (http/parts.ts).
  */
 export function agentServer(parts: AgentServerParts): AgentServer {
-  const { bridge, observer, era, warnings = [], connection = new Connection() } = parts;
+  const { bridge, observer, era, warnings = [], connection = new AgentConnection() } = parts;
   const { openCalls: calls, settings } = bridge;
   const { modernCalls = modernCallsOf({ calls, principal: LOCAL_USER.id, ...settings }) } = parts;
   const tools = offeredTools(settings);
@@ -118,7 +118,7 @@ export function serveAgent(
   warnings: readonly string[] = [],
   modernCalls?: ModernCalls,
 ): Promise<StdioConnection> {
-  const connection = new Connection();
+  const connection = new AgentConnection();
   const parts = { bridge, observer, warnings, connection, modernCalls };
   return serveConnection(
     transport,
@@ -167,7 +167,7 @@ type Listing = {
   readonly bridge: Bridge | LateBridge;
   readonly agent: AgentCapabilities;
   readonly tools: OfferedTools;
-  readonly connection: Connection;
+  readonly connection: AgentConnection;
   readonly listChanged: (list: 'tools') => void;
 };
 
@@ -190,7 +190,7 @@ function listTools(server: AgentServer, { bridge, agent, tools, connection, list
 }
 
 /** What an agent of 2025 has asked to be told of, at any time; a later one says it with each request. */
-function takeLogLevel(server: AgentServer, connection: Connection): void {
+function takeLogLevel(server: AgentServer, connection: AgentConnection): void {
   server.answer('logging/setLevel', (params) => {
     const { level } = fieldsOf(params);
     connection.logLevel = LOG_LEVELS.find((known) => known === level);

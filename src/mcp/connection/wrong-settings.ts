@@ -4,7 +4,7 @@
 import type { Transport } from '@modelcontextprotocol/server';
 import { ownCommand } from '../../base/process/own-command.js';
 import { clip } from '../../base/text/text.js';
-import { type Objection, outcomeWithoutRun } from '../../run/outcome/outcome.js';
+import { type CallProblem, outcomeWithoutRun } from '../../run/outcome/outcome.js';
 import type { SettingProblem } from '../../settings/environment/setting-problems.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { allTools, knowsLinks, resultOf, toolNamed, toolsOf } from '../calls/tool-calls.js';
@@ -82,7 +82,7 @@ ${until}`;
 }
 
 /** The same as the error of a call. */
-export function wrongSettingsObjection(problems: readonly SettingProblem[]): Objection {
+export function wrongSettingsObjection(problems: readonly SettingProblem[]): CallProblem {
   const lines = problems.map(({ message }) => message);
   const message =
     lines.length === 1

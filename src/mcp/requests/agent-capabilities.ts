@@ -19,17 +19,17 @@ const anyResult = z.looseObject({});
 const anything = { params: z.unknown() };
 const NEVER = new AbortController().signal;
 
-type Asked = Server & { readonly newestCall?: RequestId | undefined };
+type AskableServer = Server & { readonly newestCall?: RequestId | undefined };
 
-type Offered = {
+type AgentOffer = {
   readonly elicitation?: { readonly form?: unknown; readonly url?: unknown };
   readonly roots?: { readonly listChanged?: unknown };
 };
 
 /** `onRootsChanged` is called when the agent says that its roots are others. */
-export function agentCapabilitiesOf(server: Asked, onRootsChanged: () => void): AgentCapabilities {
+export function agentCapabilitiesOf(server: AskableServer, onRootsChanged: () => void): AgentCapabilities {
   let roots: { readonly listed: Promise<Readonly<Record<string, unknown>>>; readonly at: number } | undefined;
-  const capabilities = (): Offered => onlyObjects(server.getClientCapabilities() ?? {});
+  const capabilities = (): AgentOffer => onlyObjects(server.getClientCapabilities() ?? {});
   const tellsRootsChanges = () => capabilities().roots?.listChanged === true;
 
   server.setNotificationHandler('notifications/roots/list_changed', anything, () => {
@@ -89,12 +89,12 @@ export function agentCapabilitiesOf(server: Asked, onRootsChanged: () => void): 
  * What is asked goes with the answer to the agent's newest call that is under way: over HTTP that is a stream which it
  * surely reads.
  */
-function relatedTo({ newestCall }: Asked): { readonly relatedRequestId?: RequestId } {
+function relatedTo({ newestCall }: AskableServer): { readonly relatedRequestId?: RequestId } {
   return newestCall === undefined ? {} : { relatedRequestId: newestCall };
 }
 
 /** Whatever the greeting says: a capability that is no object is none. */
-const onlyObjects = (offered: object): Offered =>
+const onlyObjects = (offered: object): AgentOffer =>
   Object.fromEntries(
     Object.entries(offered).filter(([, capability]) => typeof capability === 'object' && capability !== null),
   );

@@ -47,7 +47,7 @@ export type AgentServerOptions = {
   readonly clientProtocol?: string | undefined;
 };
 
-type Greeting = {
+type AgentGreeting = {
   readonly protocolVersion: string;
   readonly capabilities: ClientCapabilities;
   readonly clientInfo: Implementation;
@@ -62,7 +62,7 @@ export class AgentServer extends Server {
   readonly #closed = new AbortController();
   readonly #open = new Set<RequestId>();
   #clientProtocol: string | undefined;
-  #greeting: Greeting | undefined;
+  #greeting: AgentGreeting | undefined;
 
   constructor({ era, capabilities, instructions, clientProtocol }: AgentServerOptions) {
     super(SERVER_INFO, {
@@ -177,7 +177,11 @@ export class AgentServer extends Server {
   }
 
   #greet(params: unknown): object {
-    const { protocolVersion, capabilities, clientInfo } = paramsBy(Greeting, params, ALLOWED) as Greeting;
+    const { protocolVersion, capabilities, clientInfo } = paramsBy(
+      AgentGreeting,
+      params,
+      ALLOWED,
+    ) as AgentGreeting;
     this.#greeting = { protocolVersion, capabilities, clientInfo };
     this.#clientProtocol = protocolVersion;
     const agreed = SUPPORTED_PROTOCOL_VERSIONS.includes(protocolVersion)
@@ -195,7 +199,7 @@ export class AgentServer extends Server {
   }
 }
 
-const Greeting = z.object({
+const AgentGreeting = z.object({
   protocolVersion: z.string(),
   capabilities: z.looseObject({}),
   clientInfo: z.looseObject({ name: z.string(), version: z.string() }),

@@ -4,12 +4,12 @@
 import type { z } from 'zod';
 import { didYouMean } from '../../base/text/closest.js';
 import { clipHarmless } from '../../base/text/text.js';
-import type { Objection } from '../../run/outcome/outcome.js';
+import type { CallProblem } from '../../run/outcome/outcome.js';
 
 /** Longest part of a wrong word that is repeated to the caller. */
 const MAX_ECHO_CHARS = 80;
 
-export const complaint = (message: string, remedy?: string): Objection => ({
+export const complaint = (message: string, remedy?: string): CallProblem => ({
   type: 'E_ARGUMENTS',
   message,
   remedy,
@@ -42,7 +42,7 @@ export function shapeComplaint(
   error: z.ZodError,
   args: unknown,
   { fields, whole, otherNames = {} }: Allowed,
-): Objection {
+): CallProblem {
   const issue = error.issues[0];
   if (issue?.code === 'unrecognized_keys') {
     const [unknown = ''] = issue.keys;

@@ -34,14 +34,14 @@ const MAX_OPEN_CHARS = 2_000;
 
 const REST = 'The rest of the output is in the answer.';
 
-type Open = { text: string; batches: number };
+type OpenPiece = { text: string; batches: number };
 
 /** The output of one run, said to come from `logger`. Free while `threshold` is undefined, which is asked at every piece. */
 export class OutputLog implements Disposable {
   readonly #logger: string;
   readonly #threshold: () => McpLogLevel | undefined;
   readonly #send: (params: LogParams) => void;
-  readonly #open: Record<OutputStream, Open> = {
+  readonly #open: Record<OutputStream, OpenPiece> = {
     stdout: { text: '', batches: 0 },
     stderr: { text: '', batches: 0 },
   };

@@ -206,17 +206,17 @@ type BadMessage = {
   readonly id: RequestId | null | undefined;
 };
 
-type Members = Readonly<Record<string, unknown>>;
+type MessageMembers = Readonly<Record<string, unknown>>;
 
 /** The message without members that JSON-RPC does not know, or what is wrong with it. */
 function readMessage(message: object): JSONRPCMessage | BadMessage {
-  const { jsonrpc, id, method, params, result, error } = message as Members;
+  const { jsonrpc, id, method, params, result, error } = message as MessageMembers;
   if (method === undefined && (result !== undefined || error !== undefined)) {
     const answer = { jsonrpc, id, ...(error === undefined ? { result } : { error }) };
     if (isJSONRPCResultResponse(answer) || isJSONRPCErrorResponse(answer)) return answer;
     return bad(INVALID_REQUEST, 'an answer needs an id, and a result or an error', undefined);
   }
-  const wrong = wrongMember(message as Members);
+  const wrong = wrongMember(message as MessageMembers);
   if (wrong !== undefined) return wrong;
   const read = {
     jsonrpc,
@@ -229,7 +229,7 @@ function readMessage(message: object): JSONRPCMessage | BadMessage {
 }
 
 /** What is wrong besides the parameters. */
-function wrongMember({ jsonrpc, method, ...message }: Members): BadMessage | undefined {
+function wrongMember({ jsonrpc, method, ...message }: MessageMembers): BadMessage | undefined {
   const isNotification = !('id' in message);
   const id = isNotification ? undefined : idOf(message['id']);
   if (id === null)
@@ -252,10 +252,10 @@ const idOf = (id: unknown): RequestId | null =>
 function wrongParams(params: unknown): string {
   if (typeof params !== 'object' || params === null || Array.isArray(params))
     return `params: got ${described(params)}, expected an object.`;
-  const { _meta: meta } = params as Members;
+  const { _meta: meta } = params as MessageMembers;
   if (typeof meta !== 'object' || meta === null || Array.isArray(meta))
     return `_meta: got ${described(meta)}, expected an object.`;
-  const { progressToken } = meta as Members;
+  const { progressToken } = meta as MessageMembers;
   if (progressToken !== undefined && typeof progressToken !== 'string' && !Number.isInteger(progressToken))
     return `progressToken: got ${described(progressToken)}, expected a text or a whole number.`;
   return `_meta: got ${described(meta)}, expected what MCP says of it.`;

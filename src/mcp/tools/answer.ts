@@ -8,4 +8,4 @@ export type Finished = {
   readonly isRelayed: boolean;
 };
 
-export type Answer = Outcome | Finished;
+export type ToolAnswer = Outcome | Finished;

@@ -16,7 +16,7 @@ import { hostView } from '../../hosts/tables/clients.js';
 import { outcomeWithoutRun } from '../../run/outcome/outcome.js';
 import { WORK } from '../../sandbox/spec/work.js';
 import type { Settings } from '../../settings/environment/settings.js';
-import type { Answer } from './answer.js';
+import type { ToolAnswer } from './answer.js';
 import { executeDefinition, limitsOf } from './execute-definition.js';
 import type { BridgeTool } from './tool.js';
 
@@ -84,7 +84,7 @@ const shownBy = (client: string): number => {
   return Math.floor(roomBytes * OUTPUT_SHARE);
 };
 
-const refusal = (message: string): Answer => ({ result: refused(message), isRelayed: false });
+const refusal = (message: string): ToolAnswer => ({ result: refused(message), isRelayed: false });
 
 // What a configured server's `execute` has answered, as the agent is sent it. Such a server may give back more than any
 // answer of ours can carry; its command has run, so the agent gets what fits instead of an error.

@@ -7,7 +7,7 @@ import { closest } from '../../base/text/closest.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { NameSet, nameProblem, PLAIN_NAME } from '../../run/artifacts/file-names.js';
 import type { RunInput } from '../../run/life/run-request.js';
-import type { Objection } from '../../run/outcome/outcome.js';
+import type { CallProblem } from '../../run/outcome/outcome.js';
 import {
   allowedWord,
   MAX_WORDS_BYTES,
@@ -36,7 +36,7 @@ export type ProgramSource = {
 };
 
 export type ProgramSchema = ReturnType<typeof programSchema>;
-type Given = z.output<ProgramSchema>;
+type ProgramValues = z.output<ProgramSchema>;
 
 /** Made once: making a schema costs more than using it. */
 export const programSchema = ({ maxTimeoutSeconds }: Settings) =>
@@ -97,7 +97,7 @@ export async function readProgram(
   args: unknown,
   schema: ProgramSchema,
   source: ProgramSource,
-): Promise<RunInput | Objection> {
+): Promise<RunInput | CallProblem> {
   const { settings, offered } = source;
   const parsed = schema.safeParse(args);
   if (!parsed.success) return shapeComplaint(parsed.error, args, allowed(offered, settings));
@@ -128,9 +128,9 @@ const withPlainLines = (code: string): string => code.replaceAll('\r\n', '\n');
 type Origin = { readonly language: Language; readonly code: string; readonly file: string };
 
 async function fromSnippet(
-  { snippet_name: name = '', language, entrypoint_code: code, entrypoint_filename: file }: Given,
+  { snippet_name: name = '', language, entrypoint_code: code, entrypoint_filename: file }: ProgramValues,
   { offered, snippets }: ProgramSource,
-): Promise<Origin | Objection> {
+): Promise<Origin | CallProblem> {
   const besides = [
     ...(language === undefined ? [] : ['language']),
     ...(code === undefined ? [] : ['entrypoint_code']),
@@ -155,9 +155,9 @@ async function fromSnippet(
 }
 
 function fromCode(
-  { language: word, entrypoint_code: code, entrypoint_filename: file }: Given,
+  { language: word, entrypoint_code: code, entrypoint_filename: file }: ProgramValues,
   offered: readonly Language[],
-): Origin | Objection {
+): Origin | CallProblem {
   if (word === undefined && code === undefined)
     return complaint(`language: got nothing, nor a snippet_name, expected ${SNIPPET_OR_CODE}.`);
   if (word === undefined)
@@ -195,10 +195,10 @@ export function outOfFence(code: string): string {
 }
 
 function toolsObjection(
-  { servers, mode }: Given,
+  { servers, mode }: ProgramValues,
   { name, title }: Language,
   offered: readonly Language[],
-): Objection | undefined {
+): CallProblem | undefined {
   const able = offered.filter(callsTools);
   if (able.some((each) => each.name === name)) return undefined;
   const others = able.length === 0 ? 'no language here can' : `those in ${oneOf(able)} can`;
@@ -212,7 +212,7 @@ function toolsObjection(
   );
 }
 
-function fileObjection(file: string): Objection | undefined {
+function fileObjection(file: string): CallProblem | undefined {
   const problem = nameProblem(file) ?? new NameSet().add(file);
   if (problem === undefined) return undefined;
   return complaint(`entrypoint_filename: got ${described(file)}, which ${problem}, expected ${PLAIN_NAME}.`);
@@ -229,7 +229,7 @@ function oneOf(offered: readonly Language[]): string {
 type ProgramWords = { readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> };
 
 /** What is wrong with the arguments and variables of the program. */
-function wordsObjection({ args, env }: ProgramWords): Objection | undefined {
+function wordsObjection({ args, env }: ProgramWords): CallProblem | undefined {
   for (const [number, arg] of args.entries()) {
     const allowed = allowedWord(arg);
     if (allowed !== undefined) return wordObjection(`args[${number}]`, arg, allowed);
@@ -255,5 +255,5 @@ function wordsObjection({ args, env }: ProgramWords): Objection | undefined {
   );
 }
 
-const wordObjection = (field: string, word: string, allowed: string): Objection =>
+const wordObjection = (field: string, word: string, allowed: string): CallProblem =>
   complaint(`${field}: got ${described(word)}, of ${Buffer.byteLength(word)} bytes, expected ${allowed}.`);

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import type { RunInput } from '../../run/life/run-request.js';
-import { type Objection, type Outcome, outcomeWithoutRun } from '../../run/outcome/outcome.js';
+import { type CallProblem, type Outcome, outcomeWithoutRun } from '../../run/outcome/outcome.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { type Allowed, complaint, shapeComplaint } from '../requests/complaint.js';
 import { MAX_CODE_CHARS } from './definition.js';
@@ -48,7 +48,7 @@ function parse(
   args: unknown,
   schema: ReturnType<typeof argumentsWithin>,
   maxTimeoutSeconds: number,
-): RunInput | Objection {
+): RunInput | CallProblem {
   const parsed = schema.safeParse(args);
   if (!parsed.success) return shapeComplaint(parsed.error, args, allowedWithin(maxTimeoutSeconds));
   const { code, servers, timeout, mode, session: name, require_session: isRequired } = parsed.data;

@@ -5,10 +5,10 @@
 import type { RenderMode } from '../../run/answer/render.js';
 import type { CallContext } from '../../run/calls/call-context.js';
 import type { Bridge } from '../../tenant/bridge.js';
-import type { Answer } from './answer.js';
+import type { ToolAnswer } from './answer.js';
 import type { ToolDefinition } from './tool-definition.js';
 
-export type BridgeTool<A extends Answer = Answer> = {
+export type BridgeTool<A extends ToolAnswer = ToolAnswer> = {
   readonly definition: ToolDefinition;
   /** Form of this tool's answers where the operator has chosen none. */
   readonly outputMode: RenderMode;

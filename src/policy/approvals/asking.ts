@@ -6,7 +6,7 @@ import type { AgentCapabilities } from '../../servers/asking/agent-capabilities.
 import { canAsk, dialog } from './dialog.js';
 import type { ApprovalAnswer, Inbox, Question } from './question.js';
 
-export type Asked =
+export type AskingEnd =
   | { readonly is: 'answered'; readonly answer: ApprovalAnswer }
   /** `cancelled`: whoever asked has ended. `nobody`: there is no place where it could be answered. */
   | { readonly is: 'expired' | 'cancelled' | 'closed' | 'nobody' };
@@ -49,14 +49,14 @@ export async function ask(
   { agent, inbox, isLocal, dialogs }: AskingParts,
   withinMs: number,
   signal: AbortSignal,
-): Promise<Asked> {
+): Promise<AskingEnd> {
   if (signal.aborted) return { is: 'cancelled' };
   using deadline = new Deadline(signal);
   deadline.start(withinMs);
   const over = new AbortController();
   const posted = postedTo(inbox, question);
-  let settle = (_asked: Asked): void => {};
-  const settled = new Promise<Asked>((resolve) => {
+  let settle = (_asked: AskingEnd): void => {};
+  const settled = new Promise<AskingEnd>((resolve) => {
     settle = resolve;
   });
   deadline.signal.addEventListener(
@@ -99,7 +99,7 @@ async function pageOf(inbox: Inbox | undefined, id: string): Promise<string | un
   }
 }
 
-function whyTaken(asked: Asked): string {
+function whyTaken(asked: AskingEnd): string {
   switch (asked.is) {
     case 'answered':
       return `answered by ${asked.answer.by}`;

@@ -3,7 +3,7 @@
 import { BridgeError } from '../../base/errors.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { clipHarmless } from '../../base/text/text.js';
-import type { Asked } from './asking.js';
+import type { AskingEnd } from './asking.js';
 import { MAX_WORD_CHARS } from './dialog.js';
 import type { ApprovalAnswer } from './question.js';
 
@@ -15,7 +15,7 @@ export const deniedByUser = ({ word = '' }: Pick<ApprovalAnswer, 'word'>): Bridg
 
 /** `seconds`: how long the question could be answered. */
 export function notApproved(
-  asked: Exclude<Asked['is'], 'answered'>,
+  asked: Exclude<AskingEnd['is'], 'answered'>,
   rule: string,
   seconds: number,
 ): BridgeError {

@@ -64,7 +64,7 @@ export async function dialog(
   }
 }
 
-type Asked = {
+type ApprovalDialog = {
   readonly params: Readonly<Record<string, unknown>>;
   readonly offers: readonly Decision[];
   /** Of a page. */
@@ -72,7 +72,7 @@ type Asked = {
 };
 
 /** Undefined where the client can show no form of it. */
-async function asDialog(question: Question, parts: DialogParts): Promise<Asked | undefined> {
+async function asDialog(question: Question, parts: DialogParts): Promise<ApprovalDialog | undefined> {
   const { form, url } = parts.agent.elicits();
   const whole = questionText(question);
   const isLong = whole.length > MAX_DIALOG_CHARS;
@@ -99,7 +99,7 @@ const tooLong = (
   return `${first} The question has ${chars} characters, too many for a dialog. ${elsewhere} it can only be refused.`;
 };
 
-function formOf(message: string, offers: readonly Decision[]): Asked {
+function formOf(message: string, offers: readonly Decision[]): ApprovalDialog {
   const properties = {
     decision: {
       type: 'string',
@@ -122,7 +122,7 @@ function formOf(message: string, offers: readonly Decision[]): Asked {
 
 function endOf(
   { action, content }: Readonly<Record<string, unknown>>,
-  { offers, elicitationId }: Asked,
+  { offers, elicitationId }: ApprovalDialog,
   { client }: Question,
   isTooFast: boolean,
 ): DialogEnd {

@@ -9,7 +9,7 @@ import { shownTool } from '../../base/text/shown-name.js';
 import type { StopClock } from '../../base/waiting/deadline.js';
 import type { AgentCapabilities } from '../../servers/asking/agent-capabilities.js';
 import type { ApprovalVerdict } from '../rules/approval-rules.js';
-import { type Asked, type AskingParts, ask } from './asking.js';
+import { type AskingEnd, type AskingParts, ask } from './asking.js';
 import { AskingTime } from './asking-time.js';
 import { deniedByUser, notApproved, timeUsedUp, tooManyQuestions, tooMuchToShow } from './denials.js';
 import type { Grants } from './grants.js';
@@ -215,7 +215,7 @@ export class RunApprovals implements Disposable {
 
   async #outcome(
     { rule, object: { server, tool }, offers }: Question,
-    asked: Asked,
+    asked: AskingEnd,
     batch: Batch,
     what: string,
   ): Promise<BridgeError | undefined> {
@@ -270,7 +270,7 @@ export class RunApprovals implements Disposable {
     ];
   }
 
-  #tell({ id, object, rule, run }: Question, asked: Asked, durationMs: number): void {
+  #tell({ id, object, rule, run }: Question, asked: AskingEnd, durationMs: number): void {
     const answer: ApprovalAnswer | undefined = asked.is === 'answered' ? asked.answer : undefined;
     this.#shared.observer({
       type: 'run.asked',
@@ -280,7 +280,7 @@ export class RunApprovals implements Disposable {
       tool: object.tool,
       calls: object.calls.map((call) => call.arguments),
       rule,
-      answer: answer?.decision ?? (asked.is as Exclude<Asked['is'], 'answered'>),
+      answer: answer?.decision ?? (asked.is as Exclude<AskingEnd['is'], 'answered'>),
       word: answer?.word,
       by: answer?.by,
       who: answer?.who,

@@ -7,7 +7,7 @@ import { clipHarmlessLine } from '../../base/text/text.js';
 import type { ApprovalAnswer, Decision, Inbox, Question } from '../approvals/question.js';
 import { MAX_WHO_CHARS, MAX_WORD_CHARS } from './answer-file.js';
 import { FolderWatch, InboxFolder, UNFINISHED_MS } from './inbox-folder.js';
-import type { OpenPage, Posted, PostedPage, PostedQuestions, PostedState, Taken } from './posted.js';
+import type { OpenPage, Posted, PostedPage, PostedQuestions, PostedState, TakenAnswer } from './posted.js';
 import { closedText, digestOf, MAX_QUESTION_BYTES, QUESTION_ID, questionText } from './question-file.js';
 
 /** How long the page shows what has ended, and how many of those it shows at most. */
@@ -29,7 +29,7 @@ export type InboxOptions = {
 /** Opens nothing yet. */
 export const openInbox = (options: InboxOptions): Inbox => new FileInbox(options);
 
-type Kept = Posted & {
+type KeptQuestion = Posted & {
   state: PostedState;
   readonly isFiled: boolean;
   readonly answered: (answer: ApprovalAnswer) => void;
@@ -41,7 +41,7 @@ class FileInbox implements Inbox, PostedQuestions {
   readonly #options: InboxOptions;
   readonly #folder: InboxFolder;
   /** By id, the oldest first. */
-  readonly #posted = new Map<string, Kept>();
+  readonly #posted = new Map<string, KeptQuestion>();
   readonly #listeners = new Set<() => void>();
   #watch: FolderWatch | undefined;
   #page: Promise<PostedPage | undefined> | undefined;
@@ -96,7 +96,7 @@ class FileInbox implements Inbox, PostedQuestions {
   }
 
   /** `mark` is that of the answer's file, where it came in one. */
-  answer(id: string, given: ApprovalAnswer, mark?: string): Taken {
+  answer(id: string, given: ApprovalAnswer, mark?: string): TakenAnswer {
     const answer = cleaned(given);
     const asked = this.#posted.get(id);
     if (asked === undefined) return { is: 'wrong', why: 'there is no such question' };
@@ -145,7 +145,7 @@ class FileInbox implements Inbox, PostedQuestions {
     if (asked?.state.at === 'open') this.#close(asked, why, undefined);
   }
 
-  #close(asked: Kept, why: string, mark: string | undefined): void {
+  #close(asked: KeptQuestion, why: string, mark: string | undefined): void {
     const { id } = asked.question;
     const nowMs = Date.now();
     asked.state = { at: 'closed', why, sinceMs: nowMs };
@@ -177,7 +177,7 @@ class FileInbox implements Inbox, PostedQuestions {
   /** What has ended, and is old or one of too many. */
   #forget(): void {
     const closed = [...this.#posted.values()].filter(({ state }) => state.at === 'closed');
-    const isOld = ({ state }: Kept) => state.at === 'closed' && state.sinceMs < Date.now() - SHOWN_MS;
+    const isOld = ({ state }: KeptQuestion) => state.at === 'closed' && state.sinceMs < Date.now() - SHOWN_MS;
     for (const [at, one] of closed.entries()) {
       if (!isOld(one) && at >= closed.length - MAX_SHOWN) continue;
       this.#posted.delete(one.question.id);
@@ -191,7 +191,7 @@ class FileInbox implements Inbox, PostedQuestions {
       if (asked.state.at === 'open' && asked.isFiled) this.#lookAt(asked);
   }
 
-  #lookAt(asked: Kept): void {
+  #lookAt(asked: KeptQuestion): void {
     const { id } = asked.question;
     const found = this.#folder.answer(id);
     if (found.is === 'absent') return;
@@ -208,7 +208,7 @@ class FileInbox implements Inbox, PostedQuestions {
   }
 
   /** `why` is the end of a sentence about the answer file. */
-  #refuse(asked: Kept, why: string): void {
+  #refuse(asked: KeptQuestion, why: string): void {
     const { id } = asked.question;
     this.#folder.removeAnswer(id);
     if (asked.hasTold) return;

@@ -15,7 +15,7 @@ export type Posted = {
 };
 
 /** What becomes of an answer: it is taken, or why not. */
-export type Taken =
+export type TakenAnswer =
   | { readonly is: 'taken' }
   /** The question has ended already; `why` as above. */
   | { readonly is: 'late'; readonly why: string }
@@ -27,7 +27,7 @@ export interface PostedQuestions {
   of(principal: string | undefined): readonly Posted[];
   /** Whether anything of anybody waits. */
   isAnyOpen(): boolean;
-  answer(id: string, answer: ApprovalAnswer): Taken;
+  answer(id: string, answer: ApprovalAnswer): TakenAnswer;
   /** Calls `listener` after each change; returns how to take it back. */
   onChange(listener: () => void): () => void;
 }

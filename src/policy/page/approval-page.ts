@@ -268,7 +268,7 @@ class LiveStreams implements Disposable {
   }
 }
 
-type Objection = {
+type PageRefusal = {
   readonly status: number;
   readonly says: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -281,7 +281,7 @@ const METHODS = ['GET', 'HEAD', 'POST'];
  * can send requests here, and can have their own name lead here (DNS rebinding); what they send is refused before it is looked
  * at. Undefined where nothing stands against the request. `port` is the one that the page listens on.
  */
-function objectionTo(request: IncomingMessage, port: number): Objection | undefined {
+function objectionTo(request: IncomingMessage, port: number): PageRefusal | undefined {
   const { method = '', headers } = request;
   const repeated = repeatedHeader(request);
   if (repeated !== undefined) return { status: 400, says: repeated };
@@ -315,4 +315,4 @@ function isOwnFetch(
   return method !== 'POST' && mode === 'navigate';
 }
 
-const refusal = (says: string): Objection => ({ status: 403, says });
+const refusal = (says: string): PageRefusal => ({ status: 403, says });

@@ -7,7 +7,7 @@ import type { Posted } from '../inbox/posted.js';
 const SECRET_BYTES = 24;
 
 /** Whose page a secret opens. */
-type Opened = { readonly principal: string | undefined };
+type PageOwner = { readonly principal: string | undefined };
 
 export class PageKeys {
   readonly #secrets = new Map<string | undefined, string>();
@@ -21,7 +21,7 @@ export class PageKeys {
   }
 
   /** A secret opens the questions of one principal, and of no other. */
-  openedBy(secret: string): Opened | undefined {
+  openedBy(secret: string): PageOwner | undefined {
     for (const [principal, own] of this.#secrets) if (isSame(secret, own)) return { principal };
     return undefined;
   }

@@ -145,9 +145,9 @@ function environmentsOnce(): Environments {
 
 const firstLine = (message = ''): string => linesOf(message)[0] ?? '';
 
-type Read = Pick<ConditionFacts, 'argumentsText' | 'inputSchema'> & { readonly args: unknown };
+type ReadArguments = Pick<ConditionFacts, 'argumentsText' | 'inputSchema'> & { readonly args: unknown };
 /** What was read last: one call is judged by several conditions. */
-let last: Read | undefined;
+let last: ReadArguments | undefined;
 
 /** Throws a sentence where readers could read different arguments altogether. */
 function argumentsOf({ argumentsText, inputSchema }: ConditionFacts): unknown {
@@ -156,7 +156,7 @@ function argumentsOf({ argumentsText, inputSchema }: ConditionFacts): unknown {
   return last.args;
 }
 
-function readArguments({ argumentsText: text, inputSchema }: Omit<Read, 'args'>): unknown {
+function readArguments({ argumentsText: text, inputSchema }: Omit<ReadArguments, 'args'>): unknown {
   if (text.length > MAX_ARGUMENTS_CHARS)
     throw new Error(`the arguments have ${text.length} characters; at most ${MAX_ARGUMENTS_CHARS} are read`);
   const excess = excessOf(text, ARGUMENTS_LIMITS);

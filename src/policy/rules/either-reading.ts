@@ -28,7 +28,7 @@ export function doubtPresence(holder: object, name: string): void {
 }
 
 /** Whether all readers see a member that is there. */
-const isSeen = (map: Members, name: string): boolean =>
+const isSeen = (map: ObjectMembers, name: string): boolean =>
   map[name] !== null && unlisted.get(map)?.has(name) !== true;
 
 const keepClear = (holder: object, name: string): void => {
@@ -43,12 +43,12 @@ const keepAllClear = (holder: object): void => {
 /** A name as the loosest reader compares it: some leave out dashes and underscores besides (Go's json/v2). */
 const foldedMember = (name: string): string => folded(name).trim().replace(/[-_]/g, '');
 
-type Members = Readonly<Record<string, unknown>>;
+type ObjectMembers = Readonly<Record<string, unknown>>;
 /** Names of an object's members, by what they fold to. */
-type Index = ReadonlyMap<string, readonly string[]>;
-const indexes = new WeakMap<object, Index>();
+type FoldedIndex = ReadonlyMap<string, readonly string[]>;
+const indexes = new WeakMap<object, FoldedIndex>();
 
-function indexOf(map: Members): Index {
+function indexOf(map: ObjectMembers): FoldedIndex {
   const known = indexes.get(map);
   if (known !== undefined) return known;
   const index = new Map<string, string[]>();
@@ -69,7 +69,7 @@ function indexOf(map: Members): Index {
 }
 
 /** Names of `map` that some readers take for `name`, without itself. Throws where they cannot be compared. */
-export const othersLike = (map: Members, name: string): readonly string[] =>
+export const othersLike = (map: ObjectMembers, name: string): readonly string[] =>
   (indexOf(map).get(foldedMember(name)) ?? []).filter((other) => other !== name);
 
 /** Whether the member is there. */
@@ -107,7 +107,7 @@ export function member(value: unknown, at: unknown): unknown {
       return null;
     }
   }
-  if (has(value, at)) return (value as Members)[String(at)];
+  if (has(value, at)) return (value as ObjectMembers)[String(at)];
   throw new Error(`there is no ${quoted(String(at))}, which has(…) would tell`);
 }
 
@@ -197,7 +197,7 @@ function comparedLists(one: readonly unknown[], other: readonly unknown[]): bool
   );
 }
 
-function comparedMaps(one: Members, other: Members): boolean | string {
+function comparedMaps(one: ObjectMembers, other: ObjectMembers): boolean | string {
   const names = Object.keys(one);
   const isSameShape =
     names.length === Object.keys(other).length && names.every((name) => Object.hasOwn(other, name));
@@ -226,7 +226,7 @@ const doubtAt = (holders: readonly object[], name: string): string | undefined =
 const conclusion = (parts: ReadonlyArray<boolean | string>): boolean | string =>
   !parts.includes(false) && (parts.find((part) => typeof part === 'string') ?? true);
 
-const isMap = (value: unknown): value is Members => kindOf(value) === 'an object';
+const isMap = (value: unknown): value is ObjectMembers => kindOf(value) === 'an object';
 
 const isNumber = (value: unknown): boolean => kindOf(value) === 'a number';
 

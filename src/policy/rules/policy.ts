@@ -85,7 +85,7 @@ type Subject =
 const WHOLE_SERVER: Subject = { kind: 'server' };
 
 /** One list, or one pair of lists; each answers with a rule, or undefined where it says nothing. */
-type Layer = {
+type PolicyLayer = {
   readonly denies: (server: string, subject: Subject) => string | undefined;
   /** The rule that lets it through; undefined where there is no allow list. */
   readonly allows: (server: string, subject: Subject) => Verdict | undefined;
@@ -137,7 +137,7 @@ export function policyOf(rules: PolicyRules, specs: readonly DownstreamSpec[]): 
 /** Whether the server has a name that is another entry's: what gives something to the name gives it nothing. */
 type TakesName = (server: string) => boolean;
 
-type Lists = { readonly layer: Layer; readonly patterns: readonly RuledPattern[] };
+type Lists = { readonly layer: PolicyLayer; readonly patterns: readonly RuledPattern[] };
 
 function patternLists(
   allowName: string,
@@ -157,7 +157,7 @@ function patternLists(
     if (subject.kind === 'request') return pattern.coversRequest(server, subject.method);
     return pattern.coversServer(server);
   };
-  const layer: Layer = {
+  const layer: PolicyLayer = {
     denies: (server, subject) => deny.find(covers(server, subject))?.rule,
     allows: (server, subject) => {
       if (allow === undefined) return undefined;
@@ -201,7 +201,7 @@ type EntryPattern = {
 
 function perServerLists(path: string, content: PolicyFile, takesName: TakesName): Lists {
   const entries = Object.entries(content.perServer).map(([server, rules]) => entryOf(server, rules, path));
-  const layer: Layer = {
+  const layer: PolicyLayer = {
     denies: (server, subject) => {
       if (subject.kind === 'server') return undefined;
       return entries
@@ -256,7 +256,7 @@ function allowedByEntries(
   entries: readonly ServerEntry[],
   path: string,
   takesName: TakesName,
-): Layer['allows'] {
+): PolicyLayer['allows'] {
   const byName = new Map(entries.map((entry) => [entry.server, entry]));
   return (server, subject) => {
     if (subject.kind === 'server') return undefined;
@@ -294,7 +294,7 @@ function patternsOf({ server, at, allow = [], deny }: ServerEntry, path: string)
 }
 
 /** The choice that the user has made among a server's tools in a host. */
-function hostLayer(specs: readonly DownstreamSpec[]): Layer {
+function hostLayer(specs: readonly DownstreamSpec[]): PolicyLayer {
   const filters = new Map(
     specs.map(({ name, toolFilter: { only, except }, source }) => [
       name,

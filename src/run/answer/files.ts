@@ -5,7 +5,7 @@
 import type { Piece } from '../../base/text/own-lines.js';
 import type { HostView } from '../../hosts/terms/host.js';
 import type { Left, LeftFile } from '../artifacts/artifacts.js';
-import type { Kept } from '../artifacts/kept-run.js';
+import type { KeptThing } from '../artifacts/kept-run.js';
 import type { Outcome } from '../outcome/outcome.js';
 
 /** The protocol's own block for something that can be read with `resources/read`. */
@@ -84,7 +84,7 @@ export function filePieces({ left, stdout, stderr }: Outcome): readonly Piece[] 
 /** For the structured forms. `paths`: whether they have the places on this machine. */
 export function fileEntries(outcome: Outcome, paths: boolean): FileEntry[] {
   const { left } = outcome;
-  const entryOf = ({ name, sizeBytes, uri, path }: Kept): FileEntry => ({
+  const entryOf = ({ name, sizeBytes, uri, path }: KeptThing): FileEntry => ({
     name,
     bytes: sizeBytes,
     uri,
@@ -108,7 +108,7 @@ function fileEntry(file: LeftFile, left: Left): FileEntry {
 }
 
 /** Everything that the reader of this answer may want to open. */
-const keptOf = (outcome: Outcome): readonly Kept[] => [
+const keptOf = (outcome: Outcome): readonly KeptThing[] => [
   ...(outcome.left?.files ?? []).flatMap(({ kept }) => kept ?? []),
   ...keptResult(outcome),
   ...keptOutput(outcome),
@@ -118,10 +118,10 @@ const keptOf = (outcome: Outcome): readonly Kept[] => [
 export const hasKept = (outcome: Outcome): boolean => keptOf(outcome).length > 0;
 
 /** Whole streams of which something is missing here. What was only kept in case of a cut is nobody's business. */
-const keptOutput = ({ stdout, stderr }: Outcome): readonly Kept[] =>
+const keptOutput = ({ stdout, stderr }: Outcome): readonly KeptThing[] =>
   [stdout, stderr].flatMap(({ whole, dropped }) => (whole === undefined || dropped === 0 ? [] : [whole]));
 
-const keptResult = ({ left, result }: Outcome): readonly Kept[] =>
+const keptResult = ({ left, result }: Outcome): readonly KeptThing[] =>
   left?.result === undefined || (left.isResultSpare && result?.isCut !== true) ? [] : [left.result];
 
 function skippedLine({ skipped, skippedMore }: Left): string[] {

@@ -20,7 +20,7 @@ import {
 import { RESULTS_FOLDER, shownName, uniqueName } from './file-names.js';
 import { fileType } from './file-type.js';
 import type { KeptFiles } from './kept-files.js';
-import { type Kept, type KeptRun, type KeptStream, OverQuota } from './kept-run.js';
+import { type KeptRun, type KeptStream, type KeptThing, OverQuota } from './kept-run.js';
 import {
   type AnswerRoom,
   answerRoom,
@@ -38,14 +38,14 @@ export type LeftFile = {
   /** All of it, where it is small and safe to show. */
   readonly text: string | undefined;
   /** Where it can be read later; undefined where its text is shown, or it could not be kept. */
-  readonly kept: Kept | undefined;
+  readonly kept: KeptThing | undefined;
 };
 
 /** What the code left in its folder for results, and what became of it. */
 export type Left = {
   readonly files: readonly LeftFile[];
   /** The value of the last expression, where it is too long for the answer. */
-  readonly result: Kept | undefined;
+  readonly result: KeptThing | undefined;
   /** True where the answer has room for it, and only a host that cuts answers may leave something out of it. */
   readonly isResultSpare: boolean;
   /** Names of those that stayed behind, each with the reason as the end of a sentence about it. */
@@ -86,8 +86,8 @@ const DISK: Readonly<Record<string, string>> = {
 /** What was left, and where the whole of a stream is that the answer has no room for. */
 export type Settled = {
   readonly left: Left | undefined;
-  readonly stdout: Kept | undefined;
-  readonly stderr: Kept | undefined;
+  readonly stdout: KeptThing | undefined;
+  readonly stderr: KeptThing | undefined;
 };
 
 type Arrived = { readonly name: string; readonly content: Buffer };
@@ -219,13 +219,13 @@ export class Artifacts {
     return files;
   }
 
-  async #putResult(): Promise<Kept | undefined> {
+  async #putResult(): Promise<KeptThing | undefined> {
     if (this.#result === undefined) return undefined;
     const { name, mimeType, text } = this.#result;
     return await this.#run.put(name, mimeType, Buffer.from(text));
   }
 
-  #left(files: readonly LeftFile[], result: Kept | undefined, hasOutput: boolean): Left | undefined {
+  #left(files: readonly LeftFile[], result: KeptThing | undefined, hasOutput: boolean): Left | undefined {
     const isNothing = files.length + this.#skipped.length === 0 && result === undefined && !hasOutput;
     if (isNothing && this.#trouble === undefined) return undefined;
     return {
@@ -298,7 +298,7 @@ class WholeOutput {
   }
 
   /** Undefined where the answer holds all of it, unless `isCut` says that it does not. Throws what kept it from being kept. */
-  async end(isCut: boolean): Promise<Kept | undefined> {
+  async end(isCut: boolean): Promise<KeptThing | undefined> {
     if (isCut && this.#early !== undefined) this.#keep(this.#early);
     if (this.#missingBytes > 0)
       this.#stream?.write(Buffer.from(`\n[… ${this.#missingBytes} further bytes were not kept …]\n`));

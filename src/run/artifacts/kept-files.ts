@@ -7,10 +7,10 @@ import { open, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MAX_FILE_BYTES } from '../../wire/frames.js';
 import { INDEX_FILE, KEPT_FOLDER, KeptRoom } from './kept-room.js';
-import { fileNameOf, type Kept, KeptRun, keptIndex } from './kept-run.js';
+import { fileNameOf, KeptRun, type KeptThing, keptIndex } from './kept-run.js';
 import { type KeptAddress, keptUri, parseKeptUri } from './kept-uri.js';
 
-export type KeptContent = Kept & { readonly content: Buffer };
+export type KeptContent = KeptThing & { readonly content: Buffer };
 
 export type KeptFilesOptions = {
   readonly stateDir: string;
@@ -33,7 +33,7 @@ export class KeptFiles implements Disposable {
   readonly quotaBytes: number;
   readonly #room: KeptRoom;
   /** What this bridge's runs have kept, oldest first. */
-  readonly #own = new Map<string, { readonly kept: readonly Kept[]; readonly atMs: number }>();
+  readonly #own = new Map<string, { readonly kept: readonly KeptThing[]; readonly atMs: number }>();
   readonly #now: () => number;
   #expiry: NodeJS.Timeout | undefined;
 
@@ -66,7 +66,7 @@ export class KeptFiles implements Disposable {
   }
 
   /** What this bridge's runs have kept, newest first. What other bridges keep is read by whoever knows its address. */
-  list(): readonly Kept[] {
+  list(): readonly KeptThing[] {
     const live = [...this.#own.values()].filter(({ atMs }) => !this.#room.isExpired(atMs));
     return live
       .reverse()

@@ -31,7 +31,7 @@ export const INDEX_FILE = 'index.json';
 export const KEPT_FOLDER = 'kept';
 
 /** `no-room` where runs that still write have taken too much of the quota, `too-large` where all of it were too small. */
-export type Taken = 'taken' | 'too-large' | 'no-room';
+export type TakenRoom = 'taken' | 'too-large' | 'no-room';
 
 type Folder = {
   readonly bytes: number;
@@ -63,7 +63,7 @@ export class KeptRoom {
   }
 
   /** Makes the folder, and room in it for `bytes` more. It stays until it is sealed or removed. */
-  take(handle: string, bytes: number): Promise<Taken> {
+  take(handle: string, bytes: number): Promise<TakenRoom> {
     return this.#turns.add(async () => {
       const folders = await this.#look();
       const own = folders.get(handle)?.bytes ?? 0;

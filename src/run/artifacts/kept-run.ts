@@ -41,7 +41,7 @@ function endingFor(name: string, mimeType: string): string {
 }
 
 /** One thing that is kept. */
-export type Kept = {
+export type KeptThing = {
   readonly uri: string;
   readonly name: string;
   readonly mimeType: string;
@@ -67,19 +67,19 @@ export class KeptRun {
   readonly #handle = randomBytes(16).toString('hex');
   readonly #room: KeptRoom;
   readonly #run: string;
-  readonly #onSealed: (handle: string, kept: readonly Kept[]) => void;
+  readonly #onSealed: (handle: string, kept: readonly KeptThing[]) => void;
   readonly #entries: KeptIndexEntry[] = [];
   #numbers = 0;
 
   /** Nothing is on the disk before something is put there. */
-  constructor(room: KeptRoom, run: string, onSealed: (handle: string, kept: readonly Kept[]) => void) {
+  constructor(room: KeptRoom, run: string, onSealed: (handle: string, kept: readonly KeptThing[]) => void) {
     this.#room = room;
     this.#run = run;
     this.#onSealed = onSealed;
   }
 
   /** Throws OverQuota, or what the file system says. */
-  async put(name: string, mimeType: string, content: Buffer): Promise<Kept> {
+  async put(name: string, mimeType: string, content: Buffer): Promise<KeptThing> {
     const file = { number: this.#numbers++, ending: endingFor(name, mimeType) };
     await this.#take(content.length);
     try {
@@ -138,12 +138,12 @@ export class KeptRun {
     this.#room.giveBack(this.#handle, bytes);
   }
 
-  #add(entry: KeptIndexEntry): Kept {
+  #add(entry: KeptIndexEntry): KeptThing {
     this.#entries.push({ ...entry, run: this.#run });
     return this.#keptOf(entry);
   }
 
-  #keptOf({ name, mimeType, sizeBytes, ...file }: KeptIndexEntry): Kept {
+  #keptOf({ name, mimeType, sizeBytes, ...file }: KeptIndexEntry): KeptThing {
     const uri = keptUri({ handle: this.#handle, name });
     const path = this.#room.tellsPaths ? this.#path(file) : undefined;
     return { uri, name, mimeType, sizeBytes, path };
@@ -155,7 +155,7 @@ export class KeptRun {
 }
 
 type StreamEnd = {
-  readonly onEnd: (sizeBytes: number) => Kept;
+  readonly onEnd: (sizeBytes: number) => KeptThing;
   readonly onFailure: () => Promise<void>;
 };
 
@@ -183,7 +183,7 @@ export class KeptStream {
   }
 
   /** Throws the first thing that went wrong. */
-  async end(): Promise<Kept> {
+  async end(): Promise<KeptThing> {
     await this.close();
     if (this.#failure === undefined) return this.#then.onEnd(this.#sizeBytes);
     await this.#then.onFailure();

@@ -4,10 +4,10 @@
 import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { INDEX_FILE, KEPT_FOLDER } from './kept-room.js';
-import { fileNameOf, type Kept, keptIndex } from './kept-run.js';
+import { fileNameOf, type KeptThing, keptIndex } from './kept-run.js';
 import { HANDLE, keptUri } from './kept-uri.js';
 
-export type SurveyedFile = Omit<Kept, 'path'> & {
+export type SurveyedFile = Omit<KeptThing, 'path'> & {
   /** The file on this machine. */
   readonly path: string;
   /** Id of the run that left it; undefined where an earlier version has kept it. */

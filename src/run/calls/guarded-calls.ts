@@ -6,7 +6,7 @@ import type { StopClock } from '../../base/waiting/deadline.js';
 import type { Plan } from '../../policy/approvals/plan.js';
 import type { RunApprovals } from '../../policy/approvals/run-approvals.js';
 import type { Policy } from '../../policy/rules/policy.js';
-import type { Known } from '../../servers/catalog/known-servers.js';
+import type { KnownDocs } from '../../servers/catalog/known-servers.js';
 import type { ObservedShapes } from '../../servers/catalog/observed-shapes.js';
 import type { ServerLease } from '../../servers/pool/server-lease.js';
 import type { AuditMode } from '../../settings/environment/variables.js';
@@ -22,7 +22,7 @@ import type { SavedByRun } from './saved-by-run.js';
 
 /** What is known of servers, and how they are reached. */
 export type CallServers = {
-  readonly known: Pick<Known, 'docOf' | 'allDocs' | 'changedOf'>;
+  readonly known: Pick<KnownDocs, 'docOf' | 'allDocs' | 'changedOf'>;
   /** The run's, as they were when it was asked for. */
   readonly lease: Pick<ServerLease, 'get' | 'specOf'>;
   /** As it is whenever it is asked. */

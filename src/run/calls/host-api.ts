@@ -7,7 +7,7 @@ import { closest, didYouMean } from '../../base/text/closest.js';
 import { shownName, shownTool } from '../../base/text/shown-name.js';
 import type { StopClock } from '../../base/waiting/deadline.js';
 import { refreshCommand } from '../../servers/catalog/kept-catalog.js';
-import type { Known } from '../../servers/catalog/known-servers.js';
+import type { KnownDocs } from '../../servers/catalog/known-servers.js';
 import type { ObservedShapes } from '../../servers/catalog/observed-shapes.js';
 import { type FoundTool, searchTools } from '../../servers/catalog/search.js';
 import type { ServerLease } from '../../servers/pool/server-lease.js';
@@ -30,7 +30,7 @@ export type HostApiParts = {
   readonly loaded: LoadedServers;
   readonly discovered: readonly ServerBrief[];
   /** Documentation of all that is discovered, loaded or not. */
-  readonly known: Pick<Known, 'docOf' | 'allDocs'>;
+  readonly known: Pick<KnownDocs, 'docOf' | 'allDocs'>;
   /** Opens one more server for the run, or refuses it. */
   readonly loadServer: (server: string, signal: AbortSignal) => Promise<ServerDoc>;
   /** The run's servers. */

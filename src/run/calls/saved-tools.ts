@@ -159,9 +159,9 @@ export class SavedTools {
   }
 }
 
-type History = Pick<SavedTool, 'created' | 'changed' | 'run'> & { readonly maker: string };
+type ToolHistory = Pick<SavedTool, 'created' | 'changed' | 'run'> & { readonly maker: string };
 
-function historyOf(lines: readonly string[]): History {
+function historyOf(lines: readonly string[]): ToolHistory {
   const {
     created = '',
     maker = '',
@@ -171,14 +171,14 @@ function historyOf(lines: readonly string[]): History {
   return { created, changed, maker, run: changer ?? maker };
 }
 
-function historyLine(before: History | undefined, run: string, at: string): string {
+function historyLine(before: ToolHistory | undefined, run: string, at: string): string {
   if (before === undefined || before.created === '') return `#@ created ${at}, run ${run}`;
   const created = `#@ created ${before.created}, run ${before.maker}`;
   // A run that corrects its own tool has made one, not two.
   return before.run === run && before.changed === '' ? created : `${created}; changed ${at}, run ${run}`;
 }
 
-function taken(name: string, { created, run }: History): BridgeError {
+function taken(name: string, { created, run }: ToolHistory): BridgeError {
   const by = created === '' ? 'in a file that no run has written' : `by run ${run}, first at ${created}`;
   return new BridgeError('E_DENIED', `There is a saved tool '${name}' already, ${by}.`, {
     fault: 'guest',

@@ -16,7 +16,7 @@ const ALL_WITHIN_MS = START_TIME_MS;
 const MAX_REASON_CHARS = 200;
 const MAX_NAMED = 5;
 
-export type Opened = {
+export type OpenedServers = {
   readonly docs: readonly ServerDoc[];
   /** Why a server did not open, by its name. */
   readonly failed: ReadonlyMap<string, string>;
@@ -34,7 +34,7 @@ export async function openServers(
   others: readonly string[],
   { open, allWithinMs = ALL_WITHIN_MS }: OpeningParts,
   signal: AbortSignal,
-): Promise<Opened> {
+): Promise<OpenedServers> {
   const failed = new Map<string, string>();
   using deadline = new Deadline(signal);
   deadline.start(allWithinMs);

@@ -28,7 +28,7 @@ import { fileOf, isPythonTask, languageOf } from '../programs/task.js';
 import { INTERRUPT_WITHIN_MS } from '../sessions/session-call.js';
 import type { SessionUse } from '../sessions/session-use.js';
 import { type Conversed, converse, type OpenServers, onDemandOf } from './conversation.js';
-import { failureNote, type Opened, openServers } from './opening.js';
+import { failureNote, type OpenedServers, openServers } from './opening.js';
 import { preflight } from './preflight.js';
 import { RunRecord } from './run-record.js';
 import type { Run, RunInput, RunServices } from './run-request.js';
@@ -62,14 +62,14 @@ export async function runCode(
 }
 
 /** What a run has come to. */
-type Ended = {
+type RunEnd = {
   readonly conclusion: Conclusion;
   readonly calls: number;
   /** Those that the run had in the end; those that it named where it did not get that far. */
   readonly servers: readonly string[];
 };
 
-async function ended(run: Run): Promise<Ended> {
+async function ended(run: Run): Promise<RunEnd> {
   const { services, deadline } = run;
   refuseCancelled(deadline);
   // Side by side with the sandbox and the check.
@@ -97,7 +97,7 @@ async function takeChecked(run: Run): Promise<FallbackSandbox & { readonly check
 }
 
 /** A run that ends before they are open lets them go on opening. */
-function startOpening({ servers, session }: RunServices, { signal }: Deadline): Promise<Opened> {
+function startOpening({ servers, session }: RunServices, { signal }: Deadline): Promise<OpenedServers> {
   const asked = session?.added ?? [];
   const { wanted } = servers;
   const [mine, rest] = [wanted.servers, wanted.others].map((names) =>
@@ -153,7 +153,11 @@ async function stopCheck(
 }
 
 /** Throws what kept a server from opening, and what `named` asks of servers that they have not. */
-async function open(run: Run, opening: Promise<Opened>, named: readonly NamedTool[]): Promise<OpenServers> {
+async function open(
+  run: Run,
+  opening: Promise<OpenedServers>,
+  named: readonly NamedTool[],
+): Promise<OpenServers> {
   const { servers } = run.services;
   const { docs, failed } = await opening;
   const loaded = new LoadedServers(docs, servers.policy);
@@ -188,7 +192,7 @@ function concluded(
   { input, deadline, transcript }: Run,
   { loaded, failed, discovered }: OpenServers,
   { end, facts, left, savedNote, lateNote, planned }: Conversed,
-): Ended {
+): RunEnd {
   const spec = { ...facts.spec, aliases: discovered.map(({ alias }) => alias) };
   const conclusion =
     planned?.isStopped === true && deadline.cause === undefined

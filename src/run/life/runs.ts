@@ -13,7 +13,7 @@ import type { Sandbox } from '../../sandbox/conversation/sandbox.js';
 import type { WarmPools } from '../../sandbox/launch/warm-pools.js';
 import { keyOf, kindOf, pythonKind, type SandboxKind, sessionKind } from '../../sandbox/spec/kind.js';
 import type { AgentCapabilities } from '../../servers/asking/agent-capabilities.js';
-import type { Known } from '../../servers/catalog/known-servers.js';
+import type { KnownDocs } from '../../servers/catalog/known-servers.js';
 import type { ObservedShapes } from '../../servers/catalog/observed-shapes.js';
 import type { DownstreamPool } from '../../servers/pool/pool.js';
 import type { ServerLease } from '../../servers/pool/server-lease.js';
@@ -24,12 +24,12 @@ import type { KeptFiles } from '../artifacts/kept-files.js';
 import { type CallContext, COMMAND_LINE } from '../calls/call-context.js';
 import { Gates } from '../calls/gates.js';
 import type { SavedTools } from '../calls/saved-tools.js';
-import { type Objection, type Outcome, outcomeWithoutRun, withoutSecrets } from '../outcome/outcome.js';
-import type { CallLimits, CallTurns } from '../queue/call-turns.js';
+import { type CallProblem, type Outcome, outcomeWithoutRun, withoutSecrets } from '../outcome/outcome.js';
+import type { CallTurnLimits, CallTurns } from '../queue/call-turns.js';
 import type { Patience, Waited } from '../queue/patience.js';
 import { type Arrival, type GivenTurn, LATELY_MS, type RunQueue } from '../queue/run-queue.js';
 import type { SetUp } from '../queue/set-up.js';
-import { type Refused, standAside } from '../queue/take-turn.js';
+import { type RefusedTurn, standAside } from '../queue/take-turn.js';
 import type { Turns } from '../queue/turns.js';
 import { serversOf, sessionTold, useOf } from '../sessions/session-runs.js';
 import type { SessionUse } from '../sessions/session-use.js';
@@ -43,15 +43,15 @@ import { type CommandInput, type CommandOutcome, runSandboxedCommand } from './s
 /** The servers of the principal, as runs see them. */
 export interface RunnableServers {
   readonly pool: Pick<DownstreamPool, 'lease'>;
-  readonly known: Known;
+  readonly known: KnownDocs;
   readonly shapes: ObservedShapes;
   policy(): Policy;
   /** Reads anew what is configured. */
   rediscover(): unknown;
   /** What is wrong with the first of these names that no run can have; `field` is where they were said. */
-  objectionTo(names: readonly string[], field?: string): Objection | undefined;
+  objectionTo(names: readonly string[], field?: string): CallProblem | undefined;
   /** What is wrong with a server whose name another one had. */
-  strangerObjection(name: string, setBy: string): Objection | undefined;
+  strangerObjection(name: string, setBy: string): CallProblem | undefined;
   /** Those that must open, and those that a run does without. */
   wanted(names: readonly string[]): {
     readonly servers: readonly string[];
@@ -93,7 +93,7 @@ export type RunsParts = {
   readonly ownerId: string;
   /** Undefined where calls wait for nothing but their servers. */
   readonly callTurns: CallTurns | undefined;
-  readonly callLimits: () => CallLimits;
+  readonly callLimits: () => CallTurnLimits;
   readonly commandKind: SandboxKind;
   readonly isForCommandLine: boolean;
   readonly redactor: Redactor;
@@ -162,7 +162,7 @@ export class Runs {
   readonly callServer = async (
     { setBy, ...call }: ServerCall,
     context: CallContext,
-  ): Promise<RawJson | Objection> => {
+  ): Promise<RawJson | CallProblem> => {
     const { servers, queue, setUp, callTurns, ownerId, callLimits } = this.#parts;
     const { agent } = context.caller;
     using link = new LinkedSignal(context.signal, queue.closing);
@@ -266,7 +266,10 @@ export class Runs {
   }
 
   /** A session for the call that has arrived; or why it gets none, such as a quota that was used up meanwhile. */
-  async #enter(asked: AskedSession, { place, context }: Arrival): Promise<Entered | Objection | Refused> {
+  async #enter(
+    asked: AskedSession,
+    { place, context }: Arrival,
+  ): Promise<Entered | CallProblem | RefusedTurn> {
     if (place.refused !== undefined) return place.refused;
     const refusing = new AbortController();
     using waits = new LinkedSignal(context.signal, refusing.signal);
@@ -380,7 +383,11 @@ export class Runs {
   }
 }
 
-const objectionOf = ({ code: type, message, remedy }: BridgeError): Objection => ({ type, message, remedy });
+const objectionOf = ({ code: type, message, remedy }: BridgeError): CallProblem => ({
+  type,
+  message,
+  remedy,
+});
 
 const withoutTurn = (refused: BridgeError, timeoutSeconds: number): Outcome =>
   outcomeWithoutRun('error', objectionOf(refused), timeoutSeconds);

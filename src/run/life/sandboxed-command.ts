@@ -14,7 +14,7 @@ import type { GuestError, Sandbox } from '../../sandbox/conversation/sandbox.js'
 import type { AuditMode } from '../../settings/environment/variables.js';
 import { Artifacts, type Settled } from '../artifacts/artifacts.js';
 import type { KeptFiles } from '../artifacts/kept-files.js';
-import type { Kept } from '../artifacts/kept-run.js';
+import type { KeptThing } from '../artifacts/kept-run.js';
 import { MAX_OUTPUT_CHARS } from '../artifacts/shown-amounts.js';
 import { keptText } from '../calls/call-audit.js';
 import type { CallContext } from '../calls/call-context.js';
@@ -189,7 +189,7 @@ class CommandOutput {
     return this.capped.result(Math.min(this.capped.heldBytes, 2 * MAX_OUTPUT_CHARS), {});
   }
 
-  captured(stream: OutputStream, whole: Kept | undefined): Captured {
+  captured(stream: OutputStream, whole: KeptThing | undefined): Captured {
     const { text, dropped: droppedBytes, gap } = this.held[stream];
     if (gap === undefined) return { text: harmless(text), dropped: 0, whole };
     // One by one: what the head leaves open must not swallow the line between.

@@ -6,7 +6,7 @@ import type { Redact } from '../../base/secrets/redact.js';
 import { gapLine } from '../../base/text/text.js';
 import type { Planned } from '../../policy/approvals/plan.js';
 import type { Left } from '../artifacts/artifacts.js';
-import type { Kept } from '../artifacts/kept-run.js';
+import type { KeptThing } from '../artifacts/kept-run.js';
 import { NO_PICTURES, type Pictures } from './pictures.js';
 
 /** One captured stream: harmless text, head and tail kept, and how many characters are missing from its middle. */
@@ -18,7 +18,7 @@ export type Captured = {
   /** `dropped` in UTF-8; absent where it is nought. */
   readonly droppedBytes?: number;
   /** All of it, where it was kept. */
-  readonly whole?: Kept | undefined;
+  readonly whole?: KeptThing | undefined;
 };
 
 /**
@@ -28,7 +28,7 @@ export type Captured = {
 export function capturedWithGap(
   head: string,
   tail: string,
-  missing: { readonly dropped: number; readonly droppedBytes: number; readonly whole: Kept | undefined },
+  missing: { readonly dropped: number; readonly droppedBytes: number; readonly whole: KeptThing | undefined },
 ): Captured {
   const { dropped, droppedBytes, whole } = missing;
   const line = gapLine(dropped, droppedBytes, whole === undefined ? '' : `; whole: ${whole.name}`);
@@ -107,12 +107,12 @@ export type Outcome = {
 const NOTHING: Captured = { text: '', dropped: 0 };
 
 /** What is wrong with a call before anything of it runs. */
-export type Objection = Omit<OutcomeError, 'traceback'>;
+export type CallProblem = Omit<OutcomeError, 'traceback'>;
 
 /** An outcome in which no guest code ran: bad arguments, an unknown server, an engine that does not start. */
 export function outcomeWithoutRun(
   status: Exclude<RunStatus, 'success' | 'timeout'>,
-  error: Objection & { readonly traceback?: readonly string[] },
+  error: CallProblem & { readonly traceback?: readonly string[] },
   timeoutSeconds: number,
 ): Outcome {
   return {

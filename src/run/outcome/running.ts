@@ -1,7 +1,7 @@
 // What is known of a call that has not ended when its host has waited long enough.
 
 import { type HeadTail, harmless } from '../../base/text/text.js';
-import type { Kept } from '../artifacts/kept-run.js';
+import type { KeptThing } from '../artifacts/kept-run.js';
 import { type Captured, capturedWithGap, type GoesOn, type Outcome } from './outcome.js';
 import { NO_PICTURES } from './pictures.js';
 
@@ -30,7 +30,7 @@ export const running = ({ elapsedMs, stdout, stderr, timeoutSeconds, ...goesOn }
 });
 
 /** A stream as an answer shows it. `whole` is where all of it was kept, which is known when its code has ended. */
-export function capturedOf(kept: HeadTail, whole?: Kept): Captured {
+export function capturedOf(kept: HeadTail, whole?: KeptThing): Captured {
   if (kept.dropped === 0) return { text: harmless(kept.toString()), dropped: 0, whole };
   const { dropped, droppedBytes, head, tail } = kept;
   // One by one: a sequence that the code has left open at the end of the head must not swallow the line between.

@@ -6,7 +6,7 @@ import type { OutputStream } from '../../base/process/streams.js';
 import { clipHarmless, HeadTail, harmless, inOneLine } from '../../base/text/text.js';
 import type { GuestError } from '../../sandbox/conversation/sandbox.js';
 import type { GuestFrame } from '../../wire/frames.js';
-import type { Kept } from '../artifacts/kept-run.js';
+import type { KeptThing } from '../artifacts/kept-run.js';
 import { MAX_OUTPUT_CHARS, MAX_REPR_CHARS } from '../artifacts/shown-amounts.js';
 import type { Captured, ResultValue } from './outcome.js';
 import { PictureCollector, type Pictures } from './pictures.js';
@@ -17,7 +17,7 @@ const MAX_RESULT_JSON_CHARS = 100_000;
 const MAX_WHERE_LINES = 20;
 
 /** Where all of a stream is; undefined where it was not kept. */
-type WholeOutputFiles = Readonly<Record<OutputStream, Kept | undefined>>;
+type WholeOutputFiles = Readonly<Record<OutputStream, KeptThing | undefined>>;
 
 export class Transcript {
   readonly #streams = { stdout: new HeadTail(MAX_OUTPUT_CHARS), stderr: new HeadTail(MAX_OUTPUT_CHARS) };

@@ -109,10 +109,10 @@ export class Snippets {
   }
 }
 
-type Named = SnippetFile & { readonly name: string };
+type NamedSnippet = SnippetFile & { readonly name: string };
 
 /** The names under which they are listed: a file's whole name where a shorter one could mean another file. */
-function named(files: readonly SnippetFile[]): Named[] {
+function named(files: readonly SnippetFile[]): NamedSnippet[] {
   const wholes = new Set(files.map(({ file }) => file));
   const counts = new Map<string, number>();
   for (const { base } of files) counts.set(base, (counts.get(base) ?? 0) + 1);
@@ -122,7 +122,7 @@ function named(files: readonly SnippetFile[]): Named[] {
   });
 }
 
-function chosen(wanted: string, files: readonly SnippetFile[]): Named {
+function chosen(wanted: string, files: readonly SnippetFile[]): NamedSnippet {
   const all = named(files);
   // One system writes an accent as a character of its own, another does not.
   const name = wanted.normalize();

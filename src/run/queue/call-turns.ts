@@ -6,7 +6,7 @@ import { ProcessorTurns } from './processor-turns.js';
 import { takeTurn } from './take-turn.js';
 import { type TurnLimits, Turns, type TurnWords, UNLIMITED } from './turns.js';
 
-export type CallLimits = {
+export type CallTurnLimits = {
   /** Calls under way at once; Infinity where nothing limits it. */
   readonly callsAtOnce: number;
   /** Calls of the agent itself that wait; a further one is refused. Calls of code are bounded by what a run may have waiting. */
@@ -37,7 +37,7 @@ export class CallTurns {
    */
   async ofAgent(
     owner: string,
-    limits: CallLimits,
+    limits: CallTurnLimits,
     signal: AbortSignal,
   ): Promise<Disposable | { readonly refused: BridgeError }> {
     const turn = await takeTurn(
@@ -49,7 +49,7 @@ export class CallTurns {
   }
 
   /** For a call of code, which waits for as long as its run does. */
-  async ofCode(owner: string, { callsAtOnce }: CallLimits, signal: AbortSignal): Promise<Disposable> {
+  async ofCode(owner: string, { callsAtOnce }: CallTurnLimits, signal: AbortSignal): Promise<Disposable> {
     const limits = { callsAtOnce, callsWaiting: Number.POSITIVE_INFINITY };
     const underWay = granted(await this.ofAgent(owner, limits, signal));
     const beginning = granted(await this.#beginning.begin(owner, signal));
@@ -62,7 +62,7 @@ export class CallTurns {
   }
 }
 
-const turnLimits = ({ callsAtOnce, callsWaiting }: CallLimits): TurnLimits => ({
+const turnLimits = ({ callsAtOnce, callsWaiting }: CallTurnLimits): TurnLimits => ({
   ...UNLIMITED,
   runsAtOnce: callsAtOnce,
   runsWaiting: callsWaiting,

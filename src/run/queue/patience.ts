@@ -15,7 +15,7 @@ const SAME_MOMENT_MS = 1_000;
 const FAILURE_LASTS_MS = 300_000;
 
 /** Where things that take a set-up come from, and where they go when nobody wants them any more. */
-export type Source<T> = {
+export type TakenSource<T> = {
   readonly take: (signal: AbortSignal) => Promise<T>;
   readonly giveBack: (late: T) => void;
 };
@@ -44,7 +44,7 @@ export class Patience {
    * What `source` gives. Throws E_SETTING_UP where that takes too long; it is taken all the same and given back, so that the
    * next call finds it. Whoever cancels a call stops waiting, and ends no set-up that others share.
    */
-  async take<T>(key: string, source: Source<T>, waited: Waited, signal: AbortSignal): Promise<T> {
+  async take<T>(key: string, source: TakenSource<T>, waited: Waited, signal: AbortSignal): Promise<T> {
     if (this.#withinMs === undefined) return await source.take(signal);
     const untold = this.#untold.get(key);
     this.#untold.delete(key);

@@ -6,7 +6,7 @@ import { LinkedSignal } from '../../base/waiting/linked-signal.js';
 import type { CallContext } from '../calls/call-context.js';
 import { RunMeter } from './run-meter.js';
 import type { SetUp } from './set-up.js';
-import { type Place, type Refused, takePlace } from './take-turn.js';
+import { type QueuePlace, type RefusedTurn, takePlace } from './take-turn.js';
 import type { Turn, TurnLimits, Turns } from './turns.js';
 
 /** An agent at work runs something about twice a minute. */
@@ -32,9 +32,9 @@ export type RunQueueParts = {
 export type Arrival = Disposable & {
   /** Of its run. */
   readonly id: string;
-  readonly place: Place;
+  readonly place: QueuePlace;
   /** Its turn, which whoever asks for it ends. */
-  readonly begin: () => Place['turn'];
+  readonly begin: () => QueuePlace['turn'];
   /** The call, which ends with its bridge too. */
   readonly context: CallContext;
 };
@@ -102,7 +102,7 @@ export class RunQueue {
     servers: readonly string[],
     work: (turn: GivenTurn) => Promise<T>,
     after: (turn: GivenTurn, beganAt: number) => void = endOf,
-  ): Promise<T | Refused> {
+  ): Promise<T | RefusedTurn> {
     const { isMetered, setUp, onEnded } = this.#parts;
     const running = begin().then(async (turn) => {
       if ('refused' in turn) return turn;

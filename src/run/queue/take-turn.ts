@@ -5,14 +5,14 @@ import type { Turn, TurnRequest, Turns } from './turns.js';
 
 export type TurnWait = Omit<TurnRequest, 'onTurn' | 'onRefused'>;
 
-export type Refused = { readonly refused: BridgeError };
+export type RefusedTurn = { readonly refused: BridgeError };
 
 /** A place in the queue. */
-export type Place = {
+export type QueuePlace = {
   /** Resolves when the turn has come, or with why there is none. Also when the wait has ended: the turn has ended then. */
-  readonly turn: Promise<Turn | Refused>;
+  readonly turn: Promise<Turn | RefusedTurn>;
   /** Where it got none: it never waited. */
-  readonly refused: Refused | undefined;
+  readonly refused: RefusedTurn | undefined;
   /** Where it was held: it waits for nothing else now. */
   readonly ready: () => void;
 };
@@ -34,7 +34,7 @@ export function standAside(turn: Turn): (() => Promise<void>) | undefined {
  * Resolves when the turn has come, or with why there is none (E_BUSY, E_LIMIT). It also resolves when `signal` ends the wait:
  * the turn has ended then, and what wanted it finds the same signal aborted. `onQueued` is called at once where it has to wait.
  */
-export const takeTurn = (...of: Parameters<typeof takePlace>): Promise<Turn | Refused> =>
+export const takeTurn = (...of: Parameters<typeof takePlace>): Promise<Turn | RefusedTurn> =>
   takePlace(...of).turn;
 
 /** The same for a run that may be held: it is queued from now on, and `onQueued` is called when it is ready and still has to wait. */
@@ -43,13 +43,13 @@ export function takePlace(
   wait: TurnWait,
   signal: AbortSignal,
   onQueued: (turn: Turn) => void = () => {},
-): Place {
+): QueuePlace {
   let ready = () => {};
-  let atOnce: Refused | undefined;
-  const turn = new Promise<Turn | Refused>((resolve) => {
+  let atOnce: RefusedTurn | undefined;
+  const turn = new Promise<Turn | RefusedTurn>((resolve) => {
     let hasTurn = false;
     let turn: Turn | undefined;
-    const settle = (as: Turn | Refused) => {
+    const settle = (as: Turn | RefusedTurn) => {
       signal.removeEventListener('abort', onAbort);
       resolve(as);
     };

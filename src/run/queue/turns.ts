@@ -97,7 +97,7 @@ export type TurnRequest = {
   readonly onRefused: (error: BridgeError) => void;
 };
 
-type Entry = TurnRequest & {
+type QueueEntry = TurnRequest & {
   /** `returning` has stood, and waits for a place again. */
   state: 'held' | 'waiting' | 'running' | 'standing' | 'returning' | 'ended';
   beganAt: number;
@@ -111,10 +111,10 @@ type Used = { readonly at: number; readonly seconds: number };
 /** The runs of one owner. */
 type Lane = {
   /** In their order, with those that are held. */
-  readonly waiting: Entry[];
-  readonly running: Set<Entry>;
+  readonly waiting: QueueEntry[];
+  readonly running: Set<QueueEntry>;
   /** Those that stand, or return: they have their memory, and no place. */
-  readonly standing: Set<Entry>;
+  readonly standing: Set<QueueEntry>;
   /** Oldest first, within the window. */
   used: Used[];
   /** How many of its places rest: they are taken, and nothing is under way in them. */
@@ -183,7 +183,7 @@ export class Turns {
     const lane = this.#laneOf(request.owner);
     this.#refuseWhereTooMuch(request, lane);
     const state = request.isHeld === true ? 'held' : 'waiting';
-    const entry: Entry = { ...request, state, beganAt: 0, ranMs: 0, onWanted: undefined };
+    const entry: QueueEntry = { ...request, state, beganAt: 0, ranMs: 0, onWanted: undefined };
     lane.waiting.push(entry);
     this.#serve();
     const turns = this;
@@ -217,13 +217,13 @@ export class Turns {
     this.#refuseWaiting(lane);
   }
 
-  #ready(entry: Entry): void {
+  #ready(entry: QueueEntry): void {
     if (entry.state !== 'held') return;
     entry.state = 'waiting';
     this.#serve();
   }
 
-  #stand(entry: Entry): boolean {
+  #stand(entry: QueueEntry): boolean {
     const lane = this.#laneOf(entry.owner);
     const { standing = Number.POSITIVE_INFINITY } = this.#options;
     if (entry.state !== 'running' || this.#standing >= standing) return false;
@@ -237,7 +237,7 @@ export class Turns {
     return true;
   }
 
-  #goOn(entry: Entry, onTurn: () => void): void {
+  #goOn(entry: QueueEntry, onTurn: () => void): void {
     if (entry.state !== 'standing') return;
     const lane = this.#laneOf(entry.owner);
     Object.assign(entry, { state: 'returning', onTurn });
@@ -276,7 +276,7 @@ export class Turns {
   #laneOf(owner: string): Lane {
     const known = this.#lanes.get(owner);
     if (known !== undefined) return known;
-    const [running, standing] = [new Set<Entry>(), new Set<Entry>()];
+    const [running, standing] = [new Set<QueueEntry>(), new Set<QueueEntry>()];
     const lane: Lane = { waiting: [], running, standing, used: [], resting: 0, aheadMs: 0, aheadAt: 0 };
     this.#lanes.set(owner, lane);
     // Before the one that has had the last turn, which would have the next one otherwise where it is alone.
@@ -353,7 +353,7 @@ export class Turns {
   }
 
   /** The same for one run of this lane. */
-  #reclaim(lane: Lane, request: Pick<Entry, 'limits' | 'memoryBytes'>): boolean {
+  #reclaim(lane: Lane, request: Pick<QueueEntry, 'limits' | 'memoryBytes'>): boolean {
     const isOfOthers = hasRoom(lane, request);
     // With room of its own and a place of all there is nothing to wait for.
     if (isOfOthers && this.#running < this.#options.runsAtOnce) return false;
@@ -370,7 +370,7 @@ export class Turns {
   }
 
   /** Takes the first run out of the first queue whose owner may have one more under way; that queue is the last then. */
-  #next(): Entry | undefined {
+  #next(): QueueEntry | undefined {
     for (const [place, lane] of this.#order.entries()) {
       const entry = lane.waiting.find(isWaiting);
       if (entry === undefined || !hasRoom(lane, entry)) continue;
@@ -384,7 +384,7 @@ export class Turns {
     return undefined;
   }
 
-  #aheadOf(entry: Entry): number {
+  #aheadOf(entry: QueueEntry): number {
     const own = this.#lanes.get(entry.owner);
     const place = own?.waiting.filter(isWaiting).indexOf(entry) ?? -1;
     if (place < 0) return 0;
@@ -398,7 +398,7 @@ export class Turns {
     return ahead;
   }
 
-  #end(entry: Entry, processorSeconds: number): void {
+  #end(entry: QueueEntry, processorSeconds: number): void {
     const { state } = entry;
     if (state === 'ended') return;
     entry.state = 'ended';
@@ -420,7 +420,7 @@ export class Turns {
     this.#serve();
   }
 
-  #restAfter({ owner, ranMs }: Entry, lane: Lane, now: number): void {
+  #restAfter({ owner, ranMs }: QueueEntry, lane: Lane, now: number): void {
     const { rests, runsAtOnce } = this.#options;
     if (rests === undefined) return;
     const others = this.#othersAbout(owner, rests.withinMs);
@@ -461,16 +461,16 @@ export class Turns {
 }
 
 /** Whether it can have its turn as soon as there is a place. */
-const isWaiting = ({ state }: Entry): boolean => state === 'waiting' || state === 'returning';
+const isWaiting = ({ state }: QueueEntry): boolean => state === 'waiting' || state === 'returning';
 
-function hasRoom(lane: Lane, entry: Pick<Entry, 'limits' | 'memoryBytes'>): boolean {
+function hasRoom(lane: Lane, entry: Pick<QueueEntry, 'limits' | 'memoryBytes'>): boolean {
   const { limits, memoryBytes } = entry;
   let taken = memoryBytes;
   // One that returns has its memory already.
   for (const other of [...lane.running, ...lane.standing]) if (other !== entry) taken += other.memoryBytes;
   // One that has begun gives up its place whenever it stands: as many of one owner as may stand are all that begin.
   const mayStand =
-    lane.standing.has(entry as Entry) ||
+    lane.standing.has(entry as QueueEntry) ||
     lane.running.size + lane.standing.size < STANDING_TIMES * limits.runsAtOnce;
   return mayStand && lane.running.size + lane.resting < limits.runsAtOnce && taken <= limits.memoryBytes;
 }

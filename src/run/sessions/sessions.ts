@@ -7,7 +7,7 @@ import { shownName } from '../../base/text/shown-name.js';
 import { livingAt } from '../../engine/machine/first-process.js';
 import type { Sandbox } from '../../sandbox/conversation/sandbox.js';
 import type { SessionLimits } from '../../settings/environment/settings.js';
-import type { Objection } from '../outcome/outcome.js';
+import type { CallProblem } from '../outcome/outcome.js';
 import { Session } from './session.js';
 import { SessionFiles } from './session-file.js';
 
@@ -93,7 +93,7 @@ export class Sessions implements Disposable {
     caller: { readonly scope: string; readonly client: string },
     signal: AbortSignal,
     onWait: (session: Session) => void,
-  ): Promise<Entered | Objection> {
+  ): Promise<Entered | CallProblem> {
     const { client } = caller;
     const scope = this.#options.scope ?? caller.scope;
     const since = performance.now();
@@ -171,7 +171,7 @@ export class Sessions implements Disposable {
     { name, isRequired }: AskedSession,
     scope: string,
     client: string,
-  ): Pick<Entered, 'session' | 'before'> | Objection {
+  ): Pick<Entered, 'session' | 'before'> | CallProblem {
     const before = this.#whyEnded(name, scope, client);
     const why = before === undefined ? 'none was made in this connection' : `it has ended: ${before}`;
     if (HANDLE.test(name))
@@ -211,7 +211,7 @@ export class Sessions implements Disposable {
     return `the bridge that had it is gone; its last call was at ${last} UTC`;
   }
 
-  #makeRoom(): Objection | undefined {
+  #makeRoom(): CallProblem | undefined {
     const most = this.#options.most();
     while (this.#live.size >= most) {
       const idlest = this.#idlest();
@@ -344,4 +344,4 @@ export class Sessions implements Disposable {
 const keyOf = ({ scope, name }: { readonly scope: string; readonly name: string }): string =>
   JSON.stringify([scope, name]);
 
-const objection = (message: string, remedy: string): Objection => ({ type: 'E_SESSION', message, remedy });
+const objection = (message: string, remedy: string): CallProblem => ({ type: 'E_SESSION', message, remedy });

@@ -40,8 +40,8 @@ import {
   mayRest,
   type RunFrame,
   type RunHandlers,
-  type Step,
-  type Turn,
+  type SandboxTurn,
+  type TurnStep,
   wasGivenRun,
 } from './turn.js';
 
@@ -90,9 +90,9 @@ const RESTLESS: Breach = { limit: 'wakes', allowed: MAX_WAKES, seen: MAX_WAKES +
  * is read on, in the turn that it `was` in. Nothing leads back from `dying`, and nothing at all from `gone`.
  */
 type SandboxState =
-  | Turn
-  | { readonly at: 'dying'; readonly was: Turn; readonly breach: Breach | undefined }
-  | { readonly at: 'gone'; readonly was: Turn };
+  | SandboxTurn
+  | { readonly at: 'dying'; readonly was: SandboxTurn; readonly breach: Breach | undefined }
+  | { readonly at: 'gone'; readonly was: SandboxTurn };
 
 export class Sandbox implements AsyncDisposable {
   readonly ended: Promise<SandboxEnd>;
@@ -351,16 +351,16 @@ export class Sandbox implements AsyncDisposable {
     this.#observer({ type: 'sandbox.ended', container: this.name, reason: end.how });
   }
 
-  get #turn(): Turn {
+  get #turn(): SandboxTurn {
     return 'was' in this.#state ? this.#state.was : this.#state;
   }
 
   /** The conversation goes on, whether or not its end is decided. */
-  #enter(turn: Turn): void {
+  #enter(turn: SandboxTurn): void {
     this.#state = 'was' in this.#state ? { ...this.#state, was: turn } : turn;
   }
 
-  #take(type: string, step: Step | undefined): void {
+  #take(type: string, step: TurnStep | undefined): void {
     if (step === undefined) return this.#onOutOfTurn(type);
     this.#enter(step.next);
     step.tell();

@@ -33,7 +33,7 @@ export type RunHandlers = {
 };
 
 type Starting = { readonly at: 'starting'; readonly onHello: (hello: Hello) => void };
-type Waiting = {
+type WaitingTurn = {
   readonly at: 'waiting';
   /** Whether the program that it was asked about last may be run. */
   readonly hasProgram: boolean;
@@ -60,10 +60,10 @@ type Reported = OfRun & {
   /** In a session, that no call was under way. */
   readonly isBetweenCalls?: true;
 };
-export type Turn = Starting | Waiting | Checking | Running | Reported;
+export type SandboxTurn = Starting | WaitingTurn | Checking | Running | Reported;
 
 /** The turn that follows a frame, and the call that hands the frame to whom it is for, once that turn has begun. */
-export type Step = { readonly next: Turn; readonly tell: () => void };
+export type TurnStep = { readonly next: SandboxTurn; readonly tell: () => void };
 
 /** What models write compiles in milliseconds; the compiler keeps memory that the next run would lack. */
 const LIGHT_CODE_CHARS = 100_000;
@@ -72,22 +72,22 @@ const LIGHT_CHECK_MS = 250;
 const LAST_WORDS: ReadonlySet<GuestFrame['type']> = new Set(['result', 'raised', 'where']);
 
 /** Whether its run, or a call of its session, is under way or was the last. */
-export const isOfRun = (turn: Turn): turn is Running | Reported =>
+export const isOfRun = (turn: SandboxTurn): turn is Running | Reported =>
   turn.at === 'running' || turn.at === 'reported';
 
 /** Whether it was given a run, or a call of a session. */
-export const wasGivenRun = (turn: Turn): boolean => isOfRun(turn) || sessionOf(turn) !== undefined;
+export const wasGivenRun = (turn: SandboxTurn): boolean => isOfRun(turn) || sessionOf(turn) !== undefined;
 
 /** Whether its guest has ended while no call of its session was under way: its own end follows, and the next call may be quicker. */
-export const endsBetweenCalls = (turn: Turn): boolean =>
+export const endsBetweenCalls = (turn: SandboxTurn): boolean =>
   turn.at === 'reported' && turn.isBetweenCalls === true;
 
 /** Who heard the last call of its session, while none is under way. */
-const sessionOf = (turn: Turn): RunHandlers | undefined =>
+const sessionOf = (turn: SandboxTurn): RunHandlers | undefined =>
   turn.at === 'waiting' || turn.at === 'checking' ? turn.session : undefined;
 
 /** The turn in which an answer about `code` is due; what was checked before is replaced. Throws E_INTERNAL. */
-export function beginCheck(turn: Turn, code: string, onAnswer: Checking['onAnswer']): Checking {
+export function beginCheck(turn: SandboxTurn, code: string, onAnswer: Checking['onAnswer']): Checking {
   switch (turn.at) {
     case 'waiting': {
       const isAsItWas = turn.isAsItWas && code.length <= LIGHT_CODE_CHARS;
@@ -107,7 +107,7 @@ export function beginCheck(turn: Turn, code: string, onAnswer: Checking['onAnswe
  * The turn of the one run, or of a call of a session: of the program that was checked last, or of one that needs no check.
  * Throws E_INTERNAL.
  */
-export function beginRun(turn: Turn, { program, session }: RunFrame, handlers: RunHandlers): Running {
+export function beginRun(turn: SandboxTurn, { program, session }: RunFrame, handlers: RunHandlers): Running {
   const needsCheck = (program?.ways ?? []).length === 0;
   switch (turn.at) {
     case 'waiting':
@@ -126,13 +126,13 @@ export function beginRun(turn: Turn, { program, session }: RunFrame, handlers: R
 }
 
 /** Whether it may wait for another run. Throws E_INTERNAL for one that was given its run. */
-export function mayRest(turn: Turn): boolean {
+export function mayRest(turn: SandboxTurn): boolean {
   if (wasGivenRun(turn)) throw broken('a sandbox that was given its run never waits again');
   return turn.at === 'waiting' && turn.isAsItWas;
 }
 
 /** Undefined when the guest's frame is out of turn: before the run there is no guest. */
-export function afterGuest(turn: Turn, frame: GuestFrame, text: string): Step | undefined {
+export function afterGuest(turn: SandboxTurn, frame: GuestFrame, text: string): TurnStep | undefined {
   const session = sessionOf(turn);
   if (session !== undefined) return { next: turn, tell: () => session.onGuest(frame, text) };
   if (!isOfRun(turn)) return undefined;
@@ -144,7 +144,7 @@ export function afterGuest(turn: Turn, frame: GuestFrame, text: string): Step | 
  * Undefined when the supervisor's frame is out of turn. Before the run it greets and answers; after it, there is
  * output, what was left, and the end to tell of.
  */
-export function afterSupervisor(turn: Turn, frame: SupervisorFrame): Step | undefined {
+export function afterSupervisor(turn: SandboxTurn, frame: SupervisorFrame): TurnStep | undefined {
   switch (frame.type) {
     case 'hello':
       if (turn.at !== 'starting') return undefined;
@@ -170,7 +170,7 @@ export function afterSupervisor(turn: Turn, frame: SupervisorFrame): Step | unde
   }
 }
 
-function afterAnswer({ onAnswer, startedAt, isAsItWas, session }: Checking, answer: CheckAnswer): Step {
+function afterAnswer({ onAnswer, startedAt, isAsItWas, session }: Checking, answer: CheckAnswer): TurnStep {
   const isLight = performance.now() - startedAt <= LIGHT_CHECK_MS;
   return {
     next: { at: 'waiting', hasProgram: answer.type === 'checked', isAsItWas: isAsItWas && isLight, session },
@@ -178,16 +178,16 @@ function afterAnswer({ onAnswer, startedAt, isAsItWas, session }: Checking, answ
   };
 }
 
-const afterCall = ({ handlers }: Running, answered: Answered): Step => ({
+const afterCall = ({ handlers }: Running, answered: Answered): TurnStep => ({
   next: { at: 'waiting', hasProgram: false, isAsItWas: false, session: handlers },
   tell: () => handlers.onAnswered?.(answered),
 });
 
 /** Between calls the guest may end, and what it left is nobody's then. */
 function afterFrameBetweenCalls(
-  turn: Turn,
+  turn: SandboxTurn,
   frame: FrameOf<SupervisorFrame, 'output' | 'ended' | 'file' | 'skipped' | 'exited'>,
-): Step | undefined {
+): TurnStep | undefined {
   const session = sessionOf(turn);
   if (session === undefined) return undefined;
   if (frame.type !== 'exited') return { next: turn, tell: () => {} };
@@ -200,7 +200,7 @@ function afterFrameBetweenCalls(
 function afterRunFrame(
   turn: Running | Reported,
   frame: FrameOf<SupervisorFrame, 'output' | 'ended' | 'file' | 'skipped' | 'exited'>,
-): Step {
+): TurnStep {
   const { handlers, hasLastWord } = turn;
   switch (frame.type) {
     case 'output':

@@ -5,7 +5,7 @@
 import { type AgentCapabilities, NO_AGENT } from './agent-capabilities.js';
 
 /** What a server is told in its greeting that its client can do. */
-type Offered = {
+type ServerOffer = {
   readonly form: boolean;
   readonly url: boolean;
   readonly roots: boolean;
@@ -56,7 +56,7 @@ export class Callers {
    * All that one of those who want the server now can do. The server keeps what it was greeted with: an agent that can do
    * less declines, and one that can do more is not asked for it before the server is started anew.
    */
-  get offered(): Offered {
+  get offered(): ServerOffer {
     const agents = this.#canAsk ? new Set([...this.#holders.keys(), this.#last]) : [];
     const has = (feature: (agent: AgentCapabilities) => boolean) => [...agents].some(feature);
     return {

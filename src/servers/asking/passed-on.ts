@@ -42,7 +42,7 @@ const MAX_OPEN_ADDRESSES = 32;
 
 const ACTIONS: readonly unknown[] = ['accept', 'decline', 'cancel'];
 
-export class PassedOn {
+export class ServerRequests {
   /** As of now; the server keeps what it was told when it was greeted. */
   readonly capabilities: ClientCapabilities;
   readonly #parts: PassedOnParts;

@@ -8,7 +8,7 @@ import { changeWords, type KeptCatalog, type KeptServer } from './kept-catalog.j
 import type { ObservedShapes } from './observed-shapes.js';
 
 /** What a run may look up of servers that it has not loaded. */
-export type Known = {
+export type KnownDocs = {
   /** Undefined for a server that has never been started, or is not discovered. */
   docOf(name: string): ServerDoc | undefined;
   /** Documentation of all servers that were ever started; the same array as long as none of it changes. */
@@ -21,7 +21,7 @@ export type Known = {
 type View = (doc: ServerDoc) => ServerDoc;
 
 /** `whole` is of `kept`, and `doc` what `view` lets be seen of it. */
-type Made = {
+type MadeDoc = {
   readonly kept: KeptServer;
   readonly description: string;
   readonly whole: ServerDoc;
@@ -31,13 +31,13 @@ type Made = {
 
 const ALL: View = (doc) => doc;
 
-export class KnownServers implements Known {
+export class KnownServers implements KnownDocs {
   readonly #kept: KeptCatalog;
   readonly #shapes: Pick<ObservedShapes, 'of'>;
   readonly #viewNow: () => View;
   #specs: readonly DownstreamSpec[] = [];
   #aliasOf: (name: string) => string = (name) => name;
-  #made = new Map<string, Made>();
+  #made = new Map<string, MadeDoc>();
   #all: readonly ServerDoc[] = [];
 
   /** `viewNow` is asked with every question, and answers with the same function as long as its rules are the same. */
@@ -104,7 +104,7 @@ export class KnownServers implements Known {
     return kept === undefined ? () => undefined : changesOf(kept, spec.name);
   }
 
-  #make(spec: DownstreamSpec, view: View, before: Made | undefined): Made | undefined {
+  #make(spec: DownstreamSpec, view: View, before: MadeDoc | undefined): MadeDoc | undefined {
     const kept = this.#kept.of(spec);
     if (kept === undefined) return undefined;
     const { name, description } = spec;

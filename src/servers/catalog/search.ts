@@ -35,7 +35,7 @@ type IndexedTool = {
   readonly tool: ToolDoc;
   readonly actions: ReadonlySet<Action>;
 };
-type Index = {
+type SearchIndex = {
   readonly entries: readonly IndexedTool[];
   readonly words: MiniSearch;
   /** Every word of every tool. */
@@ -43,7 +43,7 @@ type Index = {
 };
 
 /** One for each array of documentation: making one takes as long as many searches. */
-const indexes = new WeakMap<readonly ServerDoc[], Index>();
+const indexes = new WeakMap<readonly ServerDoc[], SearchIndex>();
 
 /**
  * At most `limit` tools, the best first, none that shares no word with `query`. The same array of `docs` is indexed once,
@@ -75,7 +75,7 @@ export function searchTools(docs: readonly ServerDoc[], query: string, limit: nu
     .map(({ server, tool, score }) => ({ server, tool, score }));
 }
 
-function indexOf(docs: readonly ServerDoc[]): Index {
+function indexOf(docs: readonly ServerDoc[]): SearchIndex {
   const vocabulary = new Set<string>();
   const words = new MiniSearch<{ id: number }>({
     fields: Object.keys(FIELD_BOOSTS),
@@ -110,7 +110,7 @@ function wordsOf(query: string): readonly string[] {
 }
 
 /** `screen shot` is `screenshot` where a tool has that. */
-function compoundsAt(words: readonly string[], at: number, { vocabulary }: Index): readonly string[] {
+function compoundsAt(words: readonly string[], at: number, { vocabulary }: SearchIndex): readonly string[] {
   const [before = '', word = '', after = ''] = [words[at - 1], words[at], words[at + 1]];
   return [before + word, word + after].filter((compound) => compound !== word && vocabulary.has(compound));
 }
@@ -118,7 +118,7 @@ function compoundsAt(words: readonly string[], at: number, { vocabulary }: Index
 /** What one word of a question is worth to each tool: the best of the word itself, its compounds, and the words near it. */
 function scoresOf(
   [word = '', ...compounds]: readonly string[],
-  { words, vocabulary }: Index,
+  { words, vocabulary }: SearchIndex,
 ): ReadonlyMap<number, number> {
   const best = new Map<number, number>();
   const keep = (id: number, score: number) => best.set(id, Math.max(best.get(id) ?? 0, score));

@@ -8,10 +8,10 @@ import { replaceFile } from '../../base/files/replace-file.js';
 import { type DownstreamSpec, definitionKey } from '../../hosts/downstream-spec.js';
 
 /** `legacy` opens with `initialize` (2024-11-05 to 2025-11-25), `modern` does without (2026-07-28). */
-type Era = 'legacy' | 'modern';
+type ServerEra = 'legacy' | 'modern';
 
 export type KnownEra = {
-  readonly era: Era;
+  readonly era: ServerEra;
   /** The server's own version when it was found out; undefined where it did not get that far. */
   readonly version?: string | undefined;
 };

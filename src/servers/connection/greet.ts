@@ -11,7 +11,7 @@ import { MODERN_VERSION } from './envelope.js';
 import type { EraMemory, KnownEra } from './eras.js';
 import { ErrorAnswer, UNSUPPORTED_VERSION } from './error-answer.js';
 import type { Link } from './link.js';
-import { Probe, type Verdict } from './probe.js';
+import { Probe, type ProbeVerdict } from './probe.js';
 
 /** For the answer to an earlier question, of a server that has refused a later one. */
 const LATE_MS = 5_000;
@@ -54,7 +54,7 @@ export async function greet(parts: GreetingParts, signal: AbortSignal): Promise<
 }
 
 function greetModern(
-  verdict: Extract<Verdict, { era: 'modern' }>,
+  verdict: Extract<ProbeVerdict, { era: 'modern' }>,
   link: Link,
   { spec, eras, handlers }: GreetingParts,
   signal: AbortSignal,
@@ -97,7 +97,7 @@ async function greetKnown(
 async function greetLegacy(
   link: Link,
   probe: Probe,
-  verdict: Verdict | undefined,
+  verdict: ProbeVerdict | undefined,
   parts: GreetingParts,
   signal: AbortSignal,
 ): Promise<McpClient> {

@@ -10,7 +10,7 @@ import { envelopeOf, MODERN_VERSION, WITH_INITIALIZE } from './envelope.js';
 import { ErrorAnswer, UNSUPPORTED_VERSION } from './error-answer.js';
 import type { Link } from './link.js';
 
-export type Verdict =
+export type ProbeVerdict =
   | { readonly era: 'modern'; readonly said: JsonObject }
   | { readonly era: 'legacy' }
   /** The connection ended: what is known of it is that it does not survive this question. */
@@ -25,10 +25,10 @@ const SECOND_ID = PROBE_ID + 1;
 
 export class Probe {
   /** Never rejects, and may never resolve. */
-  readonly verdict: Promise<Verdict>;
+  readonly verdict: Promise<ProbeVerdict>;
   readonly #link: Link;
   readonly #clientCapabilities: object;
-  #settle: (verdict: Verdict) => void = () => {};
+  #settle: (verdict: ProbeVerdict) => void = () => {};
 
   /** Over a link that has been started and on which nothing was said yet. */
   constructor(link: Link, clientCapabilities: object) {
@@ -66,14 +66,14 @@ export class Probe {
   }
 }
 
-function verdictOf(result: unknown): Verdict {
+function verdictOf(result: unknown): ProbeVerdict {
   if (!isObject(result)) return { era: 'legacy' };
   const versions = versionsIn(result['supportedVersions']);
   return versions?.includes(MODERN_VERSION) ? { era: 'modern', said: result } : withoutOurVersion(versions);
 }
 
 /** What a server is that does not take our version; `versions` are those that it names. */
-function withoutOurVersion(versions: readonly string[] = []): Verdict {
+function withoutOurVersion(versions: readonly string[] = []): ProbeVerdict {
   const isUnknown = versions.length > 0 && !versions.some((version) => WITH_INITIALIZE.has(version));
   return isUnknown ? { era: 'unknown', error: noCommonVersion(versions) } : { era: 'legacy' };
 }
@@ -94,7 +94,7 @@ function versionsOffered({ code, data }: RpcError): readonly string[] | undefine
  * A failure of the link comes with the error as data. A server that names the versions it speaks is believed; whatever
  * else one says means that it does not know the question.
  */
-function verdictOfError(error: RpcError): Verdict {
+function verdictOfError(error: RpcError): ProbeVerdict {
   const { code, message, data } = error;
   const isFinal = data instanceof BridgeError && Object(data.cause).saysNothingOfServer === true;
   if (isFinal) return { era: 'unknown', error: new ErrorAnswer(message, code, data) };

@@ -65,7 +65,7 @@ export class Purse {
 /** For what is read of one stream, whatever it is. */
 export const readingPurse = (): Purse => new Purse(READ);
 
-type Waiting = {
+type WaitingMessage = {
   readonly message: JSONRPCMessage;
   readonly bytes: number;
   readonly purse: Purse;
@@ -81,7 +81,7 @@ export class Unasked {
     other: new Purse(HANDED_ON),
   };
   readonly #onLeftOut: () => void;
-  readonly #waiting = new Map<string, Waiting>();
+  readonly #waiting = new Map<string, WaitingMessage>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(onLeftOut: () => void) {

@@ -33,7 +33,7 @@ const MARGIN_MS = 30_000;
 const MARGIN_SHARE = 0.1;
 const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 
-type Held = { readonly accessToken: string; readonly renewAtMs: number };
+type HeldToken = { readonly accessToken: string; readonly renewAtMs: number };
 
 type MachineLoginParts = {
   readonly spec: RemoteSpec;
@@ -44,8 +44,8 @@ type MachineLoginParts = {
 
 export class MachineServerLogin implements ServerLogin {
   readonly #parts: MachineLoginParts;
-  #held: Held | undefined;
-  #asking: Promise<Held> | undefined;
+  #held: HeldToken | undefined;
+  #asking: Promise<HeldToken> | undefined;
 
   constructor(parts: MachineLoginParts) {
     this.#parts = parts;
@@ -69,7 +69,7 @@ export class MachineServerLogin implements ServerLogin {
   }
 
   /** One request for all who need a token; it goes on when one of them has gone. */
-  #ask(signal: AbortSignal): Promise<Held> {
+  #ask(signal: AbortSignal): Promise<HeldToken> {
     const { name } = this.#parts.spec;
     if (this.#asking === undefined) {
       this.#asking = this.#asked().finally(() => {
@@ -82,7 +82,7 @@ export class MachineServerLogin implements ServerLogin {
     });
   }
 
-  async #asked(): Promise<Held> {
+  async #asked(): Promise<HeldToken> {
     const { spec, login, redactor, oauthFetch } = this.#parts;
     const fetchFn = oauthFetch(spec.url, new AbortController().signal);
     try {

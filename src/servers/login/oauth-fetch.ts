@@ -141,34 +141,34 @@ function refusedRegistration({ status, body }: RegistrationRejectedError): strin
 // whole answer for one member, such as `"scope": null`, which many servers write; so what is optional and of another type is
 // left out, as is everything that nobody reads. What a login rests on stays as it came, and is still refused there.
 
-type Read = (value: unknown) => unknown;
+type MemberReader = (value: unknown) => unknown;
 
-const asItIs: Read = (value) => value;
-const words: Read = (value) => (typeof value === 'string' && value !== '' ? value : undefined);
-const address: Read = (value) =>
+const asItIs: MemberReader = (value) => value;
+const words: MemberReader = (value) => (typeof value === 'string' && value !== '' ? value : undefined);
+const address: MemberReader = (value) =>
   typeof value === 'string' && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
     ? value
     : undefined;
-const isTrue: Read = (value) => (value === true || value === 'true' ? true : undefined);
-const seconds: Read = (value) => {
+const isTrue: MemberReader = (value) => (value === true || value === 'true' ? true : undefined);
+const seconds: MemberReader = (value) => {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined;
 };
 /** A list of texts; of one text, that one. */
-const texts: Read = (value) => {
+const texts: MemberReader = (value) => {
   if (typeof value === 'string') return [value];
   return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : undefined;
 };
-const addresses: Read = (value) => {
+const addresses: MemberReader = (value) => {
   const list = texts(value);
   return Array.isArray(list) ? list.filter((one) => address(one) !== undefined) : undefined;
 };
 /** Scopes as one text; some servers write a list. An empty text grants nothing and says so. */
-const scopes: Read = (value) =>
+const scopes: MemberReader = (value) =>
   typeof value === 'string' ? value : words([texts(value) ?? []].flat().join(' '));
-const clientId: Read = (value) => (typeof value === 'number' ? String(value) : value);
+const clientId: MemberReader = (value) => (typeof value === 'number' ? String(value) : value);
 
-const MEMBERS: Readonly<Record<string, Read>> = {
+const MEMBERS: Readonly<Record<string, MemberReader>> = {
   // Of metadata.
   resource: asItIs,
   authorization_servers: addresses,

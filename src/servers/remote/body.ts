@@ -3,14 +3,14 @@
 import type { IncomingMessage } from 'node:http';
 import { KB_BYTES } from '../../base/text/sizes.js';
 
-type Body = { readonly text: string } | { readonly oversized: number };
+type ReadBody = { readonly text: string } | { readonly oversized: number };
 
 /** The media type alone, in lower case; empty when the answer names none. */
 export const mediaTypeOf = ({ headers }: IncomingMessage): string =>
   (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
 
 /** The body as text. One above `maxBytes` is given up there. Rejects when the connection breaks. */
-export async function readBody(answer: IncomingMessage, maxBytes: number): Promise<Body> {
+export async function readBody(answer: IncomingMessage, maxBytes: number): Promise<ReadBody> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of answer as AsyncIterable<Buffer>) {

@@ -20,7 +20,7 @@ import type { Challenge, ServerLogin } from './server-login.js';
 
 const BEARER = 'Bearer ';
 
-type Headers = Readonly<Record<string, string>>;
+type CredentialHeaders = Readonly<Record<string, string>>;
 
 /** What a link to a server takes from the bridge. A server that is a process of ours takes all but the login. */
 export type RemoteContext = {
@@ -38,10 +38,10 @@ export class Credentials {
   readonly #spec: RemoteSpec;
   readonly #context: RemoteContext;
   readonly #login: ServerLogin | undefined;
-  readonly #own: Headers;
+  readonly #own: CredentialHeaders;
   readonly #closing = new AbortController();
-  #helped: Promise<Headers> | undefined;
-  #latest: Headers = {};
+  #helped: Promise<CredentialHeaders> | undefined;
+  #latest: CredentialHeaders = {};
 
   constructor(spec: RemoteSpec, context: RemoteContext, login: ServerLogin | undefined) {
     this.#spec = spec;
@@ -55,7 +55,7 @@ export class Credentials {
   }
 
   /** All of them, names in lower case; what the helper prints wins over the entry, and both over a login. */
-  async headers(signal: AbortSignal): Promise<Headers> {
+  async headers(signal: AbortSignal): Promise<CredentialHeaders> {
     const helped = await this.#helper();
     // One that nobody would see is not refreshed either.
     const token = 'authorization' in helped ? undefined : await this.#login?.token(signal);
@@ -65,7 +65,7 @@ export class Credentials {
   }
 
   /** What `headers` last gave. */
-  get latest(): Headers {
+  get latest(): CredentialHeaders {
     return this.#latest;
   }
 
@@ -84,7 +84,7 @@ export class Credentials {
    * Gets others than `given` after a 401, where there is a way to; else throws the RemoteFailure of `refused`. Another
    * request may have got them meanwhile, and must not have its new token refreshed again.
    */
-  async renew(given: Headers, signal: AbortSignal): Promise<void> {
+  async renew(given: CredentialHeaders, signal: AbortSignal): Promise<void> {
     if (this.#spec.headersHelper !== undefined) return this.forget();
     if (this.#login === undefined) throw this.#unknown(401);
     await this.#login.renew(given['authorization']?.slice(BEARER.length), signal);
@@ -114,7 +114,7 @@ export class Credentials {
       : because(`the header ${refused} of its entry`, 'Put a valid value there');
   }
 
-  #helper(): Promise<Headers> {
+  #helper(): Promise<CredentialHeaders> {
     const { headersHelper, name, url } = this.#spec;
     if (headersHelper === undefined) return Promise.resolve({});
     if (this.#helped !== undefined) return this.#helped;
@@ -135,18 +135,18 @@ export class Credentials {
     return helped;
   }
 
-  #hide(headers: Headers): void {
+  #hide(headers: CredentialHeaders): void {
     hideHeaders(this.#context.redactor, this.#spec.name, headers);
   }
 }
 
 /** The parts of an address that are often keys, by what they are shown as. */
-function secretsIn({ username, password, searchParams }: URL): Headers {
+function secretsIn({ username, password, searchParams }: URL): CredentialHeaders {
   const [user, word] = [username, password].map(decoded);
   return { ...Object.fromEntries(searchParams), 'url password': word ?? '', 'url login': `${user}:${word}` };
 }
 
-const lowerCased = (headers: Headers): Headers =>
+const lowerCased = (headers: CredentialHeaders): CredentialHeaders =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 
 /** What Claude Code grants a `headersHelper`. */

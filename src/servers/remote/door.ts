@@ -117,11 +117,11 @@ function encodingOf({ headers }: IncomingMessage): string {
   return encoding === 'identity' ? '' : encoding;
 }
 
-type Explanation = { readonly words: string; readonly rpcError?: RpcError };
-const NOTHING: Explanation = { words: '' };
+type HttpExplanation = { readonly words: string; readonly rpcError?: RpcError };
+const NOTHING: HttpExplanation = { words: '' };
 
 /** A JSON error and its message, or a short plain text; a page of HTML says nothing that helps. */
-async function explanationOf(answer: IncomingMessage): Promise<Explanation> {
+async function explanationOf(answer: IncomingMessage): Promise<HttpExplanation> {
   const type = answer.headers['content-type'] ?? '';
   if (encodingOf(answer) !== '' || !/\bjson\b|^text\/plain\b/i.test(type)) {
     answer.destroy();

@@ -25,7 +25,7 @@ export class LoginTrouble extends RemoteFailure {
  */
 export type LoginOwner = { readonly principal: string } | 'everybody' | undefined;
 
-type Wanted = {
+type WantedLogin = {
   /** What the server asks for on top of what it has granted. */
   readonly scopes?: readonly string[];
   readonly owner?: LoginOwner;
@@ -33,7 +33,7 @@ type Wanted = {
 
 /** Its remedy is the command. It is no fault of the server's, which need not rest after it. */
 export class LoginNeeded extends LoginTrouble {
-  constructor(server: string, reason: string, { scopes = [], owner }: Wanted = {}) {
+  constructor(server: string, reason: string, { scopes = [], owner }: WantedLogin = {}) {
     super(
       reason,
       owner === undefined

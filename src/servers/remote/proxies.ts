@@ -2,8 +2,7 @@
 
 import { BlockList, isIP } from 'node:net';
 import { BridgeError } from '../../base/errors.js';
-
-type Environment = Readonly<Record<string, string | undefined>>;
+import type { Environment } from '../../base/process/environment.js';
 
 /** The proxy for a request, or undefined where it goes straight; throws E_SETTINGS for one that cannot be used. */
 export type ProxyFor = (url: URL) => URL | undefined;

@@ -7,7 +7,7 @@ import type { Observer } from '../../base/log/events.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { Deadline } from '../../base/waiting/deadline.js';
 import type { DownstreamSpec } from '../../hosts/downstream-spec.js';
-import type { PassedOn } from '../asking/passed-on.js';
+import type { ServerRequests } from '../asking/passed-on.js';
 import { lastWordsOf } from '../connection/call-error.js';
 import type { McpClient } from '../connection/client.js';
 import { type EraMemory, ErasInMemory } from '../connection/eras.js';
@@ -55,11 +55,11 @@ export type Connection = {
 };
 
 /** How the client answers what it is told and asked. */
-type ClientHandlers = {
+type ConnectHandlers = {
   /** Called for every `tools/list_changed`, from the first moment on. */
   readonly onToolsChanged: () => void;
   /** Answers what the server asks. */
-  readonly passedOn: PassedOn;
+  readonly passedOn: ServerRequests;
 };
 
 /**
@@ -69,7 +69,7 @@ type ClientHandlers = {
 export async function connect(
   spec: DownstreamSpec,
   context: ServerContext,
-  { onToolsChanged, passedOn }: ClientHandlers,
+  { onToolsChanged, passedOn }: ConnectHandlers,
   signal: AbortSignal,
 ): Promise<Connection> {
   const limitMs = spec.startTimeoutMs ?? context.times.connectTimeoutMs;

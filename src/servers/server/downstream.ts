@@ -13,19 +13,19 @@ import type { AgentCapabilities } from '../asking/agent-capabilities.js';
 import type { Callers } from '../asking/callers.js';
 import { type Caller, CallsUnderWay, NOBODY } from '../asking/calls-under-way.js';
 import { withInput } from '../asking/input-required.js';
-import { PassedOn } from '../asking/passed-on.js';
+import { ServerRequests } from '../asking/passed-on.js';
 import { callError, type FailureCode, instead, withoutPrefix } from '../connection/call-error.js';
 import type { CallProgress, McpClient } from '../connection/client.js';
 import { rawResultOf } from '../connection/inbound.js';
 import { type Connection, connect, type ServerContext } from './connect.js';
-import { type Headers, parameterHeaders, withHeaders } from './header-parameters.js';
+import { type HeaderValues, parameterHeaders, withHeaders } from './header-parameters.js';
 import { ListPace } from './list-pace.js';
 import { listTools, type ServerTool, type ToolList } from './tool-list.js';
 
 export type { CallProgress } from '../connection/client.js';
 
 /** A request that is no call of a tool; `what` names it and its server, as the beginning of a sentence. */
-export type Question = {
+export type ServerRequest = {
   readonly what: string;
   readonly method: `resources/${string}` | `prompts/${string}`;
   readonly params: Readonly<Record<string, unknown>>;
@@ -55,7 +55,7 @@ export interface Downstream {
   /** Whether it said in its greeting that it has any. */
   has(kind: 'resources' | 'prompts'): boolean;
   /** The result, which leads to its own text by `rawResultOf`. Limits and errors as of a tool's call. */
-  ask(question: Question, signal: AbortSignal): Promise<object>;
+  ask(question: ServerRequest, signal: AbortSignal): Promise<object>;
   /** Resolves, once it is over, with the reason as the end of a sentence about the server. */
   readonly closed: Promise<string>;
   /** The same server, with what it is asked as calls of `agent`; the same object for the same agent. */
@@ -64,7 +64,7 @@ export interface Downstream {
   timedBy(stopClock: StopClock): Downstream;
 }
 
-const NO_HEADERS = (): Headers => ({});
+const NO_HEADERS = (): HeaderValues => ({});
 
 /** What is told to whoever holds the server. */
 export type DownstreamEvents = {
@@ -110,7 +110,7 @@ export async function openDownstream(
   const { redactor, observer } = context;
   const redact = (text: string) => redactor.redact(text);
   const calls = new CallsUnderWay();
-  const passedOn = new PassedOn({ server: spec.name, callers, calls, redact, observer });
+  const passedOn = new ServerRequests({ server: spec.name, callers, calls, redact, observer });
   const connection = await connect(spec, context, { onToolsChanged, passedOn }, signal);
   const listening = new AbortController();
   live = new LiveDownstream(spec, connection, { calls, passedOn }, context, events);
@@ -141,7 +141,7 @@ class LiveDownstream implements Downstream {
   readonly closed: Promise<string>;
   readonly #connection: Connection;
   readonly #calls: CallsUnderWay;
-  readonly #passedOn: PassedOn;
+  readonly #passedOn: ServerRequests;
   readonly #context: ServerContext;
   readonly #events: DownstreamEvents;
   readonly #called = new WeakMap<AgentCapabilities, Downstream>();
@@ -162,7 +162,7 @@ class LiveDownstream implements Downstream {
   constructor(
     spec: DownstreamSpec,
     connection: Connection,
-    { calls, passedOn }: { readonly calls: CallsUnderWay; readonly passedOn: PassedOn },
+    { calls, passedOn }: { readonly calls: CallsUnderWay; readonly passedOn: ServerRequests },
     context: ServerContext,
     events: DownstreamEvents,
   ) {
@@ -220,7 +220,7 @@ class LiveDownstream implements Downstream {
     return this.#connection.client.has(kind);
   }
 
-  ask(question: Question, signal: AbortSignal, caller = NOBODY): Promise<object> {
+  ask(question: ServerRequest, signal: AbortSignal, caller = NOBODY): Promise<object> {
     return this.#request(question, caller, () => {}, signal);
   }
 
@@ -238,11 +238,11 @@ class LiveDownstream implements Downstream {
   }
 
   async #request(
-    { what, method, params, failure }: Omit<Question, 'method'> & { readonly method: string },
+    { what, method, params, failure }: Omit<ServerRequest, 'method'> & { readonly method: string },
     caller: Caller,
     onProgress: (progress: CallProgress) => void,
     signal: AbortSignal,
-    headersNow: () => Headers = NO_HEADERS,
+    headersNow: () => HeaderValues = NO_HEADERS,
   ): Promise<object> {
     const { client, transport } = this.#connection;
     const { callTimeoutMs } = this.spec;
@@ -299,7 +299,7 @@ class LiveDownstream implements Downstream {
   }
 
   /** Throws E_TOOL_FAILED for a value that a header may not carry. */
-  #headersOf(what: string, tool: string, args: RawJson): Headers {
+  #headersOf(what: string, tool: string, args: RawJson): HeaderValues {
     const parameters = this.#listed.headerParameters.get(tool) ?? [];
     try {
       return parameterHeaders(parameters, args);

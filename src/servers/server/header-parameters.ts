@@ -11,7 +11,7 @@ import { ErrorAnswer } from '../connection/error-answer.js';
 const HEADER_MISMATCH = -32020;
 
 /** Values by names in lower case. */
-export type Headers = Readonly<Record<string, string>>;
+export type HeaderValues = Readonly<Record<string, string>>;
 
 export type HeaderParameter = {
   /** Keys from the arguments' root to the value. */
@@ -107,7 +107,7 @@ function collectMark(
  * The headers of one call; a parameter that is null or not there has none. Throws RangeError for an integer that a header
  * may not carry, with a sentence that names it.
  */
-export function parameterHeaders(parameters: readonly HeaderParameter[], args: RawJson): Headers {
+export function parameterHeaders(parameters: readonly HeaderParameter[], args: RawJson): HeaderValues {
   if (parameters.length === 0) return {};
   const all: unknown = JSON.parse(args.text);
   return Object.fromEntries(
@@ -132,8 +132,8 @@ export function parameterHeaders(parameters: readonly HeaderParameter[], args: R
  * the call is sent once more. Throws as `send` and `headersNow` do.
  */
 export async function withHeaders<T>(
-  send: (headers: Headers) => Promise<T>,
-  headersNow: () => Headers,
+  send: (headers: HeaderValues) => Promise<T>,
+  headersNow: () => HeaderValues,
   readAgain: () => Promise<void>,
 ): Promise<T> {
   const headers = headersNow();

@@ -6,7 +6,7 @@ import { isObject, type JsonObject } from '../../base/json/json-object.js';
 import { excessOf } from '../../base/json/json-text.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { clipHarmless } from '../../base/text/text.js';
-import type { Downstream, Question } from './downstream.js';
+import type { Downstream, ServerRequest } from './downstream.js';
 import { eachPage, type PagedList } from './pages.js';
 
 /** What a server lists; `problems` says in words what of it is missing. */
@@ -68,7 +68,7 @@ export async function list(server: Downstream, kind: ListingKind, signal: AbortS
     server.ask(
       {
         what: `${method} of server '${shownName(server.spec.name)}'`,
-        method: method as Question['method'],
+        method: method as ServerRequest['method'],
         params: { ...params },
         failure: failureOf(kind),
       },

@@ -8,7 +8,7 @@ import { closest } from '../../base/text/closest.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { Deadline } from '../../base/waiting/deadline.js';
 import { rawResultOf } from '../connection/inbound.js';
-import type { Downstream, Question } from './downstream.js';
+import type { Downstream, ServerRequest } from './downstream.js';
 import {
   checkHas,
   failureOf,
@@ -58,7 +58,7 @@ export async function getPrompt(
 async function give(
   server: Downstream,
   kind: ListingKind,
-  question: Omit<Question, 'failure'>,
+  question: Omit<ServerRequest, 'failure'>,
   word: string,
   signal: AbortSignal,
 ): Promise<RawJson> {

@@ -9,7 +9,11 @@ import { PACKAGE_NAME } from '../../base/version.js';
 import type { OAuthSettings } from '../../settings/environment/oauth-settings.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { AccessTokens, type AccessTokensOptions } from '../oauth/access-token.js';
-import type { Authentication, Refusal, RequestFacts } from '../principals/authentication.js';
+import type {
+  Authentication,
+  AuthenticationFacts,
+  AuthenticationRefusal,
+} from '../principals/authentication.js';
 import {
   badRequest,
   type ChallengeFacts,
@@ -67,7 +71,7 @@ export class Authenticator {
   }
 
   /** Who sent this request, or what to answer instead. Takes 5 seconds at most, when an issuer has to be asked. Never rejects. */
-  async authenticate(facts: RequestFacts): Promise<Authentication> {
+  async authenticate(facts: AuthenticationFacts): Promise<Authentication> {
     const found = await this.#judged(facts);
     // Without a credential a request is how a client finds out that it needs one: nothing to tell of.
     const hasPresented = facts.authorization !== undefined && facts.authorization.length > 0;
@@ -90,7 +94,7 @@ export class Authenticator {
     return oauth === undefined ? undefined : metadataAt(path, oauth);
   }
 
-  async #judged(facts: RequestFacts): Promise<Authentication> {
+  async #judged(facts: AuthenticationFacts): Promise<Authentication> {
     if (hasTokenInQuery(facts.target))
       return refused(
         badRequest(
@@ -156,7 +160,7 @@ export class Authenticator {
     this.#observer({ type: 'auth.trouble', message });
   }
 
-  #tell({ remoteAddress, method }: RequestFacts, { status, body }: Refusal): void {
+  #tell({ remoteAddress, method }: AuthenticationFacts, { status, body }: AuthenticationRefusal): void {
     const minute = Math.floor(performance.now() / MINUTE_MS);
     if (minute !== this.#told.minute) this.#told = { minute, count: 0 };
     if (++this.#told.count > TOLD_PER_MINUTE) return;
@@ -170,10 +174,10 @@ export class Authenticator {
   }
 }
 
-const refused = (refusal: Refusal): Authentication => ({ refusal });
+const refused = (refusal: AuthenticationRefusal): Authentication => ({ refusal });
 
 /** Whether nobody on the way can have read the request. */
-const isConfidential = ({ isSecure, remoteAddress }: RequestFacts): boolean =>
+const isConfidential = ({ isSecure, remoteAddress }: AuthenticationFacts): boolean =>
   isSecure || remoteAddress === undefined || isLoopbackAddress(remoteAddress);
 
 const isLoopbackAddress = (address: string): boolean =>
@@ -233,7 +237,7 @@ type TokenVerdict =
   /** Nobody has made it, or it has been revoked: which of the two is not kept. */
   | { readonly state: 'unknown' };
 
-type Kept = { readonly record: TokenRecord; readonly hash: Buffer };
+type KeptToken = { readonly record: TokenRecord; readonly hash: Buffer };
 
 /**
  * The named tokens as they are now, for a bridge that runs: read again when their file has changed, so that one that is revoked
@@ -244,7 +248,7 @@ export class TokenBook {
   readonly #uses: LastUses;
   readonly #isEqual: typeof timingSafeEqual;
   #stamp: string | undefined;
-  #tokens: readonly Kept[] = [];
+  #tokens: readonly KeptToken[] = [];
 
   /** `isEqual` compares two hashes in a time that says nothing of them; a test counts with its own. */
   constructor(stateDir: string, isEqual: typeof timingSafeEqual = timingSafeEqual) {
@@ -275,7 +279,7 @@ export class TokenBook {
     return this.#current().some(({ record }) => !isExpired(record, nowMs));
   }
 
-  #current(): readonly Kept[] {
+  #current(): readonly KeptToken[] {
     // Before reading: a change in between is seen the next time.
     const { stamp } = this.#file;
     if (stamp !== undefined && stamp === this.#stamp) return this.#tokens;

@@ -7,7 +7,11 @@ import type { Settings } from '../../settings/environment/settings.js';
 import type { HostFacts } from '../../settings/files/host-facts.js';
 import { CallerTokens } from '../oauth/caller-tokens.js';
 import { TokenExchanges } from '../oauth/token-exchange.js';
-import type { Authentication, Refusal, RequestFacts } from '../principals/authentication.js';
+import type {
+  Authentication,
+  AuthenticationFacts,
+  AuthenticationRefusal,
+} from '../principals/authentication.js';
 import type { PrincipalBook, TokenExchange } from '../principals/principal-rules.js';
 import { PrincipalsBook } from '../principals/principals-book.js';
 import { stepUp, wantedUse } from '../principals/scope-rules.js';
@@ -43,7 +47,7 @@ export class HttpAccess {
   }
 
   /** Who sent this request, or what to answer instead. Takes 5 seconds at most. Never rejects. */
-  async authenticate(facts: RequestFacts): Promise<Authentication> {
+  async authenticate(facts: AuthenticationFacts): Promise<Authentication> {
     const found = await this.#authenticator.authenticate(facts);
     if ('principal' in found && found.callerToken !== undefined)
       this.#callerTokens.keep(found.principal.id, found.callerToken);
@@ -54,7 +58,7 @@ export class HttpAccess {
    * What to answer instead of what a JSON-RPC message asks for, where the principal lacks a scope for it: 403 with the scope.
    * To be asked with the parsed message before it is handed on; `message` may be anything.
    */
-  stepUp(principal: Principal, message: unknown): Refusal | undefined {
+  stepUp(principal: Principal, message: unknown): AuthenticationRefusal | undefined {
     const { challenge } = this.#authenticator;
     return stepUp(
       principal,

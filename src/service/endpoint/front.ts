@@ -15,7 +15,7 @@ import { problem, rpcError, sendAnswer } from '../http/answers.js';
 import { HostAndOrigin } from '../http/host-and-origin.js';
 import { HTTP_LIMITS, type HttpLimits } from '../http/limits.js';
 import { Listener } from '../http/listener.js';
-import type { Answer, HttpFrontParts, RequestFacts } from '../http/parts.js';
+import type { HttpAnswer, HttpFrontParts, RequestFacts } from '../http/parts.js';
 import { TrustedProxies } from '../http/proxies.js';
 import { RequestBodies } from '../http/request-body.js';
 import { asPartOf } from '../http/request-context.js';
@@ -181,7 +181,7 @@ export class HttpFront implements AsyncDisposable {
     request: IncomingMessage,
     response: ServerResponse,
     at: { facts: RequestFacts; about: About; requestId: string; ended: Promise<void> },
-  ): Promise<Answer | undefined> {
+  ): Promise<HttpAnswer | undefined> {
     const { facts, about, requestId, ended } = at;
     const repeated = repeatedHeader(request);
     if (repeated !== undefined) return rpcError(400, repeated);
@@ -230,7 +230,7 @@ export class HttpFront implements AsyncDisposable {
   }
 
   /** Hosts find out by HEAD where to log in, so it is refused like any request without a credential. */
-  async #otherMethod(facts: RequestFacts): Promise<Answer> {
+  async #otherMethod(facts: RequestFacts): Promise<HttpAnswer> {
     const preflight = this.#names.preflight(facts, METHODS);
     if (preflight !== undefined) return preflight;
     const admitted = facts.method === 'HEAD' ? await this.#admission.of(facts) : undefined;
@@ -244,7 +244,7 @@ export class HttpFront implements AsyncDisposable {
     response: ServerResponse,
     exchange: Omit<Exchange, 'request'>,
     facts: RequestFacts,
-  ): Promise<Answer | undefined> {
+  ): Promise<HttpAnswer | undefined> {
     const gone = new AbortController();
     const { method, body, extra, ended } = exchange;
     const { principal } = extra;
@@ -369,7 +369,7 @@ class PublicDocuments {
   }
 
   /** The answer at `/healthz` and `/readyz`; undefined at every other path. A bridge that drains is not ready. */
-  async health({ path, method }: RequestFacts, isDraining: boolean): Promise<Answer | undefined> {
+  async health({ path, method }: RequestFacts, isDraining: boolean): Promise<HttpAnswer | undefined> {
     if (path !== '/healthz' && path !== '/readyz') return undefined;
     if (!isRead(method)) return problem(405, `${path} takes ${READS}.`, { allow: READS });
     if (path === '/healthz') return { status: 200, body: { status: 'ok' } };
@@ -382,7 +382,7 @@ class PublicDocuments {
   }
 
   /** The answer at every path but that of MCP: a well-known document, or that there is none; undefined at `/mcp`. */
-  at(facts: RequestFacts): Answer | undefined {
+  at(facts: RequestFacts): HttpAnswer | undefined {
     const { path, method } = facts;
     if (path === '/mcp') return undefined;
     const document = path.startsWith('/.well-known/') ? this.#parts.wellKnown?.(facts) : undefined;

@@ -4,7 +4,7 @@ import type { Observer } from '../../base/log/events.js';
 import type { Principal } from '../../base/principal.js';
 import { modernCallsOf } from '../../mcp/calls/modern-calls.js';
 import { watchTasks } from '../../mcp/calls/task-watch.js';
-import { Connection } from '../../mcp/connection/connection.js';
+import { AgentConnection } from '../../mcp/connection/connection.js';
 import { agentServer } from '../../mcp/connection/server.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { Bridge } from '../../tenant/bridge.js';
@@ -54,9 +54,9 @@ export function httpParts(serving: HttpServing, hasCredentials: boolean): HttpFr
 }
 
 function serversOf({ bridges, settings, observer, warnings }: HttpServing): HttpFrontParts['serverFor'] {
-  const connections = new WeakMap<Bridge, Connection>();
-  const connectionOf = (bridge: Bridge): Connection => {
-    const known = connections.get(bridge) ?? new Connection();
+  const connections = new WeakMap<Bridge, AgentConnection>();
+  const connectionOf = (bridge: Bridge): AgentConnection => {
+    const known = connections.get(bridge) ?? new AgentConnection();
     connections.set(bridge, known);
     return known;
   };

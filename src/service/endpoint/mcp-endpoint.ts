@@ -19,8 +19,8 @@ import type { AuthExtra } from '../../mcp/requests/agent-request.js';
 import type { RequestId } from '../../wire/request-body.js';
 import { rpcError } from '../http/answers.js';
 import type { HttpLimits } from '../http/limits.js';
-import type { Answer, HttpFrontParts } from '../http/parts.js';
-import { cancelRequests, type Session, Sessions } from './sessions.js';
+import type { HttpAnswer, HttpFrontParts } from '../http/parts.js';
+import { cancelRequests, type McpSession, McpSessions } from './sessions.js';
 import { type TaskStream, taskStream } from './task-listening.js';
 
 /** One admitted request. */
@@ -56,7 +56,7 @@ type ListenRequest = {
 const MAX_IDLE_PRINCIPALS = 1_000;
 
 export class McpEndpoint implements AsyncDisposable {
-  readonly sessions: Sessions;
+  readonly sessions: McpSessions;
   readonly #parts: HttpFrontParts;
   readonly #limits: HttpLimits;
   readonly #handlers = new Map<string, PrincipalHandlers>();
@@ -66,11 +66,14 @@ export class McpEndpoint implements AsyncDisposable {
     this.#limits = limits;
     const { sessions, sessionIdleSeconds } = parts.settings;
     const idleMs = sessionIdleSeconds * 1000;
-    this.sessions = new Sessions({ sessions, idleMs, keepAliveMs: limits.streamKeepAliveMs }, parts.observer);
+    this.sessions = new McpSessions(
+      { sessions, idleMs, keepAliveMs: limits.streamKeepAliveMs },
+      parts.observer,
+    );
   }
 
   /** What is answered; a stream goes on until its body ends. */
-  async answer(exchange: Exchange): Promise<Response | Answer> {
+  async answer(exchange: Exchange): Promise<Response | HttpAnswer> {
     const { request, method, body } = exchange;
     if (method === 'POST' && !isJsonContentType(request.headers.get('content-type')))
       return rpcError(415, 'The body must be JSON: send it with Content-Type: application/json.');
@@ -97,7 +100,7 @@ export class McpEndpoint implements AsyncDisposable {
     this.#handlers.clear();
   }
 
-  async #initialize(exchange: Exchange): Promise<Response | Answer> {
+  async #initialize(exchange: Exchange): Promise<Response | HttpAnswer> {
     const opened = await this.sessions.open(exchange.extra.principal, () =>
       this.#parts.serverFor(exchange.extra.principal, {
         era: 'legacy',
@@ -114,7 +117,7 @@ export class McpEndpoint implements AsyncDisposable {
   }
 
   /** What the SDK answers, but for a client that listens for its tasks. */
-  async #modern(exchange: Exchange): Promise<Response | Answer> {
+  async #modern(exchange: Exchange): Promise<Response | HttpAnswer> {
     const { body, extra } = exchange;
     const asked = tasksAskedFor(body);
     const watchTasks = this.#parts.watchTasks?.(extra.principal);
@@ -137,7 +140,7 @@ export class McpEndpoint implements AsyncDisposable {
     return taskStream({ ...listener, keepAliveMs }, listening).response;
   }
 
-  async #inSession(session: Session, exchange: Exchange): Promise<Response | Answer> {
+  async #inSession(session: McpSession, exchange: Exchange): Promise<Response | HttpAnswer> {
     const ids = requestIds(exchange.body);
     const names = ids.map((id) => JSON.stringify(id));
     const taken = names.find((name, index) => session.underWay.has(name) || names.indexOf(name) < index);

@@ -7,7 +7,7 @@ import type { Observer } from '../../base/log/events.js';
 import { type Principal, rightsOf } from '../../base/principal.js';
 import type { RequestId } from '../../wire/request-body.js';
 import { rpcError } from '../http/answers.js';
-import type { Answer } from '../http/parts.js';
+import type { HttpAnswer } from '../http/parts.js';
 
 /** 256 bits of chance: an id cannot be guessed. */
 const ID_BYTES = 32;
@@ -15,14 +15,14 @@ const ID_BYTES = 32;
 const PART_OF_ALL = 4;
 const RETRY_SECONDS = '10';
 
-type SessionLimits = {
+type McpSessionLimits = {
   /** Sessions at once; 0 for none at all. */
   readonly sessions: number;
   readonly idleMs: number;
   readonly keepAliveMs: number;
 };
 
-export type Session = {
+export type McpSession = {
   readonly id: string;
   readonly principal: Principal;
   readonly server: Server;
@@ -35,13 +35,13 @@ export type Session = {
   readonly underWay: Set<string>;
 };
 
-export class Sessions {
-  readonly #limits: SessionLimits;
+export class McpSessions {
+  readonly #limits: McpSessionLimits;
   readonly #observer: Observer;
-  readonly #sessions = new Map<string, Session>();
+  readonly #sessions = new Map<string, McpSession>();
   readonly #sweeping: NodeJS.Timeout;
 
-  constructor(limits: SessionLimits, observer: Observer) {
+  constructor(limits: McpSessionLimits, observer: Observer) {
     this.#limits = limits;
     this.#observer = observer;
     this.#sweeping = setInterval(() => this.#sweep(), Math.min(limits.idleMs / 4, 60_000)).unref();
@@ -52,7 +52,7 @@ export class Sessions {
   }
 
   /** The session `id` of `principal`, or what is answered where it has none of that id. */
-  find(id: string, principal: Principal): Session | Answer {
+  find(id: string, principal: Principal): McpSession | HttpAnswer {
     const session = this.#sessions.get(id);
     // Its rights may have changed since the session was opened, which would still have the old.
     if (session !== undefined && rightsOf(session.principal) === rightsOf(principal)) return session;
@@ -60,7 +60,10 @@ export class Sessions {
   }
 
   /** A session for an `initialize` that its transport is to be given now, or why there can be none. */
-  async open(principal: Principal, serverFor: () => Server | Promise<Server>): Promise<Session | Answer> {
+  async open(
+    principal: Principal,
+    serverFor: () => Server | Promise<Server>,
+  ): Promise<McpSession | HttpAnswer> {
     const server = await serverFor();
     const objection = this.#objectionTo(principal);
     if (objection !== undefined) {
@@ -74,7 +77,7 @@ export class Sessions {
       onsessionclosed: () => this.#end(id, 'closed by the client'),
     });
     const lastAt = performance.now();
-    const session: Session = { id, principal, server, transport, busy: 0, lastAt, underWay: new Set() };
+    const session: McpSession = { id, principal, server, transport, busy: 0, lastAt, underWay: new Set() };
     this.#sessions.set(id, session);
     this.#observer({ type: 'http.session', principal: principal.id, is: 'opened', open: this.count });
     await server.connect(transport);
@@ -82,7 +85,7 @@ export class Sessions {
   }
 
   /** Ends a session whose `initialize` was refused: nobody has learned its id. */
-  async discard({ id }: Session): Promise<void> {
+  async discard({ id }: McpSession): Promise<void> {
     await this.#end(id, 'not initialized');
   }
 
@@ -92,7 +95,7 @@ export class Sessions {
     await Promise.all([...this.#sessions.keys()].map((id) => this.#end(id, 'shutdown')));
   }
 
-  #objectionTo(principal: Principal): Answer | undefined {
+  #objectionTo(principal: Principal): HttpAnswer | undefined {
     const { sessions } = this.#limits;
     const own = [...this.#sessions].filter(([, session]) => session.principal.id === principal.id);
     const allowed = Math.max(1, Math.floor(sessions / PART_OF_ALL));
@@ -132,7 +135,7 @@ export class Sessions {
 }
 
 /** Cancels what `session` still answers of these requests; nobody reads the answers any more. */
-export function cancelRequests({ transport }: Session, ids: readonly RequestId[]): void {
+export function cancelRequests({ transport }: McpSession, ids: readonly RequestId[]): void {
   for (const requestId of ids)
     transport.onmessage?.({
       jsonrpc: '2.0',

@@ -4,7 +4,7 @@ import type { BridgeError } from '../../base/errors.js';
 import { Bucket } from '../../base/waiting/bucket.js';
 import type { RequestId } from '../../wire/request-body.js';
 import { rpcError } from './answers.js';
-import type { Answer, Authenticated, HttpFrontParts, RequestFacts } from './parts.js';
+import type { Authenticated, HttpAnswer, HttpFrontParts, RequestFacts } from './parts.js';
 
 /** Whose turn it is that a request is refused. No principal has this id. */
 const REFUSED = 'refused requests';
@@ -28,7 +28,7 @@ export class Admission {
   }
 
   /** Who asks, where it may ask now; otherwise what to answer. */
-  async of(facts: RequestFacts): Promise<Exclude<Authenticated, { refusal: unknown }> | Answer> {
+  async of(facts: RequestFacts): Promise<Exclude<Authenticated, { refusal: unknown }> | HttpAnswer> {
     const decided = await this.#parts.authenticate(facts);
     if ('refusal' in decided) return decided.refusal;
     const wait = this.#rate.waitSeconds(decided.principal.id);
@@ -49,7 +49,7 @@ export class Admission {
    * Resolves when the turn of `owner` has come: with undefined, or with the refusal where too much of it waits. The turn lasts
    * until `ended` resolves; `id` is that of the request.
    */
-  async turn(owner: string, ended: Promise<void>, id: RequestId = null): Promise<Answer | undefined> {
+  async turn(owner: string, ended: Promise<void>, id: RequestId = null): Promise<HttpAnswer | undefined> {
     const gone = new AbortController();
     void ended.then(() => gone.abort());
     if (this.#parts.turn === undefined) return undefined;
@@ -62,18 +62,18 @@ export class Admission {
   }
 
   /** `refusal` in its turn. What is refused costs time as well: all of it has one place. */
-  async refuseInTurn(refusal: Answer, ended: Promise<void>): Promise<Answer> {
+  async refuseInTurn(refusal: HttpAnswer, ended: Promise<void>): Promise<HttpAnswer> {
     const unheard = await this.turn(REFUSED, ended);
     return unheard === undefined ? refusal : { ...refusal, headers: { ...refusal.headers, ...CLOSE } };
   }
 }
 
-const tooMany = (seconds: number): Answer =>
+const tooMany = (seconds: number): HttpAnswer =>
   rpcError(429, `You have sent too many requests: come back in ${seconds} s.`, {
     headers: { 'retry-after': String(seconds) },
   });
 
-const busy = ({ advice, retryAfterSeconds = 1 }: BridgeError, id: RequestId): Answer =>
+const busy = ({ advice, retryAfterSeconds = 1 }: BridgeError, id: RequestId): HttpAnswer =>
   rpcError(429, advice, { id, headers: { 'retry-after': String(retryAfterSeconds) } });
 
 /** Full buckets are forgotten when there are more keys than this; they would be made anew just so. */

@@ -2,8 +2,8 @@
 // sentence that says what to do.
 
 import { type ServerResponse, STATUS_CODES } from 'node:http';
-import { type ErrorAnswer, errorAnswer, type RequestId } from '../../wire/request-body.js';
-import type { Answer } from './parts.js';
+import { errorAnswer, type HttpErrorAnswer, type RequestId } from '../../wire/request-body.js';
+import type { HttpAnswer } from './parts.js';
 
 // JSON-RPC 2.0, section 5.1; -32000 to -32099 are for servers to define.
 const INVALID_REQUEST = -32_600;
@@ -15,7 +15,7 @@ export const rpcError = (
   status: number,
   message: string,
   { id = null, headers = {} }: { id?: RequestId; headers?: Readonly<Record<string, string>> } = {},
-): ErrorAnswer => errorAnswer(status, codeFor(status), message, { id, headers });
+): HttpErrorAnswer => errorAnswer(status, codeFor(status), message, { id, headers });
 
 function codeFor(status: number): number {
   if (status === 404) return SESSION_NOT_FOUND;
@@ -27,14 +27,14 @@ export const problem = (
   status: number,
   detail: string,
   headers: Readonly<Record<string, string>> = {},
-): Answer => ({
+): HttpAnswer => ({
   status,
   headers: { 'content-type': 'application/problem+json', ...headers },
   body: { title: STATUS_CODES[status], status, detail },
 });
 
 /** Sends `answer`, unless the response has begun or its reader has gone. */
-export function sendAnswer(response: ServerResponse, { status, headers = {}, body }: Answer): void {
+export function sendAnswer(response: ServerResponse, { status, headers = {}, body }: HttpAnswer): void {
   if (response.headersSent || response.destroyed) return;
   const text = body === undefined ? '' : `${JSON.stringify(body)}\n`;
   response.writeHead(status, {

@@ -4,7 +4,7 @@
 import { validateHostHeader, validateOriginHeader } from '@modelcontextprotocol/server';
 import { clipHarmlessLine } from '../../base/text/text.js';
 import { rpcError } from './answers.js';
-import type { Answer, RequestFacts } from './parts.js';
+import type { HttpAnswer, RequestFacts } from './parts.js';
 
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
 const CHARS_SHOWN = 120;
@@ -27,7 +27,7 @@ export class HostAndOrigin {
   }
 
   /** The refusal of a request by its Host or Origin. `localAddress` is the address that it came to. */
-  objectionTo({ host, headers }: RequestFacts, localAddress: string | undefined): Answer | undefined {
+  objectionTo({ host, headers }: RequestFacts, localAddress: string | undefined): HttpAnswer | undefined {
     if (!validateHostHeader(host, [...this.#hosts, ...literal(localAddress)]).ok)
       return rpcError(
         403,
@@ -52,7 +52,7 @@ export class HostAndOrigin {
   }
 
   /** The answer to a browser's question whether a page may send a request with one of `methods`. */
-  preflight(facts: RequestFacts, methods: string): Answer | undefined {
+  preflight(facts: RequestFacts, methods: string): HttpAnswer | undefined {
     if (facts.method !== 'OPTIONS' || facts.headers.origin === undefined) return undefined;
     return {
       status: 204,

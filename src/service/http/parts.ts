@@ -11,7 +11,7 @@ import type { AuthExtra } from '../../mcp/requests/agent-request.js';
 import type { HttpSettings } from '../../settings/environment/http-variables.js';
 
 /** A complete answer that needs no server of MCP. `body` is sent as JSON; undefined sends none. */
-export type Answer = {
+export type HttpAnswer = {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
@@ -42,7 +42,7 @@ export type RequestFacts = {
 /** `callerToken` is handed on to whatever serves the request, and is no concern of the front's. */
 export type Authenticated =
   | { readonly principal: Principal; readonly callerToken?: unknown }
-  | { readonly refusal: Answer };
+  | { readonly refusal: HttpAnswer };
 
 /** Which request a server object is made for. */
 export type ServingContext = {
@@ -75,13 +75,13 @@ export type HttpFrontParts = {
   /** Who asks, or the answer for somebody who may not. Also called again and again for streams that stay open. */
   readonly authenticate: (facts: RequestFacts) => Promise<Authenticated>;
   /** The answer to a message for which the principal lacks a scope; undefined where it may. `message` may be anything. */
-  readonly stepUp?: (principal: Principal, message: unknown) => Answer | undefined;
+  readonly stepUp?: (principal: Principal, message: unknown) => HttpAnswer | undefined;
   /** Tells of the principal's tasks; without it there are none. */
   readonly watchTasks?: (principal: Principal) => WatchTasks;
   /** Whether a call over TCP must show a credential, so that an address of the network may be listened on. */
   readonly hasCredentials: boolean;
   /** Documents below /.well-known/ that anybody may read; undefined where there is none. */
-  readonly wellKnown?: (facts: RequestFacts) => Answer | undefined;
+  readonly wellKnown?: (facts: RequestFacts) => HttpAnswer | undefined;
   /** Engine and configuration can be used. */
   readonly readiness: () => boolean | Promise<boolean>;
   /** Runs under way whose request has ended already: they wait for a person, or are tasks. */

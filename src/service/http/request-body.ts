@@ -24,7 +24,7 @@ const HELD_TIMES_IN_ALL = 16;
 const SMALL_BYTES = 16_384;
 const RETRY_SECONDS = '1';
 
-type Body = {
+type RequestBody = {
   /** Looking at it takes longer than all else that a request costs. */
   readonly isLarge: boolean;
   /** What it says; throws BodyRefused. */
@@ -57,7 +57,7 @@ export class RequestBodies {
     { request, response }: { request: IncomingMessage; response: ServerResponse },
     owner: string,
     answered: Promise<unknown>,
-  ): Promise<Body> {
+  ): Promise<RequestBody> {
     if (Number(request.headers['content-length']) > this.#maxBytes) throw this.#tooLarge();
     if (request.headers.expect !== undefined) response.writeContinue();
     const chunks: Buffer[] = [];
@@ -81,7 +81,7 @@ export class RequestBodies {
   }
 
   /** Of one body. Apart from its pieces, which would be kept with it. */
-  #chargeTo(owner: string): { readonly add: (bytes: number) => void; readonly keep: Body['keep'] } {
+  #chargeTo(owner: string): { readonly add: (bytes: number) => void; readonly keep: RequestBody['keep'] } {
     let [bytes, keepers] = [0, 0];
     return {
       add: (more) => {

@@ -78,7 +78,7 @@ export class AccessTokens {
           description: thrown.message,
           retryAfterSeconds: thrown.retryAfterSeconds,
         };
-      if (thrown instanceof Objection) return { state: 'invalid', description: thrown.message };
+      if (thrown instanceof TokenRefusal) return { state: 'invalid', description: thrown.message };
       return { state: 'invalid', description: descriptionOf(thrown) };
     }
   }
@@ -87,12 +87,12 @@ export class AccessTokens {
   async #verified(text: string): Promise<JWTPayload> {
     const { typ } = decodeProtectedHeader(text);
     if (typ !== undefined && !TYPES.includes(mediaType(typ)))
-      throw new Objection(`The token is of type '${shown(typ)}'; an access token is at+jwt or JWT.`);
+      throw new TokenRefusal(`The token is of type '${shown(typ)}'; an access token is at+jwt or JWT.`);
     // Only to choose the keys: what is read here counts when the signature has been checked.
     const { iss } = decodeJwt(text);
     const keys = this.#keys.get(String(iss));
     if (iss === undefined || keys === undefined)
-      throw new Objection('The token is of an issuer that is not trusted here.');
+      throw new TokenRefusal('The token is of an issuer that is not trusted here.');
     const payload = await this.#signedBy(keys, text, iss);
     if (typ === undefined || mediaType(typ) !== 'at+jwt') refuseIdToken(payload);
     return payload;
@@ -128,10 +128,10 @@ export class AccessTokens {
   #known(text: string, payload: JWTPayload): AccessTokenVerdict {
     const { iss = '', exp = 0, iat, aud = [], cnf } = payload;
     if (typeof iat === 'number' && iat * 1000 > this.#now() + LEEWAY_SECONDS * 1000)
-      throw new Objection('The token was made in the future; the clocks of issuer and bridge differ.');
+      throw new TokenRefusal('The token was made in the future; the clocks of issuer and bridge differ.');
     // Whoever has stolen such a token has not its key, and what the key signs is not checked here.
     if (cnf !== undefined)
-      throw new Objection(
+      throw new TokenRefusal(
         'The token is bound to a key (DPoP or a certificate), which is not checked here; ask for a bearer token.',
       );
     const scopes = scopesOf(payload);
@@ -151,11 +151,11 @@ export class AccessTokens {
 }
 
 /** Why a token that jose has nothing against is not taken. */
-class Objection extends Error {}
+class TokenRefusal extends Error {}
 
 function refuseIdToken(payload: JWTPayload): void {
   if (ID_TOKEN_CLAIMS.some((claim) => claim in payload))
-    throw new Objection('The token is an ID token, which says who logged in; send the access token.');
+    throw new TokenRefusal('The token is an ID token, which says who logged in; send the access token.');
 }
 
 /** RFC 9068 has `sub` always; some issuers leave it out where no person but a program has the token. */
@@ -164,9 +164,9 @@ function subjectOf(payload: JWTPayload): Pick<Principal, 'id' | 'name'> {
   const client = payload['client_id'] ?? payload['azp'];
   const [kind, subject] = sub === undefined ? ['oauth-client', client] : ['oauth', sub];
   if (typeof subject !== 'string' || subject === '')
-    throw new Objection('The token names neither a subject (`sub`) nor a client (`client_id`).');
+    throw new TokenRefusal('The token names neither a subject (`sub`) nor a client (`client_id`).');
   if (subject.length > MAX_SUBJECT_CHARS || !isHarmless(subject) || /[\t\n]/.test(subject))
-    throw new Objection(
+    throw new TokenRefusal(
       `The subject of the token is no name: it has ${subject.length} characters, at most ${MAX_SUBJECT_CHARS} that show are taken.`,
     );
   // No issuer has a space in its address, so the first one ends it.

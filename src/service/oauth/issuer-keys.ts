@@ -40,7 +40,7 @@ export class IssuerUnavailable extends Error {
 }
 
 type KeySet = ReturnType<typeof createLocalJWKSet>;
-type Known = { readonly set: KeySet; readonly fetchedAtMs: number };
+type KnownKeys = { readonly set: KeySet; readonly fetchedAtMs: number };
 
 export type IssuerKeysOptions = {
   readonly observer: Observer;
@@ -53,7 +53,7 @@ export type IssuerKeysOptions = {
 export class IssuerKeys {
   readonly #issuer: string;
   readonly #options: Required<IssuerKeysOptions>;
-  #known: Known | undefined;
+  #known: KnownKeys | undefined;
   /** When the last fetch began. */
   #triedAtMs = Number.NEGATIVE_INFINITY;
   #fetching: Promise<void> | undefined;
@@ -85,7 +85,7 @@ export class IssuerKeys {
     }
   }
 
-  async #current(): Promise<Known> {
+  async #current(): Promise<KnownKeys> {
     const known = this.#known;
     const ageMs = this.#options.nowMs() - (known?.fetchedAtMs ?? Number.NEGATIVE_INFINITY);
     if (known !== undefined && ageMs < USABLE_MS) {

@@ -34,14 +34,14 @@ const answer = z.object({
 });
 const refusal = z.object({ error: z.string(), error_description: z.string().optional() });
 
-type Kept = {
+type KeptExchange = {
   readonly text: Promise<string>;
   endsAtMs: number;
   /** What `text` has resolved to. */
   had?: string;
 };
 
-type Wanted = {
+type WantedToken = {
   readonly principalId: string;
   readonly server: string;
   readonly refused: string | undefined;
@@ -53,7 +53,7 @@ export class TokenExchanges {
   readonly #env: Environment;
   readonly #nowMs: () => number;
   /** By principal, server, exchange and the token that was exchanged. */
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, KeptExchange>();
 
   constructor(
     book: Pick<PrincipalsBook, 'grantOf'>,
@@ -89,7 +89,7 @@ export class TokenExchanges {
   };
 
   async #exchanged(
-    { principalId, server, refused }: Wanted,
+    { principalId, server, refused }: WantedToken,
     entry: ExchangeEntry,
     token: CallerToken,
     signal: AbortSignal,
@@ -108,9 +108,9 @@ export class TokenExchanges {
   }
 
   /** One request for all who wait for it; whoever leaves does not end it for the others. */
-  #begin(key: string, server: string, entry: ExchangeEntry, token: CallerToken): Kept {
+  #begin(key: string, server: string, entry: ExchangeEntry, token: CallerToken): KeptExchange {
     const request = askFor(server, entry, token, this.#env);
-    const kept: Kept = {
+    const kept: KeptExchange = {
       text: request.then(({ access_token, expires_in }) => {
         const lifeMs = expires_in === undefined ? UNSAID_MS : expires_in * 1000 - REST_MS;
         // Never longer than what it was had for.

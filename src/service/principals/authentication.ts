@@ -3,7 +3,7 @@
 import type { Principal } from '../../base/principal.js';
 
 /** Facts about one request, as its listener knows them. None of them comes out of the body. */
-export type RequestFacts = {
+export type AuthenticationFacts = {
   /**
    * Every `Authorization` header of the request: `headersDistinct.authorization` of node:http. Its `headers` keeps the first
    * of several and hides the others, and a request with two of them is refused.
@@ -26,7 +26,7 @@ export type RequestFacts = {
 };
 
 /** An answer in place of the one that was asked for: status, headers in lower case, and what its JSON says. */
-export type Refusal = {
+export type AuthenticationRefusal = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /** As OAuth has them; the second is a sentence for whoever has sent the request. */
@@ -51,4 +51,4 @@ export type Authentication =
       /** The principal's own access token; undefined for named tokens and for the local user. */
       readonly callerToken?: CallerToken;
     }
-  | { readonly refusal: Refusal };
+  | { readonly refusal: AuthenticationRefusal };

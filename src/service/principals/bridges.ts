@@ -11,7 +11,7 @@ import { LongCalls } from '../../mcp/calls/long-calls.js';
 import type { ToolCalls } from '../../mcp/calls/modern-calls.js';
 import { OpenCalls } from '../../mcp/calls/open-calls.js';
 import { KeptFiles } from '../../run/artifacts/kept-files.js';
-import { type CallLimits, CallTurns } from '../../run/queue/call-turns.js';
+import { type CallTurnLimits, CallTurns } from '../../run/queue/call-turns.js';
 import { ProcessorTurns } from '../../run/queue/processor-turns.js';
 import type { TurnLimits } from '../../run/queue/turns.js';
 import type { Logins } from '../../servers/login/logins.js';
@@ -328,7 +328,7 @@ function limitsOf(quotas: Quotas, settings: Settings): TurnLimits {
 }
 
 /** The same of calls. */
-const callLimitsOf = ({ callsAtOnce, callsWaiting }: Quotas, settings: Settings): CallLimits => ({
+const callLimitsOf = ({ callsAtOnce, callsWaiting }: Quotas, settings: Settings): CallTurnLimits => ({
   callsAtOnce: callsAtOnce ?? settings.principalCalls,
   callsWaiting: callsWaiting ?? settings.principalCallsWaiting,
 });

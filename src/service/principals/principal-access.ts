@@ -39,12 +39,12 @@ type PrincipalAccessOptions = {
 };
 
 /** Its own lists and file as a policy; `deniesAll` where they cannot be used. */
-type Layer = { readonly rules: PrincipalRules; readonly book: PolicyBook | 'deniesAll' };
+type PrincipalLayer = { readonly rules: PrincipalRules; readonly book: PolicyBook | 'deniesAll' };
 
 export class PrincipalAccess implements ServerAccess {
   readonly isWhole = false;
   readonly #options: PrincipalAccessOptions;
-  #layer: Layer | undefined;
+  #layer: PrincipalLayer | undefined;
   #trouble: string | undefined;
   #made: { readonly operators: Policy; readonly own: Policy; readonly policy: Policy } | undefined;
   /** Servers of which it was told in the log that they are left out. */
@@ -117,7 +117,7 @@ export class PrincipalAccess implements ServerAccess {
     return undefined;
   }
 
-  #currentLayer(): Layer {
+  #currentLayer(): PrincipalLayer {
     const { rules } = this;
     if (this.#layer !== undefined && isDeepStrictEqual(this.#layer.rules, rules)) return this.#layer;
     this.#layer = { rules, book: this.#bookOf(rules) };
@@ -125,7 +125,7 @@ export class PrincipalAccess implements ServerAccess {
   }
 
   /** Rules that cannot be used deny everything until they are corrected: nothing is to run without what was asked for. */
-  #bookOf({ allow, deny, policyFile }: PrincipalRules): Layer['book'] {
+  #bookOf({ allow, deny, policyFile }: PrincipalRules): PrincipalLayer['book'] {
     const { host, observer } = this.#options;
     try {
       return new PolicyBook({ allow, deny, policyFile, names: OWN_LISTS }, host, observer);

@@ -2,7 +2,7 @@
 // What they say reaches strangers, so it names no path of this machine, and nobody but the one who asked.
 
 import { PACKAGE_NAME } from '../../base/version.js';
-import type { Refusal } from './authentication.js';
+import type { AuthenticationRefusal } from './authentication.js';
 
 /** What every challenge of this bridge says. */
 export type ChallengeFacts = {
@@ -15,7 +15,7 @@ export type ChallengeFacts = {
 const CREATE_COMMAND = `${PACKAGE_NAME} token create NAME --servers a,b`;
 
 /** 401: nothing was sent that says who it is. */
-export function missing(facts: ChallengeFacts): Refusal {
+export function missing(facts: ChallengeFacts): AuthenticationRefusal {
   const login =
     facts.metadataUrl === undefined
       ? ''
@@ -28,11 +28,15 @@ export function missing(facts: ChallengeFacts): Refusal {
 }
 
 /** 401: what was sent lets nobody in; `description` is a sentence that says why. */
-export const invalid = (facts: ChallengeFacts, description: string): Refusal =>
+export const invalid = (facts: ChallengeFacts, description: string): AuthenticationRefusal =>
   unauthorized(facts, 'invalid_token', description);
 
 /** 403: the token is good, but was not granted all of `scopes`, which a new one has to have. */
-export function insufficient(facts: ChallengeFacts, scopes: readonly string[], description: string): Refusal {
+export function insufficient(
+  facts: ChallengeFacts,
+  scopes: readonly string[],
+  description: string,
+): AuthenticationRefusal {
   const parts = { error: 'insufficient_scope', scope: scopes.join(' '), ...metadataOf(facts) };
   return answer(
     403,
@@ -43,10 +47,11 @@ export function insufficient(facts: ChallengeFacts, scopes: readonly string[], d
 }
 
 /** 400: the request cannot be read as one with a credential. */
-export const badRequest = (description: string): Refusal => answer(400, 'invalid_request', description);
+export const badRequest = (description: string): AuthenticationRefusal =>
+  answer(400, 'invalid_request', description);
 
 /** 403: a credential was sent where others could read it. */
-export const insecure = (): Refusal =>
+export const insecure = (): AuthenticationRefusal =>
   answer(
     403,
     'insecure_transport',
@@ -54,10 +59,14 @@ export const insecure = (): Refusal =>
   );
 
 /** 503: nobody can tell now whether the credential is good. */
-export const unavailable = (description: string, retryAfterSeconds: number): Refusal =>
+export const unavailable = (description: string, retryAfterSeconds: number): AuthenticationRefusal =>
   answer(503, 'temporarily_unavailable', description, undefined, { 'retry-after': `${retryAfterSeconds}` });
 
-function unauthorized(facts: ChallengeFacts, error: string | undefined, description: string): Refusal {
+function unauthorized(
+  facts: ChallengeFacts,
+  error: string | undefined,
+  description: string,
+): AuthenticationRefusal {
   const scope = facts.scopes.length === 0 ? {} : { scope: facts.scopes.join(' ') };
   const failure = error === undefined ? {} : { error, error_description: description };
   const parts = { realm: PACKAGE_NAME, ...failure, ...scope, ...metadataOf(facts) };
@@ -73,7 +82,7 @@ function answer(
   description: string,
   authenticate?: string,
   more: Readonly<Record<string, string>> = {},
-): Refusal {
+): AuthenticationRefusal {
   return {
     status,
     headers: {

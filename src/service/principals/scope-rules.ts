@@ -3,7 +3,7 @@
 
 import type { Principal } from '../../base/principal.js';
 import { serverPattern } from '../../base/text/name-pattern.js';
-import type { Refusal } from './authentication.js';
+import type { AuthenticationRefusal } from './authentication.js';
 import type { PrincipalRules } from './principal-rules.js';
 import { sourceOf } from './principal-source.js';
 import type { PrincipalsFile } from './principals-table.js';
@@ -49,7 +49,7 @@ export function stepUp(
   scopes: Scopes,
   { tool, servers }: WantedUse,
   challenge: ChallengeFacts,
-): Refusal | undefined {
+): AuthenticationRefusal | undefined {
   if (sourceOf(principal).kind === 'local') return undefined;
   const closed = closedServers(scopes, principal.scopes).map((text) => serverPattern(text, 'wide'));
   const exists = (server: string) =>

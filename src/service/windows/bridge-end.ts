@@ -4,7 +4,7 @@
 import type { Socket } from 'node:net';
 import { Readable, Writable } from 'node:stream';
 import type { LineTarget } from '../../base/log/lossy-writer.js';
-import { type Opened, readFrames } from './first-message.js';
+import { type FirstMessage, readFrames } from './first-message.js';
 import { framesOf, messageFrame, messageIn } from './frames.js';
 import type { BridgeMessage } from './greeting.js';
 
@@ -21,7 +21,7 @@ export class BridgeEnd {
   onHeld: () => void = () => {};
   readonly #socket: Socket;
 
-  constructor(socket: Socket, opened: Opened) {
+  constructor(socket: Socket, opened: FirstMessage) {
     this.#socket = socket;
     const input = new Readable({ read: () => void socket.resume() });
     this.input = input;

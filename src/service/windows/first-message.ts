@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { FrameReader, messageIn, type SharedFrame } from './frames.js';
 
 /** A connection on which the other side has said its first message. It is paused. */
-export type Opened = {
+export type FirstMessage = {
   readonly message: Readonly<Record<string, unknown>>;
   readonly reader: FrameReader;
   /** What came behind the message, in the same piece. */
@@ -12,10 +12,10 @@ export type Opened = {
 };
 
 /** The first message; undefined where none comes within `withinMs`, or what comes is none: the socket is destroyed then. */
-export function firstMessage(socket: Socket, withinMs: number): Promise<Opened | undefined> {
+export function firstMessage(socket: Socket, withinMs: number): Promise<FirstMessage | undefined> {
   const reader = new FrameReader();
   return new Promise((resolve) => {
-    const end = (opened: Opened | undefined) => {
+    const end = (opened: FirstMessage | undefined) => {
       clearTimeout(timer);
       for (const event of ['error', 'close'] as const) socket.off(event, fail);
       socket.off('data', onData);
@@ -47,7 +47,7 @@ export function firstMessage(socket: Socket, withinMs: number): Promise<Opened |
 /** Hands every further frame to `take`; a connection on which something else comes is ended. */
 export function readFrames(
   socket: Socket,
-  { reader, rest }: Pick<Opened, 'reader' | 'rest'>,
+  { reader, rest }: Pick<FirstMessage, 'reader' | 'rest'>,
   take: (frame: SharedFrame) => void,
 ): void {
   for (const frame of rest) take(frame);

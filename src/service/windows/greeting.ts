@@ -27,12 +27,12 @@ export type WindowGreeting = {
 export type Greeting = WindowGreeting | { readonly ask: 'status' } | { readonly ask: 'stop' };
 
 /** Why a window is not let in: this one ends, settings differ, or cannot be used, or the window is older. */
-export type Refusal = 'closing' | 'settings' | 'older';
+export type WindowRefusal = 'closing' | 'settings' | 'older';
 
 /** What the bridge says: the answer to the greeting, and later that it wants to end this connection. */
 export type BridgeMessage =
   | { readonly is: 'joined'; readonly window: number; readonly pid: number; readonly version: string }
-  | { readonly is: 'refused'; readonly kind: Refusal; readonly pid: number }
+  | { readonly is: 'refused'; readonly kind: WindowRefusal; readonly pid: number }
   | { readonly is: 'leaving'; readonly why: string };
 
 /** What a shared bridge reports to whoever has started it, as a line of JSON. */

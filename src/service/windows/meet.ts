@@ -4,9 +4,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { firstMessage, type Opened } from './first-message.js';
+import { type FirstMessage, firstMessage } from './first-message.js';
 import { messageFrame } from './frames.js';
-import type { BridgeMessage, Greeting, Refusal, StartReport, WindowGreeting } from './greeting.js';
+import type { BridgeMessage, Greeting, StartReport, WindowGreeting, WindowRefusal } from './greeting.js';
 import { startLock } from './start-lock.js';
 
 /** A bridge that is alive greets within milliseconds; one that stands still is not waited for. */
@@ -15,7 +15,7 @@ const GREETS_WITHIN_MS = 5_000;
 const STARTS_WITHIN_MS = 15_000;
 const LOOK_AGAIN_MS = 15;
 /** Why a window that was refused is better by itself; one that was let go of by a bridge which ends tries again. */
-const ALONE_BY: Readonly<Record<Refusal, string | undefined>> = {
+const ALONE_BY: Readonly<Record<WindowRefusal, string | undefined>> = {
   closing: undefined,
   settings: 'its settings are others',
   older: 'it is of a newer version',
@@ -24,7 +24,7 @@ const ALONE_BY: Readonly<Record<Refusal, string | undefined>> = {
 const REPORT_FD = 3;
 
 /** A connection on which the greeting was answered. */
-type Met = Omit<Opened, 'message'> & { readonly socket: Socket };
+type Met = Omit<FirstMessage, 'message'> & { readonly socket: Socket };
 
 export type Joined = Met & { readonly is: 'joined'; readonly pid: number; readonly version: string };
 

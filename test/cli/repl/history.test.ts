@@ -3,7 +3,7 @@
 import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { HISTORY_LINES, History } from '../../../src/cli/repl/repl.js';
+import { HISTORY_LINES, LineHistory } from '../../../src/cli/repl/repl.js';
 import { tempHome } from '../../support/start-bridge.js';
 
 let home: string;
@@ -13,15 +13,15 @@ beforeEach(() => {
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
 it('is read as it was written, the newest first, and is for its user alone', () => {
-  const history = new History(home);
+  const history = new LineHistory(home);
   expect(history.read()).toEqual([]);
   history.write(['newest', '  ', 'oldest']);
-  expect(new History(home).read()).toEqual(['newest', 'oldest']);
+  expect(new LineHistory(home).read()).toEqual(['newest', 'oldest']);
   if (process.platform !== 'win32') expect(statSync(join(home, 'repl-history')).mode & 0o777).toBe(0o600);
 });
 
 it('has a bound, and keeps the newest', () => {
-  const history = new History(home);
+  const history = new LineHistory(home);
   history.write(Array.from({ length: HISTORY_LINES + 5 }, (_, at) => `line ${at}`));
   expect(history.read().length).toBe(HISTORY_LINES);
   expect(history.read()[0]).toBe('line 0');
@@ -29,5 +29,5 @@ it('has a bound, and keeps the newest', () => {
 
 it('that cannot be written costs nothing', () => {
   writeFileSync(join(home, 'file'), '');
-  expect(() => new History(join(home, 'file')).write(['x'])).not.toThrow();
+  expect(() => new LineHistory(join(home, 'file')).write(['x'])).not.toThrow();
 });

@@ -1,7 +1,7 @@
 // The HTTP front with the server object that agents get, over a bridge that starts nothing.
 
 import { modernCallsOf } from '../../../src/mcp/calls/modern-calls.js';
-import { Connection } from '../../../src/mcp/connection/connection.js';
+import { AgentConnection } from '../../../src/mcp/connection/connection.js';
 import { agentServer } from '../../../src/mcp/connection/server.js';
 import type { Bridge } from '../../../src/tenant/bridge.js';
 import { HttpAgent } from '../../support/http-agent.js';
@@ -13,7 +13,7 @@ export async function agentOf(
   opened: AsyncDisposable[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<HttpAgent> {
-  const shared = new Connection();
+  const shared = new AgentConnection();
   const { url } = await stubFront(opened, {
     env,
     parts: {

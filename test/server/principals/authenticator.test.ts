@@ -9,7 +9,10 @@ import { LOCAL_USER } from '../../../src/base/principal.js';
 import { Authenticator } from '../../../src/service/access/authenticator.js';
 import { TokenFile } from '../../../src/service/access/token-file.js';
 import { newTokenText } from '../../../src/service/access/token-text.js';
-import type { Refusal, RequestFacts } from '../../../src/service/principals/authentication.js';
+import type {
+  AuthenticationFacts,
+  AuthenticationRefusal,
+} from '../../../src/service/principals/authentication.js';
 
 let folder: string;
 let events: BridgeEvent[];
@@ -26,7 +29,7 @@ beforeEach(async () => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const request = (more: Partial<RequestFacts>): RequestFacts => ({
+const request = (more: Partial<AuthenticationFacts>): AuthenticationFacts => ({
   authorization: undefined,
   method: 'POST',
   target: '/mcp',
@@ -35,15 +38,15 @@ const request = (more: Partial<RequestFacts>): RequestFacts => ({
   isSecure: false,
   ...more,
 });
-const bearer = (token: string, more: Partial<RequestFacts> = {}) =>
+const bearer = (token: string, more: Partial<AuthenticationFacts> = {}) =>
   authenticator.authenticate(request({ authorization: [`Bearer ${token}`], ...more }));
 
-async function refusalOf(answer: ReturnType<Authenticator['authenticate']>): Promise<Refusal> {
+async function refusalOf(answer: ReturnType<Authenticator['authenticate']>): Promise<AuthenticationRefusal> {
   const found = await answer;
   if ('refusal' in found) return found.refusal;
   throw new Error('it was let in');
 }
-const saying = ({ body }: Refusal) => body.error_description;
+const saying = ({ body }: AuthenticationRefusal) => body.error_description;
 
 describe('a good token', () => {
   it('lets its holder in, whatever the case of the scheme', async () => {

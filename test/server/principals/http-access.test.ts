@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { HttpAccess } from '../../../src/service/access/http-access.js';
-import type { RequestFacts } from '../../../src/service/principals/authentication.js';
+import type { AuthenticationFacts } from '../../../src/service/principals/authentication.js';
 import { hostFacts } from '../../../src/settings/files/host-facts.js';
 import { Issuer, newKey, RESOURCE } from './oauth/issuer.js';
 
@@ -37,7 +37,7 @@ const send = (token: string | undefined) =>
     remoteAddress: '203.0.113.7',
     isPrivateSocket: false,
     isSecure: true,
-  } satisfies RequestFacts);
+  } satisfies AuthenticationFacts);
 
 async function comesIn(token: string) {
   const found = await send(token);
