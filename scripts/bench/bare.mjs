@@ -12,9 +12,9 @@ import { dialects } from '../../dist/engine/client/dialects.js';
 import { chooseImage } from '../../dist/engine/images/image-choice.js';
 import { startOf } from '../../dist/run/programs/task.js';
 import { Sandbox } from '../../dist/sandbox/conversation/sandbox.js';
-import { makeLaunchPad, specOn } from '../../dist/sandbox/launch/launch-pad.js';
+import { setUpEngine, specOn } from '../../dist/sandbox/launch/launch-set-up.js';
 import { ENTRYPOINT } from '../../dist/sandbox/spec/harness-files.js';
-import { kindOf } from '../../dist/sandbox/spec/kind.js';
+import { kindOf } from '../../dist/sandbox/spec/profile.js';
 import { planFor } from '../../dist/settings/environment/plan.js';
 import { parseSettings } from '../../dist/settings/environment/settings.js';
 import { hostFacts } from '../../dist/settings/files/host-facts.js';
@@ -40,7 +40,7 @@ export class Bare {
     const { settings } = parseSettings(stage.environment(stage.home()), hostFacts());
     const instance = randomBytes(6).toString('hex');
     const context = { settings, instance, observer: () => {} };
-    return new Bare(stage, context, await makeLaunchPad(context, signal));
+    return new Bare(stage, context, await setUpEngine(context, signal));
   }
 
   get choice() {

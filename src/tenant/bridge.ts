@@ -8,9 +8,9 @@ import { loadedOnce } from '../base/replaced-part.js';
 import { Redactor } from '../base/secrets/redact.js';
 import { DisposalStack } from '../base/waiting/disposal.js';
 import type { DiscoverContext } from '../hosts/discovery/discover.js';
-import { LongCalls } from '../mcp/calls/long-calls.js';
+import { DetachedCalls } from '../mcp/calls/detached-calls.js';
 import type { ToolCalls } from '../mcp/calls/modern-calls.js';
-import { OpenCalls } from '../mcp/calls/open-calls.js';
+import { ResumableCalls } from '../mcp/calls/resumable-calls.js';
 import { Dialogs } from '../policy/approvals/asking.js';
 import { type Always, Grants } from '../policy/approvals/grants.js';
 import type { Inbox } from '../policy/approvals/question.js';
@@ -28,7 +28,7 @@ import { SetUp } from '../run/queue/set-up.js';
 import { type TurnLimits, UNLIMITED } from '../run/queue/turns.js';
 import { Sessions } from '../run/sessions/sessions.js';
 import type { Launcher } from '../sandbox/launch/launcher.js';
-import { commandKind, kindAhead, type SandboxKind } from '../sandbox/spec/kind.js';
+import { commandProfile, kindAhead, type SandboxProfile } from '../sandbox/spec/profile.js';
 import type { AgentCapabilities } from '../servers/asking/agent-capabilities.js';
 import type { SharedServers } from '../servers/pool/shared-servers.js';
 import { longestStartSeconds } from '../servers/pool/start-time.js';
@@ -76,9 +76,9 @@ export type BridgeOptions = {
   /** The engine and sandboxes that it shares with other bridges; without it, the bridge has its own. */
   readonly service?: SandboxService;
   /** Calls that its agents can go on with, where bridges of one principal share them; without it, the bridge has its own. */
-  readonly openCalls?: ToolCalls | undefined;
+  readonly resumableCalls?: ToolCalls | undefined;
   /** Calls that were answered before their end, likewise. */
-  readonly longCalls?: LongCalls | undefined;
+  readonly detachedCalls?: DetachedCalls | undefined;
   /**
    * Where it serves the user's own command line: the sessions of that, which outlive it. Without it, sessions end with the
    * bridge.
@@ -106,9 +106,9 @@ export class Bridge implements AsyncDisposable {
   readonly kept: KeptFiles;
   readonly snippets: Snippets;
   /** Calls of agents that are asked by answers; they may outlive a request. */
-  readonly openCalls: ToolCalls;
+  readonly resumableCalls: ToolCalls;
   /** Calls that go on after they were answered. */
-  readonly longCalls: LongCalls;
+  readonly detachedCalls: DetachedCalls;
   /** Interpreters that stay from call to call. */
   readonly sessions: Sessions;
   /** Its answers are shown by our own command line, which takes them whole. */
@@ -117,7 +117,7 @@ export class Bridge implements AsyncDisposable {
   readonly #service: SandboxService;
   readonly #queue: RunQueue;
   readonly #runs: Runs;
-  readonly #commandKind: SandboxKind;
+  readonly #commandProfile: SandboxProfile;
   /** As Runs says. */
   readonly run: Runs['run'];
   readonly runCommand: Runs['runCommand'];
@@ -194,7 +194,7 @@ export class Bridge implements AsyncDisposable {
     );
     this.snippets = new Snippets(snippetsDir);
     const work = `mcp-sandbox-bridge-${instance}-work`;
-    this.#commandKind = commandKind(settings, owner?.workVolume ?? settings.executeWork ?? work);
+    this.#commandProfile = commandProfile(settings, owner?.workVolume ?? settings.executeWork ?? work);
     this.#runs = new Runs({
       settings,
       supply: this.#service,
@@ -208,7 +208,7 @@ export class Bridge implements AsyncDisposable {
       ownerId,
       callTurns,
       callLimits: () => owner?.callLimits() ?? NO_CALL_LIMITS,
-      commandKind: this.#commandKind,
+      commandProfile: this.#commandProfile,
       isForCommandLine: this.isForCommandLine,
       redactor,
       untold: () => this.#takeUntold(),
@@ -217,8 +217,8 @@ export class Bridge implements AsyncDisposable {
     this.run = this.#runs.run;
     this.runCommand = this.#runs.runCommand;
     this.callServer = this.#runs.callServer;
-    this.openCalls = options.openCalls ?? this.#owned.use(new OpenCalls());
-    this.longCalls = options.longCalls ?? this.#owned.use(new LongCalls(keepSeconds));
+    this.resumableCalls = options.resumableCalls ?? this.#owned.use(new ResumableCalls());
+    this.detachedCalls = options.detachedCalls ?? this.#owned.use(new DetachedCalls(keepSeconds));
   }
 
   get launcher(): Launcher {
@@ -250,7 +250,7 @@ export class Bridge implements AsyncDisposable {
     const { tools, executeServer } = this.settings;
     const isForCommands = tools.every((name) => name === 'execute');
     if (!isForCommands) warm.of(kindAhead(this.settings)).fill();
-    else if (executeServer === undefined) warm.of(this.#commandKind).fill();
+    else if (executeServer === undefined) warm.of(this.#commandProfile).fill();
     this.servers.readAhead();
   }
 

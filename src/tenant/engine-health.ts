@@ -5,7 +5,7 @@ import { asBridgeError, messageOf } from '../base/errors.js';
 import type { BridgeEvent, Observer } from '../base/log/events.js';
 import type { Launcher } from '../sandbox/launch/launcher.js';
 import type { Launchers } from '../sandbox/launch/launchers.js';
-import { commandKind, kindAhead, type SandboxKind } from '../sandbox/spec/kind.js';
+import { commandProfile, kindAhead, type SandboxProfile } from '../sandbox/spec/profile.js';
 import type { Settings } from '../settings/environment/settings.js';
 
 /** How long what is known of an engine counts without another sign. Asking costs one command of the engine. */
@@ -127,7 +127,7 @@ export function engineHealth(
 }
 
 /** What the first call is likely to start; without a volume, which would be made for nobody. */
-function triedKind(settings: Settings): SandboxKind {
+function triedKind(settings: Settings): SandboxProfile {
   const isForCommands = settings.tools.every((name) => name === 'execute');
-  return isForCommands ? { ...commandKind(settings, ''), volumes: [] } : kindAhead(settings);
+  return isForCommands ? { ...commandProfile(settings, ''), volumes: [] } : kindAhead(settings);
 }

@@ -14,7 +14,7 @@ import type { Sandbox } from '../sandbox/conversation/sandbox.js';
 import { Launcher } from '../sandbox/launch/launcher.js';
 import { Launchers } from '../sandbox/launch/launchers.js';
 import { WarmPools } from '../sandbox/launch/warm-pools.js';
-import type { SandboxKind } from '../sandbox/spec/kind.js';
+import type { SandboxProfile } from '../sandbox/spec/profile.js';
 import { MAX_ASKING_SECONDS } from '../sandbox/spec/spec.js';
 import type { AgentCapabilities } from '../servers/asking/agent-capabilities.js';
 import type { Settings } from '../settings/environment/settings.js';
@@ -53,7 +53,7 @@ export class SandboxService implements AsyncDisposable {
   /** Whether sandboxes can be started now. */
   readonly health: EngineHealth;
   /** A sandbox of nobody's pool. */
-  readonly start: (kind: SandboxKind, signal: AbortSignal) => Promise<Sandbox>;
+  readonly start: (kind: SandboxProfile, signal: AbortSignal) => Promise<Sandbox>;
   /** Gets rid of one behind the caller's back. */
   readonly retire: (sandbox: Sandbox) => void;
   readonly #observer: Observer;

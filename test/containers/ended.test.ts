@@ -7,10 +7,10 @@ import { removeRunDir } from '../../src/engine/client/cli-engine.js';
 import { Sandbox } from '../../src/sandbox/conversation/sandbox.js';
 import {
   type LaunchContext,
-  type LaunchPad,
-  makeLaunchPad,
+  type LaunchSetUp,
+  setUpEngine,
   specOn,
-} from '../../src/sandbox/launch/launch-pad.js';
+} from '../../src/sandbox/launch/launch-set-up.js';
 import { parseSettings } from '../../src/settings/environment/settings.js';
 import { hostFacts } from '../../src/settings/files/host-facts.js';
 import { ourContainers } from '../support/nothing-left.js';
@@ -34,12 +34,12 @@ while True: time.sleep(1)
 
 let home: string;
 let context: LaunchContext;
-let pad: LaunchPad;
+let pad: LaunchSetUp;
 beforeEach(async () => {
   home = tempHome();
   const { settings } = parseSettings(bridgeEnv(home, {}), hostFacts());
   context = { settings, instance: randomBytes(6).toString('hex'), observer: () => {} };
-  pad = await makeLaunchPad(context, AbortSignal.timeout(HANGS_MS));
+  pad = await setUpEngine(context, AbortSignal.timeout(HANGS_MS));
 });
 afterEach(() => {
   removeRunDir({ stateDir: context.settings.stateDir, instance: context.instance });

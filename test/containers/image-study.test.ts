@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { BridgeEvent } from '../../src/base/log/events.js';
 import { Launcher } from '../../src/sandbox/launch/launcher.js';
 import { lastFacts } from '../../src/sandbox/python/image-facts.js';
-import { pythonKind } from '../../src/sandbox/spec/kind.js';
+import { pythonProfile } from '../../src/sandbox/spec/profile.js';
 import { parseSettings } from '../../src/settings/environment/settings.js';
 import { hostFacts } from '../../src/settings/files/host-facts.js';
 import { bridgeEnv, tempHome } from '../support/start-bridge.js';
@@ -33,7 +33,7 @@ it('is its version at once and its libraries soon, once for each image', async (
   const events: BridgeEvent[] = [];
   const known = () => events.filter((event) => event.type === 'image.known');
   const start = async (launcher: Launcher) =>
-    launcher.retire(await launcher.start(pythonKind(settings), never));
+    launcher.retire(await launcher.start(pythonProfile(settings), never));
   {
     await using launcher = new Launcher(settings, { platform: 'linux' }, (event) => events.push(event));
     await start(launcher);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import type { BridgeEvent } from '../../src/base/log/events.js';
 import { Launcher } from '../../src/sandbox/launch/launcher.js';
-import { pythonKind, type SandboxKind } from '../../src/sandbox/spec/kind.js';
+import { pythonProfile, type SandboxProfile } from '../../src/sandbox/spec/profile.js';
 import { parseSettings } from '../../src/settings/environment/settings.js';
 import { hostFacts } from '../../src/settings/files/host-facts.js';
 import { bridgeEnv, tempHome } from '../support/start-bridge.js';
@@ -19,7 +19,7 @@ const state = makeUsed(join(home, 'state'));
 const settingsOf = (env: Record<string, string>) =>
   parseSettings(bridgeEnv(home, { MCP_BRIDGE_STATE_DIR: state, ...env }), hostFacts()).settings;
 const settings = settingsOf({});
-const kind: SandboxKind = { ...pythonKind(settings), image: IMAGE, imageSource: 'operator', pids: 64 };
+const kind: SandboxProfile = { ...pythonProfile(settings), image: IMAGE, imageSource: 'operator', pids: 64 };
 
 let events: BridgeEvent[] = [];
 const open = (of = settings) => new Launcher(of, { platform: 'linux' }, (event) => events.push(event));

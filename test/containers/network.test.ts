@@ -13,7 +13,7 @@ import { demandNetworkMode, podmanNetworkMode } from '../../src/engine/machine/n
 import type { Sandbox } from '../../src/sandbox/conversation/sandbox.js';
 import { Launcher } from '../../src/sandbox/launch/launcher.js';
 import { WarmPools } from '../../src/sandbox/launch/warm-pools.js';
-import { pythonKind, type SandboxKind } from '../../src/sandbox/spec/kind.js';
+import { pythonProfile, type SandboxProfile } from '../../src/sandbox/spec/profile.js';
 import { parseSettings } from '../../src/settings/environment/settings.js';
 import { hostFacts } from '../../src/settings/files/host-facts.js';
 import type { GuestFrame } from '../../src/wire/frames.js';
@@ -41,8 +41,8 @@ const address = Object.values(networkInterfaces())
 const why = obstacle();
 
 const settings = parseSettings(bridgeEnv(tempHome()), hostFacts()).settings;
-const closed = pythonKind(settings);
-const open: SandboxKind = { ...closed, network: 'outbound' };
+const closed = pythonProfile(settings);
+const open: SandboxProfile = { ...closed, network: 'outbound' };
 let launcher: Launcher;
 let pools: WarmPools;
 let web: Server;
@@ -58,7 +58,7 @@ async function listening(server: SocketServer, ...where: [number, string] | [str
 }
 
 /** What the code's last line is worth, in a sandbox of `kind`. */
-async function valueIn(kind: SandboxKind, code: string): Promise<unknown> {
+async function valueIn(kind: SandboxProfile, code: string): Promise<unknown> {
   const sandbox = await pools.of(kind).take(never);
   let value: unknown;
   const onGuest = (frame: GuestFrame) => {

@@ -14,7 +14,7 @@ import { judgeWall } from '../../src/cli/probe/judge-walls.js';
 import type { ProbeReport } from '../../src/cli/probe/report.js';
 import { WALLS } from '../../src/cli/probe/walls.js';
 import { UNENFORCED } from '../../src/engine/machine/enforcement.js';
-import { pythonKind } from '../../src/sandbox/spec/kind.js';
+import { pythonProfile } from '../../src/sandbox/spec/profile.js';
 import { sandboxSpec } from '../../src/sandbox/spec/spec.js';
 import { parseSettings } from '../../src/settings/environment/settings.js';
 import { hostFacts } from '../../src/settings/files/host-facts.js';
@@ -166,7 +166,7 @@ it.runIf(isRoot)('without the walls every attempt gets through', async () => {
       cores: 1,
       name: 'none',
       user: '65534:65534',
-      kind: pythonKind(settings),
+      kind: pythonProfile(settings),
       maxTimeoutSeconds: 1,
       maxWaitSeconds: 0,
     }),

@@ -17,7 +17,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { BridgeEvent } from '../../src/base/log/events.js';
 import { filesOf, startOf } from '../../src/run/programs/task.js';
 import { Launcher } from '../../src/sandbox/launch/launcher.js';
-import { kindOf } from '../../src/sandbox/spec/kind.js';
+import { kindOf } from '../../src/sandbox/spec/profile.js';
 import { planFor } from '../../src/settings/environment/plan.js';
 import { parseSettings } from '../../src/settings/environment/settings.js';
 import { hostFacts } from '../../src/settings/files/host-facts.js';

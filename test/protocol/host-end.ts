@@ -11,11 +11,11 @@ import type { Plan } from '../../src/policy/approvals/plan.js';
 import type { RunApprovals } from '../../src/policy/approvals/run-approvals.js';
 import { allowedPart, type Policy, type PolicyRules, policyOf } from '../../src/policy/rules/policy.js';
 import { Dispatcher } from '../../src/run/calls/dispatcher.js';
-import { Gates } from '../../src/run/calls/gates.js';
 import { guardCalls } from '../../src/run/calls/guarded-calls.js';
 import { LoadedServers } from '../../src/run/calls/loaded-servers.js';
 import { SavedByRun } from '../../src/run/calls/saved-by-run.js';
 import { SavedTools } from '../../src/run/calls/saved-tools.js';
+import { ServerSemaphores } from '../../src/run/calls/server-semaphores.js';
 import { Transcript } from '../../src/run/outcome/transcript.js';
 import type { ServerLease } from '../../src/servers/pool/server-lease.js';
 import type { ToolHints } from '../../src/servers/server/tool-list.js';
@@ -176,7 +176,12 @@ export async function hear(
       known: { docOf: () => undefined, allDocs: () => [allowedPart(whole, policy)], changedOf },
       policy: () => policy,
     },
-    { gates: new Gates(), shapes: { learn: () => {} }, audit: 'arguments', principal: 'local' },
+    {
+      semaphores: new ServerSemaphores(),
+      shapes: { learn: () => {} },
+      audit: 'arguments',
+      principal: 'local',
+    },
   );
   dispatcher = new Dispatcher(guard, (frame) => channel.send(frame), policy.runLimits.callsInFlight.max);
   // As a pipe does it, but in the same tick.

@@ -6,7 +6,7 @@ import { RawJson } from '../../src/base/json/json-text.js';
 import { policyOf } from '../../src/policy/rules/policy.js';
 import { KeptFiles } from '../../src/run/artifacts/kept-files.js';
 import type { CallContext } from '../../src/run/calls/call-context.js';
-import { Gates } from '../../src/run/calls/gates.js';
+import { ServerSemaphores } from '../../src/run/calls/server-semaphores.js';
 import { callDirectly, type DirectServices } from '../../src/run/life/direct-call.js';
 import { runCode } from '../../src/run/life/run.js';
 import type { RunServices } from '../../src/run/life/run-request.js';
@@ -96,7 +96,12 @@ async function bridge({ agent, secondsPerCall, callTimeoutMs }: Options) {
       policy: () => limited,
       lease,
     },
-    calls: { gates: new Gates(), shapes: { learn: () => {} }, audit: 'off', principal: 'local' },
+    calls: {
+      semaphores: new ServerSemaphores(),
+      shapes: { learn: () => {} },
+      audit: 'off',
+      principal: 'local',
+    },
     approvals: shared,
     autoload: 'never',
     kept: new KeptFiles({ stateDir: '/nowhere', keepSeconds: 0, quotaBytes: 0 }),

@@ -2,11 +2,14 @@
 
 import { expect, it } from 'vitest';
 import type { DownstreamSpec } from '../../src/hosts/downstream-spec.js';
-import { type LaunchContext, type LaunchPad, specOn } from '../../src/sandbox/launch/launch-pad.js';
+import { type LaunchContext, type LaunchSetUp, specOn } from '../../src/sandbox/launch/launch-set-up.js';
 import { longestStartSeconds } from '../../src/servers/pool/start-time.js';
 import { settingsOf } from '../support/plain-kind.js';
 
-const pad = { image: { image: 'i' }, files: { harnessDir: '/h', seccompFile: '/s' } } as unknown as LaunchPad;
+const pad = {
+  image: { image: 'i' },
+  files: { harnessDir: '/h', seccompFile: '/s' },
+} as unknown as LaunchSetUp;
 const server = (startTimeoutMs?: number) => ({ name: 's', startTimeoutMs }) as DownstreamSpec;
 
 function clockWith(env: Readonly<Record<string, string>>, standstillSeconds?: () => number): number {

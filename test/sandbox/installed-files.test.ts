@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { prepareSeccomp } from '../../src/sandbox/launch/launch-pad.js';
+import { prepareSeccomp } from '../../src/sandbox/launch/launch-set-up.js';
 import { prepareHarness } from '../../src/sandbox/spec/harness-files.js';
 import { inOrder, installedDir, installFiles } from '../../src/sandbox/spec/installed-files.js';
 

@@ -7,8 +7,8 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { ImageChoice } from '../../src/engine/images/image-choice.js';
 import { NotStarted } from '../../src/sandbox/conversation/not-started.js';
 import type { Sandbox } from '../../src/sandbox/conversation/sandbox.js';
-import type { LaunchContext, LaunchPad } from '../../src/sandbox/launch/launch-pad.js';
-import { harnessKey } from '../../src/sandbox/launch/launch-pad.js';
+import type { LaunchContext, LaunchSetUp } from '../../src/sandbox/launch/launch-set-up.js';
+import { harnessKey } from '../../src/sandbox/launch/launch-set-up.js';
 import { PythonFallback } from '../../src/sandbox/launch/python-fallback.js';
 import type { HostFiles } from '../../src/sandbox/spec/carried-files.js';
 import {
@@ -29,7 +29,7 @@ const image: ImageChoice = { image: GO.image, id: 'sha256:go', reason: { kind: '
 let stateDir: string;
 let recordFile: string;
 let tree: string;
-let pad: LaunchPad;
+let pad: LaunchSetUp;
 let fallback: PythonFallback;
 let trouble: readonly string[];
 /** Of each start, which fallback the image got, or else what its own Python was called. */
@@ -55,7 +55,7 @@ beforeEach(() => {
     image: own,
     choice: { mode: 'rootless', ociRuntime: 'runc', ociFlags: [] },
     files: { harnessDir: '/h', fallbackDir: undefined, seccompFile: '/s' },
-  } as unknown as LaunchPad;
+  } as unknown as LaunchSetUp;
   fallback = new PythonFallback({ settings, instance: 'i', observer: () => {} } as LaunchContext, never);
   [trouble, starts] = [[], []];
 });

@@ -3,7 +3,7 @@
 import { afterAll, afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/conversation/sandbox.js';
 import { WarmPools } from '../../src/sandbox/launch/warm-pools.js';
-import type { SandboxKind } from '../../src/sandbox/spec/kind.js';
+import type { SandboxProfile } from '../../src/sandbox/spec/profile.js';
 import { PLAIN_KIND } from '../support/plain-kind.js';
 
 let freeMib: number;
@@ -16,8 +16,8 @@ vi.mock('node:os', async (original) => ({
   freemem: () => freeMib * 1024 * 1024,
 }));
 
-const GO: SandboxKind = { ...PLAIN_KIND, image: 'go', ahead: [['go', 'version']] };
-const RUBY: SandboxKind = { ...PLAIN_KIND, image: 'ruby' };
+const GO: SandboxProfile = { ...PLAIN_KIND, image: 'go', ahead: [['go', 'version']] };
+const RUBY: SandboxProfile = { ...PLAIN_KIND, image: 'ruby' };
 const never = new AbortController().signal;
 
 let started: string[];
@@ -48,7 +48,7 @@ afterEach(() => {
 const settle = () => vi.advanceTimersByTimeAsync(5);
 
 /** A run of each from its start to its end. */
-async function use(...kinds: readonly SandboxKind[]): Promise<void> {
+async function use(...kinds: readonly SandboxProfile[]): Promise<void> {
   for (const kind of kinds) pools.of(kind).retire(await pools.of(kind).take(never));
   await settle();
 }

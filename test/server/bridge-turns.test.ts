@@ -9,7 +9,7 @@ import { byCommandLine, type CallEvent } from '../../src/run/calls/call-context.
 import type { RunInput } from '../../src/run/life/run-request.js';
 import type { Outcome } from '../../src/run/outcome/outcome.js';
 import type { WarmPool } from '../../src/sandbox/launch/warm-pool.js';
-import type { SandboxKind } from '../../src/sandbox/spec/kind.js';
+import type { SandboxProfile } from '../../src/sandbox/spec/profile.js';
 import { pause, until } from '../support/time.js';
 import { hostileEntry, NEVER, openBridges, principalNamed, type TestBridges } from './principal-bridges.js';
 
@@ -19,7 +19,7 @@ let bridges: TestBridges;
 /** Ends the runs that have asked for a sandbox, in that order. */
 let started: {
   readonly end: () => void;
-  readonly kind: SandboxKind;
+  readonly kind: SandboxProfile;
   readonly isBeside: boolean | undefined;
 }[];
 

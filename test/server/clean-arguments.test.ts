@@ -5,7 +5,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { RawJson } from '../../src/base/json/json-text.js';
-import { LongCalls } from '../../src/mcp/calls/long-calls.js';
+import { DetachedCalls } from '../../src/mcp/calls/detached-calls.js';
 import { serveAgent } from '../../src/mcp/connection/server.js';
 import { cleanArguments } from '../../src/mcp/tools/clean-arguments.js';
 import type { ServerCall } from '../../src/run/life/direct-call.js';
@@ -32,7 +32,7 @@ async function called(name: string, args: Args, env: Record<string, string> = {}
   let relayed: unknown;
   const bridge = {
     settings,
-    longCalls: new LongCalls(60),
+    detachedCalls: new DetachedCalls(60),
     servers: { names: [] },
     snippets: { folder: undefined },
     serveFor: () => {},

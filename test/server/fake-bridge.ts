@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { Client, InMemoryTransport, type Transport } from '@modelcontextprotocol/client';
 import { expect, onTestFinished } from 'vitest';
 import { RawJson } from '../../src/base/json/json-text.js';
-import { LongCalls } from '../../src/mcp/calls/long-calls.js';
+import { DetachedCalls } from '../../src/mcp/calls/detached-calls.js';
 import type { ModernCalls, ToolCalls } from '../../src/mcp/calls/modern-calls.js';
-import { OpenCalls } from '../../src/mcp/calls/open-calls.js';
+import { ResumableCalls } from '../../src/mcp/calls/resumable-calls.js';
 import { serveAgent } from '../../src/mcp/connection/server.js';
 import type { CallContext } from '../../src/run/calls/call-context.js';
 import type { RunInput } from '../../src/run/life/run-request.js';
@@ -57,16 +57,16 @@ export function fakeBridge(env: Readonly<Record<string, string>> = {}, outcome: 
     await Promise.race([held, new Promise((resolve) => signal.addEventListener('abort', resolve))]);
     return outcome;
   };
-  const openCalls: ToolCalls = new OpenCalls();
-  const longCalls = new LongCalls(60);
-  onTestFinished(() => openCalls[Symbol.dispose]());
-  onTestFinished(() => longCalls[Symbol.dispose]());
+  const resumableCalls: ToolCalls = new ResumableCalls();
+  const detachedCalls = new DetachedCalls(60);
+  onTestFinished(() => resumableCalls[Symbol.dispose]());
+  onTestFinished(() => detachedCalls[Symbol.dispose]());
   const bridge = {
     settings,
     servers: { names: ['alpha'] },
     snippets: { folder: undefined },
-    openCalls,
-    longCalls,
+    resumableCalls,
+    detachedCalls,
     kept: { list: () => [], isOn: true, keepSeconds: 60, read: () => Promise.resolve(undefined) },
     warmUp: () => void ++seen.warmUps,
     sweepOnce: () => {},

@@ -3,7 +3,7 @@
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { RawJson } from '../../src/base/json/json-text.js';
-import { OpenCalls } from '../../src/mcp/calls/open-calls.js';
+import { ResumableCalls } from '../../src/mcp/calls/resumable-calls.js';
 import { watchTasks } from '../../src/mcp/calls/task-watch.js';
 import { serveConnection } from '../../src/mcp/connection/stdio-connection.js';
 import { AgentServer } from '../../src/mcp/requests/agent-server.js';
@@ -34,7 +34,7 @@ const paramsOf = (notifications: unknown, capabilities: object = TASKS) => ({
   },
 });
 const newCalls = (): Calls => {
-  const calls: Calls = new OpenCalls();
+  const calls: Calls = new ResumableCalls();
   onTestFinished(() => calls[Symbol.dispose]());
   return calls;
 };

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { LaunchPad } from '../../src/sandbox/launch/launch-pad.js';
+import type { LaunchSetUp } from '../../src/sandbox/launch/launch-set-up.js';
 
 export const podman = (...args: readonly string[]): string =>
   execFileSync('podman', ['--log-level=error', ...args], { encoding: 'utf8' });
@@ -13,7 +13,7 @@ export const podman = (...args: readonly string[]): string =>
 export function makeChangedImage(
   name: string,
   code: string,
-  { choice, image }: Pick<LaunchPad, 'choice' | 'image'>,
+  { choice, image }: Pick<LaunchSetUp, 'choice' | 'image'>,
 ): void {
   const spec = [`--runtime=${choice.ociRuntime}`, 'run', '--network=none', '--ulimit=nofile=1024:1024'];
   const container = `trial-changed-${process.pid}`;

@@ -6,7 +6,7 @@ import { rmSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { removeRunDir } from '../../src/engine/client/cli-engine.js';
 import type { SandboxSpec } from '../../src/engine/engine.js';
-import { makeLaunchPad, specOn } from '../../src/sandbox/launch/launch-pad.js';
+import { setUpEngine, specOn } from '../../src/sandbox/launch/launch-set-up.js';
 import { parseSettings } from '../../src/settings/environment/settings.js';
 import { hostFacts } from '../../src/settings/files/host-facts.js';
 import { bridgeEnv, tempHome } from './start-bridge.js';
@@ -21,7 +21,7 @@ export async function printedIn(
   const home = tempHome();
   const { settings } = parseSettings(bridgeEnv(home, env), hostFacts());
   const context = { settings, instance: randomBytes(6).toString('hex'), observer: () => {} };
-  const pad = await makeLaunchPad(context, AbortSignal.timeout(HANGS_MS));
+  const pad = await setUpEngine(context, AbortSignal.timeout(HANGS_MS));
   try {
     const spec = { ...specOn(pad, context, 'control'), command: ['python3', '-I', '-c', code], ...change };
     await using container = pad.engine.start(spec);

@@ -1,12 +1,12 @@
-// A task of somebody's, as a long call leaves it, and what ends it.
+// A task of somebody's, as a detached call leaves it, and what ends it.
 
-import type { OpenCall } from '../../src/mcp/calls/open-call.js';
-import type { OpenCalls } from '../../src/mcp/calls/open-calls.js';
+import type { ResumableCall } from '../../src/mcp/calls/resumable-call.js';
+import type { ResumableCalls } from '../../src/mcp/calls/resumable-calls.js';
 import type { AgentRequest } from '../../src/mcp/requests/agent-request.js';
 import { NO_AGENT } from '../../src/servers/asking/agent-capabilities.js';
 
 export type Result = object;
-export type Calls = OpenCalls<Result>;
+export type Calls = ResumableCalls<Result>;
 
 type Asking = Pick<AgentRequest, 'connection' | 'offers' | 'signal'> & { readonly name?: string };
 
@@ -15,7 +15,7 @@ export const requestOf = ({ name: client = '', ...asking }: Asking): AgentReques
   ({ caller: { client, agent: NO_AGENT, scope: '' }, tell: () => {}, ...asking }) as unknown as AgentRequest;
 
 export async function openTask(calls: Calls, principal: string) {
-  let call: OpenCall<Result> | undefined;
+  let call: ResumableCall<Result> | undefined;
   let end: (result: Result) => void = () => {};
   const offers = { form: true, url: false, roots: false, tasks: true };
   const request = requestOf({ connection: {}, offers, signal: new AbortController().signal });

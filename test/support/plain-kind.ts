@@ -2,7 +2,7 @@
 // of what is made of them.
 
 import type { Environment } from '../../src/base/process/environment.js';
-import { pythonKind, type SandboxKind } from '../../src/sandbox/spec/kind.js';
+import { pythonProfile, type SandboxProfile } from '../../src/sandbox/spec/profile.js';
 import { parseSettings, type Settings } from '../../src/settings/environment/settings.js';
 
 /** As a user has set them who has no files that matter. */
@@ -10,4 +10,4 @@ export const settingsOf = (env: Environment, home = '/home/u'): Settings =>
   parseSettings(env, { home, platform: 'linux', cores: 2, cwd: '/', uid: 1000, exists: () => false })
     .settings;
 
-export const PLAIN_KIND: SandboxKind = pythonKind(settingsOf({}));
+export const PLAIN_KIND: SandboxProfile = pythonProfile(settingsOf({}));

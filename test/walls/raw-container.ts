@@ -12,10 +12,10 @@ import { dialects } from '../../src/engine/client/dialects.js';
 import { killFirstProcess } from '../../src/engine/machine/first-process.js';
 import {
   type LaunchContext,
-  type LaunchPad,
-  makeLaunchPad,
+  type LaunchSetUp,
+  setUpEngine,
   specOn,
-} from '../../src/sandbox/launch/launch-pad.js';
+} from '../../src/sandbox/launch/launch-set-up.js';
 import { carry } from '../../src/sandbox/spec/carried-files.js';
 import { parseSettings } from '../../src/settings/environment/settings.js';
 import { hostFacts } from '../../src/settings/files/host-facts.js';
@@ -39,12 +39,12 @@ export type RawOutput = {
 };
 
 export class RawContainers {
-  readonly #pad: LaunchPad;
+  readonly #pad: LaunchSetUp;
   readonly #context: LaunchContext;
   readonly #world: World;
   #count = 0;
 
-  private constructor(pad: LaunchPad, context: LaunchContext, world: World) {
+  private constructor(pad: LaunchSetUp, context: LaunchContext, world: World) {
     this.#pad = pad;
     this.#context = context;
     this.#world = world;
@@ -55,7 +55,7 @@ export class RawContainers {
     const { settings } = parseSettings(env, hostFacts());
     const context = { settings, instance: world.token.slice('canary-'.length), observer: () => {} };
     const signal = AbortSignal.timeout(HANGS_MS);
-    const pad = await makeLaunchPad(context, signal);
+    const pad = await setUpEngine(context, signal);
     return new RawContainers({ ...pad, ...(await carry(pad.engine, pad, signal)) }, context, world);
   }
 

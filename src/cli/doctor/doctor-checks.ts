@@ -17,7 +17,7 @@ import { CONTROLS } from '../../engine/machine/enforcement.js';
 import { described, isGvisor } from '../../engine/machine/oci-runtime.js';
 import type { EngineClient } from '../../engine/machine/place.js';
 import { lastProbe, probeKey } from '../../sandbox/launch/last-probe.js';
-import type { LaunchPad } from '../../sandbox/launch/launch-pad.js';
+import type { LaunchSetUp } from '../../sandbox/launch/launch-set-up.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { problemInWords } from '../../settings/files/file-problem.js';
 import { megabytes, seconds } from '../terminal/output.js';
@@ -366,7 +366,7 @@ async function oldImage(
 const failed = ({ message, remedy }: BridgeError): CheckResult => fail(message, remedy);
 
 /** How late a watchdog is was measured by the last probe of this very set-up, or is not known. */
-function lateness({ choice, image }: LaunchPad, settings: Settings): string {
+function lateness({ choice, image }: LaunchSetUp, settings: Settings): string {
   if (choice.enforcement.memory !== 'watchdog') return '';
   const probe = lastProbe(settings.stateDir, probeKey(choice, image.id, settings));
   const lateMb = probe?.overshootMb ?? undefined;

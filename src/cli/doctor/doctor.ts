@@ -12,7 +12,7 @@ import { type Discovery, discover } from '../../hosts/discovery/discover.js';
 import { explainSkip } from '../../hosts/discovery/explain-skip.js';
 import type { DownstreamSpec, RemoteSpec, SkippedSpec, SpecSource } from '../../hosts/downstream-spec.js';
 import { withoutDenied } from '../../policy/rules/policy-book.js';
-import { type LaunchPad, wishesOf } from '../../sandbox/launch/launch-pad.js';
+import { type LaunchSetUp, wishesOf } from '../../sandbox/launch/launch-set-up.js';
 import { Bridge } from '../../tenant/bridge.js';
 import { type ServerChange, serverChanges } from '../servers/server-changes.js';
 import { publicUrl } from '../servers/server-list.js';
@@ -145,7 +145,7 @@ function serversIn({ discovery, policyBook, env, settings }: Examination): reado
 }
 
 /** Decided now: what an earlier start remembered need not be true any more. */
-function freshPad(bridge: Bridge, wishes: EngineWishes): Promise<LaunchPad> {
+function freshPad(bridge: Bridge, wishes: EngineWishes): Promise<LaunchSetUp> {
   try {
     forgetChoice(wishes);
   } catch {

@@ -7,7 +7,7 @@ import type { chooseEngine } from '../../engine/client/detect.js';
 import type { SandboxSpec } from '../../engine/engine.js';
 import type { Discovery } from '../../hosts/discovery/discover.js';
 import type { PolicyBook } from '../../policy/rules/policy-book.js';
-import type { LaunchPad } from '../../sandbox/launch/launch-pad.js';
+import type { LaunchSetUp } from '../../sandbox/launch/launch-set-up.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { CommandTrial, Trial } from './trial.js';
 
@@ -29,7 +29,7 @@ export type Examination = {
   readonly discovery: Discovery;
   readonly policyBook: PolicyBook;
   readonly engine: () => Promise<Attempt<Awaited<ReturnType<typeof chooseEngine>>>>;
-  readonly pad: () => Promise<Attempt<LaunchPad>>;
+  readonly pad: () => Promise<Attempt<LaunchSetUp>>;
   readonly trial: () => Promise<Trial>;
   readonly memoryTrial: () => Promise<Trial>;
   /** What carries the traffic of a sandbox that has a network, from one that was started. */

@@ -7,7 +7,7 @@ import {
   missingRemedy,
   replacedImage,
 } from '../../engine/images/image-choice.js';
-import { kindOf } from '../../sandbox/spec/kind.js';
+import { kindOf } from '../../sandbox/spec/profile.js';
 import { planFor } from '../../settings/environment/plan.js';
 import { languages } from '../../settings/languages/records.js';
 import type { Examination, Finding } from './examination.js';

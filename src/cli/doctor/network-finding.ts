@@ -4,7 +4,7 @@
 import { REACH } from '../../engine/machine/network-modes.js';
 import { isGvisor, OLD_GVISOR } from '../../engine/machine/oci-runtime.js';
 import { isElsewhere } from '../../engine/machine/place.js';
-import { networked } from '../../sandbox/spec/kind.js';
+import { networked } from '../../sandbox/spec/profile.js';
 import { networkedLanguages } from '../../settings/environment/plan.js';
 import type { Examination, Finding } from './examination.js';
 

@@ -7,7 +7,7 @@ import type { SandboxSpec } from '../../engine/engine.js';
 import type { DiscoverContext } from '../../hosts/discovery/discover.js';
 import { byCommandLine } from '../../run/calls/call-context.js';
 import type { Outcome, OutcomeError } from '../../run/outcome/outcome.js';
-import { pythonKind } from '../../sandbox/spec/kind.js';
+import { pythonProfile } from '../../sandbox/spec/profile.js';
 import { WORK } from '../../sandbox/spec/work.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { Bridge } from '../../tenant/bridge.js';
@@ -79,7 +79,7 @@ export async function commandTrial(bridge: Bridge, signal: AbortSignal): Promise
 /** What carries a network here, seen in a sandbox that has one and runs nothing. Throws why there is none. */
 export async function networkTrial(bridge: Bridge, signal: AbortSignal): Promise<SandboxSpec['network']> {
   const sandbox = await bridge.launcher.start(
-    { ...pythonKind(bridge.settings), network: 'outbound' },
+    { ...pythonProfile(bridge.settings), network: 'outbound' },
     signal,
   );
   bridge.launcher.retire(sandbox);

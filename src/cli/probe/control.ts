@@ -1,7 +1,7 @@
 // The words of a probe: what a control is, what was seen of it, and what that comes to. Data and types only.
 
 import type { SandboxSpec } from '../../engine/engine.js';
-import type { LaunchPad } from '../../sandbox/launch/launch-pad.js';
+import type { LaunchSetUp } from '../../sandbox/launch/launch-set-up.js';
 import type { Settings } from '../../settings/environment/settings.js';
 
 /**
@@ -34,7 +34,7 @@ export type ProbedControl = Judgement & {
 export type ProbedSandbox = {
   readonly spec: SandboxSpec;
   readonly settings: Settings;
-  readonly choice: LaunchPad['choice'];
+  readonly choice: LaunchSetUp['choice'];
   /** Names of the variables that the bridge itself has. */
   readonly hostEnvNames: readonly string[];
 };

@@ -8,7 +8,7 @@ import { MB_BYTES } from '../../base/text/sizes.js';
 import { isGvisor } from '../../engine/machine/oci-runtime.js';
 import { engineNameOf } from '../../engine/machine/place.js';
 import { probeKey, rememberProbe } from '../../sandbox/launch/last-probe.js';
-import { type LaunchPad, specOn } from '../../sandbox/launch/launch-pad.js';
+import { type LaunchSetUp, specOn } from '../../sandbox/launch/launch-set-up.js';
 import { carry } from '../../sandbox/spec/carried-files.js';
 import { type Prepared, prepare, withProgress } from '../serving/prepare.js';
 import { errorJson, reportFailure } from '../terminal/failure.js';
@@ -124,7 +124,7 @@ export async function probeWalls(
 }
 
 /** A program of that name on this machine is not the one that runs containers elsewhere. */
-const runtimeVersion = ({ engine, choice }: LaunchPad, signal: AbortSignal): Promise<string | undefined> =>
+const runtimeVersion = ({ engine, choice }: LaunchSetUp, signal: AbortSignal): Promise<string | undefined> =>
   engine.isElsewhere ? engine.runtimeVersion(signal) : versionOf(choice.ociRuntime, signal);
 
 /** All attempts of the table in one sandbox; throws what kept it from running. */

@@ -5,7 +5,7 @@ import { asBridgeError } from '../../base/errors.js';
 import { run } from '../../base/process/process.js';
 import { chooseEngine } from '../../engine/client/detect.js';
 import { engineNameOf } from '../../engine/machine/place.js';
-import { wishesOf } from '../../sandbox/launch/launch-pad.js';
+import { wishesOf } from '../../sandbox/launch/launch-set-up.js';
 import type { SetupContext } from './context.js';
 import { installPackages } from './install-packages.js';
 import type { SetupMachine } from './machine.js';

@@ -8,8 +8,8 @@ import { buildImage, inspectImage } from '../../engine/images/image.js';
 import { chooseImage, imageReasonInWords, localChoice } from '../../engine/images/image-choice.js';
 import { foreignArchitecture } from '../../engine/images/recipe.js';
 import { profiles } from '../../engine/images/recipe-dir.js';
-import { engineToSweepWith, wishesOf } from '../../sandbox/launch/launch-pad.js';
-import { pythonKind } from '../../sandbox/spec/kind.js';
+import { engineToSweepWith, wishesOf } from '../../sandbox/launch/launch-set-up.js';
+import { pythonProfile } from '../../sandbox/spec/profile.js';
 import { withProgress } from '../serving/prepare.js';
 import { megabytes, seconds } from '../terminal/output.js';
 import { BuildProgress, NO_PROGRESS } from './build-progress.js';
@@ -26,7 +26,7 @@ export const imageStep: Step = {
   doing: 'looking for the image',
   perform: async (setup) => {
     const { settings, observer } = setup.prepared;
-    const wish = pythonKind(settings);
+    const wish = pythonProfile(settings);
     if (setup.options.dryRun && (setup.found.engine === 'planned' || setup.found.hasNoStore)) {
       return planned(wish.image);
     }

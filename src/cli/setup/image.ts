@@ -7,8 +7,8 @@ import { type BuiltImage, buildImage } from '../../engine/images/image.js';
 import { listImages } from '../../engine/images/image-choice.js';
 import { checkPackages, checkSuite } from '../../engine/images/image-name.js';
 import { BASE_PROFILE, foreignArchitecture, localImageName, readRecipe } from '../../engine/images/recipe.js';
-import { wishesOf } from '../../sandbox/launch/launch-pad.js';
-import { pythonKind } from '../../sandbox/spec/kind.js';
+import { wishesOf } from '../../sandbox/launch/launch-set-up.js';
+import { pythonProfile } from '../../sandbox/spec/profile.js';
 import { languages } from '../../settings/languages/records.js';
 import { prepare } from '../serving/prepare.js';
 import { columns } from '../terminal/columns.js';
@@ -76,7 +76,7 @@ export async function imageList({ json }: { readonly json?: true }): Promise<voi
   const { settings } = prepare('warn', 'ends');
   const signal = interruptSignal();
   const { client } = await chooseEngine(wishesOf(settings), signal);
-  const images = await listImages(pythonKind(settings), client, signal);
+  const images = await listImages(pythonProfile(settings), client, signal);
   if (json) {
     printJson({ images });
     return;

@@ -1,5 +1,5 @@
 // Calls of tools by agents of revision 2026-07-28, which take no requests: what a call has to ask goes into an answer, and the
-// agent calls again with what the person said. Connects the calls under way (open-calls/) with the requests of agents.
+// agent calls again with what the person said. Connects the calls under way (resumable-calls/) with the requests of agents.
 
 import {
   type CallToolResult,
@@ -15,7 +15,7 @@ import type { AgentServer } from '../requests/agent-server.js';
 import { offersOf, TASKS_EXTENSION } from '../requests/client-offers.js';
 import { described } from '../requests/complaint.js';
 import { fieldsOf } from '../requests/request-params.js';
-import type { CallAnswer, OpenCalls } from './open-calls.js';
+import type { CallAnswer, ResumableCalls } from './resumable-calls.js';
 import type { Tasks } from './tasks.js';
 
 /**
@@ -38,7 +38,7 @@ export type ModernCalls = {
 };
 
 /** The calls of one principal. */
-export type ToolCalls = OpenCalls<CallToolResult>;
+export type ToolCalls = ResumableCalls<CallToolResult>;
 
 export type ModernCallsParts = {
   readonly calls: ToolCalls;

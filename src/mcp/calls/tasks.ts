@@ -6,8 +6,8 @@ import { charsIn } from '../../base/text/chars-in.js';
 import { clipHarmless } from '../../base/text/text.js';
 import type { RpcError } from '../../wire/rpc-error.js';
 import { WrongParams } from '../../wire/wrong-params.js';
-import type { OpenCall, OpenCallEnd } from './open-call.js';
 import type { InputRequests } from './questions.js';
+import type { ResumableCall, ResumableCallEnd } from './resumable-call.js';
 
 /** How long a result waits to be fetched. A client that was restarted meanwhile may have kept the id of its task. */
 export const RESULT_KEPT_MS = 1_800_000;
@@ -48,7 +48,7 @@ export type DetailedTask<R> = TaskTimes & {
 
 type TaskRecord<R> = {
   readonly id: string;
-  readonly call: OpenCall<R>;
+  readonly call: ResumableCall<R>;
   readonly createdAtMs: number;
   updatedAtMs: number;
   /** Whether its client was told how it ended. */
@@ -57,7 +57,7 @@ type TaskRecord<R> = {
   end:
     | {
         readonly at: number;
-        readonly how: OpenCallEnd<R> | 'cancelled';
+        readonly how: ResumableCallEnd<R> | 'cancelled';
         readonly chars: number;
         readonly timer: NodeJS.Timeout;
       }
@@ -82,7 +82,7 @@ export class Tasks<R> implements Disposable {
   }
 
   /** Makes a task of a call whose request is answered with it. */
-  create(call: OpenCall<R>): CreatedTask {
+  create(call: ResumableCall<R>): CreatedTask {
     const now = Date.now();
     const id = randomBytes(24).toString('base64url');
     const times = { createdAtMs: now, updatedAtMs: now };
@@ -159,7 +159,7 @@ export class Tasks<R> implements Disposable {
     );
   }
 
-  #end(task: TaskRecord<R>, how: OpenCallEnd<R> | 'cancelled'): void {
+  #end(task: TaskRecord<R>, how: ResumableCallEnd<R> | 'cancelled'): void {
     if (task.end !== undefined || !this.#tasks.has(task.id)) return;
     const timer = setTimeout(() => this.#tasks.delete(task.id), RESULT_KEPT_MS).unref();
     task.end = { at: Date.now(), how, chars: charsIn(how), timer };

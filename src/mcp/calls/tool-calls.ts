@@ -36,8 +36,8 @@ import { execute } from '../tools/execute.js';
 import { executeCode } from '../tools/execute-code.js';
 import { runPython } from '../tools/run-python.js';
 import type { BridgeTool } from '../tools/tool.js';
-import { LongCall } from './long-call.js';
-import { type GoOn, NoLongCall } from './long-calls.js';
+import { DetachedCall } from './detached-call.js';
+import { type GoOn, NoDetachedCall } from './detached-calls.js';
 import type { ModernCalls } from './modern-calls.js';
 
 /** Versions are dates; before this one there is no `resource_link`, and clients refuse an answer with one. */
@@ -154,7 +154,7 @@ async function callTool(
   observer: Observer,
   keepArguments: () => () => void,
 ): Promise<ToolAnswer> {
-  const { settings, longCalls } = bridge;
+  const { settings, detachedCalls } = bridge;
   const { timeoutSeconds } = settings;
   try {
     const cleaned = cleanArguments(args, tool.definition.inputSchema);
@@ -164,7 +164,7 @@ async function callTool(
       : patienceOf(request, settings);
     if (asked === undefined) {
       const letGo = keepArguments();
-      const call = new LongCall({
+      const call = new DetachedCall({
         tool,
         args: cleaned,
         bridge,
@@ -172,12 +172,12 @@ async function callTool(
         timeoutSeconds: askedSeconds(cleaned, settings),
       });
       void call.ended.then(letGo);
-      return await longCalls.answer(call, request, patienceMs);
+      return await detachedCalls.answer(call, request, patienceMs);
     }
     if ('message' in asked) return outcomeWithoutRun('validation_error', asked, timeoutSeconds);
-    return await longCalls.goOn(asked, request, patienceMs);
+    return await detachedCalls.goOn(asked, request, patienceMs);
   } catch (thrown) {
-    if (thrown instanceof NoLongCall)
+    if (thrown instanceof NoDetachedCall)
       return outcomeWithoutRun('validation_error', complaint(thrown.message), timeoutSeconds);
     const { code, message, remedy } = asBridgeError(thrown);
     observer({ type: 'bridge.fault', where: tool.definition.name, message });

@@ -13,7 +13,7 @@ import type { Bridge } from '../../tenant/bridge.js';
 import { Configured } from '../../tenant/configured.js';
 import { compileSchemas } from '../../wire/schema-making.js';
 import type { ToolCalls } from '../calls/modern-calls.js';
-import { OpenCalls } from '../calls/open-calls.js';
+import { ResumableCalls } from '../calls/resumable-calls.js';
 
 /** What answers out of a whole bridge. */
 export const loadAnswers = loadedOnce(() => import('./bridge-answers.js'));
@@ -32,7 +32,7 @@ export class LateBridge implements AsyncDisposable {
   readonly settings: Settings;
   /** Those that a run can use. */
   readonly servers: Configured;
-  readonly openCalls: ToolCalls = new OpenCalls();
+  readonly resumableCalls: ToolCalls = new ResumableCalls();
   readonly #options: LateBridgeOptions & { readonly redactor: Redactor };
   readonly #imageListeners = new Set<() => void>();
   #made: Bridge | undefined;
@@ -91,7 +91,7 @@ export class LateBridge implements AsyncDisposable {
     this.#isClosing = true;
     const bridge = this.#isBegun ? await this.#make().catch(() => undefined) : undefined;
     await bridge?.[Symbol.asyncDispose]();
-    this.openCalls[Symbol.dispose]();
+    this.resumableCalls[Symbol.dispose]();
   }
 
   #ahead(work: (bridge: Bridge) => void): void {
@@ -108,8 +108,8 @@ export class LateBridge implements AsyncDisposable {
     compileSchemas();
     const { Bridge } = await import('../../tenant/bridge.js');
     if (this.#isClosing) throw new BridgeError('E_SHUTDOWN', 'The bridge is closing.', { fault: 'bridge' });
-    const { openCalls, servers: configured } = this;
-    const bridge = new Bridge({ ...this.#options, openCalls, configured });
+    const { resumableCalls, servers: configured } = this;
+    const bridge = new Bridge({ ...this.#options, resumableCalls, configured });
     bridge.onImageKnown(() => {
       for (const listener of this.#imageListeners) listener();
     });

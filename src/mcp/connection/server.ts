@@ -67,7 +67,7 @@ export type AgentServerParts = {
  */
 export function agentServer(parts: AgentServerParts): AgentServer {
   const { bridge, observer, era, warnings = [], connection = new AgentConnection() } = parts;
-  const { openCalls: calls, settings } = bridge;
+  const { resumableCalls: calls, settings } = bridge;
   const { modernCalls = modernCallsOf({ calls, principal: LOCAL_USER.id, ...settings }) } = parts;
   const tools = offeredTools(settings);
   const hasSnippets = offersSnippets(settings, bridge.snippets.folder);
@@ -124,7 +124,7 @@ export function serveAgent(
     transport,
     (era) => agentServer({ ...parts, era }),
     () => connection[Symbol.dispose](),
-    (taskIds, tell) => watchTasks(bridge.openCalls.tasks, LOCAL_USER.id, taskIds, tell),
+    (taskIds, tell) => watchTasks(bridge.resumableCalls.tasks, LOCAL_USER.id, taskIds, tell),
   );
 }
 

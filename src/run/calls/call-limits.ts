@@ -7,13 +7,13 @@ import { shownName } from '../../base/text/shown-name.js';
 import { Deadline, type StopClock } from '../../base/waiting/deadline.js';
 import { StandingClock } from '../../policy/approvals/standing-clock.js';
 import type { Limit, Policy } from '../../policy/rules/policy.js';
-import type { Gates } from './gates.js';
+import type { ServerSemaphores } from './server-semaphores.js';
 
 export type CallLimitsParts = {
   readonly runId: string;
   readonly policy: () => Policy;
   /** Shared by all runs. */
-  readonly gates: Gates;
+  readonly semaphores: ServerSemaphores;
   /** The run's clock stands while a server has a person asked. */
   readonly stopClock: StopClock;
 };
@@ -60,12 +60,12 @@ export class CallLimits {
     ask: (signal: AbortSignal, stopClock: StopClock) => unknown,
     signal: AbortSignal,
   ): Promise<RawJson> {
-    const { policy, runId, gates, stopClock } = this.#parts;
+    const { policy, runId, semaphores, stopClock } = this.#parts;
     const { bytesPerCall, secondsPerCall, callsInFlight } = policy().serverLimits(server);
     const what = `'${shownName(name)}' of server '${shownName(server)}'`;
     const work = () => withinSeconds(secondsPerCall, what, signal, stopClock, ask);
     const place = { server, run: runId, max: callsInFlight.max };
-    const answer = await gates.enter(place, work, signal);
+    const answer = await semaphores.enter(place, work, signal);
     // A list was put together here; its text goes on from here too.
     const result = answer instanceof RawJson ? answer : new RawJson(stringify(answer ?? null));
     keepToBytes(bytesPerCall, result.text, `for the result of ${what}`);

@@ -15,10 +15,10 @@ import { CallAudit } from './call-audit.js';
 import type { CallContext } from './call-context.js';
 import { CallGuard, type CallTurn } from './call-guard.js';
 import { CallLimits } from './call-limits.js';
-import type { Gates } from './gates.js';
 import { hostApi } from './host-api.js';
 import type { LoadedServers } from './loaded-servers.js';
 import type { SavedByRun } from './saved-by-run.js';
+import type { ServerSemaphores } from './server-semaphores.js';
 
 /** What is known of servers, and how they are reached. */
 export type CallServers = {
@@ -31,7 +31,7 @@ export type CallServers = {
 
 /** What the calls of all runs share. */
 export type CallServices = {
-  readonly gates: Gates;
+  readonly semaphores: ServerSemaphores;
   /** Learns what tools answer. */
   readonly shapes: Pick<ObservedShapes, 'learn'>;
   /** How much is told of each call. */
@@ -64,13 +64,13 @@ export type CallScope = {
 export function guardCalls(
   { runId, loaded, discovered, loadServer, saved, approvals, plan, stopClock, ...scope }: CallScope,
   { known, lease, policy }: CallServers,
-  { gates, shapes, audit: mode, turn, principal }: CallServices,
+  { semaphores, shapes, audit: mode, turn, principal }: CallServices,
 ): CallGuard {
   const { tell, observer } = scope;
   return new CallGuard({
     runId,
     policy,
-    limits: new CallLimits({ runId, policy, gates, stopClock }),
+    limits: new CallLimits({ runId, policy, semaphores, stopClock }),
     audit: new CallAudit({ runId, mode, observer }),
     handlers: hostApi({ loaded, discovered, known, loadServer, lease, saved, shapes, tell }),
     whole: (server) => loaded.whole(server),

@@ -11,7 +11,13 @@ import type { SharedApprovals } from '../../policy/approvals/run-approvals.js';
 import type { Policy } from '../../policy/rules/policy.js';
 import type { Sandbox } from '../../sandbox/conversation/sandbox.js';
 import type { WarmPools } from '../../sandbox/launch/warm-pools.js';
-import { keyOf, kindOf, pythonKind, type SandboxKind, sessionKind } from '../../sandbox/spec/kind.js';
+import {
+  keyOf,
+  kindOf,
+  pythonProfile,
+  type SandboxProfile,
+  sessionKind,
+} from '../../sandbox/spec/profile.js';
 import type { AgentCapabilities } from '../../servers/asking/agent-capabilities.js';
 import type { KnownDocs } from '../../servers/catalog/known-servers.js';
 import type { ObservedShapes } from '../../servers/catalog/observed-shapes.js';
@@ -22,8 +28,8 @@ import type { Settings } from '../../settings/environment/settings.js';
 import type { ServerBrief, ServerDoc } from '../../wire/frames.js';
 import type { KeptFiles } from '../artifacts/kept-files.js';
 import { type CallContext, COMMAND_LINE } from '../calls/call-context.js';
-import { Gates } from '../calls/gates.js';
 import type { SavedTools } from '../calls/saved-tools.js';
+import { ServerSemaphores } from '../calls/server-semaphores.js';
 import { type CallProblem, type Outcome, outcomeWithoutRun, withoutSecrets } from '../outcome/outcome.js';
 import type { CallTurnLimits, CallTurns } from '../queue/call-turns.js';
 import type { Patience, Waited } from '../queue/patience.js';
@@ -71,7 +77,7 @@ export interface SandboxSupply {
   readonly warm: Pick<WarmPools, 'of'>;
   readonly patience: Patience;
   /** A sandbox of nobody's pool. */
-  readonly start: (kind: SandboxKind, signal: AbortSignal) => Promise<Sandbox>;
+  readonly start: (kind: SandboxProfile, signal: AbortSignal) => Promise<Sandbox>;
   readonly retire: (sandbox: Sandbox) => void;
   /** Whoever calls through `agent`: what waits is to last until a person has answered. */
   expect(agent: AgentCapabilities): void;
@@ -94,7 +100,7 @@ export type RunsParts = {
   /** Undefined where calls wait for nothing but their servers. */
   readonly callTurns: CallTurns | undefined;
   readonly callLimits: () => CallTurnLimits;
-  readonly commandKind: SandboxKind;
+  readonly commandProfile: SandboxProfile;
   readonly isForCommandLine: boolean;
   readonly redactor: Redactor;
   /** What the next answer is to tell besides, once. */
@@ -114,7 +120,7 @@ type SandboxSource = {
 
 export class Runs {
   readonly #parts: RunsParts;
-  readonly #gates = new Gates();
+  readonly #semaphores = new ServerSemaphores();
 
   constructor(parts: RunsParts) {
     this.#parts = parts;
@@ -130,7 +136,7 @@ export class Runs {
       const objection = servers.objectionTo(input.servers);
       if (objection !== undefined) return outcomeWithoutRun('validation_error', objection, timeoutSeconds);
       const kind =
-        task.type === 'cell' ? pythonKind(settings) : kindOf(planFor(task.language, settings), settings);
+        task.type === 'cell' ? pythonProfile(settings) : kindOf(planFor(task.language, settings), settings);
       using arrival = queue.arrive(kind.memoryBytes, context);
       return await this.#runIn(this.#pool(kind, input.servers), input, arrival);
     }
@@ -146,7 +152,7 @@ export class Runs {
 
   /** One command in a container of its own, queued like a run. Never rejects for what agent, command or engine did. */
   readonly runCommand = async (input: CommandInput, context: CallContext): Promise<CommandOutcome> => {
-    const { settings, queue, kept, observer, commandKind: kind } = this.#parts;
+    const { settings, queue, kept, observer, commandProfile: kind } = this.#parts;
     const waited = this.#waitedFor([]);
     using arrival = queue.arrive(kind.memoryBytes, context);
     const outcome = await queue.inTurn(arrival, [], async (given) => {
@@ -228,7 +234,7 @@ export class Runs {
   /** One call of a session, which has its servers and its sandbox. */
   async #runInSession(
     entered: Entered,
-    kind: SandboxKind,
+    kind: SandboxProfile,
     input: RunInput,
     arrival: Arrival,
   ): Promise<Outcome> {
@@ -310,7 +316,7 @@ export class Runs {
         lease,
       },
       calls: {
-        gates: this.#gates,
+        semaphores: this.#semaphores,
         shapes: servers.shapes,
         audit: settings.audit,
         principal: approvals.principal ?? LOCAL_USER.id,
@@ -322,7 +328,7 @@ export class Runs {
   }
 
   /** The sandboxes of `kind` that wait, for a run of its own. */
-  #pool(kind: SandboxKind, names: readonly string[]): SandboxSource {
+  #pool(kind: SandboxProfile, names: readonly string[]): SandboxSource {
     const { supply, ownerId } = this.#parts;
     const warm = supply.warm.of(kind);
     const sandboxes = (waited: Waited, { meter }: GivenTurn): Sandboxes => ({
@@ -350,7 +356,7 @@ export class Runs {
   /** The sandbox of a session, started by its first call. */
   #ofSession(
     { session, adopt }: Entered,
-    kind: SandboxKind,
+    kind: SandboxProfile,
     waited: Waited,
     { meter }: GivenTurn,
   ): Sandboxes {

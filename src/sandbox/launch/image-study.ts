@@ -14,7 +14,7 @@ import { runOwnCode } from '../python/own-code.js';
 import { startByName } from '../python/python-name.js';
 import { carry } from '../spec/carried-files.js';
 import type { PythonName } from '../spec/image-pythons.js';
-import { type LaunchContext, type LaunchPad, specOn, startOptionsOn } from './launch-pad.js';
+import { type LaunchContext, type LaunchSetUp, specOn, startOptionsOn } from './launch-set-up.js';
 
 /** The first call comes first. */
 const LOOK_AFTER_MS = 2_000;
@@ -54,7 +54,7 @@ export class ImageStudy {
   }
 
   /** Of a sandbox of this image that has greeted with `version`. Free where the image is known. Never rejects. */
-  async study(pad: LaunchPad, version: string): Promise<void> {
+  async study(pad: LaunchSetUp, version: string): Promise<void> {
     const { id } = pad.image;
     if (this.#studied === id) return;
     this.#studied = id;
@@ -72,7 +72,7 @@ export class ImageStudy {
     }
   }
 
-  #remember({ image }: LaunchPad, version: string, modules: readonly string[] | undefined): void {
+  #remember({ image }: LaunchSetUp, version: string, modules: readonly string[] | undefined): void {
     const found = factsFrom(version, modules);
     if (found === undefined) return;
     rememberFacts(this.#context.settings, image.id, found);
@@ -80,7 +80,7 @@ export class ImageStudy {
   }
 
   /** Of an image that we have built; one from before those labels has the modules of its recipe. */
-  async #asLabelled({ image, engine }: LaunchPad): Promise<readonly string[] | undefined> {
+  async #asLabelled({ image, engine }: LaunchSetUp): Promise<readonly string[] | undefined> {
     const name = readOwnName(image.image);
     if (name === undefined) return undefined;
     const labels = await readLabels(engine.client, image.image, this.#closing);
@@ -89,7 +89,7 @@ export class ImageStudy {
     return recipe && modulesOf(recipe);
   }
 
-  async #asSeen(pad: LaunchPad): Promise<readonly string[] | undefined> {
+  async #asSeen(pad: LaunchSetUp): Promise<readonly string[] | undefined> {
     const { settings, observer } = this.#context;
     if (settings.warm === 0) return undefined;
     await sleep(LOOK_AFTER_MS, undefined, { signal: this.#closing, ref: false });

@@ -1,4 +1,4 @@
-// Greeted sandboxes on demand: starts them on the launch pad, keeps account of those that live, and ends them behind
+// Greeted sandboxes on demand: starts them on the set-up of the engine, keeps account of those that live, and ends them behind
 // the caller's back. Makes the pad on first need, and makes it anew when what was remembered no longer starts.
 
 import { randomBytes } from 'node:crypto';
@@ -18,20 +18,20 @@ import type { Settings } from '../../settings/environment/settings.js';
 import type { HostFacts } from '../../settings/files/host-facts.js';
 import { Sandbox } from '../conversation/sandbox.js';
 import { carry, type HostFiles } from '../spec/carried-files.js';
-import { networked, pythonKind, type SandboxKind } from '../spec/kind.js';
+import { networked, pythonProfile, type SandboxProfile } from '../spec/profile.js';
 import { ImageStudy } from './image-study.js';
 import { lastProbe, probeKey } from './last-probe.js';
 import {
   engineToSweepWith,
   imageStamp,
   type LaunchContext,
-  type LaunchPad,
-  makeLaunchPad,
+  type LaunchSetUp,
   START_TIMEOUT_MS,
+  setUpEngine,
   specOn,
   startOptionsOn,
   wishesOf,
-} from './launch-pad.js';
+} from './launch-set-up.js';
 import { PythonFallback } from './python-fallback.js';
 
 /** What a living sandbox holds (the podman machine, where there is one) and what it was started from. */
@@ -50,13 +50,13 @@ export class Launcher implements AsyncDisposable {
   readonly #ending = new Set<Promise<void>>();
   readonly #closing = new AbortController();
   /** Images chosen for kinds other than run_python's. */
-  readonly #images = new WeakMap<LaunchPad, Map<string, Promise<ImageChoice>>>();
+  readonly #images = new WeakMap<LaunchSetUp, Map<string, Promise<ImageChoice>>>();
   readonly #fallback: PythonFallback;
   readonly #study: ImageStudy;
   /** Those that are there for sure, by name, with the engine that removes them at the end; undefined for what is kept. */
   readonly #volumes = new Map<string, CliEngine | undefined>();
-  #pad: Promise<LaunchPad> | undefined;
-  #ready: LaunchPad | undefined;
+  #pad: Promise<LaunchSetUp> | undefined;
+  #ready: LaunchSetUp | undefined;
   #count = 0;
   #toldSetup = '';
 
@@ -76,7 +76,7 @@ export class Launcher implements AsyncDisposable {
   }
 
   /** A fresh, greeted sandbox. Throws what stands in the way, with its remedy. */
-  async start(kind: SandboxKind, signal: AbortSignal): Promise<Sandbox> {
+  async start(kind: SandboxProfile, signal: AbortSignal): Promise<Sandbox> {
     const lease = await this.#leaseMachine(signal);
     try {
       const [sandbox, pad] = await this.#tracked(this.#startAnywhere(kind, signal));
@@ -90,7 +90,7 @@ export class Launcher implements AsyncDisposable {
   }
 
   /** The decisions, made on first use and shared; a failure is not kept. */
-  pad(): Promise<LaunchPad> {
+  pad(): Promise<LaunchSetUp> {
     if (this.#ready !== undefined && this.#ready.stamp !== imageStamp(this.#ready.choice)) this.#forgetPad();
     if (this.#pad === undefined) {
       const pad = this.#makePad(this.#closing.signal);
@@ -176,7 +176,7 @@ export class Launcher implements AsyncDisposable {
   }
 
   /** On what an earlier process found, or, where that no longer starts (an upgrade, a removed image), on what is found now. */
-  async #startAnywhere(kind: SandboxKind, signal: AbortSignal): Promise<[Sandbox, LaunchPad]> {
+  async #startAnywhere(kind: SandboxProfile, signal: AbortSignal): Promise<[Sandbox, LaunchSetUp]> {
     const wishes = wishesOf(this.#context.settings);
     const remembered = this.#pad === undefined && rememberedChoice(wishes) !== undefined;
     const startedAt = performance.now();
@@ -200,7 +200,7 @@ export class Launcher implements AsyncDisposable {
   }
 
   /** Where its image is missing, says what a kind of another image wants it for. */
-  async #padFor(kind: SandboxKind, signal: AbortSignal): Promise<LaunchPad> {
+  async #padFor(kind: SandboxProfile, signal: AbortSignal): Promise<LaunchSetUp> {
     try {
       return await unlessAborted(this.pad(), signal);
     } catch (thrown) {
@@ -215,12 +215,12 @@ export class Launcher implements AsyncDisposable {
   }
 
   /** Whether it has the image of run_python. */
-  #isOwn(kind: SandboxKind): boolean {
-    return imageKeyOf(kind) === imageKeyOf(pythonKind(this.#context.settings));
+  #isOwn(kind: SandboxProfile): boolean {
+    return imageKeyOf(kind) === imageKeyOf(pythonProfile(this.#context.settings));
   }
 
   /** One line for the log, and another when the engine has changed in our life: what stands, why, and how it was seen. */
-  #tellWalls({ choice, image }: LaunchPad): void {
+  #tellWalls({ choice, image }: LaunchSetUp): void {
     const { settings, observer } = this.#context;
     const { binary, version, mode, cgroups, tried, enforcement } = choice;
     const runtime = described(runtimeOf(choice));
@@ -243,7 +243,11 @@ export class Launcher implements AsyncDisposable {
     this.#ready = undefined;
   }
 
-  async #startOn(pad: LaunchPad, kind: SandboxKind, signal: AbortSignal): Promise<[Sandbox, LaunchPad]> {
+  async #startOn(
+    pad: LaunchSetUp,
+    kind: SandboxProfile,
+    signal: AbortSignal,
+  ): Promise<[Sandbox, LaunchSetUp]> {
     using link = new LinkedSignal(signal, this.#closing.signal);
     const image = await this.#imageOf(kind, pad, link.signal);
     const networkMode = kind.network === 'outbound' ? await pad.engine.networkMode(link.signal) : undefined;
@@ -265,7 +269,7 @@ export class Launcher implements AsyncDisposable {
   }
 
   /** Asked of the engine once for each pad: what changes its images changes the pad. */
-  #imageOf(kind: SandboxKind, pad: LaunchPad, signal: AbortSignal): Promise<ImageChoice> {
+  #imageOf(kind: SandboxProfile, pad: LaunchSetUp, signal: AbortSignal): Promise<ImageChoice> {
     const { observer } = this.#context;
     if (this.#isOwn(kind)) return Promise.resolve(pad.image);
     const key = imageKeyOf(kind);
@@ -281,15 +285,15 @@ export class Launcher implements AsyncDisposable {
     return unlessAborted(choosing, signal);
   }
 
-  async #makeVolume(volume: Volume, { engine }: LaunchPad, signal: AbortSignal): Promise<void> {
+  async #makeVolume(volume: Volume, { engine }: LaunchSetUp, signal: AbortSignal): Promise<void> {
     if (this.#volumes.has(volume.name)) return;
     await engine.volumes.make(volume, signal);
     this.#volumes.set(volume.name, volume.isKept ? undefined : engine);
   }
 
-  async #makePad(signal: AbortSignal): Promise<LaunchPad> {
+  async #makePad(signal: AbortSignal): Promise<LaunchSetUp> {
     using _lease = await this.#leaseMachine(signal);
-    return await makeLaunchPad(this.#context, signal);
+    return await setUpEngine(this.#context, signal);
   }
 
   /** Undefined where podman needs no machine, or is not there and docker may be. */
@@ -305,7 +309,7 @@ export class Launcher implements AsyncDisposable {
 }
 
 /** What gVisor says where it has no network to give names no next step. */
-function withoutNetwork({ ociRuntime }: SandboxKind, cause: BridgeError): BridgeError {
+function withoutNetwork({ ociRuntime }: SandboxProfile, cause: BridgeError): BridgeError {
   if (cause.code !== 'E_SANDBOX_START') return cause;
   const otherwise =
     ociRuntime === undefined
@@ -319,7 +323,7 @@ function withoutNetwork({ ociRuntime }: SandboxKind, cause: BridgeError): Bridge
 }
 
 /** The same for kinds that ask for the same image. */
-const imageKeyOf = ({ image, imageSource, profile }: SandboxKind): string =>
+const imageKeyOf = ({ image, imageSource, profile }: SandboxProfile): string =>
   JSON.stringify([imageSource, profile, image]);
 
 function machineFor(

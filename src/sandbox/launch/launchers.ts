@@ -4,7 +4,7 @@
 import { asBridgeError, BridgeError } from '../../base/errors.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { Sandbox } from '../conversation/sandbox.js';
-import type { SandboxKind } from '../spec/kind.js';
+import type { SandboxProfile } from '../spec/profile.js';
 import type { Launcher } from './launcher.js';
 
 export class Launchers implements AsyncDisposable {
@@ -22,7 +22,7 @@ export class Launchers implements AsyncDisposable {
   }
 
   /** As a launcher does. Throws E_OCI_RUNTIME where the one that is insisted on starts nothing. */
-  async start(kind: SandboxKind, signal: AbortSignal): Promise<Sandbox> {
+  async start(kind: SandboxProfile, signal: AbortSignal): Promise<Sandbox> {
     const launcher = this.#of(kind);
     try {
       const sandbox = await launcher.start(kind, signal);
@@ -50,7 +50,7 @@ export class Launchers implements AsyncDisposable {
     await Promise.all([...this.#others.values()].map((launcher) => launcher[Symbol.asyncDispose]()));
   }
 
-  #of({ ociRuntime }: SandboxKind): Launcher {
+  #of({ ociRuntime }: SandboxProfile): Launcher {
     if (ociRuntime === undefined || ociRuntime === this.#settings.ociRuntime) return this.#main;
     const known = this.#others.get(ociRuntime);
     if (known !== undefined) return known;

@@ -21,16 +21,16 @@ import {
   rememberWithoutPython,
 } from '../spec/image-pythons.js';
 import { type Files, installedDir, installFiles, OPEN_DIR, removeOthers } from '../spec/installed-files.js';
-import { pythonKind, type SandboxKind } from '../spec/kind.js';
 import { OLDEST_PYTHON } from '../spec/oldest-python.js';
+import { pythonProfile, type SandboxProfile } from '../spec/profile.js';
 import {
   filesDir,
   harnessKey,
   type LaunchContext,
-  type LaunchPad,
+  type LaunchSetUp,
   specOn,
   startOptionsOn,
-} from './launch-pad.js';
+} from './launch-set-up.js';
 
 /** What a Python takes that hands over some twenty megabytes, whatever runs are allowed. */
 const TAKE_BYTES = 512 * MB_BYTES;
@@ -43,15 +43,15 @@ subprocess.run([sys.executable, "-I", "${HARNESS_MOUNT}/harness/python_fallback.
 `;
 
 type WantedStart = {
-  readonly pad: LaunchPad;
+  readonly pad: LaunchSetUp;
   readonly image: ImageChoice;
-  readonly kind: SandboxKind;
+  readonly kind: SandboxProfile;
 };
 
 export class PythonFallback {
   readonly #context: LaunchContext;
   readonly #closing: AbortSignal;
-  readonly #trees = new WeakMap<LaunchPad, Promise<string>>();
+  readonly #trees = new WeakMap<LaunchSetUp, Promise<string>>();
   #count = 0;
 
   /** `closing` ends what several starts wait for together. */
@@ -112,7 +112,7 @@ export class PythonFallback {
   }
 
   /** Once for each pad, and so anew when the image changes that it is taken from; a failure is not kept. */
-  #treeFor(pad: LaunchPad): Promise<string> {
+  #treeFor(pad: LaunchSetUp): Promise<string> {
     const known = this.#trees.get(pad);
     if (known !== undefined) return known;
     const making = this.#makeTree(pad);
@@ -121,7 +121,7 @@ export class PythonFallback {
     return making;
   }
 
-  async #makeTree(pad: LaunchPad): Promise<string> {
+  async #makeTree(pad: LaunchSetUp): Promise<string> {
     const { settings, observer } = this.#context;
     const dir = filesDir(settings, pad.choice.mode, runtimeOf(pad.choice));
     const key = harnessKey(pad.image);
@@ -129,7 +129,7 @@ export class PythonFallback {
     const installed = known === undefined ? undefined : installedDir(dir, 'python-fallback', known.hash);
     if (installed !== undefined) return installed;
     observer({ type: 'setup.step', step: `taking Python out of the image ${pad.image.image}` });
-    const own = pythonKind(settings);
+    const own = pythonProfile(settings);
     const kind = { ...own, memoryBytes: Math.max(own.memoryBytes, TAKE_BYTES), preimport: [] };
     const options = startOptionsOn(pad, observer);
     const startWith = async (python: PythonName): Promise<Sandbox> => {

@@ -3,7 +3,7 @@
 
 import { MB_BYTES } from '../../base/text/sizes.js';
 import type { Sandbox } from '../conversation/sandbox.js';
-import { keyOf, type SandboxKind } from '../spec/kind.js';
+import { keyOf, type SandboxProfile } from '../spec/profile.js';
 import { WarmPool, type WarmPoolOptions } from './warm-pool.js';
 
 /** A waiting sandbox and its conmon measured 12 to 25 MB. */
@@ -12,7 +12,7 @@ const WAITING_BYTES = 64 * MB_BYTES;
 const WAITING_PREPARED_BYTES = 160 * MB_BYTES;
 
 type WarmPoolsOptions = Pick<WarmPoolOptions, 'size' | 'retire' | 'isCurrent' | 'onWaits' | 'observer'> & {
-  readonly start: (kind: SandboxKind, signal: AbortSignal) => Promise<Sandbox>;
+  readonly start: (kind: SandboxProfile, signal: AbortSignal) => Promise<Sandbox>;
 };
 
 export class WarmPools implements Disposable {
@@ -24,7 +24,7 @@ export class WarmPools implements Disposable {
   }
 
   /** The pool of `kind`, empty when it is asked for the first time. */
-  of(kind: SandboxKind): WarmPool {
+  of(kind: SandboxProfile): WarmPool {
     const key = keyOf(kind);
     const known = this.#pools.get(key);
     if (known !== undefined) return known;

@@ -9,7 +9,7 @@ import { DEFAULT_WORKDIR } from '../../settings/languages/workdir.js';
 import { FALLBACK_MOUNT, FALLBACK_PYTHON } from './fallback-files.js';
 import { ENTRYPOINT, HARNESS_MOUNT, STAT_FILE } from './harness-files.js';
 import type { PythonName } from './image-pythons.js';
-import type { SandboxKind } from './kind.js';
+import type { SandboxProfile } from './profile.js';
 
 /** What a sandbox is made of besides the walls, which are constant. */
 type SpecInputs = {
@@ -25,7 +25,7 @@ type SpecInputs = {
   readonly apparmor?: string | undefined;
   readonly name: string;
   readonly user: string;
-  readonly kind: SandboxKind;
+  readonly kind: SandboxProfile;
   /** What else holds the limits, as seen; undefined in the trial that finds it out. */
   readonly enforcement: Enforcement | undefined;
   /** What carries the traffic; undefined for a kind without a network. */
@@ -73,7 +73,7 @@ const THREAD_STACK_BYTES = 8 * MB_BYTES;
  * a second at a megabyte a second. The kernel's own most is 4 to 6 MB.
  */
 const TCP_BUFFERS = { none: '4096 16384 65536', outbound: '4096 65536 262144' } as const;
-const tcpBuffers = ({ network }: SandboxKind) => ({
+const tcpBuffers = ({ network }: SandboxProfile) => ({
   'net.ipv4.tcp_rmem': TCP_BUFFERS[network],
   'net.ipv4.tcp_wmem': TCP_BUFFERS[network],
 });
@@ -84,14 +84,14 @@ function dataLimit({ enforcement, kind: { memoryBytes, pids } }: SpecInputs): Ul
   return [{ name: 'data', limit: memoryBytes + pids * THREAD_STACK_BYTES }];
 }
 
-const tmpfsOf = ({ workdir, places }: SandboxKind): readonly Tmpfs[] => [...tmpfsWith(workdir), ...places];
+const tmpfsOf = ({ workdir, places }: SandboxProfile): readonly Tmpfs[] => [...tmpfsWith(workdir), ...places];
 
-const largestMb = (kind: SandboxKind): number =>
+const largestMb = (kind: SandboxProfile): number =>
   Math.max(...tmpfsOf(kind).map(({ sizeMb }) => sizeMb), kind.volumes.length > 0 ? VOLUME_FILE_MB : 0);
 
 const STAT = '/proc/stat';
 /** No file of ours can take its place there. Node ends where it finds no line in it, so its programs see the machine's own. */
-const maskedElsewhere = ({ isPython }: SandboxKind): readonly string[] => (isPython ? [STAT] : []);
+const maskedElsewhere = ({ isPython }: SandboxProfile): readonly string[] => (isPython ? [STAT] : []);
 
 const mountsOf = ({ harnessDir, fallbackDir, areInImage }: SpecInputs): readonly Mount[] =>
   areInImage === true

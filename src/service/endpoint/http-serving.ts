@@ -33,7 +33,7 @@ export function httpParts(serving: HttpServing, hasCredentials: boolean): HttpFr
     stepUp: (principal, message) => access.stepUp(principal, message),
     watchTasks: (principal) => (taskIds, tell) => {
       const held = bridges.hold(principal);
-      const watch = watchTasks(held.bridge.openCalls.tasks, principal.id, taskIds, tell);
+      const watch = watchTasks(held.bridge.resumableCalls.tasks, principal.id, taskIds, tell);
       const stop = () => {
         watch.stop();
         held[Symbol.dispose]();
@@ -63,7 +63,7 @@ function serversOf({ bridges, settings, observer, warnings }: HttpServing): Http
   return (principal: Principal, { era, isSession, clientProtocol, onListChanged }: ServingContext) => {
     const held = isSession ? bridges.hold(principal) : undefined;
     const bridge = held?.bridge ?? bridges.of(principal);
-    const { openCalls: calls } = bridge;
+    const { resumableCalls: calls } = bridge;
     const { taskAfterSeconds } = settings;
     const server = agentServer({
       bridge,

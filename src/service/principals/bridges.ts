@@ -7,9 +7,9 @@ import { BridgeError, messageOf } from '../../base/errors.js';
 import type { BridgeEvent, Observer } from '../../base/log/events.js';
 import { LOCAL_USER, type Principal, rightsOf } from '../../base/principal.js';
 import { Redactor } from '../../base/secrets/redact.js';
-import { LongCalls } from '../../mcp/calls/long-calls.js';
+import { DetachedCalls } from '../../mcp/calls/detached-calls.js';
 import type { ToolCalls } from '../../mcp/calls/modern-calls.js';
-import { OpenCalls } from '../../mcp/calls/open-calls.js';
+import { ResumableCalls } from '../../mcp/calls/resumable-calls.js';
 import { KeptFiles } from '../../run/artifacts/kept-files.js';
 import { type CallTurnLimits, CallTurns } from '../../run/queue/call-turns.js';
 import { ProcessorTurns } from '../../run/queue/processor-turns.js';
@@ -25,7 +25,7 @@ import { PrincipalAccess } from './principal-access.js';
 import { NO_BOOK, type PrincipalBook, type Quotas, type TokenExchange } from './principal-rules.js';
 
 /** What a principal's calls go on with, whichever of its bridges they came to. */
-type PrincipalCalls = { readonly openCalls: ToolCalls; readonly longCalls: LongCalls };
+type PrincipalCalls = { readonly resumableCalls: ToolCalls; readonly detachedCalls: DetachedCalls };
 
 type BridgesOptions = Pick<
   BridgeOptions,
@@ -118,13 +118,13 @@ export class Bridges implements AsyncDisposable {
   }
 
   /**
-   * How many runs' ends somebody waits for: of bridges with a run or call under way, and of tasks and long calls that nobody
+   * How many runs' ends somebody waits for: of bridges with a run or call under way, and of tasks and detached calls that nobody
    * has fetched.
    */
   get busy(): number {
     const running = [...this.#live.values()].filter(({ bridge }) => bridge.isBusy).length;
     return [...this.#calls.values()].reduce(
-      (sum, { openCalls, longCalls }) => sum + openCalls.unfinished + longCalls.untold,
+      (sum, { resumableCalls, detachedCalls }) => sum + resumableCalls.unfinished + detachedCalls.untold,
       running,
     );
   }
@@ -156,9 +156,9 @@ export class Bridges implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosing = true;
     clearInterval(this.#sweeping);
-    for (const { openCalls, longCalls } of this.#calls.values()) {
-      openCalls[Symbol.dispose]();
-      longCalls[Symbol.dispose]();
+    for (const { resumableCalls, detachedCalls } of this.#calls.values()) {
+      resumableCalls[Symbol.dispose]();
+      detachedCalls[Symbol.dispose]();
     }
     // Ahead of the bridges: nothing more is started for any of them.
     this.service.warm[Symbol.dispose]();
@@ -233,21 +233,21 @@ export class Bridges implements AsyncDisposable {
    */
   #callsOf({ id }: Principal): PrincipalCalls {
     const calls = this.#calls.get(id) ?? {
-      openCalls: new OpenCalls(),
-      longCalls: new LongCalls(this.#options.settings.keepSeconds),
+      resumableCalls: new ResumableCalls(),
+      detachedCalls: new DetachedCalls(this.#options.settings.keepSeconds),
     };
     this.#calls.set(id, calls);
     return calls;
   }
 
-  #forgetCalls(openCalls: ToolCalls): void {
-    if ([...this.#live.values()].some(({ bridge }) => bridge.openCalls === openCalls)) return;
+  #forgetCalls(resumableCalls: ToolCalls): void {
+    if ([...this.#live.values()].some(({ bridge }) => bridge.resumableCalls === resumableCalls)) return;
     for (const [id, calls] of this.#calls) {
-      if (calls.openCalls !== openCalls) continue;
+      if (calls.resumableCalls !== resumableCalls) continue;
       this.#calls.delete(id);
-      calls.longCalls[Symbol.dispose]();
+      calls.detachedCalls[Symbol.dispose]();
     }
-    openCalls[Symbol.dispose]();
+    resumableCalls[Symbol.dispose]();
   }
 
   /** Two principals have no volume in common, not even one that the operator has named. */
@@ -290,13 +290,13 @@ export class Bridges implements AsyncDisposable {
     const leftMs = live.usedAt + this.#idleMs - performance.now();
     live.timer = setTimeout(
       () => {
-        const { openCalls, longCalls, sessions, isBusy } = live.bridge;
-        if (live.holders > 0 || isBusy || openCalls.size + longCalls.size + sessions.size > 0)
+        const { resumableCalls, detachedCalls, sessions, isBusy } = live.bridge;
+        if (live.holders > 0 || isBusy || resumableCalls.size + detachedCalls.size + sessions.size > 0)
           live.usedAt = performance.now();
         if (performance.now() - live.usedAt < this.#idleMs) return this.#endWhenIdle(key, live);
         this.#live.delete(key);
         this.#end(live.bridge);
-        this.#forgetCalls(openCalls);
+        this.#forgetCalls(resumableCalls);
       },
       Math.max(1, leftMs),
     ).unref();

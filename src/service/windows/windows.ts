@@ -171,7 +171,7 @@ export class ServedWindow implements AsyncDisposable {
 
   /** Whether its agent waits for an answer, or has a run that goes on after one. */
   get isBusy(): boolean {
-    return this.#transport.isBusy || this.#bridge.longCalls.unfinished > 0;
+    return this.#transport.isBusy || this.#bridge.detachedCalls.unfinished > 0;
   }
 
   /** Resolves when no run goes on after its first answer: another bridge would not know it. */
@@ -180,7 +180,7 @@ export class ServedWindow implements AsyncDisposable {
     void this.closed.then(() => {
       isClosed = true;
     });
-    while (this.#bridge.longCalls.unfinished > 0 && !isClosed) await sleep(LOOK_AGAIN_MS);
+    while (this.#bridge.detachedCalls.unfinished > 0 && !isClosed) await sleep(LOOK_AGAIN_MS);
   }
 
   /** Resolves when its agent waits for nothing, or has gone. */

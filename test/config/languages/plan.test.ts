@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Environment } from '../../../src/base/process/environment.js';
-import { kindOf, pythonKind } from '../../../src/sandbox/spec/kind.js';
+import { kindOf, pythonProfile } from '../../../src/sandbox/spec/profile.js';
 import { type LanguagePlan, offeredLanguages, planFor } from '../../../src/settings/environment/plan.js';
 import { parseSettings } from '../../../src/settings/environment/settings.js';
 import type { ImportedSettings } from '../../../src/settings/languages/imported-settings.js';
@@ -135,12 +135,12 @@ describe('its sandboxes', () => {
 
   it('of Python serve both tools where nobody has decided anything', () => {
     const settings = settingsOf({ MCP_BRIDGE_MEMORY: '1g' });
-    expect(kindOf(planFor(python, settings), settings)).toEqual(pythonKind(settings));
+    expect(kindOf(planFor(python, settings), settings)).toEqual(pythonProfile(settings));
   });
 
   it('of run_python are untouched by the file and by what is said of languages', () => {
     const env = { MCP_BRIDGE_NETWORK: 'python', MCP_BRIDGE_LANGUAGE_IMAGES: 'python=python:3.12' };
-    expect(pythonKind(settingsOf(env, FILE))).toEqual(pythonKind(settingsOf({})));
+    expect(pythonProfile(settingsOf(env, FILE))).toEqual(pythonProfile(settingsOf({})));
   });
 });
 

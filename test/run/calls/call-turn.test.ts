@@ -4,12 +4,12 @@
 import { expect, it } from 'vitest';
 import { policyOf } from '../../../src/policy/rules/policy.js';
 import type { CallTurn } from '../../../src/run/calls/call-guard.js';
-import { Gates } from '../../../src/run/calls/gates.js';
 import { type CallServers, guardCalls } from '../../../src/run/calls/guarded-calls.js';
 import { toolCall } from '../../../src/run/calls/guest-call.js';
 import { LoadedServers } from '../../../src/run/calls/loaded-servers.js';
 import { SavedByRun } from '../../../src/run/calls/saved-by-run.js';
 import { SavedTools } from '../../../src/run/calls/saved-tools.js';
+import { ServerSemaphores } from '../../../src/run/calls/server-semaphores.js';
 import { pause } from '../../support/time.js';
 
 function callWith(turn: CallTurn, signal: AbortSignal, args: object = {}) {
@@ -35,7 +35,13 @@ function callWith(turn: CallTurn, signal: AbortSignal, args: object = {}) {
       observer: () => {},
     },
     { known: {}, lease: { get, specOf: () => undefined }, policy } as unknown as CallServers,
-    { gates: new Gates(), shapes: { learn: () => {} }, audit: 'on', turn, principal: 'local' },
+    {
+      semaphores: new ServerSemaphores(),
+      shapes: { learn: () => {} },
+      audit: 'on',
+      turn,
+      principal: 'local',
+    },
   );
   return { asked, answer: guard.answer(toolCall('desk', 'say', args), signal) };
 }

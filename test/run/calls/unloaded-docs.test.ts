@@ -2,12 +2,12 @@
 
 import { expect, it } from 'vitest';
 import { policyOf } from '../../../src/policy/rules/policy.js';
-import { Gates } from '../../../src/run/calls/gates.js';
 import { type CallServers, guardCalls } from '../../../src/run/calls/guarded-calls.js';
 import { callFrom, type GuestCall } from '../../../src/run/calls/guest-call.js';
 import { LoadedServers } from '../../../src/run/calls/loaded-servers.js';
 import { SavedByRun } from '../../../src/run/calls/saved-by-run.js';
 import { SavedTools } from '../../../src/run/calls/saved-tools.js';
+import { ServerSemaphores } from '../../../src/run/calls/server-semaphores.js';
 import type { ServerBrief, ServerDoc, ToolHit } from '../../../src/wire/frames.js';
 
 const NEVER = new AbortController().signal;
@@ -64,7 +64,7 @@ function guarded() {
       observer: () => {},
     },
     servers,
-    { gates: new Gates(), shapes: { learn: () => {} }, audit: 'on', principal: 'local' },
+    { semaphores: new ServerSemaphores(), shapes: { learn: () => {} }, audit: 'on', principal: 'local' },
   );
   /** The answer to what a frame of the guest asks. */
   const ask = (method: string, params: Record<string, unknown>) => {

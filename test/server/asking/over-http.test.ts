@@ -81,9 +81,9 @@ describe('over HTTP', () => {
       data: { reason: 'invalid_request_state' },
     });
     expect(ben.events()).toEqual(['']);
-    expect(ann.bridge.openCalls.size).toBe(1);
+    expect(ann.bridge.resumableCalls.size).toBe(1);
     expect(textOf((await ann.post('tools/call', retry)).result)).toBe(JSON.stringify([ADA]));
-    expect(ann.bridge.openCalls.size).toBe(0);
+    expect(ann.bridge.resumableCalls.size).toBe(0);
     expect(ann.events()).toEqual(['begun ask']);
   });
 
@@ -95,7 +95,7 @@ describe('over HTTP', () => {
     controller.abort();
     await answer;
     await expect.poll(events, PATIENTLY).toEqual(['begun wait', 'cancelled']);
-    await expect.poll(() => bridge.openCalls.size, PATIENTLY).toBe(0);
+    await expect.poll(() => bridge.resumableCalls.size, PATIENTLY).toBe(0);
   });
 
   it('a task is found by its principal alone', async () => {

@@ -76,5 +76,5 @@ it('tasks keep theirs until their work has ended, and not for as long as their r
   expect(await statusOf()).toBe(429);
   release();
   await until(async () => (await statusOf()) === 200);
-  expect(begun.bridge.openCalls.tasks.ended).toBe(4);
+  expect(begun.bridge.resumableCalls.tasks.ended).toBe(4);
 });

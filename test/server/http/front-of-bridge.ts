@@ -25,7 +25,7 @@ export async function agentOf(
           clientProtocol,
           onListChanged,
           modernCalls: modernCallsOf({
-            calls: bridge.openCalls,
+            calls: bridge.resumableCalls,
             principal: 'token:ann',
             taskAfterSeconds: 0,
           }),

@@ -230,7 +230,7 @@ export const attacks: readonly Attack[] = [
     },
   },
   {
-    id: 'state-of-an-open-call',
+    id: 'state-of-an-resumable-call',
     tries: "goes on with ann's call by the state that her client was given",
     wall: 'the state is known to the bridge of its window alone',
     attempt: async (world, by) => {

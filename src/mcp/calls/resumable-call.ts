@@ -21,35 +21,35 @@ import type { CallIdentity, Round } from './request-state.js';
 
 const MAX_SAID_CHARS = 200;
 
-export type OpenCallEnd<R> = { readonly result: R } | { readonly error: unknown };
+export type ResumableCallEnd<R> = { readonly result: R } | { readonly error: unknown };
 
 /** What a request is answered with. */
-export type OpenCallStep<R> =
+export type ResumableCallStep<R> =
   | { readonly at: 'ended'; readonly result: R }
   | { readonly at: 'asks'; readonly inputRequests: InputRequests; readonly round: Round };
 
 /** Nothing is known yet, and the time is up. */
 export type Late = { readonly at: 'late' };
 
-export type OpenCallParts<R> = {
+export type ResumableCallParts<R> = {
   readonly identity: CallIdentity;
   readonly request: AgentRequest;
-  readonly work: (call: OpenCall<R>) => Promise<R>;
+  readonly work: (call: ResumableCall<R>) => Promise<R>;
   /** Throws where this call may not ask just now. */
-  readonly admitQuestion: (call: OpenCall<R>) => void;
+  readonly admitQuestion: (call: ResumableCall<R>) => void;
   /** Another call of the same client, which can ask in place of this one. */
-  readonly siblingOf: (call: OpenCall<R>) => OpenCall<R> | undefined;
+  readonly siblingOf: (call: ResumableCall<R>) => ResumableCall<R> | undefined;
   /** Nothing can be done with the call any more. */
   readonly onOver: () => void;
 };
 
-type OpenCallState =
+type ResumableCallState =
   | { readonly at: 'answering'; readonly request: AgentRequest }
   | { readonly at: 'waiting'; readonly round: Round; readonly timer: NodeJS.Timeout }
   | { readonly at: 'task' }
   | { readonly at: 'over' };
 
-export class OpenCall<R> implements AgentContext {
+export class ResumableCall<R> implements AgentContext {
   readonly id = randomBytes(16).toString('base64url');
   /** Id of the principal. Nothing else of its identity stays: a task outlives its work, which alone needs its arguments. */
   readonly principal: string;
@@ -57,18 +57,18 @@ export class OpenCall<R> implements AgentContext {
   /** Whoever began it; its agent is asked by the answers of this call. */
   readonly caller: AgentContext['caller'];
   /** Never rejects. */
-  readonly ended: Promise<OpenCallEnd<R>>;
+  readonly ended: Promise<ResumableCallEnd<R>>;
   /** Called when a question is asked, answered or withdrawn, and when the work tells of its progress. */
   onChange: () => void = () => {};
   #said: string | undefined;
   readonly #ending = new AbortController();
   #hasEnded = false;
-  readonly #parts: Pick<OpenCallParts<R>, 'admitQuestion' | 'siblingOf' | 'onOver'>;
-  #state: OpenCallState;
+  readonly #parts: Pick<ResumableCallParts<R>, 'admitQuestion' | 'siblingOf' | 'onOver'>;
+  #state: ResumableCallState;
   #offers: ClientOffers;
   #onAsked: () => void = () => {};
 
-  constructor(parts: OpenCallParts<R>) {
+  constructor(parts: ResumableCallParts<R>) {
     const { identity, request, work, admitQuestion, siblingOf, onOver } = parts;
     this.#parts = { admitQuestion, siblingOf, onOver };
     this.principal = identity.principal;
@@ -154,9 +154,9 @@ export class OpenCall<R> implements AgentContext {
    * What the open request is to be answered with, once that is known: `late` after `lateMs`, where that is given. Throws what
    * the work has thrown.
    */
-  step(): Promise<OpenCallStep<R>>;
-  step(lateMs: number | undefined): Promise<OpenCallStep<R> | Late>;
-  async step(lateMs?: number): Promise<OpenCallStep<R> | Late> {
+  step(): Promise<ResumableCallStep<R>>;
+  step(lateMs: number | undefined): Promise<ResumableCallStep<R> | Late>;
+  async step(lateMs?: number): Promise<ResumableCallStep<R> | Late> {
     const signal = this.request?.signal;
     const onAbort = () => this.#leave();
     let timer: NodeJS.Timeout | undefined;
@@ -191,7 +191,7 @@ export class OpenCall<R> implements AgentContext {
     if (this.#state.at === 'waiting') this.#end();
   }
 
-  #resultOf(ended: OpenCallEnd<R>): R {
+  #resultOf(ended: ResumableCallEnd<R>): R {
     this.#end();
     if ('error' in ended) throw ended.error;
     return ended.result;
@@ -228,7 +228,7 @@ export class OpenCall<R> implements AgentContext {
   }
 
   /** The client has to come back within the time that a question waits; a run that ends meanwhile keeps its result so long. */
-  #wait(): OpenCallStep<R> {
+  #wait(): ResumableCallStep<R> {
     const nonce = randomBytes(16).toString('base64url');
     const round = { call: this.id, nonce, expiresAtMs: Date.now() + ANSWER_WITHIN_MS };
     const timer = setTimeout(() => this.cancel(), ANSWER_WITHIN_MS).unref();
@@ -241,7 +241,7 @@ export class OpenCall<R> implements AgentContext {
     if (this.questions.size === 0) this.cancel();
   }
 
-  #enter(state: OpenCallState): void {
+  #enter(state: ResumableCallState): void {
     if (this.#state.at === 'waiting') clearTimeout(this.#state.timer);
     this.#state = state;
   }
@@ -253,7 +253,10 @@ export class OpenCall<R> implements AgentContext {
   }
 }
 
-async function endOf<R>(work: OpenCallParts<R>['work'], call: OpenCall<R>): Promise<OpenCallEnd<R>> {
+async function endOf<R>(
+  work: ResumableCallParts<R>['work'],
+  call: ResumableCall<R>,
+): Promise<ResumableCallEnd<R>> {
   try {
     return { result: await work(call) };
   } catch (error) {

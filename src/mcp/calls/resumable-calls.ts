@@ -4,9 +4,9 @@
 import { setMaxListeners } from 'node:events';
 import { randomBytes } from '../../base/crypto.js';
 import type { AgentRequest } from '../requests/agent-request.js';
-import { OpenCall } from './open-call.js';
 import type { InputRequests } from './questions.js';
 import { type CallIdentity, mintState, readState, WrongRequestState } from './request-state.js';
+import { ResumableCall } from './resumable-call.js';
 import { type CreatedTask, Tasks } from './tasks.js';
 
 /**
@@ -31,9 +31,9 @@ export type CallAnswer<R> =
   | { readonly task: CreatedTask };
 
 /** `R` is the result of a call. Disposed, it ends every call. */
-export class OpenCalls<R> implements Disposable {
+export class ResumableCalls<R> implements Disposable {
   readonly tasks = new Tasks<R>();
-  readonly #calls = new Map<string, OpenCall<R>>();
+  readonly #calls = new Map<string, ResumableCall<R>>();
   #madeKey: Buffer | undefined;
 
   /** How many calls are under way, wait for their client, or are tasks whose result nobody has fetched. */
@@ -52,7 +52,7 @@ export class OpenCalls<R> implements Disposable {
    */
   async answer(
     { identity, request, requestState, inputResponses, taskAfterMs }: BegunCall,
-    work: (call: OpenCall<R>) => Promise<R>,
+    work: (call: ResumableCall<R>) => Promise<R>,
   ): Promise<CallAnswer<R>> {
     const call =
       requestState === undefined
@@ -81,9 +81,9 @@ export class OpenCalls<R> implements Disposable {
   #begin(
     identity: CallIdentity,
     request: AgentRequest,
-    work: (call: OpenCall<R>) => Promise<R>,
-  ): OpenCall<R> {
-    const call = new OpenCall<R>({
+    work: (call: ResumableCall<R>) => Promise<R>,
+  ): ResumableCall<R> {
+    const call = new ResumableCall<R>({
       identity,
       request,
       work,
@@ -102,7 +102,7 @@ export class OpenCalls<R> implements Disposable {
     request: AgentRequest,
     state: string,
     inputResponses: unknown,
-  ): OpenCall<R> {
+  ): ResumableCall<R> {
     const round = readState(state, identity, this.#key);
     const call = this.#calls.get(round.call);
     if (call === undefined || !call.waitsIn(round))
@@ -111,13 +111,13 @@ export class OpenCalls<R> implements Disposable {
     return call;
   }
 
-  #siblingOf({ id, caller: { agent } }: OpenCall<R>): OpenCall<R> | undefined {
+  #siblingOf({ id, caller: { agent } }: ResumableCall<R>): ResumableCall<R> | undefined {
     return [...this.#calls.values()].find(
       (other) => other.id !== id && other.caller.agent.client === agent.client && other.canAsk,
     );
   }
 
-  #admitQuestion(asking: OpenCall<R>): void {
+  #admitQuestion(asking: ResumableCall<R>): void {
     const { principal } = asking;
     const others = [...this.#calls.values()].filter(
       (call) => call !== asking && call.principal === principal && call.isAsking,

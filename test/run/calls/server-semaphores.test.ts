@@ -1,7 +1,7 @@
 // The queue before a server: how many get in, who goes next, and that waiting costs nobody else.
 
 import { expect, it } from 'vitest';
-import { Gates } from '../../../src/run/calls/gates.js';
+import { ServerSemaphores } from '../../../src/run/calls/server-semaphores.js';
 
 const never = () => new AbortController().signal;
 const at = (run: string, server = 's', max = 2) => ({ run, server, max });
@@ -19,10 +19,10 @@ function works() {
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 it('no more than allowed are under way, and each server has its own', async () => {
-  const gates = new Gates();
+  const semaphores = new ServerSemaphores();
   const { begun, work, end } = works();
-  const all = ['a', 'b', 'c'].map((name) => gates.enter(at('r'), work(name), never()));
-  all.push(gates.enter(at('r', 'other', 1), work('x'), never()));
+  const all = ['a', 'b', 'c'].map((name) => semaphores.enter(at('r'), work(name), never()));
+  all.push(semaphores.enter(at('r', 'other', 1), work('x'), never()));
   await turn();
   expect(begun).toEqual(['a', 'b', 'x']);
   end('b');
@@ -34,10 +34,12 @@ it('no more than allowed are under way, and each server has its own', async () =
 });
 
 it('another run does not wait for all that one has asked for', async () => {
-  const gates = new Gates();
+  const semaphores = new ServerSemaphores();
   const { begun, work, end } = works();
-  const greedy = Array.from({ length: 20 }, (_, n) => gates.enter(at('r', 's', 1), work(`r${n}`), never()));
-  const modest = gates.enter(at('other', 's', 1), work('other'), never());
+  const greedy = Array.from({ length: 20 }, (_, n) =>
+    semaphores.enter(at('r', 's', 1), work(`r${n}`), never()),
+  );
+  const modest = semaphores.enter(at('other', 's', 1), work('other'), never());
   await turn();
   end('r0');
   await turn();
@@ -52,12 +54,12 @@ it('another run does not wait for all that one has asked for', async () => {
 });
 
 it('who gives up leaves the queue, and nothing was done for it', async () => {
-  const gates = new Gates();
+  const semaphores = new ServerSemaphores();
   const { begun, work, end } = works();
-  const first = gates.enter(at('r', 's', 1), work('first'), never());
+  const first = semaphores.enter(at('r', 's', 1), work('first'), never());
   const controller = new AbortController();
-  const second = gates.enter(at('r', 's', 1), work('second'), controller.signal);
-  const third = gates.enter(at('r', 's', 1), work('third'), never());
+  const second = semaphores.enter(at('r', 's', 1), work('second'), controller.signal);
+  const third = semaphores.enter(at('r', 's', 1), work('third'), never());
   await turn();
   controller.abort('cancelled');
   await expect(second).rejects.toBeDefined();
@@ -70,9 +72,9 @@ it('who gives up leaves the queue, and nothing was done for it', async () => {
 });
 
 it('work that fails lets the next one in', async () => {
-  const gates = new Gates();
-  const failing = gates.enter(at('r', 's', 1), () => Promise.reject(new Error('no')), never());
-  const next = gates.enter(at('r', 's', 1), () => Promise.resolve(1), never());
+  const semaphores = new ServerSemaphores();
+  const failing = semaphores.enter(at('r', 's', 1), () => Promise.reject(new Error('no')), never());
+  const next = semaphores.enter(at('r', 's', 1), () => Promise.resolve(1), never());
   await expect(failing).rejects.toThrow('no');
   expect(await next).toBe(1);
 });

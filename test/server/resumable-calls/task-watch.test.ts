@@ -2,22 +2,22 @@
 
 import { setMaxListeners } from 'node:events';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { OpenCall } from '../../../src/mcp/calls/open-call.js';
-import { OpenCalls } from '../../../src/mcp/calls/open-calls.js';
+import type { ResumableCall } from '../../../src/mcp/calls/resumable-call.js';
+import { ResumableCalls } from '../../../src/mcp/calls/resumable-calls.js';
 import { watchTasks } from '../../../src/mcp/calls/task-watch.js';
 import { requestOf } from '../../support/open-task.js';
 
-type Call = OpenCall<string>;
+type Call = ResumableCall<string>;
 
 const NEVER = new AbortController().signal;
 setMaxListeners(0, NEVER);
 const ANN = 'token:ann';
 const FORM = { message: 'Who?', requestedSchema: { type: 'object', properties: {} } };
 
-let calls: OpenCalls<string>;
+let calls: ResumableCalls<string>;
 beforeEach(() => {
   vi.useFakeTimers();
-  calls = new OpenCalls();
+  calls = new ResumableCalls();
 });
 afterEach(() => {
   calls[Symbol.dispose]();

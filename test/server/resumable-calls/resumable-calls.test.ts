@@ -3,14 +3,14 @@
 
 import { setMaxListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { OpenCall } from '../../../src/mcp/calls/open-call.js';
-import { type CallAnswer, MAX_ASKING_CALLS, OpenCalls } from '../../../src/mcp/calls/open-calls.js';
 import { ANSWER_WITHIN_MS } from '../../../src/mcp/calls/questions.js';
+import type { ResumableCall } from '../../../src/mcp/calls/resumable-call.js';
+import { type CallAnswer, MAX_ASKING_CALLS, ResumableCalls } from '../../../src/mcp/calls/resumable-calls.js';
 import type { ClientOffers } from '../../../src/mcp/requests/client-offers.js';
 import { requestOf } from '../../support/open-task.js';
 import { PATIENTLY } from '../../support/time.js';
 
-type Call = OpenCall<string>;
+type Call = ResumableCall<string>;
 type Work = (call: Call) => Promise<string>;
 
 const EVERYTHING: ClientOffers = { form: true, url: true, roots: true, tasks: false };
@@ -20,10 +20,10 @@ const FORM = { message: 'Who?', requestedSchema: { type: 'object', properties: {
 const ALICE = { principal: 'token:alice', tool: 'run_python', args: { code: '1', servers: ['a'] } };
 const NOT_AGAIN: Work = () => Promise.reject(new Error('The work was begun a second time.'));
 
-let calls: OpenCalls<string>;
+let calls: ResumableCalls<string>;
 beforeEach(() => {
   vi.useFakeTimers();
-  calls = new OpenCalls();
+  calls = new ResumableCalls();
 });
 afterEach(() => {
   calls[Symbol.dispose]();

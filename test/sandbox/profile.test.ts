@@ -1,7 +1,7 @@
 // Which sandboxes can stand in for one another, as the languages are: what is equal waits once for all of them.
 
 import { expect, it } from 'vitest';
-import { keyOf, kindAhead, kindOf, pythonKind } from '../../src/sandbox/spec/kind.js';
+import { keyOf, kindAhead, kindOf, pythonProfile } from '../../src/sandbox/spec/profile.js';
 import { planFor } from '../../src/settings/environment/plan.js';
 import { languageNamed, languages } from '../../src/settings/languages/records.js';
 import { settingsOf } from '../support/plain-kind.js';
@@ -18,7 +18,7 @@ it.each<[string, Record<string, string>]>([
   ['with an image of the operator', { MCP_BRIDGE_IMAGE: 'data', MCP_BRIDGE_PREIMPORT: 'numpy' }],
   ['with limits of the operator', { MCP_BRIDGE_MEMORY: '1g', MCP_BRIDGE_PIDS: '64', MCP_BRIDGE_CPUS: '1.5' }],
 ])('Python of either tool: one kind %s', (_, env) => {
-  expect(keyFor('python', env)).toBe(keyOf(pythonKind(settingsOf(env))));
+  expect(keyFor('python', env)).toBe(keyOf(pythonProfile(settingsOf(env))));
 });
 
 it('JavaScript and TypeScript are one kind; the others have one each', () => {
@@ -39,7 +39,11 @@ it('only Python loads Python modules ahead, and only it needs the Python of its 
 });
 
 it.each<[string, Record<string, string>, string]>([
-  ['run_python', { MCP_BRIDGE_IMAGE: 'data' }, keyOf(pythonKind(settingsOf({ MCP_BRIDGE_IMAGE: 'data' })))],
+  [
+    'run_python',
+    { MCP_BRIDGE_IMAGE: 'data' },
+    keyOf(pythonProfile(settingsOf({ MCP_BRIDGE_IMAGE: 'data' }))),
+  ],
   [
     "execute_code's Python, where that is another",
     { MCP_BRIDGE_TOOLS: 'execute_code', MCP_BRIDGE_LANGUAGE_IMAGES: 'python=python:3.11-alpine' },

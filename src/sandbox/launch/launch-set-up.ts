@@ -49,7 +49,7 @@ import { carry, dropCarried, type HostFiles } from '../spec/carried-files.js';
 import { ENTRYPOINT, harnessVersion, prepareHarness } from '../spec/harness-files.js';
 import { knownPythonName, type PythonName } from '../spec/image-pythons.js';
 import { type Files, installFiles, OPEN_DIR } from '../spec/installed-files.js';
-import { pythonKind, type SandboxKind } from '../spec/kind.js';
+import { pythonProfile, type SandboxProfile } from '../spec/profile.js';
 import { sandboxSpec } from '../spec/spec.js';
 import { MAX_WAIT_SECONDS } from './warm-pool.js';
 
@@ -65,7 +65,7 @@ type ChosenRuntime = {
 /** A start takes about 0.2 s, and up to a minute when the store copies the image for a new id mapping. */
 export const START_TIMEOUT_MS = 60_000;
 
-export type LaunchPad = {
+export type LaunchSetUp = {
   readonly engine: CliEngine;
   readonly choice: EngineChoice;
   readonly image: ImageChoice;
@@ -84,7 +84,7 @@ export type LaunchContext = {
 };
 
 /** What every start on this pad has in common. */
-export const startOptionsOn = ({ engine, choice }: LaunchPad, observer: Observer): StartOptions => ({
+export const startOptionsOn = ({ engine, choice }: LaunchSetUp, observer: Observer): StartOptions => ({
   timeoutMs: START_TIMEOUT_MS,
   observer,
   enforcement: choice.enforcement,
@@ -109,7 +109,7 @@ export const wishesOf = ({
 });
 
 /** Throws what stands in the way, with its remedy. */
-export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal): Promise<LaunchPad> {
+export async function setUpEngine(context: LaunchContext, signal: AbortSignal): Promise<LaunchSetUp> {
   const remembered = rememberedChoice(wishesOf(context.settings));
   return remembered === undefined
     ? chosenByTrying(context, signal)
@@ -121,7 +121,7 @@ async function chosenBefore(
   context: LaunchContext,
   choice: EngineChoice,
   signal: AbortSignal,
-): Promise<LaunchPad> {
+): Promise<LaunchSetUp> {
   const { settings } = context;
   demandEnforcement(choice.enforcement, settings.acceptUnenforced);
   const runtime = runtimeOf(choice);
@@ -133,7 +133,7 @@ async function chosenBefore(
   return { engine, choice, image, files, stamp };
 }
 
-async function chosenByTrying(context: LaunchContext, signal: AbortSignal): Promise<LaunchPad> {
+async function chosenByTrying(context: LaunchContext, signal: AbortSignal): Promise<LaunchSetUp> {
   const { settings } = context;
   tell(context, 'looking for podman or docker');
   const { client, status } = await chooseEngine(wishesOf(settings), signal);
@@ -205,7 +205,7 @@ const tell = ({ observer }: LaunchContext, step: string): void => observer({ typ
 
 function imageOn(context: LaunchContext, engine: CliEngine, signal: AbortSignal): Promise<ImageChoice> {
   tell(context, `looking for the image ${context.settings.image}`);
-  return chooseImage(pythonKind(context.settings), engine, context.observer, signal);
+  return chooseImage(pythonProfile(context.settings), engine, context.observer, signal);
 }
 
 /** Made or mended as needed. Throws E_STATE. */
@@ -265,7 +265,7 @@ const OWN_UID = { first: 20_001, count: 40_000 } as const;
  */
 function userFor(
   { explicitlySet, containerUser }: Settings,
-  { volumes }: SandboxKind,
+  { volumes }: SandboxProfile,
   enforcement: Enforcement | undefined,
 ): string {
   // What one has left on a volume is for the next, which therefore is the same user.
@@ -277,10 +277,10 @@ function userFor(
 
 /** The spec of the sandbox `name`, whose container is called after it. */
 export function specOn(
-  { image, files, choice }: Pick<LaunchPad, 'image' | 'files'> & Partial<Pick<LaunchPad, 'choice'>>,
+  { image, files, choice }: Pick<LaunchSetUp, 'image' | 'files'> & Partial<Pick<LaunchSetUp, 'choice'>>,
   { settings, instance, standstillSeconds }: LaunchContext,
   name: string,
-  kind: SandboxKind = pythonKind(settings),
+  kind: SandboxProfile = pythonProfile(settings),
   networkMode?: NetworkMode,
 ): SandboxSpec {
   return sandboxSpec({
@@ -325,7 +325,7 @@ type RuntimeTrial = {
 /** Starts the real thing under an OCI runtime; undefined when it greets, else why not. */
 async function attempt(
   context: LaunchContext,
-  pad: Pick<LaunchPad, 'engine' | 'image' | 'files'>,
+  pad: Pick<LaunchSetUp, 'engine' | 'image' | 'files'>,
   { runtime, until, onStarted }: RuntimeTrial,
   signal: AbortSignal,
 ): Promise<Failure | undefined> {

@@ -16,7 +16,7 @@ import { isPython, type Language, type Place } from '../../settings/languages/la
 import { DEFAULT_WORKDIR } from '../../settings/languages/workdir.js';
 import { WORK } from './work.js';
 
-export type SandboxKind = {
+export type SandboxProfile = {
   /** A reference, or the name of a profile. */
   readonly image: string;
   readonly imageSource: ImageSource;
@@ -48,14 +48,14 @@ export type SandboxKind = {
 const HEAP_SHARE = 0.75;
 
 /** The kind of sandbox that `run_python` uses. */
-export const pythonKind = ({
+export const pythonProfile = ({
   explicitlySet,
   image,
   memoryBytes,
   pids,
   cpus,
   preimport,
-}: Settings): SandboxKind => ({
+}: Settings): SandboxProfile => ({
   image,
   imageSource: explicitlySet.has('MCP_BRIDGE_IMAGE') ? 'operator' : 'default',
   profile: 'base',
@@ -74,14 +74,14 @@ export const pythonKind = ({
 });
 
 /** The kind of a session: the same walls, and a clock of its own. */
-export const sessionKind = (settings: Settings): SandboxKind => ({
-  ...pythonKind(settings),
+export const sessionKind = (settings: Settings): SandboxProfile => ({
+  ...pythonProfile(settings),
   lifeSeconds: settings.sessions.lifeSeconds,
 });
 
 /** The kind of sandbox that `execute` uses. All commands of a bridge have the volume `work`. */
-export const commandKind = (settings: Settings, work: string): SandboxKind => ({
-  ...pythonKind(settings),
+export const commandProfile = (settings: Settings, work: string): SandboxProfile => ({
+  ...pythonProfile(settings),
   image: settings.executeImage,
   imageSource: settings.explicitlySet.has('MCP_BRIDGE_EXECUTE_IMAGE') ? 'operator' : 'default',
   profile: 'code-exec',
@@ -100,11 +100,11 @@ export function networked(settings: Settings): readonly string[] {
   return [...networkedLanguages(settings), ...(isCommand ? ['commands'] : [])];
 }
 
-/** The kind of sandbox that a language uses; equal to pythonKind() for Python without settings of its own. */
+/** The kind of sandbox that a language uses; equal to pythonProfile() for Python without settings of its own. */
 export const kindOf = (
   { language, image, imageSource, memoryBytes, pids, cpus, network, workdir }: LanguagePlan,
   { preimport }: Settings,
-): SandboxKind => ({
+): SandboxProfile => ({
   image,
   imageSource,
   profile: language.profile,
@@ -135,11 +135,11 @@ function envOf(
 }
 
 /** The kind of the sandbox that waits before the first call: the one that the agent is most likely to need. */
-export function kindAhead(settings: Settings): SandboxKind {
+export function kindAhead(settings: Settings): SandboxProfile {
   const [first] = offeredLanguages(settings);
-  if (first === undefined || settings.tools.includes('run_python')) return pythonKind(settings);
+  if (first === undefined || settings.tools.includes('run_python')) return pythonProfile(settings);
   return kindOf(planFor(first, settings), settings);
 }
 
 /** The same for kinds whose sandboxes can stand in for one another. */
-export const keyOf = (kind: SandboxKind): string => JSON.stringify(kind);
+export const keyOf = (kind: SandboxProfile): string => JSON.stringify(kind);

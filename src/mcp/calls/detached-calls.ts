@@ -24,7 +24,7 @@ const MAX_REMEMBERED = 200;
 /** For code that is told to end; a container that does not is killed long before. */
 const STOPS_WITHIN_MS = 15_000;
 
-/** A call that may go on after it was answered (long-call.ts). */
+/** A call that may go on after it was answered (detached-call.ts). */
 export type GoingOn = {
   /** Never rejects; what it has come to. */
   readonly ended: Promise<unknown>;
@@ -44,7 +44,7 @@ export type GoingOn = {
 export type GoOn = { readonly wait: string } | { readonly stop: string };
 
 /** There is no such call; the message says why, as far as that is known. */
-export class NoLongCall extends Error {}
+export class NoDetachedCall extends Error {}
 
 type HeldCall = {
   readonly call: GoingOn;
@@ -54,7 +54,7 @@ type HeldCall = {
   ended: { readonly at: number; readonly timer: NodeJS.Timeout; readonly chars: number } | undefined;
 };
 
-export class LongCalls implements Disposable {
+export class DetachedCalls implements Disposable {
   readonly #keepMs: number;
   readonly #held = new Map<string, HeldCall>();
   /** Why what a handle named is gone. */
@@ -103,7 +103,7 @@ export class LongCalls implements Disposable {
     }
   }
 
-  /** The rest of a call, or the next part of it where that takes longer than `patienceMs`. Throws NoLongCall. */
+  /** The rest of a call, or the next part of it where that takes longer than `patienceMs`. Throws NoDetachedCall. */
   async goOn(asked: GoOn, request: AgentContext, patienceMs: number | undefined): Promise<ToolAnswer> {
     const handle = 'wait' in asked ? asked.wait : asked.stop;
     const held = this.#find(handle, 'wait' in asked ? 'wait' : 'stop');
@@ -175,9 +175,9 @@ export class LongCalls implements Disposable {
     if (held !== undefined) return held;
     const shown = clipHarmless(handle, 80);
     const why = this.#gone.get(handle);
-    if (why !== undefined) throw new NoLongCall(`${argument}: '${shown}' is gone: ${why}.`);
+    if (why !== undefined) throw new NoDetachedCall(`${argument}: '${shown}' is gone: ${why}.`);
     const since = this.#startedAt.toISOString().slice(0, 19).replace('T', ' ');
-    throw new NoLongCall(
+    throw new NoDetachedCall(
       `${argument}: there is no run '${shown}' of yours. This bridge has been running since ${since} UTC, and runs end with the bridge that began them.`,
     );
   }

@@ -2,9 +2,9 @@
 
 import { setMaxListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { OpenCall } from '../../../src/mcp/calls/open-call.js';
-import { type CallAnswer, OpenCalls } from '../../../src/mcp/calls/open-calls.js';
 import { ANSWER_WITHIN_MS } from '../../../src/mcp/calls/questions.js';
+import type { ResumableCall } from '../../../src/mcp/calls/resumable-call.js';
+import { type CallAnswer, ResumableCalls } from '../../../src/mcp/calls/resumable-calls.js';
 import {
   type CreatedTask,
   MAX_RESULT_CHARS,
@@ -13,7 +13,7 @@ import {
 } from '../../../src/mcp/calls/tasks.js';
 import { requestOf } from '../../support/open-task.js';
 
-type Call = OpenCall<string>;
+type Call = ResumableCall<string>;
 type Work = (call: Call) => Promise<string>;
 
 const TASK_AFTER_MS = 20_000;
@@ -23,10 +23,10 @@ const ALICE = 'token:alice';
 const FORM = { message: 'Who?', requestedSchema: { type: 'object', properties: {} } };
 const ACCEPT = { action: 'accept', content: {} };
 
-let calls: OpenCalls<string>;
+let calls: ResumableCalls<string>;
 beforeEach(() => {
   vi.useFakeTimers({ now: Date.parse('2026-08-01T10:00:00Z') });
-  calls = new OpenCalls();
+  calls = new ResumableCalls();
 });
 afterEach(() => {
   calls[Symbol.dispose]();

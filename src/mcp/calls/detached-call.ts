@@ -12,12 +12,12 @@ import { OutputLog } from '../requests/log-notifications.js';
 import { Progress } from '../requests/progress.js';
 import type { ToolAnswer } from '../tools/answer.js';
 import type { BridgeTool } from '../tools/tool.js';
-import type { GoingOn } from './long-calls.js';
+import type { GoingOn } from './detached-calls.js';
 
 /** What a call comes to: its answer, or what was thrown instead. */
-export type LongCallEnd = { readonly answer: ToolAnswer } | { readonly thrown: unknown };
+export type DetachedCallEnd = { readonly answer: ToolAnswer } | { readonly thrown: unknown };
 
-export type LongCallParts = {
+export type DetachedCallParts = {
   readonly tool: BridgeTool;
   /** Clean (tools/clean-arguments.ts). */
   readonly args: unknown;
@@ -31,10 +31,10 @@ const NOT_READ = '[… what follows was not read in time …]\n';
 /** What our own command line has missed between two requests is a moment's; more is for one that was killed. */
 const MAX_MISSED_CHARS = 16 * 1024 ** 2;
 
-export class LongCall implements GoingOn {
+export class DetachedCall implements GoingOn {
   readonly tool: string;
   /** Never rejects. */
-  readonly ended: Promise<LongCallEnd>;
+  readonly ended: Promise<DetachedCallEnd>;
   readonly #startedAt = performance.now();
   readonly #ending = new AbortController();
   readonly #log: OutputLog;
@@ -49,9 +49,9 @@ export class LongCall implements GoingOn {
   #isInParts = false;
   /** Nobody between two answers: after its own, a request hears nothing. */
   #toldNow: AgentContext | undefined;
-  #last: LongCallEnd | undefined;
+  #last: DetachedCallEnd | undefined;
 
-  constructor({ tool, args, bridge, request, timeoutSeconds }: LongCallParts) {
+  constructor({ tool, args, bridge, request, timeoutSeconds }: DetachedCallParts) {
     this.tool = tool.definition.name;
     this.#toldNow = request;
     this.#wantsPieces = bridge.isForCommandLine;
@@ -140,7 +140,7 @@ export class LongCall implements GoingOn {
     else this.#missed.push({ ...piece, stream: 'stderr', text: NOT_READ, base64: null });
   }
 
-  async #end(work: Promise<ToolAnswer>): Promise<LongCallEnd> {
+  async #end(work: Promise<ToolAnswer>): Promise<DetachedCallEnd> {
     try {
       this.#last = { answer: await work };
     } catch (thrown) {

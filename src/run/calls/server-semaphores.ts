@@ -3,7 +3,7 @@
 
 import PQueue from 'p-queue';
 
-export class Gates {
+export class ServerSemaphores {
   readonly #queues = new Map<string, PQueue>();
   /** Calls of a run at a server, waiting or under way. */
   readonly #counts = new Map<string, number>();

@@ -3,12 +3,12 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { OutputStream } from '../../src/base/process/streams.js';
 import {
+  DetachedCalls,
   type GoingOn,
-  LongCalls,
   MAX_ENDED,
   MAX_ENDED_CHARS,
-  NoLongCall,
-} from '../../src/mcp/calls/long-calls.js';
+  NoDetachedCall,
+} from '../../src/mcp/calls/detached-calls.js';
 import { goOnIn } from '../../src/mcp/calls/tool-calls.js';
 import type { AgentContext } from '../../src/mcp/requests/agent-request.js';
 import type { ToolAnswer } from '../../src/mcp/tools/answer.js';
@@ -67,8 +67,8 @@ function requestOf(controller = new AbortController(), isWaitedFor = () => true)
 const textOf = (answer: ToolAnswer): string => (answer as unknown as { text: string }).text;
 const handleIn = (answer: ToolAnswer): string => textOf(answer).split(' ')[0] ?? '';
 
-function held(keepSeconds = 60): LongCalls {
-  const calls = new LongCalls(keepSeconds);
+function held(keepSeconds = 60): DetachedCalls {
+  const calls = new DetachedCalls(keepSeconds);
   onTestFinished(() => calls[Symbol.dispose]());
   return calls;
 }
@@ -201,7 +201,7 @@ describe('a call', () => {
     await vi.advanceTimersByTimeAsync(599_000);
     expect(textOf(await calls.goOn({ wait: handle }, requestOf(), 1))).toBe('the rest');
     await vi.advanceTimersByTimeAsync(2_000);
-    await expect(calls.goOn({ wait: handle }, requestOf(), 1)).rejects.toThrow(NoLongCall);
+    await expect(calls.goOn({ wait: handle }, requestOf(), 1)).rejects.toThrow(NoDetachedCall);
     await expect(calls.goOn({ stop: handle }, requestOf(), 1)).rejects.toThrow(/^stop: '/);
     await expect(calls.goOn({ wait: handle }, requestOf(), 1)).rejects.toThrow(
       /has ended, .* was kept for 600 s/,
@@ -244,7 +244,7 @@ describe('a call', () => {
   });
 
   it('ends with its bridge', async () => {
-    const calls = new LongCalls(60);
+    const calls = new DetachedCalls(60);
     const { call, cancelled } = pretended();
     await calls.answer(call, requestOf(), 1);
     calls[Symbol.dispose]();
