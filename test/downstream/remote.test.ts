@@ -300,7 +300,7 @@ it.each(FACES)("the time limit of a call is the entry's own over %s", async (fac
   expect(await call(far, 'echo', { text: 'on' })).toMatchObject({ content: [{ text: 'on' }] });
 });
 
-it.each(STREAMS)('progress keeps a detached call alive over %s', async (face) => {
+it.each(STREAMS)('progress keeps a long call alive over %s', async (face) => {
   const { get } = await sharedPool(face, {}, { silenceMs: 400 });
   const far = await get();
   vi.useFakeTimers(CLOCK);

@@ -29,7 +29,7 @@ const LISTEN_AGAIN_MS = { first: 1_000, most: 30_000 };
 const RESUME_MS = { least: 100, usual: 1_000, most: 30_000 };
 /** Servers end the stream of an answer with it; one that goes on is ended after so long, or no socket would be left. */
 const LINGER_MS = 1_000;
-/** Servers may end the stream of a detached call over and over; but not so often without a word in between. */
+/** Servers may end the stream of a long call over and over; but not so often without a word in between. */
 const MAX_RESUMPTIONS = 5;
 /** Failures in a row of a session that has worked, after which the server is greeted anew. */
 const MAX_FAILURES = 2;

@@ -248,7 +248,7 @@ class LiveDownstream implements Downstream {
     const { callTimeoutMs } = this.spec;
     const { redactor, times } = this.#context;
     const limitMs = callTimeoutMs ?? times.silenceMs;
-    // Asking for progress is what lets a detached call show that it is alive. The host's own limit goes by no progress.
+    // Asking for progress is what lets a long call show that it is alive. The host's own limit goes by no progress.
     const limit = { ms: limitMs, of: callTimeoutMs === undefined ? 'silence' : 'whole' } as const;
     const call = this.#calls.begin(limit, signal, caller);
     const onprogress = (progress: CallProgress) => {
