@@ -96,12 +96,15 @@ export class Stage {
     expect(await eventually(() => mine().length <= 1 && ourContainers().length === 0)).toBe(true);
   }
 
-  /** Closes what is open and names what is left a few seconds later. */
+  /** Closes what is open, and names what does not go. */
   async leaks(mayStay: (left: string) => boolean): Promise<string[]> {
     for (const each of this.#open.splice(0)) await each[Symbol.asyncDispose]();
-    const left = () => this.#left().filter((each) => !mayStay(each));
-    await eventually(() => left().length === 0);
-    return left();
+    let left: string[] = [];
+    await eventually(() => {
+      left = this.#left().filter((each) => !mayStay(each));
+      return left.length === 0;
+    });
+    return left;
   }
 
   #keep<T extends AsyncDisposable & Home>(bridge: T): T {
