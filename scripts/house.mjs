@@ -15,6 +15,7 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 /** A file below this that only one other imports could live in that one. */
 const CRUMB_LINES = 100;
 const LINES = 1_000;
+const PUBLIC = new Set(['_meta', '_write', '_final', '_destroy']);
 const SEVERAL = 'type names with more than one meaning';
 
 const filesIn = (folder) =>
@@ -33,10 +34,11 @@ function read(file) {
   const classes = [];
   const imports = [];
   const privates = [];
-  // Members of our own classes begin with `#`.
+  // Members of our own classes begin with `#`; a member of MCP's messages and Node's way of making a stream do with `_`.
   const onMember = (node, key) => {
     const name = key?.name ?? key?.value;
-    if (typeof name === 'string' && /^_[a-z]/i.test(name)) privates.push({ line: lineAt(node.start), name });
+    if (typeof name === 'string' && /^_[a-z]/i.test(name) && !PUBLIC.has(name))
+      privates.push({ line: lineAt(node.start), name });
   };
   new Visitor({
     MemberExpression: (node) => onMember(node, node.property),
