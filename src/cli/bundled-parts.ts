@@ -7,7 +7,7 @@ import { stateDirFrom } from '../settings/files/state-dir.js';
 import { CompiledCode } from './compiled-code.js';
 import type * as Parts from './parts.js';
 
-/** What the bundler has made of all the files, in hex digits; every file ends with it. */
+/** Hash of all the files, made by the bundler, in hex digits; every file ends with it. */
 declare const BUILD: string;
 
 const code = new CompiledCode({

@@ -18,11 +18,11 @@ import { crc32 } from 'node:zlib';
 import { isOnlyOurs } from '../base/files/only-ours.js';
 
 type CompiledCodeOptions = {
-  /** Of the bundle's files. */
+  /** Folder of the bundle's files. */
   readonly folder: string;
   /** The last line of every file of one build names it; one of another build fits no file of this one. */
   readonly build: string;
-  /** What is compiled is kept in a folder below this one, by build, version of Node and processor; undefined keeps nothing. */
+  /** Folder below which compiled code is kept, by build, version of Node and processor; undefined keeps nothing. */
   readonly cache: string | undefined;
 };
 
@@ -38,7 +38,7 @@ type Factory = (
 
 /** Builds whose code is kept: hosts that were set up at different times may start different ones. */
 const MAX_BUILDS = 4;
-/** What the file system has to have left: it is there for the user's own things first. */
+/** Bytes that must be free in the file system, or nothing is kept: its room is there for the user's own things first. */
 const MIN_ROOM_BYTES = 64 * 1024 * 1024;
 /** The sum at the end of each file. V8 believes what it is given, and ends the process where that is not what it gave. */
 const SUM_BYTES = 4;
@@ -51,7 +51,7 @@ export class CompiledCode {
   readonly #isTrusted: boolean;
   readonly #require: NodeJS.Require;
   readonly #modules = new Map<string, Module>();
-  /** Those that had to be compiled. */
+  /** Scripts that had to be compiled, by the name of their file. */
   readonly #compiled = new Map<string, Script>();
 
   constructor({ folder, build, cache }: CompiledCodeOptions) {
@@ -64,7 +64,7 @@ export class CompiledCode {
     this.#require = createRequire(join(folder, 'main.cjs'));
   }
 
-  /** What the file exports. Throws with Node's code for a module that is gone where it is of another build. */
+  /** Exports of the file `name`. Throws with Node's code for a module that is gone where the file is of another build. */
   load<Exports>(name: string): Exports {
     const loaded = this.#modules.get(name);
     if (loaded !== undefined) return loaded.exports as Exports;

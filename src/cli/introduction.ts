@@ -1,4 +1,4 @@
-// What a person reads who types our name and nothing else: the bridge itself would wait for an agent, in silence.
+// Text for a person who types our name and nothing else: the bridge itself would wait for an agent, in silence.
 
 import { ownCommand } from '../base/process/own-command.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';

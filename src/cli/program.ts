@@ -93,7 +93,7 @@ program
     // A mistyped command arrives here, because this command is the default.
     if (word !== undefined)
       program.error(`error: unknown command '${word}'.${didYouMean(word, commandNames())}`);
-    // Whoever typed nothing but the name would otherwise wait for something to happen.
+    // A person who typed nothing but the name would otherwise wait for something to happen.
     if (options.http !== undefined)
       await (await import('./serving/serve-http.js')).serveHttp(options.http, options.allowedHost);
     else if (process.argv.length === 2 && isatty(0)) (await import('./introduction.js')).introduce();

@@ -14,7 +14,7 @@ export type WaitingQuestion = {
   readonly question: Question;
   /** Process of the bridge that asks. */
   readonly pid: number;
-  /** Of what was read; an answer names it. */
+  /** Digest of the question's text as it was read; an answer names it. */
   readonly digest: string;
   readonly folder: InboxFolder;
 };
@@ -27,7 +27,7 @@ export type Survey = {
   readonly unreadable: readonly Unreadable[];
 };
 
-/** What there is now; takes away what bridges have left that were killed. */
+/** Surveys the questions that there are now; takes away what bridges that were killed have left. */
 export function surveyApprovals(stateDir: string): Survey {
   const open: WaitingQuestion[] = [];
   const ended: EndedQuestion[] = [];

@@ -39,7 +39,7 @@ export async function watchApprovals(stateDir: string, json: boolean): Promise<v
   }
 }
 
-/** What a script reads: a line when a question comes, and one when it has ended. */
+/** Prints lines for a script: one when a question comes, and one when it has ended. */
 async function printEach(stateDir: string, json: boolean, signal: AbortSignal): Promise<void> {
   const known = new Map<string, WaitingQuestion>();
   for (;;) {

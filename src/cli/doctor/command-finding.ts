@@ -1,4 +1,4 @@
-// What doctor says of commands (`execute`): who runs them, seen by running one that does nothing as a call would.
+// Findings of `doctor` about commands (`execute`): who runs them, seen by running one that does nothing as a call would.
 
 import { ownCommand } from '../../base/process/own-command.js';
 import { shownName } from '../../base/text/shown-name.js';

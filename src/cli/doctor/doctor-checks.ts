@@ -36,7 +36,7 @@ export type Check = {
   readonly examine: (subject: Examination) => CheckResult | Promise<CheckResult>;
 };
 
-/** What holds a limit, for a person. */
+/** Means that hold a limit, in words for a person. */
 const MEANS = {
   cgroup: 'a control group',
   watchdog: 'a watchdog of ours',
@@ -58,7 +58,7 @@ const IDS = {
   'userns-mapped': 'as root, in a user namespace: no id in a container is root outside',
   rootful: 'rootful: root in a container would be root on the machine of the engine',
 } as const;
-/** The same where that machine is one of this computer's and does nothing else. */
+/** How ids in a container relate to its machine, where that is a machine of this computer that does nothing else. */
 const IN_A_MACHINE = {
   rootless: 'where the engine runs as a user',
   'userns-mapped': 'where no id in a container is root',
@@ -68,7 +68,7 @@ const IN_A_MACHINE = {
 const ROOTFUL_REMEDY = 'Use podman or rootless docker, or enable userns-remap in the docker daemon.';
 /** One user namespace of a sandbox. */
 const SUBID_COUNT = 65_536;
-/** What its own command after the end of a container takes (podman 4.3, cmd/podman/root.go). */
+/** Longest path that podman's own command after the end of a container takes (podman 4.3, cmd/podman/root.go). */
 const MAX_RUN_ROOT_CHARS = 50;
 
 const ok = (detail: string): CheckResult => ({ status: 'ok', detail });
@@ -345,7 +345,7 @@ const LOOKING_ONLY: Readonly<Record<string, readonly string[]>> = {
   registration: [],
 };
 
-/** What can be checked while these settings are wrong: it starts no container and goes by none of them. */
+/** Checks that can run while the settings `wrong` are: they start no container and go by none of these settings. */
 export const checksWithout = (wrong: ReadonlySet<string>): readonly Check[] =>
   CHECKS.filter(({ name }) => LOOKING_ONLY[name]?.every((setting) => !wrong.has(setting)) ?? false);
 

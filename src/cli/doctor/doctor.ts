@@ -37,7 +37,7 @@ export async function doctor(options: DoctorOptions): Promise<void> {
   try {
     await examineAll(options);
   } catch (thrown) {
-    // Whoever asked for JSON parses what comes.
+    // A caller who asked for JSON parses what comes.
     if (options.json) printJson({ version: VERSION, error: errorJson(thrown) });
     reportFailure(thrown);
   }

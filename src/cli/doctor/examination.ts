@@ -1,4 +1,4 @@
-// What doctor examines and what it says of it. Everything that costs time is asked for by the check that needs it
+// The examination that `doctor` makes, for all its checks. Everything that costs time is asked for by the check that needs it
 // first, and only once; a failure is a value, since several checks look at it.
 
 import { asBridgeError, type BridgeError } from '../../base/errors.js';
@@ -20,7 +20,7 @@ export type Finding = {
 
 export type Attempt<T> = { readonly value: T } | { readonly error: BridgeError };
 
-/** What the checks look at. */
+/** Facts that the checks look at. */
 export type Examination = {
   readonly settings: Settings;
   readonly warnings: readonly string[];
@@ -32,7 +32,7 @@ export type Examination = {
   readonly pad: () => Promise<Attempt<LaunchSetUp>>;
   readonly trial: () => Promise<Trial>;
   readonly memoryTrial: () => Promise<Trial>;
-  /** What carries the traffic of a sandbox that has a network, from one that was started. */
+  /** Means that carry the traffic of a sandbox with a network, seen in a sandbox that was started. */
   readonly networkTrial: () => Promise<Attempt<SandboxSpec['network']>>;
   readonly commandTrial: () => Promise<CommandTrial>;
   readonly signal: AbortSignal;

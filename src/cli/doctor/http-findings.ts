@@ -1,5 +1,5 @@
-// What doctor says of a bridge that serves over HTTP: who may come in by the settings, and, where one listens at the address,
-// what it answers to somebody who may not.
+// Findings of `doctor` about a bridge that serves over HTTP: who may come in by the settings, and, where one listens at the
+// address, what that bridge answers to somebody who may not.
 
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
@@ -82,7 +82,7 @@ function certificate(files: { readonly cert: string; readonly key: string }): Ht
 
 const day = (date: Date): string => date.toISOString().slice(0, 10);
 
-/** What a stranger tries, and which answer keeps it out. */
+/** Attempts of a stranger, and the answers that keep the stranger out. */
 const ATTEMPTS = [
   { what: 'without a credential', headers: {}, wanted: [401] },
   { what: 'with a wrong token', headers: { authorization: 'Bearer not-a-token' }, wanted: [401, 403] },

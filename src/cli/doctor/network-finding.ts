@@ -1,5 +1,5 @@
-// What doctor says of the network: which languages have one, by what means, and what that leaves within reach. Seen in a
-// sandbox that was started with one, and only where some language has it.
+// Findings of `doctor` about the network: which languages have one, by what means, and what that leaves within reach. Seen in a
+// sandbox that was started with a network, and only where some language has one.
 
 import { REACH } from '../../engine/machine/network-modes.js';
 import { isGvisor, OLD_GVISOR } from '../../engine/machine/oci-runtime.js';

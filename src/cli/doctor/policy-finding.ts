@@ -1,4 +1,4 @@
-// What doctor says of the policy: which rules there are, and which of them mean nothing here. A rule that is mistyped
+// Findings of `doctor` about the policy: which rules there are, and which of them mean nothing here. A rule that is mistyped
 // denies nothing, and nobody would notice.
 
 import { ownCommand } from '../../base/process/own-command.js';
@@ -43,8 +43,8 @@ export function examinePolicy({
 }
 
 /**
- * Those that mean no known server, no known tool of it, and not its resources or prompts. Tools are undefined where nobody
- * knows them yet.
+ * Patterns that mean no known server, no known tool of one, and no resources or prompts of one. Tools are undefined where
+ * nobody knows them yet.
  */
 export function idlePatterns(
   patterns: readonly RuledPattern[],

@@ -53,7 +53,7 @@ export async function memoryTrial(
   return await tryOut(bridge, TAKE_MEMORY, signal);
 }
 
-/** What came of a command that does nothing: `error` where it did not end well. */
+/** Outcome of a command that does nothing: `error` where the command did not end well. */
 export type CommandTrial = Pick<Outcome, 'status' | 'durationMs'> & {
   readonly error?: Pick<OutcomeError, 'message' | 'remedy'> | undefined;
 };
@@ -76,7 +76,7 @@ export async function commandTrial(bridge: Bridge, signal: AbortSignal): Promise
   return { status: 'error', durationMs: end.durationMs, error: { message, remedy: undefined } };
 }
 
-/** What carries a network here, seen in a sandbox that has one and runs nothing. Throws why there is none. */
+/** Means that carry a network here, seen in a sandbox that has one and runs nothing. Throws why there is none. */
 export async function networkTrial(bridge: Bridge, signal: AbortSignal): Promise<SandboxSpec['network']> {
   const sandbox = await bridge.launcher.start(
     { ...pythonProfile(bridge.settings), network: 'outbound' },

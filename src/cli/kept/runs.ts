@@ -195,7 +195,7 @@ export type AuditedRun = {
   readonly line: RunLine | undefined;
   /** In the order in which they ended. */
   readonly calls: readonly CallLine[];
-  /** What a person was asked about its calls, likewise; absent where nothing was. */
+  /** Questions that a person was asked about the run's calls, in the order in which they ended; absent where there are none. */
   readonly questions?: readonly QuestionLine[];
 };
 

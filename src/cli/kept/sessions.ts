@@ -98,7 +98,7 @@ async function kill(session: ListedSession, { settings, discovery, observer }: P
 export type ListedSession = SessionRecord & {
   /** Where its record lies. */
   readonly files: SessionFiles;
-  /** What it holds; undefined where nobody here can see it. */
+  /** Bytes that the session holds; undefined where nobody here can see them. */
   readonly heldBytes: number | undefined;
 };
 

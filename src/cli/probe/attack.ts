@@ -26,7 +26,7 @@ export type Seen = {
   readonly ranMs: number;
   /** Undefined where the container's processes are not to be seen from here. */
   readonly host: HostLook | undefined;
-  /** What the engine said of it while it ran; asked only where `host` cannot be seen. */
+  /** Facts that the engine gave of the container while it ran; asked for only where `host` cannot be seen. */
   readonly told: ContainerFacts | undefined;
   /** The most memory that was seen, by the probe or by the watchdog; undefined where nobody looked. */
   readonly peakBytes: number | undefined;

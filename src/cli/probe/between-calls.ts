@@ -1,6 +1,6 @@
-// What code of a session does when its call is over: it is to stand still, whatever it says and whatever wakes it. A thread of it
-// ticks all the time, and a later call of the same session says when it has. No look from the host is needed, so that this is
-// seen wherever the engine runs.
+// Attacks by code of a session when its call is over: the code is to stand still, whatever it says and whatever wakes it. A
+// thread of the code ticks all the time, and a later call of the same session says when the thread has ticked. No look from the
+// host is needed, so that the ticks are seen wherever the engine runs.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { textBeside } from '../../base/files/read-text.js';
@@ -49,7 +49,7 @@ const TICKS = textBeside(new URL('./session_ticks.py', import.meta.url));
 const toldSince = (seconds: number): string =>
   pythonCall('ticked', { since_s: seconds, counted_s: COUNTED_SECONDS });
 
-/** What the call with the attack came to, and the last one of its session. */
+/** Outcomes of the call with the attack and of the last call of its session. */
 export type SessionSeen = { readonly first: Outcome; readonly last: Outcome };
 
 /** Makes the attack in a call of `callSeconds`. */

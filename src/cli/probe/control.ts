@@ -10,10 +10,10 @@ import type { Settings } from '../../settings/environment/settings.js';
  */
 export type WallVerdict = 'ENFORCED' | 'WATCHDOG' | 'NOT ENFORCED' | 'UNKNOWN';
 
-/** What a judge makes of what was seen. */
+/** A judge's conclusion from what was seen. */
 export type Judgement = {
   readonly observed: string;
-  /** What the probe did, or where it looked. */
+  /** How the probe acted, or where it looked. */
   readonly how: string;
   readonly verdict: WallVerdict;
   /** With WATCHDOG: megabytes (2^20 bytes) seen beyond the limit before the end. */
@@ -30,7 +30,7 @@ export type ProbedControl = Judgement & {
   readonly remedy?: string;
 };
 
-/** What was asked for, and where: the measure of what is seen. */
+/** The sandbox that was asked for, and where it runs: the measure of what is seen. */
 export type ProbedSandbox = {
   readonly spec: SandboxSpec;
   readonly settings: Settings;

@@ -1,5 +1,5 @@
-// What the host sees of a container while it runs: what holds its first process, that one's ids, the engine's monitor
-// above it, and what is kept of it on disk. Linux, and only where the container's processes are the host's.
+// A container as the host sees it while it runs: what holds its first process, the ids of that process, the engine's monitor
+// above it, and what is kept of the container on disk. Linux, and only where the container's processes are the host's.
 
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';

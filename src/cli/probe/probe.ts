@@ -149,7 +149,7 @@ async function attackWalls(
   return [WALLS.map((wall) => judgeWall(wall, answers, canaries.visitors(), probed)), seen];
 }
 
-/** What is told by a look from outside at the sandbox of the walls. */
+/** Controls that are judged by a look from outside at the sandbox of the walls. */
 function hostControls({ host, told }: Seen, probed: ProbedSandbox): ProbedControl[] {
   const isSeen = host !== undefined;
   const own = process.getuid?.() ?? 0;
@@ -170,7 +170,7 @@ function hostControls({ host, told }: Seen, probed: ProbedSandbox): ProbedContro
   ];
 }
 
-/** What came of the first deadline that the code has lived to see, or of the last, and its seconds. */
+/** The first deadline that the code has lived to see, or the last: what was seen at it, and its seconds. */
 async function attackDeadline(plain: AttackedBridge, signal: AbortSignal): Promise<[Seen, number]> {
   const [short, long] = DEADLINES_SECONDS;
   const first = await plain.run({ code: DEADLINE_ATTACK, timeoutSeconds: short }, signal);

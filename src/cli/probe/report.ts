@@ -9,7 +9,7 @@ import { coloursFor, seconds, visible } from '../terminal/output.js';
 import { hanging, remedyText, widthOf } from '../terminal/wrap.js';
 import type { ProbedControl, ProbedSandbox, WallVerdict } from './control.js';
 
-/** What `doctor --probe --json` prints. Fields are added, never renamed, within a major version. */
+/** The JSON of `doctor --probe --json`. Fields are added, never renamed, within a major version. */
 export type ProbeReport = {
   /** Version of this program. */
   readonly version: string;
@@ -20,7 +20,7 @@ export type ProbeReport = {
     readonly binary: string;
     readonly version: string;
     readonly ociRuntime: string;
-    /** What the runtime itself is told. */
+    /** Flags that the runtime itself is given. */
     readonly ociFlags: readonly string[];
     readonly mode: string;
     readonly cgroups: string;
@@ -73,7 +73,7 @@ export function exitCodeOf({ controls }: Pick<ProbeReport, 'controls'>): 0 | 1 |
   return required.some(({ verdict }) => verdict === 'UNKNOWN') ? 2 : 0;
 }
 
-/** What the next start says of this one. */
+/** Summary of this report, as the next start tells of it. */
 export const summaryOf = ({ probedAt, summary, controls }: ProbeReport): ProbeSummary => ({
   at: probedAt,
   enforced: summary.enforced,

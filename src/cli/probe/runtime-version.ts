@@ -15,7 +15,7 @@ const RUNC_FIXES: readonly (readonly [line: string, version: string])[] = [
   ['1.4', '1.4.0-rc.3'],
 ];
 
-/** What the runtime says of itself; undefined where it cannot be asked. */
+/** The runtime's own words about its version; undefined where the runtime cannot be asked. */
 export async function versionOf(ociRuntime: string, signal: AbortSignal): Promise<string | undefined> {
   try {
     const { stdout, exitCode } = await run(

@@ -16,9 +16,9 @@ export type Wall = {
   readonly attempt: string;
   readonly given?: (canaries: Canaries, probed: ProbedSandbox) => Arguments;
   readonly held: (seen: string, probed: ProbedSandbox) => boolean;
-  /** What of the answer is shown; without it, all. */
+  /** Takes the part of the answer that is to be shown; without this function, the whole answer is shown. */
   readonly shown?: (seen: string, probed: ProbedSandbox) => string;
-  /** Why nothing can be seen of it here; then it is not asked. */
+  /** Why nothing can be seen of the wall here; then the wall is not asked about. */
   readonly unseen?: (probed: ProbedSandbox) => string | undefined;
   readonly remedy?: string;
 };

@@ -1,4 +1,4 @@
-// What TAB offers: tools and their arguments out of what is known of servers, everything else out of what the session has.
+// Completions for TAB: tools and their arguments out of what is known of servers, everything else out of what the session has.
 
 import { RawJson } from '../../base/json/json-text.js';
 import type { ServerDoc, ToolDoc } from '../../wire/frames.js';
@@ -10,7 +10,7 @@ type CompletionSources = {
   readonly namesIn: (object: string | undefined) => Promise<readonly string[]>;
 };
 
-/** What the last word of the line could become, and that word: as readline wants it. */
+/** Words that the last word of the line could become, and that last word: as readline wants them. */
 export type Completions = [string[], string];
 
 const INDENT = '    ';
@@ -37,7 +37,7 @@ export async function completionsOf(line: string, sources: CompletionSources): P
   return [[...own, ...others], word];
 }
 
-/** What the line ends with: `mcp_x.to` is the word `to` of the object `mcp_x`. */
+/** The end of the line: `mcp_x.to` is the word `to` of the object `mcp_x`. */
 function lastWord(line: string): { readonly object: string | undefined; readonly word: string } {
   let start = line.length;
   while (start > 0 && IN_DOTTED.test(line[start - 1] ?? '')) start--;
@@ -56,7 +56,7 @@ function fitting(names: readonly string[], begin: string): string[] {
 const serverNamed = (alias: string | undefined, { servers }: CompletionSources) =>
   alias === undefined ? undefined : servers().find((server) => server.alias === alias);
 
-/** Of the tool whose call is open, with their equals sign. */
+/** Arguments that the tool whose call is open has not been given yet, with their equals sign. */
 function argumentsLeft(callee: string, given: string, sources: CompletionSources): readonly string[] {
   const [, alias, name] = CALLEE.exec(callee) ?? [];
   const tool = serverNamed(alias, sources)?.tools.find((each) => each.alias === name);
@@ -98,9 +98,9 @@ function argumentNames({ inputSchema }: Pick<ToolDoc, 'inputSchema'>): readonly 
 
 type CompletionPlace = {
   readonly isInText: boolean;
-  /** What stands before the innermost open bracket, where that is a round one. */
+  /** Text before the innermost open bracket, where that is a round one. */
   readonly callee: string;
-  /** What stands behind it. */
+  /** Text behind the innermost open bracket, where that is a round one. */
   readonly given: string;
 };
 
@@ -143,7 +143,7 @@ export class SessionNames {
     this.#printed = printed;
   }
 
-  /** Those of the session, or of one of its objects, which is named with dots. */
+  /** Names of the session, or of one of its objects, which is named with dots. */
   of(object: string | undefined): Promise<readonly string[]> {
     const known = this.#known.get(object) ?? this.#ask(object);
     this.#known.set(object, known);

@@ -38,12 +38,12 @@ export type ReplOptions = {
 
 const PROMPT = '>>> ';
 const GOES_ON = '... ';
-/** What people type to leave, with or without brackets. */
+/** Words that people type to leave, with or without brackets. */
 const LEAVES = /^(?:exit|quit)(?:\(\))?$/;
 
 export async function repl(options: ReplOptions): Promise<void> {
   const prepared = prepare('warn', 'serves');
-  // What is left in one has to be there to be opened; nothing else of a bridge that serves is wanted.
+  // Files that a session leaves have to be there to be opened; nothing else of a bridge that serves is wanted.
   const settings = { ...prepared.settings, warm: 0 };
   const discovery = { ...prepared.discovery, settings };
   const ending = interruptSignal({ except: ['SIGINT'] });
@@ -126,7 +126,7 @@ class Repl {
       if (!hasCode(program)) continue;
       lines.rest();
       const output = new LiveOutput();
-      // What the code says of its progress is none of the program's words, and a sign of life would be noise here.
+      // Messages of the code about its progress are no output of the program, and a sign of life would be noise here.
       using silent = new Progress(undefined);
       const outcome = await this.#run(program, silent, output);
       this.#names.forget();
@@ -136,7 +136,7 @@ class Repl {
     }
   }
 
-  /** What it prints. */
+  /** Text that `code` prints. */
   async #quietly(code: string): Promise<string> {
     using silent = new Progress(undefined);
     const { stdout } = await this.#run(code, silent, undefined);
@@ -234,7 +234,7 @@ class TerminalLines implements Lines {
     this.#reader.on('line', (line) => this.#take({ line }));
     this.#reader.on('SIGINT', () => {
       this.#waiting.length = 0;
-      // What stands in the line, before and behind the cursor.
+      // Delete the text in the line, before and behind the cursor.
       for (const name of ['e', 'u']) this.#reader.write(null, { ctrl: true, name });
       process.stdout.write('\n');
       this.#take('interrupt');

@@ -1,4 +1,4 @@
-// What `exec` is to run, from what its user has written: a file, stdin or a snippet, its language, the files beside it, its
+// The program of `exec`, from what its user has written: a file, stdin or a snippet, its language, the files beside it, its
 // variables and what it reads. Everything is looked at before anything is started, and a complaint says what to write instead.
 
 import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path';

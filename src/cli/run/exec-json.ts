@@ -13,7 +13,7 @@ const MAX_STREAM_CHARS = 64 * 1024 ** 2;
 /** Where no process of the program ended by itself, as Go has it, in which isolator's command line is written. */
 const NO_EXIT_CODE = -1;
 
-/** What is printed, for a line of JSON in the end. */
+/** Collects what the program prints, for a line of JSON in the end. */
 export class Collected implements ProgramOutput {
   readonly stdout: HeadTail;
   readonly stderr: HeadTail;

@@ -1,5 +1,5 @@
-// What a run has left, for a person: pictures and files go into the folder that they name, or are kept for a while, each told
-// with its place. Their names were chosen by hostile code.
+// Things that a run has left, for a person: pictures and files go into the folder that the person names, or are kept for a
+// while, each told with its place. Their names were chosen by hostile code.
 
 import { relative } from 'node:path/posix';
 import { messageOf } from '../../base/errors.js';
@@ -42,7 +42,7 @@ export function keptByUser({ settings, keepSeconds }: Prepared): KeptFiles {
   return new KeptFiles({ stateDir: settings.stateDir, keepSeconds, quotaBytes: settings.keepBytes });
 }
 
-/** What a shell does with it. False where something is missing that was asked for. */
+/** Writes what a run has left into `folder`, or keeps it, for a shell. False where something that was asked for is missing. */
 export async function takeOut(
   outcome: Outcome,
   folder: string | undefined,

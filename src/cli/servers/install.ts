@@ -134,7 +134,7 @@ const RESULTS: Readonly<Record<UndoneFile['result'], string>> = {
   kept: 'had nothing of ours in it',
 };
 
-/** What became of each file, one line each, with what could not be taken back. */
+/** Results for each file, one line each, with what could not be taken back. */
 export function undoneText(files: readonly UndoneFile[]): string[] {
   return files.flatMap(({ file, result, notes }) => [
     `  ${visible(file)} ${RESULTS[result]}`,

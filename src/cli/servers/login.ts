@@ -81,7 +81,7 @@ export async function login(server: string | undefined, options: LoginCommandOpt
   }
 }
 
-/** What the person types; nothing is read before it is wanted, and nobody is waited for afterwards. */
+/** Lines that the person types; nothing is read before a line is wanted, and nobody is waited for afterwards. */
 class TypedLines implements Disposable {
   #lines: Interface | undefined;
 

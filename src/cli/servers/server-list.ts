@@ -19,9 +19,9 @@ type ServerLine = {
   readonly command?: string;
   readonly url?: string;
   readonly reason?: string;
-  /** What to do about it, where that is not said by the reason. */
+  /** Remedy for `reason`, where the reason does not say one itself. */
   readonly remedy?: string;
-  /** What of its tools is not as it was first seen, in words. */
+  /** Changes of the server's tools, or of the entry that has its name, since they were first seen, in words. */
   readonly changed?: string;
   readonly source: SpecSource;
 };
@@ -36,7 +36,7 @@ type ListStyle = {
 
 const NOTHING_FOUND =
   'No MCP servers were found. Name a file in MCP_SERVERS_CONFIG, or put one into ~/.config/mcp/servers/.';
-/** Of a file's path that does not fit behind its host. */
+/** Indent of a file's path that does not fit behind its host. */
 const HEADING_INDENT = 4;
 const STATE_CHARS = 'skipped'.length;
 /** A longer name moves the rest of its own line only. */

@@ -121,7 +121,7 @@ function changesText(outcome: Refreshed): string {
   return `\n${changed.map((change) => changeText(server, change)).join('')}${next}\n`;
 }
 
-/** What it was and what it is, as far as that is known. */
+/** The tool before and after its change, as far as both are known. */
 function changeText(server: string, { tool, changed, on, was, now }: ToolChange): string {
   const paint = coloursFor(process.stdout);
   const head = `${paint.bold(shownTool(server, tool))}: ${changed.join(' and ')} changed since ${on}\n`;

@@ -37,7 +37,7 @@ export type TokenOptions = {
   readonly scopes?: string;
 };
 
-/** What a list shows of one token. */
+/** Facts that a list shows of one token. */
 export type ListedToken = TokenRecord & { readonly lastUsedMs: number | undefined };
 
 const say = (line: string): boolean => process.stderr.write(`${line}\n`);

@@ -1,5 +1,5 @@
-// What every command begins with: the environment read once into settings, and a log on stderr. The only place,
-// with output.ts, that looks at process.env.
+// The beginning of every command: the environment read once into settings, and a log on stderr. The only place, with output.ts,
+// that looks at process.env.
 
 import { type BridgeEvent, fanOut, type Observer } from '../../base/log/events.js';
 import { type LogThreshold, logObserver, openLog } from '../../base/log/log.js';
@@ -34,13 +34,13 @@ export type Prepared = {
   readonly policyBook: PolicyBook;
   /** Knows what is secret in the environment, and learns what is in the configuration. */
   readonly redactor: Redactor;
-  /** What the log writes to; for whatever else must reach stderr without waiting for its reader. */
+  /** Writer of the log to stderr; for whatever else must reach stderr without waiting for its reader. */
   readonly stderr: LossyWriter;
 };
 
-/** The same where something may be wrong. */
+/** The result of preparing where something may be wrong. */
 export type Examined = Prepared & {
-  /** With any of them the settings are for looking only, and nothing is to be started. */
+  /** With any of these problems the settings are for looking only, and nothing is to be started. */
   readonly problems: readonly SettingProblem[];
 };
 
@@ -59,7 +59,7 @@ export function prepare(quietLevel: LogThreshold, life: 'serves' | 'ends'): Prep
 type StartedAt = {
   readonly env: Environment;
   readonly host: HostFacts;
-  /** What the log writes to. */
+  /** Writer that the log uses. */
   readonly stderr: LossyWriter;
   /** Whether a person reads the log as it is written. */
   readonly isTerminal: boolean;
@@ -127,7 +127,7 @@ export function examine(
   };
 }
 
-/** What is made of a file, or why nothing can be; neither where no file is named. */
+/** The value made of a file, or why none can be; neither where no file is named. */
 function readable<T>(
   file: string | undefined,
   read: (file: string) => T,
@@ -140,7 +140,7 @@ function readable<T>(
   }
 }
 
-/** What a variable says comes before imported settings, and that before the folder that lies ready. */
+/** The folder of a variable comes before one of imported settings, and that one before the folder that lies ready. */
 const snippetsDirOf = (
   { explicitlySet, snippetsDir }: Settings,
   imported: ImportedSettings | undefined,

@@ -1,4 +1,4 @@
-// What `serve` makes of its process, on stdio and over HTTP: nothing is written past the log, and an exception ends it.
+// The process of `serve`, on stdio and over HTTP: nothing is written past the log, and an exception ends the process.
 
 import { Console } from 'node:console';
 import { messageOf } from '../../base/errors.js';
@@ -8,7 +8,7 @@ import { type LossyWriter, neverBlock, streamInto } from '../../base/log/lossy-w
 /** Why the bridge closes, for the log, and what its process exits with. */
 export type End = { readonly reason: string; readonly exitCode: 0 | 1 };
 
-/** What packages print, and Node's own warnings, take the log's way: elsewhere they break the conversation, or block. */
+/** Sends what packages print, and Node's own warnings, through the log: elsewhere they break the conversation, or block. */
 export function nothingElseWrites(stderr: LossyWriter): void {
   neverBlock(process.stderr);
   globalThis.console = new Console(streamInto(stderr));

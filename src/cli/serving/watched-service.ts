@@ -38,7 +38,7 @@ export async function codeExec(): Promise<void> {
     ...groupOptions(),
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   });
-  // What nobody reads must not hold the end up.
+  // Output that nobody reads must not hold the end up.
   neverBlock(process.stderr);
   process.exitCode = await watch(service, TIMES, (message) => {
     process.stderr.write(`code-exec ${message}\n`);

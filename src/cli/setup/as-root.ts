@@ -45,7 +45,7 @@ export async function runAsRoot(argv: readonly string[], access: RootAccess): Pr
   await runToTheEnd([program, ...args]);
 }
 
-/** The same as the user that we are. */
+/** Runs `argv` as the user that we are; else as runAsRoot does, with the same end and errors. */
 export async function runToTheEnd(argv: readonly [string, ...string[]]): Promise<void> {
   const result = await run(
     argv,
@@ -59,7 +59,7 @@ export async function runToTheEnd(argv: readonly [string, ...string[]]): Promise
 async function runInForeground(argv: readonly [string, ...string[]]): Promise<void> {
   const [program, ...args] = argv;
   const exitCode = await new Promise<number | null>((resolve, reject) => {
-    // What it writes is for the person; our own stdout may go into a file.
+    // Output of the command is for the person; our own stdout may go into a file.
     const child = spawn(program, args, { stdio: ['inherit', process.stderr, 'inherit'] });
     child.once('error', reject);
     child.once('close', resolve);

@@ -28,7 +28,7 @@ export class BuildProgress implements Disposable {
 
   readonly onProgress = (line: string): void => {
     const found = STEPS.find(([beginning]) => line.startsWith(beginning));
-    // What is no step of ours, such as how long one took, is a line in a pipe and no news for a bar.
+    // A line that is no step of ours, such as how long a step took, is a line in a pipe and no news for a bar.
     if (found === undefined && this.#isBar) return;
     const share = Math.max(found?.[1] ?? 0, this.#now?.share ?? 0);
     this.#now = { step: line.replace(/\.{3}$/, ''), share };

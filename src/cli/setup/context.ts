@@ -1,4 +1,4 @@
-// What the steps of `setup` share: what the user asked for, the machine, and what earlier steps have found out.
+// Facts that the steps of `setup` share: what the user asked for, the machine, and what earlier steps have found out.
 
 import type { ApproveMode } from '../../settings/environment/variables.js';
 import type { Prepared } from '../serving/prepare.js';
@@ -30,7 +30,7 @@ export type SetupContext = {
   readonly show: (progress: BarProgress) => void;
   /** Takes the bar away, so that another program or a question has the terminal for itself. */
   readonly clear: () => void;
-  /** What is not known before its step was made. */
+  /** Facts that are not known before the step that finds them was made. */
   readonly found: {
     /** `planned`: in a dry run, an engine would have been installed by now. */
     engine: 'podman' | 'docker' | 'elsewhere' | 'planned';

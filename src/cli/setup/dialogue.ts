@@ -1,4 +1,4 @@
-// What `setup` asks a person. Nothing is asked in a pipe: who calls looks at `isInteractive` first.
+// Questions that `setup` asks a person. None is asked in a pipe: who calls looks at `isInteractive` first.
 
 import { confirm, isCancel, multiselect } from '@clack/prompts';
 import { BridgeError } from '../../base/errors.js';

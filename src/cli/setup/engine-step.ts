@@ -79,7 +79,7 @@ const PROGRAMS: Readonly<Partial<Record<SystemNeed, string>>> = {
   storage: 'fuse-overlayfs',
 };
 
-/** What podman cannot do without, as scripts/setup of the repository sees it. */
+/** Needs of podman that are missing, as scripts/setup of the repository sees them; podman cannot do without these. */
 function missingBeside({ prepared, machine }: SetupContext): SystemNeed[] {
   if (prepared.discovery.host.platform !== 'linux') return [];
   const has = (program: string) => machine.find(program) !== undefined;

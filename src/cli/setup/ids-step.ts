@@ -37,7 +37,7 @@ async function grant(setup: SetupContext, what: string): Promise<StepResult> {
     range,
     username,
   ];
-  // What podman remembers of a user without ids would be believed for as long as that user is logged in.
+  // Podman would believe what it remembers of a user without ids for as long as that user is logged in.
   const isKnown = storePaths(setup).hasStore;
   const commands = [rootCommand(usermod('add'), isRoot), ...(isKnown ? [MIGRATE.join(' ')] : [])];
   if (setup.options.dryRun) return skipped(`${what}; they would be given with`, { commands });

@@ -1,4 +1,4 @@
-// What the steps ask this machine, as values and two functions, so that a test can play any machine.
+// Facts that the steps ask of this machine, as values and two functions, so that a test can play any machine.
 
 import { existsSync } from 'node:fs';
 import { release, userInfo } from 'node:os';

@@ -37,7 +37,7 @@ export async function setUp(options: SetupOptions): Promise<void> {
   try {
     await allSteps(options);
   } catch (thrown) {
-    // Whoever asked for JSON parses what comes.
+    // A caller who asked for JSON parses what comes.
     if (options.json) printJson({ version: VERSION, error: errorJson(thrown) });
     reportFailure(thrown);
   }
@@ -136,7 +136,7 @@ type StepReport = StepResult & {
   readonly seconds: number;
 };
 
-/** What `setup --json` prints. Fields are added, never renamed, within a major version. */
+/** The JSON of `setup --json`. Fields are added, never renamed, within a major version. */
 type SetupReport = {
   readonly version: string;
   readonly dryRun: boolean;
@@ -207,7 +207,7 @@ export function stepText(step: StepReport, home: string): string {
   return lines.map((line) => `${line}\n`).join('');
 }
 
-/** What stands below the steps. */
+/** Text below the steps. */
 export function endText({ works, changed, dryRun, undo, next }: SetupReport): string {
   const width = columnsOf(process.stdout);
   const lines = [

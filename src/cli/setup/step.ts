@@ -1,4 +1,4 @@
-// What a step of `setup` is, and what it comes to. The words of its result are shown to people and printed as JSON.
+// A step of `setup`, and its result. The words of the result are shown to people and printed as JSON.
 
 import type { SetupContext } from './context.js';
 
@@ -12,7 +12,7 @@ export type StepResult = {
   readonly status: StepStatus;
   /** One sentence without its full stop, or a part of one. */
   readonly detail: string;
-  /** What the user has to do, in one sentence; only with `failed`. */
+  /** Action that the user has to take, in one sentence; only with `failed`. */
   readonly remedy?: string | undefined;
   /** Shell commands that the user may run instead of us. */
   readonly commands?: readonly string[];
@@ -27,7 +27,7 @@ export type Step = {
   readonly name: StepName;
   /** Steps without which this one is pointless: where one of them has failed, it is skipped. */
   readonly needs: readonly StepName[];
-  /** What somebody who waits is told is going on. */
+  /** Words about what is going on, for somebody who waits. */
   readonly doing: string;
   readonly perform: (setup: SetupContext) => Promise<StepResult>;
 };

@@ -99,7 +99,7 @@ async function examine(setup: SetupContext, { confFile, storeDir }: StorePaths):
 const unusable = ({ reason, remedy }: Exclude<EngineStatus, { state: 'ready' }>): StepResult =>
   failed(`podman cannot be used: ${reason}`, remedy);
 
-/** What a store holds, such as `3 images and no containers`. */
+/** Contents of a store, such as `3 images and no containers`. */
 async function contents({ prepared, signal }: SetupContext): Promise<string> {
   const count = async (args: readonly string[]): Promise<number> => {
     const { stdout } = await run(

@@ -1,7 +1,7 @@
 // How each system installs a container engine, with what it needs to run as an ordinary user. Data only: what is run
 // of it, and whether, is install-packages.ts's affair.
 
-/** What has to be there, each as one or more packages. */
+/** Parts that have to be there, each as one or more packages. */
 export type SystemNeed =
   | 'engine'
   | 'ids'
@@ -25,7 +25,7 @@ export type System = {
   /** Undefined where one package brings everything. */
   readonly packages?: Readonly<Partial<Record<SystemNeed, readonly string[]>>>;
   readonly engine: readonly string[];
-  /** What the user runs afterwards, once. */
+  /** Commands that the user runs afterwards, once. */
   readonly afterwards: readonly (readonly string[])[];
   readonly note?: string;
 };

@@ -22,7 +22,7 @@ type Fit = {
   readonly width: number | undefined;
   /** Sentences, whose words go on below. */
   readonly wraps?: readonly number[];
-  /** What can be left out, the first of them first. */
+  /** Columns that can be left out, the first of them first. */
   readonly drops?: readonly number[];
 };
 

@@ -3,7 +3,7 @@
 import { asBridgeError, BridgeError } from '../../base/errors.js';
 import { coloursFor } from './output.js';
 
-/** What the user asked for makes no sense: a wrong option, setting or argument. */
+/** Exit code where the user's request makes no sense: a wrong option, setting or argument. */
 export const USAGE_EXIT_CODE = 2;
 
 const USAGE_ERRORS = ['E_SETTINGS', 'E_ARGUMENTS'];

@@ -12,11 +12,11 @@ export const columnsOf = (stream: NodeJS.WriteStream): number =>
 
 type Layout = {
   readonly width: number;
-  /** What stands before the first line; it counts as wide as it is without colour, so it has none. */
+  /** Text before the first line; every character of this text counts as a column, so it has no colour. */
   readonly first?: string;
-  /** What stands before every further line. */
+  /** Text before every further line. */
   readonly further?: string;
-  /** What ends each line that goes on, such as the backslash of a shell. */
+  /** Text at the end of each line that goes on, such as the backslash of a shell. */
   readonly continued?: string;
 };
 

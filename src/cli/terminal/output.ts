@@ -1,4 +1,4 @@
-// What people see: in colour on a terminal, plain in a pipe. Decides nothing; every command loads it, `serve` too.
+// Output for people: in colour on a terminal, plain in a pipe. Decides nothing; every command loads this file, `serve` too.
 
 import picocolors from 'picocolors';
 import { madeVisible, madeVisibleJson } from '../../base/text/unseen.js';

@@ -6,7 +6,7 @@ import { MB_BYTES } from '../../base/text/sizes.js';
 import { harmless } from '../../base/text/text.js';
 import { sayDim } from './output.js';
 
-/** What may wait for a slow reader; the rest of a flood is counted. */
+/** Most bytes that may wait for a slow reader; the rest of a flood is counted. */
 const MAX_PENDING_BYTES = 128 * MB_BYTES;
 /** An unfinished line waits for its end, until it is so long. */
 const MAX_OPEN_CHARS = 2_000;

@@ -4,7 +4,7 @@
 import { columnsOf } from './layout.js';
 
 export type BarProgress = {
-  /** What is being done now. */
+  /** The step that is being done now. */
   readonly step: string;
   /** How much is done, from 0 to 1; undefined where nobody can know. */
   readonly share?: number | undefined;

@@ -1,5 +1,5 @@
-// What a command is given to read: a file that its user names, or stdin. All of it at once, and no more than a run takes:
-// a device or a pipe may have no end.
+// Input that a command reads: a file that its user names, or stdin. All of the input at once, and no more than a run takes: a
+// device or a pipe may have no end.
 
 import { closeSync, openSync, readSync } from 'node:fs';
 import { BridgeError, messageOf } from '../../base/errors.js';

@@ -91,7 +91,7 @@ function broken(word: string, first: number, width: number): readonly string[] {
   return [...pieces, piece];
 }
 
-/** What remains for a text beside what stands ahead of it, however narrow the terminal. */
+/** Columns that remain for a text beside what stands ahead of it, however narrow the terminal. */
 const MIN_TEXT_COLUMNS = 26;
 
 /**
@@ -104,7 +104,7 @@ export function hanging(text: string, indent: number, width: number | undefined,
   return lines.map((line) => line.trimEnd()).join(`\n${' '.repeat(indent)}`);
 }
 
-/** What is to be done about something, as a paragraph that ends with a newline. */
+/** A remedy as a paragraph that ends with a newline. */
 export function remedyText(name: string, remedy: string): string {
   const { bold } = coloursFor(process.stdout);
   return `${bold(name)}: ${hanging(remedy, REMEDY_INDENT, widthOf(process.stdout), shownWidth(name) + 2 - REMEDY_INDENT)}\n`;

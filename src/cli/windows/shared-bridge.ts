@@ -61,6 +61,6 @@ function report(told: StartReport): void {
     writeSync(REPORT_FD, `${JSON.stringify(told)}\n`);
     closeSync(REPORT_FD);
   } catch {
-    // Whoever started it has gone.
+    // The process that started the bridge has gone.
   }
 }

@@ -31,7 +31,7 @@ import { type Examined, examine } from '../serving/prepare.js';
 
 /** Without a window for so long, and without a session of the command line, it ends: longer than a host takes to start anew. */
 const IDLE_MS = 60_000;
-/** Whoever started it joins at once, or has gone. */
+/** The process that started the bridge joins at once, or has gone. */
 const FIRST_WITHIN_MS = 10_000;
 /** A connection that does not greet is none of ours. */
 const GREETS_WITHIN_MS = 5_000;
@@ -51,7 +51,7 @@ type Window = {
 export class SharedDoor {
   /** Resolves with the reason when it is to end, and nobody needs it any more. */
   readonly left: Promise<string>;
-  /** What nobody in particular is told goes to every window. */
+  /** Writer for what nobody in particular is told: every window has it. */
   readonly everybody: LossyWriter;
   readonly #path: string;
   readonly #build: Build = buildOf(VERSION, process.argv[1]);
@@ -59,7 +59,7 @@ export class SharedDoor {
   readonly #windows: Windows;
   readonly #server: Server = createServer((socket) => void this.#accept(socket));
   readonly #live = new Map<number, Window>();
-  /** Those that asked it to end, and wait for that. */
+  /** Connections that asked the bridge to end, and wait for that end. */
   readonly #waiting = new Set<Socket>();
   readonly #startedAtMs = Date.now();
   #count = 0;
@@ -83,7 +83,7 @@ export class SharedDoor {
     });
   }
 
-  /** Whoever starts it has the lock, and nobody listened: what lies there was left by one that died. */
+  /** Listens. Who starts the bridge has the lock, and nobody listened: a socket there was left by a bridge that died. */
   async listen(): Promise<void> {
     rmSync(this.#path, { force: true });
     await new Promise<void>((resolve, reject) => {
@@ -144,7 +144,7 @@ export class SharedDoor {
     socket.resume();
     if (ask === 'status') return void socket.end();
     this.#waiting.add(socket);
-    // Whoever asked may go away, and may ask again.
+    // The process that asked may go away, and may ask again.
     socket.once('close', () => this.#waiting.delete(socket));
     this.leave('it was asked to');
   }
@@ -264,7 +264,7 @@ export class SharedDoor {
   }
 }
 
-/** What a window has for itself does not count. */
+/** Compares all settings but those that a window has for itself. */
 function areSame(one: Settings, other: Settings): boolean {
   const shared = ({ logLevel: _level, explicitlySet, ...settings }: Settings) => ({
     ...settings,

@@ -19,13 +19,13 @@ const NONE =
 type SharedOptions = { readonly json?: true };
 type StopOptions = SharedOptions & { readonly now?: true };
 
-/** What every shared bridge of this user says of itself. */
+/** Status reports of every shared bridge of this user. */
 export async function sharedStates(): Promise<readonly SharedStatus[]> {
   const states = await Promise.all(sharedSockets(process.env).map((path) => asked(path, 'status')));
   return states.filter((state) => state !== undefined).map(({ state }) => state);
 }
 
-/** Prints them. */
+/** Prints the status of the shared bridges. */
 export async function status({ json }: SharedOptions): Promise<void> {
   const states = await sharedStates();
   if (json) return printJson({ version: VERSION, bridges: states });
@@ -80,7 +80,7 @@ async function stopAll({ json, now }: StopOptions): Promise<readonly number[]> {
   return ended;
 }
 
-/** Of bridges and windows that were killed. */
+/** Removes what bridges and windows that were killed have left in the folder. */
 function tidyFolder(): void {
   const folder = sharedFolder(process.env);
   if (!isOnlyOurs(folder)) return;
@@ -88,7 +88,7 @@ function tidyFolder(): void {
   removeIfEmpty(folder);
 }
 
-/** Its process; or why there is none. */
+/** The process of the shared bridge; or why there is none. */
 async function startOne(): Promise<number | string> {
   const here = meetingHere();
   if ('why' in here) return here.why;
@@ -106,7 +106,7 @@ async function asked(path: string, ask: 'status' | 'stop') {
   return { state, socket: met.socket };
 }
 
-/** Of several bridges one after the other; the columns fit the terminal. */
+/** Status of several bridges, one after the other; the columns fit the terminal. */
 export function statusText(states: readonly SharedStatus[], width = widthOf(process.stdout)): string {
   return states.map((state) => described(state, width)).join('\n');
 }

@@ -10,7 +10,7 @@ import { relay } from '../../service/windows/relay.js';
 /** The hidden command that a window starts: the process of the shared bridge. */
 const SHARED_BRIDGE = 'shared-bridge';
 
-/** What the variable says; a value that is none of these is told by the settings. */
+/** Whether the value of the variable asks for a shared bridge; an unknown value is reported with the settings. */
 export function wantsShared(value: string | undefined): boolean {
   const said = value?.trim().toLowerCase() || DEFAULT;
   return said === 'on' || said === 'auto';

@@ -65,7 +65,7 @@ export class Authenticator {
     };
   }
 
-  /** What every challenge of this bridge says; for refusals that are made elsewhere. */
+  /** Facts in every challenge of this bridge; for refusals that are made elsewhere. */
   get challenge(): ChallengeFacts {
     return this.#challenge;
   }

@@ -46,7 +46,7 @@ function freeName(tokens: readonly TokenRecord[]): string {
   }
 }
 
-/** What the user is told of it, once, on stderr; `endpoint` is the address of `/mcp`. Ends with a newline. */
+/** Text that tells the user of the token, once, on stderr; `endpoint` is the address of `/mcp`. Ends with a newline. */
 export function firstTokenText(
   { name, text }: { readonly name: string; readonly text: string },
   endpoint: string,

@@ -34,11 +34,11 @@ const tokenRecord = z.object({
 });
 const contents = z.object({ version: z.literal(FILE_VERSION), tokens: z.array(tokenRecord).readonly() });
 
-/** What is kept of one token. */
+/** Facts that are kept of one token. */
 export type TokenRecord = Readonly<z.output<typeof tokenRecord>>;
 export type TokenServers = TokenRecord['servers'];
 
-/** What a person decides about a token. */
+/** Terms of a token, which a person decides. */
 export type TokenTerms = {
   readonly servers: TokenServers;
   readonly scopes: readonly string[];

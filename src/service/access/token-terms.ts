@@ -1,4 +1,4 @@
-// What a person writes about a token on the command line, checked: its name, its servers, its scopes and its end.
+// Terms of a token as a person writes them on the command line, checked: its name, its servers, its scopes and its end.
 
 import { BridgeError } from '../../base/errors.js';
 import { ownCommand } from '../../base/process/own-command.js';

@@ -1,6 +1,6 @@
-// What a named token looks like: `msb_`, 43 characters of base 62 for 256 random bits, and 6 for a checksum of the rest.
-// The prefix and the fixed length let secret scanners find one (`msb_[0-9A-Za-z]{49}`), and the checksum tells a mistyped
-// or cut one from one that nobody has made, without a look at what is kept. The checksum is no secret and proves nothing.
+// The form of a named token: `msb_`, 43 characters of base 62 for 256 random bits, and 6 for a checksum of the rest. The prefix
+// and the fixed length let secret scanners find one (`msb_[0-9A-Za-z]{49}`), and the checksum tells a mistyped or cut token
+// from one that nobody has made, without a look at what is kept. The checksum is no secret and proves nothing.
 
 import { createHash, randomBytes } from 'node:crypto';
 

@@ -44,7 +44,7 @@ export type HttpFrontOptions = {
   readonly limits?: HttpLimits;
 };
 
-/** What is known of a request when it is told of. */
+/** Facts known of a request when an event tells of it. */
 type About = { principal?: Principal; methods: readonly string[] };
 
 export class HttpFront implements AsyncDisposable {

@@ -1,4 +1,4 @@
-// What the HTTP front is given in a real bridge: credentials, a bridge for each principal, and whether code can be run.
+// Parts of the HTTP front in a real bridge: credentials, a bridge for each principal, and whether code can be run.
 
 import type { Observer } from '../../base/log/events.js';
 import type { Principal } from '../../base/principal.js';

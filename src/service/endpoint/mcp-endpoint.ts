@@ -72,7 +72,7 @@ export class McpEndpoint implements AsyncDisposable {
     );
   }
 
-  /** What is answered; a stream goes on until its body ends. */
+  /** The answer to one request; a stream goes on until its body ends. */
   async answer(exchange: Exchange): Promise<Response | HttpAnswer> {
     const { request, method, body } = exchange;
     if (method === 'POST' && !isJsonContentType(request.headers.get('content-type')))
@@ -116,7 +116,7 @@ export class McpEndpoint implements AsyncDisposable {
     return response;
   }
 
-  /** What the SDK answers, but for a client that listens for its tasks. */
+  /** The SDK's answer, but for a client that listens for its tasks. */
   async #modern(exchange: Exchange): Promise<Response | HttpAnswer> {
     const { body, extra } = exchange;
     const asked = tasksAskedFor(body);
@@ -256,7 +256,7 @@ export const methodsOf = (body: unknown): readonly string[] =>
     return typeof method === 'string' ? [method] : [];
   });
 
-/** Of the requests in `body`, which want an answer. */
+/** Ids of the requests in `body`, which want an answer. */
 export const requestIds = (body: unknown): readonly RequestId[] =>
   messagesIn(body).flatMap((message) => {
     const { method, id } = asMessage(message);

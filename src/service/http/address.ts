@@ -14,7 +14,7 @@ const ALLOWED =
   'Give a port, such as 8808, which listens on 127.0.0.1; HOST:PORT, such as 0.0.0.0:8808 or [::1]:8808; unix:/path/of/socket; or systemd, in a unit that a socket unit activates.';
 const TCP = /^(?:(?<host>\[[0-9a-fA-F:.%a-z]+\]|[^\s:[\]]+):)?(?<port>\d{1,5})$/;
 
-/** What `text` names. Throws E_ARGUMENTS that quotes it and says what is allowed. */
+/** The address that `text` names. Throws E_ARGUMENTS that quotes the text and says what is allowed. */
 export function parseHttpAddress(text: string): HttpAddress {
   if (text === 'systemd') return { at: 'systemd' };
   if (text.startsWith('unix:')) {

@@ -43,6 +43,6 @@ export function sendAnswer(response: ServerResponse, { status, headers = {}, bod
     'content-length': Buffer.byteLength(text),
     ...headers,
   });
-  // What answers a HEAD has the headers alone; Node leaves the text out.
+  // An answer to a HEAD has the headers alone; Node leaves the text out.
   response.end(text);
 }

@@ -8,7 +8,7 @@ import type { HttpAnswer, RequestFacts } from './parts.js';
 
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
 const CHARS_SHOWN = 120;
-/** What a page may send and read. `authorization` is not covered by `*`. */
+/** Headers that a page may send, and those that it may read. `authorization` is not covered by `*`. */
 const ALLOWED_HEADERS =
   'authorization, content-type, accept, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name, last-event-id';
 const READABLE_HEADERS = 'mcp-session-id, mcp-protocol-version, www-authenticate, retry-after, x-request-id';
@@ -41,7 +41,7 @@ export class HostAndOrigin {
     return undefined;
   }
 
-  /** What lets an allowed page read the answer; empty for requests that come from no page. */
+  /** Headers that let an allowed page read the answer; empty for requests that come from no page. */
   headersFor({ headers: { origin } }: RequestFacts): Readonly<Record<string, string>> {
     if (origin === undefined || !this.#isAllowed(origin)) return {};
     return {

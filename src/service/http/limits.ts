@@ -19,7 +19,7 @@ export const HTTP_LIMITS = {
   unreadBytes: 96 * MB_BYTES,
   /** Most that waits for all readers together; the one with the most goes first. */
   unreadBytesInAll: 384 * MB_BYTES,
-  /** Of the headers of one request together. */
+  /** Bytes of the headers of one request together. */
   headerBytes: 16_384,
   headers: 100,
   /** Requests that one connection may have under way: no client sends more before it has read an answer. */

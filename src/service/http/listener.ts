@@ -16,7 +16,7 @@ import { readTls, type TlsFiles, TlsWatch } from './tls-files.js';
 
 /** How often a request that is late is looked for. */
 const CHECK_MS = 1_000;
-/** Of idle connections that make room when there are too many. */
+/** Pause between two times at which idle connections make room when there are too many. */
 const MAKE_ROOM_MS = 1_000;
 
 type ListenerOptions = {
@@ -42,7 +42,7 @@ export class Listener {
   /** Responses of each connection that are not out yet. */
   readonly #underWay = new WeakMap<Socket, Set<ServerResponse>>();
   readonly #looking: NodeJS.Timeout;
-  /** Of a unix socket. */
+  /** Path of a unix socket. */
   #path: string | undefined;
   #madeRoomAt = 0;
   #dropped = 0;
@@ -57,7 +57,7 @@ export class Listener {
       keepAliveTimeout: limits.keepAliveMs,
       connectionsCheckingInterval: Math.min(CHECK_MS, limits.headersMs),
       maxHeaderSize: limits.headerBytes,
-      // What is half open is noticed, also where nobody writes.
+      // A half-open connection is noticed, also where nobody writes.
       keepAlive: true,
       keepAliveInitialDelay: limits.streamKeepAliveMs,
       noDelay: true,
@@ -72,7 +72,7 @@ export class Listener {
     this.#server.on('connection', (socket: Socket) => this.#count(socket));
     this.#server.on('drop', () => this.#onDrop());
     this.#server.on('request', (request, response) => this.#onRequest(request, response));
-    // Whoever asks first whether to send a body is answered when it is read, or refused before.
+    // A client that asks first whether to send a body is answered when the body is read, or refused before.
     this.#server.on('checkContinue', (request, response) => this.#onRequest(request, response));
     this.#server.on('tlsClientError', (_error, socket) => socket.destroy());
     this.#looking = setInterval(() => this.#look(), limits.lookMs).unref();

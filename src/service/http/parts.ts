@@ -1,5 +1,5 @@
-// What the HTTP front is given: who is asking, what serves them, and what it may cost. It knows HTTP and MCP's transports,
-// and nothing of runs, tokens or sandboxes.
+// Parts that the HTTP front is given: who is asking, what serves them, and what that may cost. The front knows HTTP and MCP's
+// transports, and nothing of runs, tokens or sandboxes.
 
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Server } from '@modelcontextprotocol/server';
@@ -17,7 +17,7 @@ export type HttpAnswer = {
   readonly body?: unknown;
 };
 
-/** What a decision about a request can rest on. Headers of proxies are already believed or dropped. */
+/** Facts that a decision about a request can rest on. Headers of proxies are already believed or dropped. */
 export type RequestFacts = {
   readonly method: string;
   /** Without the query. */
@@ -27,7 +27,7 @@ export type RequestFacts = {
   readonly headers: IncomingHttpHeaders;
   /** Every Authorization header; `headers` hides all but the first. */
   readonly authorization: readonly string[] | undefined;
-  /** Of the client: the connection's other end, or what a trusted proxy says of it. Undefined on a unix socket. */
+  /** Address of the client: the connection's other end, or what a trusted proxy says of it. Undefined on a unix socket. */
   readonly remoteAddress: string | undefined;
   /** It came by a unix socket that only this user can open, and not through a trusted proxy. */
   readonly isPrivateSocket: boolean;
@@ -50,7 +50,7 @@ export type ServingContext = {
   readonly era: 'legacy' | 'modern';
   /** Serves many requests, one after the other; false for a server of one request. */
   readonly isSession: boolean;
-  /** Of the request that it is made for; what is known of each is in `ctx.http.authInfo.extra` (AuthExtra). */
+  /** Facts of the request that the server is made for; those of each request are in `ctx.http.authInfo.extra` (AuthExtra). */
   readonly extra: AuthExtra;
   /** The header MCP-Protocol-Version, which is all that a 2025 client without a session says of its version. */
   readonly clientProtocol: string | undefined;

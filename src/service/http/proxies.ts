@@ -29,7 +29,7 @@ export class TrustedProxies {
     return version !== 0 && this.#addresses.check(address, version === 6 ? 'ipv6' : 'ipv4');
   }
 
-  /** What is known of `request`, with what a trusted proxy says of it. */
+  /** Facts of `request`, with what a trusted proxy says of it. */
   factsOf(request: IncomingMessage, isPrivateSocket: boolean): RequestFacts {
     const { headers, socket } = request;
     const peer = plainAddress(socket.remoteAddress ?? '');
@@ -43,7 +43,7 @@ export class TrustedProxies {
       headers,
       authorization: request.headersDistinct['authorization'],
       remoteAddress: (isProxied ? this.#client(peer, headers['x-forwarded-for']) : peer) || undefined,
-      // Whoever is behind a proxy is not the user who owns the socket.
+      // A client behind a proxy is not the user who owns the socket.
       isPrivateSocket: isPrivateSocket && !isProxied,
       isForwarded: FORWARDED.some((name) => headers[name] !== undefined),
       isSecure: proto === undefined ? (socket as Partial<TLSSocket>).encrypted === true : proto === 'https',

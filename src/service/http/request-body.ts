@@ -27,7 +27,7 @@ const RETRY_SECONDS = '1';
 type RequestBody = {
   /** Looking at it takes longer than all else that a request costs. */
   readonly isLarge: boolean;
-  /** What it says; throws BodyRefused. */
+  /** The value that the body says; throws BodyRefused. */
   readonly json: () => unknown;
   /** The id of the request that it is meant to be; found without looking at the rest. */
   readonly id: () => RequestId;
@@ -80,12 +80,12 @@ export class RequestBodies {
     };
   }
 
-  /** Of one body. Apart from its pieces, which would be kept with it. */
+  /** Counts the bytes of one body. Apart from the body's pieces, which would be kept with the count. */
   #chargeTo(owner: string): { readonly add: (bytes: number) => void; readonly keep: RequestBody['keep'] } {
     let [bytes, keepers] = [0, 0];
     return {
       add: (more) => {
-        // What comes of a body that nobody keeps any more is thrown away.
+        // Pieces of a body that nobody keeps any more are thrown away.
         if (keepers === 0) return;
         bytes += more;
         this.#hold(owner, more);

@@ -66,7 +66,7 @@ export class ResponseStreams {
   }
 }
 
-/** What one reader has not taken yet. */
+/** Bytes that one reader has not taken yet. */
 class Unread {
   bytes = 0;
   readonly #parts: Uint8Array[] = [];

@@ -1,4 +1,4 @@
-// What systemd and a service of its say to each other: the socket that it hands over (sd_listen_fds) and what state the
+// Messages between systemd and one of its services: the socket that systemd hands over (sd_listen_fds) and what state the
 // service is in (sd_notify).
 
 import { execFile } from 'node:child_process';

@@ -34,11 +34,11 @@ const ALGORITHMS = [
 const LEEWAY_SECONDS = 30;
 /** `JWT` is what issuers write that do not follow RFC 9068; other types are no access tokens. */
 const TYPES = ['at+jwt', 'jwt'];
-/** What only ID tokens have; issuers that call everything `JWT` would let one pass for an access token. */
+/** Claims that only ID tokens have; issuers that call everything `JWT` would let an ID token pass for an access token. */
 const ID_TOKEN_CLAIMS = ['nonce', 'at_hash', 'c_hash'];
 const MAX_SUBJECT_CHARS = 255;
 const MAX_GROUPS = 1_000;
-/** Of a token that names no key: more would let a stranger have many signatures computed. */
+/** Most keys that are tried for a token that names none: more would let a stranger have many signatures computed. */
 const MAX_KEYS_TRIED = 10;
 const MAX_SHOWN_CHARS = 200;
 
@@ -129,7 +129,7 @@ export class AccessTokens {
     const { iss = '', exp = 0, iat, aud = [], cnf } = payload;
     if (typeof iat === 'number' && iat * 1000 > this.#now() + LEEWAY_SECONDS * 1000)
       throw new TokenRefusal('The token was made in the future; the clocks of issuer and bridge differ.');
-    // Whoever has stolen such a token has not its key, and what the key signs is not checked here.
+    // A thief of such a token has not its key, and what the key signs is not checked here.
     if (cnf !== undefined)
       throw new TokenRefusal(
         'The token is bound to a key (DPoP or a certificate), which is not checked here; ask for a bearer token.',
@@ -198,7 +198,7 @@ const mediaType = (typ: string): string => typ.toLowerCase().replace(/^applicati
 
 const shown = (text: string): string => clipHarmlessLine(text, MAX_SHOWN_CHARS);
 
-/** What jose throws, as a sentence; by its kind, since its words are nobody's promise. */
+/** A sentence for what jose throws; by the kind of error, since jose's words are nobody's promise. */
 function descriptionOf(thrown: unknown): string {
   if (thrown instanceof errors.JWTExpired) return 'The token has expired.';
   if (thrown instanceof errors.JWTClaimValidationFailed) return aboutClaim(thrown.claim);

@@ -14,7 +14,7 @@ import type { Observer } from '../../base/log/events.js';
 import { clipHarmless } from '../../base/text/text.js';
 import { type FetchJson, fetchJson, IssuerFetchError } from './issuer-fetch.js';
 
-/** Of one look at the issuer, its metadata and its keys together. */
+/** Timeout of one look at the issuer, its metadata and its keys together. */
 const FETCH_TIMEOUT_MS = 5_000;
 /** Older keys are fetched anew, while the old ones go on. */
 const FRESH_MS = 10 * 60_000;
@@ -154,7 +154,7 @@ export class IssuerKeys {
         return this.#checked(await this.#options.fetchJson(address, this.#issuer, signal));
       } catch (thrown) {
         if (!(thrown instanceof IssuerFetchError && thrown.isAbsent)) throw thrown;
-        // Of several, the first: where an issuer has one document only, it is mostly there.
+        // Keep the first of several errors: where an issuer has one document only, the document is mostly there.
         absent ??= thrown;
       }
     }

@@ -22,7 +22,7 @@ const TIMEOUT_MS = 8_000;
 const MAX_ANSWER_BYTES = 256 * KB_BYTES;
 /** A token that ends sooner is exchanged anew. */
 const REST_MS = 30_000;
-/** Of a token whose issuer does not say when it ends. */
+/** Life of a token whose issuer does not say when the token ends. */
 const UNSAID_MS = 60_000;
 const MAX_KEPT = 10_000;
 
@@ -37,7 +37,7 @@ const refusal = z.object({ error: z.string(), error_description: z.string().opti
 type KeptExchange = {
   readonly text: Promise<string>;
   endsAtMs: number;
-  /** What `text` has resolved to. */
+  /** The token that `text` has resolved to. */
   had?: string;
 };
 

@@ -1,4 +1,4 @@
-// What is known of an HTTP request before anything of it is believed, and what becomes of the question who sent it.
+// Facts of an HTTP request before anything of the request is believed, and what becomes of the question who sent it.
 
 import type { Principal } from '../../base/principal.js';
 
@@ -12,7 +12,7 @@ export type AuthenticationFacts = {
   readonly method: string;
   /** Path and query, as they were sent. */
   readonly target: string;
-  /** Of the client; behind a trusted proxy the address that the proxy names. Undefined on a unix socket. */
+  /** Address of the client; behind a trusted proxy the address that the proxy names. Undefined on a unix socket. */
   readonly remoteAddress: string | undefined;
   /** It came over a unix socket with mode 0600, which only the user of the bridge can open. */
   readonly isPrivateSocket: boolean;

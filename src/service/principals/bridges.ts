@@ -24,14 +24,14 @@ import { SandboxService, startsSandboxes } from '../../tenant/sandbox-service.js
 import { PrincipalAccess } from './principal-access.js';
 import { NO_BOOK, type PrincipalBook, type Quotas, type TokenExchange } from './principal-rules.js';
 
-/** What a principal's calls go on with, whichever of its bridges they came to. */
+/** Resumable and detached calls of a principal, whichever of the principal's bridges they came to. */
 type PrincipalCalls = { readonly resumableCalls: ToolCalls; readonly detachedCalls: DetachedCalls };
 
 type BridgesOptions = Pick<
   BridgeOptions,
   'settings' | 'discovery' | 'observer' | 'setUpPatienceMs' | 'redactor' | 'inbox'
 > & {
-  /** What the operator says of principals; without it, nothing. */
+  /** The operator's rules for principals; without a book, there are none. */
   readonly book?: PrincipalBook;
   readonly exchange?: TokenExchange;
   /** A bridge that nobody has used for so long is ended; 10 minutes without it. */
@@ -198,7 +198,7 @@ export class Bridges implements AsyncDisposable {
     const stateDir = principalStateDir(settings.stateDir, principal);
     const snippetsDir = join(stateDir, 'snippets');
     const redactor = new Redactor({ redactor: this.#redactor, owner: id });
-    // What servers inherit of the operator's environment is none of the principal's business.
+    // Values that servers inherit from the operator's environment are none of the principal's business.
     redactor.addSecrets(discovery.env, settings.downstreamEnv);
     const access = new PrincipalAccess({
       principal,
@@ -228,8 +228,8 @@ export class Bridges implements AsyncDisposable {
   }
 
   /**
-   * The same for all credentials of a principal: a client that has got a wider one goes on with the call for which it asked. The
-   * state and the task that name a call are known to their client alone.
+   * Calls are kept together for all credentials of a principal: a client that has got a wider credential goes on with the call
+   * for which it asked. The state and the task that name a call are known to their client alone.
    */
   #callsOf({ id }: Principal): PrincipalCalls {
     const calls = this.#calls.get(id) ?? {
@@ -260,7 +260,7 @@ export class Bridges implements AsyncDisposable {
   #sharedServers(): SharedServers {
     if (this.#shared !== undefined) return this.#shared;
     const { settings, discovery, observer } = this.#options;
-    // Of its own: what it says of a failure is read by all, and must not tell which texts are secrets of one.
+    // Shared servers have their own redactor: all read of a failure, and must not learn which texts are secrets of one.
     const redactor = new Redactor({ redactor: this.#redactor, owner: 'shared servers' });
     let opened: Promise<Logins> | undefined;
     const logins = () => {
@@ -316,7 +316,7 @@ export class Bridges implements AsyncDisposable {
   }
 }
 
-/** What the rules say, and what the settings say for every principal where they say nothing. */
+/** Limits of a principal's runs: by the rules, or by the settings for every principal where the rules say nothing. */
 function limitsOf(quotas: Quotas, settings: Settings): TurnLimits {
   const unlimited = Number.POSITIVE_INFINITY;
   return {
@@ -327,7 +327,7 @@ function limitsOf(quotas: Quotas, settings: Settings): TurnLimits {
   };
 }
 
-/** The same of calls. */
+/** Limits of a principal's calls: by the rules, or by the settings for every principal where the rules say nothing. */
 const callLimitsOf = ({ callsAtOnce, callsWaiting }: Quotas, settings: Settings): CallTurnLimits => ({
   callsAtOnce: callsAtOnce ?? settings.principalCalls,
   callsWaiting: callsWaiting ?? settings.principalCallsWaiting,

@@ -1,6 +1,6 @@
-// What of the configured servers a principal has that is not the user who started the bridge: the servers that its credential
-// and the operator's rules name, with its own headers, under its own policy on top of the operator's. What it may not have
-// is as if it were not configured anywhere. The rules are asked for with each call.
+// Configured servers of a principal that is not the user who started the bridge: the servers that the principal's credential
+// and the operator's rules name, with the principal's own headers, under its own policy on top of the operator's. A server that
+// the principal may not have is as if it were not configured anywhere. The rules are asked for with each call.
 
 import { isDeepStrictEqual } from 'node:util';
 import { messageOf } from '../../base/errors.js';
@@ -54,7 +54,7 @@ export class PrincipalAccess implements ServerAccess {
     this.#options = options;
   }
 
-  /** What the operator says of it now. */
+  /** The operator's rules for the principal as they are now. */
   get rules(): PrincipalRules {
     return this.#options.book.rulesOf(this.#options.principal);
   }
@@ -63,7 +63,7 @@ export class PrincipalAccess implements ServerAccess {
     const { servers: granted } = this.#options.principal;
     const { servers: given, headers } = this.rules;
     const names = [granted, given].filter((some) => some !== undefined);
-    // What is given by name is given to the entry that had it.
+    // A server that is given by name is the entry that had the name, and none that took it.
     const has = ({ name, takesName }: DownstreamSpec) =>
       names.every((some) => some.includes(name) && takesName !== true);
     const ready = found.ready.filter(has).flatMap((spec) => this.#asReached(spec, headers) ?? []);
@@ -105,7 +105,7 @@ export class PrincipalAccess implements ServerAccess {
     const { env, redactor } = this.#options;
     const reached = withHeaders(spec, sources, env);
     if (!('missing' in reached)) {
-      // Of the entry as a whole: with whatever goes wrong from here on they could be quoted.
+      // Hide the headers of the entry as a whole: with whatever goes wrong from here on they could be quoted.
       hideHeaders(redactor, spec.name, reached.headers);
       return reached;
     }
@@ -190,7 +190,7 @@ function withHeaders(
   }
   const replaced = new Set(Object.keys(sources).map((header) => header.toLowerCase()));
   const others = Object.entries(spec.headers).filter(([header]) => !replaced.has(header.toLowerCase()));
-  // What the entry's command prints is the operator's own, and would win over what is the principal's.
+  // Headers that the entry's command prints are the operator's own, and would win over those of the principal.
   const headersHelper = Object.keys(sources).some(isAuthorization) ? undefined : spec.headersHelper;
   return { ...spec, headers: { ...Object.fromEntries(others), ...own }, headersHelper };
 }

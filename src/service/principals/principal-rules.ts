@@ -1,5 +1,5 @@
-// What the operator has said of principals, as values: which servers exist for one, what it may call, which headers its
-// requests carry, and how much it may use. The file that says it is read elsewhere; nothing here reads anything.
+// The operator's rules for principals, as values: which servers exist for one, what it may call, which headers its requests
+// carry, and how much it may use. The file with the rules is read elsewhere; nothing here reads anything.
 
 import type { Principal } from '../../base/principal.js';
 
@@ -58,7 +58,7 @@ export const NO_RULES: PrincipalRules = {
   quotas: {},
 };
 
-/** What is said of principals now; asked for each call, so that a change counts from the next call on. */
+/** The rules for principals as they are now; asked for each call, so that a change counts from the next call on. */
 export interface PrincipalBook {
   rulesOf(principal: Principal): PrincipalRules;
   /**

@@ -26,7 +26,7 @@ export function sourceOf({ id }: Pick<Principal, 'id'>): PrincipalSource {
 export const wordOfId = (id: string): string =>
   principalWord({ id, name: id.replace(/^token:/, '').replace(/#[^#]*$/, '') });
 
-/** What `login --principal` takes for this principal; its issuer is named in any case, since there may be several. */
+/** The value of `login --principal` for this principal; its issuer is named in any case, since there may be several. */
 export function principalWord(principal: Pick<Principal, 'id' | 'name'>): string {
   const source = sourceOf(principal);
   if (source.kind !== 'subject' && source.kind !== 'client') return principal.name;

@@ -22,9 +22,9 @@ export class PrincipalsBook implements PrincipalBook {
   readonly #host: HostFacts;
   readonly #observer: Observer;
   #file: PrincipalsFile | undefined;
-  /** Of the file as last read; undefined when it may have changed since without a trace. */
+  /** Stamp of the file as last read; undefined when the file may have changed since without a trace. */
   #stamp: string | undefined;
-  /** What was last said of a file that cannot be used; undefined while it can be. */
+  /** The last message about a file that cannot be used; undefined while the file can be used. */
   #told: string | undefined;
 
   /** Throws E_SETTINGS where there is to be a principals file and it cannot be used. */
@@ -47,7 +47,7 @@ export class PrincipalsBook implements PrincipalBook {
     const source = sourceOf(principal);
     if (source.kind === 'local') return NO_RULES;
     const entry = this.#entryOf(principal);
-    // Whoever an issuer names is not known here before the operator says so.
+    // A principal that an issuer names is not known here before the operator says so.
     const unsaid = source.kind === 'token' ? undefined : [];
     const closed = closedServers(this.#current()?.scopes ?? {}, principal.scopes);
     if (entry === undefined) return { ...NO_RULES, servers: unsaid, deny: closed };
@@ -142,7 +142,7 @@ export class PrincipalsBook implements PrincipalBook {
   }
 }
 
-/** What may be done with a principal's own access token for one server. */
+/** Permission to use a principal's own access token for one server. */
 export type TokenGrant =
   | { readonly kind: 'exchange'; readonly exchange: ExchangeEntry }
   | { readonly kind: 'passThrough'; readonly audience: string };

@@ -1,4 +1,4 @@
-// What stands in a principals file: a schema, and for each field what its table and its errors say of it.
+// Contents of a principals file: a schema, and for each field what its table and its errors say of it.
 
 import { z } from 'zod';
 import { patternTrouble } from '../../base/text/name-pattern.js';
@@ -14,7 +14,7 @@ const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}$/;
 const HEADER_TEXT = /^[\x20-\x7e\t]*$/;
 /** RFC 6749, 3.3. */
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/;
-/** Of the connection, and of MCP itself. */
+/** Headers of the connection, and of MCP itself. */
 const RESERVED_HEADERS =
   /^(?:host|connection|content-.*|transfer-encoding|te|trailer|upgrade|keep-alive|proxy-.*|mcp-.*|forwarded|x-forwarded-.*)$/i;
 
@@ -94,7 +94,7 @@ export const principalsSchema = z.strictObject({
   exchanges: z.record(text, exchange).default({}),
 });
 
-/** What a principals file says. */
+/** Contents of a principals file. */
 export type PrincipalsFile = z.output<typeof principalsSchema>;
 export type PrincipalEntry = z.output<typeof entry>;
 export type ExchangeEntry = z.output<typeof exchange>;
@@ -236,7 +236,7 @@ const ROWS: readonly PolicyRow[] = [
 /** Every field in the order of its table. */
 export const principalsTable = (): readonly PolicyRow[] => ROWS;
 
-/** What the table says of a field, or of the list or map that it is an item of. */
+/** Values that the table allows for the field at `path`, or for the list or map that this path is an item of. */
 export function allowedAt(path: readonly string[]): string | undefined {
   const steps = tablePath(path);
   const fields = [steps, steps.slice(0, -1)].map((one) => one.join('.'));

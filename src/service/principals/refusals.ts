@@ -1,10 +1,10 @@
 // The answers that send a request away because of who sent it: RFC 6750 with what MCP adds (`resource_metadata`, `scope`).
-// What they say reaches strangers, so it names no path of this machine, and nobody but the one who asked.
+// The answers reach strangers, so they name no path of this machine, and nobody but the one who asked.
 
 import { PACKAGE_NAME } from '../../base/version.js';
 import type { AuthenticationRefusal } from './authentication.js';
 
-/** What every challenge of this bridge says. */
+/** Facts in every challenge of this bridge. */
 export type ChallengeFacts = {
   /** Address of the metadata of this resource (RFC 9728); undefined where no issuer is configured. */
   readonly metadataUrl: string | undefined;

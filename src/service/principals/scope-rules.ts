@@ -11,7 +11,7 @@ import { type ChallengeFacts, insufficient } from './refusals.js';
 
 type Scopes = PrincipalsFile['scopes'];
 
-/** What one request is about to use: a tool of the bridge, and the servers that its arguments name. */
+/** Names that one request is about to use: a tool of the bridge, and the servers that its arguments name. */
 type WantedUse = { readonly tool: string | undefined; readonly servers: readonly string[] };
 
 /** Patterns of servers and tools that none of `granted` opens. */

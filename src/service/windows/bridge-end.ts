@@ -9,9 +9,9 @@ import { framesOf, messageFrame, messageIn } from './frames.js';
 import type { BridgeMessage } from './greeting.js';
 
 export class BridgeEnd {
-  /** What the agent says; ends when its relay has gone. */
+  /** Lines from the agent; the stream ends when the agent's relay has gone. */
   readonly input: Readable;
-  /** What it is answered. */
+  /** Answers to the agent. */
   readonly output: Writable;
   /** Lines for the window's stderr. */
   readonly log: LineTarget;

@@ -1,10 +1,10 @@
-// What of an agent's conversation has to be known so that another bridge can go on with it: the requests that wait for an
-// answer, what was said in the greeting of 2025, and where lines end. Everything else passes unseen.
+// The state of an agent's conversation that another bridge needs to go on with it: the requests that wait for an answer, what
+// was said in the greeting of 2025, and where lines end. Everything else passes unseen.
 
 import { EnvelopeReader, envelopeOf } from '../../wire/envelope.js';
 import { LineSplitter } from '../../wire/lines.js';
 
-/** What a bridge takes from an agent (MAX_FRAME_BYTES of wire/frames.ts, which is too much to load here). */
+/** Longest line that a bridge takes from an agent (MAX_FRAME_BYTES of wire/frames.ts, which is too much to load here). */
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
 const NEWLINE = 10;
 
@@ -17,7 +17,7 @@ export type Said = {
   readonly method: string | undefined;
 };
 
-/** What the agent has waited for when a bridge ended. */
+/** Lines for what the agent has waited for when a bridge ended. */
 type Cut = {
   /** Lines for the agent: an answer for each call that was under way, and that its questions are over. */
   readonly answers: readonly string[];
@@ -25,7 +25,7 @@ type Cut = {
   readonly again: readonly Said[];
 };
 
-/** What nobody may do a second time unasked. */
+/** Methods that nobody may call a second time unasked. */
 const CALLS: ReadonlySet<string> = new Set(['tools/call', 'tasks/update', 'tasks/cancel']);
 
 export const LOST_CALL =
@@ -38,11 +38,11 @@ export class AgentConversation {
   readonly #open = new Map<string, Said>();
   /** Requests to the agent, likewise: its answers are for the bridge that asked. */
   readonly #asked = new Set<string>();
-  /** Of a bridge that has ended; the agent's answers to them are for nobody. */
+  /** Requests of a bridge that has ended; the agent's answers to them are for nobody. */
   readonly #stale = new Set<string>();
   /** `initialize`, `notifications/initialized` and the last `logging/setLevel`, as they were said. */
   readonly #greeting = new Map<string, Said>();
-  /** What the first bridge answered to `initialize`, without its id; another one that answers otherwise has other tools. */
+  /** The last bridge's answer to `initialize`; another bridge that answers otherwise has other tools. */
   #greeted: string | undefined;
   /** Ids whose next answer is for nobody: the agent has had it. */
   readonly #swallowed = new Set<string>();
@@ -75,7 +75,7 @@ export class AgentConversation {
     return true;
   }
 
-  /** What of `chunk` of the bridge's is for the agent: whole lines only, since a half one would spoil the next. */
+  /** Lines for the agent that `chunk` of the bridge's completes: whole ones only, since a half one would spoil the next. */
   *told(chunk: Buffer): Generator<Buffer, void, void> {
     const bytes = this.#unfinished.length === 0 ? chunk : Buffer.concat([this.#unfinished, chunk]);
     let start = 0;
@@ -149,7 +149,7 @@ export class AgentConversation {
 const PARSE_ERROR = -32_700;
 const INTERNAL_ERROR = -32_603;
 const LISTS = ['notifications/tools/list_changed', 'notifications/resources/list_changed'];
-/** What a bridge that goes on has to be told again. */
+/** Methods that a bridge that goes on has to be told again. */
 const REPEATED: ReadonlySet<string> = new Set([
   'initialize',
   'notifications/initialized',

@@ -7,7 +7,7 @@ import { FrameReader, messageIn, type SharedFrame } from './frames.js';
 export type FirstMessage = {
   readonly message: Readonly<Record<string, unknown>>;
   readonly reader: FrameReader;
-  /** What came behind the message, in the same piece. */
+  /** Frames that came behind the message, in the same piece. */
   readonly rest: readonly SharedFrame[];
 };
 
@@ -19,7 +19,7 @@ export function firstMessage(socket: Socket, withinMs: number): Promise<FirstMes
       clearTimeout(timer);
       for (const event of ['error', 'close'] as const) socket.off(event, fail);
       socket.off('data', onData);
-      // Whoever reads on hears of the end by `close`.
+      // A reader that goes on hears of the end by `close`.
       socket.on('error', () => {});
       if (opened === undefined) socket.destroy();
       else socket.pause();

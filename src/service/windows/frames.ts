@@ -1,7 +1,7 @@
-// What goes between a relay and the shared bridge, in both directions: pieces of two streams and messages, each behind a head
-// of five bytes. The relay and the bridge may be of different versions, so this never changes without RELAY_PROTOCOL.
+// Frames between a relay and the shared bridge, in both directions: pieces of two streams and messages, each behind a head of
+// five bytes. The relay and the bridge may be of different versions, so the format never changes without RELAY_PROTOCOL.
 
-/** Of frames, greeting and messages together. Another number has a socket of its own, so that the two never meet. */
+/** Version of frames, greeting and messages together. Another version has a socket of its own, so that the two never meet. */
 export const RELAY_PROTOCOL = 1;
 
 /** `talk` is MCP, whole lines of it; `log` is for the window's stderr; `message` is JSON between relay and bridge. */

@@ -1,11 +1,11 @@
-// What a relay and a shared bridge say to each other besides MCP, and which of two versions is the newer.
+// Messages of a relay and a shared bridge to each other besides MCP, and which of two versions is the newer.
 
 import { statSync } from 'node:fs';
 
 /** A build of this package: what `package.json` says, and when its command line was written, which tells two of a checkout apart. */
 export type Build = { readonly version: string; readonly builtAtMs: number };
 
-/** What a window is, as its relay says it. */
+/** Facts of a window, as its relay says them. */
 export type WindowGreeting = {
   readonly ask: 'join';
   readonly build: Build;
@@ -23,26 +23,26 @@ export type WindowGreeting = {
   readonly isBack: boolean;
 };
 
-/** What may be said first on a connection. */
+/** Messages that may come first on a connection. */
 export type Greeting = WindowGreeting | { readonly ask: 'status' } | { readonly ask: 'stop' };
 
 /** Why a window is not let in: this one ends, settings differ, or cannot be used, or the window is older. */
 export type WindowRefusal = 'closing' | 'settings' | 'older';
 
-/** What the bridge says: the answer to the greeting, and later that it wants to end this connection. */
+/** Messages of the bridge: the answer to the greeting, and later that the bridge wants to end this connection. */
 export type BridgeMessage =
   | { readonly is: 'joined'; readonly window: number; readonly pid: number; readonly version: string }
   | { readonly is: 'refused'; readonly kind: WindowRefusal; readonly pid: number }
   | { readonly is: 'leaving'; readonly why: string };
 
-/** What a shared bridge reports to whoever has started it, as a line of JSON. */
+/** Report of a shared bridge to whoever has started it, as a line of JSON. */
 export type StartReport = { readonly is: 'listening' } | { readonly is: 'failed'; readonly why: string };
 
 /** One request of 2025 or 2026 that came in, in `status`. */
 type WindowStatus = {
   readonly window: number;
   readonly pid: number;
-  /** What the agent calls itself; undefined before it has. */
+  /** Name that the agent gives itself; undefined before the agent has. */
   readonly client: string | undefined;
   readonly folder: string;
   readonly sinceMs: number;
@@ -55,7 +55,7 @@ export type ServerStatus = {
   readonly windows: readonly number[];
 };
 
-/** What a shared bridge says of itself. Times in milliseconds since 1970, memory in bytes. */
+/** Status of a shared bridge by its own account. Times in milliseconds since 1970, memory in bytes. */
 export type SharedStatus = {
   readonly pid: number;
   readonly build: Build;

@@ -57,7 +57,7 @@ export async function meet({ place, greeting, command }: MeetOptions): Promise<M
     const giveBack = startLock(socket);
     if (giveBack !== undefined) {
       try {
-        // Whoever had the lock before may have started one.
+        // The process that had the lock before may have started a bridge.
         const trouble = (await isThere(socket)) ? undefined : await start([...command, socket], greeting);
         if (trouble !== undefined) return { is: 'alone', why: trouble };
       } finally {
@@ -70,7 +70,7 @@ export async function meet({ place, greeting, command }: MeetOptions): Promise<M
   return { is: 'alone', why: `none answered within ${STARTS_WITHIN_MS / 1000} s` };
 }
 
-/** What a bridge says to `greeting`, whatever it is; undefined where none listens or it says nothing. */
+/** The bridge's answer to `greeting`, whatever it is; undefined where none listens or the bridge says nothing. */
 export async function greet(
   path: string,
   greeting: Greeting,

@@ -18,7 +18,7 @@ const ENDING = '.sock';
  */
 const SHARED_VARIABLES =
   /^(?:MCP_BRIDGE_.*|DOCKER_.*|CONTAINERS?_.*|PODMAN_.*|BUILDAH_.*|STORAGE_.*|XDG_(?:CONFIG|DATA|STATE|CACHE)_HOME|HOME|TMPDIR|NODE_OPTIONS|NODE_EXTRA_CA_CERTS|SSL_CERT_(?:FILE|DIR))$/;
-/** What a window has for itself: its log's level, and whether it shares at all. */
+/** Variables that a window has for itself: its log's level, and whether it shares at all. */
 export const OWN_VARIABLES: ReadonlySet<string> = new Set(['MCP_BRIDGE_SHARED', 'MCP_BRIDGE_LOG_LEVEL']);
 const ENGINES = ['podman', 'docker'] as const;
 
@@ -67,7 +67,7 @@ export function removeIfEmpty(folder: string): void {
   }
 }
 
-/** The same text for windows that may share one; the bridge compares the settings themselves once more. */
+/** Key of an environment: equal for windows that may share a bridge, which compares the settings themselves once more. */
 function keyOf(env: Environment): string {
   const shared = Object.entries(env)
     .filter(([name]) => SHARED_VARIABLES.test(name) && !OWN_VARIABLES.has(name))

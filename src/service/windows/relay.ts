@@ -33,9 +33,9 @@ class Relay {
   /** Undefined between two bridges. */
   #bridge: Joined | undefined;
   #meeting: Promise<void> | undefined;
-  /** What the next bridge is told first. */
+  /** Lines that the next bridge is told first. */
   #again: readonly Said[] = [];
-  /** What is not yet in the socket of the bridge with its last byte. */
+  /** Lines whose last byte is not yet in the socket of the bridge. */
   readonly #unsent = new Set<Said>();
   /** Requests that wait for the next bridge, in their order. */
   readonly #held: Said[] = [];
@@ -156,7 +156,7 @@ class Relay {
     for (const said of this.#held.splice(0)) this.#send(said);
   }
 
-  /** Whoever asks again has it tried again. */
+  /** Refuses the requests that wait. An agent that asks again has another bridge tried. */
   #giveUp(why: string): void {
     for (const said of this.#held.splice(0)) this.#conversation.passesOn(said);
     const sentence = `E_SHUTDOWN: The bridge that all windows share has ended, and there is no other: ${why}. Try again, or restart the host.`;

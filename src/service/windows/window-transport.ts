@@ -18,7 +18,7 @@ export class WindowTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
   onclose?: () => void;
   onerror?: (error: Error) => void;
-  /** What the agent calls itself; undefined before it has. */
+  /** Name that the agent gives itself; undefined before the agent has. */
   client: string | undefined;
   /** Called when no request waits any more. */
   onQuiet: () => void = () => {};
@@ -88,7 +88,7 @@ export class WindowTransport implements Transport {
   }
 }
 
-/** Of a greeting of 2025, or of any request of 2026. */
+/** Name in a greeting of 2025, or in any request of 2026. */
 function nameIn(params: Readonly<Record<string, unknown>> | undefined): string | undefined {
   const meta = params?.['_meta'];
   const info = params?.['clientInfo'] ?? (isObject(meta) ? meta[CLIENT_INFO_META_KEY] : undefined);

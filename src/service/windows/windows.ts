@@ -29,19 +29,19 @@ type WindowsOptions = {
 const LOOK_AGAIN_MS = 250;
 
 type WindowParts = {
-  /** Of this window: its environment and folder. */
+  /** Environment and folder of this window. */
   readonly discovery: DiscoverContext;
   readonly observer: Observer;
   readonly redactor: Redactor;
-  /** About its settings. */
+  /** Warnings about the window's settings. */
   readonly warnings: readonly string[];
   readonly input: Readable;
   readonly output: Writable;
-  /** Whether it is the user's own command line. */
+  /** Whether the window is the user's own command line. */
   readonly isCommandLine: boolean;
 };
 
-/** What every window is told of what they share: never what one of them runs. */
+/** Events that every window is told: about what all windows share, never about what one of them runs. */
 const TOLD_TO_ALL: ReadonlySet<BridgeEvent['type']> = new Set([
   'engine.swept',
   'engine.trouble',
