@@ -11,7 +11,7 @@ export type Principal = {
   readonly name: string;
   /** Names of the servers that its credential reaches; undefined means all that the policy allows. */
   readonly servers: readonly string[] | undefined;
-  /** What its credential was granted; empty for those that know no scopes. */
+  /** Scopes that the principal's credential was granted; empty for principals that know no scopes. */
   readonly scopes: readonly string[];
   /** The groups that its issuer says it is in; undefined for those that know no groups. */
   readonly groups?: readonly string[];

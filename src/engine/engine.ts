@@ -1,5 +1,5 @@
-// What the rest of the house knows of a container engine: an interface and plain values. podman and docker differ
-// only in records (dialects.ts); the OCI runtime under them (runc, crun, runsc) is a setting, not an engine.
+// The view of a container engine that the rest of the bridge has: an interface and plain values. podman and docker differ only
+// in records (dialects.ts); the OCI runtime under them (runc, crun, runsc) is a setting, not an engine.
 
 import type { Readable, Writable } from 'node:stream';
 import type { PullTraces } from './images/pull-traces.js';
@@ -16,7 +16,7 @@ export type EngineMode = IdMapping | 'vm' | 'remote';
 
 /** A file or folder of the host, mounted read-only. Only an `executable` one may hold programs. */
 export type Mount = { readonly source: string; readonly target: string; readonly executable: boolean };
-/** What carries a container's traffic (network-modes.ts). `default`: the network that docker, or the podman of a machine, gives any container. */
+/** Carrier of a container's traffic (network-modes.ts). `default`: what docker, or a machine's podman, gives any container. */
 export type NetworkMode = 'slirp4netns' | 'pasta' | 'default';
 /** Writable and in memory; only one that is `executable` may hold programs. */
 export type Tmpfs = { readonly target: string; readonly sizeMb: number; readonly executable: boolean };
@@ -36,7 +36,7 @@ export type SandboxSpec = {
   readonly command: readonly string[];
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** What carries it where the operator has opened it for a language. */
+  /** The carrier of the traffic where the operator has opened the network for a language. */
   readonly network: 'none' | NetworkMode;
   readonly rootfs: 'read-only';
   readonly capabilities: 'none';
@@ -94,7 +94,7 @@ export interface Container extends AsyncDisposable {
 
 export type EngineLimits = { readonly memory: boolean; readonly pids: boolean; readonly cpu: boolean };
 
-/** What the engine says of itself, in our words. */
+/** Facts that the engine reports of itself, in our words. */
 export type EngineFacts = {
   readonly version: string;
   readonly mode: EngineMode;
@@ -102,7 +102,7 @@ export type EngineFacts = {
   readonly ids: IdMapping;
   /** Processor architecture of that machine, in the engine's spelling: amd64 or x86_64, arm64 or aarch64. */
   readonly architecture: string;
-  /** What the engine says that it can limit; what it does is only seen on this machine. */
+  /** Limits that the engine says it can enforce; whether it does is only seen on this machine. */
   readonly limits: EngineLimits;
   readonly storageDriver: string;
   readonly storageRoot: string;
@@ -122,7 +122,7 @@ export type EngineStatus =
       readonly waitedMs?: number | undefined;
     };
 
-/** What an engine says of a container of ours, where that is all that can be had: its processes are another machine's. */
+/** Facts that an engine reports of a container of ours, where nothing else can be had: its processes are another machine's. */
 export type ContainerFacts = {
   readonly isRunning: boolean;
   /** After which the engine ends it; undefined where it has no such clock. */

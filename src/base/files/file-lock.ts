@@ -7,7 +7,7 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readText } from './read-text.js';
 
-/** Whoever holds a lock for longer has died, or must expect a second holder. */
+/** A process that holds a lock for longer has died, or must expect a second holder. */
 export const LOCK_HELD_AT_MOST_MS = 20_000;
 const LOOK_AGAIN_MS = 40;
 

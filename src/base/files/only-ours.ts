@@ -5,7 +5,7 @@ import { lstatSync, readlinkSync, type Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type ReadText, readText } from './read-text.js';
 
-/** What others could do with it. */
+/** Mode bits of everything that others could do with a file or folder. */
 const OTHERS = 0o077;
 const WRITABLE_BY_GROUP = 0o020;
 const WRITABLE_BY_ALL = 0o002;
@@ -22,7 +22,7 @@ export type Exchangeable = {
    * folder in which it is to be, so that they may be first to make it.
    */
   readonly is: 'owner' | 'mode' | 'absent';
-  /** Of what is there; of the folder above where it is absent. */
+  /** Owner and mode of what is there, or of the folder above where `is` is `absent`. */
   readonly owner: number;
   readonly mode: number;
 };
@@ -106,7 +106,7 @@ function statsOf(path: string): Stats | 'absent' | undefined {
   }
 }
 
-/** Of whom it is asked, and what the machine says of users. */
+/** The user for whom safety is asked about, and the reader of what the machine says of users. */
 type User = { readonly uid: number; readonly read: ReadText };
 
 /** An owner whom a user namespace does not know is root outside, as a rule: what leads to a folder is believed to be. */

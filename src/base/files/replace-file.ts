@@ -9,7 +9,7 @@ const REFUSED_ON_WINDOWS = ['EPERM', 'EACCES', 'EBUSY'];
 const TRIES_ON_WINDOWS = 6;
 const FIRST_REST_MS = 5;
 
-/** What is asked of the system; a test gives its own. */
+/** Calls to the system; a test gives its own. */
 type RenameCalls = {
   readonly platform: NodeJS.Platform;
   readonly rename: (from: string, to: string) => void;

@@ -6,7 +6,7 @@ import { randomUUID } from '../crypto.js';
 import { BridgeError } from '../errors.js';
 import { endOfString } from './json-string.js';
 
-/** What marks a RawJson's place while the rest is written. Never leaves this process, so no data can contain it. */
+/** Marks for a RawJson's place while the rest is written. A mark never leaves this process, so no data can contain it. */
 const marks = (() => {
   let made: { readonly nonce: string; readonly placeholder: RegExp } | undefined;
   return () => {
@@ -116,7 +116,7 @@ function isExact(written: string): boolean {
   return kept === written || plainDigits(kept) === plainDigits(written);
 }
 
-/** The same for all ways to write one number, but for its sign: which readers agree on. */
+/** Equal for all ways to write one number, but for its sign: which readers agree on. */
 function plainDigits(written: string): string {
   NUMBER.lastIndex = 0;
   const [, whole = '', fraction = '', exponent = '0'] = NUMBER.exec(written) ?? [];

@@ -7,7 +7,7 @@ import { endOfString } from './json-string.js';
 /** Deeper values are not moved further to the right, or a deep one would be mostly spaces. */
 const MAX_INDENTS = 16;
 const INDENT = '  ';
-/** What is no longer is read more easily in one line. */
+/** Longest JSON that is read more easily in one line. */
 const ONE_LINE_CHARS = 60;
 /** Between two tokens of JSON nothing else is white space. */
 const BETWEEN = /[\s\ufeff]/;
@@ -56,7 +56,7 @@ export function jsonPieces(json: string): readonly JsonPiece[] {
   return pieces;
 }
 
-/** The same as one text. */
+/** All pieces of laid-out JSON as one text. */
 export const laidOutJson = (json: string): string =>
   jsonPieces(json)
     .map(({ text }) => text)

@@ -18,7 +18,7 @@ export const textsOf = (value: unknown): string[] =>
 const ON: ReadonlySet<string> = new Set(['true', 'yes', 'on', '1']);
 const OFF: ReadonlySet<string> = new Set(['false', 'no', 'off', '0']);
 
-/** What a switch says, in any of the ways in which people write one; undefined for what says neither. */
+/** Reads a switch, in any of the ways in which people write one; undefined for a value that says neither on nor off. */
 export function switchOf(value: unknown): boolean | undefined {
   if (typeof value === 'object') return undefined;
   const word = String(value).trim().toLowerCase();

@@ -13,7 +13,7 @@ export type RunLine = {
   readonly principal?: string;
   /** Name and version of the agent's program, as it says. */
   readonly client: string;
-  /** Those that it had, also those that it got while it ran. */
+  /** Servers that the run had, also those that it got while it ran. */
   readonly servers: readonly string[];
   /** Absent in lines of earlier versions, which knew Python only. */
   readonly language?: string;
@@ -68,9 +68,9 @@ export type QuestionLine = {
   readonly callCount: number;
   /** Which rule asked. */
   readonly rule: string;
-  /** What was decided: once, run, session, always or no; else expired, cancelled, closed or nobody. */
+  /** The decision: once, run, session, always or no; or why there was none: expired, cancelled, closed or nobody. */
   readonly answer: string;
-  /** Of a `no`, or the reason of an `always`. */
+  /** The person's word with a `no`, or the reason of an `always`. */
   readonly word?: string;
   /** By which way it was answered (agent, page, command line), and by whom, as far as known. */
   readonly by?: string;

@@ -23,7 +23,7 @@ type AuditOptions = {
 /** One run may make a million calls, which would push what other runs did out of the files. */
 const MAX_CALLS_LISTED = 10_000;
 const MAX_NAME_CHARS = 256;
-/** Of all rules that a call was judged by. */
+/** Longest text of all rules together that a call was judged by. */
 const MAX_RULE_CHARS = 10_000;
 /** An id of a principal: the address of an issuer and a subject. */
 const MAX_PRINCIPAL_CHARS = 2_000;

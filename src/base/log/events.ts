@@ -27,7 +27,7 @@ type PlainEvent =
   | { readonly type: 'engine.health'; readonly isWell: boolean; readonly message: string }
   | {
       readonly type: 'setup.step';
-      /** What is done before the first sandbox can start, such as `looking for podman or docker`. */
+      /** A step before the first sandbox can start, such as `looking for podman or docker`. */
       readonly step: string;
     }
   | { readonly type: 'image.progress'; readonly image: string; readonly message: string }
@@ -42,12 +42,12 @@ type PlainEvent =
       readonly why: string;
     }
   | {
-      /** What the image of run_python holds has become known. */
+      /** The content of the image of run_python has become known. */
       readonly type: 'image.known';
       readonly image: string;
       /** Major and minor number. */
       readonly python: string;
-      /** What it imports beyond the standard library; null where that is not known yet. */
+      /** Modules that the image's Python imports beyond the standard library; null where they are not known yet. */
       readonly modules: readonly string[] | null;
     }
   | {
@@ -64,7 +64,7 @@ type PlainEvent =
       readonly setup: string;
       /** Which OCI runtimes were tried, and what came of it. */
       readonly reason: string;
-      /** What enforces each limit, as seen. */
+      /** The mechanism that enforces each limit, as seen. */
       readonly limits: string;
       /** The result of the last probe since this machine was started; undefined when there was none. */
       readonly probe:
@@ -114,7 +114,7 @@ type PlainEvent =
   | {
       readonly type: 'downstream.unusable';
       readonly server: string;
-      /** What of its list of tools cannot be used, and why; each is the end of a sentence about the server. */
+      /** Tools of its list that cannot be used, and why; each is the end of a sentence about the server. */
       readonly problems: readonly string[];
     }
   | {
@@ -128,7 +128,7 @@ type PlainEvent =
   | {
       readonly type: 'downstream.asked';
       readonly server: string;
-      /** What became of its question to the person; never what was asked or answered. */
+      /** The outcome of the server's question to the person; never what was asked or answered. */
       readonly answer: string;
       readonly durationMs: number;
     }
@@ -198,7 +198,7 @@ type PlainEvent =
       readonly calls: readonly string[];
       /** Which rule asked. */
       readonly rule: string;
-      /** What was decided; else why nothing was. */
+      /** The decision; else why there was none. */
       readonly answer:
         | 'once'
         | 'run'
@@ -218,7 +218,7 @@ type PlainEvent =
   | {
       readonly type: 'run.ended';
       readonly run: string;
-      /** Those that it had in the end; those that it named where it did not come so far. */
+      /** Servers that the run had in the end, or those that it named where it did not come so far. */
       readonly servers: readonly string[];
       readonly status: RunStatus;
       /** Why it failed; the message is the code's own words where the code has raised it. */
@@ -240,7 +240,7 @@ type PlainEvent =
       readonly request: string;
       /** Undefined where none was found, or before. */
       readonly principal: string | undefined;
-      /** Of the client; undefined on a unix socket. */
+      /** The client's address; undefined on a unix socket. */
       readonly address: string | undefined;
       readonly method: string;
       readonly path: string;
@@ -267,7 +267,7 @@ type PlainEvent =
   | { readonly type: 'http.tls'; readonly is: 'reloaded' | 'kept'; readonly message: string }
   | { readonly type: 'http.draining'; readonly requests: number; readonly withinMs: number }
   | { readonly type: 'kept.trouble'; readonly message: string }
-  /** What keeps credentials from being checked, or the rules of principals from being read. */
+  /** Trouble that keeps credentials from being checked, or the rules of principals from being read. */
   | { readonly type: 'auth.trouble'; readonly message: string }
   | {
       /** A request that was sent away because of who sent it; never with what it presented. */
@@ -275,7 +275,7 @@ type PlainEvent =
       /** The address of its sender. */
       readonly from: string;
       readonly method: string;
-      /** Of the HTTP answer. */
+      /** Status of the HTTP answer. */
       readonly status: number;
       readonly message: string;
     }

@@ -12,7 +12,7 @@ import { Writable } from 'node:stream';
 const MAX_WAITING_CHARS = 1024 * 1024;
 const STDERR = 2;
 
-/** What takes the lines: a stream, or a file. */
+/** The target of the lines: a stream, or a file. */
 export type LineTarget = {
   /** Characters that were written and have not left yet. */
   readonly waitingChars: number;

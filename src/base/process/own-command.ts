@@ -22,7 +22,7 @@ export function argvOf(script: string | undefined): readonly string[] {
 /** The argv that starts this bridge as it was started now. */
 export const OWN_ARGV = argvOf(process.argv[1]);
 
-/** What an option of ours looks like; `shellWord` quotes whatever begins with a hyphen. */
+/** The form of an option of ours; `shellWord` quotes whatever begins with a hyphen. */
 const OPTION = /^--[a-z][a-z-]*$/;
 
 /** A command of ours as a line for a POSIX shell: `ownCommand('image', 'build')`. */

@@ -4,7 +4,7 @@
 import { spawnSync } from 'node:child_process';
 import { type Environment, windowsSystemProgram } from './environment.js';
 
-/** What is asked of the operating system; a test gives its own. */
+/** Calls to the operating system; a test gives its own. */
 export type GroupCalls = {
   readonly platform: NodeJS.Platform;
   readonly kill: (pid: number, signal: NodeJS.Signals | 0) => void;

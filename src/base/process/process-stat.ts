@@ -1,4 +1,4 @@
-// What the kernel says of a process in one line, /proc/PID/stat. Linux only: elsewhere there is none to read.
+// Reads the one line that the kernel gives of a process, /proc/PID/stat. Linux only: elsewhere there is none to read.
 
 import { readText } from '../files/read-text.js';
 

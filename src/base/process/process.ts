@@ -151,7 +151,7 @@ function endOnDemand(child: Child, options: RunOptions, signal: AbortSignal) {
   };
   const onAbort = () => stop('cancelled');
   signal.addEventListener('abort', onAbort, { once: true });
-  // Whoever was told of the start may have aborted at once.
+  // The caller, once told of the start, may have aborted at once.
   if (signal.aborted) onAbort();
   const timer = setTimeout(stop, options.timeoutMs, 'timeout');
   const unhook = onExit(() => kill('SIGKILL'));

@@ -56,7 +56,7 @@ export type ClientCommand = {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Removes by id or name, by force, which kills what runs; never rejects. */
   readonly remove: (id: string) => Promise<void>;
-  /** What `remove` runs for the name, for the exit hook, which cannot wait. */
+  /** The command that `remove` runs for the container's name, for the exit hook, which cannot wait. */
   readonly removeCommand: readonly [string, ...string[]];
 };
 

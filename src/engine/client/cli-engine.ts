@@ -79,7 +79,7 @@ const QUERY_TIMEOUT_MS = 15_000;
  */
 const ASK = { timeoutMs: 10_000, timesQuickest: 10, mostMs: 30_000 };
 const REMOVE_TIMEOUT_MS = 30_000;
-/** The same over a connection that may be held up: somebody waits, and what is not removed by then is removed later. */
+/** Shorter over a connection that may be held up: somebody waits, and what is not removed by then is removed later. */
 const REMOVE_ELSEWHERE_TIMEOUT_MS = 10_000;
 const PULL_TIMEOUT_MS = 600_000;
 /** Between tries to remove what could not be removed, doubled each time. */
@@ -142,7 +142,7 @@ export class CliEngine implements Engine {
   /** Names of images by what they are made of; anybody may remove one at any time. */
   readonly #derived = new Map<string, Promise<string>>();
   #networkMode: NetworkMode | undefined;
-  /** What the quickest command that this engine has answered took. */
+  /** Time of the quickest command that this engine has answered. */
   #quickestMs = Number.POSITIVE_INFINITY;
 
   constructor(options: CliEngineOptions) {
@@ -175,7 +175,7 @@ export class CliEngine implements Engine {
     return this.#dialect.launch(this.#options.facts.mode);
   }
 
-  /** What carries the traffic of containers that have a network; asked once. Throws E_NETWORK where nothing can. */
+  /** The carrier of the traffic of containers that have a network; asked once. Throws E_NETWORK where nothing can carry it. */
   async networkMode(signal: AbortSignal): Promise<NetworkMode> {
     if (this.#networkMode === undefined) {
       const { stdout } = await this.command(this.#dialect.infoArgs, INFO_TIMEOUT_MS, signal);
@@ -331,7 +331,7 @@ export class CliEngine implements Engine {
     }
   }
 
-  /** What the OCI runtime says of itself where the engine runs elsewhere; undefined where the engine keeps it to itself. */
+  /** Version text of the OCI runtime where the engine runs elsewhere; undefined where the engine keeps the text to itself. */
   async runtimeVersion(signal: AbortSignal): Promise<string | undefined> {
     const { runtimeVersionArgs } = this.#dialect;
     if (runtimeVersionArgs === undefined) return undefined;
@@ -339,7 +339,7 @@ export class CliEngine implements Engine {
     return exitCode === 0 ? stdout : undefined;
   }
 
-  /** What the engine says of the container `name`; undefined where there is none, or nothing that can be read. */
+  /** Facts that the engine reports of the container `name`; undefined where there is none, or nothing that can be read. */
   async factsOf(name: string, signal: AbortSignal): Promise<ContainerFacts | undefined> {
     const { factsFormat, parseFacts } = this.#dialect;
     const args = ['container', 'inspect', '--format', factsFormat, name];
@@ -360,7 +360,7 @@ export class CliEngine implements Engine {
     return dead.length;
   }
 
-  /** What `args` list whose owner is gone: ids or names. */
+  /** Ids or names that `args` list and whose owner is gone. */
   async #dead(args: readonly string[], signal: AbortSignal): Promise<readonly string[]> {
     const listed = await this.command(args, QUERY_TIMEOUT_MS, signal);
     if (listed.exitCode !== 0)

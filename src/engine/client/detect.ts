@@ -27,10 +27,10 @@ export type Tried = { readonly name: string; readonly ok: boolean; readonly reas
 export type EngineChoice = Omit<EngineFacts, 'defaultOciRuntime'> & {
   readonly binary: string;
   readonly ociRuntime: string;
-  /** What the runtime itself is told; see OciRuntime. */
+  /** Flags for the runtime itself; see OciRuntime. */
   readonly ociFlags: readonly string[];
   readonly tried: readonly Tried[];
-  /** What the trial container was really held to. */
+  /** Limits that the trial container was really held to, and by which mechanism. */
   readonly enforcement: Enforcement;
 };
 
@@ -53,7 +53,7 @@ export type EngineWishes = {
   readonly allowRootful: boolean;
   /** MCP_BRIDGE_ENGINE_URL. */
   readonly url: string | undefined;
-  /** What else says to the engines' own clients where their engine is: another one is another choice. */
+  /** Other settings that tell the engines' own clients where their engine is: another engine is another choice. */
   readonly clientVariables: string;
   /** Whether CPUs are limited: what enforces that is another thing than what shares them fairly. */
   readonly limitsCpus: boolean;

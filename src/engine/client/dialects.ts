@@ -1,5 +1,5 @@
-// What podman and docker spell differently, as two records. A difference that is not here does not exist; neither
-// record runs anything.
+// Flags and words that podman and docker spell differently, as two records. A difference that is not here does not exist;
+// neither record runs anything.
 
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -18,7 +18,7 @@ import { DOCKER_NETWORKS, PODMAN_NETWORKS, podmanNetworkMode } from '../machine/
 import { isGvisor, type OciRuntime } from '../machine/oci-runtime.js';
 import { dockerMode, type EngineConnection, isElsewhere, podmanMode } from '../machine/place.js';
 
-/** What a launch needs besides the spec. */
+/** Facts that a launch needs besides the spec. */
 export type LaunchFacts = {
   readonly mode: EngineMode;
   readonly ids: IdMapping;
@@ -52,15 +52,15 @@ export type EngineDialect = {
   readonly globalFlags: (facts: Pick<LaunchFacts, 'mode' | 'ociRuntime'>) => string[];
   /** Builds the image from a folder with a Containerfile; no network, no registry, no layers that outlive it. */
   readonly buildArgs: (image: string, contextDir: string) => string[];
-  /** What makes the container run under the profile, and under no other one. */
+  /** Flags that make the container run under the seccomp profile, and under no other one. */
   readonly seccompFlags: (mode: EngineMode, seccompFile: string) => string[];
   readonly runFlags: (facts: LaunchFacts, spec: SandboxSpec) => string[];
   readonly networkFlags: (network: SandboxSpec['network']) => readonly string[];
-  /** What can carry a container's traffic, by the output of infoArgs; undefined where nothing can. */
+  /** The mode that can carry a container's traffic, by the output of infoArgs; undefined where none can. */
   readonly networkMode: (info: string, mode: EngineMode) => NetworkMode | undefined;
   /** A writable /dev/shm of `sizeMb`; `tmpfsOptions` say the same of a tmpfs, size included. */
   readonly shmFlag: (tmpfsOptions: string, sizeMb: number) => string;
-  /** What is said of a container, and how its text is read. */
+  /** Format of the facts about a container, and how their text is read. */
   readonly factsFormat: string;
   readonly parseFacts: (text: string) => ContainerFacts;
   readonly removeArgs: (ids: readonly string[]) => string[];
@@ -72,7 +72,7 @@ export type EngineDialect = {
    * container's user.
    */
   readonly mountOptions: { readonly data: string; readonly programs: string; readonly volume: string };
-  /** The same for `--mount`, of a bind mount whose source has a colon. Its source must have no comma, quote or line break. */
+  /** Options of `--mount`, for a bind mount whose source has a colon. The source must have no comma, quote or line break. */
   readonly mountWithColon: (mount: Mount) => string;
   /** Fails, and says that it is there, where it is (podman), or is content (docker). */
   readonly makeVolumeArgs: (name: string, labels: readonly string[]) => string[];

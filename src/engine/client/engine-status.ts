@@ -1,4 +1,4 @@
-// What an engine says of itself when it is asked: ready with its facts, or missing, stopped or broken with what to do.
+// Asks an engine for its status: ready with its facts, or missing, stopped or broken with what to do.
 
 import { asBridgeError, messageOf } from '../../base/errors.js';
 import { type ProcessResult, run } from '../../base/process/process.js';
@@ -14,7 +14,7 @@ import { dialects, type EngineDialect } from './dialects.js';
 /** For what an engine says of itself, which takes a tenth of a second. */
 export const INFO_TIMEOUT_MS = 15_000;
 
-/** What the engine of `binary` says of itself, at its own address or at that of `connection`; never throws. */
+/** Asks the engine of `binary` for its status, at its own address or at that of `connection`; never throws. */
 export async function probeEngine(
   binary: string,
   connection: EngineConnection,

@@ -123,7 +123,7 @@ const codeOf = (thrown: unknown): string | undefined => (thrown as NodeJS.ErrnoE
 
 const outOfDescriptors = (thrown: unknown): boolean => ['EMFILE', 'ENFILE'].includes(codeOf(thrown) ?? '');
 
-/** What is said where a container cannot be given its streams. */
+/** The error where a container cannot be given its streams. */
 export const tooManyOpenFiles = (): BridgeError =>
   new BridgeError('E_PROCESS', 'The container engine could not be started: too many open files.', {
     fault: 'operator',

@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What is read of the host: /etc/os-release, and the files of /etc/apt by their paths. */
+/** Facts that are read of the host: /etc/os-release, and the files of /etc/apt by their paths. */
 type AptFacts = { readonly osRelease: string; readonly files: Readonly<Record<string, string>> };
 
 type AptSource = {

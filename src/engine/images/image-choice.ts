@@ -120,7 +120,7 @@ export async function chooseImage(
   return { image: wish.image, id: pulled, reason: { kind: 'pulled' } };
 }
 
-/** The same without asking a registry: undefined where that would be the next step, or an image has to be built. */
+/** Chooses without asking a registry: undefined where that would be the next step, or an image has to be built. */
 export async function localChoice(
   { image, imageSource, profile }: ImageWish,
   engine: Pick<Engine, 'imageId'>,
@@ -179,7 +179,7 @@ function builtNames(profile: string): readonly string[] {
 const built = (command: string): string =>
   `Run \`${command}\`, which takes about a minute and needs no registry.`;
 
-/** What to do where an image is not present. */
+/** The remedy where an image is not present. */
 export function missingRemedy({ image, imageSource, profile }: ImageWish): string {
   const meant = profileOf(image);
   if (meant !== undefined) return built(buildCommand(meant));
@@ -250,7 +250,7 @@ async function builtFor(
   }
 }
 
-/** Those that hold the bridge's files on top of another one serve nobody by their name. */
+/** Whether an image is ours by name. Images that hold the bridge's files on top of another serve nobody by their name. */
 const isOurs = (name: string): boolean => name.startsWith(OWN_IMAGES) && !name.startsWith(derivedName(''));
 
 /** The local images that could serve, with the one that would. */
@@ -291,7 +291,7 @@ function missing(wish: ImageWish, why: string): BridgeError {
   );
 }
 
-/** What cannot be had, and why. */
+/** An image that cannot be had, and why. */
 type Unavailable = { readonly image: string; readonly why: string };
 
 /**

@@ -1,5 +1,5 @@
-// What an image of ours says of itself, in labels: of which recipe it was made, of which release of Debian, and what its
-// Python can import. Written when it is built, read of an image on disk: an image outlives the recipe that it was made by.
+// Labels in which an image of ours says of which recipe it was made, of which release of Debian, and what its Python can
+// import. Written when it is built, read of an image on disk: an image outlives the recipe that it was made by.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ type ImageLabels = {
   readonly suite: string | undefined;
   /** See recipeDigest. */
   readonly recipe: string | undefined;
-  /** What its Python imports beyond the standard library; undefined for images from before this label. */
+  /** Modules that its Python imports beyond the standard library; undefined for images from before this label. */
   readonly modules: readonly string[] | undefined;
 };
 
@@ -91,7 +91,7 @@ export function ageOf(image: string, labelled: ImageLabels | undefined): string 
   return `made of Debian ${labelled.suite}, where today's recipe takes Debian ${suite}`;
 }
 
-/** The same of an image on disk. Asks the engine of our own images only. */
+/** Reads the labels of an image on disk for `ageOf`. Asks the engine of our own images only. */
 export async function imageAge(
   client: EngineClient,
   image: string,

@@ -6,7 +6,7 @@ import { BridgeError } from '../../base/errors.js';
 import { PACKAGE_NAME } from '../../base/version.js';
 import { profiles, rawRecipe } from './recipe-dir.js';
 
-/** What the references of all of them begin with. */
+/** The beginning of the references of all images of ours. */
 export const OWN_IMAGES = `localhost/${PACKAGE_NAME}/`;
 
 /** Debian's own rule (policy 5.6.1), less a hyphen at the end, by which apt would take a package away. */
@@ -32,7 +32,7 @@ export function checkPackages(names: readonly string[]): readonly string[] {
   );
 }
 
-/** What Debian calls its releases; anything else mmdebstrap would take for an option, a path or lines of its sources. */
+/** Debian's names of its releases; anything else mmdebstrap would take for an option, a path or lines of its sources. */
 const RELEASE = /^[a-z]+$/;
 
 /** Throws E_ARGUMENTS for what cannot be the name of a Debian release. */
@@ -61,7 +61,7 @@ export type OwnImageName = {
   readonly added: readonly string[] | undefined;
 };
 
-/** What a reference says of an image of ours, of whatever version; undefined for every other image. */
+/** Parts of the reference of an image of ours, of whatever version; undefined for every other image. */
 export function readOwnName(image: string): OwnImageName | undefined {
   if (!image.startsWith(OWN_IMAGES)) return undefined;
   const [name, tag = '', ...rest] = image.slice(OWN_IMAGES.length).split(':');

@@ -156,7 +156,7 @@ function executableCopy(script: string, scratch: string): string {
   return copy;
 }
 
-/** What mmdebstrap and the recipe's scripts read. */
+/** Variables that mmdebstrap and the recipe's scripts read. */
 function unpackEnvironment(recipe: Recipe, scratch: string): Record<string, string> {
   return {
     TMPDIR: scratch,
@@ -198,7 +198,7 @@ function sourcesFile(suite: string, scratch: string): string[] {
   return [file];
 }
 
-/** What is imported, by which recipe it was made, and of which release of Debian. */
+/** The image to import, by which recipe it was made, and of which release of Debian. */
 type MadeImage = { readonly recipe: Recipe; readonly suite: string; readonly image: string };
 
 async function importImage(
@@ -222,7 +222,7 @@ async function importImage(
   const after = await inspectImage(client, image, signal);
   if (after === undefined) throw failed(`${client.binary} imported ${image} but does not find it.`);
   if (before !== undefined && before.id !== after.id) {
-    // What had the name before is of no more use; containers that still run on it keep it.
+    // The image that had the name before is of no more use; containers that still run on it keep it.
     await run([client.binary, 'rmi', before.id], { timeoutMs: QUERY_TIMEOUT_MS, env: client.env }, signal);
   }
   return after;

@@ -1,6 +1,6 @@
-// What a pull shows of itself while its client says nothing: the blobs that it writes, and what its processes read and
-// write. podman prints a line when it begins a layer and none until it has all of it. Only a client that does the work
-// itself has such traces: docker's daemon and an engine elsewhere have none that can be seen from here.
+// Signs of progress of a pull while its client says nothing: the blobs that it writes, and what its processes read and write.
+// podman prints a line when it begins a layer and none until it has all of it. Only a client that does the work itself has
+// such traces: docker's daemon and an engine elsewhere have none that can be seen from here.
 
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -82,7 +82,7 @@ function blobFolder(): string | undefined {
   }
 }
 
-/** Of all files below, as far as they are there by the time they are looked at. */
+/** Bytes of all files below, as far as they are there by the time they are looked at. */
 function bytesBelow(folder: string): number {
   let sum = 0;
   try {
@@ -96,7 +96,7 @@ function bytesBelow(folder: string): number {
   return sum;
 }
 
-/** What the processes of a group have read and written since they began; 0 where the kernel does not say. */
+/** Bytes that the processes of a group have read and written since they began; 0 where the kernel does not say. */
 function groupBytes(group: number): number {
   let sum = 0;
   for (const pid of processIds()) {

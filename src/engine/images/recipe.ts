@@ -1,5 +1,5 @@
-// What an image that we build holds, as data: one JSON file per profile in sandbox-runtime/images, with the scripts
-// that it names beside it. Only read here; image.ts makes the image.
+// The recipe of an image that we build, as data: one JSON file per profile in sandbox-runtime/images, with the scripts that it
+// names beside it. Only read here; image.ts makes the image.
 
 import { z } from 'zod';
 import { BridgeError } from '../../base/errors.js';
@@ -13,10 +13,10 @@ export const BASE_PROFILE = 'base';
 export const CARRIED_TO = `/opt/${PACKAGE_NAME}`;
 
 const names = z.array(z.string());
-/** What is merely added where a recipe extends another. */
+/** Fields that are merely added where a recipe extends another. */
 const additions = {
   packages: names.min(1),
-  /** What packages depend on and the image does without: never downloaded, and gone from dpkg's books in the end. */
+  /** Packages that others depend on and the image does without: never downloaded, and gone from dpkg's books in the end. */
   standIns: names.default([]),
   removePackages: names.default([]),
   /** Relative to the image's root; shell patterns. */
@@ -28,7 +28,7 @@ const additions = {
    * Paths inside this package, relative to its root. They are copied to the image's CARRIED_TO before the hooks run.
    */
   carries: z.array(z.string().regex(/^[\w.-]+$/)).default([]),
-  /** What Python imports from a package `python3-<name>` where that is not `<name>`. */
+  /** The module that Python imports from a package `python3-<name>` where its name is not `<name>`. */
   modules: z.record(z.string(), z.string()).default({}),
   /** Reasons for those who read the recipe, by what they are about; nothing is done with them. */
   why: z.record(z.string(), z.string()).default({}),
@@ -110,7 +110,7 @@ export function withPackages(recipe: Recipe, names: readonly string[]): Recipe {
 
 const PYTHON_PACKAGE = 'python3-';
 
-/** What the image's packages let Python import beyond the standard library. */
+/** Modules that the image's packages let Python import beyond the standard library. */
 export const modulesOf = ({ packages, modules }: Recipe): readonly string[] =>
   packages
     .filter((name) => name.startsWith(PYTHON_PACKAGE))
@@ -130,7 +130,7 @@ export function localImageName(recipe: Recipe, version: string, suite: string = 
   return `${OWN_IMAGES}${recipe.name}:${version}${ofSuite}${addedTag(recipe.added ?? [])}`;
 }
 
-/** What engines call the processors that Debian is built for, and Debian's and Node's own names. */
+/** Names of the processors that Debian is built for: the engines', Debian's and Node's. */
 const PROCESSORS = [
   { debian: 'amd64', node: 'x64', names: ['amd64', 'x86_64'] },
   { debian: 'arm64', node: 'arm64', names: ['arm64', 'aarch64'] },

@@ -1,5 +1,5 @@
-// What the kernel's control groups hold a process to, read from the host's own files: v1, v2 and both at once. Knows
-// where a limit would stand and how often it was hit; sets none. Linux only: elsewhere there is nothing to read.
+// The limits of the kernel's control groups on a process, read from the host's own files: v1, v2 and both at once. Knows where
+// a limit would stand and how often it was hit; sets none. Linux only: elsewhere there is nothing to read.
 
 import { join } from 'node:path';
 import { type ReadText, readText } from '../../base/files/read-text.js';

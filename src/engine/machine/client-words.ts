@@ -1,5 +1,5 @@
-// What podman's and docker's own clients say, where something is decided by it: they have no other way to tell. Seen with
-// podman 4.3 and 5.4 and docker 20.10 and 28. Nothing else in the bridge goes by a foreign program's words.
+// Words of podman's and docker's own clients, where something is decided by them: the clients have no other way to tell. Seen
+// with podman 4.3 and 5.4 and docker 20.10 and 28. Nothing else in the bridge goes by a foreign program's words.
 
 /** Nobody answers at the engine's address, or the way there is closed. */
 const NOT_ANSWERING =

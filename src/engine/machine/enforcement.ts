@@ -1,5 +1,5 @@
-// What really holds a container to its limits on this machine, per control, found by looking at a container that runs
-// and never by the flags it was started with. The ladder: control group, else what we can do from outside, else none.
+// The mechanism that really holds a container to its limits on this machine, per control, found by looking at a container that
+// runs and never by the flags it was started with. The ladder: control group, else what we can do from outside, else none.
 
 import { z } from 'zod';
 import { BridgeError } from '../../base/errors.js';
@@ -34,7 +34,7 @@ export const claimedBy = ({ memory, pids, cpu }: EngineLimits): Enforcement => (
 });
 export const UNENFORCED: Enforcement = { memory: 'none', pids: 'none', cpu: 'none' };
 
-/** What the container was started with. */
+/** Limits that the container was started with. */
 export type AskedLimits = {
   readonly memoryBytes: number;
   readonly pids: number;

@@ -35,7 +35,7 @@ function find(pidFile: string): { readonly pid: number; readonly monitor: number
 /** A process for as long as it lives: its number may be another's later, and its start is its own. */
 export type Living = { readonly pid: number; readonly startTime: string };
 
-/** What is to be asked again by `lives`; undefined where there is no such process. */
+/** The process that `lives` can ask for again; undefined where there is no such process. */
 export function livingAt(pid: number): Living | undefined {
   const startTime = processStat(pid)?.startTime;
   return startTime === undefined ? undefined : { pid, startTime };

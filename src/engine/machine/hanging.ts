@@ -1,4 +1,4 @@
-// What is said of an engine or an OCI runtime that neither works nor fails. Installing another one seldom helps: mostly a
+// The remedy for an engine or an OCI runtime that neither works nor fails. Installing another one seldom helps: mostly a
 // process waits in the kernel, or for a lock that such a process holds.
 
 /** One sentence for whoever has to find out; `command` is what to try by hand. */

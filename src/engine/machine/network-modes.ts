@@ -1,4 +1,4 @@
-// What carries the traffic of a container that the operator has given a network: a process beside it that answers its
+// The carrier of the traffic of a container that the operator has given a network: a process beside it that answers its
 // packets with sockets of the engine's user, or what the engine has itself. Which one, in what words, and what such a
 // container cannot reach. Runs nothing; the container keeps every other wall, and has no capability to change any of it.
 
@@ -36,7 +36,7 @@ export const DOCKER_NETWORKS = {
   outbound: ['--network=bridge', NO_HOST_DOMAINS],
 } as const;
 
-/** What it leaves within reach besides the internet, for a person. */
+/** Targets within reach in each mode besides the internet, for a person. */
 export const REACH: Readonly<Record<NetworkMode, string>> = {
   slirp4netns:
     "IPv4 only; the local network and this machine's own addresses are within reach, its localhost and link-local addresses are not",

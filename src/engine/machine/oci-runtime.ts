@@ -1,5 +1,5 @@
-// What an OCI runtime has to be told under an engine, best first. gVisor (runsc) is one of them: only its flags are
-// special. Which variant works here is found by trying (detect.ts); nothing is run here.
+// Flags that an OCI runtime needs under an engine, best first. gVisor (runsc) is one of them: only its flags are special.
+// Which variant works here is found by trying (detect.ts); nothing is run here.
 
 import { basename } from 'node:path';
 import type { EngineMode, EngineName } from '../engine.js';
@@ -49,7 +49,7 @@ export function variantsOf(name: string, engine: EngineName, mode: EngineMode): 
   return (canHandOn && isGvisor(name) ? GVISOR_VARIANTS : [[]]).map((flags) => ({ name, flags }));
 }
 
-/** What stands between gVisor and a network, most often. */
+/** The usual obstacle between gVisor and a network. */
 export const OLD_GVISOR =
   'gVisor releases before August 2024 give none on recent kernels: install a newer one.';
 

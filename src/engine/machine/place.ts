@@ -6,7 +6,7 @@ import { basename } from 'node:path';
 import { ENGINE_VARIABLES } from '../../settings/environment/engine-variables.js';
 import type { EngineMode, EngineName, IdMapping } from '../engine.js';
 
-/** What is known of a connection besides what the engine answers. */
+/** Facts about a connection besides what the engine answers. */
 export type EngineConnection = {
   /** MCP_BRIDGE_ENGINE_URL; undefined leaves it to the engine's own client, its contexts and its variables. */
   readonly url: string | undefined;
@@ -30,7 +30,7 @@ const OF_THE_SERVICE = {
   LISTEN_FDNAMES: undefined,
 } as const;
 
-/** What is changed in the environment of an engine's client, so that it talks to `url`; undefined takes a variable away. */
+/** Changes to the environment of an engine's client, so that it talks to `url`; undefined takes a variable away. */
 export function connectionEnv(
   engine: EngineName,
   url: string | undefined,
@@ -60,7 +60,7 @@ const LOCAL_SOCKET = /^unix:\/\/(?:\/var)?\/run\/(?:user\/\d+\/)?docker\.sock$/;
  */
 const DESKTOP_SYSTEM = /docker desktop|orbstack|rancher desktop/i;
 const DESKTOP_NAME = /^(?:colima|lima|rancher-desktop|docker-desktop|orbstack)(?:-|$)/i;
-/** What podman machine's own image says: Fedora CoreOS, and on Windows a distribution of its own. */
+/** Variants of podman machine's own image: Fedora CoreOS, and on Windows a distribution of its own. */
 const MACHINE_VARIANT = /^(?:coreos|container)$/i;
 
 /** Where a daemon of docker's runs that is reached at `endpoint`. */

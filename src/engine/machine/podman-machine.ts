@@ -59,7 +59,7 @@ export class PodmanMachine implements AsyncDisposable {
   readonly #options: MachineOptions;
   readonly #timeouts: MachineTimeouts;
   readonly #closing = new AbortController();
-  /** Those that do not rest. */
+  /** How many leases do not rest. */
   #inUse = 0;
   readonly #resting = new Set<MachineLease>();
   #onNoneRests: () => void = () => {};

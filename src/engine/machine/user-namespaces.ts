@@ -9,7 +9,7 @@ import { findProgram } from '../../base/process/find-program.js';
 import { environmentWith } from '../../base/process/process.js';
 import { whyNoNamespace } from './client-words.js';
 
-/** What is asked of the machine. */
+/** Questions that are put to the machine. */
 export type NamespaceMachine = {
   readonly read: ReadText;
   /** The file behind a program's name, which is what AppArmor goes by; `isOwn`: it belongs to this user. */

@@ -58,7 +58,7 @@ export type SandboxEnd =
 
 export type StartOptions = {
   readonly timeoutMs: number;
-  /** What holds containers to their limits here; undefined while that is being found out. */
+  /** Mechanisms that hold containers to their limits here; undefined while they are being found out. */
   readonly enforcement?: Enforcement | undefined;
   readonly observer: Observer;
   /** Asks an engine that runs elsewhere why it does not answer; undefined for one whose processes can be seen. */
@@ -118,7 +118,7 @@ export class Sandbox implements AsyncDisposable {
   #processorTime: ProcessorTime | undefined;
   /** From when it has to stand still for the first time, in a session of each call. */
   #standstill: Standstill | undefined;
-  /** What the supervisor has read in the container, for where the group cannot be seen from here. */
+  /** Memory kills that the supervisor has read in the container, for where its control group cannot be seen from here. */
   #toldMemoryKills: number | undefined;
   /** How many of them were in earlier calls of its session. */
   #earlierMemoryKills = 0;
@@ -318,7 +318,7 @@ export class Sandbox implements AsyncDisposable {
    */
   hold(): void {
     this.#guard?.rest();
-    // What cannot be stopped from here is stopped by its own first process.
+    // Processes that cannot be stopped from here are stopped by the first process of their container.
     if (this.standStill() === undefined) this.#channel.send({ type: 'hold' });
   }
 
@@ -328,7 +328,7 @@ export class Sandbox implements AsyncDisposable {
     return this.#channel.send(frame);
   }
 
-  /** What runs in it stands still until what is given back is called; undefined where it cannot be stopped from here. */
+  /** Stops what runs in the sandbox until the returned function is called; undefined where it cannot be stopped from here. */
   standStill(): (() => void) | undefined {
     const { pid } = this;
     if (pid === undefined || !this.isAlive) return undefined;
@@ -509,7 +509,7 @@ function startFailure(end: SandboxEnd): BridgeError {
 const MAX_LINES = 20;
 const MAX_DETAIL_CHARS = 600;
 
-/** What the engine's client says on the harness's stream, kept for the error of a sandbox that was lost. */
+/** Words of the engine's client on the harness's stream, kept for the error of a sandbox that was lost. */
 class EngineWords {
   /** The last ones, oldest first. */
   readonly #lines: string[] = [];

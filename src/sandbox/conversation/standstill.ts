@@ -18,7 +18,7 @@ const LOOK_EVERY_MS = 1_000;
 const MAX_USED = 5;
 /** How often what has woken is stopped again before it has to end. */
 export const MAX_WAKES = 3;
-/** Of /proc/PID/stat: stopped, traced, dead; and one that waits within the kernel, as for a child that stands between fork and exec. */
+/** States at rest in /proc/PID/stat: stopped, traced, dead, or waiting in the kernel, as for a child between fork and exec. */
 const AT_REST = new Set('TtZXxD');
 
 type Look = { readonly isAtRest: boolean; readonly used: number };
@@ -36,7 +36,7 @@ export class Standstill implements Disposable {
   readonly #parts: StandstillParts;
   #thaw: (() => void) | undefined;
   #looking: NodeJS.Timeout | undefined;
-  /** What each of those that were there had used when they were stopped last. */
+  /** Processor time that each process had used when the processes were stopped last. */
   #used: ReadonlyMap<number, number> = new Map();
   /** Since it was made: a run that asks many questions wakes no more often than one that asks one. */
   #wakes = 0;
@@ -125,7 +125,7 @@ function lookAt(pid: number): ReadonlyMap<number, Look> {
 
 function lookAtOne(pid: number): Look {
   const stat = processStat(pid);
-  // Of one that has ended in this very moment there is nothing to read.
+  // A process that has ended in this very moment leaves nothing to read.
   return stat === undefined
     ? { isAtRest: true, used: 0 }
     : { isAtRest: AT_REST.has(stat.state), used: stat.used };
@@ -134,7 +134,7 @@ function lookAtOne(pid: number): Look {
 const usedBy = (looks: ReadonlyMap<number, Look>): ReadonlyMap<number, number> =>
   new Map([...looks].map(([pid, { used }]) => [pid, used]));
 
-/** What has lost its parent there is a child of the first process. */
+/** All descendants of a first process: one that has lost its parent in the container is a child of the first process. */
 function descendantsOf(pid: number): readonly number[] {
   const found: number[] = [];
   const rest = [pid];

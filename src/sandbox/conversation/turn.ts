@@ -24,7 +24,7 @@ export type RunHandlers = {
   readonly onOutput: (stream: OutputStream, text: string, base64: string | null) => void;
   /** Every frame of the guest; `text` is its line, for values that are relayed verbatim. */
   readonly onGuest: (frame: GuestFrame, text: string) => void;
-  /** What the code has left in its folder for results, after its end. */
+  /** Gets each file that the code has left in its folder for results, after the code's end. */
   readonly onFile: (frame: LeftFrame) => void;
   /** As soon as the code itself has ended: its files may follow. Whatever speaks for the supervisor may say it twice. */
   readonly onGuestEnd?: (end: GuestEnd) => void;
@@ -65,7 +65,7 @@ export type SandboxTurn = Starting | WaitingTurn | Checking | Running | Reported
 /** The turn that follows a frame, and the call that hands the frame to whom it is for, once that turn has begun. */
 export type TurnStep = { readonly next: SandboxTurn; readonly tell: () => void };
 
-/** What models write compiles in milliseconds; the compiler keeps memory that the next run would lack. */
+/** Code that models write compiles in milliseconds; the compiler keeps memory that the next run would lack. */
 const LIGHT_CODE_CHARS = 100_000;
 const LIGHT_CHECK_MS = 250;
 /** After one of these a guest has said how its code ended. */

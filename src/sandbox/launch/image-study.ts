@@ -19,7 +19,7 @@ import { type LaunchContext, type LaunchSetUp, specOn, startOptionsOn } from './
 /** The first call comes first. */
 const LOOK_AFTER_MS = 2_000;
 const LOOK_SECONDS = 10;
-/** Of every image: what is no library of a program's. */
+/** Modules of every image that no program uses as a library. */
 const TOOLS = ['pip', 'setuptools', 'wheel', 'pkg_resources', 'distutils'];
 const CODE = `
 import importlib.metadata, importlib.util
@@ -53,7 +53,7 @@ export class ImageStudy {
     this.#closing = closing;
   }
 
-  /** Of a sandbox of this image that has greeted with `version`. Free where the image is known. Never rejects. */
+  /** Studies the image of a sandbox that has greeted with `version`. Free where the image is known. Never rejects. */
   async study(pad: LaunchSetUp, version: string): Promise<void> {
     const { id } = pad.image;
     if (this.#studied === id) return;
@@ -79,7 +79,7 @@ export class ImageStudy {
     this.#context.observer({ type: 'image.known', image: image.image, ...found });
   }
 
-  /** Of an image that we have built; one from before those labels has the modules of its recipe. */
+  /** Modules of an image that we have built, by its labels; an image from before those labels has the modules of its recipe. */
   async #asLabelled({ image, engine }: LaunchSetUp): Promise<readonly string[] | undefined> {
     const name = readOwnName(image.image);
     if (name === undefined) return undefined;

@@ -1,5 +1,5 @@
-// What the last `doctor --probe` found, kept in the state directory so that a start can say it in its log without probing.
-// It holds for one boot, user, engine, OCI runtime, image and version of ours; for another it does not exist.
+// The findings of the last `doctor --probe`, kept in the state directory so that a start can say them in its log without
+// probing. They hold for one boot, user, engine, OCI runtime, image and version of ours; for another there are none.
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

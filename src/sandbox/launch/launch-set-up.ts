@@ -83,7 +83,7 @@ export type LaunchContext = {
   readonly standstillSeconds?: () => number;
 };
 
-/** What every start on this pad has in common. */
+/** Options that every start on this set-up has in common. */
 export const startOptionsOn = ({ engine, choice }: LaunchSetUp, observer: Observer): StartOptions => ({
   timeoutMs: START_TIMEOUT_MS,
   observer,
@@ -228,7 +228,7 @@ function hostFiles(
 export const filesDir = ({ stateDir }: Settings, mode: EngineMode, runtime: OciRuntime): string =>
   mode === 'userns-mapped' && isGvisor(runtime.name) ? OPEN_DIR : stateDir;
 
-/** The same where this harness meets this Python. */
+/** Key of a compiled harness: equal where this harness meets this Python. */
 export const harnessKey = ({ id }: ImageChoice): string => `${harnessVersion()} ${id}`;
 
 /**
@@ -268,7 +268,7 @@ function userFor(
   { volumes }: SandboxProfile,
   enforcement: Enforcement | undefined,
 ): string {
-  // What one has left on a volume is for the next, which therefore is the same user.
+  // A call leaves files on a volume for the next call, which therefore is the same user.
   const isOthers = explicitlySet.has('MCP_BRIDGE_CONTAINER_USER') || volumes.length > 0;
   if (isOthers || enforcement?.pids !== 'rlimit') return containerUser;
   const id = OWN_UID.first + randomInt(OWN_UID.count);
@@ -343,7 +343,7 @@ async function attempt(
   try {
     await using sandbox = await startByName(pad.image, context, start, signal);
     await onStarted(sandbox, sandbox.spec);
-    // What is started later has its harness compiled.
+    // Sandboxes that start later have their harness compiled.
     void dropCarried(pad.engine, pad);
     return undefined;
   } catch (thrown) {

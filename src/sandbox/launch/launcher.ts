@@ -34,10 +34,10 @@ import {
 } from './launch-set-up.js';
 import { PythonFallback } from './python-fallback.js';
 
-/** What a living sandbox holds (the podman machine, where there is one) and what it was started from. */
+/** A living sandbox's lease of the podman machine, where there is one, and the stamp of what the sandbox was started from. */
 type Life = { readonly lease: MachineLease | undefined; readonly stamp: string };
 
-/** What another engine, or the same one tried anew, would not fix. */
+/** Errors that another engine, or the same one tried anew, would not fix. */
 const NO_ENGINES_DOING: ReadonlySet<string> = new Set(['E_IMAGE_MISSING', 'E_NETWORK']);
 
 export class Launcher implements AsyncDisposable {
@@ -53,7 +53,7 @@ export class Launcher implements AsyncDisposable {
   readonly #images = new WeakMap<LaunchSetUp, Map<string, Promise<ImageChoice>>>();
   readonly #fallback: PythonFallback;
   readonly #study: ImageStudy;
-  /** Those that are there for sure, by name, with the engine that removes them at the end; undefined for what is kept. */
+  /** Volumes created so far: name -> engine that removes it at the end, or undefined where it is kept. */
   readonly #volumes = new Map<string, CliEngine | undefined>();
   #pad: Promise<LaunchSetUp> | undefined;
   #ready: LaunchSetUp | undefined;
@@ -308,7 +308,7 @@ export class Launcher implements AsyncDisposable {
   }
 }
 
-/** What gVisor says where it has no network to give names no next step. */
+/** Adds the next step to `cause`: gVisor's own words, where it has no network to give, name none. */
 function withoutNetwork({ ociRuntime }: SandboxProfile, cause: BridgeError): BridgeError {
   if (cause.code !== 'E_SANDBOX_START') return cause;
   const otherwise =
@@ -322,7 +322,7 @@ function withoutNetwork({ ociRuntime }: SandboxProfile, cause: BridgeError): Bri
   });
 }
 
-/** The same for kinds that ask for the same image. */
+/** Equal for kinds that ask for the same image. */
 const imageKeyOf = ({ image, imageSource, profile }: SandboxProfile): string =>
   JSON.stringify([imageSource, profile, image]);
 

@@ -32,7 +32,7 @@ import {
   startOptionsOn,
 } from './launch-set-up.js';
 
-/** What a Python takes that hands over some twenty megabytes, whatever runs are allowed. */
+/** Memory of a Python that hands over some twenty megabytes, whatever runs are allowed. */
 const TAKE_BYTES = 512 * MB_BYTES;
 /** Half a second for a Python that is compiled; five for one whose image has sources only. */
 const TAKE_SECONDS = 60;
@@ -60,7 +60,7 @@ export class PythonFallback {
     this.#closing = closing;
   }
 
-  /** What `start` gives with the files that the image needs. Throws what it throws, and what stands in the way. */
+  /** Calls `start` with the files that the image needs. Throws what `start` throws, and why there are no such files. */
   async start(
     wanted: WantedStart,
     start: (files: HostFiles) => Promise<Sandbox>,
@@ -148,7 +148,7 @@ export class PythonFallback {
     return made;
   }
 
-  /** What is not remembered makes only the next start slower. */
+  /** A fact that is not remembered makes only the next start slower. */
   #tellTrouble(work: () => void): void {
     try {
       work();

@@ -24,9 +24,9 @@ const MEMORY_PART = 0.25;
 export type WarmPoolOptions = {
   /** How many wait at most; 0 makes every take() a cold start. */
   readonly size: number;
-  /** What one that waits may take of the memory. */
+  /** Memory that one waiting sandbox may take. */
   readonly bytesEach: number;
-  /** What those of all pools may take, this one's included. */
+  /** Memory that the waiting sandboxes of all pools may take, this one's included. */
   readonly heldBytes: () => number;
   readonly start: (signal: AbortSignal) => Promise<Sandbox>;
   readonly retire: (sandbox: Sandbox) => void;
@@ -62,7 +62,7 @@ export class WarmPool implements Disposable {
     return this.#waiting.length;
   }
 
-  /** What those that wait, or are on their way to, may take of the memory. */
+  /** Memory that the sandboxes that wait, or are on their way to, may take. */
   get heldBytes(): number {
     return (this.#waiting.length + this.#starting.size) * this.#options.bytesEach;
   }
@@ -84,7 +84,7 @@ export class WarmPool implements Disposable {
       return this.#nextWaiting() ?? (await this.#nextStarting(signal)) ?? (await this.#options.start(signal));
     } catch (thrown) {
       this.#running--;
-      // What has just failed for a caller who was told why is not tried again behind everybody's back.
+      // A start that has just failed for a caller who was told why is not tried again behind everybody's back.
       if (signal.aborted) this.#onIdle();
       else clearTimeout(this.#timer);
       throw thrown;

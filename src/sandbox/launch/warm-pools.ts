@@ -31,7 +31,7 @@ export class WarmPools implements Disposable {
     const { start, ...rest } = this.#options;
     const pool = new WarmPool({
       ...rest,
-      // What commands leave in the places of the kind is memory, too.
+      // Files that commands run ahead leave in the tmpfs of the kind are memory, too.
       bytesEach: [...kind.preimport, ...kind.ahead].length > 0 ? WAITING_PREPARED_BYTES : WAITING_BYTES,
       heldBytes: () => [...this.#pools.values()].reduce((sum, each) => sum + each.heldBytes, 0),
       start: (signal) => start(kind, signal),

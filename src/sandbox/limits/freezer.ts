@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { processStat } from '../../base/process/process-stat.js';
 import { unifiedGroup } from '../../engine/machine/cgroup.js';
 
-/** Of the group below that of the container. */
+/** Name of the group below that of the container. */
 const NAME = 'still';
-/** What has passed its last check before the freezer came may fork once more. */
+/** A process that has passed its last check before the freezer came may fork once more. */
 const MAX_LOOKS = 10;
 
 /**
@@ -68,7 +68,7 @@ function othersIn(group: string, pid: number): readonly number[] {
   return others;
 }
 
-/** What has lost its parent in a container is a child of the first process. What has ended is no stranger. */
+/** A process that has lost its parent in a container is a child of the first process. One that has ended is no stranger. */
 function isBelow(process: number, pid: number): boolean {
   for (let each = process; each !== pid; ) {
     const parent = processStat(each)?.parent;

@@ -64,7 +64,7 @@ export class Guard implements Disposable {
   }
 }
 
-/** What the container of the first process `pid` is held to, by its kernel or by a guard. */
+/** The limits that the kernel, or a guard, holds the container of the first process `pid` to. */
 export function enforcementAt(pid: number, asked: AskedLimits): Enforcement {
   const scales = scalesFor(pid, WRITABLE);
   return lookAt(pid, asked, scales.glance() !== undefined && (scales.weigh() ?? 0) > 0);

@@ -7,7 +7,7 @@ import { groupLimit } from '../../engine/machine/cgroup.js';
 import { writableIn } from '../spec/spec.js';
 import { scalesFor } from './measure.js';
 
-/** What a control group holds now, in version 2 and in version 1. */
+/** Files that say what a control group holds now, in version 2 and in version 1. */
 const GROUP_FILES = ['memory.current', 'memory.usage_in_bytes'];
 
 /** In bytes; undefined where another machine runs it, or it has ended. `pid` is that of its first process. */

@@ -1,7 +1,7 @@
-// What of the kernel's memory a container's open files could hold, at most. Buffers of sockets and pipes belong to no
-// process, and control groups count only some of them: TCP and UDP on cgroup v1, netlink on neither version, and nothing at
-// all where there is no group. How full a buffer is cannot be seen from outside, so each one is taken to be full. Linux
-// only; reads /proc and decides nothing.
+// The kernel's memory that a container's open files could hold, at most. Buffers of sockets and pipes belong to no process,
+// and control groups count only some of them: TCP and UDP on cgroup v1, netlink on neither version, and nothing at all where
+// there is no group. How full a buffer is cannot be seen from outside, so each one is taken to be full. Linux only; reads
+// /proc and decides nothing.
 
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ const bufferBytes = (name: string, read: ReadText): number =>
 /** The last of the three numbers of tcp_rmem and tcp_wmem. */
 const largest = (setting: string | undefined): number => Number(setting?.split(' ').at(-1)) || 0;
 
-/** What is to be counted of a container of this spec. */
+/** Bytes to count for each socket of a container of this spec, by protocol. */
 export function socketRoom(
   { sysctls }: Pick<SandboxSpec, 'sysctls'>,
   counting: Counting,

@@ -1,4 +1,4 @@
-// What a container holds, measured from outside and without any privilege but being its owner: its processes through
+// A container's memory and files, measured from outside and without any privilege but being its owner: its processes through
 // its own /proc, its tmpfs through its own root. Synchronous, since it is asked often and seldom takes a millisecond.
 
 import { readdirSync, statfsSync, statSync } from 'node:fs';
@@ -16,7 +16,7 @@ const INODE_BYTES = 1_024;
 const HOST_FLOOR_BYTES = 256 * MB_BYTES;
 const HOST_FLOOR_PART = 0.05;
 
-/** What a container of this spec may hold. */
+/** The most that a container of this spec may hold. */
 export const boundsOf = ({ memoryBytes }: Pick<SandboxSpec, 'memoryBytes'>): Bounds => ({
   memoryBytes,
   inodes: MAX_INODES,
@@ -34,7 +34,7 @@ export const scalesFor = (pid: number, tmpfs: readonly string[], room: SocketRoo
   weigh: () => orUndefined(() => weigh(pid, tmpfs)),
 });
 
-/** The same where a control group counts everything but buffers of sockets. */
+/** Measures sockets only, where a control group counts everything but buffers of sockets. */
 export const socketScalesFor = (pid: number, room: SocketRoom): Scales => ({
   glance: () =>
     orUndefined(() => ({
@@ -92,7 +92,7 @@ function residentBytes(folder: string): number {
   return kilobytes(status, 'VmRSS') + pageTableBytes(status);
 }
 
-/** What maps pages that are read and never written costs no page of the process, and a page of tables for each 2 MB. */
+/** Page tables: pages that are mapped, read and never written cost no page of the process, but one of tables for each 2 MB. */
 const pageTableBytes = (status: string): number => kilobytes(status, 'VmPTE');
 
 /**

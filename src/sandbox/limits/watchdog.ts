@@ -2,7 +2,7 @@
 // looks at the container from outside and says when it has gone too far. A glance is cheap and never too low; weighing is exact and costs a walk through page
 // tables. The decisions are pure; what is measured, and what follows, belongs to others.
 
-/** What a look at the container costs next to nothing to tell. */
+/** A look at a container that costs next to nothing. */
 export type Glance = {
   /** Memory of its processes with their page tables, a shared page counted for each, and of its files. */
   readonly atMostBytes: number;
@@ -14,7 +14,7 @@ export type Glance = {
   readonly hostAvailableBytes: number;
 };
 
-/** What it holds in truth, what the host had left then, when that was (monotonic) and how long it took. */
+/** The memory that the container holds in truth, what the host had left then, the time (monotonic) and how long it took. */
 type Weighing = {
   readonly bytes: number;
   readonly hostAvailableBytes: number;
@@ -84,7 +84,8 @@ export function judge(
     return { limit: 'kernel memory', allowed: bounds.memoryBytes, seen: kernelBytes };
   if (inodes > bounds.inodes) return { limit: 'inodes', allowed: bounds.inodes, seen: inodes };
   const held = weighed ?? atMostBytes;
-  // What it holds, or what is missing since it began and nobody is seen to hold: some memory of the kernel shows nowhere.
+  // The container is to blame by what it holds, or by what is missing since it began and nobody is seen to hold: some memory
+  // of the kernel shows nowhere.
   const unseen = hostAtFirstBytes - hostAvailableBytes - held;
   const isToBlame = held > bounds.memoryBytes * BLAMELESS_PART || unseen > bounds.memoryBytes;
   if (hostAvailableBytes < bounds.hostFloorBytes && isToBlame)

@@ -32,14 +32,14 @@ compiled
 const files = z.record(z.string().regex(/^\w+\/__pycache__\/[\w.-]+\.pyc$/), z.base64());
 const cacheFile = z.object({ key: z.string(), files });
 
-/** What the image's Python makes of the harness; undefined where it cannot. Uses up the sandbox. */
+/** Compiles the harness with the image's Python; undefined where it cannot. Uses up the sandbox. */
 export async function compileIn(sandbox: Sandbox): Promise<Files | undefined> {
   const { value } = await runOwnCode(sandbox, CODE, COMPILE_SECONDS);
   const parsed = files.safeParse(value);
   return parsed.success ? decoded(parsed.data) : undefined;
 }
 
-/** What an earlier start kept for the same harness and image. */
+/** Files that an earlier start kept for the same harness and image. */
 export function readCompiled(stateDir: string, key: string): Files | undefined {
   try {
     const cached = cacheFile.parse(JSON.parse(readFileSync(join(stateDir, CACHE_FILE), 'utf8')));

@@ -1,6 +1,6 @@
-// What is known of the image of run_python, in the state directory's cache: which Python it has and what that imports beyond
-// the standard library. Written when a sandbox of the image has greeted, read where tools are listed, since a list starts
-// nothing and asks no engine. What is lost is found out again.
+// Facts about the image of run_python, in the state directory's cache: which Python it has and what that imports beyond the
+// standard library. Written when a sandbox of the image has greeted, read where tools are listed, since a list starts nothing
+// and asks no engine. What is lost is found out again.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -38,7 +38,7 @@ type Choosing = Pick<Settings, 'stateDir' | 'image' | 'runtime' | 'engineUrl' | 
 const keyOf = ({ image, runtime, engineUrl, explicitlySet }: Choosing): string =>
   JSON.stringify([runtime, engineUrl, explicitlySet.has('MCP_BRIDGE_IMAGE'), image]);
 
-/** Of the image that these settings have led to last; undefined where that is not known. */
+/** Facts about the image that these settings have led to last; undefined where that is not known. */
 export function lastFacts(settings: Choosing): ImageFacts | undefined {
   const { images, chosen } = read(settings.stateDir);
   const key = keyOf(settings);
@@ -46,7 +46,7 @@ export function lastFacts(settings: Choosing): ImageFacts | undefined {
   return images.find((each) => each.id === id)?.facts;
 }
 
-/** Of one image, by its id. */
+/** Facts about one image, by its id. */
 export const factsOf = (stateDir: string, id: string): ImageFacts | undefined =>
   read(stateDir).images.find((each) => each.id === id)?.facts;
 

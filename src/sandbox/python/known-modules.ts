@@ -56,7 +56,7 @@ export function bestKnownFirst(modules: readonly string[]): readonly string[] {
   return [...modules].sort((one, other) => rank(one) - rank(other));
 }
 
-/** Those of them that Debian does not package, or that are of no use without a network. */
+/** Known modules that Debian does not package, or that are of no use without a network. */
 const NOT_PACKAGED: ReadonlySet<string> = new Set([
   'polars',
   'duckdb',
@@ -72,7 +72,7 @@ const NOT_PACKAGED: ReadonlySet<string> = new Set([
   'aiohttp',
 ]);
 
-/** What the user can have added to an image as a Debian package. */
+/** Modules that the user can have added to an image as Debian packages. */
 export const PACKAGED_MODULES: ReadonlySet<string> = new Set(
   [...KNOWN_MODULES, 'html5lib', 'markdown', 'pytz', 'regex', 'rich', 'tabulate', 'tqdm', 'unidecode'].filter(
     (name) => !NOT_PACKAGED.has(name),

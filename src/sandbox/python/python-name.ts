@@ -13,7 +13,7 @@ import { knownPythonName, type PythonName, rememberPython } from '../spec/image-
  * in $PATH`, and crun says ``executable file `python3` not found in $PATH``. A Python without its library names its path.
  */
 const NAMES_PYTHON = /\bpython3\b/;
-/** What Python 2.7, like every one before 3.4, says to our command line, so that it never comes to the entry point. */
+/** The answer of Python 2.7, and every one before 3.4, to our command line: such a Python never comes to the entry point. */
 const UNKNOWN_OPTION = /Unknown option: -I/;
 
 /** Whether a start has failed because the image has no `python3`, or one that is too old. */
@@ -25,7 +25,7 @@ export function lacksPython(thrown: unknown): boolean {
 type StartWithPython<T> = (python: PythonName) => Promise<T>;
 type Context = { readonly settings: Pick<Settings, 'stateDir'>; readonly observer: Observer };
 
-/** What `start` gives with the name that works. Throws what it throws; where neither works, what was said of both. */
+/** Calls `start` with the name that works. Throws what `start` throws; where neither name works, what was said of both. */
 export async function startByName<T>(
   image: { readonly id: string },
   { settings, observer }: Context,

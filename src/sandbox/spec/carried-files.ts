@@ -14,14 +14,14 @@ import { hashOf } from './installed-files.js';
 /** podman takes the text of a profile from this label of an image. */
 const PROFILE_LABEL = 'io.containers.seccomp.profile';
 
-/** What of ours the engine reads from the host, and what is to read it. */
+/** Files of ours that the engine reads from the host, and the Python that is to read them. */
 export type HostFiles = {
   readonly harnessDir: string;
   readonly fallbackDir: string | undefined;
   /** Whether the image that is started holds them already. */
   readonly areInImage?: boolean;
   readonly seccompFile: string;
-  /** What the image calls its Python. */
+  /** The name that the image gives its Python. */
   readonly python: PythonName;
 };
 

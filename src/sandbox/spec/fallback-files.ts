@@ -1,6 +1,6 @@
-// What an image without Python gets: the Python of our own image, with its loader and its libraries, as files that run in
-// any image of the same processor. sandbox-runtime/harness/python_fallback.py says which; they are mounted read-only, in a place that
-// is on nobody's PATH.
+// The files that an image without Python gets: the Python of our own image, with its loader and its libraries, as files that
+// run in any image of the same processor. sandbox-runtime/harness/python_fallback.py says which; they are mounted read-only,
+// in a place that is on nobody's PATH.
 
 import { type Files, inOrder } from './installed-files.js';
 
@@ -19,7 +19,7 @@ export const FALLBACK_PYTHON: readonly string[] = [
 /** No segment begins with a dot, so none leads out of the directory. */
 const LINE = /^(\w[\w.+-]*(?:\/\w[\w.+-]*)*) ([A-Za-z0-9+/]*={0,2})$/;
 
-/** What was printed; undefined where it is not that, or not all of it. */
+/** Parses the files that were printed; undefined where `printed` is no list of files, or not all of one. */
 export function filesIn(printed: string): Files | undefined {
   const files = new Map<string, Buffer>();
   for (const line of printed.trimEnd().split('\n')) {

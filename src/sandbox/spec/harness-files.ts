@@ -18,7 +18,7 @@ export const STAT_FILE = 'proc-stat';
 /** Folders of sandbox-runtime, and which of their files run in a sandbox. */
 const PACKAGES = { harness: /\.py$/, mcp: /\.py$/, javascript: /\.(cjs|mjs|json)$/ } as const;
 
-/** What the entry point says where Python is too old; no frame can tell it, since the harness is not loaded yet. */
+/** Words of the entry point where Python is too old; no frame can tell it, since the harness is not loaded yet. */
 const SAYS_TOO_OLD = /\bPython is \d/;
 
 /** Whether a container that ended without a greeting has said that its Python is too old. */

@@ -1,12 +1,12 @@
-// What is remembered of the Python of images, in the state directory's cache, so that it is found out once: which images
-// have none, which call it `python`, and which directory holds the Python of our own image for those without. What is lost
-// is found out again.
+// Facts about the Python of images, remembered in the state directory's cache, so that they are found out once: which images
+// have none, which call it `python`, and which directory holds the Python of our own image for those without. What is lost is
+// found out again.
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 
-/** What the Python of an image may be called. */
+/** Names that the Python of an image may have. */
 export type PythonName = 'python3' | 'python';
 
 const RECORD_FILE = join('cache', 'image-pythons.json');

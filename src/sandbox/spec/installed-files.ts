@@ -28,7 +28,7 @@ const YOUNG_MS = 24 * 60 * 60_000;
 /** Content by relative name. */
 export type Files = ReadonlyMap<string, string | Buffer>;
 
-/** What a directory holds: the harness, a seccomp profile, or the Python fallback, which containers run. */
+/** The content of a directory: the harness, a seccomp profile, or the Python fallback, which containers run. */
 type InstalledKind = 'ipc' | 'seccomp' | 'python-fallback';
 const MODES: Readonly<Record<InstalledKind, number>> = {
   ipc: 0o644,
@@ -36,7 +36,7 @@ const MODES: Readonly<Record<InstalledKind, number>> = {
   'python-fallback': 0o755,
 };
 
-/** The same for the same files. */
+/** Digest of names and contents: equal for the same files. */
 export function hashOf(files: Files): string {
   const hash = createHash('sha256');
   for (const [name, content] of files) hash.update(`${name}\0${content.length}\0`).update(content);

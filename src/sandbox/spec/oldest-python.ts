@@ -1,2 +1,2 @@
-/** What the harness is written for. */
+/** The oldest Python that the harness is written for. */
 export const OLDEST_PYTHON = '3.9';

@@ -1,5 +1,5 @@
-// What sandboxes that can stand in for one another have in common: an image, limits, and what the language of their
-// program asks for. The walls are the same for all of them (spec.ts). run_python's own kind is one of them.
+// The profile of sandboxes that can stand in for one another: an image, limits, and what the language of their program asks
+// for. The walls are the same for all of them (spec.ts). run_python's own kind is such a profile.
 
 import { MB_BYTES } from '../../base/text/sizes.js';
 import type { Volume } from '../../engine/engine.js';
@@ -93,7 +93,7 @@ export const commandProfile = (settings: Settings, work: string): SandboxProfile
   env: { HOME: WORK },
 });
 
-/** What the operator has opened the network for: languages, and commands in containers. */
+/** Everything that the operator has opened the network for: languages, and commands in containers. */
 export function networked(settings: Settings): readonly string[] {
   const { tools, executeServer, executeNetwork } = settings;
   const isCommand = tools.includes('execute') && executeServer === undefined && executeNetwork;
@@ -141,5 +141,5 @@ export function kindAhead(settings: Settings): SandboxProfile {
   return kindOf(planFor(first, settings), settings);
 }
 
-/** The same for kinds whose sandboxes can stand in for one another. */
+/** Equal for kinds whose sandboxes can stand in for one another. */
 export const keyOf = (kind: SandboxProfile): string => JSON.stringify(kind);

@@ -11,7 +11,7 @@ import { ENTRYPOINT, HARNESS_MOUNT, STAT_FILE } from './harness-files.js';
 import type { PythonName } from './image-pythons.js';
 import type { SandboxProfile } from './profile.js';
 
-/** What a sandbox is made of besides the walls, which are constant. */
+/** Inputs of a sandbox's spec besides the walls, which are constant. */
 type SpecInputs = {
   readonly image: string;
   readonly harnessDir: string;
@@ -19,16 +19,16 @@ type SpecInputs = {
   readonly areInImage?: boolean | undefined;
   /** Folder of the Python fallback; undefined when the image has its own. */
   readonly fallbackDir: string | undefined;
-  /** What the image calls its own; `python3` unless something else is known. */
+  /** The name of the image's own Python; `python3` unless something else is known. */
   readonly python?: PythonName;
   readonly seccompFile: string;
   readonly apparmor?: string | undefined;
   readonly name: string;
   readonly user: string;
   readonly kind: SandboxProfile;
-  /** What else holds the limits, as seen; undefined in the trial that finds it out. */
+  /** Mechanisms that hold the limits besides, as seen; undefined in the trial that finds them out. */
   readonly enforcement: Enforcement | undefined;
-  /** What carries the traffic; undefined for a kind without a network. */
+  /** The carrier of the traffic; undefined for a kind without a network. */
   readonly networkMode: NetworkMode | undefined;
   /** Processors of the host: code may use them all. */
   readonly cores: number;
@@ -38,7 +38,7 @@ type SpecInputs = {
   readonly maxWaitSeconds: number;
 };
 
-/** What a user may take, in sum, to answer what a run asks; the run's own clock stands still meanwhile. */
+/** Time that a user may take, in sum, to answer what a run asks; the run's own clock stands still meanwhile. */
 export const MAX_ASKING_SECONDS = 120;
 /** How long a container may live beyond its wait and the longest run: its start and its end. */
 const SPARE_SECONDS = 30;
@@ -49,7 +49,7 @@ const tmpfsWith = (workdir: string): readonly Tmpfs[] => [
   { target: workdir, sizeMb: 128, executable: false },
 ];
 const SHM_MB = 16;
-/** What the kernel tells in /proc of its machine, of how it was started and built, and of the work of others. */
+/** Files of /proc in which the kernel tells of its machine, of how it was started and built, and of the work of others. */
 const HOST_FILES = [
   ...['bus', 'cmdline', 'config.gz', 'diskstats', 'driver', 'fs', 'interrupts', 'iomem', 'ioports'],
   ...['irq', 'key-users', 'modules', 'partitions', 'pressure'],
@@ -62,9 +62,9 @@ export const writableIn = ({ tmpfs }: Pick<SandboxSpec, 'tmpfs'>): string[] => [
   ...tmpfs.map(({ target }) => target),
   '/dev/shm',
 ];
-/** Those of a sandbox of `run_python`. */
+/** Writable folders of a sandbox of `run_python`. */
 export const WRITABLE = writableIn({ tmpfs: tmpfsWith(DEFAULT_WORKDIR) });
-/** What glibc reserves for each thread's stack; it counts as data although hardly any of it is ever touched. */
+/** Bytes that glibc reserves for each thread's stack; they count as data although hardly any of them are ever touched. */
 const THREAD_STACK_BYTES = 8 * MB_BYTES;
 
 /**
@@ -113,7 +113,7 @@ export const sandboxSpec = (inputs: SpecInputs): SandboxSpec => ({
   ...limits(inputs),
 });
 
-/** What runs, and as what. */
+/** The program that runs, and its user, folder and environment. */
 function program({ image, python, fallbackDir, user, kind }: SpecInputs) {
   const interpreter = fallbackDir === undefined ? [python ?? 'python3'] : FALLBACK_PYTHON;
   const ahead = JSON.stringify(kind.ahead);
@@ -125,12 +125,12 @@ function program({ image, python, fallbackDir, user, kind }: SpecInputs) {
     user,
     workdir: kind.workdir,
     env: { HOME: kind.workdir, LANG: 'C.UTF-8', TMPDIR: '/tmp', ...kind.env },
-    // What one process of the guest writes is not for other users.
+    // Files that one process of the guest writes are not for other users.
     umask: '0077',
   } satisfies Partial<SandboxSpec>;
 }
 
-/** What the kernel refuses to whoever runs there. */
+/** Everything that the kernel refuses to whoever runs in the sandbox. */
 const kernelWalls = ({ seccompFile, apparmor, networkMode, kind }: SpecInputs) =>
   ({
     // No interface but lo: nothing can be reached and nothing sent. Where the operator has opened it for a language, code
@@ -143,13 +143,13 @@ const kernelWalls = ({ seccompFile, apparmor, networkMode, kind }: SpecInputs) =
     // The kernel's doors: the engine's own list lets a container without capabilities make a user namespace, be root
     // in it, and mount.
     seccompFile,
-    // What the operator's own profile keeps code from besides.
+    // The operator's own AppArmor profile keeps code from more.
     ...(apparmor === undefined ? {} : { apparmor }),
     // The engine's configuration may say otherwise for all containers of this user.
     namespaces: 'own',
   }) satisfies Partial<SandboxSpec>;
 
-/** What it sees of files, and where it can write. */
+/** The files that a sandbox sees, and the places where it can write. */
 const files = (inputs: SpecInputs) =>
   ({
     // The image cannot be changed; the only writable places are the tmpfs and the volumes below.
@@ -167,13 +167,13 @@ const files = (inputs: SpecInputs) =>
     shmMb: SHM_MB,
   }) satisfies Partial<SandboxSpec>;
 
-/** What it is not told of the host. */
+/** Facts about the host that the guest is not told. */
 const withheldFromGuest = ({ kind, harnessDir, areInImage }: SpecInputs) =>
   ({
     // /sys tells of the host's hardware and holds the cgroup files; POSIX queues are memory that no limit counts. What the
     // host is made of, how it was started and built, and what its other programs make it do is none of the guest's business.
     masked: ['/sys', '/dev/mqueue', ...HOST_FILES, ...(areInImage === true ? maskedElsewhere(kind) : [])],
-    // The same; but programs count the processors in it.
+    // /proc/stat tells such things, too; but programs count the processors in it.
     replaced: areInImage === true ? [] : [{ source: join(harnessDir, STAT_FILE), target: STAT }],
     // Proxy variables carry credentials, and both engines hand them on unasked.
     hostEnv: 'none',
@@ -196,9 +196,9 @@ function limits(inputs: SpecInputs) {
     // A fork bomb meets EAGAIN.
     pids: kind.pids,
     cpus: kind.cpus,
-    // What `compat` opens: as much System V memory as /dev/shm, in pages, and few queues.
-    // And what a connection may hold of the kernel's memory, which no control group of version 1 counts. How many there
-    // are is the guard's to see.
+    // Bounds for what `compat` opens: as much System V memory as /dev/shm, in pages, and few queues. And for what a connection
+    // may hold of the kernel's memory, which no control group of version 1 counts. The guard sees how many connections there
+    // are.
     sysctls: { 'kernel.shmall': '4096', 'kernel.msgmni': '32', ...tcpBuffers(kind) },
     ulimits: [
       // A crash writes no memory image through the host's core_pattern.
