@@ -46,7 +46,7 @@ const CLOSE_BRACKET = 93;
 type JsonLimits = { readonly maxDepth: number; readonly maxValues: number };
 
 /**
- * What `text` has too much of, as the end of a sentence about it; undefined when it keeps to the limits. Counts before
+ * The limit that `text` exceeds, as the end of a sentence about the text; undefined when it exceeds none. Counts before
  * anything is parsed, in one pass and without recursion: 64 MiB of `{},` are 20 s and 2 GB to JSON.parse.
  */
 export function excessOf(text: string, { maxDepth, maxValues }: JsonLimits): string | undefined {

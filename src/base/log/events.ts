@@ -114,7 +114,7 @@ type PlainEvent =
   | {
       readonly type: 'downstream.unusable';
       readonly server: string;
-      /** Tools of its list that cannot be used, and why; each is the end of a sentence about the server. */
+      /** Tools of the server's list that cannot be used, and why; each is the end of a sentence about the server. */
       readonly problems: readonly string[];
     }
   | {

@@ -7,7 +7,7 @@ import { win32 } from 'node:path';
 import { BridgeError } from '../errors.js';
 import { type Environment, windowsSystemProgram, windowsVariable } from './environment.js';
 
-/** What Node's spawn is given. `isVerbatim` is its `windowsVerbatimArguments`: the arguments are quoted already. */
+/** Arguments for Node's spawn. `isVerbatim` is its `windowsVerbatimArguments`: the arguments are quoted already. */
 export type Start = {
   readonly file: string;
   readonly args: readonly string[];
@@ -24,10 +24,10 @@ export type StartPlace = {
   readonly isFile: (path: string) => boolean;
 };
 
-/** What Windows starts, directly or through cmd.exe. Scripts that another program opens (.js, .ps1, .py) are not among them. */
+/** Endings of files that Windows starts, directly or through cmd.exe; not scripts for another program (.js, .ps1, .py). */
 const STARTABLE = ['.com', '.exe', '.bat', '.cmd'];
 const BATCH = /\.(?:bat|cmd)$/i;
-/** What cmd.exe reads of one line; it cuts off the rest. */
+/** Longest line that cmd.exe reads; it cuts off the rest. */
 const MAX_LINE_CHARS = 8_191;
 /** Characters that mean nothing to cmd.exe, to a batch file or to the C runtime; an argument of these alone stays bare. */
 const PLAIN = /^[\w#$*+\-./:?@\\]*[\w#$*+\-./:?@]$/;

@@ -1,17 +1,17 @@
-// What several floors know of streams: the names of a program's two, how they wait for one, and how long what a process
-// said is listened for after its end.
+// Facts about streams that several layers need: the names of a program's two, how they wait for one, and how long what a
+// process said is listened for after its end.
 
 import type { Readable, Writable } from 'node:stream';
 import { within } from '../waiting/within.js';
 
-/** What a program says its words on. */
+/** The two streams that a program writes its output to. */
 export type OutputStream = 'stdout' | 'stderr';
 
 /** Resolves when nobody can write to `stream` any more and what was written has been read. */
 export const closed = (stream: Readable): Promise<unknown> =>
   stream.closed ? Promise.resolve() : new Promise((resolve) => stream.once('close', resolve));
 
-/** What a process wrote stands in its pipes when it ends, and is read well within this. */
+/** Time within which the words that a process left in its pipes at its end are surely read. */
 const HEARD_WITHIN_MS = 250;
 
 /**

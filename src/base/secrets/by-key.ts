@@ -8,7 +8,7 @@ const HIDDEN = '…';
 const WORDS = 'token|secret|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key|authorization|cookie';
 /** `token=`, `"apiKey": "`, `Authorization: Bearer `, also with escaped quotes; what follows is the value. */
 const KEY = new RegExp(`(?:${WORDS})\\\\{0,8}["']?\\s*[=:]\\s*\\\\{0,8}["']?(?:(?:bearer|basic)\\s+)?`, 'gi');
-/** What ends a value, besides white space. */
+/** Characters that end a value, besides white space. */
 const VALUE_END = '"\',;&';
 const MIN_CHARS = 8;
 const MEMBER_NAME = new RegExp(`${WORDS}|private[_-]?key|credential`, 'i');
@@ -33,7 +33,7 @@ export function withoutKeyed(text: string): string {
       runEnd = firstOf(VALUE_END, text, start);
       lastDigit = lastDigitIn(text, start, runEnd);
     }
-    // What is left of an escaped quote is not the value's.
+    // Backslashes left of an escaped quote are not the value's.
     let end = runEnd;
     while (end > start && text[end - 1] === '\\') end--;
     if (lastDigit < start || end - start < MIN_CHARS) continue;

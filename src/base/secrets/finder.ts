@@ -75,7 +75,7 @@ export class Finder {
     return found.spans();
   }
 
-  /** The same in JSON, whose escapes are never cut; tells `onLiteral` where each longer number begins. */
+  /** Finds values in JSON, whose escapes are never cut; tells `onLiteral` where each longer number begins. */
   inJson(json: string, onLiteral: (start: number) => void): readonly Span[] {
     if (this.#plain.isEmpty) return [];
     const found = new FoundSecrets();
@@ -93,7 +93,7 @@ export class Finder {
     return Math.max(PIECE_CHARS, this.#overlapChars * 2);
   }
 
-  /** What begins at `limit` or later is for the next piece. */
+  /** Leaves values that begin at `limit` or later to the next piece. */
   #search(plain: Reading, limit: number, found: FoundSecrets): void {
     const look = (trie: Trie, table: Int16Array, reading: Reading, kind: number) =>
       trie.search(reading, table, (first, last, label) => {
@@ -148,7 +148,7 @@ function addMerged(spans: Span[], added: Span): void {
   spans.push(span);
 }
 
-/** What a pattern is for a search through `table`; undefined for one that is too short, or that nothing would find. */
+/** The bytes of a pattern for a search through `table`; undefined for one that is too short, or that nothing would find. */
 function seenThrough(table: Int16Array, form: Reading): Reading | undefined {
   const bare = unescaped(form, new Reading());
   const seen = new Reading();

@@ -12,7 +12,7 @@ export const SKIPPED = -1;
 const QUOTE = 34;
 const BACKSLASH = 92;
 const SMALL_U = 117;
-/** What JSON writes as a letter after a backslash. */
+/** Characters that JSON writes as a letter after a backslash. */
 const JSON_LETTERS: ReadonlyMap<number, number> = new Map([
   [98, 8],
   [102, 12],
@@ -23,7 +23,7 @@ const JSON_LETTERS: ReadonlyMap<number, number> = new Map([
 
 export const code = (char: string): number => char.charCodeAt(0);
 
-/** What each byte is taken for; `other` says it of those that are neither among `skipped` nor `renamed`. */
+/** The byte that each byte is taken for; `other` says it of bytes that are neither among `skipped` nor `renamed`. */
 export function byteTable(
   other: (byte: number) => number,
   skipped: string,
@@ -138,8 +138,9 @@ export function readText(text: string, reading: Reading, from = 0, end = text.le
 }
 
 /**
- * Reads JSON into `reading`, from `from` to `end` or a little further: strings without their escapes, numbers as one piece each, barriers
- * for all else. Returns the first place at or after `mark`, and tells `onLiteral` where each longer number begins.
+ * Reads JSON into `reading`, from `from` to `end` or a little further: strings without their escapes, numbers as one piece
+ * each, barriers for all else. Returns the first place at or after `mark`, and tells `onLiteral` where each longer number
+ * begins.
  */
 export function readJson(
   json: string,

@@ -25,7 +25,7 @@ export class Redactor {
   readonly #names = new Map<string, string>();
   /** By name, the oldest first; see `addLatest`. */
   readonly #latest = new Map<string, readonly string[]>();
-  /** What finds them all, and the names by its labels; made when it is needed. */
+  /** Finder of all known values, and their names by the finder's labels; made when it is needed. */
   #finder: { readonly finder: Finder; readonly names: readonly string[] } | undefined;
   readonly #parent: { readonly redactor: Redactor; readonly owner: string } | undefined;
 

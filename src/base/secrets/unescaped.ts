@@ -47,7 +47,7 @@ const DIGITS = Int8Array.from({ length: 256 }, (_, byte) => {
 
 const among = (chars: string) =>
   Uint8Array.from({ length: 256 }, (_, byte) => Number(chars.includes(String.fromCharCode(byte))));
-/** What an escape may end with, and what shows that something may be quoted at all. */
+/** Characters that an escape may end with, and characters that show that something may be quoted at all. */
 const MAY_END = among('0123456789abcdefABCDEF;}nrt');
 const OF_QUOTING = among('\\%&+\'"');
 

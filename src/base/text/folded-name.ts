@@ -1,6 +1,6 @@
-// What a name looks like, so that a rule which forbids one forbids its look-alikes too: servers choose the names of their
-// tools, and `Delete_Item` or one with an invisible character in it would pass a rule for `delete_item`. Letters of
-// another alphabet stay themselves.
+// The look of a name, so that a rule which forbids one forbids its look-alikes too: servers choose the names of their tools,
+// and `Delete_Item` or one with an invisible character in it would pass a rule for `delete_item`. Letters of another alphabet
+// stay themselves.
 
 import { withoutSequences } from './text.js';
 

@@ -5,8 +5,8 @@
 import { folded, readingsOf } from './folded-name.js';
 
 /**
- * `wide` also matches names that differ by case, invisible characters, Unicode's compatibility forms, and space at the ends, and
- * those that a terminal would show so.
+ * `wide` also matches names that differ by case, invisible characters, Unicode's compatibility forms, and space at the ends,
+ * and those that a terminal would show so.
  */
 export type Reach = 'exact' | 'wide';
 
@@ -16,7 +16,7 @@ const MAX_PATTERN_CHARS = 300;
 type Token = { readonly kind: 'text' | 'star' | 'dot'; readonly text: string };
 type Matches = (name: string) => boolean;
 
-/** What is wrong with it, as the end of a sentence; undefined where nothing is. */
+/** The trouble with a pattern, as the end of a sentence; undefined where there is none. */
 export function patternTrouble(text: string): string | undefined {
   if (text === '') return 'is empty';
   if (text.length > MAX_PATTERN_CHARS)
@@ -100,7 +100,7 @@ function matcher(tokens: readonly Token[], reach: Reach): Matches {
   return (name) => exact(name) || readingsOf(name).some(wide);
 }
 
-/** What stands before, between and behind its stars. */
+/** Texts before, between and behind a pattern's stars. */
 function textsOf(tokens: readonly Token[]): readonly string[] {
   const texts = [''];
   for (const { kind, text } of tokens) {

@@ -8,11 +8,11 @@ import { drawnLetters } from './drawn-letters.js';
 export type Piece = {
   /** The bridge's own words. Each of their lines gets the mark. */
   readonly own?: string;
-  /** What the code has written. */
+  /** Text that the code has written. */
   readonly code?: string;
   /** True where `code` may be taken for ours although no line of it has one of our forms. */
   readonly isDoubtful?: boolean;
-  /** What stands in its place in an answer with marks, where that is something else. */
+  /** The pieces that take this one's place in an answer with marks, where they differ. */
   readonly marked?: readonly Piece[];
 };
 

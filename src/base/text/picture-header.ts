@@ -1,5 +1,5 @@
-// What the first bytes of a picture say of it, and whether its last bytes are there. Reads PNG, JPEG, GIF and WebP, the
-// formats that models take. Decodes nothing, so a few bytes that promise 10^10 pixels cost nothing here.
+// Reads the format and size that the first bytes of a picture claim, and whether its last bytes are there. Reads PNG, JPEG,
+// GIF and WebP, the formats that models take. Decodes nothing, so a few bytes that promise 10^10 pixels cost nothing here.
 
 export type PictureKind = 'png' | 'jpeg' | 'gif' | 'webp';
 

@@ -1,4 +1,4 @@
-// What names a thing, as a person or a model reads it: a server, a tool, whatever is called or decided by it. Nothing of it is
+// Names as a person or a model reads them: of a server, a tool, whatever is called or decided by name. Nothing of a name is
 // taken away, and no two names look alike: what does not show, or looks like something else, is an escape, and so a backslash
 // has another one ahead of it. For text that a program prints there is `harmless` (text.ts), which loses some.
 
@@ -16,7 +16,7 @@ const PLAIN = /^(?:[!-[\]-~]+(?: [!-[\]-~]+)*)?$/;
 const FORMS: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\t': '\\t' };
 /** White space that is no plain space, the braille cell without a dot, and half a character. */
 const ODD = /[^\S ]|[\u2800\p{Cs}]/u;
-/** Of these some letters cannot be told from Latin ones: Greek, Cyrillic, Armenian, Coptic, Cherokee and Lisu. */
+/** Alphabets with letters that cannot be told from Latin ones: Greek, Cyrillic, Armenian, Coptic, Cherokee and Lisu. */
 const OTHER_ALPHABET = /[\p{sc=Grek}\p{sc=Cyrl}\p{sc=Armn}\p{sc=Copt}\p{sc=Cher}\p{sc=Lisu}]/u;
 const LATIN = /\p{sc=Latn}/u;
 /** A word of nothing but letters of Cyrillic and Greek that look Latin. */
@@ -37,7 +37,7 @@ export function shownName(name: string, maxChars = MAX_SHOWN_CHARS): string {
 export const shownTool = (server: string, tool: string): string =>
   joinedNames(shownName(server), shownName(tool));
 
-/** The same of names that were made to be shown before. */
+/** Joins names that were made to be shown before. */
 export const joinedNames = (server: string, tool: string): string =>
   `${server.replaceAll('.', '\\.')}.${tool}`;
 

@@ -5,7 +5,7 @@ import { isUtf8 } from 'node:buffer';
 import { madeVisible, withoutUnseenEnd } from './unseen.js';
 
 const ELLIPSIS = '…';
-/** What browsers and proxies take. */
+/** Length of a URL that browsers and proxies take. */
 const MAX_URL_CHARS = 8_000;
 const ESCAPE = '\u001b';
 
@@ -38,7 +38,7 @@ export function harmless(text: string): string {
 /** At most `maxChars` characters of what a stranger wrote, made harmless before they are counted. */
 export const clipHarmless = (text: string, maxChars: number): string => clip(harmless(text), maxChars);
 
-/** The same as one line, for what is named in a sentence. */
+/** Clips harmless text to one line, for what is named in a sentence. */
 export const clipHarmlessLine = (text: string, maxChars: number): string =>
   clip(inOneLine(harmless(text)), maxChars);
 
@@ -47,7 +47,7 @@ export const clipHarmlessLine = (text: string, maxChars: number): string =>
 const ERASE = /\u001b\[[02]?K/;
 const ERASE_ALL = '\u001b[2K';
 
-/** What is left of a line that a program has written over itself, as progress bars do: later text covers earlier text. */
+/** The text left of a line that a program has written over itself, as progress bars do: later text covers earlier text. */
 function overwritten(line: string): string {
   const first = line.indexOf('\r');
   if (first === -1) return line;
@@ -162,7 +162,7 @@ export class HeadTail {
     return this.#dropped + Math.max(0, this.#tailChars - this.#tailMax);
   }
 
-  /** What `dropped` comes to in UTF-8. */
+  /** UTF-8 bytes that `toString` leaves out. */
   get droppedBytes(): number {
     if (this.dropped === 0) return 0;
     return this.#bytes - Buffer.byteLength(this.#head) - Buffer.byteLength(this.#keptTail());
@@ -179,7 +179,7 @@ export class HeadTail {
     return this.#head;
   }
 
-  /** What was added last, without the head. */
+  /** The text that was added last, without the head. */
   get tail(): string {
     return this.dropped === 0 ? this.#tail.join('') : this.#keptTail();
   }

@@ -48,7 +48,7 @@ const BIGGEST = 0x10ffff;
 const [SEEN, NOT_SEEN] = [1, 2];
 /** By code point, as far as it was asked for. Made when the first text needs it, since hardly any does. */
 let kinds: Uint8Array | undefined;
-/** Likewise: making it takes milliseconds, and hosts start the bridge often. */
+/** NEEDED, compiled when the first text needs it: compiling takes milliseconds, and hosts start the bridge often. */
 let needed: RegExp | undefined;
 const forms = new Map<number, string>();
 

@@ -1,7 +1,7 @@
 // A token bucket: so much can be spent at once, and it grows again evenly. It can be overdrawn, by as much again as it holds.
 
 type BucketSize = {
-  /** What a full one holds. */
+  /** The amount that a full bucket holds. */
   readonly burst: number;
   readonly perSecond: number;
 };

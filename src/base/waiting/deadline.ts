@@ -17,7 +17,7 @@ export class Deadline implements Disposable {
   #timer: NodeJS.Timeout | undefined;
   /** Undefined while the clock stands. */
   #endsAt: number | undefined;
-  /** What it has left while it stands. */
+  /** The time left while the clock stands. */
   #leftMs = Number.POSITIVE_INFINITY;
   #isFinished = false;
   #cause: EndCause | undefined;

@@ -1,5 +1,5 @@
-// Whoever opens it disposes it, in reverse order. Node 20 has Symbol.asyncDispose but no AsyncDisposableStack; this
-// is the small part of it that the project uses.
+// Resources that their opener disposes, in reverse order. Node 20 has Symbol.asyncDispose but no AsyncDisposableStack; this is
+// the small part of that class that the project uses.
 
 export class DisposalStack implements AsyncDisposable {
   readonly #disposers: Array<() => unknown> = [];

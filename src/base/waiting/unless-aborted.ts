@@ -3,7 +3,7 @@
 import { BridgeError } from '../errors.js';
 
 type AbortedWait<T> = {
-  /** What is said to one who stopped waiting. */
+  /** Message of the error for a caller who stopped waiting. */
   readonly message?: string;
   /** Gets what comes too late. */
   readonly discard?: (late: T) => void;

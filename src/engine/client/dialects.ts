@@ -68,8 +68,8 @@ export type EngineDialect = {
   readonly listArgs: (filterLabel: string, labels: readonly string[]) => string[];
   readonly launch: (mode: EngineMode) => LaunchChoice;
   /**
-   * Of a bind mount, by what it holds, and of a volume; `z` lets SELinux hosts read what is ours, `U` gives a volume to the
-   * container's user.
+   * Options of a bind mount, by what it holds, and of a volume; `z` lets SELinux hosts read what is ours, `U` gives a volume to
+   * the container's user.
    */
   readonly mountOptions: { readonly data: string; readonly programs: string; readonly volume: string };
   /** Options of `--mount`, for a bind mount whose source has a colon. The source must have no comma, quote or line break. */

@@ -33,8 +33,8 @@ const MADE_LABEL = `${INSTANCE_LABEL}.derived`;
 const OLD_SECONDS = 7 * 24 * 60 * 60;
 
 /**
- * Of the file that says how the image is made. podman's service takes a file of that name in its own working directory for the one
- * of the context (seen with 4.3), so it is one that is nowhere else.
+ * Name of the file that says how the image is made. podman's service takes a file of that name in its own working directory
+ * for the one of the context (seen with 4.3), so the name is one that no other file has.
  */
 export const CONTAINERFILE = 'Containerfile.mcp-sandbox-bridge';
 

@@ -168,8 +168,8 @@ const buildCommand = (profile: string): string =>
 const builtImage = (profile: string): string => localImageName(readRecipe(profile), VERSION);
 
 /**
- * What the image of a profile may be called, best first. The second is what it was called where its release was asked for by
- * name and the recipe's own was another one then.
+ * Names that the image of a profile may have, best first. The second is its name where its release was asked for by name and
+ * the recipe's own release was another one then.
  */
 function builtNames(profile: string): readonly string[] {
   const image = builtImage(profile);
@@ -295,8 +295,8 @@ function missing(wish: ImageWish, why: string): BridgeError {
 type Unavailable = { readonly image: string; readonly why: string };
 
 /**
- * The image of `profile`, once it is built and the engine finds it, in place of a default one that cannot be pulled. Only for an
- * image that nobody has named: whoever names one means that one. Throws E_IMAGE_BUILD, or what the build needs and this
+ * The image of `profile`, once it is built and the engine finds it, in place of a default one that cannot be pulled. Only for
+ * an image that nobody has named: whoever names one means that one. Throws E_IMAGE_BUILD, or what the build needs and this
  * machine has not; undefined where this engine cannot be built for.
  */
 async function buildInstead(
@@ -322,10 +322,10 @@ const PULL_SILENCE_MS = 20_000;
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * A pull that is given up when its registry has been silent for too long, and goes on for as long as bytes come. A registry that
- * takes connections and answers nothing, or stops in the middle of a layer, would be waited for otherwise until the engine's
- * client gives up, which takes minutes or never happens. Throws what the engine says, or that the registry was silent. Progress
- * is told as `image.progress` and `image.received`.
+ * A pull that is given up when its registry has been silent for too long, and goes on for as long as bytes come. A registry
+ * that takes connections and answers nothing, or stops in the middle of a layer, would be waited for otherwise until the
+ * engine's client gives up, which takes minutes or never happens. Throws what the engine says, or that the registry was silent.
+ * Progress is told as `image.progress` and `image.received`.
  */
 export async function pullWhileAlive(
   image: string,

@@ -23,7 +23,7 @@ type ImageLabels = {
   readonly suite: string | undefined;
   /** See recipeDigest. */
   readonly recipe: string | undefined;
-  /** Modules that its Python imports beyond the standard library; undefined for images from before this label. */
+  /** Modules that the image's Python imports beyond the standard library; undefined for images from before this label. */
   readonly modules: readonly string[] | undefined;
 };
 

@@ -245,9 +245,9 @@ export async function inspectImage(
 }
 
 /**
- * Bytes of the layers of a local image; `inspectedBytes`, which the engine says of the whole, where it names no layers. A rootless
- * podman copies a layer for the ids of a container, keeps the copy, and from then on counts it with the image; the layers
- * themselves stay as large as they were.
+ * Bytes of the layers of a local image; `inspectedBytes`, which the engine says of the whole, where it names no layers. A
+ * rootless podman copies a layer for the ids of a container, keeps the copy, and from then on counts it with the image; the
+ * layers themselves stay as large as they were.
  */
 async function layerBytes(
   { binary, env }: EngineClient,
@@ -337,8 +337,8 @@ export const unknownPackages = (output: string): readonly string[] => [
 ];
 
 /**
- * What apt says where a package does not exist, as an error that names the package and the nearest that do, from this machine's
- * own lists of packages. Those may be of another release of Debian, so they suggest and decide nothing. Undefined where apt
+ * The error for apt's words where a package does not exist: names the package and the nearest that do, from this machine's
+ * own lists of packages. The lists may be of another release of Debian, so they suggest and decide nothing. Undefined where apt
  * complains of something else.
  */
 async function unknownPackageError(

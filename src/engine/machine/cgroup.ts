@@ -6,8 +6,8 @@ import { type ReadText, readText } from '../../base/files/read-text.js';
 
 type Controller = 'memory' | 'pids' | 'cpu';
 /**
- * What is no controller that limits: `cpuacct` counts in version 1, often by a mount of its own, and `unified` is the hierarchy of
- * version 2, which may be there beside those of version 1 and then has none of their controllers.
+ * Controllers, and two hierarchies without limits: `cpuacct` counts in version 1, often by a mount of its own, and `unified` is
+ * that of version 2, which may be there beside those of version 1 and then has none of their controllers.
  */
 type Hierarchy = Controller | 'cpuacct' | 'unified';
 

@@ -38,8 +38,8 @@ export const isExpectedWarning = (line: string): boolean => EXPECTED_WARNING.tes
 export const whyNoNamespace = (stderr: string): string | undefined => NO_NAMESPACE.exec(stderr)?.[0];
 
 /**
- * What an engine says of a pull that has failed, without what it says on the way there: tries, and warnings about them.
- * It begins with the last line that starts with `Error`, and is all of it where there is none. podman 4.3 says `Error: …`,
+ * The reason that an engine gives for a failed pull, without its words on the way there: tries, and warnings about them. The
+ * reason begins with the last line that starts with `Error`, and is all of it where there is none. podman 4.3 says `Error: …`,
  * and docker 28.2 `Error response from daemon: …`.
  */
 export function whyNotPulled(stderr: string): string {

@@ -24,8 +24,8 @@ export const enforcement = z.object({
 export type Enforcement = z.infer<typeof enforcement>;
 
 /**
- * Of a container on another machine: by what its engine says that it can limit. Processes are counted per user id by every
- * kernel, so the containers then have ids of their own.
+ * Enforcement for a container on another machine, by what its engine says that it can limit. Processes are counted per user id
+ * by every kernel, so the containers then have ids of their own.
  */
 export const claimedBy = ({ memory, pids, cpu }: EngineLimits): Enforcement => ({
   memory: memory ? 'claimed' : 'none',

@@ -18,8 +18,8 @@ export type EngineConnection = {
 export const isElsewhere = (mode: EngineMode): boolean => mode === 'vm' || mode === 'remote';
 
 /**
- * What a service manager says to the bridge alone. podman hands NOTIFY_SOCKET on into its containers, where code could then tell
- * systemd that the service is ready, or that it has another process.
+ * Variables of a service manager for the bridge alone. podman hands NOTIFY_SOCKET on into its containers, where code could
+ * then tell systemd that the service is ready, or that the service has another process.
  */
 const OF_THE_SERVICE = {
   NOTIFY_SOCKET: undefined,
@@ -55,7 +55,7 @@ export const engineNameOf = (binary: string): EngineName =>
 const LOCAL_SOCKET = /^unix:\/\/(?:\/var)?\/run\/(?:user\/\d+\/)?docker\.sock$/;
 
 /**
- * What desktop programs say of the machine that their daemon runs in. Docker Desktop and OrbStack name themselves as the
+ * Words of desktop programs for the machine that their daemon runs in. Docker Desktop and OrbStack name themselves as the
  * operating system, Rancher Desktop on Windows too; Colima and Lima give the machine a name of theirs.
  */
 const DESKTOP_SYSTEM = /docker desktop|orbstack|rancher desktop/i;

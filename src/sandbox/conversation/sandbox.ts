@@ -69,8 +69,9 @@ export type StartOptions = {
 const START_ASKS_AFTER_MS = 10_000;
 const SHUTDOWN_WITHIN_MS = 1_000;
 /**
- * What a machine that is shut down ends its processes with, a moment before its engine, and how often that is then asked: a
- * slow machine's answers once more, but SIGKILL is mostly the kernel's for memory, and the answer to that is not to wait.
+ * Signals by which a machine that is shut down ends its processes, a moment before its engine, and how often the engine is then
+ * asked: a slow machine's answers once more, but SIGKILL is mostly the kernel's for memory, and the answer to that is not to
+ * wait.
  */
 const SHUTDOWN_LOOKS: ReadonlyMap<string | null, number> = new Map([
   ['SIGTERM', 3],

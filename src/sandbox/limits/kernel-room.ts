@@ -21,8 +21,8 @@ type Counting = 'nobody' | 'cgroup v1' | 'cgroup v2';
 /** An answer of netlink may be so much larger than the buffer that it is put into (netlink_dump). */
 const NETLINK_ANSWER_BYTES = 32 * KB_BYTES;
 /**
- * Of a file that is no socket. The largest is a pipe, which has two pages once its user's pipes have 64 MB in all
- * (fs.pipe-user-pages-soft), and its inode and buffers' list.
+ * Bytes of a file that is no socket. The largest such file is a pipe, which has two pages once its user's pipes have 64 MB in
+ * all (fs.pipe-user-pages-soft), and its inode and buffers' list.
  */
 const FILE_BYTES = 10 * KB_BYTES;
 /** The kernel's defaults, where its settings cannot be read. */

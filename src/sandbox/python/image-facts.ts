@@ -50,7 +50,7 @@ export function lastFacts(settings: Choosing): ImageFacts | undefined {
 export const factsOf = (stateDir: string, id: string): ImageFacts | undefined =>
   read(stateDir).images.find((each) => each.id === id)?.facts;
 
-/** That these settings lead to this image. Throws what the file system says. */
+/** Remembers that these settings lead to this image. Throws what the file system says. */
 export function rememberFacts(settings: Choosing, id: string, found: ImageFacts): void {
   const known = read(settings.stateDir);
   const key = keyOf(settings);

@@ -38,7 +38,7 @@ main()
 `;
 
 /**
- * What /proc/stat says on a machine with `cores` processors that has just started and done nothing. Node ends where it
+ * The content of /proc/stat on a machine with `cores` processors that has just started and done nothing. Node ends where it
  * finds no line there, so the file cannot just be masked.
  */
 export function idleStat(cores: number): string {

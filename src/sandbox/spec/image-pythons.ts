@@ -45,7 +45,7 @@ export function rememberWithoutPython(stateDir: string, imageId: string): void {
 export const knownPythonName = (stateDir: string, imageId: string): PythonName =>
   readImagePythons(stateDir).unnumbered.includes(imageId) ? 'python' : 'python3';
 
-/** That the image has `python`, and no `python3`. Throws what the file system says. */
+/** Remembers that the image has `python`, and no `python3`. Throws what the file system says. */
 export function rememberPython(stateDir: string, imageId: string): void {
   const known = readImagePythons(stateDir);
   write(stateDir, { ...known, unnumbered: withFirst(imageId, known.unnumbered) });
