@@ -20,8 +20,8 @@ export type Principal = {
 };
 
 /**
- * Equal for credentials of one principal that give the same rights: another credential may reach fewer servers, or name
- * other groups. The end of a credential, and the name of the principal, give no rights.
+ * Text that is equal for credentials of one principal that give the same rights: another credential may reach fewer servers, or
+ * name other groups. The end of a credential, and the name of the principal, give no rights.
  */
 export function rightsOf({ name: _name, expiresAtMs: _expiresAtMs, ...rights }: Principal): string {
   const sorted = Object.entries(rights).map(([right, value]) => [

@@ -116,7 +116,7 @@ function isExact(written: string): boolean {
   return kept === written || plainDigits(kept) === plainDigits(written);
 }
 
-/** Equal for all ways to write one number, but for its sign: which readers agree on. */
+/** Digits that are equal for all ways to write one number, but for its sign: which readers agree on. */
 function plainDigits(written: string): string {
   NUMBER.lastIndex = 0;
   const [, whole = '', fraction = '', exponent = '0'] = NUMBER.exec(written) ?? [];

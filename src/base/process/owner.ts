@@ -32,7 +32,7 @@ const startTimeOf = (pid: number): string => processStat(pid)?.startTime ?? '';
 
 const bootId = (): string => (readText('/proc/sys/kernel/random/boot_id') ?? '').trim();
 
-/** Equal for every bridge of this account, across restarts of the machine; tells readers of the label nothing about it. */
+/** Digest equal for every bridge of this account, across restarts of the machine; tells readers of the label nothing of it. */
 const thisMachine = (): string =>
   createHash('sha256')
     .update(JSON.stringify([readText('/etc/machine-id')?.trim(), hostname(), process.getuid?.()]))

@@ -79,7 +79,7 @@ const QUERY_TIMEOUT_MS = 15_000;
  */
 const ASK = { timeoutMs: 10_000, timesQuickest: 10, mostMs: 30_000 };
 const REMOVE_TIMEOUT_MS = 30_000;
-/** Shorter over a connection that may be held up: somebody waits, and what is not removed by then is removed later. */
+/** Timeout over a connection that may be held up: somebody waits, and what is not removed by then is removed later. */
 const REMOVE_ELSEWHERE_TIMEOUT_MS = 10_000;
 const PULL_TIMEOUT_MS = 600_000;
 /** Between tries to remove what could not be removed, doubled each time. */

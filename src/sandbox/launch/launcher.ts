@@ -322,7 +322,7 @@ function withoutNetwork({ ociRuntime }: SandboxProfile, cause: BridgeError): Bri
   });
 }
 
-/** Equal for kinds that ask for the same image. */
+/** Key that is equal for kinds that ask for the same image. */
 const imageKeyOf = ({ image, imageSource, profile }: SandboxProfile): string =>
   JSON.stringify([imageSource, profile, image]);
 

@@ -64,7 +64,7 @@ export class Guard implements Disposable {
   }
 }
 
-/** The limits that the kernel, or a guard, holds the container of the first process `pid` to. */
+/** The mechanisms that hold the container of the first process `pid` to its limits: of its kernel, or of a guard. */
 export function enforcementAt(pid: number, asked: AskedLimits): Enforcement {
   const scales = scalesFor(pid, WRITABLE);
   return lookAt(pid, asked, scales.glance() !== undefined && (scales.weigh() ?? 0) > 0);

@@ -141,5 +141,5 @@ export function kindAhead(settings: Settings): SandboxProfile {
   return kindOf(planFor(first, settings), settings);
 }
 
-/** Equal for kinds whose sandboxes can stand in for one another. */
+/** Key that is equal for kinds whose sandboxes can stand in for one another. */
 export const keyOf = (kind: SandboxProfile): string => JSON.stringify(kind);

@@ -173,7 +173,7 @@ const withheldFromGuest = ({ kind, harnessDir, areInImage }: SpecInputs) =>
     // /sys tells of the host's hardware and holds the cgroup files; POSIX queues are memory that no limit counts. What the
     // host is made of, how it was started and built, and what its other programs make it do is none of the guest's business.
     masked: ['/sys', '/dev/mqueue', ...HOST_FILES, ...(areInImage === true ? maskedElsewhere(kind) : [])],
-    // /proc/stat tells such things, too; but programs count the processors in it.
+    // /proc/stat tells of the host's work, too; but programs count the processors in that file.
     replaced: areInImage === true ? [] : [{ source: join(harnessDir, STAT_FILE), target: STAT }],
     // Proxy variables carry credentials, and both engines hand them on unasked.
     hostEnv: 'none',
