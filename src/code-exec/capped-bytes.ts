@@ -1,5 +1,5 @@
-// What a command writes, up to a cap in bytes, head and tail kept: memory stays below twice the cap however much comes.
-// Cuts between characters where the bytes are text.
+// Output of a command, up to a cap in bytes, head and tail kept: memory stays below twice the cap however much the command
+// writes. Cuts between characters where the bytes are text.
 
 import { isUtf8 } from 'node:buffer';
 

@@ -1,5 +1,5 @@
-// What a command writes to both streams, up to one cap in bytes for the two together: a stream that needs less than half
-// leaves the rest to the other. Memory stays below three times the cap for each.
+// Output of a command on both streams, up to one cap in bytes for the two together: a stream that needs less than half leaves
+// the rest to the other. Memory stays below three times the cap for each stream.
 
 import type { OutputStream } from '../base/process/streams.js';
 import { type Capped, CappedBytes } from './capped-bytes.js';

@@ -1,6 +1,6 @@
 // The tool `execute` as everybody sees it who offers it.
 
-/** What differs between those who offer it. */
+/** Limits and folder of `execute`, which differ between the programs that offer the tool. */
 export type ExecuteLimits = {
   /** Where a call does not say. */
   readonly timeoutMs: number;

@@ -1,5 +1,5 @@
-// What a command came to, as the text that a model reads and as data for code. The text is made harmless; the data is what
-// the command wrote, as far as it is kept.
+// Result of a command, as the text that a model reads and as data for code. The text is made harmless; the data is what the
+// command wrote, as far as the output is kept.
 
 import type { OutputStream } from '../base/process/streams.js';
 import { type Piece, toldApart } from '../base/text/own-lines.js';
@@ -24,7 +24,7 @@ export const MAX_ANSWER_CHARS = 6 * 1024 ** 2;
 export const SURE_OUTPUT_BYTES = Math.floor(MAX_ANSWER_CHARS / 12);
 /** A character that is 3 bytes is one of JSON's: more than this never fits. */
 const MOST_OUTPUT_BYTES = (3 * MAX_ANSWER_CHARS) / 2;
-/** What a caller can do about the kernel's word. */
+/** Advice to the caller, by the kernel's error code. */
 const NOT_STARTED: Readonly<Record<string, string>> = {
   EAGAIN: 'no more processes may be started here; wait until other commands have ended',
   ENOMEM: 'there is no memory for it; wait until other commands have ended',

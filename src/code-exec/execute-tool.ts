@@ -1,5 +1,5 @@
-// What the tool `execute` may be called with, whoever offers it; execute-definition.ts is what they tell of it. Pure: it runs
-// nothing, and does not know where commands run.
+// Arguments that the tool `execute` takes, whoever offers it; execute-definition.ts is what hosts are told of the tool. Pure:
+// the code here runs nothing, and does not know where commands run.
 
 import { z } from 'zod';
 import { didYouMean } from '../base/text/closest.js';
@@ -22,7 +22,7 @@ export type CommandArguments = z.infer<CommandSchema>;
 
 const FIELDS = ['command', 'args', 'stdin', 'timeout_ms', 'cwd', 'env'] as const;
 
-/** What is wrong with `args`: the first field, what was got, what is allowed. */
+/** Describes what is wrong with `args`: the first field, what was got, what is allowed. */
 export function complaintOf({ issues }: z.ZodError, args: unknown, { maxTimeoutMs }: ExecuteLimits): string {
   // First, since a name that is mistyped is missing as well.
   const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0];

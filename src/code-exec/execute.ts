@@ -16,7 +16,7 @@ import { type CommandArguments, type CommandSchema, commandSchema, complaintOf }
 import { type ProcessLimit, processLimit } from './process-limit.js';
 import { runCommand } from './run-command.js';
 
-/** What is told of a command, whether it ran or not; no output, and of its input a digest. */
+/** Record of a command, whether it ran or not; without output, and with a digest in place of the input. */
 export type CommandTold = {
   readonly at: string;
   /** Clipped, like all that the caller has said. */

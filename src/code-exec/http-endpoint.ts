@@ -67,7 +67,7 @@ export class HttpEndpoint implements AsyncDisposable {
     this.#modern = new ModernRequests(execute, KEEP_ALIVE_MS);
     this.#settings = settings;
     this.#server.maxConnections = connections;
-    // Those that only wait for a next request make room.
+    // Connections that only wait for a next request make room.
     this.#server.on('drop', () => this.#server.closeIdleConnections());
   }
 
@@ -248,7 +248,7 @@ function refuseOpenFolder(folder: string): void {
   );
 }
 
-/** What an earlier one left behind; a living one's clients would be cut off, which they notice. Any other file stays. */
+/** Removes an earlier server's socket; a living one's clients would be cut off, which they notice. Any other file stays. */
 function removeSocket(path: string): void {
   if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true) rmSync(path);
 }

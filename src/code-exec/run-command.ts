@@ -93,7 +93,7 @@ function ended(
       finish({ exitCode: undefined, signal: undefined, notStarted: thrown.code ?? thrown.message });
     });
     child.once('exit', (exitCode, exitSignal) => {
-      // What it started is its own, and nothing of a call outlives it. At once, since a fork bomb grows while its output drains.
+      // Processes that the command started end with its call: at once, since a fork bomb grows while its output drains.
       gone = killAllOf(mark, (name) => signalGroupOf(child, name));
       const end = { exitCode: exitCode ?? undefined, signal: exitSignal ?? undefined, notStarted: undefined };
       const outputs = [child.stdout, child.stderr].filter((stream) => stream !== null);
@@ -135,7 +135,7 @@ function signalGroupOf({ pid, exitCode }: ChildProcess, name: NodeJS.Signals): v
  */
 const CALL_VARIABLE = 'EXECUTE_CALL';
 
-/** What starts processes faster than we find them is looked for again, up to this often. */
+/** How often processes are looked for again at most: some start others faster than we find them. */
 const MAX_ROUNDS = 200;
 const ROUND_PAUSE_MS = 10;
 
@@ -156,7 +156,7 @@ async function killAllOf(mark: string, signalGroup: (name: NodeJS.Signals) => vo
     }
     await pause(0);
   }
-  // What has cleared its environment is still in the group.
+  // A process that has cleared its environment is still in the group.
   if (stopped.size === 0) return signalGroup('SIGKILL');
   for (let round = 0; round < MAX_ROUNDS; round++) {
     signalGroup('SIGKILL');
