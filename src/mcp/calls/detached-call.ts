@@ -14,7 +14,7 @@ import type { ToolAnswer } from '../tools/answer.js';
 import type { BridgeTool } from '../tools/tool.js';
 import type { GoingOn } from './detached-calls.js';
 
-/** What a call comes to: its answer, or what was thrown instead. */
+/** End of a call: its answer, or what was thrown instead. */
 export type DetachedCallEnd = { readonly answer: ToolAnswer } | { readonly thrown: unknown };
 
 export type DetachedCallParts = {
@@ -28,7 +28,7 @@ export type DetachedCallParts = {
 };
 
 const NOT_READ = '[… what follows was not read in time …]\n';
-/** What our own command line has missed between two requests is a moment's; more is for one that was killed. */
+/** Limit for missed output: our own command line misses a moment's between two requests, and more only if it was killed. */
 const MAX_MISSED_CHARS = 16 * 1024 ** 2;
 
 export class DetachedCall implements GoingOn {
@@ -41,7 +41,7 @@ export class DetachedCall implements GoingOn {
   readonly #progress: Progress;
   readonly #timeoutSeconds: number;
   #unread = noOutput();
-  /** Of one who wants each piece: those that were printed while nobody listened. */
+  /** Pieces that were printed while nobody listened, for a caller that wants each piece. */
   #missed: OutputEvent[] = [];
   #missedChars = 0;
   readonly #wantsPieces: boolean;
@@ -95,7 +95,7 @@ export class DetachedCall implements GoingOn {
     return part;
   }
 
-  /** The same, and the next one who asks is given that output too. */
+  /** How the call is now, with its new output, which the next one who asks is given too. */
   glance(handle: string): Outcome {
     const { stdout, stderr } = this.#unread;
     return running({

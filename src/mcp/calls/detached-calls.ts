@@ -32,15 +32,15 @@ export type GoingOn = {
   /** From now on `request` is told how far it is. */
   readonly tell: (request: AgentContext) => void;
   readonly cancel: (reason: unknown) => void;
-  /** What there is since the last part. */
+  /** Answer with the output since the last part. */
   readonly part: (handle: string) => ToolAnswer;
-  /** The same, which stays for the next one who asks. */
+  /** Answer like `part`, whose output stays for the next one who asks. */
   readonly glance: (handle: string) => ToolAnswer;
-  /** What is left when it has ended. Throws what its work has thrown. */
+  /** Answer with all that is left when the call has ended. Throws what the call's work has thrown. */
   readonly rest: () => Promise<ToolAnswer>;
 };
 
-/** What a call says of one that goes on. */
+/** Request to wait for a call that goes on, or to stop it, by its handle. */
 export type GoOn = { readonly wait: string } | { readonly stop: string };
 
 /** There is no such call; the message says why, as far as that is known. */

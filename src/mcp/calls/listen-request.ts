@@ -1,4 +1,5 @@
-// What a request `subscriptions/listen` says of tasks. All else in it is the SDK's, which knows of lists and resources only.
+// Tasks that a request `subscriptions/listen` names. All else in the request is the SDK's, which knows of lists and resources
+// only.
 
 import { MissingRequiredClientCapabilityError } from '@modelcontextprotocol/server';
 import { isObject } from '../../base/json/json-object.js';

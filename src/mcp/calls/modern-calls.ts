@@ -47,7 +47,7 @@ export type ModernCallsParts = {
   readonly taskAfterSeconds: number;
 };
 
-/** What server objects of this principal answer calls and tasks with. */
+/** Returns the means by which server objects of this principal answer calls and tasks. */
 export function modernCallsOf({ calls, principal, taskAfterSeconds }: ModernCallsParts): ModernCalls {
   return {
     capabilities: { extensions: { [TASKS_EXTENSION]: {} } },
@@ -71,7 +71,7 @@ export function modernCallsOf({ calls, principal, taskAfterSeconds }: ModernCall
 
 type Retry = { readonly requestState?: () => unknown; readonly inputResponses?: unknown };
 
-/** What names the call that a request goes on with, as the client has sent it. */
+/** State and answers by which a request goes on with a call, as the client has sent them. */
 function goesOn({ requestState, inputResponses }: Retry): {
   readonly requestState: string | undefined;
   readonly inputResponses: unknown;

@@ -1,4 +1,4 @@
-// What one call has to ask of its client just now. The client is not sent a request: it finds the questions in an answer
+// Questions that one call has for its client just now. The client is not sent a request: it finds the questions in an answer
 // (`inputRequests`) and sends what was answered with its next request (`inputResponses`), under the same keys.
 
 import { isObject, type JsonObject } from '../../base/json/json-object.js';
@@ -43,7 +43,7 @@ export class Questions {
     return this.#open.size;
   }
 
-  /** Those that wait for an answer. A key is never used for a second question. */
+  /** Questions that wait for an answer. A key is never used for a second question. */
   get requests(): InputRequests {
     return Object.fromEntries([...this.#open].map(([key, { request }]) => [key, request]));
   }

@@ -11,7 +11,7 @@ const VERSION = 'v1';
 const MAX_STATE_CHARS = 1_000;
 const UNDIGESTED = '';
 
-/** What a call is, for whoever wants to go on with it. */
+/** Identity of a call, which a request has to match to go on with the call. */
 export type CallIdentity = {
   /** Id of the principal. */
   readonly principal: string;
@@ -57,7 +57,7 @@ export function readState(state: string, identity: CallIdentity, key: Buffer): R
   const isOurs =
     state.length <= MAX_STATE_CHARS && mac.length === expected.length && timingSafeEqual(mac, expected);
   if (!isOurs)
-    // The same for another principal's: nobody learns which states there are.
+    // Another principal's state is refused in the same words: nobody learns which states there are.
     throw new WrongRequestState(
       'it was not made by this server process for you, or it was changed. If another process of this server made it, the call has been lost and can be made again.',
     );
@@ -79,7 +79,7 @@ const macOf = (body: string, principal: string, key: Buffer): string =>
     .update(body)
     .digest('base64url');
 
-/** The same for arguments whose keys come in another order, since a client may have parsed and written them anew. */
+/** Digest of tool and arguments, in whatever order the keys come: a client may have parsed and written the arguments anew. */
 function digestOf({ tool, args }: CallIdentity): string {
   try {
     return createHash('sha256')

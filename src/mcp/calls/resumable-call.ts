@@ -23,7 +23,7 @@ const MAX_SAID_CHARS = 200;
 
 export type ResumableCallEnd<R> = { readonly result: R } | { readonly error: unknown };
 
-/** What a request is answered with. */
+/** Step that answers a request: the result, or questions to the client. */
 export type ResumableCallStep<R> =
   | { readonly at: 'ended'; readonly result: R }
   | { readonly at: 'asks'; readonly inputRequests: InputRequests; readonly round: Round };
@@ -54,7 +54,7 @@ export class ResumableCall<R> implements AgentContext {
   /** Id of the principal. Nothing else of its identity stays: a task outlives its work, which alone needs its arguments. */
   readonly principal: string;
   readonly questions: Questions;
-  /** Whoever began it; its agent is asked by the answers of this call. */
+  /** Caller who began the call; the caller's agent is asked by the answers of this call. */
   readonly caller: AgentContext['caller'];
   /** Never rejects. */
   readonly ended: Promise<ResumableCallEnd<R>>;
@@ -100,7 +100,7 @@ export class ResumableCall<R> implements AgentContext {
     return this.#state.at === 'answering' ? this.#state.request : undefined;
   }
 
-  /** What its work has last told of its progress. */
+  /** Sentence that the work has last told of its progress. */
   get said(): string | undefined {
     return this.#said;
   }
@@ -109,7 +109,7 @@ export class ResumableCall<R> implements AgentContext {
     return this.request !== undefined;
   }
 
-  /** What it tells of its progress is kept for its task, too. */
+  /** Always true: progress is kept for the call's task, too. */
   get wantsProgress(): true {
     return true;
   }
@@ -269,7 +269,7 @@ async function endOf<R>(
 
 type CallAgentParts = {
   readonly client: object;
-  /** Of the newest request. */
+  /** Offers of the newest request. */
   readonly offers: () => ClientOffers;
   /** Rejects where the principal has too many calls that ask. */
   readonly ask: (request: InputRequest, signal: AbortSignal) => Promise<JsonObject>;

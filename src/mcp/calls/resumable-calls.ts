@@ -41,7 +41,7 @@ export class ResumableCalls<R> implements Disposable {
     return this.#calls.size + this.tasks.unfetched;
   }
 
-  /** The same with tasks whose result is kept after it was fetched. */
+  /** How many calls are unfinished, or are tasks whose result is kept after it was fetched. */
   get size(): number {
     return this.#calls.size + this.tasks.ended;
   }

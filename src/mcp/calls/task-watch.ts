@@ -7,7 +7,7 @@ import type { DetailedTask, Tasks } from './tasks.js';
 /** Work may tell of its progress a thousand times a second; words alone are told at most this often. */
 const WORDS_EVERY_MS = 1_000;
 
-/** Those of a client's tasks that it will hear of. */
+/** Watch over the tasks of a client that it will hear of. */
 export type TaskWatch = {
   /** Without those that are nobody's, or somebody else's. */
   readonly taskIds: readonly string[];
@@ -71,7 +71,7 @@ function watchOne<R>(
   return stop;
 }
 
-/** What a client has to act upon: not the words of its progress, nor the times. */
+/** State that a client has to act upon: not the words of the task's progress, nor the times. */
 const stateOf = <R>(task: DetailedTask<R>): unknown => [
   task.status,
   task.status === 'input_required' ? task.inputRequests : undefined,

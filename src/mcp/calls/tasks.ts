@@ -31,7 +31,7 @@ type TaskTimes = {
   readonly ttlMs: number;
 };
 
-/** What a call is answered with when it becomes a task. */
+/** Answer to a call that becomes a task. */
 export type CreatedTask = TaskTimes & { readonly status: 'working'; readonly pollIntervalMs: number };
 
 /** MCP's DetailedTask. */
@@ -168,7 +168,7 @@ export class Tasks<R> implements Disposable {
     this.#dropResults(principalOf(task));
   }
 
-  /** Those that ended first, where all of a principal are too much together. */
+  /** Drops the results of tasks that ended first, where all results of a principal are too much together. */
   #dropResults(principal: string): void {
     const ended = [...this.#tasks.values()].flatMap((task) =>
       task.end === undefined || principalOf(task) !== principal ? [] : [{ id: task.id, ...task.end }],

@@ -55,7 +55,7 @@ const TOOLS: Readonly<Record<ToolName, (settings: Settings) => BridgeTool>> = {
 
 const made = new WeakMap<Settings, ReadonlyMap<string, BridgeTool>>();
 
-/** Those that the operator offers, by their names; made once for these settings, since each request may ask for them. */
+/** Tools that the operator offers, by name; made once for these settings, since each request may ask for the tools. */
 export function toolsOf(settings: Settings): ReadonlyMap<string, BridgeTool> {
   const known = made.get(settings);
   if (known !== undefined) return known;
@@ -90,7 +90,7 @@ export function answerCalls(server: AgentServer, parts: CallsParts): void {
       if (bridge.isForCommandLine && !('isRelayed' in answer)) return wholeResult(answer);
       const { clientName: client, protocol } = request;
       const result = resultOf(answer, tool, bridge.settings, { client, links: knowsLinks(protocol) });
-      // What a server has answered may be structured as only later agents know it.
+      // A server's answer may be structured in a way that only later agents know.
       return 'isRelayed' in answer ? server.projectCallToolResult(result, undefined) : result;
     };
     if (request.era === 'legacy' || modernCalls === undefined) return begin(request);
@@ -197,7 +197,7 @@ const wholeResult = (outcome: Outcome): CallToolResult => ({
   _meta: { [OUTCOME_KEY]: outcomeToWire(outcome) },
 });
 
-/** What a call says of its own time, checked or not: it is only told again. */
+/** Timeout that a call asks for, or the default, in seconds; checked or not, since the number is only told again. */
 function askedSeconds(args: unknown, { timeoutSeconds }: Settings): number {
   const { timeout, timeout_ms: timeoutMs } = fieldsOf(args);
   if (typeof timeoutMs === 'number') return timeoutMs / 1000;
@@ -218,7 +218,7 @@ function patienceOf(
 
 const HANDLE = 'the handle of a run that goes on, such as "r-7hq2m5xw3v8kd4np"';
 
-/** What the arguments ask of a call that goes on; undefined where they begin one. */
+/** Request in the arguments about a call that goes on; undefined where the arguments begin a call. */
 export function goOnIn(args: unknown): GoOn | CallProblem | undefined {
   if (typeof args !== 'object' || args === null) return undefined;
   const given = args as Readonly<Record<string, unknown>>;

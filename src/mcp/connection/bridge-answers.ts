@@ -1,5 +1,5 @@
-// What a server object answers out of its bridge: calls of tools, resources, names of snippets. Loaded when the first of these
-// is asked for, or ahead of that; nobody who only lists the tools waits for it.
+// Answers that a server object takes from its bridge: calls of tools, resources, names of snippets. This file is loaded when
+// the first of these answers is asked for, or ahead of that; nobody who only lists the tools waits for it.
 
 import { z } from 'zod';
 import { clipHarmless } from '../../base/text/text.js';

@@ -1,5 +1,5 @@
-// What one agent's connection remembers from request to request, apart from the SDK's server object: over HTTP there is a
-// server object for each request of 2026-07-28, and they share one of these for each bridge.
+// State of one agent's connection, kept from request to request, apart from the SDK's server object: over HTTP there is a
+// server object for each request of 2026-07-28, and these objects share one state for each bridge.
 
 import type { AgentCapabilities } from '../../servers/asking/agent-capabilities.js';
 import type { Bridge } from '../../tenant/bridge.js';
@@ -15,14 +15,14 @@ let made = 0;
 export class AgentConnection implements Disposable {
   /** No two in one process have the same. */
   readonly id = String(++made);
-  /** What an agent of 2025 wants to be told, since it has last said so. */
+  /** Log level that an agent of 2025 wants, as the agent has last said. */
   logLevel: McpLogLevel | undefined;
-  /** What the agent was told of the tools, when it listed them last. */
+  /** Descriptions that the agent was given when it last listed the tools. */
   toldOfTools: string | undefined;
   #plans: NodeJS.Timeout[] = [];
   #stopListening: (() => void) | undefined;
 
-  /** Whoever lists the tools is likely to call one soon: house-keeping begins when a client has stayed. */
+  /** Plans warm-up, since an agent that lists the tools may call one soon, and house-keeping for when a client has stayed. */
   prepare(bridge: Bridge | LateBridge, agent: AgentCapabilities): void {
     for (const plan of this.#plans) clearTimeout(plan);
     this.#plans = [
@@ -36,7 +36,7 @@ export class AgentConnection implements Disposable {
     this.#stopListening ??= bridge.onImageKnown(listener);
   }
 
-  /** What is planned still happens: it is the bridge's house-keeping. */
+  /** Plans still happen: these are the bridge's house-keeping. */
   [Symbol.dispose](): void {
     this.#stopListening?.();
   }

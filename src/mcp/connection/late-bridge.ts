@@ -15,7 +15,7 @@ import { compileSchemas } from '../../wire/schema-making.js';
 import type { ToolCalls } from '../calls/modern-calls.js';
 import { ResumableCalls } from '../calls/resumable-calls.js';
 
-/** What answers out of a whole bridge. */
+/** Loads the handlers that answer out of a whole bridge. */
 export const loadAnswers = loadedOnce(() => import('./bridge-answers.js'));
 
 export type LateBridgeOptions = {
@@ -30,7 +30,7 @@ export type LateBridgeOptions = {
 
 export class LateBridge implements AsyncDisposable {
   readonly settings: Settings;
-  /** Those that a run can use. */
+  /** Servers that a run can use. */
   readonly servers: Configured;
   readonly resumableCalls: ToolCalls = new ResumableCalls();
   readonly #options: LateBridgeOptions & { readonly redactor: Redactor };
@@ -58,23 +58,23 @@ export class LateBridge implements AsyncDisposable {
     return this.#make();
   }
 
-  /** The same where it is there already. */
+  /** Bridge where it is made already; undefined before. */
   get made(): Bridge | undefined {
     return this.#made;
   }
 
-  /** As of the bridge. */
+  /** Calls `listener` whenever more is known of the image, until the returned function is called. */
   onImageKnown(listener: () => void): () => void {
     this.#imageListeners.add(listener);
     return () => void this.#imageListeners.delete(listener);
   }
 
-  /** As of the bridge, which is made for it. Trouble is logged; it is nobody's call. */
+  /** Makes the bridge and warms it up. Trouble is logged, since it belongs to no call. */
   warmUp(agent: AgentCapabilities): void {
     this.#ahead((bridge) => bridge.warmUp(agent));
   }
 
-  /** Likewise. */
+  /** Makes the bridge and has it sweep once. Trouble is logged, since it belongs to no call. */
   sweepOnce(): void {
     this.#ahead((bridge) => bridge.sweepOnce());
   }

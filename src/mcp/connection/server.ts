@@ -25,11 +25,11 @@ import { AgentConnection } from './connection.js';
 import { LateBridge, loadAnswers, wholeBridge } from './late-bridge.js';
 import { type StdioConnection, serveConnection } from './stdio-connection.js';
 
-/** Of warnings about settings, in the instructions. */
+/** Limits for warnings about settings in the instructions. */
 const MAX_WARNINGS = 2;
 const MAX_WARNING_CHARS = 200;
 
-/** What is not asked for before the tools are listed. */
+/** Methods that are not asked for before the tools are listed. */
 const ANSWERED_LATER = ['tools/call', 'resources/list', 'resources/templates/list', 'resources/read'];
 
 export type AgentServerParts = {
@@ -171,7 +171,7 @@ type Listing = {
   readonly listChanged: (list: 'tools') => void;
 };
 
-/** Whoever has been told less of the image than is known later is told that the list has changed. */
+/** Answers tools/list. An agent that was told less of the image than is known later is told that the list has changed. */
 function listTools(server: AgentServer, { bridge, agent, tools, connection, listChanged }: Listing): void {
   const described = () => tools.map(({ description }) => description).join('\n');
   const onImageKnown = () => {
@@ -189,7 +189,7 @@ function listTools(server: AgentServer, { bridge, agent, tools, connection, list
   });
 }
 
-/** What an agent of 2025 has asked to be told of, at any time; a later one says it with each request. */
+/** Takes the log level that an agent of 2025 sets, at any time; a later agent says its level with each request. */
 function takeLogLevel(server: AgentServer, connection: AgentConnection): void {
   server.answer('logging/setLevel', (params) => {
     const { level } = fieldsOf(params);

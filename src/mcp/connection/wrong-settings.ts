@@ -81,7 +81,7 @@ ${capped(lines, MAX_LINES).join('\n')}
 ${until}`;
 }
 
-/** The same as the error of a call. */
+/** Wrong settings as the error of a call. */
 export function wrongSettingsObjection(problems: readonly SettingProblem[]): CallProblem {
   const lines = problems.map(({ message }) => message);
   const message =

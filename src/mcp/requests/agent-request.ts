@@ -31,18 +31,18 @@ export type Peer = Pick<CallContext['caller'], 'agent' | 'scope'> & {
   readonly logLevel: () => McpLogLevel | undefined;
 };
 
-/** What is known of an agent before it asks anything; nothing of it counts for one that says it with every request. */
+/** Facts about an agent before it asks anything; none of them counts for an agent that says them with every request. */
 export type Greeted = {
   readonly era: Era;
   /** The version that the client has asked for. */
   readonly clientProtocol: string | undefined;
-  /** What a call of it is given; it says its own level where it is of 2025. */
+  /** Peer that the agent's calls are given; the log level in it is that of an agent of 2025. */
   readonly peer: Peer;
   getClientVersion(): Implementation | undefined;
   getClientCapabilities(): ClientCapabilities | undefined;
 };
 
-/** What a handler finds, where the agent speaks HTTP, in `ctx.http.authInfo.extra`. */
+/** Facts about an HTTP request, which a handler finds in `ctx.http.authInfo.extra`. */
 export type AuthExtra = {
   readonly principal: Principal;
   readonly callerToken: unknown;
@@ -50,11 +50,11 @@ export type AuthExtra = {
   readonly requestId: string;
   /** Takes what is to leave as it is; undefined for what is no request of a client. */
   readonly texts?: RelayedTexts;
-  /** What goes on with the request's body counts it as its principal's until what is given back is called. */
+  /** Counts the body as its principal's for work that goes on with the body, until the returned function is called. */
   readonly keepBody?: (() => () => void) | undefined;
 };
 
-/** What is told to the agent of a call, as MCP has it. Pieces of output are for our own command line, which wants all of them. */
+/** Event of a call for its agent, as MCP has it. Pieces of output are for our own command line, which wants all of them. */
 export type AgentEvent =
   | { readonly type: 'said'; readonly params: ProgressParams }
   | { readonly type: 'logged'; readonly params: LogParams }
@@ -84,7 +84,7 @@ export class AgentRequest implements AgentContext {
     return this.#greeted.era;
   }
 
-  /** The same object for all requests of one connection. Over HTTP, a request of a later era is a connection of its own. */
+  /** Object that all requests of one connection share. Over HTTP, a request of a later era is a connection of its own. */
   get connection(): object {
     return this.#greeted;
   }
@@ -130,7 +130,7 @@ export class AgentRequest implements AgentContext {
     return offersOf(this.capabilities);
   }
 
-  /** What it wants to be told of while it is answered: a request of a later era says so itself. */
+  /** Log level of the agent while the request is answered: a request of a later era says its own level. */
   get logLevel(): McpLogLevel | undefined {
     if (this.era === 'legacy') return this.#greeted.peer.logLevel();
     const said = this.#said(LOG_LEVEL_META_KEY);

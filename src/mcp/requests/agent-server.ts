@@ -74,7 +74,7 @@ export class AgentServer extends Server {
     this.era = era;
     this.#instructions = instructions;
     this.#clientProtocol = clientProtocol;
-    // What the SDK answers by itself builds all schemas of an era first.
+    // The SDK's own answers build all schemas of an era first.
     this.removeRequestHandler('logging/setLevel');
     this.setNotificationHandler('notifications/initialized', anything, () => {});
     this.answer('initialize', (params) => this.#greet(params));
@@ -127,7 +127,7 @@ export class AgentServer extends Server {
     return this.#clientProtocol;
   }
 
-  /** Of the calls that are being answered, the one that came last. */
+  /** Id of the call that came last, of those that are being answered. */
   get newestCall(): RequestId | undefined {
     return [...this.#open].at(-1);
   }

@@ -23,5 +23,5 @@ export const CACHED_FOR = {
   snippets: forMs(0),
 } as const;
 
-/** What a run has left never changes under its address; `keepSeconds` is how long it can be read at most. */
+/** Cache time of what a run has left: it never changes under its address; `keepSeconds` is how long it can be read at most. */
 export const keptFor = (keepSeconds: number): CachedFor => forMs(Math.min(keepSeconds * 1_000, HOUR_MS));

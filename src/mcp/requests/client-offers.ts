@@ -1,5 +1,5 @@
-// What a client declares with one request: from revision 2026-07-28 on each request says it anew, and nothing that an
-// earlier one said counts.
+// Offers that a client declares with one request: from revision 2026-07-28 on each request says them anew, and nothing that an
+// earlier request said counts.
 
 import { isObject } from '../../base/json/json-object.js';
 

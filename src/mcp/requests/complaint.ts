@@ -1,5 +1,5 @@
-// What is wrong with a call's arguments, as the agent reads it: the field, what was got, what is allowed. The same for all
-// tools.
+// Messages about wrong arguments of a call, as the agent reads them: the field, what was got, what is allowed. All tools share
+// these messages.
 
 import type { z } from 'zod';
 import { didYouMean } from '../../base/text/closest.js';
@@ -28,7 +28,7 @@ export function described(value: unknown): string {
 /** A word of the agent's, likewise. */
 export const echo = (word: string): string => clipHarmless(word, MAX_ECHO_CHARS);
 
-/** What a tool takes: what each argument may be, as the end of a sentence. */
+/** Arguments that a tool takes: what each of them may be, as the end of a sentence. */
 export type Allowed = {
   readonly fields: Readonly<Record<string, string>>;
   /** All of them. */

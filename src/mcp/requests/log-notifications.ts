@@ -1,5 +1,5 @@
-// What the code prints, as log notifications while it runs, for a client that has set a log level; none before it has.
-// Whole lines in batches, harmless, and no more than the answer could hold: the rest of a flood is in the answer alone.
+// Output of the code, as log notifications while the code runs, for a client that has set a log level; none before the client
+// has. Whole lines in batches, harmless, and no more than the answer could hold: the rest of a flood is in the answer alone.
 
 import type { OutputStream } from '../../base/process/streams.js';
 import { clipHarmless } from '../../base/text/text.js';

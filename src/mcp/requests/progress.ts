@@ -9,7 +9,7 @@ import type { CallEvent, Meter } from '../../run/calls/call-context.js';
 export const HEARTBEAT_MS = 3_000;
 /** Between what the code reports: five a second are as many as a display can show, and a flood costs no more. */
 const REPORT_EVERY_MS = 200;
-/** What a sign of life adds: nothing that a display would show, and a million of them are less than one. */
+/** Step that a sign of life adds: nothing that a display would show, and a million steps are one. */
 const TICK = 1e-6;
 const MAX_MESSAGE_CHARS = 200;
 /** Above it numbers are told in words: a sign of life could no longer add to them and stay near. */
@@ -42,7 +42,7 @@ export class Progress implements Disposable {
     if (send !== undefined) this.#heartbeat = setInterval(() => this.beat(), HEARTBEAT_MS).unref();
   }
 
-  /** What happens to the call, in the words of its agent: its place in the queue, what it waits for, what it does. */
+  /** Tells what happens to the call, in words for its agent: its place in the queue, what the call waits for, what it does. */
   hear(event: CallEvent): void {
     switch (event.type) {
       case 'queued': {
@@ -67,12 +67,12 @@ export class Progress implements Disposable {
     }
   }
 
-  /** What the signs of life say from now on; asked anew for each. */
+  /** Sets what the signs of life say from now on; `sentence` is called anew for each. */
   describe(sentence: () => string): void {
     this.#describe = sentence;
   }
 
-  /** What a sign of life would say now. */
+  /** Sentence that a sign of life would say now. */
   get sentence(): string {
     return joined(this.#said, this.#describe?.() ?? '');
   }
@@ -83,14 +83,14 @@ export class Progress implements Disposable {
     this.#tell(this.#told + TICK, this.sentence);
   }
 
-  /** What the code says: told at once, or soon if another was told just now; of those between, the last. */
+  /** Tells a report of the code: at once, or soon if another was told just now; of the reports between, the last. */
   report(report: Report): void {
     if (this.#send === undefined) return;
     this.#newest = report;
     this.#tellSoon();
   }
 
-  /** What a tool says, in words: its numbers are of its own. Told as seldom as what the code says, and after that. */
+  /** Tells a tool's report in words: its numbers are its own. Told as seldom as the code's reports, and after them. */
   reportTool(report: Report & { readonly tool: string }): void {
     if (this.#send === undefined) return;
     this.#newestOfTool = report;

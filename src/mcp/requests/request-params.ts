@@ -22,7 +22,7 @@ export function textIn(params: unknown, field: string, allowed: string): string 
   throw new WrongParams(`${field}: got ${described(value)}, expected ${allowed}.`);
 }
 
-/** What parameters may be: each field, as the end of a sentence, and all of them. */
+/** Parameters that are allowed: each field, as the end of a sentence, and all of them. */
 export type AllowedParams = {
   readonly fields: Readonly<Record<string, string>>;
   readonly whole: string;

@@ -119,7 +119,7 @@ export class AgentTransport implements Transport {
     this.#rest();
   }
 
-  /** Whoever says more than anybody can mean has to wait until it is read. */
+  /** Stops reading for a while: a client that says more than anybody can mean has to wait until its messages are read. */
   #rest(): void {
     const { restMs } = this.#purse;
     if (restMs === 0 || this.#closed) return;
@@ -166,7 +166,7 @@ export class AgentTransport implements Transport {
     );
   }
 
-  /** Whoever waits for the message hears that it has failed: the agent for its request, we for its answer. */
+  /** Tells the side that waits for the message that it has failed: the agent for its request, us for the client's answer. */
   #refuse(reason: string, { id, hasMethod, isAnswer }: Envelope): void {
     this.onerror?.(new Error(reason));
     if (isAnswer && !hasMethod && id !== undefined) {
@@ -228,7 +228,7 @@ function readMessage(message: object): JSONRPCMessage | BadMessage {
   return bad(INVALID_PARAMS, wrongParams(params), 'id' in message ? (id as RequestId) : undefined);
 }
 
-/** What is wrong besides the parameters. */
+/** First fault of a message besides its parameters. */
 function wrongMember({ jsonrpc, method, ...message }: MessageMembers): BadMessage | undefined {
   const isNotification = !('id' in message);
   const id = isNotification ? undefined : idOf(message['id']);

@@ -1,5 +1,5 @@
-// What the bridge says of itself in words: the server's instructions and the capabilities resource. The size of both
-// does not grow with the number of tools; server names are cut with a count.
+// Words of the bridge about itself: the server's instructions and the capabilities resource. The size of both does not grow
+// with the number of tools; server names are cut with a count.
 
 import { nameList } from '../../base/text/name-list.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
@@ -11,7 +11,7 @@ import { MAX_FILE_BYTES, MAX_FILES, MAX_INPUT_BYTES, MAX_INPUT_FILES } from '../
 export const CAPABILITIES_URI = `resource://${PACKAGE_NAME}/capabilities`;
 export const CAPABILITIES_MIME_TYPE = 'text/markdown';
 
-/** What the operator offers. */
+/** Tools and languages that the operator offers. */
 type Offer = { readonly tools: readonly ToolName[]; readonly languages: readonly Language[] };
 
 /** At most 1,200 characters, whatever is configured. */
@@ -64,7 +64,7 @@ ${parts.join('\n\n')}
 const CELLS = `\`run_python\` runs Python in a fresh container: no network, read-only, nothing kept between calls. The user's MCP
 servers are callable inside, by name, when the call's \`servers\` lists them.`;
 
-/** What `execute_code` can do. */
+/** Text about what `execute_code` can do. */
 const aboutPrograms = (
   languages: readonly Language[],
 ): string => `\`execute_code\` runs a program of one or more files in a fresh container: read-only, nothing to install, nothing kept
@@ -82,7 +82,7 @@ ${MAX_FILE_BYTES / MB_BYTES} MiB. The answer has the program's stdout and stderr
 const row = ({ name, aliases, file, tools }: Language): string =>
   `| ${name} | ${aliases.join(', ')} | ${file} | ${tools === 'none' ? 'no' : 'yes'} |`;
 
-/** What `execute` can do. The same for both ways in which it is done. */
+/** Text about what `execute` can do, for both ways in which commands are run. */
 const aboutCommands = `\`execute\` runs one command in an isolated machine: \`command\` is a program's name or path, \`args\` its arguments, handed on
 as they are; there is no shell unless the command is one (\`sh\`, \`["-c", "a | b"]\`). \`stdin\`, \`timeout_ms\`, \`cwd\` and \`env\`
 are optional. Files in /work stay for later commands; everything else may be gone. The answer has stdout, then stderr
@@ -92,7 +92,7 @@ under its own head; \`[exit status 3]\`, a signal or a timeout comes first. Of l
 const withTools = (languages: readonly Language[]): readonly string[] =>
   languages.filter(callsTools).map(({ name }) => name);
 
-// What Python finds in the sandbox, in the words of the capabilities resource: how it calls tools and finds them.
+// Text about Python in the sandbox, for the capabilities resource: how code calls tools and finds them.
 
 const FILES = `## Files and output
 

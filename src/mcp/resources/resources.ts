@@ -1,5 +1,6 @@
-// What can be read besides answers: the bridge's own description of itself, the operator's snippets, and what runs have
-// left, for as long as it is kept. A URI is looked up and never made into a path. Whatever a file is called, its type is one that nothing runs.
+// Resources that can be read besides answers: the bridge's own description of itself, the operator's snippets, and what runs
+// have left, for as long as that is kept. A URI is looked up and never made into a path. Whatever a file is called, its type is
+// one that nothing runs.
 
 import { clipHarmless, harmless } from '../../base/text/text.js';
 import { duration } from '../../run/answer/files.js';

@@ -1,4 +1,4 @@
-// What a call of a tool comes to, before it is shown as its client can read it.
+// Answer to a call of a tool, before the answer is shown as the call's client can read it.
 
 import type { Outcome } from '../../run/outcome/outcome.js';
 

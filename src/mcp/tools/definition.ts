@@ -1,4 +1,4 @@
-// What hosts are told of every tool alike: how far it reaches, how long its answers are, how much code it takes.
+// Facts that hosts are told of every tool alike: how far the tool reaches, how long its answers are, how much code it takes.
 
 /** More would not fit any model's turn; 1 MB of code is data in the wrong place. */
 export const MAX_CODE_CHARS = 1_000_000;

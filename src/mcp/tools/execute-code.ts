@@ -25,7 +25,7 @@ export function executeCode(settings: Settings): BridgeTool<Outcome> {
   };
 }
 
-/** Whoever goes by the ending, such as Go's compiler, may have failed for no other reason. */
+/** Notes a wrong ending of the file: where Go's compiler, for one, goes by it, the run may have failed for no other reason. */
 function noted(outcome: Outcome, task: Task): Outcome {
   if (task.type !== 'program' || outcome.status !== 'error') return outcome;
   const { file, language } = task;

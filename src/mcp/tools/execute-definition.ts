@@ -7,7 +7,7 @@ import { metaFor } from './definition.js';
 import { GO_ON_PROPERTIES } from './go-on-properties.js';
 import type { ToolDefinition } from './tool-definition.js';
 
-/** What holds where a container of its own runs the command. */
+/** Limits of `execute` where a container of its own runs the command. */
 export const limitsOf = ({
   timeoutSeconds,
   maxTimeoutSeconds,

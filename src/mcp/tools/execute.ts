@@ -86,8 +86,8 @@ const shownBy = (client: string): number => {
 
 const refusal = (message: string): ToolAnswer => ({ result: refused(message), isRelayed: false });
 
-// What a configured server's `execute` has answered, as the agent is sent it. Such a server may give back more than any
-// answer of ours can carry; its command has run, so the agent gets what fits instead of an error.
+// Answer of a configured server's `execute`, as the agent is sent it. Such a server may give back more than any answer of ours
+// can carry; its command has run, so the agent gets what fits instead of an error.
 
 /** Limit for all texts together. In JSON, a character that does not show takes at most seven. */
 const MAX_TEXT_CHARS = Math.floor(MAX_ANSWER_CHARS / 8);

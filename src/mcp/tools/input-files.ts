@@ -64,7 +64,7 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 const list = z.array(z.unknown()).max(MAX_INPUT_FILES);
 
-/** What is wrong, as a sentence. */
+/** Fault of the files, as a sentence. */
 export type FilesComplaint = { readonly complaint: string };
 
 /** `names` are those that are taken already; it takes the others. */

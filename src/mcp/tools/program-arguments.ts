@@ -224,11 +224,11 @@ function oneOf(offered: readonly Language[]): string {
   return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
 }
 
-// What is wrong with the arguments and variables that a call of `execute_code` gives its program, as the agent reads it.
+// Errors about the arguments and variables that a call of `execute_code` gives its program, as the agent reads them.
 
 type ProgramWords = { readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> };
 
-/** What is wrong with the arguments and variables of the program. */
+/** Error about the first wrong argument or variable of the program. */
 function wordsObjection({ args, env }: ProgramWords): CallProblem | undefined {
   for (const [number, arg] of args.entries()) {
     const allowed = allowedWord(arg);

@@ -25,7 +25,7 @@ export function pythonWords(settings: Settings): string {
 
 type Expected = { readonly version: string; readonly modules: ImageFacts['modules'] };
 
-/** What the image is sure to have, as far as its name tells. */
+/** Version and modules that the image is sure to have, as far as its name tells. */
 function expected({ image, explicitlySet }: Settings): Expected {
   const orLater = (version: string) => `${version} or later`;
   const own = readOwnName(image);
