@@ -1,4 +1,4 @@
-// What code is told of a call that was not approved. Each is a refusal of its own call.
+// Errors that code is given for calls that were not approved. Each error is a refusal of its own call.
 
 import { BridgeError } from '../../base/errors.js';
 import { ownCommand } from '../../base/process/own-command.js';

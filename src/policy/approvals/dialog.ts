@@ -67,7 +67,7 @@ export async function dialog(
 type ApprovalDialog = {
   readonly params: Readonly<Record<string, unknown>>;
   readonly offers: readonly Decision[];
-  /** Of a page. */
+  /** Id of the elicitation, where a page is shown. */
   readonly elicitationId?: string;
 };
 

@@ -1,4 +1,4 @@
-// What persons have allowed for more than one call: in a run, in a session, always. By the tool and never by its arguments.
+// Grants of persons for more than one call: in a run, in a session, always. By the tool and never by its arguments.
 
 import { messageOf } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
@@ -12,7 +12,7 @@ type GrantScope = { readonly run: string; readonly session: string | undefined }
 export type Always = {
   readonly server: string;
   readonly tool: string;
-  /** What tells the server's entry from others of its name. */
+  /** Key that tells the server's entry from others of its name. */
   readonly entry?: string;
   readonly reason: string | undefined;
 };
@@ -40,7 +40,7 @@ export class Grants {
     );
   }
 
-  /** What cannot be written holds for the session, and is told in the log. */
+  /** Adds a grant. One that cannot be written holds for the session, and is told in the log. */
   async add(decision: Decision, { run, session }: GrantScope, what: string, always: Always): Promise<void> {
     if (decision === 'run') put(this.#ofRuns, run, what);
     if (decision === 'session' || decision === 'always') put(this.#ofSessions, sessionKey(session), what);

@@ -4,9 +4,9 @@
 /** A call that was not made; `text` is the JSON of its arguments as it would be sent. */
 export type PlannedCall = { readonly server: string; readonly tool: string; readonly text: string };
 
-/** What a plan has come to. */
+/** Outcome of a plan. */
 export type Planned = {
-  /** What it would do first; empty where it has come to no write. */
+  /** Calls that the plan would make first; empty where the plan has come to no write. */
   readonly calls: readonly PlannedCall[];
   /** Further calls of that moment, which are too many to be listed. */
   readonly notListed: number;

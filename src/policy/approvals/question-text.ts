@@ -23,7 +23,7 @@ const SPACES = / {4,}/g;
 export const questionText = (question: Question): string =>
   [headOf(question), ...question.object.calls.map((call, at) => callText(call.arguments, at))].join('\n');
 
-/** What is asked, without the arguments. */
+/** Text of a question without the arguments. */
 export function headOf({ object, rule, run, client }: Question): string {
   const { server, tool, calls } = object;
   const many = calls.length === 1 ? 'One call' : `${calls.length} calls`;
@@ -34,7 +34,7 @@ export function headOf({ object, rule, run, client }: Question): string {
   ].join('\n');
 }
 
-/** Of LINE_CHARS characters, at least one piece; no letter of two is torn. */
+/** Cuts a text into pieces of LINE_CHARS characters, at least one piece; no surrogate pair is torn. */
 function inPieces(text: string): readonly string[] {
   const pieces: string[] = [];
   for (let start = 0, end = 0; start < text.length || pieces.length === 0; start = end) {

@@ -1,11 +1,11 @@
 // A question to a person about calls that wait, and where it waits besides the agent.
 
-/** What may be decided about a question; `always` is written into the policy file. */
+/** Decisions that a question may have; `always` is written into the policy file. */
 export type Decision = 'once' | 'run' | 'session' | 'always' | 'no';
 type AnsweredBy = 'agent' | 'page' | 'command line';
 export type ApprovalAnswer = {
   readonly decision: Decision;
-  /** Of a `no`, or the reason of an `always`. */
+  /** Comment of a person on a `no`, or the reason of an `always`. */
   readonly word?: string;
   readonly by: AnsweredBy;
   /** Who, as far as known: a user's name, a client. */

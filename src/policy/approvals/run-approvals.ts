@@ -23,7 +23,7 @@ type WaitingCall = {
   readonly verdict: ApprovalVerdict;
 };
 
-/** What is one run's own. */
+/** Parts that are one run's own. */
 export type ApprovalScope = {
   readonly run: string;
   readonly client: string;
@@ -36,7 +36,7 @@ export type ApprovalScope = {
   readonly stopClock: StopClock;
 };
 
-/** What all runs of a bridge share. */
+/** Parts that all runs of a bridge share. */
 export type SharedApprovals = Omit<AskingParts, 'agent'> & {
   /** Id of the principal; undefined for the user who started the bridge. */
   readonly principal: string | undefined;
@@ -54,7 +54,7 @@ const GATHER_MS = 100;
 /** Code could ask for ever; nobody reads more. */
 export const MAX_QUESTIONS = 50;
 const MAX_CALLS_OF_QUESTION = 200;
-/** Of the arguments of all calls of one question. */
+/** Limit for the arguments of all calls of one question together. */
 const MAX_QUESTION_CHARS = 256 * 1024;
 
 type Waiter = { readonly text: string; readonly settle: (refused: BridgeError | undefined) => void };
@@ -76,7 +76,7 @@ export class RunApprovals implements Disposable {
     string,
     { readonly question: Question; readonly what: string; readonly batch: Batch }
   >();
-  /** What was refused by a person is refused again without a question. */
+  /** Errors of calls that a person has refused: such a call is refused again without a question. */
   readonly #refused = new Map<string, BridgeError>();
   readonly #ending = new AbortController();
   readonly #time: AskingTime;
@@ -103,7 +103,7 @@ export class RunApprovals implements Disposable {
     if (refused !== undefined) throw refused;
   }
 
-  /** What waits for a person just now, in a sentence; empty where nothing does. */
+  /** Sentence about the calls that wait for a person just now; empty where no call waits. */
   get waiting(): string {
     const names = [...this.#open.values()].map(({ question }) => {
       const { server, tool, calls } = question.object;
@@ -224,7 +224,7 @@ export class RunApprovals implements Disposable {
     if (asked.is === 'cancelled' && this.#shared.grants.has({ run, session }, what)) return undefined;
     if (asked.is !== 'answered') return notApproved(asked.is, rule, this.#shared.waitSeconds);
     const { answer } = asked;
-    // What was not offered is no decision, whoever says it.
+    // An answer that was not offered is no decision, whoever gives it.
     const isOffered = offers.includes(answer.decision);
     if (answer.decision === 'no' || !isOffered) {
       const refused = deniedByUser(
@@ -289,6 +289,6 @@ export class RunApprovals implements Disposable {
   }
 }
 
-/** What is decided of a call: its tool, of this entry and no other of the name, and all rules that have asked about it. */
+/** Key of a decision about a call: its tool, of this entry and no other of the name, and all rules that have asked about it. */
 const subjectOf = ({ server, tool, verdict }: WaitingCall): string =>
   JSON.stringify([server, verdict.entry ?? null, tool, verdict.rule]);

@@ -5,7 +5,7 @@
 import type { Deadline } from '../../base/waiting/deadline.js';
 
 export type Standing = {
-  /** What runs in the sandbox is stopped from now until what is given back is called; undefined where nothing can stop it. */
+  /** Stops the processes in the sandbox until the returned function is called; undefined where nothing can stop them. */
   readonly freeze: () => (() => void) | undefined;
   /**
    * What is stopped gives its place to other runs; what is given back has it again when it resolves. Undefined where it keeps
@@ -80,7 +80,7 @@ export class StandingClock implements Disposable {
     this.#looking = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
   }
 
-  /** What computes for as long as it had left is at its end. */
+  /** Ends a run that has computed, while its clock stands, for as long as it had left. */
   #look(): void {
     const stands = this.#stands;
     if (stands !== undefined && this.#computedMs(stands) >= stands.leftMs) this.#deadline.start(0);
@@ -94,7 +94,7 @@ export class StandingClock implements Disposable {
 
   #freeze({ freeze, standAside }: Standing): void {
     this.#thaw = freeze();
-    // What computes on needs its place.
+    // A run that computes on needs its place.
     if (this.#thaw !== undefined) this.#comeBack = standAside?.();
   }
 

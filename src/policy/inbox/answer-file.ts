@@ -15,7 +15,7 @@ const answer = z.strictObject({
   format: z.literal(FORMAT),
   /** The question's id. */
   id: z.string(),
-  /** Of the question's file, as it was shown. */
+  /** Digest of the question's file, as the file was shown. */
   digest: z.string(),
   decision: z.enum(DECISIONS),
   word: z.string().max(MAX_WORD_CHARS).optional(),

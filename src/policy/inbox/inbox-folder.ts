@@ -89,7 +89,7 @@ export class InboxFolder {
     removed(this.#answerFile(id));
   }
 
-  /** What there is: questions of living bridges, and files that are none. Nothing where there is no folder. */
+  /** Looks for questions of living bridges, and for files that are no questions. Finds nothing where there is no folder. */
   look(): { readonly questions: readonly FiledQuestion[]; readonly unreadable: readonly Unreadable[] } {
     const questions: FiledQuestion[] = [];
     const unreadable: Unreadable[] = [];

@@ -15,14 +15,14 @@ const SHOWN_MS = 600_000;
 const MAX_SHOWN = 50;
 
 export type InboxOptions = {
-  /** Of the bridge: `approvals/` is made in it with the first question. */
+  /** State folder of the bridge: `approvals/` is made in it with the first question. */
   readonly stateDir: string;
   readonly observer: Observer;
   /** Called for the first question that somebody is sent a link to, and again after the page has ended by itself. */
   readonly openPage: OpenPage;
   /** How often answers are looked for where the system says nothing; a test shortens it. */
   readonly lookEveryMs?: number;
-  /** Of the file of a question; a test lowers it. */
+  /** Limit for the file of a question; a test lowers it. */
   readonly maxFileBytes?: number;
 };
 
@@ -174,7 +174,7 @@ class FileInbox implements Inbox, PostedQuestions {
     for (const listener of this.#listeners) listener();
   }
 
-  /** What has ended, and is old or one of too many. */
+  /** Forgets each question that has ended, and is old or one of too many. */
   #forget(): void {
     const closed = [...this.#posted.values()].filter(({ state }) => state.at === 'closed');
     const isOld = ({ state }: KeptQuestion) => state.at === 'closed' && state.sinceMs < Date.now() - SHOWN_MS;

@@ -9,21 +9,21 @@ export type PostedState =
 
 export type Posted = {
   readonly question: Question;
-  /** Of the text that was written for it; an answer has to name it. */
+  /** Digest of the text that was written for the question; an answer has to name the digest. */
   readonly digest: string;
   readonly state: PostedState;
 };
 
-/** What becomes of an answer: it is taken, or why not. */
+/** Outcome of an answer: it is taken, or why not. */
 export type TakenAnswer =
   | { readonly is: 'taken' }
   /** The question has ended already; `why` as above. */
   | { readonly is: 'late'; readonly why: string }
   | { readonly is: 'wrong'; readonly why: string };
 
-/** What the page knows of the inbox. */
+/** Part of the inbox that the page knows. */
 export interface PostedQuestions {
-  /** Those of this principal, the newest first; the ones that have ended not long ago are among them. */
+  /** Questions of this principal, the newest first; the ones that have ended not long ago are among them. */
   of(principal: string | undefined): readonly Posted[];
   /** Whether anything of anybody waits. */
   isAnyOpen(): boolean;

@@ -1,4 +1,4 @@
-// What opens the page, and what makes a form of it ours. All of it is drawn when the page starts and gone when it ends.
+// Secrets that open the page and that make its forms ours. All of them are drawn when the page starts and gone when it ends.
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Posted } from '../inbox/posted.js';
@@ -26,7 +26,7 @@ export class PageKeys {
     return undefined;
   }
 
-  /** What the form of a question has: bound to the question and to the text that was shown. */
+  /** Token in the form of a question: bound to the question and to the text that was shown. */
   tokenOf({ question, digest }: Posted): string {
     return createHmac('sha256', this.#key).update(`${question.id}\n${digest}`).digest('base64url');
   }

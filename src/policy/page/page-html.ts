@@ -18,7 +18,7 @@ export type Page = { readonly headers: Readonly<Record<string, string>>; readonl
 export type PageFacts = {
   readonly keys: PageKeys;
   readonly secret: string;
-  /** Of this principal, as the inbox has them. */
+  /** Questions of this principal, as the inbox has them. */
   readonly posted: readonly Posted[];
   /** Where the page is that of one question. */
   readonly only?: Posted | undefined;

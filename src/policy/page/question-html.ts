@@ -7,7 +7,7 @@ import { MAX_WORD_CHARS } from '../inbox/answer-file.js';
 import type { Posted } from '../inbox/posted.js';
 import { Html, html } from './html.js';
 
-/** What cannot be shown whole can only be denied here; browsers bear a page of this many characters. */
+/** Limit for what a page shows, as browsers bear it; a question that cannot be shown whole can only be denied here. */
 const MAX_SHOWN_CHARS = 2_000_000;
 
 const BUTTONS: Readonly<Record<Decision, string>> = {

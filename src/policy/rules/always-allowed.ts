@@ -1,5 +1,6 @@
-// What a person has allowed for good, written into the policy file: with the day and the reason, and with everything else in the
-// file as it was, comments included. The new text is read as the bridge will read it before it takes the place of the old one.
+// Tools that a person has allowed for good, written into the policy file: with the day and the reason, and with everything else
+// in the file as it was, comments included. The new text is read as the bridge will read it before it takes the place of the
+// old one.
 
 import { chmodSync, realpathSync, statSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
@@ -16,7 +17,7 @@ import { type PolicyFile, parsePolicy, policyText } from './policy-file.js';
 type AllowedTool = {
   readonly server: string;
   readonly tool: string;
-  /** What tells the server's entry from others of its name. */
+  /** Key that tells the server's entry from others of its name. */
   readonly entry?: string;
   readonly reason: string | undefined;
 };

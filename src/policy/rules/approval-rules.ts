@@ -20,7 +20,7 @@ export type ApprovalVerdict = {
   readonly rule: string;
   /** Whether one of them goes by the arguments: then nothing that is decided of the tool as a whole answers it. */
   readonly isConditional: boolean;
-  /** What tells the server's entry from others of its name; undefined where it is not known. A decision means this one. */
+  /** Key that tells the server's entry from others of its name; undefined where unknown. A decision means this entry. */
   readonly entry?: string | undefined;
 };
 
@@ -58,7 +58,7 @@ export type ApprovalRules = {
 
 const ALLOWED: ApprovalVerdict = { is: 'allow', rule: 'no rule', isConditional: false };
 
-/** What is known of a tool's effects when the claims that do not count are taken away. */
+/** Effects of a tool that are known when the claims that do not count are taken away. */
 type Effects = { readonly writes: boolean; readonly destroys: boolean; readonly reachesOut: boolean };
 
 type Rule = {
@@ -142,7 +142,7 @@ export function approvalPolicyOf({
   };
 }
 
-/** What nobody can tell is asked about or denied, and never allowed. */
+/** Whether a rule counts: where nobody can tell, a rule that asks or denies does, and one that allows does not. */
 const counts = ({ action }: Rule, { is }: ConditionReading): boolean =>
   is === 'met' || (is === 'unclear' && action !== 'allow');
 
@@ -152,7 +152,7 @@ function decisive(fitting: readonly Rule[]): readonly Rule[] {
   return end === -1 ? fitting : fitting.slice(0, Math.max(end, 1));
 }
 
-/** What they say, which is the same of all; undefined without any. */
+/** Verdict of `rules`, whose action is the same; undefined without any. */
 function verdictOf(rules: readonly Rule[]): ApprovalVerdict | undefined {
   const [first] = rules;
   if (first === undefined) return undefined;
@@ -160,7 +160,7 @@ function verdictOf(rules: readonly Rule[]): ApprovalVerdict | undefined {
   return { is: first.action, rule, isConditional: rules.some(({ isConditional }) => isConditional) };
 }
 
-/** Of rules, as one noun. */
+/** Names of rules, as one noun. */
 export const namesOfAll = (names: readonly string[]): string => [...new Set(names)].join(' and ');
 
 function patternsOf(section: ApprovalSection, where: string): ApprovalPolicy['patterns'] {
@@ -192,7 +192,7 @@ function ruleOf(
   { action, tools, is, when, principals }: ApprovalSection['rules'][number],
   name: string,
 ): Rule {
-  // What allows means exact names, what asks or denies their look-alikes too.
+  // A rule that allows means exact names, one that asks or denies their look-alikes too.
   const reach: Reach = action === 'allow' ? 'exact' : 'wide';
   const patterns: readonly ServerPattern[] | undefined = tools?.map((text) => serverPattern(text, reach));
   const ids = principals?.map((text) => namePattern(text, reach));
@@ -232,11 +232,11 @@ export const layeredApprovals = (first: ApprovalPolicy, second: ApprovalPolicy):
   readRules: (facts) => [...first.readRules(facts), ...second.readRules(facts)],
   isRead: (facts) => first.isRead(facts) && second.isRead(facts),
   patterns: [...first.patterns, ...second.patterns],
-  // Of a principal: what it decides for good would be written into the operator's file.
+  // One of the two may be a principal's: what the principal decides for good would be written into the operator's file.
   file: undefined,
 });
 
-/** Of whom nothing is known: nothing is a read. */
+/** Policy for principals of whom nothing is known: all calls are denied, and nothing is a read. */
 export const deniesAllCalls = (rule: string): ApprovalPolicy => ({
   isOn: true,
   judge: () => ({ is: 'deny', rule, isConditional: false }),

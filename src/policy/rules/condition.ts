@@ -10,14 +10,14 @@ import { each, has, member, named, namedWithin, same, size, within } from './eit
 import { doubtWhatFitsNot, type JsonSchema } from './schema-fit.js';
 import { STRICT, strictExpression } from './strict-expression.js';
 
-/** What an expression can name. `argumentsText` is a JSON text, and becomes `args`. */
+/** Facts that an expression can name. `argumentsText` is a JSON text, and becomes `args`. */
 export type ConditionFacts = {
   readonly server: string;
   readonly tool: string;
   /** Id of the principal; `local` for the user who started the bridge. */
   readonly principal: string;
   readonly argumentsText: string;
-  /** What the server says of the tool's arguments; undefined where nobody knows it. */
+  /** Schema that the server gives of the tool's arguments; undefined where nobody knows it. */
   readonly inputSchema?: JsonSchema | undefined;
 };
 
@@ -35,7 +35,7 @@ const MAX_CONDITION_CHARS = 2_000;
 const MAX_ARGUMENTS_CHARS = 1024 * 1024;
 const ARGUMENTS_LIMITS = { maxDepth: 64, maxValues: 20_000 };
 const LIMITS = { maxAstNodes: 500, maxDepth: 32, maxListElements: 200, maxMapEntries: 100 };
-/** Of an expression that keeps to those, written anew. */
+/** Limits for an expression that keeps to LIMITS, once it is written anew. */
 const STRICT_LIMITS = { maxAstNodes: 50_000, maxDepth: 200, maxListElements: 500, maxMapEntries: 100 };
 const MAX_WHY_CHARS = 300;
 /** By the clock on the wall, so that a busy machine is no reason: one takes a millisecond. All runs wait meanwhile. */
@@ -54,7 +54,7 @@ let environments: Environments | undefined;
 const parsed = new Map<string, Expression | { readonly trouble: string }>();
 const MAX_REMEMBERED = 1_000;
 
-/** What is wrong with an expression, as the end of a sentence about it; undefined where nothing is. */
+/** Fault of an expression, as the end of a sentence about it; undefined where there is none. */
 export function conditionTrouble(text: string): string | undefined {
   const expression = expressionOf(text);
   return 'trouble' in expression ? expression.trouble : undefined;
@@ -94,7 +94,7 @@ const unclear = (why: string): ConditionReading => ({
   why: clipHarmlessLine(why, MAX_WHY_CHARS),
 });
 
-/** What V8 says of a script that was ended. */
+/** Error code for a script that was ended because it took too long. */
 const TIMED_OUT = 'ERR_SCRIPT_EXECUTION_TIMEOUT';
 
 function expressionOf(text: string): Expression | { readonly trouble: string } {
@@ -146,7 +146,7 @@ function environmentsOnce(): Environments {
 const firstLine = (message = ''): string => linesOf(message)[0] ?? '';
 
 type ReadArguments = Pick<ConditionFacts, 'argumentsText' | 'inputSchema'> & { readonly args: unknown };
-/** What was read last: one call is judged by several conditions. */
+/** Arguments that were read last: one call is judged by several conditions. */
 let last: ReadArguments | undefined;
 
 /** Throws a sentence where readers could read different arguments altogether. */

@@ -1,6 +1,6 @@
-// What an expression may learn of arguments: what every reader of JSON takes alike. Go's encoding/json matches names without
-// case, and takes null for what is left out; pydantic takes "true", 1 and "42" for what they look like; JavaScript converts
-// anything to anything. Where two readers could differ, the functions here throw a sentence about it.
+// Facts that an expression may learn of arguments: those that every reader of JSON takes alike. Go's encoding/json matches
+// names without case, and takes null for what is left out; pydantic takes "true", 1 and "42" for what they look like;
+// JavaScript converts anything to anything. Where two readers could differ, the functions here throw a sentence about it.
 
 import { folded, isPlain, looksLike } from '../../base/text/folded-name.js';
 import { clipHarmless } from '../../base/text/text.js';
@@ -8,7 +8,7 @@ import { clipHarmless } from '../../base/text/text.js';
 const MAX_SHOWN_CHARS = 60;
 /** Folding takes long where a name is made for it; of an object that a person would write a condition about no name is longer. */
 const MAX_NAME_CHARS = 250;
-/** Of the names that are not plain, in one object. */
+/** Limit for the names that are not plain, in one object together. */
 const MAX_FOLDED_CHARS = 10_000;
 
 /** Why members of an object, or items of a list, are not taken alike, by their names. */
@@ -118,7 +118,7 @@ export function same(one: unknown, other: unknown): boolean {
   return verdict;
 }
 
-/** The same, of a name of a server, tool or principal: what looks like it may be meant. */
+/** Whether two names of a server, tool or principal are the same. Throws for look-alikes: either may be meant. */
 export function named(one: unknown, other: unknown): boolean {
   if (typeof one !== 'string' || typeof other !== 'string') return same(one, other);
   if (one !== other && looksLike(one, other)) throw new Error(`${shown(one)} and ${shown(other)} look alike`);
@@ -222,7 +222,7 @@ function comparedMaps(one: ObjectMembers, other: ObjectMembers): boolean | strin
 const doubtAt = (holders: readonly object[], name: string): string | undefined =>
   holders.map((holder) => doubts.get(holder)?.get(name)).find((why) => why !== undefined);
 
-/** What is different in one part is different, whatever the others are. */
+/** Verdict on values from their parts: a difference in one part decides, whatever the others are. */
 const conclusion = (parts: ReadonlyArray<boolean | string>): boolean | string =>
   !parts.includes(false) && (parts.find((part) => typeof part === 'string') ?? true);
 

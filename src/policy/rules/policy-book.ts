@@ -24,7 +24,7 @@ export class PolicyBook {
   #rules: PolicyRules;
   /** Stamp of the file as last read; undefined when it may have changed since without a trace. */
   #stamp: string | undefined;
-  /** What was last said of a file that cannot be used; undefined while it can be. */
+  /** Message that was last told of a file that cannot be used; undefined while the file can be used. */
   #told: string | undefined;
   #made:
     | { readonly rules: PolicyRules; readonly specs: readonly DownstreamSpec[]; readonly policy: Policy }
@@ -60,7 +60,7 @@ export class PolicyBook {
     try {
       const content = readPolicyFile(path, this.#host);
       this.#told = undefined;
-      // What is read again shortly after a change is mostly the same, and a policy is made of it anew otherwise.
+      // A file that is read again shortly after a change is mostly the same; otherwise a policy is made of it anew.
       if (!isDeepStrictEqual(content, this.#rules.file?.content))
         this.#rules = { ...this.#rules, file: { path, content } };
     } catch (thrown) {
@@ -84,7 +84,7 @@ export class PolicyBook {
 const untilCorrected = (reason: string): string =>
   `${inOneLine(reason)} Until the file is corrected the policy of before holds.`;
 
-/** What of a discovery may be used: a denied server is passed over like one that is switched off. */
+/** Part of a discovery that may be used: a denied server is passed over like one that is switched off. */
 export function withoutDenied(discovery: Discovery, policy: Policy): Discovery {
   const judged = discovery.ready.map((spec) => ({ spec, verdict: policy.server(spec.name) }));
   const passedOver = judged.filter(({ verdict }) => !verdict.allowed);

@@ -14,7 +14,7 @@ import { strictYaml } from '../../settings/files/strict-yaml.js';
 import { MAX_CALLS_IN_FLIGHT } from '../../wire/limits.js';
 import { conditionTrouble } from './condition.js';
 
-/** What its table says of one field; `perServer.*` stands for any server. */
+/** Row of the policy file's table for one field; `perServer.*` stands for any server. */
 export type PolicyRow = {
   readonly field: string;
   readonly meaning: string;
@@ -68,11 +68,11 @@ const approvalRule = z.strictObject({
   when: condition.optional(),
   principals: patterns.optional(),
 });
-/** What a person has decided for good; the names are exact. */
+/** Tool that a person has allowed for good; the names are exact. */
 const alwaysAllowed = z.strictObject({
   server: z.string(),
   tool: z.string(),
-  /** What tells the server's entry from others of its name (catalogKey); where it is not there, the name does. */
+  /** Key that tells the server's entry from others of its name (catalogKey); where the key is not there, the name does. */
   entry: z.string().optional(),
   since: z.string().optional(),
   reason: z.string().optional(),
@@ -95,9 +95,9 @@ const schema = z.strictObject({
   approvals: approvals.optional(),
 });
 
-/** What a policy file says. */
+/** Content of a policy file. */
 export type PolicyFile = z.output<typeof schema>;
-/** What of it is about approvals of single calls. */
+/** Section of a policy file about approvals of single calls. */
 export type ApprovalSection = NonNullable<PolicyFile['approvals']>;
 
 const SERVER_PATTERNS =
@@ -252,7 +252,7 @@ export function policyText(file: string, host: HostFacts): string {
   return read.text;
 }
 
-/** What `text` says, which is that of the file. Throws E_SETTINGS as the file does. */
+/** Parses `text`, which is the content of `file`. Throws E_SETTINGS as reading the file does. */
 export function parsePolicy(file: string, text: string): PolicyFile {
   const parsed = schema.safeParse(parsedText(file, text), { reportInput: true });
   if (parsed.success) return parsed.data;
@@ -305,7 +305,7 @@ function keysAt(path: readonly string[]): readonly string[] {
   return Object.keys(path.length === 1 ? limits.shape : serverLimits);
 }
 
-/** What the table says of a field, or of the list that it is an item of. */
+/** Values that the table allows for a field, or for the list that the field is an item of. */
 function allowedAt(path: readonly string[]): string | undefined {
   const [first, second, ...rest] = path;
   const fieldsOf = (steps: readonly string[]) => [steps.join('.'), steps.slice(0, -1).join('.')];

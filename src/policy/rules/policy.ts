@@ -1,7 +1,7 @@
-// What the user allows: of servers, their tools, resources and prompts, and how much of them. Pure. Every list is a layer of its
-// own, whoever wrote it: what any of them denies is denied, and what an allow list does not name is denied too. Real
-// names count, never aliases, and each verdict names the rule that it comes from. What takes something away means
-// look-alikes of a name as well (base/text/folded-name.ts); what allows means the name exactly.
+// Rules about what the user allows: servers, their tools, resources and prompts, and how much of them. Pure. Every list is a
+// layer of its own, whoever wrote it: what any layer denies is denied, and what an allow list does not name is denied too. Real
+// names count, never aliases, and each verdict names the rule that it comes from. A rule that takes something away means
+// look-alikes of a name as well (base/text/folded-name.ts); a rule that allows means the name exactly.
 
 import { BridgeError } from '../../base/errors.js';
 import { looksLike, readingsOf } from '../../base/text/folded-name.js';
@@ -46,7 +46,7 @@ export type RuledPattern = Omit<ServerPattern, 'text'> & { readonly rule: string
 /** A tool by its real name, and what its server has changed of it. */
 export type JudgedTool = Pick<ToolDoc, 'name' | 'changed'>;
 
-/** What code may ask of a server besides its tools, as MCP calls it. Patterns name them like tools, and so does the audit. */
+/** Requests to a server besides its tools, by MCP's names. Patterns name these requests like tools, and so does the audit. */
 export const REQUEST_METHODS = ['resources/list', 'resources/read', 'prompts/list', 'prompts/get'] as const;
 export type RequestMethod = (typeof REQUEST_METHODS)[number];
 
@@ -63,12 +63,12 @@ export interface Policy {
   readonly patterns: readonly RuledPattern[];
 }
 
-/** What the operator has set. */
+/** Rules that the operator has set. */
 export type PolicyRules = Pick<Settings, 'allow' | 'deny'> & {
   readonly [K in 'approve' | 'approveTrust']?: Settings[K] | undefined;
 } & {
   readonly file: { readonly path: string; readonly content: PolicyFile } | undefined;
-  /** What the two lists are called in a verdict; without it, by their variables. */
+  /** Names of the two lists in a verdict; without these, the lists go by their variables. */
   readonly names?: { readonly allow: string; readonly deny: string } | undefined;
 };
 
@@ -76,7 +76,7 @@ const VARIABLES = { allow: 'MCP_BRIDGE_ALLOW', deny: 'MCP_BRIDGE_DENY' };
 
 const ALLOWED: Verdict = { allowed: true, rule: 'no rule' };
 
-/** What of a server a verdict is about. */
+/** Part of a server that a verdict is about. */
 type Subject =
   | { readonly kind: 'server' }
   | { readonly kind: 'tool'; readonly name: string }
@@ -274,7 +274,7 @@ function allowedByEntries(
   };
 }
 
-/** What an entry names: its server whole, and tools and requests of it. */
+/** Patterns of an entry: for its whole server, and for tools and requests of that server. */
 function patternsOf({ server, at, allow = [], deny }: ServerEntry, path: string): readonly RuledPattern[] {
   const concernsServer = (name: string) => name === server;
   const whole = {
@@ -362,7 +362,7 @@ const limitIn =
 
 const shown = (text: string): string => shownName(text);
 
-/** What of a server is shown to a run: a denied tool is as if it were not there. */
+/** Part of a server that is shown to a run: a denied tool is as if it were not there. */
 export const allowedPart = (doc: ServerDoc, policy: Policy): ServerDoc => ({
   ...doc,
   tools: doc.tools.filter((tool) => policy.tool(doc.name, tool).allowed),

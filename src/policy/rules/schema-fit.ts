@@ -72,7 +72,7 @@ function count(walk: Walk, schema: JsonSchema): void {
   if (walk.steps < 0) throw new Error("the arguments and the tool's schema are too much to compare");
 }
 
-/** What of the value itself does not fit, without what is in it. */
+/** Says why the value itself does not fit, without the values in it. */
 function misfit(value: unknown, schema: JsonSchema): string | undefined {
   const { type } = schema;
   const types = typeof type === 'string' ? [type] : listOf(type).filter((one) => typeof one === 'string');
@@ -110,7 +110,7 @@ function isOfType(value: unknown, type: string): boolean {
   }
 }
 
-/** What is in a value, with its name there and its schema. */
+/** Values in a value, each with its name there and its schema. */
 function innerOf(value: unknown, schema: JsonSchema): ReadonlyArray<readonly [string, unknown, unknown]> {
   if (isList(value)) {
     const { items } = schema;
@@ -124,7 +124,7 @@ function innerOf(value: unknown, schema: JsonSchema): ReadonlyArray<readonly [st
   const rest = schema['patternProperties'] === undefined ? schema['additionalProperties'] : undefined;
   return Object.entries(value).map(([name, inner]) => {
     if (Object.hasOwn(properties, name)) return [name, inner, properties[name]];
-    // What may not be there is read by nobody.
+    // A member that may not be there is read by nobody.
     return [name, inner, rest === false ? undefined : rest];
   });
 }

@@ -29,7 +29,7 @@ export function strictExpression(source: string, ast: CelNode): string {
 
   const call = (name: string, ...args: readonly string[]) => `${name}(${args.join(', ')})`;
   const compared = (left: CelNode, right: CelNode): string => {
-    // Whoever writes null means it.
+    // An expression that says null means null.
     if (isNull(left) || isNull(right)) return `(${write(left)} == ${write(right)})`;
     return call(isName(left) || isName(right) ? STRICT.named : STRICT.same, write(left), write(right));
   };
@@ -104,5 +104,5 @@ function collectTexts(part: unknown, texts: string[]): void {
 const isNode = (part: unknown): part is CelNode =>
   typeof part === 'object' && part !== null && 'op' in part && 'args' in part;
 
-/** Of CEL, which has JSON's escapes; but its \u stands for no half of a pair. */
+/** String of CEL, which has JSON's escapes; but CEL's \u stands for no half of a pair. */
 const celString = (text: string): string => JSON.stringify(text);
