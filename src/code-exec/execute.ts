@@ -1,5 +1,5 @@
-// The tool `execute` as this server answers it: one door for every call, which is checked, judged by the rules, queued,
-// run, and told to the audit.
+// The tool `execute` as this server answers it. Every call goes one way: the call is checked, judged by the rules,
+// queued, run, and told to the audit.
 
 import { createHash } from 'node:crypto';
 import { accessSync, constants, lstatSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';

@@ -117,7 +117,7 @@ export class HttpEndpoint implements AsyncDisposable {
       });
       if (listen.at === 'socket') {
         removeSocket(listen.path);
-        // It is made before listen() returns, for nobody else from its first moment on.
+        // The socket is made before listen() returns, for nobody else from its first moment on.
         const others = process.umask(0o177);
         this.#server.listen(listen.path);
         process.umask(others);

@@ -185,6 +185,6 @@ function signalProcess(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // It has ended meanwhile.
+    // The process has ended meanwhile.
   }
 }
