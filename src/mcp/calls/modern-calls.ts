@@ -19,8 +19,8 @@ import type { CallAnswer, ResumableCalls } from './resumable-calls.js';
 import type { Tasks } from './tasks.js';
 
 /**
- * What calls of agents of 2026-07-28 can do besides: ask the person by an answer, be answered by a task. Without it, such a
- * call finds nobody whom it could ask.
+ * Further abilities of calls of agents of 2026-07-28: to ask the person by an answer, to be answered by a task. Without
+ * these, such a call finds nobody whom it could ask.
  */
 export type ModernCalls = {
   /** Besides the bridge's own, such as `{ extensions: { 'io.modelcontextprotocol/tasks': {} } }`. */

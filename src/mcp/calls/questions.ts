@@ -76,7 +76,7 @@ export class Questions {
   }
 
   /**
-   * What `inputResponses` answers of the open questions; keys that are not open mean nothing, and a question without an
+   * Reads from `inputResponses` the answers to open questions; keys that are not open mean nothing, and a question without an
    * answer stays open. Throws WrongParams for an answer of the wrong shape.
    */
   readResponses(inputResponses: unknown): ReadonlyMap<string, JsonObject> {

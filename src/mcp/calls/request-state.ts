@@ -51,7 +51,7 @@ export function mintState({ call, nonce, expiresAtMs }: Round, identity: CallIde
 export function readState(state: string, identity: CallIdentity, key: Buffer): Round {
   const end = state.lastIndexOf('.');
   const body = state.slice(0, Math.max(0, end));
-  // As texts: readers of base64url pass over what is none, and over bits at the end that make no byte.
+  // Compare texts: readers of base64url pass over what is none, and over bits at the end that make no byte.
   const mac = Buffer.from(state.slice(end + 1));
   const expected = Buffer.from(macOf(body, identity.principal, key));
   const isOurs =

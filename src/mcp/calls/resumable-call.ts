@@ -151,8 +151,8 @@ export class ResumableCall<R> implements AgentContext {
   }
 
   /**
-   * What the open request is to be answered with, once that is known: `late` after `lateMs`, where that is given. Throws what
-   * the work has thrown.
+   * Step that the open request is to be answered with, once it is known: `late` after `lateMs`, where that is given. Throws
+   * what the work has thrown.
    */
   step(): Promise<ResumableCallStep<R>>;
   step(lateMs: number | undefined): Promise<ResumableCallStep<R> | Late>;
@@ -170,7 +170,7 @@ export class ResumableCall<R> implements AgentContext {
         const first = await Promise.race([this.ended, late, this.#asked()]);
         if (first === 'late') return { at: 'late' };
         if (first !== 'asked') return { at: 'ended', result: this.#resultOf(first) };
-        // It may have been withdrawn since.
+        // The question may have been withdrawn since.
         if (this.questions.size > 0) return this.#wait();
       }
     } finally {

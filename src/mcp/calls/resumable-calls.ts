@@ -18,7 +18,7 @@ export const MAX_ASKING_CALLS = 8;
 export type BegunCall = {
   readonly identity: CallIdentity;
   readonly request: AgentRequest;
-  /** As the client has sent them. */
+  /** State as the client has sent it, like `inputResponses`. */
   readonly requestState?: string | undefined;
   readonly inputResponses?: unknown;
   /** After how many milliseconds a client that knows tasks gets one. */

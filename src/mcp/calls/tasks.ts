@@ -218,7 +218,7 @@ function viewOf<R>(task: TaskRecord<R>, now: number): DetailedTask<R> {
   return { ...times, status: 'failed', statusMessage: error.message, error };
 }
 
-/** As the same error would have answered the call itself. */
+/** Error of a task, as the same error would have answered the call itself. */
 function rpcErrorOf(thrown: unknown): RpcError {
   const { code, message, data } = Object(thrown) as Partial<RpcError>;
   return {

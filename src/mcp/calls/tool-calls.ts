@@ -129,8 +129,8 @@ export function resultOf(
 }
 
 /**
- * What a server says of itself as the maker of an answer, and of what kind the answer is, is between it and the bridge: the
- * agent is answered by the bridge, and would take a relayed question for one of ours.
+ * Removes what a server says of itself as the maker of an answer and of the answer's kind, which is between the server and
+ * the bridge: the agent is answered by the bridge, and would take a relayed question for one of ours.
  */
 function withoutClaims({
   resultType: _resultType,

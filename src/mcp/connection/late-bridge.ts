@@ -23,7 +23,7 @@ export type LateBridgeOptions = {
   readonly discovery: DiscoverContext;
   readonly observer: Observer;
   readonly redactor?: Redactor;
-  /** As for the bridge. */
+  /** Milliseconds, as the bridge takes them (BridgeOptions). */
   readonly setUpPatienceMs?: number;
   readonly inbox?: Inbox | undefined;
 };

@@ -39,7 +39,7 @@ export class TaskListening implements Transport {
 
   send(message: JSONRPCMessage): Promise<void> {
     if (!('method' in message)) {
-      // It was refused, or has ended.
+      // The request was refused, or has ended.
       if (message.id !== undefined) this.#forget(message.id);
       return this.#inner.send(message);
     }

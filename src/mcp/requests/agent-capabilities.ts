@@ -86,7 +86,7 @@ export function agentCapabilitiesOf(server: AskableServer, onRootsChanged: () =>
 }
 
 /**
- * What is asked goes with the answer to the agent's newest call that is under way: over HTTP that is a stream which it
+ * Questions go with the answer to the agent's newest call that is under way: over HTTP that is a stream which the agent
  * surely reads.
  */
 function relatedTo({ newestCall }: AskableServer): { readonly relatedRequestId?: RequestId } {

@@ -154,7 +154,7 @@ export class AgentRequest implements AgentContext {
       this.notify({ method: 'notifications/progress', params: { progressToken, ...event.params } });
   }
 
-  /** As part of the answer to this request; never after it was cancelled. */
+  /** Sends a notification as part of the answer to this request; never after the request was cancelled. */
   notify(notification: ServerNotification): void {
     // A client that has gone hears nothing, which is its own doing.
     if (!this.signal.aborted) this.context.mcpReq.notify(notification).catch(() => {});

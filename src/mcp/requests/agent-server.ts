@@ -89,8 +89,8 @@ export class AgentServer extends Server {
   }
 
   /**
-   * The same for several methods, by the handlers that `register` brings when the first of them is asked for. Those that have
-   * another handler by then keep it.
+   * Answers several methods by the handlers that `register` brings when the first of the methods is asked for. Methods that
+   * have another handler by then keep it.
    */
   answerLater(methods: readonly string[], register: () => Promise<void>): void {
     const waiting = new Map<string, Handler>();

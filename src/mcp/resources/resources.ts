@@ -92,7 +92,7 @@ type Contents = { readonly uri: string; readonly mimeType: string } & (
 /** Text may grow by its escapes; the same bytes in base64 always fit into one message. */
 const MAX_TEXT_JSON_CHARS = (MAX_FILE_BYTES * 4) / 3;
 
-/** As text where that is safe, exact and short enough; output is shown by the same rule as in answers. */
+/** Contents as text where that is safe, exact and short enough; output is shown by the same rule as in answers. */
 function contentsOf({
   uri,
   name,

@@ -184,8 +184,8 @@ function fromCode(
 }
 
 /**
- * What stands in the Markdown fence that a model may put around the whole of a program, as it does in a conversation;
- * `code` itself where there is none. Python's is taken off by the harness, which parses the code (`harness/program.py`).
+ * Code inside the Markdown fence that a model may put around the whole of a program, as it does in a conversation; `code`
+ * itself where there is no fence. Python's is taken off by the harness, which parses the code (`harness/program.py`).
  */
 export function outOfFence(code: string): string {
   const lines = code.trim().split(/\r?\n/);

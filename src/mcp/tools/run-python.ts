@@ -10,7 +10,7 @@ import { FILES, readInputFiles } from './input-files.js';
 import { runPythonDefinition } from './run-python-definition.js';
 import type { BridgeTool } from './tool.js';
 
-/** As a person would name it, and as its handle is. */
+/** Name of a session, as a person would choose it, and as the handle of a session is. */
 const SESSION_NAME = /^[\p{L}\p{N}_][\p{L}\p{N} ._-]{0,63}$/u;
 
 export function runPython(settings: Settings): BridgeTool<Outcome> {

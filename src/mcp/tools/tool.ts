@@ -1,4 +1,4 @@
-// A tool as data and the one door through which tools run. A tool says what it is and turns arguments into an
+// A tool as data, and the one interface by which tools run. A tool says what it is and turns arguments into an
 // Outcome; listing, rendering, progress and error text are the same for all of them. One that others offer as well
 // answers as they do, with a result that is finished.
 
