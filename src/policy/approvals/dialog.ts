@@ -8,8 +8,8 @@ import type { ApprovalAnswer, Decision, Question } from './question.js';
 import { headOf, MAX_DIALOG_CHARS, questionText } from './question-text.js';
 
 /**
- * What the client says that the person did. `nobody`: it has asked nobody, so that the question goes on waiting elsewhere;
- * `closed`: the person has taken the question away without a decision.
+ * End of a dialog, as the client tells it. `nobody`: the client has asked nobody, so that the question goes on waiting
+ * elsewhere; `closed`: the person has taken the question away without a decision.
  */
 type DialogEnd =
   | { readonly is: 'answer'; readonly answer: ApprovalAnswer }

@@ -264,7 +264,7 @@ export class RunApprovals implements Disposable {
       'once',
       ...(this.#scope.isRun ? (['run'] as const) : []),
       'session',
-      // It would go by the tool, and the rule goes by the arguments.
+      // An `always` would go by the tool, and the rule goes by the arguments.
       ...(!isConditional && canWrite() ? (['always'] as const) : []),
       'no',
     ];

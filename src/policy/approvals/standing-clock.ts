@@ -8,8 +8,8 @@ export type Standing = {
   /** Stops the processes in the sandbox until the returned function is called; undefined where nothing can stop them. */
   readonly freeze: () => (() => void) | undefined;
   /**
-   * What is stopped gives its place to other runs; what is given back has it again when it resolves. Undefined where it keeps
-   * its place.
+   * Gives the place of a stopped run to other runs; the run has its place again when the returned function's promise
+   * resolves. Undefined where the run keeps its place.
    */
   readonly standAside: (() => (() => Promise<void>) | undefined) | undefined;
   /** Seconds of processor time that the sandbox has used; undefined where nobody can know, and then nothing is taken off. */
@@ -33,7 +33,7 @@ export class StandingClock implements Disposable {
   #looking: NodeJS.Timeout | undefined;
   #freezing: NodeJS.Timeout | undefined;
   #thaw: (() => void) | undefined;
-  /** Undefined while it has its place. */
+  /** Undefined while the run has its place. */
   #comeBack: (() => Promise<void>) | undefined;
 
   /** Without `standing`, the code runs on. */
@@ -42,7 +42,7 @@ export class StandingClock implements Disposable {
     this.#standing = standing;
   }
 
-  /** It stands from now on until what is given back is called, by each who has stopped it. */
+  /** Stops the clock until each who has stopped it has called the returned function. */
   readonly stop = (): (() => void) => {
     if (this.#stopped++ === 0) this.#stand();
     let isStopped = true;

@@ -178,7 +178,7 @@ function removed(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {
-    // It is looked at again with the next question.
+    // The file is looked at again with the next question.
   }
 }
 

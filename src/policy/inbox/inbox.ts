@@ -196,7 +196,7 @@ class FileInbox implements Inbox, PostedQuestions {
     const found = this.#folder.answer(id);
     if (found.is === 'absent') return;
     if (found.is === 'refused') {
-      // It may be being written; after that it would only keep a right one out.
+      // The file may be being written; after that the file would only keep a right answer out.
       if (Date.now() - found.changedMs > UNFINISHED_MS) this.#refuse(asked, found.why);
       return;
     }

@@ -157,7 +157,7 @@ export class ApprovalPage implements PostedPage {
     const form = await formOf(request);
     const { id, principal } = asked.question;
     const refuse = (status: number, says: string, headers?: Readonly<Record<string, string>>) => {
-      // As it is now: the form may have taken a while to arrive.
+      // Show the questions as they are now: the form may have taken a while to arrive.
       const posted = this.#source.of(principal);
       say(
         response,

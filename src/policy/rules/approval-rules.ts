@@ -27,7 +27,7 @@ export type ApprovalVerdict = {
 /** How one rule takes a call, for whoever asks why. */
 export type RuleReading = ConditionReading & {
   readonly action: ApprovalVerdict['is'];
-  /** As in a verdict. */
+  /** Name of the rule, as in a verdict. */
   readonly rule: string;
   /** Whether it takes part in the verdict: what is unclear counts as met where it asks or denies. */
   readonly counts: boolean;

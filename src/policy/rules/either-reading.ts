@@ -14,7 +14,7 @@ const MAX_FOLDED_CHARS = 10_000;
 /** Why members of an object, or items of a list, are not taken alike, by their names. */
 const doubts = new WeakMap<object, Map<string, string>>();
 
-/** That readers differ over a value, for as long as the object or list that holds it lives. */
+/** Remembers that readers differ over a value, for as long as the object or list that holds it lives. */
 export function doubt(holder: object, name: string, why: string): void {
   const all = doubts.get(holder) ?? new Map<string, string>();
   doubts.set(holder, all.set(name, `${quoted(name)} ${why}`));
@@ -230,7 +230,7 @@ const isMap = (value: unknown): value is ObjectMembers => kindOf(value) === 'an 
 
 const isNumber = (value: unknown): boolean => kindOf(value) === 'a number';
 
-/** As a person calls it. */
+/** Kind of a value, as a person calls it. */
 export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return 'null';
   if (Array.isArray(value)) return 'a list';

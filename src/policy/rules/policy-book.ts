@@ -60,7 +60,7 @@ export class PolicyBook {
     try {
       const content = readPolicyFile(path, this.#host);
       this.#told = undefined;
-      // A file that is read again shortly after a change is mostly the same; otherwise a policy is made of it anew.
+      // Compare first: a file read again shortly after a change is mostly the same, and new rules have a policy made anew.
       if (!isDeepStrictEqual(content, this.#rules.file?.content))
         this.#rules = { ...this.#rules, file: { path, content } };
     } catch (thrown) {

@@ -246,7 +246,7 @@ function deniedBy(
 ): string | undefined {
   if (subject.kind === 'request') {
     if (entry.resources === 'deny') return entry.resourcesRule;
-    // It goes before its own entry's list, and gives a look-alike nothing.
+    // This permission goes before its own entry's list, and gives a look-alike nothing.
     if (entry.resources === 'allow' && entry.server === server && !takesName(server)) return undefined;
   }
   return entry.deny.find(entryCovers(subject))?.rule;

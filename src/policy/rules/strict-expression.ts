@@ -18,7 +18,7 @@ export const STRICT = {
 
 /** Facts of the bridge's own, of which look-alikes count. */
 const NAMES: ReadonlySet<unknown> = new Set(['server', 'tool', 'principal']);
-/** They go through a list, or the names of a map. */
+/** Macros that go through a list, or the names of a map. */
 const GO_THROUGH: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'map', 'filter']);
 
 /** `source` is the text that `ast` was made of. */
