@@ -13,7 +13,7 @@ export type OAuthSettings = {
   readonly scopes: readonly string[];
 };
 
-/** What is wrong with the address of an issuer or a resource, as a sentence; undefined where nothing is. */
+/** Why the address of an issuer or a resource cannot be used, as a sentence; undefined where it can be. */
 export function oauthAddressTrouble(text: string): string | undefined {
   let url: URL;
   try {

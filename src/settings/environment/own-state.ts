@@ -12,8 +12,8 @@ import type { Settings } from './settings.js';
 const NAME = 'MCP_BRIDGE_STATE_DIR';
 const WRITABLE_BY_OTHERS = 0o022;
 /**
- * What bridges make in it. Other things may lie beside them: ~/MCPs is not the bridge's alone, and `snippets` is whatever folder
- * its user has made it.
+ * Names that bridges make in the state directory. Other things may lie beside them: ~/MCPs is not the bridge's alone, and
+ * `snippets` is whatever folder its user has made it.
  */
 export const OWN_NAMES = [
   'approvals',
@@ -34,7 +34,7 @@ export const OWN_NAMES = [
   'user-tools',
 ] as const;
 
-/** What others could exchange of a state directory: the first thing that is found on the way to it, or in it. */
+/** The first thing that others could exchange, on the way to a state directory or in it. */
 export function exchangeableState(stateDir: string, uid: number | undefined): Exchangeable | undefined {
   const found = exchangeable(stateDir, uid);
   if (found !== undefined) return found;

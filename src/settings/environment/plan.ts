@@ -1,5 +1,5 @@
-// What the operator has decided about a language: its image, its limits, whether it has a network. A variable that was
-// set comes before what was imported from another program's file, that before the language's own record, that before our defaults.
+// The operator's decisions about a language: its image, its limits, whether it has a network. A variable that was set comes
+// first, then an import from another program's file, then the language's own record, then our defaults.
 
 import { isPython, type Language } from '../languages/language.js';
 import { languages } from '../languages/records.js';

@@ -13,7 +13,7 @@ export type SettingProblem = {
   readonly setting: string;
   /** One line that begins with it: what was got, and what is allowed. */
   readonly message: string;
-  /** What to do about it, without naming it. */
+  /** Remedy for the problem, without the variable's name. */
   readonly remedy: string;
 };
 

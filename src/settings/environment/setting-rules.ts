@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { OUTPUT_BYTES } from '../bounds.js';
 
-/** What its table says of one variable. */
+/** One variable, as the table of settings describes it. */
 export type SettingRow = {
   readonly name: string;
   readonly meaning: string;

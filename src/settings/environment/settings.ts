@@ -33,12 +33,12 @@ import {
 } from './variables.js';
 
 /** The environment as values: paths absolute, sizes in bytes, times in seconds, undefined where a thing decides itself. */
-/** Of the sessions of one principal; `most` is 0 where none are offered. */
+/** Limits for the sessions of one principal; `most` is 0 where none are offered. */
 export type SessionLimits = {
   readonly most: number;
   readonly idleSeconds: number;
   readonly lifeSeconds: number;
-  /** What they may hold together. */
+  /** Memory that the sessions of the principal may hold together. */
   readonly memoryBytes: number;
   /** Whether their code may go on between two calls. */
   readonly keepRunning: boolean;
@@ -50,7 +50,7 @@ export type Settings = {
   /** `podman`, `docker` or an absolute path; undefined means that the bridge chooses. */
   readonly runtime: string | undefined;
   readonly engineUrl: string | undefined;
-  /** What the engines' own clients read to find their engine, as one text: another text may be another engine. */
+  /** Variables that the engines' own clients read to find their engine, as one text: another text may be another engine. */
   readonly engineVariables: string;
   readonly ociRuntime: string | undefined;
   readonly image: string;
@@ -61,7 +61,7 @@ export type Settings = {
   readonly maxTimeoutSeconds: number;
   /** Undefined follows the host. */
   readonly patienceSeconds: number | undefined;
-  /** Of each principal. */
+  /** Limits for the sessions of each principal. */
   readonly sessions: SessionLimits;
   /** After so long without a call a server is ended; 0 ends none. */
   readonly serverIdleSeconds: number;
@@ -90,7 +90,7 @@ export type Settings = {
   readonly warm: number;
   readonly preimport: readonly string[];
   readonly concurrency: number;
-  /** What one principal may use, other than the user who started the bridge; undefined means no limit. */
+  /** Limits for one principal other than the user who started the bridge; undefined means no limit. */
   readonly principalConcurrency: number;
   readonly principalWaiting: number;
   readonly principalCalls: number;
@@ -108,7 +108,7 @@ export type Settings = {
   readonly networkLanguages: readonly string[];
   /** The configuration of another program that languages are set by. */
   readonly importedFile: string | undefined;
-  /** What stands in it; parseSettings, which reads no file, leaves it out. */
+  /** Content of `importedFile`; parseSettings, which reads no file, leaves it out. */
   readonly imported: ImportedSettings | undefined;
   /** Undefined where there is none; need not be there. */
   readonly snippetsDir: string | undefined;
@@ -141,7 +141,7 @@ export type Settings = {
   readonly taskAfterSeconds: number;
   /** Address of the bridge's OAuth client id metadata document. */
   readonly clientMetadataUrl: string | undefined;
-  /** Of `serve --http`; nothing else looks at them. */
+  /** Settings of `serve --http`; nothing else looks at them. */
   readonly http: HttpSettings;
   /** Whose access tokens the HTTP endpoint takes; undefined where it takes none. */
   readonly oauth: OAuthSettings | undefined;
@@ -157,7 +157,7 @@ const WHERE_RULES_HOLD =
   'The bridge cannot see which programs its containers have, so it would be without effect: set it at a `code-exec`, and hand calls to that with MCP_BRIDGE_EXECUTE_SERVER; or take execute out of MCP_BRIDGE_TOOLS.';
 
 type SettingsReading = {
-  /** What is wrong has its default. With problems it is for looking only: nobody has asked for these settings. */
+  /** Each wrong value has its default here. With problems, use the settings only for display: nobody has asked for them. */
   readonly settings: Settings;
   /** Sentences about what does not count as it stands. */
   readonly warnings: readonly string[];
@@ -378,7 +378,7 @@ function oauthSettings(values: Values): OAuthSettings | undefined {
   };
 }
 
-/** What the agent is offered and told, and what stays of its runs. */
+/** Settings for what the agent is offered and told, and for what stays of its runs. */
 const answerSettings = (values: Values) =>
   ({
     tools: [...new Set(values.MCP_BRIDGE_TOOLS)],
@@ -402,8 +402,8 @@ function ownSnippetsDir(stateDir: string, host: HostFacts): string | undefined {
 /** Every variable in the order of its table. */
 export const settingsTable = (): readonly SettingRow[] => tableOf(variables.shape);
 
-// What of the environment does not count as it stands, although nothing in it is wrong: names that no setting has, settings
-// of another program, and values that another setting makes useless.
+// Warnings about parts of the environment that do not count as they stand, although nothing in them is wrong: names that no
+// setting has, settings of another program, and values that another setting makes useless.
 
 const PREFIX = 'MCP_BRIDGE_';
 /** Variables with this prefix belong to `code-exec`, which reads them itself. */
@@ -429,7 +429,7 @@ function unknownVariables(names: Iterable<string>): string[] {
     );
 }
 
-/** Those of the command server do nothing here, but for the one that both have. */
+/** Variables of the command server do nothing here, but for the one that both programs have. */
 function othersVariables(names: Iterable<string>): string[] {
   const known: readonly string[] = variableNames;
   return [...names]

@@ -507,7 +507,7 @@ export type StructuredMode = z.output<typeof variables>['MCP_BRIDGE_STRUCTURED']
 export type SeccompProfile = z.output<typeof variables>['MCP_BRIDGE_SECCOMP'];
 export type ToolName = z.output<typeof variables>['MCP_BRIDGE_TOOLS'][number];
 
-/** What the schema makes of an environment. */
+/** The values that the schema makes of an environment. */
 export type Values = z.output<typeof variables>;
 
 export type VariableName = keyof Values;

@@ -1,4 +1,4 @@
-// What is wrong with a configuration file as a whole, and the words in which that is told. Reads nothing.
+// Problems of a configuration file as a whole, and the words in which they are told. Reads nothing.
 
 import { ownCommand } from '../../base/process/own-command.js';
 import { clipHarmless } from '../../base/text/text.js';
@@ -23,7 +23,7 @@ export function problemInWords({ file, message, place }: FileProblem): string {
   return place === undefined ? `${file}: ${message}` : message;
 }
 
-/** What to do about a server that is nowhere; undefined where no file has a problem. */
+/** Remedy for a server that no file names; undefined where no file has a problem. */
 export function remedyOfMissing([first, ...others]: readonly FileProblem[]): string | undefined {
   if (first === undefined) return undefined;
   const more =

@@ -1,5 +1,5 @@
-// What the configuration needs to know of the machine and the user, as plain values, so that nothing else in this
-// floor asks the operating system and a test can be any machine. Reads no file and no environment variable.
+// Facts that the configuration needs about the machine and the user, as plain values, so that nothing else in this floor asks
+// the operating system and a test can be any machine. Reads no file and no environment variable.
 
 import { existsSync, realpathSync } from 'node:fs';
 import { availableParallelism, homedir, userInfo } from 'node:os';

@@ -18,7 +18,7 @@ export const jsoncParser = (): typeof import('jsonc-parser') => loaded(() => req
 /** The package `dotenv`, likewise. */
 export const dotenvParser = (): typeof import('dotenv') => loaded(() => require('dotenv'));
 
-/** Of the next package: where expressions are parsed and evaluated, and a part of one. */
+/** Types of the package `@marcbachmann/cel-js`: where expressions are parsed and evaluated, and a part of an expression. */
 export type CelEnvironment = import('@marcbachmann/cel-js').Environment;
 export type CelNode = import('@marcbachmann/cel-js').ASTNode;
 

@@ -8,7 +8,7 @@ import { BridgeError, messageOf } from '../../base/errors.js';
 import { LOCAL_USER, type Principal } from '../../base/principal.js';
 
 const PRINCIPALS = 'principals';
-/** What the names are made with; instances that share a state directory share it. */
+/** File of the key that the folders' names are made with; instances that share a state directory share the key. */
 const KEY_FILE = 'folder-key';
 const KEY_BYTES = 32;
 const NAME = /^[0-9a-f]{64}$/;

@@ -1,9 +1,9 @@
-// What the configuration of another program says of running code, in our units and without that program's name: an adapter
-// reads it (isolator-file.ts), and says in `source` what sentences call it.
+// Settings that the configuration of another program has for running code, in our units and without that program's name: an
+// adapter reads the configuration (isolator-file.ts), and says in `source` what sentences call it.
 
 /** Undefined where it says nothing. */
 export type ImportedSettings = {
-  /** What a sentence calls it, such as `isolator's file`. */
+  /** Name of the configuration in a sentence, such as `isolator's file`. */
   readonly source: string;
   readonly file: string;
   readonly timeoutSeconds: number | undefined;

@@ -7,7 +7,7 @@ import { CPUS, DAY_SECONDS, MIN_MEMORY_BYTES, PIDS, WORD } from '../bounds.js';
 import { imageReferenceTrouble } from '../image-reference.js';
 import { DEFAULT_WORKDIR, workdirTrouble } from './workdir.js';
 
-/** What docs say of one key. */
+/** One key, as docs describe it. */
 type IsolatorRow = { readonly key: string; readonly here: string; readonly allowed: string };
 
 /** isolator's own default, beside its file. */

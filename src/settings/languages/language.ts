@@ -1,5 +1,5 @@
-// What a language of `execute_code` is, as data. Adding one is adding a record (records.ts) and, where no recipe of ours
-// holds its programs, an image recipe. Nothing here runs anything.
+// A language of `execute_code`, as data. Adding a language is adding a record (records.ts) and, where no recipe of ours holds
+// its programs, an image recipe. Nothing here runs anything.
 
 /** A way to run a program, for images in which `needs` are found. */
 type Way = {
