@@ -52,7 +52,7 @@ export type StdioSpec = SpecBase & {
   readonly cwd: string | undefined;
 };
 
-/** What an entry says of its server's OAuth, on top of what the server itself tells. */
+/** OAuth settings that an entry has for its server, on top of what the server itself tells. */
 export type OAuthHints = {
   readonly clientId: string | undefined;
   readonly clientSecret: string | undefined;
@@ -108,7 +108,7 @@ export type SkippedSpec = {
   readonly name: string;
   readonly reason: ServerSkipReason;
   readonly source: SpecSource;
-  /** What it would start or reach, where that could be read. Holds secrets, like every spec. */
+  /** The spec of what the entry would start or reach, where that could be read. Holds secrets, like every spec. */
   readonly spec?: DownstreamSpec;
 };
 

@@ -37,7 +37,7 @@ const RUNNER_VERBS = ['dlx', 'exec', 'x', 'run', 'tool'];
 const INTERPRETERS = ['node', 'nodejs', 'bun', 'deno', 'tsx'];
 const SHELLS = ['sh', 'bash', 'zsh', 'dash', 'fish', 'cmd', 'powershell', 'pwsh'];
 const WRAPPERS = ['env', 'nice', 'nohup', 'exec', 'sudo', 'time'];
-/** Those with verbs and options of their own before the command that they run. */
+/** Programs with verbs and options of their own before the command that they run. */
 const LAUNCHERS = ['wsl', 'mise', 'asdf', 'volta', 'fnm', 'direnv', 'dotenvx', 'op', 'doppler', 'timeout'];
 /** Programs that offer another MCP server by another way. */
 const PROXIES = ['mcp-proxy', 'supergateway', 'mcpo', '@modelcontextprotocol/inspector'];

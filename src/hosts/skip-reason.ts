@@ -61,7 +61,7 @@ export type Need =
   /** A value that only the host knows; `what` is the host's word for its kind, such as `input` or `secret`. */
   | { readonly kind: 'host-value'; readonly what: string; readonly name: string };
 
-/** What the person who wrote an entry has to correct, here or in a file that the entry names. */
+/** A mistake that the person who wrote an entry has to correct, in the entry or in a file that it names. */
 export type Mistake =
   | { readonly kind: 'name-empty' }
   | { readonly kind: 'name-too-long'; readonly chars: number; readonly maxChars: number }

@@ -38,8 +38,8 @@ export type DiscoverContext = {
   readonly env: Environment;
   readonly host: HostFacts;
   /**
-   * What was read before, for a caller that discovers again and again: a file that has become unreadable keeps its last
-   * good content. Without it, each file counts as it is now.
+   * Content that was read before, for a caller that discovers again and again: a file that has become unreadable keeps its last
+   * good content. Without `lastGood`, each file counts as it is now.
    */
   readonly lastGood?: LastGoodFiles | undefined;
   /** Whose the names of servers are; without it, each entry's own. */
@@ -182,7 +182,7 @@ class Search {
     const folder = ofProject ? projectFolder(file, workspace, host) : pathRules(host).dirname(file);
     const shared = { expansion: source.expansion, dialect: source.dialect, description, env, host };
     for (const { name, value, pointer, file: own = file, refusal, trouble } of entries) {
-      // The same entry by two ways, such as a file that is named explicitly as well: the first way counts.
+      // An entry may be found in two ways, such as in a file that is named explicitly as well: the first way counts.
       const place = `${pathKey(own, host)}#${pointer}`;
       if (this.#seen.has(place)) continue;
       this.#seen.add(place);

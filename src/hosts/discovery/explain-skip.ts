@@ -20,7 +20,7 @@ export type Beside = 'nothing' | 'the file';
 
 /** An explanation whose remedy may still hold characters that do not show. */
 type Explained = Omit<Explanation, 'remedy'> & Partial<Pick<Explanation, 'remedy'>>;
-/** What a remedy names of the entry. */
+/** Facts about the entry that a remedy names. */
 type EntryFacts = {
   readonly name: string;
   readonly host: string;
@@ -32,7 +32,7 @@ type Explain<K extends ServerSkipReason['kind']> = (
   entry: EntryFacts,
 ) => Explained;
 
-/** What to say of a skipped entry, in the same words wherever it is said. */
+/** Explains a skipped entry, in the same words wherever it is reported. */
 export function explainSkip(
   { name, reason, source: { host, file } }: SkippedSpec,
   beside: Beside = 'nothing',

@@ -1,6 +1,6 @@
-// What each configuration file said when it could last be read. While an editor or a host writes a file, it is for a
-// moment empty, half there or missing; a bridge that took that at its word would take servers away for a slip of the pen.
-// One memory for each bridge, in its process only: a bridge that starts beside a broken file has nothing to go by.
+// The last readable content of each configuration file. While an editor or a host writes a file, it is for a moment empty, half
+// there or missing; a bridge that took such a file at its word would take servers away for a slip of the pen. One memory for
+// each bridge, in its process only: a bridge that starts beside a broken file has nothing to go by.
 
 import { statSync } from 'node:fs';
 import { type ConfigFile, REMEMBERED_BYTES } from '../../settings/files/config-file.js';
@@ -58,7 +58,7 @@ export class LastGoodFiles {
     this.#kept.set(file, { file: content, missingSinceMs: undefined });
   }
 
-  /** What is wrong with a file that was good; undefined where the earlier content is to count no longer. */
+  /** The trouble with a file that was good; undefined where the earlier content is to count no longer. */
   #passingTrouble(
     file: string,
     found: ConfigFile,

@@ -11,7 +11,7 @@ const MAX_NAMES = 2_000;
 
 type Owners = ReadonlyMap<string, readonly string[]>;
 
-/** What is looked at of a discovery. */
+/** Parts of a discovery that are looked at here. */
 type Found = {
   readonly ready: readonly DownstreamSpec[];
   readonly skipped: readonly Pick<SkippedSpec, 'spec'>[];
@@ -19,14 +19,14 @@ type Found = {
 
 export class NameOwners {
   readonly #path: string;
-  /** What was seen here and is not written down. */
+  /** Entries that were seen here and are not written down. */
   #seen: readonly DownstreamSpec[] = [];
 
   constructor(stateDir: string) {
     this.#path = join(stateDir, 'name-owners.json');
   }
 
-  /** The same, with a mark on each entry that takes a name. Names that nobody had belong to the entry from now on. */
+  /** Marks each entry that takes a name. A name that nobody had belongs to its entry from now on. */
   judged<F extends Found>(found: F): F {
     const { ready, skipped } = found;
     // One that is passed over for a project's entry is still the user's.
@@ -55,7 +55,7 @@ export class NameOwners {
     }
   }
 
-  /** What was decided of its name holds for this entry too from now on. Whether it did not before. */
+  /** Accepts the entry: decisions about its name hold for it too from now on. True where they did not before. */
   accept(spec: DownstreamSpec): boolean {
     if (!takes(spec, withOwners(this.#kept(), this.#seen))) return false;
     this.#seen = [...this.#seen, spec];

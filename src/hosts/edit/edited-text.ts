@@ -9,7 +9,7 @@ import { putTable, takeTable } from './toml-tables.js';
 
 export type EditedText = {
   readonly text: string;
-  /** What would take the edits back, the last one first. */
+  /** Edits that would take the made ones back, the last one first. */
   readonly undo: readonly MemberEdit[];
 };
 

@@ -7,7 +7,7 @@ import { isRecord } from '../../base/json/records.js';
 import { jsoncParser } from '../../settings/files/parsers.js';
 import type { MemberPath, TakenMember } from './member-edit.js';
 
-/** What stands in the way of an edit, as the end of a sentence that begins with the file's name. */
+/** An obstacle to an edit; its message is the end of a sentence that begins with the file's name. */
 export class CannotEdit extends Error {}
 
 type PutMember = {
@@ -143,7 +143,7 @@ function cut(text: string, node: Node, members: readonly Node[], at: number): st
   let out = text;
   for (const [from, to] of spans.sort(([one], [other]) => other - one)) out = splice(out, from, to, '');
   if (members.length > 1) return out;
-  // What was in the braces alone leaves nothing behind but its comments.
+  // A member that was alone in the braces leaves nothing behind but its comments.
   const close = endOf(node) - 1 - (text.length - out.length);
   return out.slice(node.offset + 1, close).trim() === '' ? splice(out, node.offset + 1, close, '') : out;
 }

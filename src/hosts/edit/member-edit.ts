@@ -1,4 +1,4 @@
-// What an edit of a configuration file asks for, whatever its format. Types only.
+// Edits of a configuration file as they are asked for, whatever the file's format. Types only.
 
 /** Keys that lead from the root of the file to one member of a map. */
 export type MemberPath = readonly string[];

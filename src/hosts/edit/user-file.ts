@@ -156,7 +156,7 @@ function writeDurably(path: string, bytes: Buffer, mode: number, stats: Owned | 
   try {
     writeFileSync(fd, bytes);
     if (stats !== undefined && process.getuid !== undefined) keepOwner(fd, stats);
-    // What the umask takes from a mode at its making, chmod gives back.
+    // The umask takes bits from the mode of a new file; chmod gives them back.
     fchmodSync(fd, stats === undefined ? mode : stats.mode & 0o7777);
     fsyncSync(fd);
   } finally {
@@ -169,7 +169,7 @@ function keepOwner(fd: number, { uid, gid }: Owned): void {
   if (own.uid !== uid || own.gid !== gid) fchownSync(fd, uid, gid);
 }
 
-/** Those that are not there yet, the outermost first. */
+/** Folders up to `folder` that are not there yet, the outermost first. */
 function missingFolders(folder: string): string[] {
   const missing: string[] = [];
   for (let at = folder; !isThere(at) && dirname(at) !== at; at = dirname(at)) missing.unshift(at);

@@ -8,7 +8,7 @@ import { keyOfProject } from '../records/claude-code.js';
 import type { ServerSkipReason } from '../skip-reason.js';
 import { PROJECT, type Source } from '../terms/source.js';
 
-/** What was written under a name, and the JSON pointer to it. */
+/** The value that was written under a name, and the JSON pointer to it. */
 export type WrittenEntry = {
   readonly name: string;
   readonly value: unknown;
@@ -90,7 +90,7 @@ export function isEarlierForm(found: unknown, source: Source): boolean {
   );
 }
 
-/** What files call their servers, whoever reads them: letters only. */
+/** Keys under which files list their servers, whichever program reads the files: letters only. */
 const SERVERS_WORDS: ReadonlySet<string> = new Set(['mcp', 'mcpservers', 'servers', 'contextservers']);
 /** Every spelling of an address that some host has; a command may be a list. */
 const SERVER_FIELDS = ['command', 'url', 'serverUrl', 'httpUrl'];

@@ -50,7 +50,7 @@ export const remoteFields = z.object({
   headerVariables: z.record(headerName, filled).nullish(),
   bearerVariable: filled.nullish(),
   headersHelper: filled.nullish(),
-  // What a host adds here changes often, and none of it is needed to reach the server.
+  // The fields that hosts add here change often, and none of them is needed to reach the server.
   oauth: z.unknown().optional(),
   scopes: z.unknown().optional(),
 });
@@ -58,7 +58,7 @@ export const remoteFields = z.object({
 export type LocalFields = z.output<typeof localFields>;
 export type RemoteFields = z.output<typeof remoteFields>;
 
-/** What is wrong with the fields; `spelled` gives the host's name of each. */
+/** The mistakes in the fields; `spelled` gives the host's name of each field. */
 export function wrongFields(error: z.ZodError, spelled: Translated['spelled']): Mistake[] {
   return error.issues.map(({ path: [field, ...rest], ...issue }) => ({
     kind: 'wrong-field',

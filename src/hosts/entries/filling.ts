@@ -58,7 +58,7 @@ export class Filling {
     return value ?? '';
   }
 
-  /** Those of `names` that are set. */
+  /** The variables of `names` that are set. */
   variables(names: readonly string[]): Record<string, string> {
     const { env } = this.#context;
     return Object.fromEntries(

@@ -155,12 +155,12 @@ function programOf(
   };
 }
 
-/** What a header may carry: visible characters, space, tab, and the upper half of Latin-1 (RFC 9110, 5.5). */
+/** Characters that a header may carry: visible ones, space, tab, and the upper half of Latin-1 (RFC 9110, 5.5). */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 type Remote = Pick<RemoteSpec, 'transport' | 'url' | 'headers' | 'headersHelper' | 'oauth'>;
 
-/** What stands against the entry is said to `filling`. */
+/** Tells `filling` what speaks against the entry. */
 function remoteOf(
   fields: RemoteFields,
   transport: Exclude<Transport, 'stdio'>,
@@ -241,7 +241,7 @@ function filterOf({ only, except }: LocalFields | RemoteFields): ToolFilter {
   return { only: only?.includes('*') ? undefined : (only ?? undefined), except: except ?? [] };
 }
 
-/** What is wrong with the name of a server, or of a token, which follows the same rules; undefined where nothing is. */
+/** The mistake in the name of a server, or of a token, which follows the same rules; undefined where there is none. */
 export function troubleOfName(name: string): Mistake | undefined {
   if (name.trim() === '') return { kind: 'name-empty' };
   if (name.length > MAX_NAME_CHARS)

@@ -68,7 +68,7 @@ export type Restored = {
   readonly files: readonly UndoneFile[];
 };
 
-/** What is known of a server's tools without starting it: each with its characters. */
+/** Gives how many characters each of a server's tools has, where that is known without starting the server. */
 export type ToolChars = (spec: DownstreamSpec) => readonly number[] | undefined;
 
 /** Throws E_ARGUMENTS for a host or server that is none, E_CONFIG and E_STATE. */

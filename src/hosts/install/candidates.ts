@@ -38,7 +38,7 @@ export type Candidate = {
   readonly path: readonly string[];
   /** As it stands there. */
   readonly written: unknown;
-  /** What is to stand in our own folder. */
+  /** The entry that is to stand in our own folder. */
   readonly entry: Readonly<Record<string, unknown>>;
   readonly spec: DownstreamSpec;
   /** Tools that are denied here since the host would have denied or asked. */

@@ -38,7 +38,7 @@ const record = z.object({
       path: z.string(),
       /** The file beside the record that holds what was there before; null where there was no file. */
       backup: z.string().nullable(),
-      /** Of what we wrote. */
+      /** Hash of the bytes that we wrote. */
       sha256: z.string(),
       /** Folders that were made for it. */
       folders: z.array(z.string()),
@@ -130,8 +130,8 @@ function writeRecord(folder: string, change: z.output<typeof record>, planned: r
 }
 
 /**
- * What stands to be undone in a host, the latest first: changes of `hostFiles`, since one state directory may serve several
- * homes. A record that is damaged is as none, and so is one that others could have written.
+ * Changes in a host that stand to be undone, the latest first: changes of `hostFiles`, since one state directory may serve
+ * several homes. A record that is damaged is as none, and so is one that others could have written.
  */
 export function changesOf(
   kind: ChangeKind,
@@ -167,7 +167,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** What the file was before; undefined where there was none. */
+/** The file's content before the change; undefined where there was no file. */
 export const backupOf = ({ folder }: Change, { backup }: RecordedFile): Buffer | undefined =>
   backup === null ? undefined : readFileSync(join(folder, backup));
 

@@ -65,7 +65,7 @@ export function registrationFile(record: HostRecord, machine: Machine): UserSour
   const [first] = all;
   if (first === undefined) throw new Error(`no file of ${record.title} on ${machine.host.platform}`);
   const sameForm = all.filter(
-    // What stands in a profile of VS Code counts for that profile only.
+    // Servers in a profile of VS Code count for that profile only.
     ({ file, source }) =>
       source.pointer.join() === first.source.pointer.join() && !/[\\/]profiles[\\/]/.test(file),
   );

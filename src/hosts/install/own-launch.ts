@@ -10,7 +10,7 @@ import type { HostRecord } from '../tables/installable.js';
 import type { HostLaunch } from '../terms/install.js';
 import { type Machine, onPath } from './hosts.js';
 
-/** What is known of this process; a test gives its own. */
+/** Facts about this process; a test gives its own. */
 export type OwnProcess = {
   /** The argv without a subcommand. */
   readonly argv: readonly string[];
@@ -65,7 +65,7 @@ function searchPath({ node }: OwnProcess, { env, host }: Machine): HostLaunch['e
   if (host.platform === 'win32') return {};
   if (host.platform !== 'darwin' && STANDARD_FOLDERS.includes(dirname(node))) return {};
   const said = (windowsVariable(env, 'PATH') ?? '').split(':').filter((folder) => folder.startsWith('/'));
-  // What npx and npm put in front is gone when they end.
+  // Folders that npx and npm put in front are gone when these programs end.
   const lasting = said.filter((folder) => !/\/(node_modules|_npx)(\/|$)/.test(folder));
   return { PATH: [...new Set([dirname(node), ...lasting, ...STANDARD_FOLDERS])].join(':') };
 }

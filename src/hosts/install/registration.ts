@@ -31,7 +31,7 @@ import { ownPlugin, PLUGIN_UNDO } from './plugin.js';
 import { type UndoneFile, undoChange } from './undo.js';
 
 export const DEFAULT_NAME = 'sandbox';
-/** What every host takes for a name. */
+/** Names that every host takes. */
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** A host on this machine. */
@@ -61,7 +61,7 @@ export type Installed = {
   /** `would`: a dry run. */
   readonly result: 'registered' | 'already registered' | 'would register';
   readonly name: string;
-  /** What we wrote, or would write; undefined where an entry of ours was there. */
+  /** The entry that we wrote, or would write; undefined where an entry of ours was there. */
   readonly entry: unknown;
   /** Folder with what the file was before; undefined where nothing was changed. */
   readonly backup: string | undefined;
@@ -119,7 +119,7 @@ export function install(id: string, options: InstallOptions, place: ChangePlace)
   const [own] = ownEntries(record, place);
   if (own !== undefined) {
     const { name, file } = own;
-    // What the user has put into it, such as a token, is nobody else's to read.
+    // Values that the user has put into the entry, such as a token, are nobody else's to read.
     return { ...shared, file, result: 'already registered', name, entry: undefined, backup: undefined };
   }
   const plugin = ownPlugin(record, place);
@@ -217,7 +217,7 @@ export function uninstall(
   return { host: record.id, title, result, files, restore };
 }
 
-/** What stands to be undone in the files that the host has here now, the latest first. */
+/** Changes that stand to be undone in the files that the host has here now, the latest first. */
 export function pendingChanges(kind: ChangeKind, record: HostRecord, place: ChangePlace): Change[] {
   const files = userFiles(record, place).map(({ file }) => file);
   return changesOf(kind, record.id, files, place);
@@ -246,7 +246,7 @@ export function isOwnEntry(value: unknown, { dialect }: Source): boolean {
   return typeof command === 'string' && isOurselves(command, textsOf(args));
 }
 
-/** What the file says. Throws E_CONFIG with the place of the mistake. */
+/** The parsed content of the file. Throws E_CONFIG with the place of the mistake. */
 export function contentOf({ path, text }: UserFile): unknown {
   const parsed = parseText(text, formatOf(path));
   if ('value' in parsed) return parsed.value;

@@ -41,12 +41,12 @@ export function undoChange(
   place: ChangePlace,
   dryRun = false,
 ): UndoneFile[] {
-  // What could not go back into its host must not leave our folder, which is undone after it.
+  // An entry that could not go back into its host must not leave our folder, which is undone after the host's file.
   const homeless = new Set<string>();
   const undone = change.files
     .toReversed()
     .map((file) => undoFile(change, file, { ...rules, homeless }, place, dryRun));
-  // What could not be put back is kept in the backup; of a registration nothing is to be put back.
+  // Entries that could not be put back are kept in the backup; a registration has nothing to put back.
   const isDone = change.kind === 'install' || undone.every(({ notes }) => notes.length === 0);
   if (!dryRun && isDone) forget(change);
   return undone;
@@ -121,7 +121,7 @@ function editsThatFit(
   return { edits: fitting, notes };
 }
 
-/** What we wrote goes before what was there before it comes back. */
+/** Our own entry is removed before the entry that was there before it comes back. */
 const isOurPlace = (undo: readonly MemberEdit[], path: readonly string[]): boolean =>
   undo.some((one) => one.kind === 'remove' && isDeepStrictEqual(one.path, path));
 

@@ -11,7 +11,7 @@ export const antigravity: Host = {
     ...windsurf.dialect,
     refuse: ({ authProviderType: provider }) =>
       typeof provider === 'string' ? { kind: 'host-sign-in', host: TITLE, provider } : undefined,
-    // Of both it takes the address.
+    // An entry with both a command and an address is taken by its address.
     reshape: (entry) => {
       const { command: _, ...rest } = entry;
       return typeof entry['serverUrl'] === 'string' ? rest : entry;

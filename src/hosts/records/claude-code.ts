@@ -71,7 +71,7 @@ const decisions: ReadDecisions = (env, host, open) => {
   const projects = state.safeParse(read(stateFile)).data?.projects ?? {};
   const key = keyOfProject(projects, host);
   const entry = key === undefined ? undefined : projects[key];
-  // Whoever trusts the home folder has not thereby read what is cloned below it.
+  // A user who trusts the home folder has not thereby read what is cloned below it.
   const isTrusted = withinCheckout(host).some((folder) => {
     const known = keyOf(projects, folder, host);
     return known !== undefined && trust.safeParse(projects[known]).data?.hasTrustDialogAccepted;

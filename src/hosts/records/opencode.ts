@@ -47,7 +47,7 @@ export const opencode: Host = {
     name: 'opencode',
     // Has read_mcp_resource. Of an answer it shows text and pictures only. Keeps the first 50 KiB, in whole lines.
     view: { roomBytes: 50_000, paths: true, links: false, showsStructured: false },
-    // What it waits for at least: nobody has tried longer.
+    // The least that OpenCode waits: nobody has tried longer.
     patience: { silent: 60, told: 700 },
   },
   install: {

@@ -19,7 +19,7 @@ const MANAGED = [
   'C:/Program Files/ClaudeCode/managed-settings.json',
 ];
 
-/** What a permission rule means for a server: all of it, one tool, or tools by a pattern. */
+/** The meaning of a permission rule for a server: all of it, one tool, or tools by a pattern. */
 type Meant =
   | { readonly kind: 'server' }
   | { readonly kind: 'tool'; readonly tool: string }

@@ -1,5 +1,5 @@
-// What hosts deny or ask about for a server's tools, as far as their files say it; Claude Code's stands beside it. It is not in
-// the hosts' records, since only adopt loads it.
+// Rules by which hosts deny a server's tools or ask before a call, as far as the hosts' files say so; those of Claude Code
+// stand in a file beside this one. The rules are not in the hosts' records, since only adopt loads them.
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: file patterns name environment variables this way
 

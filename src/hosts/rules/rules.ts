@@ -1,5 +1,5 @@
-// What a host allows of a server beside the server's own entry, as adopt needs to know it. The words of the reasons stand
-// with the host that has them. What cannot be kept by a list of tools is a reason to leave the server alone.
+// Rules of a host for a server beside the server's own entry, as adopt needs to know them. The words of the reasons stand with
+// the host that has them. A rule that cannot be kept by a list of tools is a reason to leave the server alone.
 
 import { namePattern } from '../../base/text/name-pattern.js';
 
@@ -16,13 +16,13 @@ export type HostRules = {
 
 export const NO_RULES: HostRules = { denied: [] };
 
-/** What the rules of a host are read from. */
+/** Facts from which the rules of a host are read. */
 export type RulesContext = {
   readonly server: string;
   readonly entry: Readonly<Record<string, unknown>>;
   /** Our own entry in the host and the name it has, or will have. */
   readonly own: { readonly name: string; readonly entry: Readonly<Record<string, unknown>> };
-  /** What the file of this pattern (see source-files.ts) says, if it is there; a broken one throws E_CONFIG. */
+  /** Reads the file of this pattern (see source-files.ts), if the file is there; a broken one throws E_CONFIG. */
   readonly read: (pattern: string) => ReadonlyArray<{ readonly file: string; readonly value: unknown }>;
 };
 

@@ -1,6 +1,6 @@
-// What is known of hosts as clients of the bridge, by the name under which each greets (clientInfo.name), and what holds for all
-// others. What the records say of Claude Code, Codex, Gemini CLI and OpenCode was seen in the real programs: the views by
-// `npm run test:agents` (docs/hosts.md has the table), the patience by `npm run test:agents -- --long` (docs/long-runs.md).
+// Facts about hosts as clients of the bridge, by the name under which each greets (clientInfo.name), and what holds for all
+// other clients. The records' facts about Claude Code, Codex, Gemini CLI and OpenCode were seen in the real programs: the views
+// by `npm run test:agents` (docs/hosts.md has the table), the patience by `npm run test:agents -- --long` (docs/long-runs.md).
 
 import type { HostClient, HostPatience, HostView } from '../terms/host.js';
 import { ALL_HOSTS } from './all-hosts.js';
@@ -8,7 +8,7 @@ import { ALL_HOSTS } from './all-hosts.js';
 /** Safe wherever nobody has looked: both addresses in the text, and links for hosts that make buttons of them. */
 const UNKNOWN: HostView = { paths: true, links: true, showsStructured: false };
 
-/** What the SDK's client waits where its program says nothing, and with it nearly everybody. */
+/** The time that the SDK's client waits where its program sets none, and with it nearly every client. */
 const USUAL: HostPatience = { silent: 60 };
 /** For the answer to be written, sent and read; of a long wait it is lost in it. */
 const SPARE_SECONDS = 10;

@@ -84,14 +84,14 @@ export const timeout = (unitMs: number, minMs?: number): readonly TimeField[] =>
 /** An entry in the bridge's words; the values are still whatever was written. */
 export type Translated = {
   readonly fields: Readonly<Partial<Record<FieldName | 'url', unknown>>>;
-  /** What the host calls a field, for the person who wrote it. */
+  /** The host's own name of a field, for the person who wrote it. */
   readonly spelled: (field: string) => string;
 };
 
 /** Why an entry is not used. */
 type RefusedEntry = { readonly reason: ServerSkipReason };
 
-/** What no host knows, and whoever writes an entry may say to the bridge in any of them. */
+/** Fields that no host knows, and that an entry of any host may have for the bridge. */
 const OWN_FIELDS = { versionNegotiation: 'versionNegotiation' } as const;
 
 export function translate(entry: RawEntry, dialect: HostDialect): Translated {
@@ -165,7 +165,7 @@ export function timeOf(
   return { ms: undefined };
 }
 
-/** What a timer of Node can hold; more would fire at once. */
+/** The longest time that a timer of Node can hold; a longer one would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** An own member; null counts as absent, as hosts write it. */

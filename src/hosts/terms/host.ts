@@ -1,5 +1,5 @@
-// What a record says of a host. Each host is one file in records/; the tables that the rest of the bridge goes by are lists over
-// these records. Types only.
+// The record of a host. Each host is one file in records/; the tables that the rest of the bridge goes by are lists over these
+// records. Types only.
 
 import type { Environment } from '../../base/process/environment.js';
 import type { ConfigFile } from '../../settings/files/config-file.js';
@@ -22,7 +22,7 @@ export type Host = {
   readonly sources: readonly HostSource[];
   /** Reads what its user has decided about servers; absent where no file says it. */
   readonly decisions?: ReadDecisions;
-  /** What is known of it as a client of the bridge; absent where nobody has looked. */
+  /** Facts about the host as a client of the bridge; absent where nobody has looked. */
   readonly client?: HostClient;
   /** How the bridge is registered in it and servers are moved out of it; absent where a person does that by hand. */
   readonly install?: HostInstall;
@@ -42,11 +42,11 @@ export type ReadDecisions = (
   open: (file: string) => ConfigFile,
 ) => HostDecisions;
 
-/** What a user can have decided in a host about its servers, beside the file that names them. */
+/** Decisions that a user can have made in a host about its servers, beside the file that names them. */
 export type HostDecisions = {
   /**
-   * What the user decided on an entry of a project's own file; undefined when not asked yet. The method is absent where
-   * decisions cannot be read.
+   * The user's decision on an entry of a project's own file; undefined when not asked yet. The method is absent where decisions
+   * cannot be read.
    */
   approval?(name: string, source: SpecSource): 'approved' | 'refused' | undefined;
   /** Why the entry is switched off; undefined when it is not. */
@@ -56,7 +56,7 @@ export type HostDecisions = {
 export type HostClient = {
   /** The name under which it greets (clientInfo.name). */
   readonly name: string;
-  /** What it shows its model. */
+  /** The parts of an answer that the host shows its model. */
   readonly view: HostView;
   /** How long it waits for the answer of a call; absent where that has not been tried. */
   readonly patience?: HostPatience;
@@ -64,7 +64,7 @@ export type HostClient = {
   readonly addedArguments?: readonly string[];
 };
 
-/** What a host program shows its model of an answer. */
+/** The parts of an answer that a host program shows its model. */
 export type HostView = {
   /** How much of an answer's text, as UTF-8, reaches the model; undefined where the host cuts nothing that we send. */
   readonly roomBytes?: number;

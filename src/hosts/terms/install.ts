@@ -2,7 +2,7 @@
 
 import { PROGRAM } from './dialect.js';
 
-/** What a host starts us with. */
+/** The command line and the variables that a host starts us with. */
 export type HostLaunch = {
   readonly command: string;
   readonly args: readonly string[];
@@ -25,7 +25,7 @@ export type HostInstall = {
   readonly adopt: Adoptable;
 };
 
-/** What must be known of a host before a server is moved out of it. Its rules for single tools stand in rules/. */
+/** Facts about a host that must be known before a server is moved out of it. Its rules for single tools stand in rules/. */
 export type Adoptable = {
   /**
    * Fields of its entries that adopt understands. An entry with any other stays where it is: a field of tomorrow, such as one
@@ -34,7 +34,7 @@ export type Adoptable = {
   readonly fields: readonly string[];
   /** Whether the servers that it starts, and so the bridge, get all variables of its own environment. */
   readonly handsOnVariables: boolean;
-  /** What the host decides where nobody can read it; undefined where its files say all. */
+  /** Decisions of the host that nobody can read; undefined where its files say all. */
   readonly unseen?: string;
 };
 
