@@ -1,11 +1,11 @@
-// What a downstream server may ask of the agent that the bridge serves: the bridge only passes it on. Given from above,
-// since only the server floor knows the agent; each member is undefined where the agent did not offer it.
+// Questions that a downstream server may ask of the agent that the bridge serves: the bridge only passes them on. Given from
+// above, since only the server floor knows the agent; `elicits` and `hasRoots` say what the agent offers.
 
 /** Params and results are MCP's own, passed on as they are. Both reject when the agent refuses or has gone. */
 export type AgentCapabilities = {
   /**
-   * The same object where several of these are one client, each for one of its calls: either can be asked for the other.
-   * Undefined for one that is a client of its own.
+   * One object for several of these capabilities that are one client, each for one of its calls: either can be asked for the
+   * other. Undefined where the capabilities are a client of their own.
    */
   readonly client?: object;
   /** Which modes of elicitation the agent has; asked whenever it matters, since it is known only after `initialize`. */
@@ -14,7 +14,7 @@ export type AgentCapabilities = {
     params: Readonly<Record<string, unknown>>,
     signal: AbortSignal,
   ): Promise<Readonly<Record<string, unknown>>>;
-  /** What a question in the mode `url` was about has been done, elsewhere. */
+  /** Tells that the task of a question in the mode `url` has been done, elsewhere. */
   elicitationDone(elicitationId: string): void;
   hasRoots(): boolean;
   /** Whether it says when its roots have become others. */

@@ -4,7 +4,7 @@
 
 import { type AgentCapabilities, NO_AGENT } from './agent-capabilities.js';
 
-/** What a server is told in its greeting that its client can do. */
+/** Abilities of its client that a server is told in its greeting. */
 type ServerOffer = {
   readonly form: boolean;
   readonly url: boolean;
@@ -43,8 +43,8 @@ export class Callers {
   }
 
   /**
-   * Those that the server may be asking, one for each client; `calling` are those whose calls of it are under way, the oldest
-   * first.
+   * Agents that the server may be asking, one for each client; `calling` are the agents whose calls of the server are under
+   * way, the oldest first.
    */
   answering(calling: ReadonlySet<AgentCapabilities>): readonly AgentCapabilities[] {
     if (!this.#canAsk) return [];

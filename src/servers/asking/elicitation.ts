@@ -14,7 +14,7 @@ type Modes = { readonly form: boolean; readonly url: boolean };
 /** Params for the agent, or why there are none, as the end of a sentence. */
 type Elicitation = { readonly params: Readonly<JsonObject> } | { readonly unfit: string };
 
-/** What a dialog can show; MCP wants flat forms of few fields. */
+/** Limits of a question that a dialog can show; MCP wants flat forms of few fields. */
 const MAX_QUESTION_CHARS = 100_000;
 const QUESTION_LIMITS = { maxDepth: 12, maxValues: 5_000 };
 const MAX_MESSAGE_CHARS = 4_000;

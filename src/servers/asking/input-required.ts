@@ -70,7 +70,7 @@ async function answered(
   throw refusal(failure, `${what} asks for '${asked}', which the agent does not offer.`);
 }
 
-/** What is wrong with the question as a whole, as the rest of a sentence. The state is opaque: it goes back as it came. */
+/** The trouble with the question as a whole, as the rest of a sentence. The state is opaque: it goes back as it came. */
 function troubleOf(state: unknown, questions: number): string | undefined {
   if (state === undefined && questions === 0)
     return 'asks for input, but names neither a question nor a state.';

@@ -1,6 +1,6 @@
-// What one server asks of its client, passed on to the agent: questions to the person and the roots of the workspace.
-// Decides who may ask and when; relays, and keeps nothing. Only what the agent offers is advertised. Sampling never is:
-// a server could spend the user's model on words of its own, and no agent that was tried offers it.
+// Requests of one server to its client, passed on to the agent: questions to the person and the roots of the workspace. Decides
+// who may ask and when; relays, and keeps nothing. Only what the agent offers is advertised. Sampling never is: a server could
+// spend the user's model on words of its own, and no agent that was tried offers it.
 
 import type { ClientCapabilities } from '@modelcontextprotocol/client';
 import PQueue from 'p-queue';
@@ -43,7 +43,7 @@ const MAX_OPEN_ADDRESSES = 32;
 const ACTIONS: readonly unknown[] = ['accept', 'decline', 'cancel'];
 
 export class ServerRequests {
-  /** As of now; the server keeps what it was told when it was greeted. */
+  /** Capabilities that the callers offer when this object is made; the server keeps those that it was told in its greeting. */
   readonly capabilities: ClientCapabilities;
   readonly #parts: PassedOnParts;
   readonly #questions = new PQueue({ concurrency: 1 });
@@ -68,7 +68,7 @@ export class ServerRequests {
       ...(form || url ? { elicitation: modes } : {}),
       ...(roots ? { roots: { listChanged: rootsChanges } } : {}),
     };
-    // What it was told of one agent does not hold for the calls of another.
+    // Roots that the server was told for one agent do not hold for the calls of another.
     parts.calls.onBegin((agent) => {
       if (agent !== this.#rootsOf && agent.hasRoots()) this.#tellRootsChanged();
     });
@@ -152,7 +152,7 @@ export class ServerRequests {
     }
   }
 
-  /** Those whom it may be asking now. */
+  /** Agents that the server may be asking now. */
   #answering(): readonly AgentCapabilities[] {
     const { callers, calls } = this.#parts;
     return callers.answering(calls.agents);

@@ -12,14 +12,14 @@ import { clip } from '../../base/text/text.js';
 import { MAX_TOOLS, readTool, SCHEMA_LIMITS, type ServerTool } from '../server/tool-list.js';
 import { TOOL_PARTS, type ToolDigest, type ToolPart } from './tool-digest.js';
 
-/** What is known of a tool from the day that it was first seen, or last accepted. */
+/** Facts about a tool from the day that it was first seen, or last accepted. */
 export type FirstSeen = {
   /** The day, as 2026-11-22. */
   readonly on: string;
   readonly digest: ToolDigest;
-  /** What of it is different now; empty where nothing is. */
+  /** Parts of the tool that are different now; empty where none is. */
   readonly changed: readonly ToolPart[];
-  /** What it said then, for whoever is to accept the change; undefined where nothing changed, or nobody knows. */
+  /** The tool's text on that day, for whoever is to accept the change; undefined where nothing changed, or nobody knows. */
   readonly was: ToolBefore | undefined;
 };
 /** Cut short: it is for reading. */
@@ -141,7 +141,7 @@ export function catalogFileText(name: string, known: CatalogFile): string {
   });
 }
 
-/** What a file may still hold. */
+/** Bytes and values that a file may still hold. */
 class Room {
   // A character of a text takes six bytes at most.
   #bytes = MAX_FILE_BYTES - (MAX_INSTRUCTIONS_CHARS + MAX_VERSION_CHARS) * 6 - 4096;

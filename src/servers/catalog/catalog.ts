@@ -1,5 +1,5 @@
-// What code in the sandbox knows of the servers: Python names for them and their tools, and their documentation. Pure:
-// starts nothing and keeps nothing. What a server says is data; it is capped and made harmless.
+// Facts about the servers for code in the sandbox: Python names for them and their tools, and their documentation. Pure: starts
+// nothing and keeps nothing. Words of a server are data; they are capped and made harmless.
 
 import { clip, clipHarmless, harmless } from '../../base/text/text.js';
 import type { ServerDoc } from '../../wire/frames.js';
@@ -55,14 +55,14 @@ function aliases(names: Iterable<string>, aliasOf: (name: string) => string): Re
 const MAX_TEXT_CHARS = 20_000;
 const MAX_SUMMARY_CHARS = 200;
 
-/** What documentation is made of; a live server, or what is kept of one. */
+/** The source of documentation: a live server, or what is kept of one. */
 type Described = Pick<Downstream, 'spec' | 'serverVersion' | 'instructions' | 'tools'>;
 
-/** What its maker did not say of a tool, but the bridge has seen; both by the tool's real name. */
+/** Facts about a tool that its maker did not state, but the bridge has seen; both by the tool's real name. */
 export type ToolNotes = {
   /** The shape of its answers, for a tool that declares none. */
   readonly observed: (tool: string) => Shape | undefined;
-  /** What is not as it was when it was first seen, in words. */
+  /** Changes since the tool was first seen, in words. */
   readonly changed: (tool: string) => string | undefined;
 };
 

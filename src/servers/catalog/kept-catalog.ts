@@ -1,6 +1,6 @@
-// What every server said of itself when it was last started, kept in the state directory, so that its tools can be
-// looked up without starting it, and so that a tool which is no longer what it was is noticed. It decides nothing: what
-// may be called is what a live server lists. Trouble with the files costs what was kept, and nothing else.
+// Every server's own description from its last start, kept in the state directory, so that its tools can be looked up without
+// starting the server, and so that a tool which is no longer what it was is noticed. A description decides nothing: only tools
+// that a live server lists may be called. Trouble with the files costs what was kept, and nothing else.
 
 import { statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';

@@ -7,17 +7,17 @@ import { summaryOf, type ToolNotes, toServerDoc } from './catalog.js';
 import { changeWords, type KeptCatalog, type KeptServer } from './kept-catalog.js';
 import type { ObservedShapes } from './observed-shapes.js';
 
-/** What a run may look up of servers that it has not loaded. */
+/** Documentation that a run may look up of servers that it has not loaded. */
 export type KnownDocs = {
   /** Undefined for a server that has never been started, or is not discovered. */
   docOf(name: string): ServerDoc | undefined;
   /** Documentation of all servers that were ever started; the same array as long as none of it changes. */
   allDocs(): readonly ServerDoc[];
-  /** What has changed of each tool since it was first seen, in words; undefined where nothing did. */
+  /** Changes of each tool since it was first seen, in words; undefined where there are none. */
   changedOf(spec: DownstreamSpec): ToolNotes['changed'];
 };
 
-/** What of a server's documentation may be seen; it leaves tools out, and makes none. */
+/** The part of a server's documentation that may be seen; a view leaves tools out, and makes none. */
 type View = (doc: ServerDoc) => ServerDoc;
 
 /** `whole` is of `kept`, and `doc` what `view` lets be seen of it. */

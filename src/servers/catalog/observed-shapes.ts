@@ -1,5 +1,5 @@
-// What tools without an output schema answered so far, as shapes: learned from the answers that pass by, after they
-// have gone on, and kept in the state directory so that the next run's signatures can say it. One file for each server
+// Shapes of the answers so far of tools without an output schema: learned from the answers that pass by, after they have gone
+// on, and kept in the state directory so that the next run's signatures can say the shapes. One file for each server
 // definition; never a value, never the environment. Trouble with the files costs what was learned, and nothing else.
 
 import { readFileSync, statSync } from 'node:fs';
@@ -25,7 +25,7 @@ const WRITE_AFTER_MS = 1_000;
 const FOLDER = join('cache', 'shapes');
 
 const file = z.object({
-  /** What the server calls itself: another version may answer otherwise. */
+  /** The version that the server calls itself: another version may answer otherwise. */
   version: z.string().nullable(),
   // The object itself: zod's copy of it would leave out a tool called `__proto__`.
   tools: z.custom<Readonly<Record<string, unknown>>>(isObject),
@@ -125,7 +125,7 @@ function isSettled({ tools, looks }: Book, tool: string): boolean {
   return (tools.get(tool)?.steady ?? 0) >= STEADY_ANSWERS || (looks.get(tool) ?? 0) >= MAX_LOOKS;
 }
 
-/** What a call gives in Python, as a shape (see mcp/_values.py); undefined for errors and for what is no data. */
+/** The shape of what a call gives in Python (see mcp/_values.py); undefined for errors and for what is no data. */
 export function answerShape(result: string): Shape | undefined {
   const parsed = parsedJson(result);
   if (!isObject(parsed) || parsed['isError'] === true) return undefined;

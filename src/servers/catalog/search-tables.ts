@@ -1,4 +1,4 @@
-// What search takes words for, and what a match weighs: data alone, imports nothing.
+// Meanings of words for the search, and weights of matches: data alone, imports nothing.
 
 /** Fields of a tool, and what a word in each is worth; chosen on one half of scripts/search/questions.json. */
 export const FIELD_BOOSTS = {
@@ -14,7 +14,7 @@ export const FIELD_BOOSTS = {
 /** BM25+ with the constants of MiniSearch: saturation of repeated words, weight of a field's length, floor of a match. */
 export const BM25 = { k: 1.2, b: 0.7, d: 0.5 } as const;
 
-/** What a match is worth that is not the word itself: MiniSearch's own weights of a beginning and of a typing error. */
+/** Weights of a match that is not the word itself: MiniSearch's own for a beginning and for a typing error. */
 export const PREFIX_WEIGHT = 0.375;
 export const FUZZY_WEIGHT = 0.45;
 export const NEAR_WEIGHT = 0.4;
@@ -196,8 +196,8 @@ export const NEAR_WORDS = [
 ] as const;
 
 /**
- * What a tool does, by the verbs of its name, and what a question wants done. `open`, `change` and `check` are missing:
- * they are as often something else.
+ * Actions of a tool, by the verbs of its name, and actions that a question wants done. `open`, `change` and `check` are
+ * missing: these verbs are as often something else.
  */
 export const ACTIONS = {
   finding:
@@ -207,9 +207,9 @@ export const ACTIONS = {
   deleting: 'delete remove erase clear clean drop trash discard destroy forget purge prune wipe unlink',
 } as const;
 
-/** What is left of a tool that changes something when the question does not say what it wants done. */
+/** Share of the score that stays for a tool that changes something when the question does not say what it wants done. */
 export const UNASKED_CHANGE = 0.9;
 
-/** What is left of a tool that does something else than the question wants, and of one that deletes when nobody asked. */
+/** Share for a tool that does something else than the question wants, and for one that deletes when nobody asked. */
 export const OTHER_ACTION = 0.7;
 export const UNASKED_DELETION = 0.4;

@@ -115,7 +115,7 @@ function compoundsAt(words: readonly string[], at: number, { vocabulary }: Searc
   return [before + word, word + after].filter((compound) => compound !== word && vocabulary.has(compound));
 }
 
-/** What one word of a question is worth to each tool: the best of the word itself, its compounds, and the words near it. */
+/** Scores of one word of a question for each tool: the best of the word itself, its compounds, and the words near it. */
 function scoresOf(
   [word = '', ...compounds]: readonly string[],
   { words, vocabulary }: SearchIndex,
@@ -199,7 +199,7 @@ function topNames(schema: unknown): string[] {
   return isObject(properties) ? Object.keys(properties) : [];
 }
 
-/** What a schema says of its parameters: descriptions, values, and the names within them. */
+/** Collects the texts of a schema about its parameters: descriptions, values, and the names within them. */
 function collect(schema: unknown, found: string[], level: number): void {
   if (!isObject(schema) || level > MAX_LEVEL) return;
   if (level > 0 && typeof schema['description'] === 'string') found.push(schema['description']);

@@ -11,7 +11,7 @@ export type ToolPart = (typeof TOOL_PARTS)[number];
 
 /** 32 hex digits for each part. */
 export type ToolDigest = Readonly<Record<ToolPart, string>>;
-/** What is looked at of a tool. */
+/** Members of a tool that its digest covers. */
 type ToolText = Pick<ServerTool, 'description' | 'inputSchema' | 'outputSchema'>;
 
 export function digestOf({ description, inputSchema, outputSchema }: ToolText): ToolDigest {
@@ -31,8 +31,8 @@ export function changedParts(first: ToolDigest, now: ToolDigest): readonly ToolP
 const UNORDERED = new Set(['required', 'enum', 'type']);
 
 /**
- * The same text for the same value, in whatever order the keys of its objects stand. For JSON values that are no deeper
- * than SCHEMA_LIMITS allows, since it is recursive.
+ * Gives the same text for the same value, in whatever order the keys of its objects stand. For JSON values that are no deeper
+ * than SCHEMA_LIMITS allows, since the function is recursive.
  */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;

@@ -14,12 +14,12 @@ const MAX_LAST_WORDS_CHARS = 1_500;
 /** Most addresses that one error names. */
 const MAX_ADDRESSES = 3;
 
-/** What a call that has no result is called. */
+/** Codes of a call that has no result. */
 export type FailureCode = 'E_TOOL_FAILED' | 'E_RESOURCE_FAILED' | 'E_PROMPT_FAILED';
 
 type FailedCall = {
   readonly failure: FailureCode;
-  /** What ended the call's deadline; undefined when nothing did. */
+  /** The cause that ended the call's deadline; undefined when nothing did. */
   readonly cause: EndCause | undefined;
   readonly limitMs: number;
   readonly transport: Link;
@@ -89,7 +89,7 @@ function addressesOf(errorData: unknown): readonly string[] {
     .filter((url) => url !== undefined);
 }
 
-/** What came in place of an answer that never did, as a sentence about `who`; empty where nothing has. */
+/** A sentence about what `who` wrote in place of an answer that never came; empty where nothing was written. */
 export function instead(noiseLines: number, transport: Pick<Link, 'lastWords'>, who = 'it'): string {
   if (noiseLines === 0) return '';
   const wrote =

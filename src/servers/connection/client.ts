@@ -22,9 +22,9 @@ type RequestOptions = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** What the server tells and asks of its own accord. */
+/** Handlers of what the server tells and asks of its own accord. */
 export type ClientHandlers = {
-  /** What it calls itself; without it, as the bridge does. */
+  /** The client's own name; without it, that of the bridge. */
   readonly name?: string;
   readonly capabilities: ClientCapabilities;
   readonly onNotification: (method: string, params: JsonObject) => void;
@@ -40,7 +40,7 @@ export type ClientHandlers = {
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
 /** Until a server has said that it will tell of changes. */
 const LISTEN_LIMIT_MS = 30_000;
-/** What is worth a line of the operator's log. */
+/** The least level of a message that is worth a line of the operator's log. */
 const LOG_LEVEL = 'info';
 
 /** The SDK would make one for each client; what servers answer is relayed as it is. */
@@ -52,7 +52,7 @@ const NO_VALIDATOR = {
 
 type Sdk = typeof import('@modelcontextprotocol/client');
 
-/** What a server says of itself in its greeting. */
+/** Facts that a server states about itself in its greeting. */
 type Introduction = {
   readonly capabilities: JsonObject;
   readonly version: string | undefined;

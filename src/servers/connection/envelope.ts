@@ -1,4 +1,5 @@
-// What each message of the protocol of 2026-07-28 carries in its `_meta`, and what HTTP shows of it in headers.
+// Members that each message of the protocol of 2026-07-28 carries in its `_meta`, and the headers in which HTTP shows the
+// message.
 
 import { isObject, type JsonObject } from '../../base/json/json-object.js';
 import { PACKAGE_NAME, VERSION } from '../../base/version.js';

@@ -2,7 +2,7 @@
 
 export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
-/** Of revision 2026-07-28: the server does not speak the protocol version of the request. */
+/** Code of revision 2026-07-28: the server does not speak the protocol version of the request. */
 export const UNSUPPORTED_VERSION = -32022;
 
 export class ErrorAnswer extends Error {

@@ -80,7 +80,7 @@ async function greetKnown(
   } catch (thrown) {
     if (signal.aborted || !isRefusal(thrown)) throw thrown;
     eras.learn(spec, undefined);
-    // Whoever says that it does not speak our version will say which it speaks, however long it takes to start.
+    // A server that says that it does not speak our version will say which one it speaks, however long it takes to start.
     const patienceMs = thrown.code === UNSUPPORTED_VERSION ? undefined : parts.patienceMs;
     const ask = (over: Link) => within(patienceMs, new Probe(over, handlers.capabilities).verdict, signal);
     // It may have ended with its refusal; where it has not, it need not be started a second time.

@@ -12,7 +12,7 @@ export function hideLatest(
   for (const [name, value] of Object.entries(secrets)) redactor.addLatest(`${name} of ${server}`, value);
 }
 
-/** What stands before a key in a header. */
+/** The scheme that stands before a key in a header. */
 const SCHEME = /^(?:bearer|basic|token) +/i;
 /** Any other scheme, where one word follows it. */
 const ANY_SCHEME = /^[A-Za-z][\w-]{0,31} +(?=\S+$)/;

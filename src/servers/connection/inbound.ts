@@ -30,7 +30,7 @@ export function rawResultOf(result: object): RawJson | undefined {
 const MAX_QUOTED_CHARS = 300;
 /** More messages in one array are none. */
 const MAX_BATCH = 10_000;
-/** What stands in a line besides messages is looked through so often. */
+/** How many beginnings of messages are looked at in a line that holds something else as well. */
 const MAX_LOOKS = 32;
 /** How a message begins that stands behind something else. */
 const BEGINS = /\{\s*"(?:jsonrpc|id|result|error|method|params)"\s*:/g;

@@ -27,7 +27,7 @@ export interface Link {
   readonly ending: string | undefined;
   /** How many lines it has written that are no messages; undefined where it has no such place. */
   readonly noiseLines?: number;
-  /** What the server last said outside the protocol; empty when it was silent. */
+  /** The server's last text outside the protocol; empty when it was silent. */
   readonly lastWords: string;
   /** Why the server is not ready, from what was thrown or from the time limit in ms that has passed. */
   explain(thrown: unknown, timedOutMs: number | undefined): Promise<Problem>;

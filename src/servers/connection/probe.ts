@@ -20,7 +20,7 @@ export type ProbeVerdict =
 
 /** A number, since some servers take no other ids, and one that the SDK, which counts from 0, does not come to. */
 const PROBE_ID = 2_000_000_000;
-/** Of the second question, to a server that refused the first although it has the version. */
+/** Id of the second question, to a server that refused the first although it has the version. */
 const SECOND_ID = PROBE_ID + 1;
 
 export class Probe {
@@ -72,7 +72,7 @@ function verdictOf(result: unknown): ProbeVerdict {
   return versions?.includes(MODERN_VERSION) ? { era: 'modern', said: result } : withoutOurVersion(versions);
 }
 
-/** What a server is that does not take our version; `versions` are those that it names. */
+/** The verdict on a server that does not take our version; `versions` are those that the server names. */
 function withoutOurVersion(versions: readonly string[] = []): ProbeVerdict {
   const isUnknown = versions.length > 0 && !versions.some((version) => WITH_INITIALIZE.has(version));
   return isUnknown ? { era: 'unknown', error: noCommonVersion(versions) } : { era: 'legacy' };

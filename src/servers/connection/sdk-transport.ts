@@ -21,7 +21,7 @@ const MAX_REASON_CHARS = 1_000;
 /** The member that holds what the server sent. Copies of an object keep what stands under a symbol. */
 const SENT = Symbol('sent');
 
-/** What the schemas of all results ask for, in both eras of the protocol. */
+/** Members that the schemas of all results ask for, in both eras of the protocol. */
 const FLAWLESS = {
   resultType: 'complete',
   ttlMs: 0,

@@ -1,7 +1,8 @@
-// What one server may make the bridge do unasked. Two budgets, each counted in messages and in bytes. One is for what is handed
-// on: notifications, and requests of its own. Of what goes beyond it the newest of each sort waits for its turn, so that no change and
-// no last progress is missed, and the rest is left out. The other is for what is read at all, whatever it is: beyond it the link
-// rests, so that the server has to wait until it can write more. Answers that somebody waits for cost nothing.
+// Limits for what one server may make the bridge do unasked. Two budgets, each counted in messages and in bytes. One is for
+// what is handed on: notifications, and requests of the server's own. Beyond this budget the newest message of each sort waits
+// for its turn, so that no change and no last progress is missed, and the rest is left out. The other budget is for all that is
+// read, whatever it is: beyond it the link rests, so that the server has to wait until it can write more. Answers that somebody
+// waits for cost nothing.
 
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
 import { KB_BYTES, MB_BYTES } from '../../base/text/sizes.js';
@@ -72,7 +73,7 @@ type WaitingMessage = {
   readonly handOn: (message: JSONRPCMessage) => void;
 };
 
-/** What is handed on of the notifications and requests of one server. */
+/** Hands on the notifications and requests of one server, as far as its budget allows. */
 export class Unasked {
   // Apart, so that none of them keeps the others away: a question is not lost in a flood of log lines.
   readonly #purses = {
@@ -143,7 +144,7 @@ export class Unasked {
   }
 }
 
-/** What the message is about: of those that are about the same, the newest says all. */
+/** The subject of the message: of messages about the same subject, the newest says all. */
 function sortOf(message: JSONRPCMessage): string {
   if (!('method' in message)) return '';
   if (message.method === TOOLS_CHANGED) return TOOLS_CHANGED;

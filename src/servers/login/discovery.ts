@@ -1,4 +1,4 @@
-// What a remote server says of its login: asks it, follows its protected resource metadata (RFC 9728) to the
+// Discovery of the login of a remote server: asks the server, follows its protected resource metadata (RFC 9728) to the
 // authorization server (RFC 8414) and checks what both say. Sends no token and changes nothing anywhere.
 
 import {
@@ -25,7 +25,7 @@ export type LoginPlan = {
   readonly metadata: AuthorizationServerMetadata;
   /** As the server writes it (RFC 8707); undefined where it has no metadata of its own. */
   readonly resource: string | undefined;
-  /** What the server asks for; empty where it does not say. */
+  /** Scopes that the server asks for; empty where it does not say. */
   readonly scopes: readonly string[];
 };
 
@@ -60,7 +60,7 @@ export async function discoverLogin(spec: RemoteSpec, fetchFn: FetchLike): Promi
   };
 }
 
-/** What a login without a person needs to know ahead: the entry names the authorization server, nobody else does. */
+/** The plan that a login without a person needs ahead: the entry names the authorization server, nobody else does. */
 export async function discoverMachine(
   spec: RemoteSpec,
   issuer: string,

@@ -1,4 +1,4 @@
-// What of an authorization server's answers is kept as a login.
+// The login that is kept from an authorization server's answers.
 
 import type {
   AuthorizationServerMetadata,

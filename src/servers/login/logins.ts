@@ -28,7 +28,7 @@ const MARGIN_MS = 30_000;
 /** The margin is at most this share of a token's lifetime: for a short-lived token MARGIN_MS could be all of it. */
 const MARGIN_SHARE = 0.1;
 
-/** What an authorization server answers to a refresh token that it takes no more, or of a client that it knows no more. */
+/** Errors of an authorization server that takes a refresh token no more, or knows a client no more. */
 const SPENT: ReadonlySet<string> = new Set([
   OAuthErrorCode.InvalidGrant,
   OAuthErrorCode.InvalidClient,
@@ -184,7 +184,7 @@ export class Logins {
   }
 }
 
-/** What cannot be kept is not refreshed: the new refresh token would be lost, and the old one spent. */
+/** A login that cannot be kept is not refreshed: the new refresh token would be lost, and the old one spent. */
 function withReason(thrown: unknown): unknown {
   if (!(thrown instanceof BridgeError)) return thrown;
   const { message, remedy = '' } = thrown;

@@ -142,7 +142,7 @@ export class MachineServerLogin implements ServerLogin {
     return jwtAuthGrant;
   }
 
-  /** What the SDK asks of a client for one request of tokens. */
+  /** The client, in the form that the SDK wants for one request of tokens. */
   #client(params: Readonly<Record<string, string>>, scope: string): OAuthClientProvider {
     const { clientId, secret, privateKey, issuer } = this.#parts.login;
     const never = () => {

@@ -111,7 +111,10 @@ export async function orLoginError<T>(step: Promise<T>, what: string): Promise<T
   }
 }
 
-/** What the SDK throws of an authorization server's answer, as one clause: it would show what it expected as JSON, and pages as they came. */
+/**
+ * The SDK's error about an authorization server's answer, as one clause: the SDK would show what it expected as JSON, and pages
+ * as they came.
+ */
 export function wordsOf(thrown: unknown): string {
   if (thrown instanceof SyntaxError) return 'its answer is no JSON';
   if (thrown instanceof RegistrationRejectedError) return refusedRegistration(thrown);
@@ -137,9 +140,10 @@ function refusedRegistration({ status, body }: RegistrationRejectedError): strin
   return `HTTP ${status}`;
 }
 
-// What of an authorization server's answer anybody needs, each member in the form that the SDK's schemas want. They refuse a
-// whole answer for one member, such as `"scope": null`, which many servers write; so what is optional and of another type is
-// left out, as is everything that nobody reads. What a login rests on stays as it came, and is still refused there.
+// Members of an authorization server's answer that somebody needs, each in the form that the SDK's schemas want. The schemas
+// refuse a whole answer for one member, such as `"scope": null`, which many servers write; so a member that is optional and of
+// another type is left out, as is every member that nobody reads. Members that a login rests on stay as they came, and the
+// schemas still refuse them.
 
 type MemberReader = (value: unknown) => unknown;
 
@@ -169,7 +173,7 @@ const scopes: MemberReader = (value) =>
 const clientId: MemberReader = (value) => (typeof value === 'number' ? String(value) : value);
 
 const MEMBERS: Readonly<Record<string, MemberReader>> = {
-  // Of metadata.
+  // Members of metadata.
   resource: asItIs,
   authorization_servers: addresses,
   scopes_supported: texts,
@@ -183,12 +187,12 @@ const MEMBERS: Readonly<Record<string, MemberReader>> = {
   code_challenge_methods_supported: texts,
   client_id_metadata_document_supported: isTrue,
   authorization_response_iss_parameter_supported: isTrue,
-  // Of a registration.
+  // Members of a registration.
   client_id: clientId,
   client_secret: words,
   token_endpoint_auth_method: words,
   redirect_uris: addresses,
-  // Of tokens.
+  // Members of tokens.
   access_token: asItIs,
   token_type: words,
   issued_token_type: asItIs,
@@ -196,7 +200,7 @@ const MEMBERS: Readonly<Record<string, MemberReader>> = {
   scope: scopes,
   refresh_token: words,
   id_token: words,
-  // Of a refusal.
+  // Members of a refusal.
   error: asItIs,
   error_description: words,
 };
@@ -218,7 +222,7 @@ function withNeededMembers(text: string): string {
   return JSON.stringify({ ...assumed(needed), ...needed });
 }
 
-/** What the schemas demand although nobody reads it, or although nothing else could stand there. */
+/** Members that the schemas demand although nobody reads them, or although nothing else could stand there. */
 function assumed(needed: JsonObject): JsonObject {
   if (needed['access_token'] !== undefined) return { token_type: 'Bearer' };
   if (needed['client_id'] !== undefined) return { redirect_uris: [] };

@@ -12,7 +12,7 @@ const PATH = '/callback';
 /** An answer has a code, a state and an issuer. */
 const MAX_HEADER_BYTES = 16 * KB_BYTES;
 
-/** What the authorization server answered. */
+/** The authorization server's answer. */
 export type RedirectAnswer = {
   readonly params: URLSearchParams;
   /** Shows how the login ended to whoever looks at the browser. */
@@ -20,7 +20,7 @@ export type RedirectAnswer = {
 };
 
 interface RedirectServer extends AsyncDisposable {
-  /** What the authorization server is to redirect to. */
+  /** The address that the authorization server is to redirect to. */
   readonly url: string;
   /** The first answer with the right state. */
   readonly answer: Promise<RedirectAnswer>;

@@ -1,4 +1,4 @@
-// What of a login must never be in a log line or an error.
+// The parts of a login that must never be in a log line or an error.
 
 import type { Redactor } from '../../base/secrets/redact.js';
 import type { Login } from './token-store.js';

@@ -30,7 +30,7 @@ const login = z.object({
   name: z.string(),
   /** The server's URL, which the tokens are for. */
   url: z.string(),
-  /** What the tokens are bound to at the authorization server (RFC 8707), as the server itself writes it. */
+  /** The resource that the tokens are bound to at the authorization server (RFC 8707), as the server itself writes it. */
   resource: z.string().optional(),
   issuer: z.string(),
   /** The parts of the authorization server's metadata that refreshing and revoking need. */
@@ -48,7 +48,7 @@ const login = z.object({
   obtainedAtMs: z.number(),
 });
 
-/** What is kept of one login. */
+/** One login, as it is kept. */
 export type Login = Readonly<z.output<typeof login>>;
 
 export type StoredLogin =

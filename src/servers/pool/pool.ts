@@ -25,7 +25,7 @@ const DEFAULT_TIMES: DownstreamTimes = {
   probeMs: 10_000,
   // Every call also ends with its run; this is for those who allow runs of an hour.
   silenceMs: 5 * 60_000,
-  // What a server holds in memory, such as a page that is open, is gone with it.
+  // State that a server holds in memory, such as a page that is open, is gone with the server.
   idleMs: Number.POSITIVE_INFINITY,
   restMs: 1_000,
   maxRestMs: 30_000,

@@ -8,17 +8,17 @@ import type { ServerSlot } from './slot.js';
 
 /** Each server stays the one that it was when the run got it, until this is disposed. */
 export interface ServerLease extends Disposable {
-  /** As of the pool; a name that is not held yet is held from now on. */
+  /** Gets a server as the pool does; a name that is not held yet is held from now on. */
   get(name: string, signal: AbortSignal): Promise<Downstream>;
   /** The entry of one that is held. */
   specOf(name: string): DownstreamSpec | undefined;
   /** Whether a question of this server is put to the person just now. */
   isAsking(name: string): boolean;
-  /** What this server wrote while calls have waited for its answers, as a sentence; empty where it wrote nothing amiss. */
+  /** A sentence about what this server wrote while calls waited for its answers; empty where it wrote nothing amiss. */
   instead(name: string): string;
 }
 
-/** What a lease needs of the pool. */
+/** Parts of the pool that a lease needs. */
 type LeaseParts = {
   /** Whose run it is. */
   readonly agent: AgentCapabilities;

@@ -14,7 +14,7 @@ import { type DownstreamState, describe } from './slot-state.js';
 /** An agent that says nothing for so long is taken for one with roots of its own. */
 const ROOTS_WITHIN_MS = 5_000;
 
-/** What a window brings. */
+/** Parts that a window brings. */
 export type SlotParts = {
   readonly spec: DownstreamSpec;
   readonly context: ServerContext;
@@ -36,7 +36,7 @@ export class SharedSlots {
     return new WindowSlot(window, parts, this);
   }
 
-  /** Those that are open, opening or resting. */
+  /** Servers that are open, opening or resting. */
   states(): readonly SharedServerState[] {
     return [...this.#shared.values()].map(({ slot, users }) => ({
       ...slot.state,
@@ -130,7 +130,7 @@ class WindowSlot implements ServerSlot {
 
   rootsChanged(agent: AgentCapabilities): void {
     this.#mustLook = true;
-    // Whoever shares it with others has another one from the next call on; alone, the server itself is told.
+    // A window that shares its server has another one from the next call on; where it is alone, the server itself is told.
     if (this.#shared?.users.size === 1) this.#shared.slot.rootsChanged(agent);
   }
 

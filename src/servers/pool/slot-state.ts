@@ -7,7 +7,7 @@ import type { Downstream, OpenDownstream } from '../server/downstream.js';
 export type Idle = { readonly at: 'idle'; readonly reason: string | undefined };
 type Opening = {
   readonly at: 'opening';
-  /** As of the idleness before. */
+  /** The reason that the idle state before had. */
   readonly reason: string | undefined;
   /** The one attempt that everyone shares who asks meanwhile. */
   readonly downstream: Promise<Downstream>;
@@ -29,7 +29,7 @@ export type Resting = {
 };
 export type SlotState = Idle | Opening | Ready | Resting;
 
-/** What is known of a server without starting it. */
+/** Facts about a server that are known without starting it. */
 export type DownstreamState = {
   readonly name: string;
   readonly state: SlotState['at'];
@@ -60,7 +60,7 @@ export function describe(name: string, state: SlotState): DownstreamState {
   };
 }
 
-/** What those are told who ask for it while it rests. */
+/** The error for those who ask for the server while it rests. */
 export function restingError(resting: Resting): BridgeError {
   const later = `It is not tried again at once: retry in ${Math.ceil(msLeft(resting) / 1000)} s.`;
   const remedy = resting.remedy === undefined ? later : `${resting.remedy} ${later}`;

@@ -29,7 +29,7 @@ export interface ServerSlot {
   readonly state: DownstreamState;
   /** Whether a question of the server is put to a person just now. */
   readonly isAsking: boolean;
-  /** What came while calls of `agent` have waited for their answers, as a sentence; empty where nothing has. */
+  /** A sentence about what came while calls of `agent` waited for their answers; empty where nothing came. */
   instead(agent: AgentCapabilities): string;
   /** The live server for `agent`, started if need be. Throws E_SERVER_UNAVAILABLE at once while it rests. */
   get(agent: AgentCapabilities): Promise<Downstream>;
@@ -60,7 +60,7 @@ export class Slot implements ServerSlot {
   /** Runs that have been given this server and have not ended. */
   #holders = 0;
   readonly #callers: Callers;
-  /** What was last wrong with its list of tools, so that a list that is read again and again is told of once. */
+  /** The last problems of the server's list of tools, so that a list that is read again and again is told of once. */
   #problemsTold = '';
   /** Once it is retired: who hears that nothing of it runs any more. */
   #onGone: (() => void) | undefined;

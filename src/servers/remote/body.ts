@@ -1,4 +1,4 @@
-// What comes after an answer's headers: taken whole up to a limit, or not wanted.
+// The body behind an answer's headers: taken whole up to a limit, or not wanted.
 
 import type { IncomingMessage } from 'node:http';
 import { KB_BYTES } from '../../base/text/sizes.js';

@@ -22,13 +22,13 @@ const BEARER = 'Bearer ';
 
 type CredentialHeaders = Readonly<Record<string, string>>;
 
-/** What a link to a server takes from the bridge. A server that is a process of ours takes all but the login. */
+/** Parts that a link to a server takes from the bridge. A server that is a process of ours takes all but the login. */
 export type RemoteContext = {
   /** The whole environment of the server's process, and of a remote server's `headersHelper`. */
   readonly env: Readonly<Record<string, string>>;
   /** Where its processes start unless its entry says otherwise; without it, where the bridge did. */
   readonly cwd?: string | undefined;
-  /** What the server says in its own words goes through this; it learns what `headersHelper` prints. */
+  /** The redactor that the server's own words go through; it learns what `headersHelper` prints. */
   readonly redactor: Redactor;
   /** Whose its logins are, for errors that ask for one. */
   readonly loginOwner?: LoginOwner;
@@ -64,7 +64,7 @@ export class Credentials {
     return this.#latest;
   }
 
-  /** What `headers` last gave. */
+  /** The headers that `headers` last gave. */
   get latest(): CredentialHeaders {
     return this.#latest;
   }
@@ -149,7 +149,7 @@ function secretsIn({ username, password, searchParams }: URL): CredentialHeaders
 const lowerCased = (headers: CredentialHeaders): CredentialHeaders =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 
-/** What Claude Code grants a `headersHelper`. */
+/** The time that Claude Code grants a `headersHelper`. */
 const HELPER_LIMIT_MS = 10_000;
 /** Servers take some kilobytes of headers at most. */
 const MAX_PRINTED_BYTES = 64 * KB_BYTES;
@@ -164,10 +164,11 @@ type HelperOptions = {
 };
 
 /**
- * What `line` prints, which is the entry's `headersHelper`: the user's own command line, which prints headers as JSON. It is part of
- * the configuration that the user approved in the host, and is written for that host's shell; so this one string is parsed by a shell
- * on our account. Nothing that an agent, a guest or a server says ever gets into it. Throws RemoteFailure when it fails, prints anything but an object of texts, or takes
- * longer than ten seconds; what it printed is not quoted, what it wrote to stderr goes through `redact`.
+ * Headers that `line` prints, which is the entry's `headersHelper`: the user's own command line, which prints headers as JSON.
+ * The line is part of the configuration that the user approved in the host, and is written for that host's shell; so this one
+ * string is parsed by a shell on our account. Nothing that an agent, a guest or a server says ever gets into the line. Throws
+ * RemoteFailure when the command fails, prints anything but an object of texts, or takes longer than ten seconds; what it
+ * printed is not quoted, what it wrote to stderr goes through `redact`.
  */
 export async function helperHeaders(
   line: string,

@@ -58,7 +58,7 @@ export class EventReader {
     return this.#retryMs;
   }
 
-  /** What it has read since this was last asked for: all lines, and the bytes of those that are too long to keep. */
+  /** Gives how much was read since the last call: all lines, and the bytes of those that are too long to keep. */
   takeRead(): { readonly lines: number; readonly bytesSkipped: number } {
     const read = { lines: this.#linesRead, bytesSkipped: this.#bytesSkipped };
     this.#linesRead = 0;

@@ -74,8 +74,8 @@ export class HttpClient {
    */
   async request(request: HttpRequest, signal: AbortSignal): Promise<IncomingMessage> {
     let { url } = request;
-    // That a server has closed a connection which waits to be used again is known only after the loop has looked at it;
-    // the first turn may be the rest of the present one.
+    // A connection that waits to be used again is known to be closed by its server only after the loop has looked at it; the
+    // first turn may be the rest of the present one.
     await setImmediate();
     await setImmediate();
     for (let redirects = 0; ; redirects++) {
@@ -141,7 +141,7 @@ export class HttpClient {
         else socket.once(isSecured ? 'secureConnect' : 'connect', connected);
       });
       request.once('response', (answer) => {
-        // What breaks later is told by the body; a body that nobody reads any more has nobody to tell.
+        // An error that comes later is told by the body; a body that nobody reads any more has nobody to tell.
         answer.on('error', () => {});
         // No server says this, only who stands before it.
         if (proxy === undefined || answer.statusCode !== 407) return resolve(answer);

@@ -4,7 +4,7 @@ import { ownCommand, shellLine } from '../../base/process/own-command.js';
 import { PACKAGE_NAME } from '../../base/version.js';
 import { RemoteFailure } from './remote-failure.js';
 
-/** What a server asks for is data, and people copy commands into a shell: others are left out. */
+/** A scope that a server asks for is data, and people copy commands into a shell: one of other characters is left out. */
 const HARMLESS_SCOPE = /^[\w.:/@+*-]{1,200}$/;
 const MAX_SCOPES = 50;
 
@@ -26,7 +26,7 @@ export class LoginTrouble extends RemoteFailure {
 export type LoginOwner = { readonly principal: string } | 'everybody' | undefined;
 
 type WantedLogin = {
-  /** What the server asks for on top of what it has granted. */
+  /** Scopes that the server asks for on top of those that it has granted. */
   readonly scopes?: readonly string[];
   readonly owner?: LoginOwner;
 };

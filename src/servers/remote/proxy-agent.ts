@@ -23,7 +23,7 @@ export class ProxyRefusal extends Error {
   }
 }
 
-/** What a request to an http address says by way of a proxy. */
+/** Options of a request to an http address by way of a proxy. */
 export function proxiedRequest(proxy: URL, url: URL): http.RequestOptions {
   return {
     protocol: proxy.protocol,

@@ -1,5 +1,5 @@
-// What went wrong on the way to a remote server, as one clause that stands after "could not be reached:" as well as
-// alone. Never holds a header's value, nor more of the address than scheme, host and port: services put keys into paths.
+// Failures on the way to a remote server, each as one clause that stands after "could not be reached:" as well as alone. A
+// clause never holds a header's value, nor more of the address than scheme, host and port: services put keys into paths.
 
 import { STATUS_CODES } from 'node:http';
 import { BridgeError, type ErrorCode, type Fault, messageOf } from '../../base/errors.js';
@@ -83,7 +83,7 @@ const UNTRUSTED = new Set([
 ]);
 const WRONG_CERTIFICATE = new Set(['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID', 'ERR_TLS_CERT_ALTNAME_INVALID']);
 
-/** What Node threw for a request to `url`. */
+/** The failure for what Node threw for a request to `url`. */
 export function fromNode(url: URL, thrown: unknown): RemoteFailure {
   if (thrown instanceof RemoteFailure) return thrown;
   if (thrown instanceof NeverSent) return neverSent(url, thrown.cause);
@@ -166,7 +166,7 @@ export function isSessionOver(thrown: unknown): boolean {
   return thrown.status === 404 || saysSessionIsOver(thrown.said);
 }
 
-/** Of an error of the protocol: that the session which the request names is none. */
+/** Whether an error of the protocol says that the session which the request names does not exist. */
 export const saysSessionIsOver = (said: string): boolean =>
   /\bsession\b/i.test(said) &&
   /not found|no such|no valid|not valid|invalid|unknown|expired|unrecogni[sz]ed|does(?: not|n't) exist|terminated|closed|missing|not (?:been )?initiali[sz]ed|\bbad\b/i.test(

@@ -36,7 +36,7 @@ const NOTICE_LIMIT_MS = 10_000;
 const MAX_REASON_CHARS = 1_000;
 /** Setting a longer timer fires it at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
-/** What a server without Streamable HTTP answers to its first message. */
+/** Statuses with which a server without Streamable HTTP answers its first message. */
 const NOT_STREAMABLE = new Set([400, 404, 405]);
 
 type TransportKind = 'http' | 'sse';
@@ -59,7 +59,7 @@ export class RemoteLink implements Link {
   readonly #unasked = new Unasked(() => this.#leftOut.add(1));
   #kind: TransportKind | undefined;
   #wire: Wire | undefined;
-  /** What this client says first, kept for the next session. */
+  /** The first message of this client, kept for the next session. */
   #greeting: Outgoing | undefined;
   #initialized: Outgoing | undefined;
   #renewing: Promise<void> | undefined;
@@ -103,7 +103,7 @@ export class RemoteLink implements Link {
     const text = stringify(message);
     if ('method' in message && 'id' in message) {
       const { id, method } = message;
-      // What a tool does is not ours to do twice; all else only reads.
+      // A tool's action is not ours to do twice; all other requests only read.
       const mayRepeat = method !== 'tools/call';
       const own = modernHeaders(message);
       const modern = own === undefined ? undefined : { ...headers, ...own };
@@ -194,7 +194,7 @@ export class RemoteLink implements Link {
     } catch (thrown) {
       const isOther = this.#kind === undefined && thrown instanceof RefusedStatus;
       if (!isOther || !NOT_STREAMABLE.has(thrown.status)) throw thrown;
-      // What it answered to the first attempt is the better explanation when both fail.
+      // The answer to the first attempt is the better explanation when both attempts fail.
       await this.#open('sse', greeting, entry).catch((second: unknown) => {
         throw second instanceof RefusedStatus ? thrown : second;
       });
@@ -302,7 +302,7 @@ function failureIn(thrown: unknown): RemoteFailure | undefined {
   return data instanceof BridgeError && data.cause instanceof RemoteFailure ? data.cause : undefined;
 }
 
-/** What the client said first on the first session, word for word. */
+/** The client's first messages on the first session, word for word. */
 type FirstWords = { readonly greeting: Outgoing; readonly initialized: Outgoing };
 type Witness = { readonly waiting: WaitingRequests; readonly redact: Redact };
 
@@ -379,7 +379,7 @@ class WaitingRequests {
     return this.#entries.has(id);
   }
 
-  /** What answers nobody's request is dropped. */
+  /** An answer to nobody's request is dropped. */
   answer(id: RequestId, message: JSONRPCMessage): void {
     const found = this.#entries.get(id);
     this.#entries.delete(id);

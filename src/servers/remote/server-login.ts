@@ -1,5 +1,5 @@
-// What the connection to a remote server knows of its user's login there. Given from above: the connection neither keeps
-// tokens nor asks a person.
+// The user's login at a remote server, as the connection to that server knows it. Given from above: the connection neither
+// keeps tokens nor asks a person.
 
 import type { RemoteSpec } from '../../hosts/downstream-spec.js';
 import type { RemoteFailure } from './remote-failure.js';
@@ -12,7 +12,7 @@ export interface ServerLogin {
   token(signal: AbortSignal): Promise<string | undefined>;
   /** The server answered 401 to a request with `refused`; afterwards `token` gives another one. Throws as it does. */
   renew(refused: string | undefined, signal: AbortSignal): Promise<void>;
-  /** What to say of a 401 to a renewed token, or of a 403; undefined for a 403 that no login would fix. */
+  /** The failure for a 401 to a renewed token, or for a 403; undefined for a 403 that no login would fix. */
   refused(challenge: Challenge): RemoteFailure | undefined;
 }
 

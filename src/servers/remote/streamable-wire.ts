@@ -132,7 +132,7 @@ export class StreamableWire implements Wire {
     const type = mediaTypeOf(answer);
     try {
       if (type === 'text/event-stream') {
-        // What a server may say one day keeps no process alive.
+        // Waiting for what a server may say one day keeps no process alive.
         if (isSubscription(id)) answer.socket.unref();
         await this.#readEvents(answer, take, { isAnswered: () => isAnswered, mayResume: !isModern }, signal);
       } else {
@@ -201,7 +201,7 @@ export class StreamableWire implements Wire {
     while (!signal.aborted) {
       try {
         const answer = await this.#get(lastId, signal);
-        // What a server may say one day keeps no process alive.
+        // Waiting for what a server may say one day keeps no process alive.
         answer.socket.unref();
         const reader = new EventReader(MAX_MESSAGE_BYTES);
         const startedAt = performance.now();

@@ -13,7 +13,7 @@ export type Outgoing = {
   readonly id: RequestId | undefined;
   /** Taken twice it does what it does once. */
   readonly mayRepeat: boolean;
-  /** Of the modern era, which knows no sessions: the headers that show what the message is. */
+  /** Headers of a message of the modern era, which knows no sessions: they show what the message is. */
   readonly modern?: Readonly<Record<string, string>> | undefined;
 };
 

@@ -36,8 +36,8 @@ export type DownstreamTimes = {
 };
 
 /**
- * What the connection to one server needs besides its spec. The pool makes it, and hands it down as it is, by way of the slot
- * and the live server, to the link; each takes out of it what is its own affair.
+ * Parts that the connection to one server needs besides its spec. The pool makes the context, and hands it down as it is, by
+ * way of the slot and the live server, to the link; each takes out of the context what is its own affair.
  */
 export type ServerContext = RemoteContext & {
   readonly times: DownstreamTimes;

@@ -39,7 +39,7 @@ export interface Downstream {
   readonly instructions: string | undefined;
   /** As last listed; a server that changes its tools is asked again by itself. */
   tools(): readonly ServerTool[];
-  /** What of its list could not be used, in words for the operator. */
+  /** Parts of the tool list that could not be used, as messages for the operator. */
   problems(): readonly string[];
   /**
    * Calls a tool with the text of a JSON object; gives the text of the CallToolResult as the server wrote it. One that
@@ -58,15 +58,15 @@ export interface Downstream {
   ask(question: ServerRequest, signal: AbortSignal): Promise<object>;
   /** Resolves, once it is over, with the reason as the end of a sentence about the server. */
   readonly closed: Promise<string>;
-  /** The same server, with what it is asked as calls of `agent`; the same object for the same agent. */
+  /** This server, with its requests counted as calls of `agent`; the same object for the same agent. */
   calledBy(agent: AgentCapabilities): Downstream;
-  /** The same server and agent; `stopClock` is called while a person is asked during a call of it. */
+  /** This server with its agent; `stopClock` is called while a person is asked during a call of this object. */
   timedBy(stopClock: StopClock): Downstream;
 }
 
 const NO_HEADERS = (): HeaderValues => ({});
 
-/** What is told to whoever holds the server. */
+/** Events for whoever holds the server. */
 export type DownstreamEvents = {
   /** The number of calls under way has changed. */
   readonly onActivity: (inFlight: number) => void;
@@ -78,7 +78,7 @@ export type DownstreamEvents = {
   readonly onRefreshFailed: (message: string) => void;
 };
 
-/** What the pool holds: the server, and the right to end it. */
+/** The server as the pool holds it, with the right to end it. */
 export type OpenDownstream = {
   readonly downstream: Downstream;
   /** Resolves when its list is no older than the server says that it is good for; undefined where it need not be read. */
@@ -89,7 +89,7 @@ export type OpenDownstream = {
   rootsChanged(agent: AgentCapabilities): void;
   /** Whether a question of the server is put to the person just now. */
   isAsking(): boolean;
-  /** What came while calls of `agent` have waited for their answers, as a sentence; empty where nothing has. */
+  /** A sentence about what came while calls of `agent` waited for their answers; empty where nothing came. */
   instead(agent: AgentCapabilities): string;
 };
 
@@ -328,7 +328,7 @@ class LiveDownstream implements Downstream {
 
   /** Undefined where the list need not be read again. */
   fresh(): Promise<void> | undefined {
-    // Whoever uses the server gets what it has told of, though a word of its own would still have to wait.
+    // A user of the server gets the changes that the server has told of, though its word alone would still have to wait.
     if (this.#isStale && this.#pace.waitForUserMs === 0) return this.#readAgain();
     const { ttlMs, readAt } = this.#listed;
     if (ttlMs === undefined || this.#hears || !this.#connection.client.isModern) return undefined;
@@ -343,7 +343,7 @@ class LiveDownstream implements Downstream {
     this.#plan();
   }
 
-  /** What is planned does not happen any more. */
+  /** Cancels the reading that is planned. */
   forget(): void {
     clearTimeout(this.#planned);
     this.#isStale = false;

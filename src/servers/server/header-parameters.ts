@@ -127,9 +127,9 @@ export function parameterHeaders(parameters: readonly HeaderParameter[], args: R
 }
 
 /**
- * What `send` gives with the headers of a call. Where the server misses some, it has not acted upon the call, and perhaps
- * marks other parameters than when it last listed its tools: `readAgain` does that, and where the headers are others then,
- * the call is sent once more. Throws as `send` and `headersNow` do.
+ * Gives what `send` gives with the headers of a call. Where the server misses some, it has not acted upon the call, and perhaps
+ * marks other parameters than when it last listed its tools: `readAgain` lists the tools again, and where the headers are
+ * others then, the call is sent once more. Throws as `send` and `headersNow` do.
  */
 export async function withHeaders<T>(
   send: (headers: HeaderValues) => Promise<T>,

@@ -11,7 +11,7 @@ export class ListPace {
   readonly #now: () => number;
   /** Between the end of the last reading and the next that a word of the server causes. */
   #gapMs = 0;
-  /** The same for one that somebody who uses the server causes. */
+  /** Between the end of the last reading and the next that somebody who uses the server causes. */
   #leastMs = 0;
   #readAt = Number.NEGATIVE_INFINITY;
   #toldAt = Number.NEGATIVE_INFINITY;
@@ -32,7 +32,7 @@ export class ListPace {
     return this.#left(Math.max(this.#gapMs, this.#leastMs));
   }
 
-  /** The same where somebody is about to use the server. */
+  /** How long the next reading has to wait where somebody is about to use the server. */
   get waitForUserMs(): number {
     return this.#left(this.#leastMs);
   }

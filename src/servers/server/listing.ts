@@ -1,4 +1,4 @@
-// What one server lists of a kind, resources, their templates or prompts: all pages, read with tolerance and within
+// Items that one server lists of a kind, resources, their templates or prompts: all pages, read with tolerance and within
 // limits. An item needs the one member by which it is asked for, and keeps whatever else fits.
 
 import { BridgeError } from '../../base/errors.js';
@@ -9,7 +9,7 @@ import { clipHarmless } from '../../base/text/text.js';
 import type { Downstream, ServerRequest } from './downstream.js';
 import { eachPage, type PagedList } from './pages.js';
 
-/** What a server lists; `problems` says in words what of it is missing. */
+/** Items that a server lists; `problems` says in words which of them are missing. */
 export type Listed = { readonly items: readonly JsonObject[]; readonly problems: readonly string[] };
 
 /** Some servers list a file tree; more of it is for reading and not for listing. */

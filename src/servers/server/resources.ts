@@ -28,7 +28,7 @@ const MAX_NAMES_SHOWN = 20;
 export const listResources = (server: Downstream, signal: AbortSignal): Promise<Listed> =>
   list(server, RESOURCES, signal);
 
-/** What can be made into the URI of a resource; empty where the server knows no templates. */
+/** Templates that can be made into the URI of a resource; empty where the server knows no templates. */
 export const listResourceTemplates = (server: Downstream, signal: AbortSignal): Promise<Listed> =>
   list(server, TEMPLATES, signal);
 
@@ -77,7 +77,7 @@ async function give(
   }
 }
 
-/** What was thrown, and what there is instead of `word` where that may be why. */
+/** The thrown error, with what there is instead of `word` as its remedy where a wrong word may be the cause. */
 async function explained(
   thrown: unknown,
   server: Downstream,

@@ -11,7 +11,7 @@ import type { McpClient } from '../connection/client.js';
 import { type HeaderParameter, headerParametersOf } from './header-parameters.js';
 import { eachPage } from './pages.js';
 
-/** What a server says of a tool's effects (ToolAnnotations); undefined where it does not say it. Its own claim. */
+/** A server's own claims about a tool's effects (ToolAnnotations); undefined where it makes none. */
 export type ToolHints = {
   readonly readOnly: boolean | undefined;
   readonly destructive: boolean | undefined;
@@ -34,13 +34,13 @@ export type ServerTool = {
 
 export type ToolList = {
   readonly tools: readonly ServerTool[];
-  /** Of tools that have such parameters, by name; empty where calls have no headers. */
+  /** Header parameters by the name of their tool, of tools that have any; empty where calls have no headers. */
   readonly headerParameters: ReadonlyMap<string, readonly HeaderParameter[]>;
   /** How long the server says that the list is good; undefined where it does not say. */
   readonly ttlMs: number | undefined;
   /** By performance.now(). */
   readonly readAt: number;
-  /** What was left out and why, in words for the operator. */
+  /** Tools and schemas that were left out, and why, as messages for the operator. */
   readonly problems: readonly string[];
 };
 
@@ -103,7 +103,7 @@ export async function listTools(
         unusable++;
         continue;
       }
-      // Of the whole schema, which may be too large to be kept.
+      // Parameters are read from the whole schema, which may be too large to be kept.
       const parameters = hasHeaders && client.isModern ? headerParametersOf(tool.inputSchema) : [];
       if (typeof parameters === 'string') {
         if (problems.length < MAX_WRONG_MARKS)

@@ -28,7 +28,7 @@ const ALLOWED_NAMES = new Set([
     'PATHEXT',
     'WINDIR',
   ],
-  // What servers that work in a terminal are most often found to miss.
+  // Variables that servers which work in a terminal are most often found to miss.
   ...['LANG', 'LANGUAGE', 'TZ', 'TMPDIR', 'NVM_DIR', 'VOLTA_HOME', 'PYENV_ROOT'],
   ...['SSL_CERT_FILE', 'SSL_CERT_DIR', 'NODE_EXTRA_CA_CERTS'],
   ...['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY'],
@@ -52,7 +52,7 @@ function isAllowed(name: string): boolean {
   return ALLOWED_NAMES.has(upper) || ALLOWED_PREFIXES.some((prefix) => upper.startsWith(prefix));
 }
 
-/** What the child gets: allowed variables of the host, overridden by `specEnv`; nobody overrides the depth. */
+/** The child's environment: allowed variables of the host, overridden by `specEnv`; nobody overrides the depth. */
 export function childEnv(
   hostEnv: Readonly<Record<string, string | undefined>>,
   specEnv: Readonly<Record<string, string>>,

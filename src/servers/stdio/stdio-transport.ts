@@ -92,7 +92,7 @@ export class StdioTransport implements Link {
     return this.#noiseLines;
   }
 
-  /** What the server last wrote outside the protocol; empty when it was silent. */
+  /** The server's last text outside the protocol; empty when it was silent. */
   get lastWords(): string {
     return this.#lastWords.toString();
   }
@@ -215,7 +215,7 @@ export class StdioTransport implements Link {
       this.#unfinished = setTimeout(() => this.#readUnfinished(), UNFINISHED_MS).unref();
   }
 
-  /** What stands behind the last line break; where it is no message, it may go on. */
+  /** Reads the text behind the last line break; where the text is no message, it may go on. */
   #readUnfinished(): void {
     const rest = this.#lines.unfinishedBytes > MAX_MESSAGE_BYTES ? undefined : this.#lines.rest();
     if (rest === undefined) return;
@@ -292,13 +292,13 @@ type Spoken = { readonly messages: readonly JSONRPCMessage[]; readonly isNoise: 
 
 /** Requests whose ids are remembered. */
 const MAX_REMEMBERED = 1_000;
-/** What only servers say; a log quotes what the server has heard as well. */
+/** Methods that only servers use; a log quotes what the server has heard as well. */
 const OF_SERVERS =
   /^(?:ping$|elicitation\/|roots\/|sampling\/|notifications\/(?:message|progress|tools|resources|prompts|elicitation|tasks|cancelled))/;
 
 /**
- * What a server writes to its stdout, line by line, as messages and as everything else: one message is a line, but servers lay it out
- * over several, write log text before it without a line break, or forget the break behind it.
+ * Reads a server's stdout, line by line, as messages and as everything else: one message is a line, but servers lay it out over
+ * several, write log text before it without a line break, or forget the break behind it.
  */
 class SpokenLines {
   /** Lines of a value that is laid out over several, from the bracket with which it began. */
