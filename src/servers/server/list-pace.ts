@@ -11,7 +11,7 @@ export class ListPace {
   readonly #now: () => number;
   /** Between the end of the last reading and the next that a word of the server causes. */
   #gapMs = 0;
-  /** Between the end of the last reading and the next that somebody who uses the server causes. */
+  /** The gap between the end of the last reading and the next that somebody who uses the server causes. */
   #leastMs = 0;
   #readAt = Number.NEGATIVE_INFINITY;
   #toldAt = Number.NEGATIVE_INFINITY;
