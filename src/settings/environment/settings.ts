@@ -32,7 +32,6 @@ import {
   variables,
 } from './variables.js';
 
-/** The environment as values: paths absolute, sizes in bytes, times in seconds, undefined where a thing decides itself. */
 /** Limits for the sessions of one principal; `most` is 0 where none are offered. */
 export type SessionLimits = {
   readonly most: number;
@@ -44,6 +43,7 @@ export type SessionLimits = {
   readonly keepRunning: boolean;
 };
 
+/** The environment as values: paths absolute, sizes in bytes, times in seconds, undefined where a thing decides itself. */
 export type Settings = {
   /** The variables that somebody has set: what is only a default may give way. */
   readonly explicitlySet: ReadonlySet<VariableName>;
