@@ -1,6 +1,6 @@
-// What one principal has: its servers, its runs and what they leave. Opens its parts on first need, owns them all, and lets go
-// of them in reverse. The engine and the sandboxes are `sandbox-service.ts`, which bridges may share; bridges.ts has a bridge
-// for each principal. The MCP server and the command line are two faces of this one thing.
+// A bridge holds all that one principal has: servers, runs and what the runs leave. It opens its parts on first need, owns them
+// all, and lets go of them in reverse. The engine and the sandboxes are `sandbox-service.ts`, which bridges may share;
+// bridges.ts has a bridge for each principal. The MCP server and the command line both use a bridge.
 
 import { randomBytes } from 'node:crypto';
 import { type BridgeEvent, fanOut, type Observer } from '../base/log/events.js';
@@ -38,18 +38,18 @@ import { ConfiguredServers, type ConfiguredServersOptions } from './configured-s
 import { SandboxService } from './sandbox-service.js';
 import type { ServerAccess } from './server-access.js';
 
-/** What a bridge knows of a principal other than the user who started it. */
+/** Facts about a principal other than the user who started the bridge. */
 export type BridgeOwner = {
-  /** The same for all bridges of one principal. */
+  /** Id of the principal, in all its bridges. */
   readonly id: string;
   /** Its own folder, for all that is kept of it. */
   readonly stateDir: string;
   readonly snippetsDir: string | undefined;
   readonly access: ServerAccess;
   readonly shared: SharedServers | undefined;
-  /** Of its runs; asked for each. */
+  /** Limits of the principal's runs; asked for each run. */
   readonly limits: () => TurnLimits;
-  /** Of its calls, likewise. */
+  /** Limits of the principal's calls; asked for each call. */
   readonly callLimits: () => CallTurnLimits;
   /** Most sessions at once; asked for each new one. */
   readonly mostSessions: () => number;
@@ -90,7 +90,7 @@ export type BridgeOptions = {
   readonly turnName?: string;
   /** Where its servers are, if windows of one user share them; without it, they are this bridge's alone. */
   readonly slotFor?: ConfiguredServersOptions['slotFor'];
-  /** What is known already of the configured servers; without it, that is found out at the first question. */
+  /** Knowledge of the configured servers so far; without it, they are found out at the first question. */
   readonly configured?: Configured;
   /** Where questions about calls wait besides the agent; without it, in one of its own. Whoever opened it ends it. */
   readonly inbox?: Inbox | undefined;
@@ -102,7 +102,7 @@ export class Bridge implements AsyncDisposable {
   readonly settings: Settings;
   readonly redactor: Redactor;
   readonly servers: ConfiguredServers;
-  /** What its runs have left for reading. */
+  /** Everything that the bridge's runs have left for reading. */
   readonly kept: KeptFiles;
   readonly snippets: Snippets;
   /** Calls of agents that are asked by answers; they may outlive a request. */
@@ -125,7 +125,7 @@ export class Bridge implements AsyncDisposable {
   /** Functions that its code has saved. */
   readonly saved: SavedTools;
   readonly #owned = new DisposalStack();
-  /** What the next answer is to tell besides; once. */
+  /** Note that the next answer carries besides; told once. */
   #untold: string | undefined;
   readonly #imageListeners = new Set<() => void>();
   #hasSwept = false;
@@ -225,7 +225,7 @@ export class Bridge implements AsyncDisposable {
     return this.#service.launcher;
   }
 
-  /** Of a sandbox that starts now, as SandboxService says. */
+  /** Seconds that a run's clock may stand still in a sandbox that starts now, as SandboxService says. */
   get standstillSeconds(): number {
     return this.#service.standstillSeconds;
   }
@@ -268,7 +268,7 @@ export class Bridge implements AsyncDisposable {
     await Promise.allSettled([this.#owned[Symbol.asyncDispose](), ...running]);
   }
 
-  /** What all its runs share of their questions to a person. */
+  /** Parts that all runs of the bridge share for questions to a person. */
   #approvals({ settings, discovery: { host }, owner }: BridgeOptions, inbox: Inbox): SharedApprovals {
     const observer = this.#observer;
     const { policyFile: file } = settings;
@@ -302,7 +302,7 @@ export class Bridge implements AsyncDisposable {
   };
 }
 
-/** Of the user who started the bridge. */
+/** Call limits of the user who started the bridge: none. */
 const NO_CALL_LIMITS: CallTurnLimits = {
   callsAtOnce: Number.POSITIVE_INFINITY,
   callsWaiting: Number.POSITIVE_INFINITY,

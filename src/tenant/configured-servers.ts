@@ -43,13 +43,13 @@ export type ConfiguredServersOptions = {
   readonly context: DiscoverContext;
   readonly observer: Observer;
   readonly redactor: Redactor;
-  /** What of the configured servers is its principal's; without it, all of them. */
+  /** Access of the principal to the configured servers; without it, to all of them. */
   readonly access?: ServerAccess | undefined;
   /** Where its servers are, if windows of one user share them; without it, they are this bridge's alone. */
   readonly slotFor?: DownstreamPoolOptions['slotFor'];
-  /** Those of which one serves all principals; without it, every server is started for this bridge alone. */
+  /** Servers that are started once for all principals; without it, every server is started for this bridge alone. */
   readonly shared?: SharedServers | undefined;
-  /** What is known already of the same settings, context and access; without it, files are read at the first question. */
+  /** Knowledge so far of the same settings, context and access; without it, files are read at the first question. */
   readonly configured?: Configured | undefined;
 };
 
@@ -64,7 +64,7 @@ export class ConfiguredServers implements AsyncDisposable {
   readonly #known: KnownServers;
   readonly #toldTaken = new Set<string>();
   #shown: { readonly policy: Policy; readonly part: (doc: ServerDoc) => ServerDoc } | undefined;
-  /** Of which the parts below were told last. */
+  /** Discovery that was last passed on to the parts below. */
   #told: Discovery | undefined;
   /** Python names of what is discovered, by server name. */
   #aliases: ReadonlyMap<string, string> = new Map();
@@ -84,7 +84,7 @@ export class ConfiguredServers implements AsyncDisposable {
     this.pool = shared === undefined ? own : new RoutedPool(own, shared);
   }
 
-  /** What is configured now; read anew, since a host may have changed its file. */
+  /** Reads anew what is configured, since a host may have changed its file. */
   rediscover(): Discovery {
     this.#configured.rediscover();
     // With a call, and not when tools are only listed.
@@ -126,7 +126,7 @@ export class ConfiguredServers implements AsyncDisposable {
     return this.#known;
   }
 
-  /** What is allowed now. */
+  /** The policy that applies now. */
   policy(): Policy {
     return this.#configured.policy();
   }
@@ -141,7 +141,7 @@ export class ConfiguredServers implements AsyncDisposable {
     void this.#known.readAhead();
   }
 
-  /** What the names of a call stand for: those that must open, and all others where it asks for all. */
+  /** Servers that the names of a call stand for: those that must open, and all others where the call asks for all. */
   wanted(names: readonly string[]): {
     readonly servers: readonly string[];
     readonly others: readonly string[];
@@ -151,7 +151,7 @@ export class ConfiguredServers implements AsyncDisposable {
     return { servers, others: this.names.filter((name) => !servers.includes(name)) };
   }
 
-  /** What is wrong with the first of these names, said in `field`, that no run can have; undefined where all are well. */
+  /** The problem with the first of these names, said in `field`, that no run can have; undefined where all are well. */
   objectionTo(wanted: readonly string[], field = 'servers'): CallProblem | undefined {
     const { skipped, problems } = this.discovery;
     const { names } = this;
@@ -183,7 +183,7 @@ export class ConfiguredServers implements AsyncDisposable {
     };
   }
 
-  /** What is wrong with a server that `setBy` means, where another entry has taken its name; undefined where all is well. */
+  /** The problem with a server that `setBy` means, where another entry has taken its name; undefined where all is well. */
   strangerObjection(name: string, setBy: string): CallProblem | undefined {
     const spec = this.discovery.ready.find((one) => one.name === name);
     if (spec?.takesName !== true) return undefined;
@@ -197,7 +197,7 @@ export class ConfiguredServers implements AsyncDisposable {
   /** Starts or reaches one of a run's, and describes it whole. */
   async load(name: string, lease: ServerLease, signal: AbortSignal): Promise<ServerDoc> {
     const downstream = await lease.get(name, signal);
-    // Whoever had it started has kept its list elsewhere.
+    // The list of a shared server is kept elsewhere, where the server was started.
     if (this.#options.shared?.has(name) === true) this.#catalog.learn(downstream);
     const changed = this.#known.changedOf(downstream.spec);
     return toServerDoc(downstream, this.#aliasOf(name), this.shapes.of(downstream), changed);

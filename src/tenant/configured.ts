@@ -15,12 +15,12 @@ export type ConfiguredOptions = {
   readonly settings: Settings;
   readonly context: DiscoverContext;
   readonly observer: Observer;
-  /** What of the configured servers is its principal's; without it, all of them. */
+  /** Access of the principal to the configured servers; without it, to all of them. */
   readonly access?: ServerAccess | undefined;
 };
 
 export class Configured {
-  /** What discovery reads from, with what it has read before. */
+  /** Sources that discovery reads from, with what it has read before. */
   readonly context: DiscoverContext;
   readonly access: ServerAccess;
   readonly #observer: Observer;
@@ -38,12 +38,12 @@ export class Configured {
     this.#policyBook = new PolicyBook(settings, context.host, observer);
   }
 
-  /** What is configured now; read anew, since a host may have changed its file. */
+  /** Reads anew what is configured, since a host may have changed its file. */
   rediscover(): Discovery {
     const everything = discover(this.context, this.#observer);
     this.#everything = everything;
     const found = this.access.existing(everything);
-    // The same array for the same servers: what is made of it is kept.
+    // Keep the array as long as the servers are the same: what is made of the array is kept.
     if (!isDeepStrictEqual(found.ready, this.#specs)) this.#specs = found.ready;
     this.#discovery = this.access.isWhole
       ? withoutDenied(found, this.policy())
@@ -56,7 +56,7 @@ export class Configured {
     return this.#discovery ?? this.rediscover();
   }
 
-  /** The same with the servers of all principals. */
+  /** Discovery as last read, with the servers of all principals. */
   get everything(): Discovery {
     if (this.#everything === undefined) this.rediscover();
     return this.#everything ?? this.discovery;
@@ -72,7 +72,7 @@ export class Configured {
     return this.#specs.some((spec) => spec.name === name);
   }
 
-  /** What is allowed now. */
+  /** The policy that applies now. */
   policy(): Policy {
     return this.access.policy(this.#policyBook.policy(this.#specs), this.#specs);
   }

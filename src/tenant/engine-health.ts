@@ -88,7 +88,7 @@ export class EngineHealth implements Disposable {
           this.#learn('well');
         },
         (thrown: unknown) => {
-          // What was found out about the engine may be out of date, which a start mends.
+          // Knowledge of the engine may be out of date, which a start mends.
           this.#isStartDoubted = true;
           this.#learn('failed', messageOf(thrown));
         },
@@ -111,7 +111,7 @@ export class EngineHealth implements Disposable {
   }
 }
 
-/** Of the engine that these start sandboxes on. */
+/** Health of the engine that `launcher` and `launchers` start sandboxes on. */
 export function engineHealth(
   settings: Settings,
   { launcher, launchers }: { readonly launcher: Launcher; readonly launchers: Launchers },
@@ -126,7 +126,7 @@ export function engineHealth(
   });
 }
 
-/** What the first call is likely to start; without a volume, which would be made for nobody. */
+/** Profile of the sandbox that the first call is likely to start; without a volume, which would be made for nobody. */
 function triedKind(settings: Settings): SandboxProfile {
   const isForCommands = settings.tools.every((name) => name === 'execute');
   return isForCommands ? { ...commandProfile(settings, ''), volumes: [] } : kindAhead(settings);

@@ -11,7 +11,7 @@ import type { DownstreamPool } from '../servers/pool/pool.js';
 /** As many as Claude Code starts at once. */
 const AT_ONCE = 3;
 
-/** What came of one server. */
+/** Outcome of the refresh of one server. */
 export type Refreshed =
   | {
       readonly server: string;
@@ -27,7 +27,7 @@ export type Refreshed =
       readonly takesName?: true;
       /** Whether those are what they are to be from now on, and its name is its own. */
       readonly accepted: boolean;
-      /** What of its list could not be used. */
+      /** Messages about parts of the server's list that could not be used. */
       readonly problems: readonly string[];
     }
   | {

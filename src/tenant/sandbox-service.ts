@@ -1,5 +1,5 @@
-// What all principals share: the container engine with its images, sandboxes that wait, their set-up, and whose turn it
-// is. Nothing of one principal is kept here but its place in the queue.
+// The sandbox service has what all principals share: the container engine with its images, sandboxes that wait, their set-up,
+// and whose turn it is. Nothing of one principal is kept here but its place in the queue.
 
 import { randomBytes } from 'node:crypto';
 import { messageOf } from '../base/errors.js';
@@ -138,7 +138,7 @@ export class SandboxService implements AsyncDisposable {
     return opening + (asking > 0 ? asking + maxTimeoutSeconds : 0);
   }
 
-  /** Whoever calls through `agent`: the clock of a sandbox that waits is too short for the first one who can be asked. */
+  /** Learns that `agent` calls: the clock of a sandbox that waits is too short for the first agent who can be asked. */
   expect(agent: AgentCapabilities): void {
     const { autoload } = this.#settings;
     const { form, url } = agent.elicits();
@@ -150,7 +150,7 @@ export class SandboxService implements AsyncDisposable {
     this.warm.letGo();
   }
 
-  /** The policy of some bridge has a person asked about calls: likewise. */
+  /** Learns that a bridge's policy has a person asked about calls: the clock of a sandbox that waits is too short for that. */
   expectQuestions(): void {
     if (this.#mayQuestion) return;
     this.#mayQuestion = true;
@@ -162,7 +162,7 @@ export class SandboxService implements AsyncDisposable {
     if (!this.#hasSwept) void this.sweep();
   }
 
-  /** The same now. Never rejects: trouble is logged, since it is nobody's call. */
+  /** Removes now the containers that dead bridges left behind. Never rejects: trouble is logged, since it concerns no call. */
   async sweep(): Promise<void> {
     this.#hasSwept = true;
     this.#sweeping ??= this.launcher

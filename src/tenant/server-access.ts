@@ -1,5 +1,5 @@
-// What of the configured servers one principal has, as its bridge asks for it. principal-access.ts has the rules of those
-// that are served besides the user who started the bridge.
+// The part of the configured servers that one principal has, as its bridge asks for it. principal-access.ts has the rules of
+// principals other than the user who started the bridge.
 
 import type { Discovery } from '../hosts/discovery/discover.js';
 import type { DownstreamSpec, RemoteSpec } from '../hosts/downstream-spec.js';
@@ -10,7 +10,7 @@ import type { ServerLogin } from '../servers/remote/server-login.js';
 export interface ServerAccess {
   /** Whether it is told of all that there is, with the reason where something is denied or passed over. */
   readonly isWhole: boolean;
-  /** Those of `found` that exist for it, as it reaches them. */
+  /** The servers of `found` that exist for the principal, as the principal reaches them. */
   existing(found: Discovery): Discovery;
   /** Its own layer on top of the operator's policy; the same object as long as both are the same. */
   policy(operators: Policy, specs: readonly DownstreamSpec[]): Policy;
@@ -24,7 +24,7 @@ export interface ServerAccess {
   loginFor(spec: RemoteSpec): ServerLogin | undefined;
 }
 
-/** Of the user who started the bridge. */
+/** Access of the user who started the bridge. */
 export const FULL_ACCESS: ServerAccess = {
   isWhole: true,
   existing: (found) => found,
