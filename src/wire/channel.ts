@@ -68,7 +68,7 @@ export class Channel {
     return true;
   }
 
-  /** What the guest's stream may carry is counted anew: another call of a session begins. */
+  /** Counts anew what the guest's stream carries: another call of a session begins. */
   countAnew(): void {
     this.#guestBytes = 0;
   }

@@ -1,8 +1,8 @@
-// What a JSON-RPC message is, read from text that cannot be parsed: too long to keep, too deep, or not quite JSON. Looks at
-// the members of the outermost object only, wherever they stand. Works on pieces as they arrive, in one pass and in constant
-// memory, and never throws: whoever waits for this message is to hear that it has failed.
+// The kind and the id of a JSON-RPC message, read from text that cannot be parsed: too long to keep, too deep, or not quite
+// JSON. Looks at the members of the outermost object only, wherever they stand. Works on pieces as they arrive, in one pass and
+// in constant memory, and never throws: whoever waits for this message is to hear that it has failed.
 
-/** What could be read; of a repeated member the last counts, as in JSON.parse. */
+/** Facts that could be read of a message; of a repeated member the last counts, as in JSON.parse. */
 export type Envelope = {
   /** The id's own JSON text, of a string or a number; undefined where there is none, or a longer one. */
   readonly id: string | undefined;
@@ -83,12 +83,12 @@ export class EnvelopeReader {
     this.#depth = depth;
     this.#inString = inString;
     this.#isEscaped = isEscaped;
-    // What has begun counts: it may be without an end.
+    // Count a member that has begun: it may be without an end.
     if (hasValue && KEYS.includes(this.#key)) this.#keys.add(this.#key);
     return at;
   }
 
-  /** What the message was; the next piece begins another one. */
+  /** The envelope of the message that was read; the next piece begins another message. */
   take(): Envelope {
     const keys = this.#keys;
     const envelope = {

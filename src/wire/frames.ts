@@ -1,6 +1,6 @@
 // The wire between the bridge and the harness, defined once. scripts/generate-frames.mjs writes the Python twin
-// (sandbox-runtime/harness/frames.py) from this file, and test/vectors/frames.jsonl is read by both languages.
-// What comes from the harness is a claim by hostile code: it is parsed here and believed nowhere.
+// (sandbox-runtime/harness/frames.py) from this file, and test/vectors/frames.jsonl is read by both languages. Every frame from
+// the harness is a claim by hostile code: it is parsed here and believed nowhere.
 
 import { z } from 'zod';
 import { MAX_NAME_CHARS, MAX_NAMED_TOOLS, MAX_QUERY_CHARS } from './limits.js';
@@ -19,7 +19,10 @@ const isObject = (value: unknown): boolean =>
 
 const callId = z.int().nonnegative();
 
-/** What the guest may ask the host for. Each has one handler in run/calls/host-api.ts; a method without one does not compile. */
+/**
+ * Methods by which the guest asks the host, with their parameters. Each has one handler in run/calls/host-api.ts; a method
+ * without one does not compile.
+ */
 export const callParams = {
   'tools.call': z.strictObject({
     server: z.string(),
@@ -151,7 +154,7 @@ export type ToolDoc = {
   readonly outputSchema: unknown;
   /** A schema of what the tool answered so far, where it has none of its own; null where nothing was seen. */
   readonly observed: unknown;
-  /** What the server has changed of it since it was first seen, in words; null where nothing did. */
+  /** Changes that the server has made to the tool since it was first seen, in words; null where there are none. */
   readonly changed: string | null;
 };
 
@@ -222,13 +225,13 @@ export type ProgramStart = {
   readonly ways: readonly ProgramWay[];
 };
 
-/** What code of a session is told of it. */
+/** Facts about a session that its code is told. */
 export type SessionFacts = {
   /** As the agent has named it. */
   readonly name: string;
-  /** What names it beyond doubt: `s-` and letters and digits. */
+  /** Name that no other session has: `s-` and letters and digits. */
   readonly handle: string;
-  /** Of this call, from 1. */
+  /** Number of this call, from 1. */
   readonly call: number;
   readonly ageSeconds: number;
   /** How long it lives without a call, and at most. */
@@ -261,9 +264,11 @@ export type HostFrame =
       readonly files: readonly InputFile[];
       /** Null for code that is no file. */
       readonly program: ProgramStart | null;
-      /** Of a call in a session; absent for a run of its own. What begins as one never becomes the other. */
+      /** Session that this is a call in; absent for a run of its own. Neither ever becomes the other. */
       readonly session?: SessionFacts;
-      /** Of this call of a session: its last word repeats it, which no frame can that was made before the call. */
+      /**
+       * Token of this call of a session: the call's last frame repeats it, which no frame can that was made before the call.
+       */
       readonly token?: string;
     }
   | { readonly type: 'interrupt' }

@@ -31,7 +31,7 @@ export class LineSplitter {
     if (start < chunk.length) this.#keep(chunk.subarray(start));
   }
 
-  /** What stands after the last newline; the splitter is empty afterwards. */
+  /** The text after the last newline; the splitter is empty afterwards. */
   rest(): Line | undefined {
     return this.#bytes === 0 ? undefined : this.#take();
   }
