@@ -1,6 +1,6 @@
-// What a run left besides its answer, in the words of each form: small texts as they are, everything else by name, size
-// and address. Addresses stand in the text, since not every host shows its model links, and first, since some cut the
-// rest. What stayed behind is said with its reason.
+// Files that a run left besides its answer, in the words of each form: small texts as they are, everything else by name, size
+// and address. Addresses stand in the text, since not every host shows its model links, and first, since some cut the rest. A
+// file that stayed behind is named with the reason.
 
 import type { Piece } from '../../base/text/own-lines.js';
 import type { HostView } from '../../hosts/terms/host.js';

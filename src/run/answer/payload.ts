@@ -14,11 +14,11 @@ export type Payload = {
   readonly summary: string;
   /** Which one it was a call of, and what of it is not as the reader may think. */
   readonly session?: string;
-  /** Of a run that goes on: what `wait` and `stop` take. */
+  /** Handle of a run that goes on, as `wait` and `stop` take it. */
   readonly run?: string;
-  /** What it does at the moment. */
+  /** Activity of a run that goes on at the moment. */
   readonly now?: string;
-  /** Of a plan: what it would call; empty where it has come to no write. */
+  /** Calls that a plan would make; empty where the plan has come to no write. */
   readonly planned?: readonly {
     readonly server: string;
     readonly tool: string;

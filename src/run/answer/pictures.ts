@@ -6,7 +6,7 @@ import type { Picture, Pictures } from '../outcome/pictures.js';
 /** The shape of the protocol's ImageContent that we make. */
 export type ImageBlock = { readonly type: 'image'; readonly data: string; readonly mimeType: string };
 
-/** What the flat forms of an answer say of a picture: everything but the picture. */
+/** Facts about a picture for the flat forms of an answer: everything but the picture itself. */
 export type PictureSize = Pick<Picture, 'kind' | 'width' | 'height' | 'bytes'>;
 
 export const imageBlocks = ({ shown }: Pictures): ImageBlock[] =>

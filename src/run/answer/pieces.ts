@@ -42,7 +42,7 @@ export function runningPieces({ goesOn, durationMs, stdout, stderr }: Outcome): 
   ];
 }
 
-/** What a plan would do; each call is the code's own. */
+/** Pieces that tell what a plan would do; each call is the code's own. */
 export function planPieces({ planned }: Outcome): readonly Piece[] {
   if (planned === undefined) return [];
   const { calls, notListed, isStopped } = planned;

@@ -21,7 +21,7 @@ export function outcomeToWire(outcome: Outcome): OnWire {
   };
 }
 
-/** What `outcomeToWire` gave, parsed from JSON. */
+/** Restores an outcome from what `outcomeToWire` gave, parsed from JSON. */
 export function outcomeFromWire(value: object): Outcome {
   const { left, result, ...outcome } = value as Omit<Outcome, 'left' | 'result'> & {
     readonly left?: Omit<NonNullable<Outcome['left']>, 'files'> & {

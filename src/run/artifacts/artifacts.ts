@@ -1,6 +1,7 @@
-// What a run leaves besides its answer: files from its folder for results, output that the answer has no room for, a
-// value that is too long. Collected as it arrives and kept when the run has ended. Every size and name is a claim of
-// hostile code: they are counted and capped again here. A disk that fails is told, and costs nothing else.
+// Artifacts are what a run leaves besides its answer: files from its folder for results, output that the answer has no room
+// for, a value that is too long. Artifacts are collected as they arrive and kept when the run has ended. Every size and name is
+// a claim of hostile code: sizes and names are counted and capped again here. A disk that fails is reported, and costs nothing
+// else.
 
 import { messageOf } from '../../base/errors.js';
 import { sliceAt, wellFormedJson } from '../../base/json/json-text.js';
@@ -41,7 +42,7 @@ export type LeftFile = {
   readonly kept: KeptThing | undefined;
 };
 
-/** What the code left in its folder for results, and what became of it. */
+/** Files that the code left in its folder for results, and what became of them. */
 export type Left = {
   readonly files: readonly LeftFile[];
   /** The value of the last expression, where it is too long for the answer. */
@@ -83,7 +84,7 @@ const DISK: Readonly<Record<string, string>> = {
   ENOENT: 'its folder was removed while the code ran',
 };
 
-/** What was left, and where the whole of a stream is that the answer has no room for. */
+/** Everything that was left, and where the whole of a stream is that the answer has no room for. */
 export type Settled = {
   readonly left: Left | undefined;
   readonly stdout: KeptThing | undefined;

@@ -8,7 +8,7 @@ import { MAX_PATH_BYTES, MAX_SEGMENT_BYTES } from '../../wire/frames.js';
 /** The folder in the working directory whose files come back. */
 export const RESULTS_FOLDER = 'out';
 
-/** What a name may be, as the end of a sentence. */
+/** Description of an allowed name, as the end of a sentence. */
 export const PLAIN_NAME = 'a relative path such as data.csv or in/data.csv';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: naming control characters is this pattern's purpose
@@ -16,7 +16,7 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 /** Longest file name in a message; a longer one helps nobody. */
 const MAX_SHOWN_CHARS = 200;
 
-/** What is wrong with a name, as the end of a sentence that begins with it; undefined for a plain one. */
+/** The problem with a name, as the end of a sentence that begins with the name; undefined for a plain one. */
 export function nameProblem(name: string): string | undefined {
   if (name === '') return 'is empty';
   if (!name.isWellFormed()) return 'is not well-formed text';
@@ -37,8 +37,8 @@ export function nameProblem(name: string): string | undefined {
 }
 
 /**
- * What is wrong with `name` beside `others`, in the same words: the same name in whatever Unicode form, or a file where
- * another needs a folder. Case counts, as on every Linux.
+ * The problem with `name` beside `others`, in the same words: the same name in whatever Unicode form, or a file where another
+ * needs a folder. Case counts, as on every Linux.
  */
 export class NameSet {
   readonly #files = new Set<string>();

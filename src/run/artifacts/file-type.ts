@@ -1,6 +1,6 @@
-// What a file is told to be. A name is a claim: only endings on this list get a type of their own, pictures only when
-// their first bytes agree, text only when it is text. Nothing is ever told to be HTML, SVG or a script, whatever it is
-// called, since a client might run it.
+// MIME type that a file is reported with. A name is a claim: only endings on this list get a type of their own, pictures only
+// when their first bytes agree, text only when it is text. No file is ever reported as HTML, SVG or a script, whatever its
+// name, since a client might run it.
 
 import { extname } from 'node:path';
 import { decodedText, isHarmless } from '../../base/text/text.js';

@@ -1,5 +1,5 @@
-// What runs leave for later reading, on the host's disk under the state directory: found by an address that cannot be
-// guessed, for a limited time. A full disk costs a file, never a run. No name of a guest's is ever a path here, and
+// Kept files are what runs leave for later reading, on the host's disk under the state directory: found by an address that
+// cannot be guessed, for a limited time. A full disk costs a file, never a run. No name of a guest's is ever a path here, and
 // nothing that is kept is ever executed.
 
 import { constants } from 'node:fs';
@@ -32,7 +32,7 @@ export class KeptFiles implements Disposable {
   readonly keepSeconds: number;
   readonly quotaBytes: number;
   readonly #room: KeptRoom;
-  /** What this bridge's runs have kept, oldest first. */
+  /** Files that this bridge's runs have kept, oldest first. */
   readonly #own = new Map<string, { readonly kept: readonly KeptThing[]; readonly atMs: number }>();
   readonly #now: () => number;
   #expiry: NodeJS.Timeout | undefined;
@@ -65,7 +65,7 @@ export class KeptFiles implements Disposable {
     });
   }
 
-  /** What this bridge's runs have kept, newest first. What other bridges keep is read by whoever knows its address. */
+  /** Files that this bridge's runs have kept, newest first. Files of other bridges are read by whoever knows their address. */
   list(): readonly KeptThing[] {
     const live = [...this.#own.values()].filter(({ atMs }) => !this.#room.isExpired(atMs));
     return live
@@ -74,7 +74,7 @@ export class KeptFiles implements Disposable {
       .slice(0, MAX_LISTED);
   }
 
-  /** What a URI leads to; undefined when it is none of ours, has expired or is gone. */
+  /** The file that a URI leads to; undefined when the URI is none of ours, or the file has expired or is gone. */
   async read(uri: string): Promise<KeptContent | undefined> {
     const address = parseKeptUri(uri);
     if (address === undefined) return undefined;

@@ -1,6 +1,6 @@
-// What one run keeps on the disk: numbered files in its own folder, and an index of their names that is written last, so
-// that nothing is found before it is whole. Text may come piece by piece while the run goes on. Whatever fails is not in
-// the index.
+// A kept run is what one run keeps on the disk: numbered files in its own folder, and an index of their names that is written
+// last, so that nothing is found before it is whole. Text may come piece by piece while the run goes on. A file that fails is
+// not in the index.
 
 import { randomBytes } from 'node:crypto';
 import { type FileHandle, open, rm, writeFile } from 'node:fs/promises';

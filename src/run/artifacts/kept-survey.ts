@@ -1,5 +1,5 @@
-// What all bridges of this user have kept, as their shared folder says it: for people, who know no addresses. Reads only;
-// what is being written, removed or torn meanwhile is passed over.
+// The survey of what all bridges of this user have kept, as their shared folder has it: for people, who know no addresses.
+// Reads only; a file that is being written, removed or torn meanwhile is passed over.
 
 import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ export type SurveyedFile = Omit<KeptThing, 'path'> & {
 
 export type SurveyOptions = {
   readonly stateDir: string;
-  /** What is older is not listed, as it cannot be read any more. */
+  /** Files kept longer ago are not listed, as they cannot be read any more. */
   readonly keepSeconds: number;
   readonly nowMs?: number;
 };

@@ -24,7 +24,7 @@ export type JudgedCall = {
   readonly verdict: Verdict;
 };
 
-/** What went wrong is told in less; looking through 40 MB of data for it takes 30 ms, in which nothing else is done. */
+/** Failures are told in less; looking for one in 40 MB of data takes 30 ms, in which nothing else is done. */
 const MAX_FAILURE_CHARS = 1024 * 1024;
 /** Looked for first, since most results are none. */
 const SAYS_ERROR = /"isError"\s*:\s*true/;

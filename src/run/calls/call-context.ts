@@ -11,7 +11,7 @@ export type CallContext<E = CallEvent> = {
   readonly caller: {
     /** Name and version, as the agent reports them; for the audit and for how answers are shown. */
     readonly client: string;
-    /** What can be asked of it on behalf of servers and code. */
+    /** Abilities of the agent: what it can be asked on behalf of servers and code. */
     readonly agent: AgentCapabilities;
     /** Within which a session's name means it: the connection, or all of the principal's where there is none. */
     readonly scope: string;
@@ -22,7 +22,7 @@ export type CallContext<E = CallEvent> = {
   readonly tell: (event: E) => void;
 };
 
-/** What happens to a call while it is under way. */
+/** Events of a call while it is under way. */
 export type CallEvent =
   /** It has to wait; `ahead` counts, whenever it is asked, those that wait and come before it. */
   | { readonly type: 'queued'; readonly place: { readonly ahead: number } }
@@ -50,12 +50,15 @@ export type OutputEvent = {
   readonly base64: string | null;
 };
 
-/** What can be asked while the code runs; `waitingFor` names the tools whose answers are awaited, in a few words. */
+/**
+ * Facts about a call that can be asked for while its code runs; `waitingFor` names the tools whose answers are awaited, in a
+ * few words.
+ */
 export type Meter = {
   readonly calls: number;
   readonly inFlight: number;
   readonly waitingFor: string;
-  /** What waits for a person, in a sentence; empty where nothing does. */
+  /** A sentence on what waits for a person; empty where nothing does. */
   readonly asking: string;
 };
 

@@ -43,7 +43,7 @@ export type CallTurn = (signal: AbortSignal) => Promise<Disposable>;
 /** A call of a tool, as its verdict needs it. */
 type ToolTarget = Extract<CallTarget, { readonly kind: 'tool' }>;
 
-/** What a verdict on a call of a tool goes by, in the server's own words. */
+/** A server's own words about its tool, by which a call of the tool is judged. */
 export type ToolClaims = Pick<ServerTool, 'hints' | 'inputSchema'>;
 
 export type CallGuardParts = {
@@ -54,15 +54,15 @@ export type CallGuardParts = {
   readonly handlers: Handlers;
   /** A server of the run whole, with what policy hides of it; undefined for one that the run has not. */
   readonly whole: (server: string) => ServerDoc | undefined;
-  /** What a server has changed of a tool by now, in words; null where nothing. */
+  /** Changes that a server has made to a tool by now, in words; null where there are none. */
   readonly changed: (server: string, tool: string) => string | null;
-  /** What the server says now of a tool; undefined where it cannot be reached. */
+  /** Claims of the server about a tool, as of now; undefined where the server cannot be reached. */
   readonly said: (server: string, tool: string, signal: AbortSignal) => Promise<ToolClaims | undefined>;
   /** Id of the principal. */
   readonly principal: string;
   /** Where a call waits for a person; undefined where nobody can be asked, and then such a call is refused. */
   readonly approvals: Pick<RunApprovals, 'pass'> | undefined;
-  /** Of a run that only plans. */
+  /** The plan of a run that only plans. */
   readonly plan?: Plan | undefined;
   readonly turn?: CallTurn | undefined;
   readonly observer: Observer;
@@ -72,9 +72,9 @@ export type CallGuardParts = {
 type PolicyDecision = {
   readonly verdict: Verdict;
   readonly refusal: BridgeError | undefined;
-  /** Of a call of a tool that the run has, where it has to wait for a person. */
+  /** Verdict on a call of a tool that the run has, where the call has to wait for a person. */
   readonly asks?: ApprovalVerdict;
-  /** Of one that a plan does not make. */
+  /** True for a call that a plan does not make. */
   readonly isPlanned?: boolean;
   /** Nobody has judged its arguments, since the run has no such tool: it must not have one when the call is answered. */
   readonly isOfNoTool?: boolean;
@@ -112,7 +112,7 @@ export class CallGuard {
     return this.#parts.plan !== undefined || this.#parts.policy().approvals.isOn;
   }
 
-  /** What policy says of a call of a tool that it allows as such. */
+  /** Judges by policy a call of a tool that policy allows as such. */
   async #judgeCall(
     call: GuestCall,
     { server, name: tool }: ToolTarget,
@@ -167,7 +167,7 @@ export class CallGuard {
     const { limits, handlers, whole, turn } = this.#parts;
     const { target, argumentsText } = call;
     if (target.kind === 'tool' && asks !== undefined) {
-      // What is too much is not asked about; what a person refuses counts too.
+      // Ask nobody about a call that is one too many; a call that a person refuses counts too.
       limits.begin({ ...target, argumentsText });
       await this.#approved(call, target, asks, signal);
     }
@@ -224,14 +224,14 @@ export class CallGuard {
     return (tool) => this.#parts.policy().tool(server, tool).allowed;
   }
 
-  /** Whoever answers has left out what is denied; here nothing of it gets through. */
+  /** Drops denied tools from an answer: the handler has left them out already, and none gets through here. */
   #visible({ method, target }: GuestCall, answer: unknown): unknown {
     if (target.kind === 'lookup') return (answer as readonly ToolDoc[]).filter(this.#maySee(target.server));
     if (method !== 'docs.search') return answer;
     return (answer as readonly ToolHit[]).filter(({ server, tool }) => this.#maySee(server)(tool));
   }
 
-  /** What is refused by policy is an event, besides what the audit is told. */
+  /** Reports a refusal by policy as an event, besides what the audit is told. */
   async #tellingRefusals<T>(target: Told, work: () => Promise<T>): Promise<T> {
     try {
       return await work();

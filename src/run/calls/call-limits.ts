@@ -1,5 +1,5 @@
-// What one run may ask of its servers, held to the operator's limits: how often, how much, for how long, and how much of
-// it at a time. Tools, resources and prompts are held alike; the policy is asked anew each time.
+// Call limits hold what one run asks of its servers to the operator's limits: how often, how much, for how long, and how much
+// of it at a time. Tools, resources and prompts are held alike; the policy is asked anew each time.
 
 import { BridgeError } from '../../base/errors.js';
 import { RawJson, stringify } from '../../base/json/json-text.js';
@@ -18,7 +18,7 @@ export type CallLimitsParts = {
   readonly stopClock: StopClock;
 };
 
-/** What is asked of a server: a tool's name or an MCP method, and the JSON that goes with it. */
+/** A request to a server: a tool's name or an MCP method, and the JSON that goes with it. */
 export type Measured = { readonly server: string; readonly name: string; readonly argumentsText: string };
 
 export class CallLimits {

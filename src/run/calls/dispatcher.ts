@@ -18,7 +18,7 @@ import {
 import type { CallGuard } from './call-guard.js';
 import { type CallFrame, callFrom, type GuestCall, keptName } from './guest-call.js';
 
-/** What is said of a call that waits, and of one that is refused; all of it is the frame's own claim. */
+/** Words about a call that waits, or that is refused; all of them are the frame's own claim. */
 type Label = {
   readonly id: number;
   readonly server: string | null;

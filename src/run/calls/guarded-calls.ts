@@ -20,7 +20,7 @@ import type { LoadedServers } from './loaded-servers.js';
 import type { SavedByRun } from './saved-by-run.js';
 import type { ServerSemaphores } from './server-semaphores.js';
 
-/** What is known of servers, and how they are reached. */
+/** Knowledge of servers, and the way to reach them. */
 export type CallServers = {
   readonly known: Pick<KnownDocs, 'docOf' | 'allDocs' | 'changedOf'>;
   /** The run's, as they were when it was asked for. */
@@ -29,7 +29,7 @@ export type CallServers = {
   readonly policy: () => Policy;
 };
 
-/** What the calls of all runs share. */
+/** Services that the calls of all runs share. */
 export type CallServices = {
   readonly semaphores: ServerSemaphores;
   /** Learns what tools answer. */
@@ -42,7 +42,7 @@ export type CallServices = {
   readonly principal: string;
 };
 
-/** What is one run's own. */
+/** Parts that belong to one run alone. */
 export type CallScope = {
   readonly runId: string;
   readonly loaded: LoadedServers;

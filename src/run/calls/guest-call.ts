@@ -10,12 +10,12 @@ import { type CallMethod, type CallParams, callParams, type GuestFrame } from '.
 
 export type CallFrame = Extract<GuestFrame, { type: 'call' }>;
 
-/** What a call wants of which server. `name` is what policy, limits, audit and log call it. */
+/** Target of a call: what the call wants of which server. `name` is what policy, limits, audit and log call it. */
 export type CallTarget =
   | { readonly kind: 'tool'; readonly server: string; readonly name: string }
   | { readonly kind: 'request'; readonly server: string; readonly name: RequestMethod }
   | { readonly kind: 'start'; readonly server: string; readonly name: typeof LOADING }
-  /** What is known of the server, without asking it. */
+  /** A look at what is known of the server, without asking the server. */
   | { readonly kind: 'lookup'; readonly server: string }
   | { readonly kind: 'no server' };
 

@@ -1,4 +1,4 @@
-// What the harness may ask the host for: one handler per call method, complete by its type. Each takes a call that the
+// Handlers for what the harness may ask the host for: one per call method, complete by their type. Each takes a call that the
 // guard has admitted (call-guard.ts), and reads nothing but what was parsed when the call was made (guest-call.ts).
 
 import { BridgeError } from '../../base/errors.js';
@@ -50,7 +50,7 @@ export function hostApi(parts: HostApiParts): Handlers {
     return doc;
   };
 
-  // What may be looked up, which is more than what may be called.
+  // Find a server to look up; more servers may be looked up than called.
   const describe = (server: string): ServerDoc => {
     const brief = parts.discovered.find(({ name }) => name === server);
     const doc = loaded.shown(server) ?? (brief && parts.known.docOf(server));
@@ -149,7 +149,7 @@ function unknownTool(doc: ServerDoc, tool: string): BridgeError {
   );
 }
 
-// What the guest may ask of a server besides its tools: resources and prompts. The guard (call-guard.ts) has judged,
+// Requests of the guest to a server besides calls of its tools: resources and prompts. The guard (call-guard.ts) has judged,
 // counted and limited each of these calls like a call of a tool.
 
 type ResourceCallParts = {

@@ -27,7 +27,7 @@ export class LoadedServers {
     return this.#whole.get(name);
   }
 
-  /** What the code may see of it; undefined for a server that the run has not. */
+  /** The part of a server that the code may see; undefined for a server that the run has not. */
   shown(name: string): ServerDoc | undefined {
     return this.#shown.get(name);
   }

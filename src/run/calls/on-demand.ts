@@ -45,7 +45,7 @@ export const canLoad = (mode: AutoloadMode, agent: AgentCapabilities): boolean =
 /** The servers that one run gets while it runs. Disposed, it asks nobody any more. */
 export class OnDemand implements Disposable {
   readonly #parts: OnDemandParts;
-  /** What the client says that the user did, each asked for once. */
+  /** Answers of the user as the client reports them, each asked for once. */
   readonly #answers = new Map<string, Promise<unknown>>();
   readonly #ending = new AbortController();
   /** Nobody can answer two questions at once. */

@@ -1,6 +1,6 @@
-// What one run may do to the functions that are kept for later runs: save a few of its own, and put one in the place of
-// another run's only where its code asks for that. Whoever reads the answer hears of such a replacement from here, whatever
-// the code does with what save_tool() told it.
+// Rights of one run over the functions that are kept for later runs: save a few of its own, and put one in the place of another
+// run's only where its code asks for that. Whoever reads the answer hears of such a replacement from here, whatever the code
+// does with what save_tool() told it.
 
 import { BridgeError } from '../../base/errors.js';
 import type { CallParams } from '../../wire/frames.js';

@@ -43,7 +43,7 @@ export type SavedTool = {
   readonly run: string;
 };
 
-/** What is saved of a function. */
+/** Parts of a function that are saved. */
 export type NewTool = Pick<SavedTool, 'name' | 'signature' | 'description'> & { readonly source: string };
 
 /** The run that saves it, and whether it may take the place of one that is there. */

@@ -1,17 +1,17 @@
-// What a hint is: which exceptions it is about, told by their type and words, and the sentence that says what the code
-// has met and what to do instead. The exception is a claim of the guest: it decides nothing but the wording.
+// A hint says which exceptions it is about, told by their type and words, and has the sentence that says what the code has met
+// and what to do instead. The exception is a claim of the guest: it decides nothing but the wording.
 
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { clipHarmlessLine } from '../../base/text/text.js';
 import type { SandboxSpec } from '../../engine/engine.js';
 import type { GuestError } from '../../sandbox/conversation/sandbox.js';
 
-/** What of a sandbox a sentence may name. */
+/** Parts of a sandbox that a sentence may name. */
 export type HintSpec = Pick<
   SandboxSpec,
   'image' | 'network' | 'memoryBytes' | 'pids' | 'tmpfs' | 'shmMb' | 'ulimits'
 > & {
-  /** Those of the servers that the code may name. */
+  /** Aliases of the servers that the code may name. */
   readonly aliases?: readonly string[];
 };
 
@@ -38,7 +38,7 @@ export const says =
   (error) =>
     type === undefined || type.test(error.type) ? pattern.exec(error.message)?.slice(1) : undefined;
 
-/** What the kernel's refusals arrive as; others may quote one. */
+/** Exceptions as which the kernel's refusals arrive; other exceptions may quote a refusal. */
 const OS_ERROR = /^(?:OSError|BlockingIOError|PermissionError|FileNotFoundError)$/;
 
 /** Matches a refusal of the kernel, by its number and what follows. */

@@ -1,5 +1,5 @@
-// What an exception has to do with the sandbox, and the next step: one table, a row for each thing that code written for
-// a terminal meets here. The first row that fits speaks; most exceptions are the code's own affair, and none does.
+// Hints on what an exception has to do with the sandbox, and the next step: one table, a row for each thing that code written
+// for a terminal meets here. The first row that fits speaks; most exceptions are the code's own affair, and none does.
 
 import { closest } from '../../base/text/closest.js';
 import type { GuestError } from '../../sandbox/conversation/sandbox.js';
@@ -62,7 +62,7 @@ const habitHints: readonly Hint[] = [
   },
   {
     about: 'a password',
-    // What getpass raises has no words; the code's own line says who asked.
+    // The exception that getpass raises has no words; the code's own line says who asked.
     matches: (error) =>
       error.type === 'EOFError' && error.traceback.slice(-20).some((line) => /\bgetpass\b/.test(line))
         ? []
@@ -154,8 +154,8 @@ const fileHints: readonly Hint[] = [
   },
 ];
 
-// What goes wrong between the code and a server's tool: the tool's own failure, arguments that are no JSON, a server
-// that is not there.
+// Failures between the code and a server's tool: the tool's own failure, arguments that are no JSON, a server that is not
+// there.
 
 /** How to say in JSON what is none. */
 const AS_JSON: Readonly<Record<string, string>> = {

@@ -26,7 +26,9 @@ const imageProfiles = (): readonly Profile[] =>
 
 const INSTEAD = "use the standard library or a server's tool.";
 
-/** What the image is known to have beyond the standard library, and what another one has, where the user may set it. */
+/**
+ * Modules that the image is known to have beyond the standard library, and other profiles with more, which the user may set.
+ */
 function images(image: string): { readonly own: string; readonly others: readonly Profile[] } {
   const name = readOwnName(image);
   const recipe = name && recipeOf(name);
@@ -64,14 +66,14 @@ function missingModule({ image }: HintSpec, module: string): string {
     : `Nothing can be installed here: ${INSTEAD}${own}${offers(others)}${extended(name)}`;
 }
 
-/** What there is instead of an installer. */
+/** Says what there is instead of an installer. */
 export function noInstalling({ image, network }: HintSpec): string {
   const { own, others } = images(image);
   const why = network === 'none' ? 'there is no network' : 'the image is read-only';
   return `Nothing can be installed here: ${why}. Do without: ${INSTEAD}${own}${offers(others)} For other packages the user can run \`${buildWith('python3-<name>')}\`.`;
 }
 
-/** What a run that has succeeded should be told where nothing was installed; undefined where it has not tried. */
+/** Note for a run that succeeded where nothing was installed; undefined where the run has not tried to install. */
 export const notInstalledNote = (printed: readonly string[], spec: HintSpec): string | undefined =>
   printed.some(saysNotInstalled) ? noInstalling(spec) : undefined;
 
@@ -106,7 +108,7 @@ export const moduleHints: readonly Hint[] = [
   },
   {
     about: 'an installer that is started as a module',
-    // What runpy says, without quotes, and in a class above the importer's.
+    // The words of runpy: without quotes, and in a class above the importer's.
     matches: says(new RegExp(`^No module named (?:${INSTALLER}|ensurepip)$`), /^ImportError$/),
     sentence: noInstalling,
   },

@@ -1,5 +1,5 @@
-// What a program that has failed has to do with the sandbox, by what it and its compiler have written to stderr: all that
-// is known of languages but Python, whose exceptions say more (hints.ts). The text is a claim of the guest: it decides
+// Hints on what a failed program has to do with the sandbox, by what the program and its compiler have written to stderr: all
+// that is known of languages but Python, whose exceptions say more (hints.ts). The text is a claim of the guest: it decides
 // nothing but the wording.
 
 import { ownCommand } from '../../base/process/own-command.js';
@@ -14,7 +14,7 @@ import {
   processesSentence,
 } from './limits.js';
 
-/** What a sentence may name: the sandbox, the language, and the word that the pattern has found. */
+/** Facts that a sentence may name: the sandbox, the language, and the word that the pattern has found. */
 type HintFacts = { readonly spec: HintSpec; readonly language: Language; readonly word: string };
 
 export type OutputHint = {

@@ -43,7 +43,7 @@ export type Conversed = {
   readonly savedNote: string | undefined;
   /** Says that files have not arrived in time; undefined where all have. */
   readonly lateNote: string | undefined;
-  /** What a plan would do; undefined where it was none. */
+  /** Calls that a plan would make; undefined where the run was no plan. */
   readonly planned: Planned | undefined;
 };
 
@@ -94,7 +94,7 @@ export async function converse(run: Run, sandbox: Sandbox, servers: OpenServers)
     : call.end(deadline, codeEnd));
   const planned = plan && { calls: plan.calls, notListed: plan.notListed, isStopped: plan.isStopped };
   const facts = sandboxFactsOf(sandbox, dispatcher.calls, look());
-  // What goes on waiting there waits for nothing else.
+  // Refuse what still waits: session code that goes on awaiting a call waits for nothing else.
   if (call !== undefined) dispatcher.refuseAll(noCall());
   const { left, stdout, stderr } = await keep(artifacts, deadline);
   transcript.keptWhole({ stdout, stderr });

@@ -23,12 +23,12 @@ import type { RunServices } from './run-request.js';
 export type DirectCall = {
   /** Unique among all bridges. */
   readonly id: string;
-  /** What an audit calls it. */
+  /** Name of the call's language in an audit. */
   readonly language: string;
   readonly server: string;
   readonly tool: string;
   readonly args: unknown;
-  /** What it may take, as far as it says. */
+  /** Seconds that the call may take, as far as the call says. */
   readonly timeoutSeconds: number;
   /** How long its server may be silent before nobody waits for it any more. */
   readonly patienceSeconds: number;
@@ -41,7 +41,7 @@ export type DirectServices = Pick<RunServices, 'calls' | 'approvals' | 'saved' |
   readonly servers: Omit<RunServices['servers'], 'wanted'>;
 };
 
-/** What a server says of it is its answer, which the audit does not keep. */
+/** A server's own words on the failure are its answer, which the audit does not keep. */
 const TOOL_FAILED = { type: 'E_TOOL_FAILED', message: 'The server answered that its tool has failed.' };
 
 /** The text of a CallToolResult. Throws a BridgeError where there is none, E_SERVER_UNAVAILABLE where none came in time. */

@@ -1,5 +1,6 @@
-// What the names in a program say before anything of it runs: a tool that its server does not have, a server that this
-// run did not load. Pure. The names were found by our own harness, and a name of nothing that we know is left to Python.
+// Errors that the names in a program show before anything of the program runs: a tool that its server does not have, a server
+// that this run did not load. Pure. The names were found by our own harness, and a name of nothing that we know is left to
+// Python.
 
 import { BridgeError } from '../../base/errors.js';
 import { ownCommand } from '../../base/process/own-command.js';

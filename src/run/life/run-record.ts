@@ -1,4 +1,4 @@
-// What log and audit hear of one run, whoever asked for it: that it has begun, and how it has ended.
+// A run's record tells log and audit of one run, whoever asked for it: that the run has begun, and how it has ended.
 
 import type { BridgeEvent, Observer, RunStatus } from '../../base/log/events.js';
 

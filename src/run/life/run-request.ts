@@ -1,4 +1,4 @@
-// What a run of code is asked for, and what it may use.
+// The request for a run of code, and the services that the run may use.
 
 import type { Observer } from '../../base/log/events.js';
 import type { Deadline } from '../../base/waiting/deadline.js';
@@ -16,7 +16,7 @@ import type { SessionUse } from '../sessions/session-use.js';
 import type { AskedSession } from '../sessions/sessions.js';
 import type { Sandboxes } from './sandbox-use.js';
 
-/** What a run is asked for with. */
+/** Input that a run is asked for with. */
 export type RunInput = {
   readonly task: Task;
   readonly timeoutSeconds: number;
@@ -45,7 +45,7 @@ export type RunServers = CallServers & {
 };
 
 export type RunServices = {
-  /** Of the run; unique among all bridges. */
+  /** Id of the run; unique among all bridges. */
   readonly id: string;
   readonly sandboxes: Sandboxes;
   readonly servers: RunServers;
@@ -54,10 +54,10 @@ export type RunServices = {
   readonly autoload: AutoloadMode;
   /** Where single calls wait for a person; undefined where nobody can be asked. */
   readonly approvals: SharedApprovals | undefined;
-  /** Of a run that stands still for a person, as Standing says; without it, it keeps its place. */
+  /** Gives up the place of a run that stands still for a person, as Standing says; without it, the run keeps its place. */
   readonly standAside?: (() => (() => Promise<void>) | undefined) | undefined;
   readonly saved: SavedTools;
-  /** Of a call in a session; absent for a run of its own. */
+  /** Session that the run is a call in; absent for a run of its own. */
   readonly session?: SessionUse;
   readonly kept: KeptFiles;
   readonly observer: Observer;

@@ -61,11 +61,11 @@ export async function runCode(
   return { ...conclusion, calls, servers, timeoutSeconds, durationMs };
 }
 
-/** What a run has come to. */
+/** End of a run. */
 type RunEnd = {
   readonly conclusion: Conclusion;
   readonly calls: number;
-  /** Those that the run had in the end; those that it named where it did not get that far. */
+  /** Servers that the run had in the end; those that it named where it did not get that far. */
   readonly servers: readonly string[];
 };
 
@@ -117,7 +117,7 @@ type Checked =
 async function check({ input, services, deadline, transcript }: Run, sandbox: Sandbox): Promise<Checked> {
   const { task, timeoutSeconds } = input;
   deadline.start(timeoutSeconds * 1000);
-  // What is not Python is for its own compiler, in its run.
+  // Leave code that is not Python to its own compiler, in its run.
   const answering: Promise<CheckAnswer> = isPythonTask(task)
     ? sandbox.check(task.code, fileOf(task))
     : Promise.resolve({ type: 'checked', named: [] });

@@ -1,5 +1,5 @@
-// What the calls of one principal come to: runs of code, commands, and tools called for the agent itself. A run of its own
-// takes its sandbox out of a pool, one of a session takes that of the session; everything else is the same for both.
+// Runs carries out the calls of one principal: runs of code, commands, and tools called for the agent itself. A run of its own
+// takes its sandbox out of a pool, a run in a session takes that of the session; everything else is the same for both.
 
 import { asBridgeError, type BridgeError } from '../../base/errors.js';
 import type { RawJson } from '../../base/json/json-text.js';
@@ -54,11 +54,11 @@ export interface RunnableServers {
   policy(): Policy;
   /** Reads anew what is configured. */
   rediscover(): unknown;
-  /** What is wrong with the first of these names that no run can have; `field` is where they were said. */
+  /** The problem with the first of these names that no run can have; `field` is where the names were said. */
   objectionTo(names: readonly string[], field?: string): CallProblem | undefined;
-  /** What is wrong with a server whose name another one had. */
+  /** The problem with a server whose name another server had. */
   strangerObjection(name: string, setBy: string): CallProblem | undefined;
-  /** Those that must open, and those that a run does without. */
+  /** Servers that must open, and servers that a run does without where they do not open. */
   wanted(names: readonly string[]): {
     readonly servers: readonly string[];
     readonly others: readonly string[];
@@ -79,7 +79,7 @@ export interface SandboxSupply {
   /** A sandbox of nobody's pool. */
   readonly start: (kind: SandboxProfile, signal: AbortSignal) => Promise<Sandbox>;
   readonly retire: (sandbox: Sandbox) => void;
-  /** Whoever calls through `agent`: what waits is to last until a person has answered. */
+  /** Learns that `agent` calls: sandboxes that wait are to last until a person has answered. */
   expect(agent: AgentCapabilities): void;
   expectQuestions(): void;
 }
@@ -103,7 +103,7 @@ export type RunsParts = {
   readonly commandProfile: SandboxProfile;
   readonly isForCommandLine: boolean;
   readonly redactor: Redactor;
-  /** What the next answer is to tell besides, once. */
+  /** Notes that the next answer is to tell besides, once. */
   readonly untold: () => readonly (string | undefined)[];
   readonly observer: Observer;
 };
@@ -205,7 +205,7 @@ export class Runs {
     const { settings, servers, queue, kept, callTurns, ownerId, callLimits } = this.#parts;
     const { id, context } = arrival;
     const { agent } = context.caller;
-    // What is configured now, also for a run that waits for its turn.
+    // Use the servers that are configured now, also for a run that waits for its turn.
     const wanted = servers.wanted(source.names);
     const asked = [...wanted.servers, ...wanted.others];
     using lease = servers.pool.lease(asked, agent);
@@ -265,7 +265,7 @@ export class Runs {
       after: (given, beganAt) => session.goesOnAs({ ...given, endsAt: beganAt + timeoutSeconds * 1000 }),
     };
     const outcome = await this.#runIn(source, input, arrival);
-    // Those that a call was refused are none of its.
+    // Servers that a call was refused are none of the session's.
     if (session.calls > 0 && outcome.status !== 'validation_error')
       session.servers = [...new Set([...names.filter((name) => all.includes(name)), ...outcome.servers])];
     return told(outcome);
@@ -365,7 +365,7 @@ export class Runs {
     return {
       take: async (signal) =>
         meter.follow(session.sandbox ?? adopt(await patience.take(keyOf(kind), source, waited, signal))),
-      // What still runs in it is the call's until it stands still.
+      // Code that still runs in the session's sandbox is the call's until the code stands still.
       giveBack: () => {},
       retire: () => {},
     };
@@ -380,7 +380,7 @@ export class Runs {
     return withoutSecrets(outcome, (text) => this.#parts.redactor.redact(text));
   }
 
-  /** What only the log would say otherwise, below what the run itself has to say. */
+  /** Adds notes that only the log would have otherwise, below what the run itself has to say. */
   #noted(outcome: Outcome): Outcome {
     const { redactor, untold } = this.#parts;
     const ours = untold().map((note) => note && redactor.redact(note));

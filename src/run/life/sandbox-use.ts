@@ -80,7 +80,7 @@ async function cutOff(sandbox: Sandbox, deadline: Deadline, artifacts: Artifacts
   return undefined;
 }
 
-/** What is known of a sandbox when its end is put into words. */
+/** Facts about a sandbox, for when its end is put into words. */
 export const sandboxFactsOf = (
   { spec, memoryKills, isElsewhere, hasRun }: Sandbox,
   calls: number,

@@ -129,7 +129,7 @@ async function attend(
   return { ending: endingOf(end, deadline.cause, heard, facts), settled, note: codeEnd.note };
 }
 
-/** What became of a command that never reached its sandbox, or lost the bridge on the way. */
+/** Ending of a command that never reached its sandbox, or lost the bridge on the way. */
 function notRun({ cause }: Deadline, thrown: unknown): CommandEnding {
   const { code, message, remedy, fault } = asBridgeError(thrown);
   const status = cause !== undefined ? 'cancelled' : fault === 'agent' ? 'validation_error' : 'error';
@@ -169,7 +169,7 @@ function failedOutcome(
   };
 }
 
-/** What a command writes, gathered once: held for the answer, whatever that turns out to be. */
+/** Output of a command, gathered once: held for the answer, whatever the answer turns out to be. */
 class CommandOutput {
   readonly capped: CappedOutput;
   readonly #chars = { stdout: 0, stderr: 0 };

@@ -37,7 +37,7 @@ export class CodeEnd implements Disposable {
     }, FILES_WITHIN_MS);
   }
 
-  /** What the model is to know where files have taken too long. */
+  /** Note for the model where files have taken too long. */
   get note(): string | undefined {
     return this.#note;
   }

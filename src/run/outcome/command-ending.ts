@@ -24,7 +24,7 @@ import type { OutcomeError } from './outcome.js';
 /** Its own end; `killedFor` is its deadline. */
 type OwnEnd = Pick<CommandEnd, 'exitCode' | 'signal' | 'killedFor' | 'notStarted'>;
 
-/** What kept it from an end of its own. */
+/** Failure that kept a command from an end of its own. */
 export type CommandFailure = {
   readonly status: Exclude<RunStatus, 'success' | 'timeout'>;
   readonly exitCode?: number | undefined;
@@ -34,11 +34,11 @@ export type CommandFailure = {
 
 export type CommandEnding = { readonly own: OwnEnd } | { readonly failure: CommandFailure };
 
-/** What is heard of a command besides its output. */
+/** Facts heard of a command besides its output. */
 export type CommandHeard = {
   /** Why the harness could not start it; the first word for it counts. */
   readonly raised: GuestError | undefined;
-  /** What is held of its stderr. */
+  /** The part of the command's stderr that is held. */
   readonly stderr: string;
 };
 
@@ -48,7 +48,7 @@ const NO_END: OwnEnd = {
   killedFor: undefined,
   notStarted: undefined,
 };
-/** What the harness calls it (`harness/launch.py`). */
+/** The harness's name for a command that could not be started (`harness/launch.py`). */
 const NOT_STARTED = 'CannotStart';
 
 /** `end` is undefined when it was cut off by `cause` before the sandbox said anything. */
@@ -71,7 +71,7 @@ export function endingOf(
     case 'lost':
       // Without a word of the supervisor: the kernel took it along with the command.
       if (wasKilledForMemory(facts)) return failed(outOfMemory(facts.spec.memoryBytes));
-      // What it has done to /work stays.
+      // Changes that the command has made to /work stay.
       return failed(lost(end.detail, facts, { isHarmless: false }));
     case 'exited':
       return exited(end.report, heard, facts);
@@ -99,7 +99,7 @@ function exited(
 
 const failed = (error: OutcomeError): CommandEnding => ({ failure: { status: 'error', error } });
 
-/** What log and audit call it, and why it failed. */
+/** Status of an ending for log and audit, and why the command failed. */
 export function recordedEnd(ending: CommandEnding): {
   readonly status: RunStatus;
   readonly error?: Pick<OutcomeError, 'type' | 'message'>;

@@ -35,15 +35,15 @@ export type Conclusion = Omit<Outcome, 'status' | 'durationMs' | 'servers' | 'ti
   readonly status: RunStatus;
 };
 
-/** What Python's parser and compiler raise where their own stack or memory ends. */
+/** Exceptions that Python's parser and compiler raise where their own stack or memory ends. */
 const TOO_DEEP = new Set(['RecursionError', 'MemoryError']);
 
-/** What the harness calls the failures of a program that has not begun (`harness/launch.py`), in the model's words. */
+/** The harness's names for failures of a program that has not begun (`harness/launch.py`), with words for the model. */
 const NOT_BEGUN: ReadonlyMap<string, { readonly type: string; readonly lead: string }> = new Map([
   ['StepFailed', { type: 'CompileError', lead: 'The program was not compiled: ' }],
   ['CannotStart', { type: 'StartError', lead: 'The program was not started. ' }],
 ]);
-/** What a Python program that does not compile ends with, as CPython itself does. */
+/** Exit status of a Python program that does not compile, the one that CPython itself gives. */
 const NOT_COMPILED = 1;
 
 /** `end` is undefined when the run was cut off by `cause` before the sandbox said anything. */
@@ -79,7 +79,7 @@ export function conclude(
   }
 }
 
-/** What code without calls and without a network can have changed is gone with its sandbox. */
+/** Changes that code without calls and without a network can have made are gone with its sandbox. */
 const leavesNothing = ({ calls, spec }: SandboxFacts): boolean => calls === 0 && spec.network === 'none';
 
 /**
@@ -168,7 +168,7 @@ function exited(
   return { status: 'error', exitCode, error, note: undefined };
 }
 
-/** What code that has ended well has most likely not noticed. */
+/** Note on what code that has ended well has most likely not noticed. */
 function noteOn(repr: string, transcript: Transcript, { spec }: SandboxFacts): string | undefined {
   const [stdout, stderr] = [transcript.captured('stdout').text, transcript.captured('stderr').text];
   return unawaitedNote(repr, stderr) ?? notInstalledNote([stderr, stdout, repr], spec);

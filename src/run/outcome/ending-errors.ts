@@ -19,20 +19,20 @@ const MAX_TRACEBACK_LINES = 60;
 const MAX_LINE_CHARS = 500;
 export const MAX_MESSAGE_CHARS = 4_000;
 
-/** What was to be run, and for how long at most. */
+/** Task that was to be run, and for how long at most. */
 export type AskedRun = { readonly task: Task; readonly timeoutSeconds: number };
 
-/** What the code was waiting for, in words; empty where for nothing. */
+/** Words on what the code was waiting for; empty where it waited for nothing. */
 export type Awaited = {
   /** The tools whose answers it was waiting for. */
   readonly waitingFor: string;
-  /** What their servers wrote in the place of an answer, as sentences. */
+  /** Sentences on what the servers of these tools wrote in the place of an answer. */
   readonly instead: string;
 };
 
 export const NOTHING_AWAITED: Awaited = { waitingFor: '', instead: '' };
 
-/** What is known of the sandbox besides how it ended. */
+/** Facts about the sandbox besides how it ended. */
 export type SandboxFacts = Awaited & {
   readonly spec: HintSpec;
   /** How many of its processes the kernel killed for memory; undefined where nobody can know. */

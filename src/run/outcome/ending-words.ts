@@ -1,5 +1,5 @@
-// What is said of an end where that depends on what was run: a cell of Python, a Python program, or a program of another
-// language. Data; conclude.ts says when.
+// Words about an end that depend on what was run: a cell of Python, a Python program, or a program of another language. Data;
+// conclude.ts says when.
 
 import { isPythonTask, type Task } from '../programs/task.js';
 

@@ -1,4 +1,4 @@
-// What a run came to, as data. Rendering decides how it is shown; nothing here knows MCP.
+// The outcome of a run, as data. Rendering decides how an outcome is shown; nothing here knows MCP.
 
 import type { RawJson } from '../../base/json/json-text.js';
 import type { RunStatus } from '../../base/log/events.js';
@@ -58,11 +58,11 @@ export type OutcomeError = {
 
 /** How a call goes on that has been answered before its end. */
 export type GoesOn = {
-  /** What names it: `r-` and letters and digits. */
+  /** Handle of the call: `r-` and letters and digits. */
   readonly handle: string;
   /** The tool that was called, which takes the handle too. */
   readonly tool: string;
-  /** What it does at the moment, in a sentence; empty where nobody knows. */
+  /** A sentence on what the call does at the moment; empty where nobody knows. */
   readonly says: string;
 };
 
@@ -70,9 +70,9 @@ export type GoesOn = {
 export type SessionTold = {
   readonly name: string;
   readonly handle: string;
-  /** Of this call, from 1; 0 where none has begun in it yet. */
+  /** Number of this call, from 1; 0 where no call has begun in the session yet. */
   readonly call: number;
-  /** What the reader must know of it, in the order of its importance, without full stops. */
+  /** Facts that the reader must know of the session, the most important first, without full stops. */
   readonly says: readonly string[];
 };
 
@@ -81,7 +81,7 @@ export type Outcome = {
   readonly status: RunStatus | 'running';
   /** Undefined where no process of the guest ended by itself. */
   readonly exitCode: number | undefined;
-  /** What ended it, where it was a signal that nobody of ours has sent. */
+  /** Signal that ended the run, where none of our processes has sent it. */
   readonly signal?: string | undefined;
   readonly stdout: Captured;
   readonly stderr: Captured;
@@ -90,14 +90,14 @@ export type Outcome = {
   readonly result: ResultValue | undefined;
   /** Absent where there is nothing to say about files. */
   readonly left?: Left | undefined;
-  /** What a run that succeeded most likely has not meant, and the next step. */
+  /** Note on what a run that succeeded most likely has not meant, and the next step. */
   readonly note: string | undefined;
   readonly pictures: Pictures;
-  /** Of a run that only planned: what it would do. */
+  /** Plan of a run that only planned: what the run would do. */
   readonly planned?: Planned;
   /** How it goes on where it is `running`. */
   readonly goesOn?: GoesOn;
-  /** Of a call in a session. */
+  /** Session of a call in a session. */
   readonly session?: SessionTold;
   readonly timeoutSeconds: number;
   readonly durationMs: number;
@@ -106,7 +106,7 @@ export type Outcome = {
 
 const NOTHING: Captured = { text: '', dropped: 0 };
 
-/** What is wrong with a call before anything of it runs. */
+/** Problem with a call, found before anything of the call runs. */
 export type CallProblem = Omit<OutcomeError, 'traceback'>;
 
 /** An outcome in which no guest code ran: bad arguments, an unknown server, an engine that does not start. */

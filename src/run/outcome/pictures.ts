@@ -17,7 +17,7 @@ export type Picture = {
   readonly data: string;
 };
 
-/** What was shown in one run, and a sentence for what was not. */
+/** Pictures that were shown in one run, and sentences for pictures that were not. */
 export type Pictures = { readonly shown: readonly Picture[]; readonly leftOut: readonly string[] };
 
 export const NO_PICTURES: Pictures = { shown: [], leftOut: [] };

@@ -1,4 +1,4 @@
-// What is known of a call that has not ended when its host has waited long enough.
+// Outcome of a call that has not ended when its host has waited long enough.
 
 import { type HeadTail, harmless } from '../../base/text/text.js';
 import type { KeptThing } from '../artifacts/kept-run.js';
@@ -8,7 +8,7 @@ import { NO_PICTURES } from './pictures.js';
 export type RunningParts = GoesOn & {
   readonly elapsedMs: number;
   readonly timeoutSeconds: number;
-  /** What it has printed since it was last asked. */
+  /** Output of the call since it was last asked. */
   readonly stdout: Captured;
   readonly stderr: Captured;
 };

@@ -1,5 +1,5 @@
-// What the guest of one run has said so far, capped as it arrives: its output, its pictures, its value, how it failed,
-// where it was. Everything in it is a claim; conclude.ts decides what to make of it.
+// A transcript has what the guest of one run has said so far, capped as it arrives: its output, its pictures, its value, how it
+// failed, where it was. Everything in it is a claim; conclude.ts decides what to make of it.
 
 import { RawJson, sliceAt, wellFormedJson } from '../../base/json/json-text.js';
 import type { OutputStream } from '../../base/process/streams.js';

@@ -1,10 +1,10 @@
-// What a command is, and how the harness is told to start it. Pure.
+// A command, and how the harness is told to start it. Pure.
 
 import { basename } from 'node:path/posix';
 import { WORK } from '../../sandbox/spec/work.js';
 import { type HostFrame, INPUT_PIECE_BYTES } from '../../wire/frames.js';
 
-/** What the image, or an earlier command, has for a program; its arguments as they are. */
+/** A program that the image has, or an earlier command has made; its arguments as they are. */
 export type Command = {
   readonly argv: readonly [string, ...string[]];
   readonly stdin: Buffer | undefined;
@@ -18,7 +18,7 @@ export type Command = {
   readonly shownBytes: number;
 };
 
-/** What an audit weighs: the argument vector. */
+/** Text that an audit weighs: the argument vector. */
 export const vectorText = ({ argv }: Command): string => JSON.stringify(argv);
 
 /** A command has no servers: nothing that it sends is answered as a call. */

@@ -1,9 +1,9 @@
-// What a program can be started with: arguments and variables as Linux takes them, so that its refusal is not a riddle in
-// the middle of a run. Pure; whoever asks says what is wrong in its own words.
+// Words that a program can be started with: arguments and variables as Linux takes them, so that a refusal by Linux is not a
+// riddle in the middle of a run. Pure; callers say what is wrong in their own words.
 
 import { KB_BYTES, MB_BYTES } from '../../base/text/sizes.js';
 
-/** What Linux takes for one argument or one `NAME=value`, without the NUL at its end. */
+/** Most bytes that Linux takes for one argument or one `NAME=value`, without the NUL at its end. */
 const MAX_WORD_BYTES = 128 * KB_BYTES - 1;
 /** For all of them: half of what Linux takes below a stack of 8 MiB. The sandbox's own variables need a part of the rest. */
 export const MAX_WORDS_BYTES = MB_BYTES;
@@ -18,21 +18,21 @@ const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 type ProgramVariables = Readonly<Record<string, string>>;
 
-/** What is wrong with the name of a variable, as the end of a sentence that says what was got. */
+/** The problem with the name of a variable, as the end of a sentence that says what was got. */
 export function variableNameTrouble(name: string): string | undefined {
   if (OURS.includes(name)) return 'which the sandbox sets itself, expected another one';
   if (VARIABLE_NAME.test(name)) return undefined;
   return 'expected letters, digits and _, of which the first is no digit';
 }
 
-/** What an argument, or the value of the variable `name`, may be; undefined where `text` is that. */
+/** Description of what an argument, or the value of the variable `name`, may be; undefined where `text` is that. */
 export function allowedWord(text: string, name?: string): string | undefined {
   const most = MAX_WORD_BYTES - (name === undefined ? 0 : Buffer.byteLength(`${name}=`));
   if (Buffer.byteLength(text) <= most && !text.includes('\0') && text.isWellFormed()) return undefined;
   return `well-formed text without NUL of at most ${most} bytes`;
 }
 
-/** What the kernel counts of them, to be compared with MAX_WORDS_BYTES. */
+/** Bytes that the kernel counts for arguments and variables, to be compared with MAX_WORDS_BYTES. */
 export function wordsBytes(args: readonly string[], env: ProgramVariables): number {
   const words = [...args, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)];
   return words.reduce((sum, word) => sum + Buffer.byteLength(word) + BYTES_BESIDES_WORD, 0);

@@ -29,7 +29,7 @@ export type Snippet = {
 };
 
 export type SnippetBrief = Omit<Snippet, 'code'> & {
-  /** What it says of itself; empty where it says nothing. */
+  /** The snippet's own words about itself; empty where it says nothing. */
   readonly description: string;
 };
 
@@ -46,12 +46,12 @@ export class Snippets {
     this.folder = folder;
   }
 
-  /** Those that can be read. Throws E_ARGUMENTS where the folder cannot. */
+  /** Snippets that can be read. Throws E_ARGUMENTS where the folder cannot. */
   async list(): Promise<readonly SnippetBrief[]> {
     return (await this.survey()).snippets;
   }
 
-  /** Those that can be read, and what lies beside them. Throws E_ARGUMENTS where the folder cannot be read. */
+  /** Snippets that can be read, and what lies beside them. Throws E_ARGUMENTS where the folder cannot be read. */
   async survey(): Promise<SnippetSurvey> {
     const listing = await this.#listing();
     const snippets: SnippetBrief[] = [];
@@ -158,8 +158,8 @@ function textOf(bytes: Buffer): string {
 const refuse = (message: string, remedy: string): BridgeError =>
   new BridgeError('E_ARGUMENTS', message, { fault: 'agent', remedy });
 
-// What a program says of itself at its head: the first line of its first comment or docstring, in whatever language.
-// Reads text alone; knows how comments look, and no language's grammar.
+// A program's description of itself at its head: the first line of its first comment or docstring, in whatever language. Reads
+// text alone; knows how comments look, and no language's grammar.
 
 const MAX_LINES = 40;
 const MAX_LINE_CHARS = 500;

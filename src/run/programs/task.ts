@@ -1,4 +1,4 @@
-// What a run of code runs: a cell of Python, or a program in a file of some language. Pure.
+// A task is what a run of code runs: a cell of Python, or a program in a file of some language. Pure.
 
 import { HARNESS_MOUNT } from '../../sandbox/spec/harness-files.js';
 import { isPython, type Language } from '../../settings/languages/language.js';
@@ -27,7 +27,7 @@ export type Task = Cell | Program;
 export const isPythonTask = (task: Task): boolean =>
   task.type === 'cell' || (task.type === 'program' && isPython(task.language));
 
-/** What an audit calls it. */
+/** Name of a task's language in an audit. */
 export const languageOf = (task: Task): string => (task.type === 'program' ? task.language.name : 'python');
 
 /** The name under which its code is checked; null for a cell. */

@@ -7,11 +7,11 @@ import { LinkedSignal } from '../../base/waiting/linked-signal.js';
 
 /** Well below what hosts wait: thirty seconds are the least that was seen. */
 export const SET_UP_PATIENCE_MS = 25_000;
-/** What a call has at least that has waited in the queue: a sandbox that is ready takes no time. */
+/** Least time for a call that has waited in the queue: a sandbox that is ready takes no time. */
 const LEAST_MS = 5_000;
 /** Several calls that wait for the same set-up hear of its failure at the same time. */
 const SAME_MOMENT_MS = 1_000;
-/** What failed longer ago may have been mended since. */
+/** A failure from longer ago may have been mended since. */
 const FAILURE_LASTS_MS = 300_000;
 
 /** Where things that take a set-up come from, and where they go when nobody wants them any more. */
@@ -20,17 +20,17 @@ export type TakenSource<T> = {
   readonly giveBack: (late: T) => void;
 };
 
-/** What a call has waited for set-up. */
+/** How long a call has waited for set-up, and what for. */
 export type Waited = {
   /** By performance.now(): when the call came. */
   readonly since: number;
-  /** What is going on now, in words. */
+  /** Words on the set-up that is going on now. */
   readonly goingOn: () => string;
 };
 
 export class Patience {
   readonly #withinMs: number | undefined;
-  /** What has failed while nobody waited for it, by the key of its source. */
+  /** Failures that came while nobody waited for them, by the key of their source. */
   readonly #untold = new Map<string, { readonly error: BridgeError; readonly at: number }>();
   /** How many wait, and when one of them was last told of a failure, by the key of their source. */
   readonly #waiting = new Map<string, { count: number; toldAt: number }>();
@@ -41,8 +41,8 @@ export class Patience {
   }
 
   /**
-   * What `source` gives. Throws E_SETTING_UP where that takes too long; it is taken all the same and given back, so that the
-   * next call finds it. Whoever cancels a call stops waiting, and ends no set-up that others share.
+   * Takes what `source` gives. Throws E_SETTING_UP where that takes too long; the thing is taken all the same and given back,
+   * so that the next call finds it. Whoever cancels a call stops waiting, and ends no set-up that others share.
    */
   async take<T>(key: string, source: TakenSource<T>, waited: Waited, signal: AbortSignal): Promise<T> {
     if (this.#withinMs === undefined) return await source.take(signal);
@@ -74,7 +74,7 @@ export class Patience {
   async wait<T>(going: Promise<T>, waited: Waited): Promise<T> {
     if (this.#withinMs === undefined) return await going;
     const wait = this.#expiry(waited);
-    // What fails later is told to whoever asks for it next.
+    // A later failure is told to whoever asks for the same thing next.
     going.catch(() => {});
     try {
       return await Promise.race([going, wait.expired]);

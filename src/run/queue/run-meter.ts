@@ -23,7 +23,7 @@ export class RunMeter {
     return sandbox;
   }
 
-  /** What has been used since the last time that this was asked, in sandboxes that the run still has too. */
+  /** Processor seconds used since the last call of `lap`, in sandboxes that the run still has too. */
   lap(): number {
     let seconds = this.#seconds;
     for (const [sandbox, since] of this.#taken) seconds += usedIn(sandbox, since);

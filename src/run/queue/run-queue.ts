@@ -18,7 +18,7 @@ export type RunQueueParts = {
   readonly instance: string;
   /** Whose turns its runs take. */
   readonly owner: string;
-  /** Of its runs; asked for each. */
+  /** Limits of the owner's runs; asked for each run. */
   readonly limits: () => TurnLimits;
   /** Whether the processor time of its runs is counted. */
   readonly isMetered: boolean;
@@ -30,7 +30,7 @@ export type RunQueueParts = {
 
 /** A call from when it has come. Disposed, it leaves the queue, or gives back the turn that it has not used. */
 export type Arrival = Disposable & {
-  /** Of its run. */
+  /** Id of the call's run. */
   readonly id: string;
   readonly place: QueuePlace;
   /** Its turn, which whoever asks for it ends. */
@@ -139,5 +139,5 @@ export class RunQueue {
   }
 }
 
-/** What has come to its end has no place any more. */
+/** Ends a turn: a run that has come to its end has no place any more. */
 const endOf = ({ turn, meter }: GivenTurn): void => turn.end({ processorSeconds: meter.lap() });

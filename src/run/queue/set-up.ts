@@ -1,5 +1,5 @@
-// What a run that has not begun is waiting for, in words: the choice of an engine and an image and a pull, which are
-// shared by all who wait, and the servers that it opens itself. Only listens to events, and starts nothing.
+// Words on what a run that has not begun is waiting for: the choice of an engine and an image and a pull, which are shared by
+// all who wait, and the servers that the run opens itself. Only listens to events, and starts nothing.
 
 import type { BridgeEvent } from '../../base/log/events.js';
 import { inMegabytes } from '../../base/text/sizes.js';
@@ -55,7 +55,7 @@ export class EngineSetUp {
     }
   };
 
-  /** What is done now; undefined where nothing is. */
+  /** The step that is under way; undefined where none is. */
   get step(): string | undefined {
     return this.#step;
   }
@@ -88,7 +88,7 @@ export class EngineSetUp {
   }
 }
 
-/** What the runs of one bridge wait for: the engine's set-up and the bridge's own servers. */
+/** Set-up that the runs of one bridge wait for: the engine's set-up and the bridge's own servers. */
 export class SetUp {
   readonly #engine: EngineSetUp;
   readonly #opening = new Set<string>();
@@ -110,7 +110,7 @@ export class SetUp {
     return `Setting up: ${this.#now(servers) || 'starting a sandbox'}.`;
   }
 
-  /** The same with how far it is, and how long it usually takes, for one that waits no longer. */
+  /** One line for a run that waits no longer: the set-up with how far it is, and how long it usually takes. */
   goingOn(servers: readonly string[]): string {
     const { measured, usually } = this.#engine;
     return `Now: ${this.#now(servers) || 'starting a sandbox'}${measured}. ${usually}`;

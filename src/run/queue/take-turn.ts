@@ -37,7 +37,10 @@ export function standAside(turn: Turn): (() => Promise<void>) | undefined {
 export const takeTurn = (...of: Parameters<typeof takePlace>): Promise<Turn | RefusedTurn> =>
   takePlace(...of).turn;
 
-/** The same for a run that may be held: it is queued from now on, and `onQueued` is called when it is ready and still has to wait. */
+/**
+ * Takes a place for a run that may be held, as `takeTurn` takes a turn: the run is queued from now on, and `onQueued` is called
+ * when the run is ready and still has to wait.
+ */
 export function takePlace(
   turns: Turns,
   wait: TurnWait,

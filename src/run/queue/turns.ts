@@ -24,7 +24,7 @@ export const UNLIMITED: TurnLimits = {
   memoryBytes: Number.POSITIVE_INFINITY,
 };
 
-/** What has turns, as refusals say it. */
+/** Words of refusals for what has turns. */
 export type TurnWords = { readonly one: string; readonly many: string; readonly refused: string };
 
 const RUNS: TurnWords = { one: 'run', many: 'runs', refused: 'Nothing has run' };
@@ -66,7 +66,7 @@ export interface Turn {
   readonly ahead: number;
   /** Whether its owner has used up its processor time. */
   readonly isUsedUp: boolean;
-  /** What it was held for is there: from now on it can have its turn. */
+  /** Lets a held run have its turn from now on: what the run was held for is there. */
   ready(): void;
   /**
    * It stands still from now on: its place is for others until `goOn`, while its memory counts on. False where it keeps its
@@ -75,7 +75,10 @@ export interface Turn {
   stand(): boolean;
   /** It wants a place again, ahead of those that have had none; `onTurn` is called when it has it. */
   goOn(onTurn: () => void): void;
-  /** What its run still does can be cut short: `onWanted` is called when a run waits for the place, and ends the turn at once. */
+  /**
+   * Says that the rest of the run can be cut short: `onWanted` is called when a run waits for the place, and ends the turn at
+   * once.
+   */
   lingers(onWanted: () => void): void;
   /** Counts what its owner has used of the processor, also when the turn has ended. */
   charge(processorSeconds: number): void;
@@ -87,7 +90,7 @@ export type TurnRequest = {
   /** Whose run it is. */
   readonly owner: string;
   readonly limits: TurnLimits;
-  /** What it may have at most while it is under way. */
+  /** Most memory that the run may have while it is under way. */
   readonly memoryBytes: number;
   /** It waits for something else first: it counts among those that wait, and has no turn before it is `ready`. */
   readonly isHeld?: boolean;
@@ -113,7 +116,7 @@ type Lane = {
   /** In their order, with those that are held. */
   readonly waiting: QueueEntry[];
   readonly running: Set<QueueEntry>;
-  /** Those that stand, or return: they have their memory, and no place. */
+  /** Runs that stand, or return: they have their memory, and no place. */
   readonly standing: Set<QueueEntry>;
   /** Oldest first, within the window. */
   used: Used[];
@@ -126,7 +129,7 @@ type Lane = {
 
 /** For how long it is known that an owner has entered something. */
 const MAX_ABOUT_MS = 60_000;
-/** What is told to somebody who has to come back, in seconds. */
+/** Longest wait that is told to somebody who has to come back, in seconds. */
 const MAX_RETRY_SECONDS = 3_600;
 /** How much of a new run's time goes into the mean. */
 const MEAN_SHARE = 0.2;
@@ -249,7 +252,7 @@ export class Turns {
     this.#serve();
   }
 
-  /** Those that are held want no place yet. */
+  /** Runs that are held want no place yet. */
   #wantsMore(owner: string): boolean {
     return this.#lanes.get(owner)?.waiting.some(isWaiting) ?? false;
   }
@@ -295,7 +298,7 @@ export class Turns {
       this.#running >= this.#options.runsAtOnce ||
       !hasRoom(lane, request);
     while (!isHeld && mustWait() && this.#reclaim(lane, request));
-    // Those that wait already go first.
+    // Runs that wait already go first.
     if (mustWait() && lane.waiting.length >= limits.runsWaiting) {
       const atOnce = Math.max(1, Math.min(limits.runsAtOnce, this.#options.runsAtOnce));
       const freeAgainMs = (this.#meanMs * (lane.waiting.length + 1)) / atOnce;
@@ -352,7 +355,7 @@ export class Turns {
     });
   }
 
-  /** The same for one run of this lane. */
+  /** Has a run that only lingers end for one run of this owner's queue; false where there is none. */
   #reclaim(lane: Lane, request: Pick<QueueEntry, 'limits' | 'memoryBytes'>): boolean {
     const isOfOthers = hasRoom(lane, request);
     // With room of its own and a place of all there is nothing to wait for.
@@ -436,7 +439,7 @@ export class Turns {
     });
   }
 
-  /** Those that have had no turn yet; what stood has begun, and ends as it would have without standing. */
+  /** Refuses runs that have had no turn yet; a run that stood has begun, and ends as it would have without standing. */
   #refuseWaiting(lane: Lane): void {
     for (const entry of [...lane.waiting]) {
       if (entry.state === 'returning') continue;

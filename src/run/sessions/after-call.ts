@@ -1,5 +1,6 @@
-// What code of a session does after its call was answered is still done by that call: it has the call's place, costs its
-// principal what it uses, and has the rest of the call's time where it has asked to go on. What the code says is a wish.
+// Code of a session that goes on after its call was answered still belongs to that call: the code has the call's place, costs
+// its principal what it uses, and has the rest of the call's time where it has asked to go on. The code's word is only a
+// request.
 
 import type { GivenTurn } from '../queue/run-queue.js';
 
@@ -35,7 +36,7 @@ export class AfterCall {
       return;
     }
     this.#timers.push(setTimeout(() => stop(), HOLD_AFTER_MS).unref());
-    // What has only something to finish makes room for others at once. That may be now.
+    // Code that has only something to finish makes room for others at once, which may be now.
     turn.lingers(() => stop());
   }
 
@@ -49,7 +50,7 @@ export class AfterCall {
     turn.end({ processorSeconds: meter.lap() });
   }
 
-  /** What uses the processor although it is to stand still costs as well. */
+  /** Charges processor time that code uses although it is to stand still. */
   charge(processorSeconds: number): void {
     this.#call.turn.charge(processorSeconds);
   }

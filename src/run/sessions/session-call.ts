@@ -1,5 +1,5 @@
 // One call of a session while its sandbox goes on: it ends when the supervisor says so and the guest has had its last word.
-// What the guest sends afterwards belongs to no call: what it asks is refused, and the rest is dropped.
+// Frames that the guest sends afterwards belong to no call: calls among them are refused, and the rest is dropped.
 
 import { BridgeError } from '../../base/errors.js';
 import { drawnLetters } from '../../base/text/drawn-letters.js';
@@ -21,7 +21,7 @@ const TOKEN_LETTERS = 16;
 const isLastWord = (frame: GuestFrame): frame is Extract<GuestFrame, { type: 'result' | 'raised' }> =>
   frame.type === 'result' || frame.type === 'raised';
 
-/** What code is told that asks for something while no call of its session is under way. */
+/** Error for code that asks for something while no call of its session is under way. */
 export const noCall = (): BridgeError =>
   new BridgeError('E_NO_CALL', 'No call of this session is under way.', {
     fault: 'guest',
@@ -59,7 +59,7 @@ export class SessionCall {
     });
   }
 
-  /** What hears the call, told when it ends. */
+  /** Handlers that hear the call, and are told when it ends. */
   heardBy(handlers: RunHandlers): RunHandlers {
     return {
       ...handlers,

@@ -1,5 +1,5 @@
-// What is said of each session in the state directory: for people, who are in another process, and for a later bridge, which
-// has to know that a session has ended with the bridge that had it. Nothing in it opens or ends anything.
+// Records of each session in the state directory: for people, who are in another process, and for a later bridge, which has to
+// know that a session has ended with the bridge that had it. Nothing in a record opens or ends anything.
 
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -42,7 +42,7 @@ const record = z.object({
 
 export type SessionRecord = Readonly<z.infer<typeof record>>;
 
-/** What a call says of the session that it wants. */
+/** Words of a call about the session that it wants. */
 export type MeantSession = {
   readonly name: string;
   /** Null where a connection has it: then only one of the same program is meant, since others have names of their own. */
@@ -77,14 +77,17 @@ export class SessionFiles {
     for (const name of [`${handle}.json`, ended(handle)]) rmSync(join(this.#dir, name), { force: true });
   }
 
-  /** Those of all bridges of this state directory, the one that was called last first; what has ended and those of dead bridges too. */
+  /**
+   * Sessions of all bridges of this state directory, the one called last first; those that have ended and those of dead bridges
+   * too.
+   */
   all(): readonly SessionRecord[] {
     return this.#handles()
       .flatMap((handle) => this.#read(handle) ?? [])
       .sort((one, other) => (one.lastCallAt < other.lastCallAt ? 1 : -1));
   }
 
-  /** What is known of one that has ended, or whose bridge is there no more, and that `meant` could mean. */
+  /** Record of a session that has ended, or whose bridge is there no more, and that `meant` could mean. */
   orphan(meant: MeantSession): SessionRecord | undefined {
     return this.#orphans().find((each) => isMeant(each, meant));
   }

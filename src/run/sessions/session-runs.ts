@@ -10,9 +10,9 @@ const NOTICED_MS = 1_000;
 export type SessionServers = {
   /** Names, and `*`: those that this call asks for, and those that the session has. */
   readonly names: readonly string[];
-  /** Of them, those that the session has not had yet. */
+  /** Names of servers that the session has not had yet. */
   readonly added: readonly string[];
-  /** Those that it had and that no run may have any more. */
+  /** Names of servers that the session had and that no run may have any more. */
   readonly lost: readonly string[];
 };
 
@@ -43,7 +43,7 @@ export const useOf = ({ session }: Entered, added: readonly string[]): SessionUs
   willEnd: (why) => session.willEnd(why),
 });
 
-/** What the first line of the answer says. */
+/** Facts about the session for the first line of the answer. */
 export function sessionTold(
   { session, isNew, before, stopped, waitedMs }: Entered,
   { status }: Pick<Outcome, 'status'>,

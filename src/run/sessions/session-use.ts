@@ -1,4 +1,4 @@
-// What a run of code knows of the session that it is a call of. The session itself outlives it (run/sessions/).
+// Facts that a run of code knows about the session that it is a call of. The session itself outlives the run (run/sessions/).
 
 import type { SessionFacts } from '../../wire/frames.js';
 

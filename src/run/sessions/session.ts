@@ -14,7 +14,7 @@ import { AfterCall, type AnsweredCall } from './after-call.js';
 
 /** 79 bits, which nobody guesses. */
 const HANDLE_LETTERS = 16;
-/** What stands still uses nothing; the look of its first process once a second takes a hundredth of this. */
+/** A session that stands still uses nothing; the look of its first process once a second takes a hundredth of this limit. */
 const LOOK_EVERY_MS = 10_000;
 const MAX_IDLE_PROCESSOR_SECONDS = 0.5;
 /** Less than this is the look itself. */
@@ -39,7 +39,7 @@ export class Session {
   readonly client: string;
   readonly handle = `s-${drawnLetters(HANDLE_LETTERS)}`;
   readonly createdAt = new Date();
-  /** Those that its code has, whichever call they came with. */
+  /** Servers that the session's code has, whichever call they came with. */
   servers: readonly string[] = [];
   readonly #parts: SessionParts;
   readonly #startedAt = performance.now();
@@ -48,9 +48,9 @@ export class Session {
   #idleSince = performance.now();
   #sandbox: Sandbox | undefined;
   #calls = 0;
-  /** What code has asked for last; whether it gets it is decided after each call. */
+  /** Whether code has last asked to go on; whether it may is decided after each call. */
   #wantsToGoOn = false;
-  /** Of the last call, also when it is over. */
+  /** The time after the last call, also when that time is over. */
   #after: AfterCall | undefined;
   #isStill = true;
   #stopped: string | undefined;
@@ -103,7 +103,7 @@ export class Session {
     return this.#isGone ? (this.#reason ?? 'it has ended') : this.#reason;
   }
 
-  /** What it holds, in bytes; its limit where nobody can see it. */
+  /** Bytes of memory that the session holds; its limit where nobody can see how many it holds. */
   get memoryBytes(): number {
     const { pid, spec } = this.#sandbox ?? {};
     return heldBytes(pid, spec) ?? spec?.memoryBytes ?? 0;
@@ -165,7 +165,7 @@ export class Session {
     if (!this.#isStill && this.ended === undefined) this.#sandbox?.hold();
     this.#isStill = true;
     this.#after?.end();
-    // What a call uses that is under way is counted by that one.
+    // Processor time of a call that is under way is counted by that call.
     if (!this.#isBusy) this.#sandbox?.rests();
   }
 
@@ -227,7 +227,7 @@ export class Session {
     else this.#after.begin(goesOn, stop);
   }
 
-  /** What is to stand still uses no processor. */
+  /** Watches that a session which is to stand still uses no processor. */
   #watch(): void {
     const pid = this.#sandbox?.pid;
     const group = pid === undefined ? undefined : processorGroup(pid);
@@ -264,7 +264,7 @@ export class Session {
   }
 }
 
-/** What follows "it has ended:". */
+/** Words that follow "it has ended:". */
 function reasonOf(end: SandboxEnd, sandbox: Sandbox | undefined): string {
   switch (end.how) {
     case 'limit':

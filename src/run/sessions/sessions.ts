@@ -135,7 +135,7 @@ export class Sessions implements Disposable {
     for (const session of this.#live.values()) session.end(BRIDGE_ENDED);
   }
 
-  /** Those that are about to end are none any more. */
+  /** Removes sessions that have ended or are about to end: they are none any more. */
   #settle(): void {
     for (const session of this.#live.values()) {
       const { ended } = session;
@@ -232,7 +232,9 @@ export class Sessions implements Disposable {
     return undefined;
   }
 
-  /** Those that hold too much together go, the one that nobody has called for longest first, but not the last one. */
+  /**
+   * Ends sessions that hold too much memory together, the one that nobody has called for longest first, but not the last one.
+   */
   #heedMemory(): void {
     const { memoryBytes: most } = this.#options.limits;
     while (this.#live.size > 1) {
