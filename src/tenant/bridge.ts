@@ -42,7 +42,7 @@ import type { ServerAccess } from './server-access.js';
 export type BridgeOwner = {
   /** Id of the principal, in all its bridges. */
   readonly id: string;
-  /** Its own folder, for all that is kept of it. */
+  /** The principal's own folder, for all that is kept of the principal. */
   readonly stateDir: string;
   readonly snippetsDir: string | undefined;
   readonly access: ServerAccess;
@@ -111,7 +111,7 @@ export class Bridge implements AsyncDisposable {
   readonly detachedCalls: DetachedCalls;
   /** Interpreters that stay from call to call. */
   readonly sessions: Sessions;
-  /** Its answers are shown by our own command line, which takes them whole. */
+  /** Whether the bridge's answers are shown by our own command line, which takes them whole. */
   readonly isForCommandLine: boolean;
   readonly #observer: Observer;
   readonly #service: SandboxService;

@@ -23,11 +23,13 @@ export type Refreshed =
       readonly removed: readonly string[];
       /** Tools that are not as they were when they were first seen. */
       readonly changed: readonly ToolChange[];
-      /** Its entry has a name that was another one's: what was decided of that name does not hold for it. */
+      /**
+       * True where the server's entry has a name that was another server's: what was decided of that name does not hold for it.
+       */
       readonly takesName?: true;
       /** Whether those are what they are to be from now on, and its name is its own. */
       readonly accepted: boolean;
-      /** Messages about parts of the server's list that could not be used. */
+      /** Parts of the server's list that could not be used, as messages for the operator. */
       readonly problems: readonly string[];
     }
   | {

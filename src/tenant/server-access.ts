@@ -12,7 +12,7 @@ export interface ServerAccess {
   readonly isWhole: boolean;
   /** The servers of `found` that exist for the principal, as the principal reaches them. */
   existing(found: Discovery): Discovery;
-  /** Its own layer on top of the operator's policy; the same object as long as both are the same. */
+  /** The principal's own layer on top of the operator's policy; the same object as long as both are the same. */
   policy(operators: Policy, specs: readonly DownstreamSpec[]): Policy;
   /** Why its rules as they are now do not count, in one line; undefined where they do. */
   readonly trouble: string | undefined;

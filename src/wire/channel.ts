@@ -96,7 +96,7 @@ export class Channel {
     const splitter = new LineSplitter(MAX_FRAME_BYTES);
     stream.on('data', (chunk: Buffer) => {
       for (const line of this.#closed ? [] : splitter.push(chunk)) if (!this.#closed) onLine(line);
-      // Its end may never come.
+      // The end of a line that is too long may never come.
       if (splitter.unfinishedBytes > MAX_FRAME_BYTES) this.#tooLong(who);
     });
     stream.on('error', () => {});

@@ -6,9 +6,9 @@
 export type Envelope = {
   /** The id's own JSON text, of a string or a number; undefined where there is none, or a longer one. */
   readonly id: string | undefined;
-  /** It has a `method`: a request, or a notification where it has no id. */
+  /** Whether the message has a `method`: a request, or a notification where it has no id. */
   readonly hasMethod: boolean;
-  /** It has a `result` or an `error`. */
+  /** Whether the message has a `result` or an `error`. */
   readonly isAnswer: boolean;
 };
 

@@ -17,8 +17,8 @@ export const MAX_DEPTH = 128;
 export const MAX_VALUES = 1_000_000;
 
 /**
- * What the guest's stream may carry in one run, and what its replies may: parsing it is our processor time, and the
- * one thing that all runs share. The largest useful run moves some tens of results of 40 MB.
+ * Most bytes of the guest's stream in one run, and of the replies to the guest: parsing them is our processor time, and the one
+ * thing that all runs share. The largest useful run moves some tens of results of 40 MB.
  */
 export const MAX_RUN_BYTES = 1024 * 1024 * 1024;
 

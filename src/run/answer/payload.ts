@@ -115,8 +115,8 @@ const plannedCall = ({ server, tool, text }: PlannedCall) => ({
 });
 
 /**
- * What somebody reads of `payload`: in every text, and in the names and texts of the result, what does not show is
- * written as a visible escape. Code that needs a value exactly has it from a file.
+ * Writes characters that do not show as visible escapes, for whoever reads `payload`: in every text, and in the names and texts
+ * of the result. Code that needs a value exactly has it from a file.
  */
 export function visible<T>(value: T): T;
 export function visible(value: unknown): unknown {

@@ -29,7 +29,7 @@ export function sessionPieces({ session }: Outcome): readonly Piece[] {
 export const sessionLine = ({ name, handle, call, says }: SessionTold): string =>
   `${shownName(name)} (${handle}): ${[...(call > 1 ? [`call ${call}`] : []), ...says].join('; ')}`;
 
-/** That a call goes on, and how to have the rest of it; first, since some hosts cut the end. */
+/** Pieces that say that a call goes on, and how to have the rest of it; first, since some hosts cut the end. */
 export function runningPieces({ goesOn, durationMs, stdout, stderr }: Outcome): readonly Piece[] {
   if (goesOn === undefined) return [];
   const { handle, tool, says } = goesOn;
@@ -85,8 +85,8 @@ function hasLooseLine(failure: string): boolean {
 const WHERE_LINE = /^(?:\S.{0,200}:\d+: |`)/;
 
 /**
- * What is said of a failure below `head`. A message of ours has others' words in its first line only, quoted; below it may
- * stand what a server has said, and where the code was.
+ * Pieces about a failure, with `head` before them. A message of ours has others' words in its first line only, quoted; below it
+ * may stand what a server has said, and where the code was.
  */
 export function failurePieces(
   head: string,

@@ -121,8 +121,8 @@ const STEPS_OF_ROOM = [1.25, 1.5, 2, 3, 4, 6, 8, 12] as const;
 type FittedAnswer = { readonly content: readonly [{ readonly text: string }, ...unknown[]] };
 
 /**
- * What `render` makes of `outcome`, or of as much of it as fits. `roomBytes` is what the host shows of the text, where it
- * cuts: our own cut says what is missing and where all of it is, a host's does not.
+ * The answer that `render` makes of `outcome`, or of as much of the outcome as fits. `roomBytes` is what the host shows of the
+ * text, where it cuts: our own cut says what is missing and where all of it is, a host's does not.
  */
 function fitted<T extends FittedAnswer>(
   outcome: Outcome,

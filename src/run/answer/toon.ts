@@ -11,7 +11,7 @@ const MAX_TOON_CHARS = 200_000;
 /** Sixteen digits, an exponent of three, minus nought: JavaScript may read another number than is written there. */
 const NUMBER_OF_ITS_OWN = /\d{16}|\d[eE][+-]?\d{3}|-0(?![.\d])/;
 
-/** Its fence is longer than any in the text, so that nothing in there can close it. */
+/** A block with a fence longer than any in the text, so that nothing in the text can close the block. */
 function block(language: string, text: string): string {
   const ticks = (text.match(/`{3,}/g) ?? []).reduce((most, run) => Math.max(most, run.length + 1), 3);
   const fence = '`'.repeat(ticks);

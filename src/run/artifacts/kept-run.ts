@@ -31,7 +31,7 @@ export const fileNameOf = ({ number, ending }: Pick<KeptIndexEntry, 'number' | '
   `${number}${ending}`;
 
 /**
- * What the file on the disk ends with, so that programs of the host know what it is: the ending of a type that we have
+ * Ending of the file's name on the disk, so that programs of the host know the file's type: the ending of a type that we have
  * recognised, and none for anything else. Of a guest's name nothing more becomes part of a path.
  */
 function endingFor(name: string, mimeType: string): string {

@@ -19,7 +19,7 @@ export type CallAuditParts = {
 /** A call with the one verdict on it. */
 export type JudgedCall = {
   readonly call: GuestCall;
-  /** Its own; of what asks nothing of a server nothing is told. */
+  /** Target of the call; nothing is told of a call that asks nothing of a server. */
   readonly target: Extract<CallTarget, { readonly name: string }>;
   readonly verdict: Verdict;
 };

@@ -24,11 +24,11 @@ export type CallContext<E = CallEvent> = {
 
 /** Events of a call while it is under way. */
 export type CallEvent =
-  /** It has to wait; `ahead` counts, whenever it is asked, those that wait and come before it. */
+  /** The call has to wait; `ahead` counts, whenever read, the calls that wait and come before it. */
   | { readonly type: 'queued'; readonly place: { readonly ahead: number } }
-  /** Its turn has come; `waitsFor` says, whenever it is asked, what holds up its start. */
+  /** The call's turn has come; `waitsFor` says, whenever asked, what holds up the start. */
   | { readonly type: 'preparing'; readonly waitsFor: () => string }
-  /** Its code starts. */
+  /** The code of the call starts. */
   | { readonly type: 'started'; readonly meter: Meter }
   /** How far the code says it is. */
   | Extract<GuestFrame, { type: 'progress' }>

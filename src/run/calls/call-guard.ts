@@ -120,7 +120,7 @@ export class CallGuard {
     signal: AbortSignal,
   ): Promise<PolicyDecision> {
     const { plan, principal, policy, said } = this.#parts;
-    // It will be refused. Nothing is started, and nobody is asked, for what does not exist.
+    // A call of a tool that the run has not will be refused. Nothing is started, and nobody is asked, for what does not exist.
     if (!this.#hasTool(server, tool)) return { ...ofPolicy, isOfNoTool: true };
     const argumentsText = sentText(call);
     const { hints, inputSchema } = (await said(server, tool, signal)) ?? {};
@@ -153,7 +153,7 @@ export class CallGuard {
     if (approvals === undefined) throw notApproved('nobody', verdict.rule, 0);
     await approvals.pass({ server, tool, text: sentText(call), verdict }, signal);
     signal.throwIfAborted();
-    // It may have been denied while the person thought.
+    // The tool may have been denied while the person thought.
     const { refusal } = this.#judge({ kind: 'tool', server, name: tool });
     if (refusal !== undefined) throw refusal;
   }
@@ -167,7 +167,7 @@ export class CallGuard {
     const { limits, handlers, whole, turn } = this.#parts;
     const { target, argumentsText } = call;
     if (target.kind === 'tool' && asks !== undefined) {
-      // Ask nobody about a call that is one too many; a call that a person refuses counts too.
+      // Ask nobody about a call beyond the limits; a call that a person refuses counts too.
       limits.begin({ ...target, argumentsText });
       await this.#approved(call, target, asks, signal);
     }

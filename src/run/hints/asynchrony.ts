@@ -30,8 +30,8 @@ export const asyncHints: readonly Hint[] = [
 ];
 
 /**
- * What a run that succeeded has most likely not meant: a call that was never awaited was never sent. Undefined where
- * neither its value nor its stderr shows one.
+ * Note on what a run that succeeded has most likely not meant: a call that was never awaited was never sent. Undefined where
+ * neither the run's value nor its stderr shows such a call.
  */
 export const unawaitedNote = (repr: string, stderr: string): string | undefined =>
   /<coroutine object /.test(repr) || /RuntimeWarning: coroutine '[^'\n]*' was never awaited/.test(stderr)

@@ -43,7 +43,7 @@ export type Conversed = {
   readonly savedNote: string | undefined;
   /** Says that files have not arrived in time; undefined where all have. */
   readonly lateNote: string | undefined;
-  /** Calls that a plan would make; undefined where the run was no plan. */
+  /** End of a plan: what the plan would do; undefined where the run was no plan. */
   readonly planned: Planned | undefined;
 };
 

@@ -26,7 +26,7 @@ export type RunInput = {
   readonly files: readonly InputFile[];
   /** Which one it is a call of; absent for a run of its own. */
   readonly session?: AskedSession;
-  /** It executes reads only, and stops at its first write. */
+  /** True for a run that executes reads only, and stops at its first write. */
   readonly isPlan?: boolean | undefined;
 };
 

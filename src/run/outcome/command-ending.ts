@@ -21,7 +21,7 @@ import {
 } from './ending-errors.js';
 import type { OutcomeError } from './outcome.js';
 
-/** Its own end; `killedFor` is its deadline. */
+/** End of the command itself; `killedFor` is its deadline. */
 type OwnEnd = Pick<CommandEnd, 'exitCode' | 'signal' | 'killedFor' | 'notStarted'>;
 
 /** Failure that kept a command from an end of its own. */

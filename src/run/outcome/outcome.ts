@@ -22,8 +22,8 @@ export type Captured = {
 };
 
 /**
- * What is left of a stream at its start and at its end, with the line between them that says what is missing. Where all of it
- * can be read, the first lines of the answer say the address.
+ * Start and end of a stream, with the line between them that says what is missing. Where all of the stream can be read, the
+ * first lines of the answer say the address.
  */
 export function capturedWithGap(
   head: string,

@@ -42,7 +42,7 @@ export const commandFrame = (
 });
 
 /**
- * What a command reads, where it is long: ahead of its run, onto the disk, since it need fit neither into a frame nor
+ * Input of a command, where it is long: sent ahead of the run, onto the disk, since the input need fit neither into a frame nor
  * into the sandbox's memory.
  */
 export function* inputOf({ stdin }: Command): Generator<Extract<HostFrame, { type: 'input' }>> {

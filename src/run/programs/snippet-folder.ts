@@ -98,7 +98,7 @@ async function targetOf(path: string, file: string): Promise<string> {
 }
 
 function unreadable(thrown: unknown): never {
-  // Its own words hold the whole path, which is for the operator; the code says as much to everybody.
+  // The error's own words hold the whole path, which is for the operator; the code says as much to everybody.
   const { code } = thrown as NodeJS.ErrnoException;
   throw new Error(`cannot be read: ${code ?? messageOf(thrown)}`);
 }

@@ -22,7 +22,7 @@ const MAX_ECHO_CHARS = 80;
 
 export type Snippet = {
   readonly name: string;
-  /** Its name in the folder. */
+  /** Name of the file in the folder. */
   readonly file: string;
   readonly language: Language;
   readonly code: string;

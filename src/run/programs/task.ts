@@ -13,7 +13,7 @@ export type Program = {
   readonly language: Language;
   /** Content of the entry file. */
   readonly code: string;
-  /** Its name, checked: relative, and inside the working directory. */
+  /** Name of the entry file, checked: relative, and inside the working directory. */
   readonly file: string;
   readonly args: readonly string[];
   readonly stdin: Buffer | undefined;

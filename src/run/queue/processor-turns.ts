@@ -76,8 +76,8 @@ export class ProcessorTurns {
   }
 
   /**
-   * Whoever has more waiting pauses for as long as its turn was, once for each other one that is about: it has the process for no
-   * more than its share of the time then, and what others begin seldom meets something under way.
+   * Has an owner pause after a turn for as long as the turn was, once for each other owner that is about: the owner then has
+   * the process for no more than its share of the time, and what others begin seldom meets something under way.
    */
   #pause(owner: string, ms: number, then: () => void): void {
     const others = this.#own.crowded(owner, ABOUT_MS);

@@ -32,7 +32,7 @@ export class RunMeter {
     return lap;
   }
 
-  /** The run has it no more. */
+  /** The run has this sandbox no more. */
   leave(sandbox: Sandbox): void {
     const since = this.#taken.get(sandbox);
     if (since === undefined) return;
@@ -40,7 +40,7 @@ export class RunMeter {
     this.#seconds += usedIn(sandbox, since);
   }
 
-  /** It has none of them any more. */
+  /** The run has none of its sandboxes any more. */
   leaveAll(): void {
     for (const sandbox of this.#taken.keys()) this.leave(sandbox);
   }

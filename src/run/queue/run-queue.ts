@@ -33,7 +33,7 @@ export type Arrival = Disposable & {
   /** Id of the call's run. */
   readonly id: string;
   readonly place: QueuePlace;
-  /** Its turn, which whoever asks for it ends. */
+  /** Turn of the call; whoever asks for the turn ends it. */
   readonly begin: () => QueuePlace['turn'];
   /** The call, which ends with its bridge too. */
   readonly context: CallContext;

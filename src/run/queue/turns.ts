@@ -69,11 +69,11 @@ export interface Turn {
   /** Lets a held run have its turn from now on: what the run was held for is there. */
   ready(): void;
   /**
-   * It stands still from now on: its place is for others until `goOn`, while its memory counts on. False where it keeps its
-   * place, since as many of all owners stand already as may.
+   * Has the run stand still from now on: its place is for others until `goOn`, while its memory counts on. False where the run
+   * keeps its place, since as many of all owners stand already as may.
    */
   stand(): boolean;
-  /** It wants a place again, ahead of those that have had none; `onTurn` is called when it has it. */
+  /** Asks for a place for the run again, ahead of runs that have had none; `onTurn` is called when the run has its place. */
   goOn(onTurn: () => void): void;
   /**
    * Says that the rest of the run can be cut short: `onWanted` is called when a run waits for the place, and ends the turn at
@@ -92,7 +92,9 @@ export type TurnRequest = {
   readonly limits: TurnLimits;
   /** Most memory that the run may have while it is under way. */
   readonly memoryBytes: number;
-  /** It waits for something else first: it counts among those that wait, and has no turn before it is `ready`. */
+  /**
+   * True for a run that waits for something else first: it counts among those that wait, and has no turn before it is `ready`.
+   */
   readonly isHeld?: boolean;
   /** Called once, when its turn has come: before `enter` returns where nothing is ahead. */
   readonly onTurn: () => void;

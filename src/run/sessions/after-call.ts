@@ -23,7 +23,7 @@ export class AfterCall {
     this.#call = call;
   }
 
-  /** Its code runs on. `stop` is called when that has to end, and calls `end`; with why, where more was allowed. */
+  /** Code of the call runs on. `stop` is called when that has to end, and calls `end`; with why, where more was allowed. */
   begin(goesOn: boolean, stop: (why?: string) => void): void {
     const { turn, endsAt } = this.#call;
     const leftMs = endsAt - performance.now();
@@ -40,7 +40,7 @@ export class AfterCall {
     turn.lingers(() => stop());
   }
 
-  /** It stands still, or is gone: its place is for others. */
+  /** Ends the call's turn: its code stands still, or is gone, and its place is for others. */
   end(): void {
     for (const timer of this.#timers.splice(0)) clearInterval(timer);
     if (this.#isOver) return;

@@ -27,7 +27,7 @@ const record = z.object({
   /** Within which its name means it, where that outlives a connection; else null. */
   scope: z.string().nullable(),
   container: z.string(),
-  /** Its first process, where the machine of its owner runs it; else null. */
+  /** The session's first process, where the machine of its owner runs it; else null. */
   process: z.object({ pid: z.int(), startTime: z.string() }).nullable(),
   memoryLimitBytes: z.int(),
   /** ISO 8601. */
@@ -106,7 +106,7 @@ export class SessionFiles {
     writeFileSync(join(this.#dir, ended(handle)), '', { mode: 0o600 });
   }
 
-  /** It goes on: it could not be ended. */
+  /** Takes the mark back: the session goes on, since it could not be ended. */
   unmarkEnded(handle: string): void {
     rmSync(join(this.#dir, ended(handle)), { force: true });
   }

@@ -1,10 +1,10 @@
-// Facts that a run of code knows about the session that it is a call of. The session itself outlives the run (run/sessions/).
+// A run's view of the session that the run is a call of. The session itself outlives the run (run/sessions/).
 
 import type { SessionFacts } from '../../wire/frames.js';
 
 export type SessionUse = {
   readonly name: string;
-  /** Its name with its handle, which no other session has: what a person has allowed in it is allowed in no other. */
+  /** The session's name with its handle, which no other session has: what a person has allowed in it is allowed in no other. */
   readonly title: string;
   /** For the code, as it is now. */
   readonly facts: () => SessionFacts;
@@ -12,6 +12,6 @@ export type SessionUse = {
   readonly added: readonly string[];
   /** The interpreter waits for the next call; `goesOn` where its code has asked not to stand still until then. */
   readonly answered: (goesOn: boolean) => void;
-  /** Its sandbox is about to be ended, and why, in words that follow "it has ended:". */
+  /** Says that the session's sandbox is about to be ended, and why, in words that follow "it has ended:". */
   readonly willEnd: (why: string) => void;
 };

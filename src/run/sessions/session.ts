@@ -29,7 +29,7 @@ export type SessionParts = {
   readonly limits: Pick<SessionLimits, 'idleSeconds' | 'lifeSeconds' | 'keepRunning'>;
   /** Whether a person has ended it from outside. */
   readonly wasEndedByHand: (handle: string) => boolean;
-  /** It has ended, for the reason given; its sandbox is to be got rid of. */
+  /** Called when the session has ended, for the reason given; its sandbox is to be got rid of. */
   readonly onEnded: (session: Session) => void;
 };
 
@@ -169,7 +169,7 @@ export class Session {
     if (!this.#isBusy) this.#sandbox?.rests();
   }
 
-  /** Its sandbox is about to be ended; the first reason counts. */
+  /** Says that the session's sandbox is about to be ended; the first reason counts. */
   willEnd(why: string): void {
     this.#reason ??= why;
   }

@@ -51,7 +51,7 @@ export type Entered = Disposable & {
   readonly stopped: string | undefined;
   /** How long it has waited for other calls. */
   readonly waitedMs: number;
-  /** Its sandbox, which has just been started. */
+  /** Gives the session its sandbox, which has just been started. */
   readonly adopt: (sandbox: Sandbox) => Sandbox;
 };
 
@@ -255,7 +255,7 @@ export class Sessions implements Disposable {
       .sort((one, other) => one.idleSince - other.idleSince)[0];
   }
 
-  /** It makes room at once, although its container may take a moment to go. */
+  /** Ends a session, which makes room at once, although its container may take a moment to go. */
   #drop(session: Session, why: string): void {
     session.end(why);
     this.#live.delete(session.handle);
