@@ -15,6 +15,7 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 /** A file below this that only one other imports could live in that one. */
 const CRUMB_LINES = 100;
 const LINES = 1_000;
+const BARE = 'comments that begin without their subject';
 const PUBLIC = new Set(['_meta', '_write', '_final', '_destroy']);
 const SEVERAL = 'type names with more than one meaning';
 
@@ -60,7 +61,7 @@ function read(file) {
       .filter((name) => name.startsWith('.'))
       .map((name) => join(dirname(file), name.replace(/\.js$/, '.ts'))),
     bareOf: comments
-      .filter(({ value }) => /^\*?\s*(?:The same|Likewise|As of|Of|Those|What|Whoever)\b/.test(value))
+      .filter(({ value }) => /^[*\s]*(?:The same|Likewise|As of|Of|Those|What|Whoever)\b/.test(value))
       .map(({ start }) => lineAt(start)),
   };
 }
@@ -105,9 +106,7 @@ function look(checkout) {
       'private members of other packages': files.flatMap(({ file, privates }) =>
         privates.map(({ line, name }) => `${at(file, line)} ${name}`),
       ),
-      'comments that begin without their subject': files.flatMap(({ file, bareOf }) =>
-        bareOf.map((line) => at(file, line)),
-      ),
+      [BARE]: files.flatMap(({ file, bareOf }) => bareOf.map((line) => at(file, line))),
     },
   };
 }
@@ -129,17 +128,19 @@ const { list, beside, check } = takeOptions({
   options: {
     list: { says: 'name each of this checkout, not only how many' },
     check: {
-      says: 'only look whether each name of a type means one thing, and exit with 1 where one does not',
+      says: 'only look whether each name of a type means one thing and comments begin with their subjects; exit with 1 if not',
     },
     beside: { value: 'COMMIT', says: 'a commit, or another checkout, to stand before this one' },
   },
 });
 
 if (check) {
-  const several = look(ROOT).lists[SEVERAL];
+  const { [SEVERAL]: several, [BARE]: bare } = look(ROOT).lists;
   for (const name of several) console.error(`A type has one meaning; rename all but one: ${name}`);
-  console.log(`names: ${several.length} types with more than one meaning`);
-  process.exit(several.length === 0 ? 0 : 1);
+  for (const place of bare)
+    console.error(`A comment begins with its subject or a verb; say the noun: ${place}`);
+  console.log(`words: ${several.length} ${SEVERAL}, ${bare.length} ${BARE}`);
+  process.exit(several.length + bare.length === 0 ? 0 : 1);
 }
 
 /** What stands before this checkout: a folder as it is, and a commit in a worktree of its own for as long as it is looked at. */

@@ -55,7 +55,7 @@ export class HttpAccess {
   }
 
   /**
-   * What to answer instead of what a JSON-RPC message asks for, where the principal lacks a scope for it: 403 with the scope.
+   * Answer in place of the one that a JSON-RPC message asks for, where the principal lacks a scope for it: 403 with the scope.
    * To be asked with the parsed message before it is handed on; `message` may be anything.
    */
   stepUp(principal: Principal, message: unknown): AuthenticationRefusal | undefined {

@@ -27,7 +27,7 @@ export function isTokenText(text: string): boolean {
 }
 
 /**
- * What is kept of a token. A plain SHA-256 is right here: slow hashes with salt protect passwords, which can be guessed
+ * Digest of a token, which alone is kept. A plain SHA-256 is right here: slow hashes with salt protect passwords, which can be guessed
  * from a list; 256 random bits cannot, however fast one guess is, and this hash is computed for every request.
  */
 export const hashOfToken = (text: string): Buffer => createHash('sha256').update(text).digest();

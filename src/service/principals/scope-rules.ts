@@ -24,7 +24,7 @@ export function closedServers(scopes: Scopes, granted: readonly string[]): reado
 }
 
 /**
- * What a JSON-RPC message is about to use, as far as the message itself says. Takes any value. `executeServer` is the server to
+ * Tool and servers that a JSON-RPC message is about to use, as far as the message itself says. Takes any value. `executeServer` is the server to
  * which the operator has calls of `execute` go.
  */
 export function wantedUse(message: unknown, executeServer?: string): WantedUse {

@@ -63,7 +63,7 @@ export class Windows implements AsyncDisposable {
   readonly #slots = new SharedSlots();
   readonly #live = new Set<ServedWindow>();
   /**
-   * What the command line calls one after the other is one conversation, each call with a window of its own: its sessions are
+   * Calls of the command line, one after the other, are one conversation, each with a window of its own: their sessions are
    * one scope, and stay until they end or this process does. They alone outlive a window, and not its bridge, since folder,
    * environment, servers, approvals and log of a call are those of the terminal that it comes from.
    */
