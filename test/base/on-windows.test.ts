@@ -9,11 +9,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { environmentWith, run } from '../../src/base/process/process.js';
 import { groupOptions, signalGroup } from '../../src/base/process/process-group.js';
-import { HANGS_MS, PATIENTLY } from '../support/time.js';
+import { isAlive } from '../support/processes.js';
+import { HANGS_MS, NEVER, PATIENTLY } from '../support/time.js';
 import { HOSTILE } from './windows-command-line.js';
 
 describe.runIf(process.platform === 'win32')('Windows', () => {
-  const never = new AbortController().signal;
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'on windows & 100% '));
@@ -29,14 +29,14 @@ describe.runIf(process.platform === 'win32')('Windows', () => {
       const { exitCode, stdout } = await run(
         ['show', ...args],
         { timeoutMs: HANGS_MS, env: { PATH: path } },
-        never,
+        NEVER,
       );
       expect([exitCode, JSON.parse(stdout)]).toEqual([0, args]);
     }
   });
 
   it('npx is started', async () => {
-    const { exitCode, stdout } = await run(['npx', '--version'], { timeoutMs: HANGS_MS }, never);
+    const { exitCode, stdout } = await run(['npx', '--version'], { timeoutMs: HANGS_MS }, NEVER);
     expect([exitCode, /^\d+\./.test(stdout)]).toEqual([0, true]);
   });
 
@@ -54,12 +54,3 @@ describe.runIf(process.platform === 'win32')('Windows', () => {
     await expect.poll(() => isAlive(grandchild), PATIENTLY).toBe(false);
   });
 });
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}

@@ -1,12 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
 import { run, tailOf } from '../../src/base/process/process.js';
-import { HANGS_MS, PATIENTLY } from '../support/time.js';
+import { isAlive } from '../support/processes.js';
+import { HANGS_MS, NEVER, PATIENTLY } from '../support/time.js';
 
 afterEach(() => vi.useRealTimers());
 
-const never = new AbortController().signal;
 const node = (code: string, ...args: string[]): [string, ...string[]] => [
   process.execPath,
   '-e',
@@ -19,21 +18,12 @@ const failure = (promise: Promise<unknown>): Promise<BridgeError> =>
     (thrown) => (thrown instanceof BridgeError ? thrown : Promise.reject(thrown)),
   );
 
-// A dead process that its parent has not fetched yet (state Z) is not alive.
-function isAlive(pid: number): boolean {
-  try {
-    return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  } catch {
-    return false;
-  }
-}
-
 describe('run', () => {
   it('gives exit code, both streams and the time, and does not throw for a failing program', async () => {
     const result = await run(
       node('console.log("out"); console.error("err"); process.exit(3)'),
       { timeoutMs: HANGS_MS },
-      never,
+      NEVER,
     );
     expect(result).toMatchObject({ exitCode: 3, stdout: 'out\n', stderr: 'err\n' });
     expect(result.durationMs).toBeGreaterThan(0);
@@ -46,13 +36,13 @@ describe('run', () => {
     const result = await run(
       node(code, '$(id) "a" *'),
       { timeoutMs: HANGS_MS, env: { COLOUR: 'blue' }, input: 'hello' },
-      never,
+      NEVER,
     );
     expect(result.stdout).toBe('$(id) "a" * blue hello\n');
   });
 
   it('names a program that does not exist and what to do', async () => {
-    const error = await failure(run(['no-such-program-here'], { timeoutMs: HANGS_MS }, never));
+    const error = await failure(run(['no-such-program-here'], { timeoutMs: HANGS_MS }, NEVER));
     expect(error.code).toBe('E_PROCESS');
     expect(error.remedy).toBe('Install no-such-program-here or put it on PATH.');
   });
@@ -62,7 +52,7 @@ describe('run', () => {
     await run(
       node('process.stdout.write("10%\\r20%\\rdone"); console.error("note")'),
       { timeoutMs: HANGS_MS, onLine: (line) => lines.push(line) },
-      never,
+      NEVER,
     );
     expect(lines.sort()).toEqual(['10%', '20%', 'done', 'note']);
   });
@@ -71,7 +61,7 @@ describe('run', () => {
     const result = await run(
       node('process.stdout.write("A".repeat(500_000) + "Z".repeat(500_000))'),
       { timeoutMs: HANGS_MS, maxBytes: 1_000 },
-      never,
+      NEVER,
     );
     expect(result.stdout.length).toBeLessThan(1_100);
     expect(result.stdout).toMatch(/^A+\n.*dropped.*\nZ+$/);
@@ -89,7 +79,7 @@ describe('run', () => {
     const said = new Promise<string>((resolve) => {
       onLine = resolve;
     });
-    const failed = failure(run(node(stubborn), { timeoutMs: 700, graceMs: 100, onLine }, never));
+    const failed = failure(run(node(stubborn), { timeoutMs: 700, graceMs: 100, onLine }, NEVER));
     const grandchild = Number(await said);
     expect(grandchild).toBeGreaterThan(0);
     vi.advanceTimersByTime(700 + 100);
@@ -121,7 +111,7 @@ describe('run', () => {
       const { spawn } = require('node:child_process');
       const c = spawn(process.execPath, ['-e', 'setTimeout(()=>{}, 6e5)'], { stdio: 'inherit', detached: true });
       c.unref(); console.log(c.pid);`;
-    const { exitCode, stdout } = await run(node(leaver), { timeoutMs: HANGS_MS }, never);
+    const { exitCode, stdout } = await run(node(leaver), { timeoutMs: HANGS_MS }, NEVER);
     const daemon = Number(stdout);
     const isLeft = isAlive(daemon);
     process.kill(daemon, 'SIGKILL');
@@ -129,7 +119,7 @@ describe('run', () => {
   });
 
   it('reports a death by signal as a shell does', async () => {
-    const result = await run(node('process.kill(process.pid, "SIGKILL")'), { timeoutMs: HANGS_MS }, never);
+    const result = await run(node('process.kill(process.pid, "SIGKILL")'), { timeoutMs: HANGS_MS }, NEVER);
     expect(result.exitCode).toBe(137);
   });
 });

@@ -9,11 +9,11 @@ import { principalOf } from '../../src/service/access/authenticator.js';
 import { TokenFile } from '../../src/service/access/token-file.js';
 import { principalStateDir } from '../../src/settings/files/principal-state.js';
 import { tempHome } from '../support/start-bridge.js';
+import { NEVER } from '../support/time.js';
 import { commandHere } from './command.js';
 
 const ISSUER = 'https://login.example.com';
 const OTHER = 'https://other.example.com/';
-const never = new AbortController().signal;
 const TOKEN = {
   id: '0123456789abcdef',
   name: 'ci',
@@ -56,7 +56,7 @@ describe('in the state directory', () => {
   afterEach(() => rmSync(home, { recursive: true, force: true }));
   const token = async (name: string) => {
     const terms = { servers: [], scopes: [], expiresAtMs: undefined };
-    return principalOf((await new TokenFile(stateDir).add(name, terms, () => {}, never)).record);
+    return principalOf((await new TokenFile(stateDir).add(name, terms, () => {}, NEVER)).record);
   };
   const run = (args: readonly string[], env: Record<string, string> = {}) =>
     commandHere(args, { home, env: { MCP_BRIDGE_STATE_DIR: stateDir, ...env } });
@@ -82,7 +82,7 @@ describe('in the state directory', () => {
     const listed = async (...more: readonly string[]) => (await run(['login', '--list', ...more])).stdout;
     expect(await listed('--principal', 'ci')).toContain('linear');
     expect(await listed()).toContain('Nobody has logged in');
-    await new TokenFile(stateDir).change(() => [], never);
+    await new TokenFile(stateDir).change(() => [], NEVER);
     await token('ci');
     expect(await listed('--principal', 'ci')).toContain('Nobody has logged in');
   });

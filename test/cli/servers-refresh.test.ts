@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { isAlive } from '../downstream/hostile.js';
+import { isAlive } from '../support/processes.js';
 import { hostileServer, npmServer, tempHome } from '../support/start-bridge.js';
 import { until } from '../support/time.js';
 import { command, commandHere } from './command.js';

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { allowAlways } from '../../src/policy/rules/always-allowed.js';
 import { readPolicyFile } from '../../src/policy/rules/policy-file.js';
+import { NEVER } from '../support/time.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'always-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -17,7 +18,6 @@ const host = {
   uid: process.getuid?.(),
   exists: () => false,
 } as const;
-const NEVER = new AbortController().signal;
 const ON = new Date('2026-11-25T12:00:00Z');
 const entry = { server: 'git.hub', tool: 'create issue', reason: 'it is: "mine" # really' };
 const written = { ...entry, since: '2026-11-25' };

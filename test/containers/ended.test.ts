@@ -15,7 +15,7 @@ import { parseSettings } from '../../src/settings/environment/settings.js';
 import { hostFacts } from '../../src/settings/files/host-facts.js';
 import { ourContainers } from '../support/nothing-left.js';
 import { bridgeEnv, tempHome } from '../support/start-bridge.js';
-import { eventually, HANGS_MS } from '../support/time.js';
+import { eventually, HANGS_MS, NEVER } from '../support/time.js';
 
 /** Speaks as far as it must, closes its streams, and leaves a child that would go on for ever. */
 const MUTE = `
@@ -58,7 +58,7 @@ it('a container that closes its streams and goes on is killed, and has not ended
   const command = ['python3', '-I', '-c', MUTE.replace('PROTOCOL', protocolOf())];
   const spec = { ...specOn(pad, context, 'mute'), command };
   const options = { timeoutMs: HANGS_MS, observer: () => {} };
-  const sandbox = await Sandbox.start(pad.engine, spec, options, new AbortController().signal);
+  const sandbox = await Sandbox.start(pad.engine, spec, options, NEVER);
   const { pid } = sandbox;
   expect(pid).toBeGreaterThan(1);
   expect(await sandbox.ended).toMatchObject({ how: 'lost' });

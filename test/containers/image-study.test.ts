@@ -10,10 +10,9 @@ import { pythonProfile } from '../../src/sandbox/spec/profile.js';
 import { parseSettings } from '../../src/settings/environment/settings.js';
 import { hostFacts } from '../../src/settings/files/host-facts.js';
 import { bridgeEnv, tempHome } from '../support/start-bridge.js';
-import { coldSandboxes, eventually, pause } from '../support/time.js';
+import { coldSandboxes, eventually, NEVER, pause } from '../support/time.js';
 
 const IMAGE = `localhost/trial-study-${process.pid}:1`;
-const never = new AbortController().signal;
 const home = tempHome();
 const settingsOf = (env: Record<string, string>) =>
   parseSettings(bridgeEnv(home, { MCP_BRIDGE_STATE_DIR: join(home, 'state'), ...env }), hostFacts()).settings;
@@ -33,7 +32,7 @@ it('is its version at once and its libraries soon, once for each image', async (
   const events: BridgeEvent[] = [];
   const known = () => events.filter((event) => event.type === 'image.known');
   const start = async (launcher: Launcher) =>
-    launcher.retire(await launcher.start(pythonProfile(settings), never));
+    launcher.retire(await launcher.start(pythonProfile(settings), NEVER));
   {
     await using launcher = new Launcher(settings, { platform: 'linux' }, (event) => events.push(event));
     await start(launcher);

@@ -10,9 +10,7 @@ import { command } from '../cli/command.js';
 import { imageOf, isBuilt } from '../support/built-image.js';
 import { PLAIN_KIND } from '../support/plain-kind.js';
 import { tempHome } from '../support/start-bridge.js';
-import { HANGS_MS } from '../support/time.js';
-
-const never = new AbortController().signal;
+import { HANGS_MS, NEVER } from '../support/time.js';
 
 const { mounts, tmpfs } = sandboxSpec({
   ...{ image: '', harnessDir: '/', fallbackDir: undefined, name: '', user: '65534:65534', kind: PLAIN_KIND },
@@ -83,7 +81,7 @@ async function lint(image: string): Promise<readonly [image: Lint, control: Lint
         ...['--entrypoint=', image, 'python3', '-I', '-'],
       ],
       { input: LINT, timeoutMs: HANGS_MS },
-      never,
+      NEVER,
     );
     if (exitCode === 0) return JSON.parse(stdout) as [Lint, Lint];
   }

@@ -9,11 +9,11 @@ import { pythonProfile, type SandboxProfile } from '../../src/sandbox/spec/profi
 import { parseSettings } from '../../src/settings/environment/settings.js';
 import { hostFacts } from '../../src/settings/files/host-facts.js';
 import { bridgeEnv, tempHome } from '../support/start-bridge.js';
+import { NEVER } from '../support/time.js';
 import { makeUsed } from '../support/used-state.js';
 
 // No registry is asked for long: nothing listens here.
 const IMAGE = `localhost/trial-kinds-${process.pid}:1`;
-const never = new AbortController().signal;
 const home = tempHome();
 const state = makeUsed(join(home, 'state'));
 const settingsOf = (env: Record<string, string>) =>
@@ -37,17 +37,17 @@ it('a missing one is missing at each call, without all being found out anew, unt
   await using launcher = open();
   events = [];
   const missing = { code: 'E_IMAGE_MISSING', remedy: expect.stringContaining(IMAGE) };
-  await expect(launcher.start(kind, never)).rejects.toMatchObject(missing);
-  await expect(launcher.start(kind, never)).rejects.toMatchObject(missing);
+  await expect(launcher.start(kind, NEVER)).rejects.toMatchObject(missing);
+  await expect(launcher.start(kind, NEVER)).rejects.toMatchObject(missing);
   expect(steps().filter((step) => step.startsWith('trying'))).toEqual([]);
   // Where run_python's own is missing, it is said what every language needs it for.
   await using without = open(settingsOf({ MCP_BRIDGE_IMAGE: IMAGE }));
   const needed = { ...missing, message: expect.stringContaining('Every language needs it') };
-  await expect(without.start({ ...kind, image: 'base' }, never)).rejects.toMatchObject(needed);
+  await expect(without.start({ ...kind, image: 'base' }, NEVER)).rejects.toMatchObject(needed);
 
   imageId = image.id;
   podman('tag', imageId, IMAGE);
-  const sandbox = await launcher.start(kind, never);
+  const sandbox = await launcher.start(kind, NEVER);
   expect([sandbox.spec.image, sandbox.spec.pids]).toEqual([IMAGE, 64]);
   expect(launcher.isCurrent(sandbox)).toBe(true);
   podman('tag', imageId, other);

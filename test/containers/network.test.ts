@@ -19,11 +19,10 @@ import { hostFacts } from '../../src/settings/files/host-facts.js';
 import type { GuestFrame } from '../../src/wire/frames.js';
 import { networkHelpers, ourContainers } from '../support/nothing-left.js';
 import { bridgeEnv, tempHome } from '../support/start-bridge.js';
-import { eventually } from '../support/time.js';
+import { eventually, NEVER } from '../support/time.js';
 
 const FIXTURE = fileURLToPath(new URL('../fixtures/networked-sandbox.mjs', import.meta.url));
 const isRoot = process.getuid?.() === 0;
-const never = new AbortController().signal;
 
 /** Why nothing can be tried here; undefined where it can. */
 function obstacle(): string | undefined {
@@ -59,7 +58,7 @@ async function listening(server: SocketServer, ...where: [number, string] | [str
 
 /** What the code's last line is worth, in a sandbox of `kind`. */
 async function valueIn(kind: SandboxProfile, code: string): Promise<unknown> {
-  const sandbox = await pools.of(kind).take(never);
+  const sandbox = await pools.of(kind).take(NEVER);
   let value: unknown;
   const onGuest = (frame: GuestFrame) => {
     if (frame.type === 'result') value = frame.value;
@@ -174,7 +173,7 @@ describe.skipIf(why !== undefined)(why === undefined ? 'network' : `network (pas
     skip,
   }) => {
     const { engine } = await launcher.pad();
-    const networkMode = await engine.networkMode(never);
+    const networkMode = await engine.networkMode(NEVER);
     if (networkMode !== 'slirp4netns') skip(`it is carried by ${networkMode} here`);
     const code = `
 import socket
@@ -194,7 +193,7 @@ def outcome(where):
 
   it('what carries it ends with its sandbox: when that is killed, and when its bridge is', async () => {
     const sandboxes: Sandbox[] = [];
-    for (let i = 0; i < 3; i++) sandboxes.push(await launcher.start(open, never));
+    for (let i = 0; i < 3; i++) sandboxes.push(await launcher.start(open, NEVER));
     expect(networkHelpers().length).toBeGreaterThanOrEqual(3);
     for (const sandbox of sandboxes) {
       sandbox.kill();

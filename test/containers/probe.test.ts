@@ -20,7 +20,7 @@ import { parseSettings } from '../../src/settings/environment/settings.js';
 import { hostFacts } from '../../src/settings/files/host-facts.js';
 import { command } from '../cli/command.js';
 import { startBridge, tempHome } from '../support/start-bridge.js';
-import { HANGS_MS } from '../support/time.js';
+import { HANGS_MS, NEVER } from '../support/time.js';
 
 const isRoot = process.getuid?.() === 0;
 /** The attacks want twice the limit of 64 MB; the rest is the interpreter's. */
@@ -204,11 +204,7 @@ it.runIf(isRoot)('without the walls every attempt gets through', async () => {
     ...['--ulimit=nproc=512:512', '--device=/dev/zero:/dev/probe', `--volume=${home}:/home-of-the-host`],
     ...['--env=PROBE_CANARY=x', '--entrypoint=', report.image, 'python3', '-'],
   ];
-  const { stdout } = await run(
-    ['podman', ...argv],
-    { input: code, timeoutMs: HANGS_MS },
-    new AbortController().signal,
-  );
+  const { stdout } = await run(['podman', ...argv], { input: code, timeoutMs: HANGS_MS }, NEVER);
   const answers = JSON.parse(stdout) as Record<string, unknown>;
   const visitors = canaries.visitors();
   expect(visitors).toEqual({ tcp: canaries.addresses.length, abstract: 1 });

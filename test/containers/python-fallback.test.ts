@@ -26,11 +26,11 @@ import { languageNamed } from '../../src/settings/languages/records.js';
 import { makeChangedImage, podman } from '../support/changed-image.js';
 import { removeImages } from '../support/remove-images.js';
 import { bridgeEnv, tempHome } from '../support/start-bridge.js';
+import { NEVER } from '../support/time.js';
 
 const NAME = `localhost/trial-fallback-${process.pid}`;
 const WITHOUT_PYTHON = `${NAME}/without-python:1`;
 const ONE_PROGRAM = `${NAME}/one-program:1`;
-const never = new AbortController().signal;
 
 const bash = languageNamed('bash') as Language;
 const sh: Language = { ...bash, ways: [{ needs: ['sh'], steps: [['sh', '{file}', '{args}']] }] };
@@ -65,7 +65,7 @@ afterAll(() => removeImages(WITHOUT_PYTHON, ONE_PROGRAM));
 /** What a program of `language` prints in `image`, and how it ends. */
 async function run(launcher: Launcher, language: Language, image: string, code: string) {
   const kind = { ...kindOf(planFor(language, settings), settings), image, imageSource: 'operator' } as const;
-  const sandbox = await launcher.start(kind, never);
+  const sandbox = await launcher.start(kind, NEVER);
   const entry = { code, file: 'main.sh', args: ['a b'], stdin: undefined, env: {} };
   const task = { type: 'program', language, ...entry } as const;
   const printed = { stdout: '', stderr: '' };

@@ -5,8 +5,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { type AgentCapabilities, NO_AGENT } from '../../src/servers/asking/agent-capabilities.js';
 import { Callers } from '../../src/servers/asking/callers.js';
 import type { Downstream } from '../../src/servers/server/downstream.js';
-import { until } from '../support/time.js';
-import { call, hostile, NEVER, poolOf, type TestPool } from './hostile.js';
+import { NEVER, until } from '../support/time.js';
+import { call, hostile, poolOf, type TestPool } from './hostile.js';
 
 /** An agent that answers forms with its name, and has one folder of that name. */
 function agentNamed(name: string, change: Partial<AgentCapabilities> = {}) {

@@ -5,7 +5,8 @@ import { expect, it, onTestFinished } from 'vitest';
 import { McpClient } from '../../src/servers/connection/client.js';
 import { rawResultOf } from '../../src/servers/connection/inbound.js';
 import { StdioTransport } from '../../src/servers/stdio/stdio-transport.js';
-import { hostile, NEVER } from './hostile.js';
+import { NEVER } from '../support/time.js';
+import { hostile } from './hostile.js';
 
 async function greet() {
   const { command, args } = hostile();

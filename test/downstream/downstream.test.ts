@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { RawJson, stringify } from '../../src/base/json/json-text.js';
 import type { DownstreamSpec } from '../../src/hosts/downstream-spec.js';
 import { toServerDoc } from '../../src/servers/catalog/catalog.js';
-import { HANGS_MS, nodeStarts, until } from '../support/time.js';
-import { call, hostile, NEVER, poolOf, spec, type TestPool } from './hostile.js';
+import { HANGS_MS, NEVER, nodeStarts, until } from '../support/time.js';
+import { call, hostile, poolOf, spec, type TestPool } from './hostile.js';
 
 /** Greets, lists one tool and never reads again. */
 const DEAF = `

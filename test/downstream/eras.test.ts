@@ -9,8 +9,8 @@ import { Redactor } from '../../src/base/secrets/redact.js';
 import type { DownstreamSpec } from '../../src/hosts/downstream-spec.js';
 import { type EraMemory, ErasInMemory, KeptEras } from '../../src/servers/connection/eras.js';
 import { openDownstreamPool } from '../../src/servers/pool/pool.js';
-import { until } from '../support/time.js';
-import { call, hostile, NEVER, spec } from './hostile.js';
+import { NEVER, until } from '../support/time.js';
+import { call, hostile, spec } from './hostile.js';
 import { modernFar, modernProgram } from './modern-servers.js';
 import { hostileWeb, remote } from './remote-servers.js';
 

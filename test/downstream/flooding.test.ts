@@ -12,8 +12,8 @@ import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { RawJson } from '../../src/base/json/json-text.js';
 import type { DownstreamSpec } from '../../src/hosts/downstream-spec.js';
 import { StdioTransport } from '../../src/servers/stdio/stdio-transport.js';
-import { until } from '../support/time.js';
-import { call, NEVER, poolOf, spec, type TestPool } from './hostile.js';
+import { NEVER, until } from '../support/time.js';
+import { call, poolOf, spec, type TestPool } from './hostile.js';
 import { remote } from './remote-servers.js';
 
 const FLOODING = fileURLToPath(new URL('../fixtures/flooding-server.mjs', import.meta.url));

@@ -7,8 +7,8 @@ import type { DownstreamSpec } from '../../src/hosts/downstream-spec.js';
 import { ErasInMemory } from '../../src/servers/connection/eras.js';
 import { openDownstreamPool } from '../../src/servers/pool/pool.js';
 import type { DownstreamTimes } from '../../src/servers/server/connect.js';
-import { HANGS_MS, nodeStarts, until } from '../support/time.js';
-import { call, NEVER } from './hostile.js';
+import { HANGS_MS, NEVER, nodeStarts, until } from '../support/time.js';
+import { call } from './hostile.js';
 import { LEGACY, MODERN, scripted } from './scripted-server.js';
 
 const open: AsyncDisposable[] = [];

@@ -3,7 +3,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { RawJson } from '../../src/base/json/json-text.js';
 import { headerParametersOf, parameterHeaders } from '../../src/servers/server/header-parameters.js';
-import { call, NEVER, poolOf, type TestPool } from './hostile.js';
+import { NEVER } from '../support/time.js';
+import { call, poolOf, type TestPool } from './hostile.js';
 import { modernFar, modernProgram } from './modern-servers.js';
 
 const schemaOf = (properties: object, more: object = {}) => ({ type: 'object', properties, ...more });

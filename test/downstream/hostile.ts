@@ -1,8 +1,6 @@
 // The hostile server as a spec, and what the tests of this floor ask of processes. Every test gives pools and
 // transports back; `pidsOf` is how they know that nothing is left.
 
-import { setMaxListeners } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { RawJson } from '../../src/base/json/json-text.js';
 import type { BridgeEvent } from '../../src/base/log/events.js';
@@ -12,11 +10,9 @@ import { type AgentCapabilities, NO_AGENT } from '../../src/servers/asking/agent
 import { type DownstreamPool, openDownstreamPool } from '../../src/servers/pool/pool.js';
 import type { DownstreamTimes } from '../../src/servers/server/connect.js';
 import type { Downstream } from '../../src/servers/server/downstream.js';
+import { NEVER } from '../support/time.js';
 
 const FIXTURE = fileURLToPath(new URL('../fixtures/hostile-server.mjs', import.meta.url));
-
-export const NEVER = new AbortController().signal;
-setMaxListeners(0, NEVER);
 
 export function spec(name: string, command: string, args: readonly string[]): StdioSpec {
   return {
@@ -77,14 +73,4 @@ export async function call(server: Downstream, tool: string, args: object = {}, 
 export async function pidsOf(server: Downstream): Promise<number[]> {
   const { structuredContent = {} } = await call(server, 'pid');
   return [structuredContent['pid'], ...Object(structuredContent['grandchildren'])].map(Number);
-}
-
-/** A zombie is dead: who should reap it is not us. */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return !existsSync('/proc/self') || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  } catch {
-    return false;
-  }
 }

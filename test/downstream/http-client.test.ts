@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, expect, it } from 'vitest';
 import { HttpClient, type HttpRequest } from '../../src/servers/remote/http-client.js';
-import { pause, until } from '../support/time.js';
-import { NEVER, poolOf } from './hostile.js';
+import { NEVER, pause, until } from '../support/time.js';
+import { poolOf } from './hostile.js';
 import { remote } from './remote-servers.js';
 
 const ends: (() => unknown)[] = [];

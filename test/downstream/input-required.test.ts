@@ -5,8 +5,8 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type AgentCapabilities, NO_AGENT } from '../../src/servers/asking/agent-capabilities.js';
 import { withInput } from '../../src/servers/asking/input-required.js';
 import type { DownstreamTimes } from '../../src/servers/server/connect.js';
-import { pause, until } from '../support/time.js';
-import { call, NEVER, poolOf, type TestPool } from './hostile.js';
+import { NEVER, pause, until } from '../support/time.js';
+import { call, poolOf, type TestPool } from './hostile.js';
 import { modernFar, modernProgram } from './modern-servers.js';
 
 type Params = Readonly<Record<string, unknown>>;

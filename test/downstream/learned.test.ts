@@ -14,8 +14,8 @@ import { KeptCatalog } from '../../src/servers/catalog/kept-catalog.js';
 import { KnownServers } from '../../src/servers/catalog/known-servers.js';
 import { searchTools } from '../../src/servers/catalog/search.js';
 import { type DownstreamPool, openDownstreamPool } from '../../src/servers/pool/pool.js';
-import { until } from '../support/time.js';
-import { call, hostile, NEVER, spec } from './hostile.js';
+import { NEVER, until } from '../support/time.js';
+import { call, hostile, spec } from './hostile.js';
 
 const require = createRequire(import.meta.url);
 const CHANGING = fileURLToPath(new URL('../fixtures/changing-server.mjs', import.meta.url));

@@ -11,8 +11,8 @@ import type { BridgeEvent } from '../../src/base/log/events.js';
 import { type AgentCapabilities, NO_AGENT } from '../../src/servers/asking/agent-capabilities.js';
 import type { DownstreamTimes } from '../../src/servers/server/connect.js';
 import { npmServer } from '../support/start-bridge.js';
-import { nodeStarts, PATIENTLY, until } from '../support/time.js';
-import { call, hostile, NEVER, poolOf, spec, type TestPool } from './hostile.js';
+import { NEVER, nodeStarts, PATIENTLY, until } from '../support/time.js';
+import { call, hostile, poolOf, spec, type TestPool } from './hostile.js';
 
 type Params = Readonly<Record<string, unknown>>;
 type Answer = (params: Params, signal: AbortSignal) => Promise<Params>;

@@ -1,8 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, expect, it, vi } from 'vitest';
 import type { DownstreamSpec } from '../../src/hosts/downstream-spec.js';
-import { until } from '../support/time.js';
-import { call, hostile, isAlive, NEVER, pidsOf, poolOf, type TestPool } from './hostile.js';
+import { isAlive } from '../support/processes.js';
+import { NEVER, until } from '../support/time.js';
+import { call, hostile, pidsOf, poolOf, type TestPool } from './hostile.js';
 
 const pools: TestPool[] = [];
 afterEach(async () => {

@@ -9,8 +9,8 @@ import type { StdioSpec } from '../../src/hosts/downstream-spec.js';
 import { helperHeaders } from '../../src/servers/remote/credentials.js';
 import { type ProcessCalls, ProcessTree } from '../../src/servers/stdio/process-tree.js';
 import { StdioTransport } from '../../src/servers/stdio/stdio-transport.js';
-import { HANGS_MS, pause, until } from '../support/time.js';
-import { hostile, NEVER, poolOf, spec } from './hostile.js';
+import { HANGS_MS, NEVER, pause, until } from '../support/time.js';
+import { hostile, poolOf, spec } from './hostile.js';
 
 const WORDS = 'cannot read its key';
 const COMMAND = { command: '/played', args: [], env: {}, cwd: undefined };

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { ProcessTree } from '../../src/servers/stdio/process-tree.js';
+import { isAlive } from '../support/processes.js';
 import { until } from '../support/time.js';
-import { isAlive } from './hostile.js';
 
 // A shell that refuses SIGTERM, with a child that does so too.
 const SCRIPT = 'trap "" TERM; (trap "" TERM; sleep 60) & echo $! $$; wait; sleep 60';

@@ -10,7 +10,8 @@ import { oauthFetch } from '../../src/servers/login/oauth-fetch.js';
 import { openDownstreamPool } from '../../src/servers/pool/pool.js';
 import { HttpClient } from '../../src/servers/remote/http-client.js';
 import { proxiesOf } from '../../src/servers/remote/proxies.js';
-import { call, NEVER } from './hostile.js';
+import { NEVER } from '../support/time.js';
+import { call } from './hostile.js';
 import { modernWeb } from './modern-servers.js';
 import { remote } from './remote-servers.js';
 

@@ -5,7 +5,8 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { toServerDoc } from '../../src/servers/catalog/catalog.js';
 import { searchTools } from '../../src/servers/catalog/search.js';
-import { call, NEVER, poolOf, spec, type TestPool } from './hostile.js';
+import { NEVER } from '../support/time.js';
+import { call, poolOf, spec, type TestPool } from './hostile.js';
 
 const require = createRequire(import.meta.url);
 

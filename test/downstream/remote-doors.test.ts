@@ -16,8 +16,9 @@ import { Callers } from '../../src/servers/asking/callers.js';
 import { CallsUnderWay } from '../../src/servers/asking/calls-under-way.js';
 import { ServerRequests } from '../../src/servers/asking/passed-on.js';
 import { connect } from '../../src/servers/server/connect.js';
-import { HANGS_MS, nodeStarts, until } from '../support/time.js';
-import { call, isAlive, NEVER, poolOf } from './hostile.js';
+import { isAlive } from '../support/processes.js';
+import { HANGS_MS, NEVER, nodeStarts, until } from '../support/time.js';
+import { call, poolOf } from './hostile.js';
 import { hostileWeb, type RemoteServer, remote, socketsTo } from './remote-servers.js';
 
 const SECRET = 'sk-1234567890abcdef';

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { RawJson } from '../../src/base/json/json-text.js';
 import type { RemoteSpec } from '../../src/hosts/downstream-spec.js';
-import { nodeStarts, pause, until } from '../support/time.js';
-import { call, NEVER, poolOf, type TestPool } from './hostile.js';
+import { NEVER, nodeStarts, pause, until } from '../support/time.js';
+import { call, poolOf, type TestPool } from './hostile.js';
 import { cpuMsOf, LINEAR, plainTransferMs } from './plain-transfer.js';
 import { everythingWeb, hostileWeb, type RemoteServer, remote, socketsTo } from './remote-servers.js';
 

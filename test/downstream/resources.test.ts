@@ -11,7 +11,8 @@ import {
   readResource,
 } from '../../src/servers/server/resources.js';
 import { npmServer } from '../support/start-bridge.js';
-import { hostile, NEVER, poolOf, spec, type TestPool } from './hostile.js';
+import { NEVER } from '../support/time.js';
+import { hostile, poolOf, spec, type TestPool } from './hostile.js';
 
 const { command, args = [] } = npmServer('@modelcontextprotocol/server-everything');
 const named = (name: string, ...modes: string[]) => ({ ...hostile(...modes), name });

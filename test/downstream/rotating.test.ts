@@ -7,7 +7,7 @@ import { afterEach, expect, it } from 'vitest';
 import { Redactor } from '../../src/base/secrets/redact.js';
 import type { DownstreamSpec, RemoteSpec } from '../../src/hosts/downstream-spec.js';
 import { openDownstreamPool } from '../../src/servers/pool/pool.js';
-import { eventually } from '../support/time.js';
+import { eventually, NEVER } from '../support/time.js';
 import { hostile, spec } from './hostile.js';
 
 setFlagsFromString('--expose-gc');
@@ -70,7 +70,7 @@ it('a server that was replaced is let go of, also one that ran', async () => {
     const made = { ...hostile(), name: 's', env: { TURN: String(turn) } };
     replaced.push(new WeakRef(made));
     pool.adopt([made]);
-    if (isStarted) await pool.get('s', new AbortController().signal);
+    if (isStarted) await pool.get('s', NEVER);
   };
   for (let turn = 0; turn < 8; turn++) await adopt(turn, turn > 0 && turn < 7);
   pool.adopt([]);

@@ -6,8 +6,9 @@ import { rawResultOf, readMessage, readOversized } from '../../src/servers/conne
 import { LastWords } from '../../src/servers/stdio/last-words.js';
 import { StdioTransport } from '../../src/servers/stdio/stdio-transport.js';
 import { envelopeOf } from '../../src/wire/envelope.js';
+import { isAlive } from '../support/processes.js';
 import { until } from '../support/time.js';
-import { hostile, isAlive } from './hostile.js';
+import { hostile } from './hostile.js';
 import { cpuMsOf, LINEAR, plainTransferMs } from './plain-transfer.js';
 
 const open: StdioTransport[] = [];

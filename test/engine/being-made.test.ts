@@ -10,7 +10,8 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { readText } from '../../src/base/files/read-text.js';
 import { CliContainer, type ClientCommand } from '../../src/engine/client/cli-container.js';
 import { CliEngine } from '../../src/engine/client/cli-engine.js';
-import { eventually, pause, until } from '../support/time.js';
+import { isAlive } from '../support/processes.js';
+import { eventually, NEVER, pause, until } from '../support/time.js';
 
 /** Makes a first process below a monitor that has the pid file in its arguments, and starts it when it is let. */
 const PODMAN = `#!/bin/sh
@@ -61,8 +62,6 @@ function end(pid: number): void {
   }
 }
 const letStart = () => writeFileSync(`${pidFile}.go`, '');
-const isAlive = (pid: number): boolean =>
-  !/^[ZX]?$/.test(/\) (.)/.exec(readText(`/proc/${pid}/stat`) ?? '')?.[1] ?? '');
 
 it('one that is killed then is killed when it has started, and its client leaves', async () => {
   const container = new CliContainer(plan);
@@ -123,12 +122,12 @@ it('one of a bridge that was killed then is left alone by the next one until it 
     observer: () => {},
     facts: { mode: 'rootless', ids: 'rootless', architecture: 'amd64' },
   } as unknown as ConstructorParameters<typeof CliEngine>[0]);
-  await engine.sweep(new AbortController().signal);
+  await engine.sweep(NEVER);
   expect(isAlive(first)).toBe(true);
   letStart();
   await left;
   expect(existsSync(`${pidFile}.started`)).toBe(true);
-  await engine.sweep(new AbortController().signal);
+  await engine.sweep(NEVER);
   expect(await eventually(() => !isAlive(first))).toBe(true);
   expect(readdirSync(join(stateDir, 'run'))).not.toContain('dead');
 });

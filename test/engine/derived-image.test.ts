@@ -21,8 +21,8 @@ import {
   makeDerivedImage,
   pruneDerivedImages,
 } from '../../src/engine/images/derived-image.js';
+import { NEVER } from '../support/time.js';
 
-const never = new AbortController().signal;
 const DAY_SECONDS = 24 * 60 * 60;
 const answer = (stdout: string, exitCode = 0, stderr = ''): ProcessResult => ({
   exitCode,
@@ -68,7 +68,7 @@ it('sends a context with the folders and one Containerfile, and leaves nothing o
     scratch(),
     buildArgs,
     command,
-    never,
+    NEVER,
   );
   expect(made).toBe(derivedName('abc'));
   expect(sent).toEqual([CONTAINERFILE, 'ipc', 'ipc/mcp', 'ipc/mcp/__init__.py']);
@@ -82,7 +82,7 @@ it('sends a context with the folders and one Containerfile, and leaves nothing o
 
 it("says the engine's own words when it cannot be made, and leaves nothing of it either", async () => {
   const command = async () => answer('', 125, 'Error: no space left on device');
-  await expect(makeDerivedImage(derivation(), scratch(), buildArgs, command, never)).rejects.toMatchObject({
+  await expect(makeDerivedImage(derivation(), scratch(), buildArgs, command, NEVER)).rejects.toMatchObject({
     code: 'E_IMAGE_BUILD',
     message: expect.stringContaining('no space left on device'),
   });
@@ -92,7 +92,7 @@ it("says the engine's own words when it cannot be made, and leaves nothing of it
 it('refuses a line break that would begin another instruction', async () => {
   const command = async () => answer('');
   await expect(
-    makeDerivedImage(derivation({ profile: 'a\nRUN evil' }), scratch(), buildArgs, command, never),
+    makeDerivedImage(derivation({ profile: 'a\nRUN evil' }), scratch(), buildArgs, command, NEVER),
   ).rejects.toMatchObject({ code: 'E_INTERNAL' });
   expect(existsSync(scratch()) ? readdirSync(scratch()) : []).toEqual([]);
 });
@@ -118,7 +118,7 @@ it('removes those that are a week old, but for the one in use', async () => {
       );
     return answer('');
   };
-  await pruneDerivedImages([derivedName('used')], command, never);
+  await pruneDerivedImages([derivedName('used')], command, NEVER);
   expect(commands.at(-1)).toBe(`rmi ${derivedName('old')}`);
   expect(commands).toHaveLength(3);
 });

@@ -15,8 +15,8 @@ import {
   rememberedChoice,
 } from '../../src/engine/client/detect.js';
 import type { OciRuntime } from '../../src/engine/machine/oci-runtime.js';
+import { NEVER } from '../support/time.js';
 
-const never = new AbortController().signal;
 let dir: string;
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'detect-'));
@@ -59,7 +59,7 @@ describe('chooseEngine', () => {
     ],
   ])('%s', async (_name, body, code, message) => {
     const binary = body.startsWith('/') ? body : program('podman', body);
-    await expect(chooseEngine(wishes(binary), never)).rejects.toMatchObject({
+    await expect(chooseEngine(wishes(binary), NEVER)).rejects.toMatchObject({
       code,
       message: expect.stringMatching(message),
       remedy: expect.stringMatching(/\w/),
@@ -68,8 +68,8 @@ describe('chooseEngine', () => {
 
   it('refuses a docker daemon that runs as root, until the operator accepts it', async () => {
     const docker = program('docker', `echo '${DOCKER}'`);
-    await expect(chooseEngine(wishes(docker), never)).rejects.toMatchObject({ code: 'E_ENGINE_UNSAFE' });
-    await expect(chooseEngine(wishes(docker, true), never)).resolves.toMatchObject({
+    await expect(chooseEngine(wishes(docker), NEVER)).rejects.toMatchObject({ code: 'E_ENGINE_UNSAFE' });
+    await expect(chooseEngine(wishes(docker, true), NEVER)).resolves.toMatchObject({
       status: { mode: 'rootful' },
     });
   });
@@ -79,7 +79,7 @@ describe('chooseEngine', () => {
       'docker',
       'echo "Cannot connect to the Docker daemon. Is the docker daemon running?" >&2; exit 1',
     );
-    await expect(chooseEngine(wishes(docker), never)).rejects.toMatchObject({
+    await expect(chooseEngine(wishes(docker), NEVER)).rejects.toMatchObject({
       remedy: 'Start the docker daemon.',
     });
   });

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { folderBytes, inspectImage } from '../../src/engine/images/image.js';
+import { NEVER } from '../support/time.js';
 
 let folder: string;
 beforeEach(() => {
@@ -24,7 +25,7 @@ function engine(name: string, history: string): string {
 }
 
 const sizeSaidBy = async (binary: string) =>
-  (await inspectImage({ binary, env: {} }, 'image', new AbortController().signal))?.sizeBytes;
+  (await inspectImage({ binary, env: {} }, 'image', NEVER))?.sizeBytes;
 
 describe('the size of an image', () => {
   it('is that of its layers, without the copies that a rootless podman keeps of them', async () => {

@@ -26,8 +26,7 @@ import {
 import { profiles, RECIPE_DIR } from '../../src/engine/images/recipe-dir.js';
 import { unsafeEntries } from '../../src/engine/images/tar-audit.js';
 import { processesWith } from '../support/nothing-left.js';
-
-const never = new AbortController().signal;
+import { NEVER } from '../support/time.js';
 
 describe('recipes', () => {
   it('are all readable and name scripts that exist and may be run', () => {
@@ -218,7 +217,7 @@ describe('chooseImage', () => {
       },
       sweep: () => Promise.resolve(0),
     };
-    const choice = chooseImage(wish, engine, (event) => events.push(event), never);
+    const choice = chooseImage(wish, engine, (event) => events.push(event), NEVER);
     return { choice, events, pulls };
   };
   const byDefault = (image: string) => ({ image, imageSource: 'default', profile: 'base' }) as const;
@@ -333,7 +332,7 @@ describe('chooseImage', () => {
         },
         sweep: () => Promise.resolve(0),
       };
-      const choose = () => chooseImage(wish, engine, (event) => events.push(event), never);
+      const choose = () => chooseImage(wish, engine, (event) => events.push(event), NEVER);
       return { choose, events, builds: () => builds };
     };
 

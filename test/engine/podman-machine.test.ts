@@ -12,10 +12,9 @@ import {
   needsMachine,
   PodmanMachine,
 } from '../../src/engine/machine/podman-machine.js';
-import { HANGS_MS, nodeStarts, PATIENTLY, pause } from '../support/time.js';
+import { HANGS_MS, NEVER, nodeStarts, PATIENTLY, pause } from '../support/time.js';
 
 const FAKE = fileURLToPath(new URL('../fixtures/fake-podman.mjs', import.meta.url));
-const never = new AbortController().signal;
 const stopped = { Name: 'mine', Default: true, Running: false };
 
 /** Each machine has a folder with a world of its own, so that tests wait side by side. */
@@ -71,20 +70,20 @@ describe.concurrent('a podman machine', () => {
   it('is made and started when there is none, and says what it does', async () => {
     const lines: string[] = [];
     const machine = machineIn({}, { onProgress: (line) => lines.push(line) });
-    using _lease = await machine.use(never);
+    using _lease = await machine.use(NEVER);
     expect(callsOf(machine)).toEqual([LIST, 'machine init', LIST, 'machine start podman-machine-default']);
     expect(lines).toContain('Downloading VM image');
   });
 
   it('is started when stopped, the default one rather than the first', async () => {
     const machine = machineIn({ machines: [{ Name: 'other', Running: false }, stopped] });
-    using _lease = await machine.use(never);
+    using _lease = await machine.use(NEVER);
     expect(callsOf(machine)).toEqual([LIST, 'machine start mine']);
   });
 
   it('is left alone when running, and then never stopped', async () => {
     const machine = machineIn({ machines: [{ ...stopped, Running: true }] }, { idleMs: 50 });
-    (await machine.use(never))[Symbol.dispose]();
+    (await machine.use(NEVER))[Symbol.dispose]();
     await pause(300);
     expect(callsOf(machine)).toEqual([LIST]);
   });
@@ -92,7 +91,7 @@ describe.concurrent('a podman machine', () => {
   it('is started once for all who arrive together, and one who gives up stops nobody', async () => {
     const machine = machineIn({ machines: [stopped] });
     const impatient = new AbortController();
-    const [first, second, third] = [machine.use(never), machine.use(impatient.signal), machine.use(never)];
+    const [first, second, third] = [machine.use(NEVER), machine.use(impatient.signal), machine.use(NEVER)];
     impatient.abort();
     expect((await failure(second)).code).toBe('E_CANCELLED');
     using _first = await first;
@@ -102,14 +101,14 @@ describe.concurrent('a podman machine', () => {
 
   it('is stopped when idle, not while a lease is held, and started again afterwards', async ({ expect }) => {
     const machine = machineIn({ machines: [stopped] }, { idleMs: 100 });
-    const leases = [await machine.use(never), await machine.use(never)];
+    const leases = [await machine.use(NEVER), await machine.use(NEVER)];
     leases[0]?.[Symbol.dispose]();
     leases[0]?.[Symbol.dispose]();
     await pause(400);
     expect(callsOf(machine)).not.toContain('machine stop mine');
     leases[1]?.[Symbol.dispose]();
     await expect.poll(() => callsOf(machine), PATIENTLY).toContain('machine stop mine');
-    using _again = await machine.use(never);
+    using _again = await machine.use(NEVER);
     expect(callsOf(machine).filter((call) => call === 'machine start mine')).toHaveLength(2);
   });
 
@@ -119,19 +118,19 @@ describe.concurrent('a podman machine', () => {
       for (const lease of waiting.splice(0)) lease[Symbol.dispose]();
     };
     const machine = machineIn({ machines: [stopped] }, { idleMs: 100, letGo });
-    waiting.push(await machine.use(never), await machine.use(never));
+    waiting.push(await machine.use(NEVER), await machine.use(NEVER));
     for (const lease of waiting) lease.rest();
     await expect.poll(() => callsOf(machine), PATIENTLY).toContain('machine stop mine');
     expect(waiting).toEqual([]);
     expect(callsOf(machine).filter((call) => call === 'ps --quiet')).toHaveLength(1);
-    using _again = await machine.use(never);
+    using _again = await machine.use(NEVER);
     expect(callsOf(machine).filter((call) => call === 'machine start mine')).toHaveLength(2);
   });
 
   it('is not stopped while one that had waited is in use', async () => {
     let asked = 0;
     const machine = machineIn({ machines: [stopped] }, { idleMs: 100, letGo: () => asked++ });
-    using lease = await machine.use(never);
+    using lease = await machine.use(NEVER);
     lease.rest();
     lease.resume();
     lease.resume();
@@ -141,7 +140,7 @@ describe.concurrent('a podman machine', () => {
 
   it.sequential("is not stopped while anybody's container runs in it", async ({ expect }) => {
     const machine = machineIn({ machines: [stopped], containers: ['0123456789ab'] }, { idleMs: 50 });
-    (await machine.use(never))[Symbol.dispose]();
+    (await machine.use(NEVER))[Symbol.dispose]();
     await expect
       .poll(() => callsOf(machine).filter((call) => call === 'ps --quiet').length, PATIENTLY)
       .toBeGreaterThanOrEqual(2);
@@ -150,7 +149,7 @@ describe.concurrent('a podman machine', () => {
 
   it('is stopped when the bridge ends, if the bridge started it', async ({ expect }) => {
     const machine = machineIn({ machines: [stopped] });
-    (await machine.use(never))[Symbol.dispose]();
+    (await machine.use(NEVER))[Symbol.dispose]();
     await machine[Symbol.asyncDispose]();
     await expect.poll(() => callsOf(machine), PATIENTLY).toContain('machine stop mine');
   });
@@ -160,18 +159,18 @@ describe.concurrent('a podman machine', () => {
       machines: [stopped],
       trouble: { 'machine start': { stderr: 'Error: qemu exited unexpectedly', exitCode: 125 } },
     });
-    const error = await failure(machine.use(never));
+    const error = await failure(machine.use(NEVER));
     expect(error).toMatchObject({ code: 'E_ENGINE_BROKEN', fault: 'operator' });
     expect(error.message).toContain('qemu exited unexpectedly');
     expect(error.remedy).toContain('podman machine start');
     writeFileSync(fileOf(machine, 'world.json'), JSON.stringify({ machines: [stopped] }));
-    using _lease = await machine.use(never);
+    using _lease = await machine.use(NEVER);
   });
 
   it('that another started in the meantime counts as running and stays theirs to stop', async () => {
     const trouble = { 'machine start': { stderr: 'Error: VM mine already running', exitCode: 125 } };
     const machine = machineIn({ machines: [stopped], trouble });
-    (await machine.use(never))[Symbol.dispose]();
+    (await machine.use(NEVER))[Symbol.dispose]();
     await machine[Symbol.asyncDispose]();
     expect(callsOf(machine)).toEqual([LIST, 'machine start mine']);
   });
@@ -182,7 +181,7 @@ describe.concurrent('a podman machine', () => {
       // It has said what it waits for by then: it is one start of Node.
       { timeouts: { startMs: nodeStarts(30) } },
     );
-    const error = await failure(machine.use(never));
+    const error = await failure(machine.use(NEVER));
     expect(error.code).toBe('E_ENGINE_BROKEN');
     expect(error.message).toMatch(/did not end within \d+ s.*Waiting for VM/s);
   });
@@ -190,7 +189,7 @@ describe.concurrent('a podman machine', () => {
   it.each(['', 'not json', '{"machines":[]}', '[{"name":1}]'])(
     'garbage from list is named: %s',
     async (stdout) => {
-      const error = await failure(machineIn({ trouble: { 'machine list': { stdout } } }).use(never));
+      const error = await failure(machineIn({ trouble: { 'machine list': { stdout } } }).use(NEVER));
       expect(error.code).toBe('E_ENGINE_BROKEN');
       expect(error.message).toContain('unexpected');
     },

@@ -9,11 +9,10 @@ import type { Engine } from '../../src/engine/engine.js';
 import { pullWhileAlive } from '../../src/engine/images/image-choice.js';
 import type { PullTraces } from '../../src/engine/images/pull-traces.js';
 import { staleScratch } from '../../src/engine/images/stale-scratch.js';
+import { NEVER } from '../support/time.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
-
-const never = new AbortController().signal;
 
 function pulling(isSeen: boolean) {
   const events: BridgeEvent[] = [];
@@ -29,7 +28,7 @@ function pulling(isSeen: boolean) {
       end = resolve;
       signal.addEventListener('abort', () => reject(new Error('cancelled')));
     });
-  const pulled = pullWhileAlive('python:x', { pull }, (event) => events.push(event), never).then(
+  const pulled = pullWhileAlive('python:x', { pull }, (event) => events.push(event), NEVER).then(
     () => 'pulled',
     (thrown: Error) => thrown.message,
   );

@@ -7,11 +7,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { run } from '../../src/base/process/process.js';
 import { runCommand } from '../../src/code-exec/run-command.js';
-import { HANGS_MS } from '../support/time.js';
+import { HANGS_MS, NEVER } from '../support/time.js';
 
 /** More than is given to what stands in the pipes of a program that has ended. */
 const BUSY_MS = 600;
-const never = new AbortController().signal;
 
 let dir: string;
 beforeEach(() => {
@@ -34,13 +33,13 @@ const hasEnded = (pidFile: string) => {
 
 const RUNNERS = {
   run: async (args: readonly string[]) =>
-    (await run(['/bin/sh', ...args], { timeoutMs: HANGS_MS }, never)).stdout,
+    (await run(['/bin/sh', ...args], { timeoutMs: HANGS_MS }, NEVER)).stdout,
   runCommand: async (args: readonly string[]) => {
     const rest = { stdin: Buffer.alloc(0), cwd: '/', env: { PATH: '/usr/bin:/bin' }, limit: undefined };
     const { output } = await runCommand(
       { path: '/bin/sh', args, timeoutMs: HANGS_MS, ...rest },
       1_000,
-      never,
+      NEVER,
     );
     return output.result(1_000, {}).stdout.text;
   },
@@ -67,7 +66,7 @@ it.each(['run', 'runCommand'] as const)('%s has all that it wrote', async (name)
         setImmediate(() => busyFor(BUSY_MS));
       },
     },
-    never,
+    NEVER,
   );
   expect(await Promise.all([first.then(({ stdout }) => stdout), second])).toEqual(['told\n', 'all\n']);
 });

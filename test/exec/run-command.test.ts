@@ -4,12 +4,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { type ResolvedCommand, runCommand } from '../../src/code-exec/run-command.js';
-import { HANGS_MS, nodeStarts } from '../support/time.js';
+import { HANGS_MS, NEVER, nodeStarts } from '../support/time.js';
 
 /** A shell that has its first lines behind it by then: it starts many times as fast as Node. */
 const deadlineMs = () => nodeStarts(20);
 
-const never = new AbortController().signal;
 const command = (args: readonly string[], change: Partial<ResolvedCommand> = {}): ResolvedCommand => ({
   path: '/bin/sh',
   args: ['-c', ...args],
@@ -24,7 +23,7 @@ const run = async (
   args: readonly string[],
   change?: Partial<ResolvedCommand>,
   maxBytes = 40_000,
-  signal = never,
+  signal = NEVER,
 ) => {
   const end = await runCommand(command(args, change), maxBytes, signal);
   return { ...end, ...end.output.result(maxBytes, {}) };

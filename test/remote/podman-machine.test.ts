@@ -14,9 +14,8 @@ import { hostFacts } from '../../src/settings/files/host-facts.js';
 import { Bridge } from '../../src/tenant/bridge.js';
 import { imageOf } from '../support/built-image.js';
 import { openRemoteEngine, type RemoteEngine, whyNoRemoteEngine } from '../support/remote-engine.js';
-import { PATIENTLY, pause } from '../support/time.js';
+import { NEVER, PATIENTLY, pause } from '../support/time.js';
 
-const never = new AbortController().signal;
 const why = whyNoRemoteEngine('podman-unix');
 const IDLE_SECONDS = 2;
 
@@ -142,7 +141,7 @@ describe.skipIf(why !== undefined)(why ?? 'a podman machine', () => {
   const run = (code: string): Promise<Outcome> =>
     bridge.run(
       { task: { type: 'cell', code }, servers: [], files: [], timeoutSeconds: 120 },
-      byCommandLine(never),
+      byCommandLine(NEVER),
     );
   const value = async (code: string) => (await run(code)).result?.json?.text;
 

@@ -4,8 +4,8 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
 import { failureNote, openServers } from '../../src/run/life/opening.js';
 import type { ServerDoc } from '../../src/wire/frames.js';
+import { NEVER } from '../support/time.js';
 
-const NEVER = new AbortController().signal;
 const doc = (name: string) => ({ name }) as ServerDoc;
 const gone = (name: string) =>
   new BridgeError('E_SERVER_UNAVAILABLE', `Server '${name}' ended.\n> why\n\u001b[31m`, {

@@ -15,7 +15,7 @@ import type { Language } from '../../src/settings/languages/language.js';
 import { languageNamed } from '../../src/settings/languages/records.js';
 import type { ServerDoc, SupervisorFrame } from '../../src/wire/frames.js';
 import { FakeContainer, greeted } from '../support/fake-container.js';
-import { PATIENTLY } from '../support/time.js';
+import { NEVER, PATIENTLY } from '../support/time.js';
 
 const input: RunInput = {
   task: { type: 'cell', code: 'mcp_s.t()' },
@@ -68,11 +68,7 @@ beforeEach(() => {
 
 type Overrides = Partial<Pick<Sandboxes, 'take'> & Pick<RunServers, 'open'> & Pick<RunServices, 'kept'>>;
 
-async function run(
-  { take, open, kept }: Overrides = {},
-  change: Partial<RunInput> = {},
-  signal = new AbortController().signal,
-) {
+async function run({ take, open, kept }: Overrides = {}, change: Partial<RunInput> = {}, signal = NEVER) {
   const sandbox = await greeted(container);
   const services = {
     id: 'run-1',

@@ -8,6 +8,7 @@ import { byCommandLine } from '../../src/run/calls/call-context.js';
 import { type CommandServices, runSandboxedCommand } from '../../src/run/life/sandboxed-command.js';
 import type { SupervisorFrame } from '../../src/wire/frames.js';
 import { FakeContainer, greeted } from '../support/fake-container.js';
+import { NEVER } from '../support/time.js';
 
 const exited = (code: number | null, signal: string | null = null): SupervisorFrame => ({
   type: 'exited',
@@ -33,7 +34,7 @@ beforeEach(() => {
 });
 
 /** What becomes of a command to whose start `answer` is the answer. */
-async function run(answer: () => void, timeoutSeconds = 30, signal = new AbortController().signal) {
+async function run(answer: () => void, timeoutSeconds = 30, signal = NEVER) {
   const sandbox = await greeted(container);
   container.onFrame = ({ type }) => {
     if (type === 'run') answer();

@@ -8,9 +8,9 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Launcher } from '../../src/sandbox/launch/launcher.js';
 import { parseSettings } from '../../src/settings/environment/settings.js';
 import { PLAIN_KIND } from '../support/plain-kind.js';
+import { NEVER } from '../support/time.js';
 
 const FAKE = fileURLToPath(new URL('../fixtures/fake-podman.mjs', import.meta.url));
-const never = new AbortController().signal;
 let dir: string;
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'launcher-'));
@@ -33,7 +33,7 @@ const calls = () =>
 
 it('makes and starts the machine, and only then looks at the engine', async () => {
   await using launcher = launcherOn('darwin', {});
-  await expect(launcher.start(PLAIN_KIND, never)).rejects.toMatchObject({ code: 'E_ENGINE_BROKEN' });
+  await expect(launcher.start(PLAIN_KIND, NEVER)).rejects.toMatchObject({ code: 'E_ENGINE_BROKEN' });
   // The engine does not answer, so the machine is looked at once more, which runs.
   expect(calls()).toEqual([
     ...['machine list', 'machine init', 'machine list', 'machine start', 'info --format'],
@@ -43,7 +43,7 @@ it('makes and starts the machine, and only then looks at the engine', async () =
 
 it('needs none on Linux', async () => {
   await using launcher = launcherOn('linux', {});
-  await expect(launcher.start(PLAIN_KIND, never)).rejects.toMatchObject({ code: 'E_ENGINE_BROKEN' });
+  await expect(launcher.start(PLAIN_KIND, NEVER)).rejects.toMatchObject({ code: 'E_ENGINE_BROKEN' });
   expect(calls()).toEqual(['info --format']);
 });
 
@@ -53,7 +53,7 @@ it('says why a machine does not start, with the remedy', async () => {
     machines: [{ Name: 'm', Default: true, Running: false }],
     trouble,
   });
-  await expect(launcher.start(PLAIN_KIND, never)).rejects.toMatchObject({
+  await expect(launcher.start(PLAIN_KIND, NEVER)).rejects.toMatchObject({
     message: expect.stringContaining('vfkit'),
     remedy: expect.stringMatching(/\w/),
   });

@@ -7,8 +7,8 @@ import type { Launcher } from '../../src/sandbox/launch/launcher.js';
 import { Launchers } from '../../src/sandbox/launch/launchers.js';
 import { commandProfile, pythonProfile } from '../../src/sandbox/spec/profile.js';
 import { parseSettings, type Settings } from '../../src/settings/environment/settings.js';
+import { NEVER } from '../support/time.js';
 
-const never = new AbortController().signal;
 const settingsOf = (env: Record<string, string>): Settings =>
   parseSettings(env, { home: '/h', platform: 'linux', cores: 2, cwd: '/', uid: 1000, exists: () => false })
     .settings;
@@ -33,8 +33,8 @@ function stage(env: Record<string, string> = {}, failure?: BridgeError) {
 
 it('commands start under gVisor, everything else where it did, and each ends where it started', async () => {
   const { settings, told, launchers } = stage();
-  const command = await launchers.start(commandProfile(settings, 'v'), never);
-  const python = await launchers.start(pythonProfile(settings), never);
+  const command = await launchers.start(commandProfile(settings, 'v'), NEVER);
+  const python = await launchers.start(pythonProfile(settings), NEVER);
   expect([launchers.isCurrent(command), launchers.isCurrent(python)]).toEqual([true, false]);
   launchers.retire(command);
   launchers.retire(python);
@@ -46,7 +46,7 @@ it.each([{ MCP_BRIDGE_EXECUTE_OCI_RUNTIME: 'auto' }, { MCP_BRIDGE_OCI_RUNTIME: '
   'one launcher is enough with %j',
   async (env) => {
     const { settings, told, launchers } = stage(env);
-    await launchers.start(commandProfile(settings, 'v'), never);
+    await launchers.start(commandProfile(settings, 'v'), NEVER);
     expect(told).toEqual(['start main']);
   },
 );
@@ -57,11 +57,11 @@ it('where the runtime starts nothing, says why, and what would change it; other 
     remedy: 'Unset MCP_BRIDGE_OCI_RUNTIME to let the bridge choose.',
   });
   const { settings, told, launchers } = stage({}, missing);
-  await expect(launchers.start(commandProfile(settings, 'v'), never)).rejects.toMatchObject({
+  await expect(launchers.start(commandProfile(settings, 'v'), NEVER)).rejects.toMatchObject({
     code: 'E_OCI_RUNTIME',
     message: expect.stringContaining('runsc: not found'),
     remedy: expect.stringContaining('MCP_BRIDGE_EXECUTE_OCI_RUNTIME=auto'),
   });
   expect(told).toEqual(['start runsc']);
-  await expect(launchers.start(pythonProfile(settings), never)).rejects.toBe(missing);
+  await expect(launchers.start(pythonProfile(settings), NEVER)).rejects.toBe(missing);
 });

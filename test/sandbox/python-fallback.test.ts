@@ -18,8 +18,8 @@ import {
 } from '../../src/sandbox/spec/image-pythons.js';
 import { inOrder, installFiles, removeOthers } from '../../src/sandbox/spec/installed-files.js';
 import { PLAIN_KIND, settingsOf } from '../support/plain-kind.js';
+import { NEVER } from '../support/time.js';
 
-const never = new AbortController().signal;
 const SANDBOX = {} as Sandbox;
 const NOT_FOUND = 'exec: "python3": executable file not found in $PATH';
 const NOR_PYTHON = 'exec: "python": executable file not found in $PATH';
@@ -56,7 +56,7 @@ beforeEach(() => {
     choice: { mode: 'rootless', ociRuntime: 'runc', ociFlags: [] },
     files: { harnessDir: '/h', fallbackDir: undefined, seccompFile: '/s' },
   } as unknown as LaunchSetUp;
-  fallback = new PythonFallback({ settings, instance: 'i', observer: () => {} } as LaunchContext, never);
+  fallback = new PythonFallback({ settings, instance: 'i', observer: () => {} } as LaunchContext, NEVER);
   [trouble, starts] = [[], []];
 });
 afterEach(() => rmSync(stateDir, { recursive: true, force: true }));
@@ -69,7 +69,7 @@ async function start({ fallbackDir, python }: HostFiles): Promise<Sandbox> {
   if (said === undefined) return SANDBOX;
   throw new NotStarted(said);
 }
-const begin = (kind = GO, of = image) => fallback.start({ pad, image: of, kind }, start, never);
+const begin = (kind = GO, of = image) => fallback.start({ pad, image: of, kind }, start, NEVER);
 
 it('an image that has Python is started once, and nothing is written', async () => {
   const before = readFileSync(recordFile, 'utf8');

@@ -13,7 +13,7 @@ import {
   type SupervisorFrame,
 } from '../../src/wire/frames.js';
 import { FakeContainer, greeted } from '../support/fake-container.js';
-import { HANGS_MS, PATIENTLY, pause } from '../support/time.js';
+import { HANGS_MS, NEVER, PATIENTLY, pause } from '../support/time.js';
 
 const RUN = { type: 'run', timeoutSeconds: 5, loaded: [], discovered: [], files: [], program: null } as const;
 const handlers = { onOutput: () => {}, onGuest: () => {}, onFile: () => {} };
@@ -51,12 +51,7 @@ it('what the engine says on the harness’s stream before the greeting is why it
   const silent = new FakeContainer();
   const engine = { start: () => silent } as unknown as Engine;
   const options = { timeoutMs: HANGS_MS, observer: () => {} };
-  const starting = Sandbox.start(
-    engine,
-    { name: 'fake' } as SandboxSpec,
-    options,
-    new AbortController().signal,
-  );
+  const starting = Sandbox.start(engine, { name: 'fake' } as SandboxSpec, options, NEVER);
   silent.stdout.write('conmon: option parsing failed\n');
   await expect(starting).rejects.toMatchObject({
     code: 'E_SANDBOX_START',
@@ -260,7 +255,7 @@ describe('from its run on', () => {
       isCurrent: () => true,
       observer: () => {},
     });
-    await pool.take(new AbortController().signal);
+    await pool.take(NEVER);
     expect(() => pool.giveBack(sandbox)).toThrow(internal);
     expect([pool.ready, retired]).toEqual([0, [sandbox]]);
   });
@@ -372,12 +367,7 @@ describe('on an engine elsewhere', () => {
     const silent = new FakeContainer();
     const engine = { start: () => silent } as unknown as Engine;
     const options = { timeoutMs: 60_000, observer: () => {}, whyUnreachable };
-    const starting = Sandbox.start(
-      engine,
-      { name: 'fake' } as SandboxSpec,
-      options,
-      new AbortController().signal,
-    );
+    const starting = Sandbox.start(engine, { name: 'fake' } as SandboxSpec, options, NEVER);
     const failed = expect(starting).rejects.toThrow('the connection to the engine was lost: Cannot connect');
     await vi.advanceTimersByTimeAsync(10_500);
     await failed;
@@ -389,7 +379,7 @@ describe('on an engine elsewhere', () => {
     const ask = () => new Promise<Unreachable | undefined>((resolve) => setTimeout(resolve, 10_000, found));
     const options = { timeoutMs: 60_000, observer: () => {}, whyUnreachable: ask };
     const spec = { name: 'fake' } as SandboxSpec;
-    const starting = Sandbox.start(engine, spec, options, new AbortController().signal);
+    const starting = Sandbox.start(engine, spec, options, NEVER);
     await vi.advanceTimersByTimeAsync(12_000);
     slow.say(hello);
     const started = await starting;

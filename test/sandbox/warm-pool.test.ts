@@ -3,6 +3,7 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/conversation/sandbox.js';
 import { MAX_WAIT_SECONDS, WarmPool } from '../../src/sandbox/launch/warm-pool.js';
+import { NEVER } from '../support/time.js';
 
 let freeMib = 8_000;
 // Loaded anew with the mock, and once more without it for the files that run in this process afterwards.
@@ -35,7 +36,6 @@ function stub(number: number): Stub {
   return self as unknown as Stub;
 }
 
-const never = new AbortController().signal;
 let started: Stub[];
 let retired: number[];
 let fails: boolean;
@@ -84,7 +84,7 @@ describe('take', () => {
     pool.fill();
     await settle();
     expect(pool.ready).toBe(2);
-    const taken = await Promise.all([pool.take(never), pool.take(never), pool.take(never)]);
+    const taken = await Promise.all([pool.take(NEVER), pool.take(NEVER), pool.take(NEVER)]);
     expect(taken.map(numberOf)).toEqual([1, 2, 3]);
   });
 
@@ -92,9 +92,9 @@ describe('take', () => {
     pool = open(1);
     pool.fill();
     await settle();
-    const beside = await pool.take(never, { isBeside: true });
+    const beside = await pool.take(NEVER, { isBeside: true });
     expect([numberOf(beside), pool.ready]).toEqual([2, 1]);
-    const own = await pool.take(never);
+    const own = await pool.take(NEVER);
     expect(numberOf(own)).toBe(1);
     pool.retire(own);
     await settle();
@@ -103,8 +103,8 @@ describe('take', () => {
     pool.retire(beside);
     await settle();
     expect([pool.ready, started.length, retired]).toEqual([1, 3, [1, 2]]);
-    const last = await pool.take(never);
-    const late = await pool.take(never, { isBeside: true });
+    const last = await pool.take(NEVER);
+    const late = await pool.take(NEVER, { isBeside: true });
     pool.retire(late);
     await settle();
     expect(pool.ready).toBe(0);
@@ -118,7 +118,7 @@ describe('take', () => {
     pool.fill();
     await settle();
     current = false;
-    expect(numberOf(await pool.take(never))).toBe(3);
+    expect(numberOf(await pool.take(NEVER))).toBe(3);
     expect(retired).toEqual([1, 2]);
   });
 
@@ -129,7 +129,7 @@ describe('take', () => {
     });
     pool = open(1);
     pool.fill();
-    const taking = pool.take(never);
+    const taking = pool.take(NEVER);
     release();
     expect(numberOf(await taking)).toBe(1);
     expect(started).toHaveLength(1);
@@ -142,7 +142,7 @@ describe('take', () => {
     });
     pool = open(1);
     pool.fill();
-    const taking = pool.take(never);
+    const taking = pool.take(NEVER);
     current = false;
     release();
     expect(numberOf(await taking)).toBe(2);
@@ -172,7 +172,7 @@ describe('giveBack', () => {
     pool = open(1);
     pool.fill();
     await settle();
-    return pool.take(never);
+    return pool.take(NEVER);
   }
 
   it('lets it wait again, as the next to go, and starts no other', async () => {
@@ -180,15 +180,15 @@ describe('giveBack', () => {
     pool.giveBack(first);
     await settle();
     expect([pool.ready, started.length, retired]).toEqual([1, 1, []]);
-    expect(await pool.take(never)).toBe(first);
+    expect(await pool.take(NEVER)).toBe(first);
   });
 
   it('takes one that was started cold as well', async () => {
     pool = open(1);
-    const cold = await pool.take(never);
+    const cold = await pool.take(NEVER);
     pool.giveBack(cold);
     await settle();
-    expect(await pool.take(never)).toBe(cold);
+    expect(await pool.take(NEVER)).toBe(cold);
     expect(started).toHaveLength(1);
   });
 
@@ -198,7 +198,7 @@ describe('giveBack', () => {
     pool.giveBack(first);
     await settle();
     expect([pool.ready, retired]).toEqual([1, [1]]);
-    const second = await pool.take(never);
+    const second = await pool.take(NEVER);
     current = false;
     pool.giveBack(second);
     expect(retired).toEqual([1, 2]);
@@ -213,7 +213,7 @@ describe('giveBack', () => {
     pool[Symbol.dispose]();
     gate = Promise.resolve();
     pool = open(0);
-    pool.giveBack(await pool.take(never));
+    pool.giveBack(await pool.take(NEVER));
     expect([pool.ready, retired]).toEqual([0, [1, 2]]);
   });
 
@@ -250,12 +250,12 @@ describe('giveBack', () => {
     for (let time = 0; time < 5; time++) {
       await vi.advanceTimersByTimeAsync(110_000);
       pool.giveBack(first);
-      expect(await pool.take(never)).toBe(first);
+      expect(await pool.take(NEVER)).toBe(first);
     }
     await vi.advanceTimersByTimeAsync(110_000);
     pool.giveBack(first);
     expect(retired).toContain(1);
-    expect(await pool.take(never)).not.toBe(first);
+    expect(await pool.take(NEVER)).not.toBe(first);
   });
 
   it('counts the time of a slow start', async () => {
@@ -284,12 +284,12 @@ describe('giveBack', () => {
 describe('filling', () => {
   it('waits for the end of a short run, and no longer than a second for a long one', async () => {
     pool = open(1);
-    const first = await pool.take(never);
+    const first = await pool.take(NEVER);
     await vi.advanceTimersByTimeAsync(900);
     expect(pool.ready).toBe(0);
     await vi.advanceTimersByTimeAsync(200);
     expect(pool.ready).toBe(1);
-    const second = await pool.take(never);
+    const second = await pool.take(NEVER);
     pool.retire(first);
     expect(pool.ready).toBe(0);
     pool.retire(second);
@@ -343,7 +343,7 @@ describe('filling', () => {
     await vi.advanceTimersByTimeAsync(3_600_000);
     expect(events).toHaveLength(tried);
     fails = false;
-    pool.retire(await pool.take(never));
+    pool.retire(await pool.take(NEVER));
     await settle();
     expect(pool.ready).toBe(1);
   });
@@ -351,7 +351,7 @@ describe('filling', () => {
   it('does not begin after a cold start that failed', async () => {
     pool = open(1);
     fails = true;
-    await expect(pool.take(never)).rejects.toThrow('no engine');
+    await expect(pool.take(NEVER)).rejects.toThrow('no engine');
     await vi.advanceTimersByTimeAsync(60_000);
     expect(events).toEqual([]);
   });
@@ -378,7 +378,7 @@ describe('filling', () => {
   it('of size 0 never happens', async () => {
     pool = open(0);
     pool.fill();
-    pool.retire(await pool.take(never));
+    pool.retire(await pool.take(NEVER));
     await vi.advanceTimersByTimeAsync(5_000);
     expect(started).toHaveLength(1);
   });
@@ -388,7 +388,7 @@ it('says which wait, lets go of them when it is told to, and starts no other bef
   pool = open(2);
   pool.fill();
   await settle();
-  const taken = await pool.take(never);
+  const taken = await pool.take(NEVER);
   pool.giveBack(taken);
   expect(waits).toEqual(['1 waits', '2 waits', '1 taken', '1 waits']);
   await settle();
@@ -396,7 +396,7 @@ it('says which wait, lets go of them when it is told to, and starts no other bef
   expect([pool.ready, retired]).toEqual([0, [1, 2]]);
   await vi.advanceTimersByTimeAsync(60_000);
   expect(started).toHaveLength(2);
-  pool.retire(await pool.take(never));
+  pool.retire(await pool.take(NEVER));
   await settle();
   expect(pool.ready).toBe(2);
 });

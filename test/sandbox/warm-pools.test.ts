@@ -5,6 +5,7 @@ import type { Sandbox } from '../../src/sandbox/conversation/sandbox.js';
 import { WarmPools } from '../../src/sandbox/launch/warm-pools.js';
 import type { SandboxProfile } from '../../src/sandbox/spec/profile.js';
 import { PLAIN_KIND } from '../support/plain-kind.js';
+import { NEVER } from '../support/time.js';
 
 let freeMib: number;
 // Loaded anew with the mock, and once more without it for the files that run in this process afterwards.
@@ -18,7 +19,6 @@ vi.mock('node:os', async (original) => ({
 
 const GO: SandboxProfile = { ...PLAIN_KIND, image: 'go', ahead: [['go', 'version']] };
 const RUBY: SandboxProfile = { ...PLAIN_KIND, image: 'ruby' };
-const never = new AbortController().signal;
 
 let started: string[];
 let retired: number;
@@ -49,7 +49,7 @@ const settle = () => vi.advanceTimersByTimeAsync(5);
 
 /** A run of each from its start to its end. */
 async function use(...kinds: readonly SandboxProfile[]): Promise<void> {
-  for (const kind of kinds) pools.of(kind).retire(await pools.of(kind).take(never));
+  for (const kind of kinds) pools.of(kind).retire(await pools.of(kind).take(NEVER));
   await settle();
 }
 

@@ -7,8 +7,8 @@ import { byCommandLine } from '../../src/run/calls/call-context.js';
 import type { Outcome } from '../../src/run/outcome/outcome.js';
 import type { RunHandlers } from '../../src/sandbox/conversation/turn.js';
 import type { Quotas } from '../../src/service/principals/principal-rules.js';
-import { pause, until } from '../support/time.js';
-import { NEVER, openBridges, principalNamed, type TestBridges } from './principal-bridges.js';
+import { NEVER, pause, until } from '../support/time.js';
+import { openBridges, principalNamed, type TestBridges } from './principal-bridges.js';
 
 const ANN = principalNamed('ann');
 

@@ -1,6 +1,5 @@
 // What the bridge's servers see of an agent: a real client says what it can do, and is asked no more than it must be.
 
-import { setMaxListeners } from 'node:events';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import {
@@ -12,10 +11,7 @@ import {
 import { Server } from '@modelcontextprotocol/server';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { agentCapabilitiesOf } from '../../src/mcp/requests/agent-capabilities.js';
-import { PATIENTLY } from '../support/time.js';
-
-const NEVER = new AbortController().signal;
-setMaxListeners(0, NEVER);
+import { NEVER, PATIENTLY } from '../support/time.js';
 
 async function connect(capabilities: ClientCapabilities, prepare: (client: Client) => void = () => {}) {
   const server = new Server({ name: 'bridge', version: '1' }, { capabilities: {} });

@@ -10,8 +10,8 @@ import type { RunInput } from '../../src/run/life/run-request.js';
 import type { Outcome } from '../../src/run/outcome/outcome.js';
 import type { WarmPool } from '../../src/sandbox/launch/warm-pool.js';
 import type { SandboxProfile } from '../../src/sandbox/spec/profile.js';
-import { pause, until } from '../support/time.js';
-import { hostileEntry, NEVER, openBridges, principalNamed, type TestBridges } from './principal-bridges.js';
+import { NEVER, pause, until } from '../support/time.js';
+import { hostileEntry, openBridges, principalNamed, type TestBridges } from './principal-bridges.js';
 
 const [ANN, BEN] = [principalNamed('ann'), principalNamed('ben')];
 

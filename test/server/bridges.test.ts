@@ -13,12 +13,11 @@ import { TokenStore } from '../../src/servers/login/token-store.js';
 import type { HeaderSource } from '../../src/service/principals/principal-rules.js';
 import { principalStateDir } from '../../src/settings/files/principal-state.js';
 import { hostileWeb, type RemoteServer } from '../downstream/remote-servers.js';
-import { pause, until } from '../support/time.js';
+import { NEVER, pause, until } from '../support/time.js';
 import {
   callTool,
   dataOf,
   hostileEntry,
-  NEVER,
   openBridges,
   principalNamed,
   type TestBridges,

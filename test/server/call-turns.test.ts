@@ -6,8 +6,8 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { LOCAL_USER, type Principal } from '../../src/base/principal.js';
 import { byCommandLine } from '../../src/run/calls/call-context.js';
 import { CallTurns } from '../../src/run/queue/call-turns.js';
-import { until } from '../support/time.js';
-import { callTool, NEVER, openBridges, principalNamed, type TestBridges } from './principal-bridges.js';
+import { NEVER, until } from '../support/time.js';
+import { callTool, openBridges, principalNamed, type TestBridges } from './principal-bridges.js';
 
 const KEEPING = fileURLToPath(new URL('../fixtures/keeping-server.mjs', import.meta.url));
 const [ANN, BEN] = [principalNamed('ann'), principalNamed('ben')];

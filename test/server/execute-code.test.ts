@@ -14,6 +14,7 @@ import { parseSettings } from '../../src/settings/environment/settings.js';
 import { languageNamed, languages } from '../../src/settings/languages/records.js';
 import type { Bridge } from '../../src/tenant/bridge.js';
 import { MAX_INPUT_BYTES } from '../../src/wire/frames.js';
+import { NEVER } from '../support/time.js';
 
 const { settings } = parseSettings(
   {},
@@ -47,7 +48,7 @@ async function called(args: unknown, status: 'success' | 'error' = 'success'): P
     });
   };
   const bridge = { run, snippets: { find } } as unknown as Bridge;
-  const outcome = await tool.call(args, byCommandLine(new AbortController().signal), bridge);
+  const outcome = await tool.call(args, byCommandLine(NEVER), bridge);
   return { outcome, input };
 }
 
@@ -384,7 +385,7 @@ describe('arguments that do not', () => {
 
   it('a fault of the snippets’ own is no fault of the arguments', async () => {
     const bridge = { snippets: { find: () => Promise.reject(new Error('broken')) } } as unknown as Bridge;
-    const context = byCommandLine(new AbortController().signal);
+    const context = byCommandLine(NEVER);
     await expect(tool.call({ snippet_name: 'x' }, context, bridge)).rejects.toThrow('broken');
   });
 });

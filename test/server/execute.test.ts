@@ -15,6 +15,7 @@ import type { CommandInput, CommandOutcome } from '../../src/run/life/sandboxed-
 import { outcomeWithoutRun } from '../../src/run/outcome/outcome.js';
 import { parseSettings } from '../../src/settings/environment/settings.js';
 import type { Bridge } from '../../src/tenant/bridge.js';
+import { NEVER } from '../support/time.js';
 
 const toolOf = (env: Record<string, string>) =>
   execute(
@@ -26,7 +27,7 @@ const call = (bridge: CalledBridge, args: unknown, env: Record<string, string> =
   toolOf(env).call(
     args,
     {
-      ...byCommandLine(new AbortController().signal),
+      ...byCommandLine(NEVER),
       caller: { ...COMMAND_LINE, client: bridge.client ?? '' },
     },
     bridge as unknown as Bridge,

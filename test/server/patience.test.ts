@@ -3,11 +3,11 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
 import { Patience, type TakenSource } from '../../src/run/queue/patience.js';
+import { NEVER } from '../support/time.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const never = new AbortController().signal;
 const waited = (since = performance.now()) => ({ since, goingOn: () => 'Now: pulling x (3.0 MB so far).' });
 
 /** As Promise.withResolvers, which Node 20 has not. */
@@ -51,9 +51,9 @@ const outcomeOf = (call: Promise<string>) =>
 it('answers after its time, and the next call joins what goes on', async () => {
   const { source, resolve, seen } = setUp();
   const patience = new Patience(25_000);
-  const first = outcomeOf(patience.take('k', source, waited(), never));
+  const first = outcomeOf(patience.take('k', source, waited(), NEVER));
   await vi.advanceTimersByTimeAsync(24_999);
-  const second = outcomeOf(patience.take('k', source, waited(), never));
+  const second = outcomeOf(patience.take('k', source, waited(), NEVER));
   await vi.advanceTimersByTimeAsync(1);
   const said = await first;
   expect(said).toMatch(
@@ -68,44 +68,44 @@ it('answers after its time, and the next call joins what goes on', async () => {
 it('says a failure that nobody waited for to the next call, once, and then tries again', async () => {
   const { source, reject, seen } = setUp();
   const patience = new Patience(25_000);
-  const first = outcomeOf(patience.take('k', source, waited(), never));
+  const first = outcomeOf(patience.take('k', source, waited(), NEVER));
   await vi.advanceTimersByTimeAsync(25_000);
   await first;
   reject(new BridgeError('E_IMAGE_MISSING', 'No image.', { fault: 'operator', remedy: 'Build one.' }));
   await vi.advanceTimersByTimeAsync(60_000);
-  expect(await outcomeOf(patience.take('k', source, waited(), never))).toBe(
+  expect(await outcomeOf(patience.take('k', source, waited(), NEVER))).toBe(
     'E_IMAGE_MISSING: No image. Build one.',
   );
   expect(seen.taken).toBe(1);
-  expect(await outcomeOf(patience.take('k', source, waited(), never))).toContain('No image.');
+  expect(await outcomeOf(patience.take('k', source, waited(), NEVER))).toContain('No image.');
   expect(seen.taken).toBe(2);
 });
 
 it('says a failure no third time where a second call waited for the same set-up', async () => {
   const { source, reject } = setUp();
   const patience = new Patience(25_000);
-  const first = outcomeOf(patience.take('k', source, waited(), never));
+  const first = outcomeOf(patience.take('k', source, waited(), NEVER));
   await vi.advanceTimersByTimeAsync(25_000);
   await first;
-  const second = outcomeOf(patience.take('k', source, waited(), never));
+  const second = outcomeOf(patience.take('k', source, waited(), NEVER));
   reject(new BridgeError('E_IMAGE_MISSING', 'No image.', { fault: 'operator' }));
   expect(await second).toContain('No image.');
   const later = setUp();
   later.resolve('sandbox');
-  expect(await outcomeOf(patience.take('k', later.source, waited(), never))).toBe('sandbox');
+  expect(await outcomeOf(patience.take('k', later.source, waited(), NEVER))).toBe('sandbox');
 });
 
 it('a failure of long ago is forgotten', async () => {
   const { source, reject } = setUp();
   const patience = new Patience(25_000);
-  const first = outcomeOf(patience.take('k', source, waited(), never));
+  const first = outcomeOf(patience.take('k', source, waited(), NEVER));
   await vi.advanceTimersByTimeAsync(25_000);
   await first;
   reject(new BridgeError('E_IMAGE_MISSING', 'No image.', { fault: 'operator' }));
   await vi.advanceTimersByTimeAsync(600_000);
   const later = setUp();
   later.resolve('sandbox');
-  expect(await outcomeOf(patience.take('k', later.source, waited(), never))).toBe('sandbox');
+  expect(await outcomeOf(patience.take('k', later.source, waited(), NEVER))).toBe('sandbox');
 });
 
 it('a call that is cancelled lets go; one that was answered holds on', async () => {
@@ -125,7 +125,7 @@ it('a call that is cancelled lets go; one that was answered holds on', async () 
 it('time in the queue counts, and leaves enough for a sandbox that is ready', async () => {
   const { source } = setUp();
   const patience = new Patience(25_000);
-  const call = outcomeOf(patience.take('k', source, waited(performance.now() - 100_000), never));
+  const call = outcomeOf(patience.take('k', source, waited(performance.now() - 100_000), NEVER));
   await vi.advanceTimersByTimeAsync(4_999);
   expect(await Promise.race([call, 'waits'])).toBe('waits');
   await vi.advanceTimersByTimeAsync(1);
@@ -148,7 +148,7 @@ it('what needs no source is waited for as long, and goes on', async () => {
 
 it('the command line waits for as long as it takes', async () => {
   const { source, resolve } = setUp();
-  const call = outcomeOf(new Patience(undefined).take('k', source, waited(), never));
+  const call = outcomeOf(new Patience(undefined).take('k', source, waited(), NEVER));
   await vi.advanceTimersByTimeAsync(1_000_000);
   resolve('sandbox');
   expect(await call).toBe('sandbox');

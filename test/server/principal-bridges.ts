@@ -20,10 +20,9 @@ import {
 import { parseSettings } from '../../src/settings/environment/settings.js';
 import { hostFacts } from '../../src/settings/files/host-facts.js';
 import type { Bridge } from '../../src/tenant/bridge.js';
+import { NEVER } from '../support/time.js';
 
 const HOSTILE = fileURLToPath(new URL('../fixtures/hostile-server.mjs', import.meta.url));
-
-export const NEVER = new AbortController().signal;
 
 export const principalNamed = (name: string, servers?: readonly string[]): Principal => ({
   id: `token:${name}`,

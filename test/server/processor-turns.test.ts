@@ -3,8 +3,7 @@
 
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { ProcessorTurns } from '../../src/run/queue/processor-turns.js';
-import { pause } from '../support/time.js';
-import { NEVER } from './principal-bridges.js';
+import { NEVER, pause } from '../support/time.js';
 
 const WORDS = { one: 'request', many: 'requests', refused: 'Nothing was done' };
 const turnsOf = (atOnce: number, ofOne: number, waiting?: number) =>

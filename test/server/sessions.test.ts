@@ -8,9 +8,9 @@ import { thisOwner } from '../../src/base/process/owner.js';
 import { sessionTold } from '../../src/run/sessions/session-runs.js';
 import { type Entered, Sessions } from '../../src/run/sessions/sessions.js';
 import type { Sandbox, SandboxEnd } from '../../src/sandbox/conversation/sandbox.js';
+import { NEVER } from '../support/time.js';
 
 const LIMITS = { most: 2, idleSeconds: 60, lifeSeconds: 600, memoryBytes: 1_000_000_000, keepRunning: true };
-const NEVER = new AbortController().signal;
 const here = { scope: 'one', client: 'test 1' };
 
 /** A sandbox that does nothing but end. */

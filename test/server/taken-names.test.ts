@@ -20,8 +20,8 @@ import { Configured } from '../../src/tenant/configured.js';
 import { ConfiguredServers } from '../../src/tenant/configured-servers.js';
 import { refreshServers } from '../../src/tenant/refresh.js';
 import { approvalsWith, later, MemoryInbox } from '../support/approvals.js';
+import { NEVER } from '../support/time.js';
 
-const NEVER = new AbortController().signal;
 const mine: RemoteSpec = {
   name: 'far',
   description: '',

@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { run } from '../../src/base/process/process.js';
-import { eventually, HANGS_MS } from './time.js';
+import { eventually, HANGS_MS, NEVER } from './time.js';
 
 type Service = {
   readonly name: string;
@@ -19,7 +19,6 @@ const { composeService, podmanArgs } = (await import(
 };
 
 export const TOKEN = 'a-token-for-the-test-of-the-service';
-const never = new AbortController().signal;
 const FLAGS = ['--log-level=error', '--runtime=runsc', '--runtime-flag=network=host'];
 
 /** Undefined where it can be tried. */
@@ -73,14 +72,14 @@ export class CodeExecService implements AsyncDisposable {
 
   /** What podman said; throws where it failed. */
   async podman(...args: readonly string[]): Promise<string> {
-    const ended = await run(['podman', ...FLAGS, ...args], { timeoutMs: HANGS_MS }, never);
+    const ended = await run(['podman', ...FLAGS, ...args], { timeoutMs: HANGS_MS }, NEVER);
     if (ended.exitCode !== 0) throw new Error(`podman ${args.join(' ')}: ${ended.stderr}`);
     return ended.stdout;
   }
 
   /** What the server wrote to its standard error. */
   async logs(): Promise<string> {
-    return (await run(['podman', 'logs', this.name], { timeoutMs: HANGS_MS }, never)).stderr;
+    return (await run(['podman', 'logs', this.name], { timeoutMs: HANGS_MS }, NEVER)).stderr;
   }
 
   async healthy(): Promise<void> {

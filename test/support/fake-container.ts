@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream';
 import type { Container, ContainerExit, Engine, SandboxSpec } from '../../src/engine/engine.js';
 import { Sandbox, type StartOptions } from '../../src/sandbox/conversation/sandbox.js';
 import { type GuestFrame, PROTOCOL_VERSION, type SupervisorFrame } from '../../src/wire/frames.js';
-import { HANGS_MS } from './time.js';
+import { HANGS_MS, NEVER } from './time.js';
 
 type Sent = { readonly type: string } & Readonly<Record<string, unknown>>;
 
@@ -80,5 +80,5 @@ export function greeted(container: FakeContainer, more: Partial<StartOptions> = 
   container.say({ type: 'hello', protocol: PROTOCOL_VERSION, harness: '0', python: '3' });
   const engine = { start: () => container } as unknown as Engine;
   const options = { timeoutMs: HANGS_MS, observer: () => {}, ...more };
-  return Sandbox.start(engine, { name: 'fake' } as SandboxSpec, options, new AbortController().signal);
+  return Sandbox.start(engine, { name: 'fake' } as SandboxSpec, options, NEVER);
 }

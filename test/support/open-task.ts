@@ -4,6 +4,7 @@ import type { ResumableCall } from '../../src/mcp/calls/resumable-call.js';
 import type { ResumableCalls } from '../../src/mcp/calls/resumable-calls.js';
 import type { AgentRequest } from '../../src/mcp/requests/agent-request.js';
 import { NO_AGENT } from '../../src/servers/asking/agent-capabilities.js';
+import { NEVER } from './time.js';
 
 export type Result = object;
 export type Calls = ResumableCalls<Result>;
@@ -18,7 +19,7 @@ export async function openTask(calls: Calls, principal: string) {
   let call: ResumableCall<Result> | undefined;
   let end: (result: Result) => void = () => {};
   const offers = { form: true, url: false, roots: false, tasks: true };
-  const request = requestOf({ connection: {}, offers, signal: new AbortController().signal });
+  const request = requestOf({ connection: {}, offers, signal: NEVER });
   const asked = { identity: { principal, tool: 't', args: {} }, request, taskAfterMs: 1 };
   const answer = await calls.answer(asked, (given) => {
     call = given;

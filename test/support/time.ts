@@ -2,6 +2,7 @@
 // in. Where a real deadline is the subject, it is a multiple of what something known takes on this machine, as measured at the
 // start of the run (scripts/suite/machine-units.mjs). `node scripts/time-literals.mjs` lists what rests on a number of its own.
 
+import { setMaxListeners } from 'node:events';
 // These go on where a test plays the clock.
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -44,6 +45,10 @@ export async function until(condition: () => boolean | Promise<boolean>, what?: 
  * what cannot be waited for.
  */
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** The signal of what nobody cancels; all tests share it, and so it may have any number of listeners. */
+export const NEVER = new AbortController().signal;
+setMaxListeners(0, NEVER);
 
 /** For vi.waitFor and expect.poll. */
 export const PATIENTLY = { timeout: HANGS_MS, interval: POLL_MS } as const;

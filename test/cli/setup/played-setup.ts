@@ -10,6 +10,7 @@ import { systemOf } from '../../../src/cli/setup/systems.js';
 import { discover } from '../../../src/hosts/discovery/discover.js';
 import { parseSettings } from '../../../src/settings/environment/settings.js';
 import { tempHome } from '../../support/start-bridge.js';
+import { NEVER } from '../../support/time.js';
 
 export const DEBIAN_13 = 'ID=debian\nVERSION_ID="13"\n';
 
@@ -119,7 +120,7 @@ if grep -q overlay '${this.confFile}' 2>/dev/null; then echo '${info('overlay')}
         ...machine,
       },
       isInteractive: false,
-      signal: new AbortController().signal,
+      signal: NEVER,
       show: () => {},
       clear: () => {},
       found: { engine: 'planned', hasNoStore: false, hosts: [] },

@@ -16,7 +16,8 @@ import type { MachineLogin } from '../../../src/hosts/downstream-spec.js';
 import { Logins } from '../../../src/servers/login/logins.js';
 import { noLoginReason } from '../../../src/servers/login/no-login.js';
 import { openDownstreamPool } from '../../../src/servers/pool/pool.js';
-import { call, NEVER } from '../hostile.js';
+import { NEVER } from '../../support/time.js';
+import { call } from '../hostile.js';
 import { hints, remoteSpec } from './remote-spec.js';
 
 const SECRET = 'the-client-secret-0123456789';

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Redactor } from '../../../src/base/secrets/redact.js';
 import { logIn } from '../../../src/servers/login/log-in.js';
 import { Logins } from '../../../src/servers/login/logins.js';
-import { HANGS_MS } from '../../support/time.js';
+import { HANGS_MS, NEVER } from '../../support/time.js';
 import { remoteSpec } from './remote-spec.js';
 import { stateDir, store, useTokenFolder } from './token-folder.js';
 
@@ -252,7 +252,7 @@ it('a refusal is understood whatever stands beside it, and what a login rests on
   const body = { error: 'invalid_grant', error_description: null, error_uri: 7 };
   documents['/token'] = { status: 400, body };
   const login = new Logins(stateDir, new Redactor()).of(remoteSpec(`${origin}/mcp`));
-  const renewed = login?.renew('tok', new AbortController().signal);
+  const renewed = login?.renew('tok', NEVER);
   await expect(renewed).rejects.toMatchObject({ reason: expect.stringContaining('its login has ended') });
   change(ISSUER, { authorization_response_iss_parameter_supported: 'true' });
   await expect(logInBy()).rejects.toMatchObject({ message: expect.stringContaining('does not come from') });

@@ -5,6 +5,7 @@ import { logIn } from '../../../src/servers/login/log-in.js';
 import type { Login } from '../../../src/servers/login/token-store.js';
 import { Browser } from '../../support/oauth.js';
 import { server } from '../../support/oauth-servers.js';
+import { NEVER } from '../../support/time.js';
 import { remoteSpec } from './remote-spec.js';
 import { store } from './token-folder.js';
 
@@ -15,7 +16,7 @@ export const COMMAND = 'Run `mcp-sandbox-bridge login linear` in a terminal.';
 export function person(redactor = new Redactor(), scopes: readonly string[] = []): Promise<Login> {
   const onUrl = (url: string) => void new Browser().visit(url);
   const options = { store, redactor, scopes, clientMetadataUrl: undefined, onUrl };
-  return logIn(remoteSpec(server.url), options, new AbortController().signal);
+  return logIn(remoteSpec(server.url), options, NEVER);
 }
 
 export function kept(): Login {

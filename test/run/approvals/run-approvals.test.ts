@@ -5,9 +5,8 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ApprovalAnswer, Question } from '../../../src/policy/approvals/question.js';
 import { MAX_QUESTIONS } from '../../../src/policy/approvals/run-approvals.js';
 import { approvalsWith, askedAgent, decided, later, MemoryInbox, never } from '../../support/approvals.js';
-import { PATIENTLY, until } from '../../support/time.js';
+import { NEVER, PATIENTLY, until } from '../../support/time.js';
 
-const NEVER = new AbortController().signal;
 setMaxListeners(0, NEVER);
 const verdict = { is: 'ask', rule: 'the rule', isConditional: false } as const;
 const call = (text = '{"id":1}', tool = 'erase') => ({ server: 'desk', tool, text, verdict });

@@ -8,6 +8,7 @@ import type { Admitted, Handlers } from '../../../src/run/calls/call-guard.js';
 import { type GuestCall, toolCall } from '../../../src/run/calls/guest-call.js';
 import type { Refusal, ToolDoc } from '../../../src/wire/frames.js';
 import { type Heard, hear, type Scene } from '../../protocol/host-end.js';
+import { NEVER } from '../../support/time.js';
 
 const tool = (name: string, changed: string | null = null): ToolDoc => ({
   name,
@@ -328,7 +329,7 @@ describe('one verdict', () => {
     const forged = { ...made, verdict: { allowed: true, rule: 'mine' } };
     const attempts = [
       // @ts-expect-error A call that nobody has judged.
-      () => handlers['tools.call'](made, new AbortController().signal),
+      () => handlers['tools.call'](made, NEVER),
       // @ts-expect-error A verdict of one's own: only the guard has its mark.
       (): Admitted => forged,
     ];

@@ -10,7 +10,7 @@ import { LoadedServers } from '../../../src/run/calls/loaded-servers.js';
 import { SavedByRun } from '../../../src/run/calls/saved-by-run.js';
 import { SavedTools } from '../../../src/run/calls/saved-tools.js';
 import { ServerSemaphores } from '../../../src/run/calls/server-semaphores.js';
-import { pause } from '../../support/time.js';
+import { NEVER, pause } from '../../support/time.js';
 
 function callWith(turn: CallTurn, signal: AbortSignal, args: object = {}) {
   const asked: string[] = [];
@@ -57,7 +57,7 @@ it('a call asks nothing before its turn, and gives the turn back when it has fai
     held++;
     return { [Symbol.dispose]: () => void held-- };
   };
-  const { asked, answer } = callWith(turn, new AbortController().signal);
+  const { asked, answer } = callWith(turn, NEVER);
   const failing = expect(answer).rejects.toThrow('asked');
   await pause(20);
   expect(asked).toEqual([]);
@@ -80,14 +80,14 @@ it('a call that is not wanted any more when its turn comes asks nothing', async 
 it('arguments with a lone surrogate reach no server as something else, whoever sends them', async () => {
   const turn: CallTurn = async () => ({ [Symbol.dispose]: () => {} });
   for (const args of [{ text: 'a\ud800' }, { '\udc80': 1 }, { list: [{ text: '\ude00\ud83d' }] }]) {
-    const { asked, answer } = callWith(turn, new AbortController().signal, args);
+    const { asked, answer } = callWith(turn, NEVER, args);
     await expect(answer).rejects.toMatchObject({
       code: 'E_TOOL_FAILED',
       message: expect.stringMatching(/was not called: its arguments hold a lone surrogate, '\\u/),
     });
     expect(asked).toEqual([]);
   }
-  const { asked, answer } = callWith(turn, new AbortController().signal, { text: '\ud83d\ude00 \\ud800' });
+  const { asked, answer } = callWith(turn, NEVER, { text: '\ud83d\ude00 \\ud800' });
   await expect(answer).rejects.toThrow('asked');
   expect(asked).toEqual(['desk']);
 });

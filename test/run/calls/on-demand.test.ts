@@ -6,9 +6,9 @@ import { canLoad, OnDemand, type OnDemandParts } from '../../../src/run/calls/on
 import type { AgentCapabilities } from '../../../src/servers/asking/agent-capabilities.js';
 import { NO_AGENT } from '../../../src/servers/asking/agent-capabilities.js';
 import type { ServerDoc } from '../../../src/wire/frames.js';
-import { pause } from '../../support/time.js';
+import { NEVER, pause } from '../../support/time.js';
 
-const signal = () => new AbortController().signal;
+const signal = () => NEVER;
 const brief = (name: string) => ({ name, alias: name, description: '', loaded: false, tools: null });
 const NAMES = ['github', ...Array.from({ length: 20 }, (_, n) => `s${n}`)];
 

@@ -2,8 +2,9 @@
 
 import { expect, it } from 'vitest';
 import { ServerSemaphores } from '../../../src/run/calls/server-semaphores.js';
+import { NEVER } from '../../support/time.js';
 
-const never = () => new AbortController().signal;
+const never = () => NEVER;
 const at = (run: string, server = 's', max = 2) => ({ run, server, max });
 
 /** Work that waits to be told to end; `begun` are those under way or over, in the order in which they began. */

@@ -9,8 +9,8 @@ import { SavedByRun } from '../../../src/run/calls/saved-by-run.js';
 import { SavedTools } from '../../../src/run/calls/saved-tools.js';
 import { ServerSemaphores } from '../../../src/run/calls/server-semaphores.js';
 import type { ServerBrief, ServerDoc, ToolHit } from '../../../src/wire/frames.js';
+import { NEVER } from '../../support/time.js';
 
-const NEVER = new AbortController().signal;
 const doc = (name: string): ServerDoc => ({
   name,
   alias: name,

@@ -13,19 +13,19 @@ import type {
   AuthenticationFacts,
   AuthenticationRefusal,
 } from '../../../src/service/principals/authentication.js';
+import { NEVER } from '../../support/time.js';
 
 let folder: string;
 let events: BridgeEvent[];
 let authenticator: Authenticator;
 let good: string;
 
-const never = new AbortController().signal;
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'authenticator-'));
   events = [];
   authenticator = new Authenticator({ stateDir: folder, oauth: undefined }, (event) => events.push(event));
   const terms = { servers: ['github'], scopes: [], expiresAtMs: undefined };
-  good = (await new TokenFile(folder).add('ci', terms, () => {}, never)).text;
+  good = (await new TokenFile(folder).add('ci', terms, () => {}, NEVER)).text;
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -80,7 +80,7 @@ describe('a good token', () => {
 
   it('that is revoked while in use is refused at the next request', async () => {
     expect(await bearer(good)).toHaveProperty('principal');
-    await new TokenFile(folder).change(() => [], never);
+    await new TokenFile(folder).change(() => [], NEVER);
     expect((await refusalOf(bearer(good))).status).toBe(401);
   });
 });
@@ -163,7 +163,7 @@ describe('a wrong token', () => {
 
   it('that has expired says when', async () => {
     const terms = { servers: [], scopes: [], expiresAtMs: Date.UTC(2020, 0, 1) };
-    const { text } = await new TokenFile(folder).add('old', terms, () => {}, never);
+    const { text } = await new TokenFile(folder).add('old', terms, () => {}, NEVER);
     expect(saying(await refusalOf(bearer(text)))).toContain('expired at 2020-01-01T00:00:00.000Z');
   });
 });
@@ -204,7 +204,7 @@ describe('what is told', () => {
 
 it('credentials are configured as soon as there is a token that has not expired', async () => {
   expect(authenticator.credentialsConfigured()).toBe(true);
-  await new TokenFile(folder).change((tokens) => tokens.map((one) => ({ ...one, expiresAtMs: 1 })), never);
+  await new TokenFile(folder).change((tokens) => tokens.map((one) => ({ ...one, expiresAtMs: 1 })), NEVER);
   expect(authenticator.credentialsConfigured()).toBe(false);
 });
 

@@ -19,7 +19,7 @@ import { FIRST_TOKEN_NAME, makeFirstToken } from '../../../src/service/access/fi
 import { LastUses, ROUGHLY_MS } from '../../../src/service/access/last-uses.js';
 import { TokenFile, type TokenTerms } from '../../../src/service/access/token-file.js';
 import { newTokenText } from '../../../src/service/access/token-text.js';
-import { pause } from '../../support/time.js';
+import { NEVER, pause } from '../../support/time.js';
 
 let folder: string;
 let file: TokenFile;
@@ -32,12 +32,11 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const never = new AbortController().signal;
 const NONE: TokenTerms = { servers: [], scopes: [], expiresAtMs: undefined };
 const add = (name: string, terms: Partial<TokenTerms> = {}) =>
-  file.add(name, { ...NONE, ...terms }, () => {}, never);
+  file.add(name, { ...NONE, ...terms }, () => {}, NEVER);
 const revoke = (name: string) =>
-  file.change((tokens) => tokens.filter((token) => token.name !== name), never);
+  file.change((tokens) => tokens.filter((token) => token.name !== name), NEVER);
 
 describe('a token', () => {
   it('is known under its name, with what it was given', async () => {
@@ -186,21 +185,21 @@ describe('the last use', () => {
 describe('the token of a first start', () => {
   it('is made once, reaches everything, and works', async () => {
     expect(book.hasUsable()).toBe(false);
-    const first = await makeFirstToken(folder, never);
+    const first = await makeFirstToken(folder, NEVER);
     expect(first?.name).toBe(FIRST_TOKEN_NAME);
     expect(book.verdict(first?.text ?? '')).toMatchObject({ principal: { servers: undefined } });
     expect(book.hasUsable()).toBe(true);
-    expect(await makeFirstToken(folder, never)).toBeUndefined();
+    expect(await makeFirstToken(folder, NEVER)).toBeUndefined();
   });
 
   it('is one, whoever starts at the same moment', async () => {
-    const made = await Promise.all([1, 2, 3].map(() => makeFirstToken(folder, never)));
+    const made = await Promise.all([1, 2, 3].map(() => makeFirstToken(folder, NEVER)));
     expect(made.filter((one) => one !== undefined)).toHaveLength(1);
   });
 
   it('is made where every other has expired, under a free name', async () => {
     await add(FIRST_TOKEN_NAME, { expiresAtMs: 1 });
     expect(book.hasUsable()).toBe(false);
-    expect((await makeFirstToken(folder, never))?.name).toBe('first-start-2');
+    expect((await makeFirstToken(folder, NEVER))?.name).toBe('first-start-2');
   });
 });

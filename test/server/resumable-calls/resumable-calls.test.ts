@@ -1,21 +1,18 @@
 // Calls that outlive the request that began them: what a request is answered with, how a client comes back, and what a
 // client can do to a call that is not its own.
 
-import { setMaxListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ANSWER_WITHIN_MS } from '../../../src/mcp/calls/questions.js';
 import type { ResumableCall } from '../../../src/mcp/calls/resumable-call.js';
 import { type CallAnswer, MAX_ASKING_CALLS, ResumableCalls } from '../../../src/mcp/calls/resumable-calls.js';
 import type { ClientOffers } from '../../../src/mcp/requests/client-offers.js';
 import { requestOf } from '../../support/open-task.js';
-import { PATIENTLY } from '../../support/time.js';
+import { NEVER, PATIENTLY } from '../../support/time.js';
 
 type Call = ResumableCall<string>;
 type Work = (call: Call) => Promise<string>;
 
 const EVERYTHING: ClientOffers = { form: true, url: true, roots: true, tasks: false };
-const NEVER = new AbortController().signal;
-setMaxListeners(0, NEVER);
 const FORM = { message: 'Who?', requestedSchema: { type: 'object', properties: {} } };
 const ALICE = { principal: 'token:alice', tool: 'run_python', args: { code: '1', servers: ['a'] } };
 const NOT_AGAIN: Work = () => Promise.reject(new Error('The work was begun a second time.'));

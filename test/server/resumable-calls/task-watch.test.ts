@@ -1,16 +1,14 @@
 // A client that listens for its tasks is told what it would get by asking, when it changes and not more often than it helps.
 
-import { setMaxListeners } from 'node:events';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { ResumableCall } from '../../../src/mcp/calls/resumable-call.js';
 import { ResumableCalls } from '../../../src/mcp/calls/resumable-calls.js';
 import { watchTasks } from '../../../src/mcp/calls/task-watch.js';
 import { requestOf } from '../../support/open-task.js';
+import { NEVER } from '../../support/time.js';
 
 type Call = ResumableCall<string>;
 
-const NEVER = new AbortController().signal;
-setMaxListeners(0, NEVER);
 const ANN = 'token:ann';
 const FORM = { message: 'Who?', requestedSchema: { type: 'object', properties: {} } };
 

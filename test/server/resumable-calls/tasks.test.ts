@@ -1,6 +1,5 @@
 // Calls that are answered with a task: what the task says until its result is fetched, and that it is nobody else's.
 
-import { setMaxListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ANSWER_WITHIN_MS } from '../../../src/mcp/calls/questions.js';
 import type { ResumableCall } from '../../../src/mcp/calls/resumable-call.js';
@@ -12,13 +11,12 @@ import {
   RESULT_KEPT_MS,
 } from '../../../src/mcp/calls/tasks.js';
 import { requestOf } from '../../support/open-task.js';
+import { NEVER } from '../../support/time.js';
 
 type Call = ResumableCall<string>;
 type Work = (call: Call) => Promise<string>;
 
 const TASK_AFTER_MS = 20_000;
-const NEVER = new AbortController().signal;
-setMaxListeners(0, NEVER);
 const ALICE = 'token:alice';
 const FORM = { message: 'Who?', requestedSchema: { type: 'object', properties: {} } };
 const ACCEPT = { action: 'accept', content: {} };

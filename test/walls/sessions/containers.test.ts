@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { engineUnderTest } from '../../support/engine-under-test.js';
-import { isHeld } from '../../support/held.js';
+import { isHeld } from '../../support/processes.js';
 import { hostileServer, startBridge, type TestBridge } from '../../support/start-bridge.js';
 import { until } from '../../support/time.js';
 import { attacks } from './attacks.js';

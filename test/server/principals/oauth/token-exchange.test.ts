@@ -11,6 +11,7 @@ import { CallerTokens } from '../../../../src/service/oauth/caller-tokens.js';
 import { TokenExchanges } from '../../../../src/service/oauth/token-exchange.js';
 import { exchangedLogin } from '../../../../src/service/principals/principal-access.js';
 import type { TokenGrant } from '../../../../src/service/principals/principals-book.js';
+import { NEVER } from '../../../support/time.js';
 
 type Asked = { readonly headers: IncomingHttpHeaders; readonly form: Record<string, string> };
 const asked: Asked[] = [];
@@ -36,12 +37,11 @@ const ANN: Principal = {
   scopes: [],
   expiresAtMs: undefined,
 };
-const never = new AbortController().signal;
 let nowMs: number;
 let grant: TokenGrant | undefined;
 let tokens: CallerTokens;
 let exchanges: TokenExchanges;
-const have = (of: string) => exchanges.exchange({ principal: ANN, server: of, url: 'https://x' }, never);
+const have = (of: string) => exchanges.exchange({ principal: ANN, server: of, url: 'https://x' }, NEVER);
 const keep = (token: string, more: object = {}) =>
   tokens.keep(ANN.id, { text: token, issuer: 'https://i', audiences: ['wiki'], expiresAtMs: 9e12, ...more });
 
@@ -152,36 +152,36 @@ describe('a connection to a server', () => {
       grant = kind;
       keep('short', { expiresAtMs: nowMs + 10_000 });
       const login = connection();
-      expect(await login.token(never)).toBe(kind?.kind === 'exchange' ? 'new-1' : 'short');
+      expect(await login.token(NEVER)).toBe(kind?.kind === 'exchange' ? 'new-1' : 'short');
       nowMs += 10_000;
-      await expect(login.token(never)).rejects.toThrow(/the caller has no access token/);
+      await expect(login.token(NEVER)).rejects.toThrow(/the caller has no access token/);
     }
   });
 
   it('has none that the operator allows no more', async () => {
     const login = connection();
-    expect(await login.token(never)).toBe('new-1');
+    expect(await login.token(NEVER)).toBe('new-1');
     grant = undefined;
-    await expect(login.token(never)).rejects.toThrow(/no longer says/);
+    await expect(login.token(NEVER)).rejects.toThrow(/no longer says/);
   });
 
   it("has one for the caller's last token, not for an earlier one", async () => {
     const login = connection();
-    expect(await login.token(never)).toBe('new-1');
-    expect(await login.token(never)).toBe('new-1');
+    expect(await login.token(NEVER)).toBe('new-1');
+    expect(await login.token(NEVER)).toBe('new-1');
     expect(asked).toHaveLength(1);
     reply = { status: 200, body: { access_token: 'new-2', token_type: 'Bearer', expires_in: 300 } };
     keep('narrower');
-    expect(await login.token(never)).toBe('new-2');
+    expect(await login.token(NEVER)).toBe('new-2');
   });
 
   it('whose token is refused gets another one, once for all requests that had it', async () => {
     const login = connection();
-    expect(await login.token(never)).toBe('new-1');
+    expect(await login.token(NEVER)).toBe('new-1');
     reply = { status: 200, body: { access_token: 'new-2', token_type: 'Bearer', expires_in: 300 } };
-    await Promise.all([login.renew('new-1', never), login.renew('new-1', never)]);
-    await login.renew('new-1', never);
-    expect(await login.token(never)).toBe('new-2');
+    await Promise.all([login.renew('new-1', NEVER), login.renew('new-1', NEVER)]);
+    await login.renew('new-1', NEVER);
+    expect(await login.token(NEVER)).toBe('new-2');
     expect(asked).toHaveLength(2);
   });
 });
@@ -201,7 +201,7 @@ describe('the token itself', () => {
     grant = { kind: 'passThrough', audience: 'wiki' };
     const bob = { ...ANN, id: 'oauth:https://i bob' };
     await expect(
-      exchanges.exchange({ principal: bob, server: 'wiki', url: 'https://x' }, never),
+      exchanges.exchange({ principal: bob, server: 'wiki', url: 'https://x' }, NEVER),
     ).rejects.toThrow(/the caller has no access token/);
   });
 

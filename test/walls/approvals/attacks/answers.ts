@@ -2,6 +2,7 @@
 
 import type { ApprovalAnswer, Decision } from '../../../../src/policy/approvals/question.js';
 import { approvalsWith, askedAgent, decided, later, MemoryInbox, never } from '../../../support/approvals.js';
+import { NEVER } from '../../../support/time.js';
 import type { Attack } from '../attack.js';
 
 const group = 'answers';
@@ -14,7 +15,7 @@ const sentWith = (scene: () => Scene) => async () => {
   using approvals = approvalsWith(scene()).run();
   const call = { server: 'desk', tool: 'erase', text: '{}', verdict };
   try {
-    await approvals.pass(call, new AbortController().signal);
+    await approvals.pass(call, NEVER);
     return 'a call that nobody has allowed';
   } catch {
     return undefined;

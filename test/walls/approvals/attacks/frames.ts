@@ -5,6 +5,7 @@ import { layeredPolicy } from '../../../../src/policy/rules/layered-policy.js';
 import { type Policy, policyOf } from '../../../../src/policy/rules/policy.js';
 import { hear } from '../../../protocol/host-end.js';
 import { approvalsWith, later, MemoryInbox } from '../../../support/approvals.js';
+import { NEVER } from '../../../support/time.js';
 import { type Attack, through } from '../attack.js';
 import { answered, calling, doc, type Frame, played, type SceneParts } from '../scene.js';
 
@@ -41,7 +42,7 @@ const afterwards =
       using approvals = run(id, { session });
       const verdict = { is: 'ask', rule: 'r', isConditional: false } as const;
       const call = { server: 'open', tool: 'echo', text: '{}', verdict };
-      await approvals.pass(call, new AbortController().signal);
+      await approvals.pass(call, NEVER);
     };
     await pass(first);
     try {
@@ -353,7 +354,7 @@ async function tryPass(
 ): Promise<void> {
   const verdict = { is: 'ask', rule: 'r', isConditional: false } as const;
   const call = { server: 'open', tool: 'echo', text, verdict };
-  await approvals.pass(call, new AbortController().signal).catch(() => {});
+  await approvals.pass(call, NEVER).catch(() => {});
 }
 
 /** What of a call that comes while the first question is open is sent by its answer. */
@@ -366,8 +367,7 @@ function lateCall(decision: 'once' | 'run') {
     );
     using approvals = approvalsWith({ inbox }).run();
     const verdict = { is: 'ask', rule: 'r', isConditional: false } as const;
-    const pass = (text: string) =>
-      approvals.pass({ server: 'open', tool: 'echo', text, verdict }, new AbortController().signal);
+    const pass = (text: string) => approvals.pass({ server: 'open', tool: 'echo', text, verdict }, NEVER);
     const first = pass('{"n":1}');
     while (inbox.posted.length === 0) await later(5, undefined);
     const late = pass('{"n":2}').then(

@@ -4,6 +4,7 @@ import { clipHarmlessLine } from '../../../../src/base/text/text.js';
 import type { Question } from '../../../../src/policy/approvals/question.js';
 import { questionText } from '../../../../src/policy/approvals/question-text.js';
 import { approvalsWith, askedAgent, decided, later } from '../../../support/approvals.js';
+import { NEVER } from '../../../support/time.js';
 import type { Attack } from '../attack.js';
 
 const group = 'words of the question';
@@ -59,7 +60,7 @@ const allowedAt = (chars: number) => async () => {
   const verdict = { is: 'ask', rule: 'r', isConditional: false } as const;
   const text = JSON.stringify({ a: 'x'.repeat(chars), to: 'eve' });
   try {
-    await approvals.pass({ server: 'desk', tool: 'pay', text, verdict }, new AbortController().signal);
+    await approvals.pass({ server: 'desk', tool: 'pay', text, verdict }, NEVER);
     return `${chars} characters, allowed in a dialog`;
   } catch {
     return undefined;
