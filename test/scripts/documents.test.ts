@@ -19,7 +19,14 @@ const manifest = z
 const markdownIn = (folder: string): string[] =>
   readdirSync(join(ROOT, folder)).filter((name) => name.endsWith('.md'));
 const PAGES = markdownIn('docs').map((name) => `docs/${name}`);
-const DOCUMENTS = [...markdownIn('.'), ...PAGES, 'sandbox-runtime/README.md', 'src/wire/PROTOCOL.md'];
+const SUPPORT = 'test/support/README.md';
+const DOCUMENTS = [
+  ...markdownIn('.'),
+  ...PAGES,
+  SUPPORT,
+  'sandbox-runtime/README.md',
+  'src/wire/PROTOCOL.md',
+];
 /** npm adds the first two by itself. */
 const SHIPPED = ['README.md', 'LICENSE', ...manifest.files];
 const isShipped = (file: string): boolean =>
@@ -44,6 +51,14 @@ const headingsOf = (file: string): string[] =>
       .replace(/[^\p{L}\p{N} _-]/gu, '')
       .replaceAll(' ', '-'),
   );
+
+it('test/support/README.md names each file of its folder, and none that is gone', () => {
+  const named = [...read(SUPPORT).matchAll(/`([a-z-]+\.ts)`/g)].map(([, file]) => file);
+  const files = readdirSync(join(ROOT, 'test/support')).filter(
+    (file) => file.endsWith('.ts') && !file.endsWith('.test.ts'),
+  );
+  expect(named.toSorted()).toEqual(files.toSorted());
+});
 
 describe.each(DOCUMENTS)('%s', (document) => {
   it('links to what is there', () => {
