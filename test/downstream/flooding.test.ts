@@ -82,6 +82,19 @@ async function settled(value: () => number): Promise<number> {
 }
 
 /**
+ * How often the server has been listed, once it has been so `least` times and no more follow. What it has said after its last list has
+ * been heard by then, so that the played clock may go on: the answer to a call comes behind it.
+ */
+async function listed(
+  { server, counts }: Awaited<ReturnType<typeof flooding>>,
+  least: number,
+): Promise<number> {
+  await until(() => counts().lists >= least);
+  await call(server, 'echo', { text: 'a' });
+  return settled(() => counts().lists);
+}
+
+/**
  * Lets the played clock go on by half a second whenever no more is taken from the server, until `isOver`; how many seconds that
  * took.
  */
@@ -104,16 +117,15 @@ const floodsToldIn = (pool: TestPool) => pool.events.filter(({ type }) => type =
 describe('a server that says that its list has changed', () => {
   it.each(['lists=0', 'lists=1000'])('is listed no more than once while no time passes: %s', async (word) => {
     vi.useFakeTimers(CLOCK);
-    const { server, counts } = await flooding(word);
-    for (let n = 0; n < 200; n++) await call(server, 'echo', { text: 'a' });
-    await until(() => counts().lists >= 2);
-    expect(await settled(() => counts().lists)).toBe(2);
+    const flood = await flooding(word);
+    for (let n = 0; n < 200; n++) await call(flood.server, 'echo', { text: 'a' });
+    expect(await listed(flood, 2)).toBe(2);
   });
 
   it('after each list is listed less and less', async () => {
     vi.useFakeTimers(CLOCK);
-    const { counts } = await flooding('lists=0');
-    await until(() => counts().lists === 2);
+    const flood = await flooding('lists=0');
+    expect(await listed(flood, 2)).toBe(2);
     // After so many ms more, so many lists in all.
     const steps = [
       [999, 2],
@@ -128,43 +140,39 @@ describe('a server that says that its list has changed', () => {
     ] as const;
     for (const [ms, lists] of steps) {
       await vi.advanceTimersByTimeAsync(ms);
-      await until(() => counts().lists >= lists);
-      expect(await settled(() => counts().lists)).toBe(lists);
+      expect(await listed(flood, lists)).toBe(lists);
     }
   });
 
   it('and has other tools each time is listed once in a second, and the last time after its last word', async () => {
     vi.useFakeTimers(CLOCK);
-    const { server, counts } = await flooding('changes=0');
-    await until(() => counts().lists >= 2);
-    const before = await settled(() => counts().lists);
+    const flood = await flooding('changes=0');
+    const before = await listed(flood, 2);
     for (let second = 1; second <= 5; second++) {
       await vi.advanceTimersByTimeAsync(1_000);
-      await until(() => counts().lists >= before + second);
-      expect(await settled(() => counts().lists)).toBe(before + second);
-      expect(server.tools().map(({ name }) => name)).toContain(`changed_${before + second}`);
+      expect(await listed(flood, before + second)).toBe(before + second);
+      expect(flood.server.tools().map(({ name }) => name)).toContain(`changed_${before + second}`);
     }
   });
 
   it('is listed for whoever uses it, when a second has passed', async () => {
     vi.useFakeTimers(CLOCK);
-    const { counts, pool } = await flooding('lists=0');
+    const flood = await flooding('lists=0');
+    const { counts, pool } = flood;
     for (const [ms, lists] of [
       [0, 2],
       [1_000, 3],
       [2_000, 4],
     ] as const) {
       await vi.advanceTimersByTimeAsync(ms);
-      await until(() => counts().lists >= lists);
-      await settled(() => counts().lists);
+      expect(await listed(flood, lists)).toBe(lists);
     }
     const before = 4;
     await pool.get('flooding', NEVER);
     expect(await settled(() => counts().lists)).toBe(before);
     await vi.advanceTimersByTimeAsync(1_000);
     await pool.get('flooding', NEVER);
-    await until(() => counts().lists > before);
-    expect(await settled(() => counts().lists)).toBe(before + 1);
+    expect(await listed(flood, before + 1)).toBe(before + 1);
   });
 });
 
