@@ -71,7 +71,7 @@ export class Bare {
 
   /** The image of a language's programs, as a bridge would choose it. Throws E_IMAGE_MISSING. */
   imageOf(language, signal) {
-    return chooseImage(this.#kindOf(language), this.engine, () => {}, signal);
+    return chooseImage(this.#kindOf(language), this.engine.images, () => {}, signal);
   }
 
   /** Milliseconds that `podman run … sh -c …` takes for a program that must say hello, with the commands of the bridge. */

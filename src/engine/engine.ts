@@ -132,10 +132,39 @@ export type ContainerFacts = {
   readonly ids: ReadonlyArray<{ readonly first: number; readonly count: number }> | undefined;
 };
 
-export interface Engine {
+/** An image of one of our recipes that is to be made with no registry. */
+export type BuildWish = {
+  readonly profile: string;
+  /** Debian release; undefined takes the recipe's. trixie has Python 3.13, bookworm 3.11, bullseye 3.9. */
+  readonly suite?: string | undefined;
+  /** Debian packages to add to those of the recipe. */
+  readonly added?: readonly string[];
+  readonly onProgress: (line: string) => void;
+  /** How many bytes lie on disk for the image so far, every now and then. */
+  readonly onBytes?: ((bytes: number) => void) | undefined;
+};
+
+export type BuiltImage = {
+  readonly image: string;
+  readonly id: string;
+  readonly sizeBytes: number;
+  readonly durationMs: number;
+};
+
+/** The images that an engine has where it runs; all that can be asked before any container is started. */
+export interface EngineImages {
   readonly name: EngineName;
-  /** Id of a local image, or undefined. */
+  /** Id of a local image, or undefined. Throws E_ENGINE_BROKEN where the engine cannot say. */
   imageId(image: string, signal: AbortSignal): Promise<string | undefined>;
+  /** Id and size of a local image, or undefined. */
+  inspect(
+    image: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly id: string; readonly sizeBytes: number } | undefined>;
+  /** Labels of a local image as JSON, which nobody has checked; undefined where there is no such image. */
+  labels(image: string, signal: AbortSignal): Promise<string | undefined>;
+  /** References of all local images. */
+  names(signal: AbortSignal): Promise<readonly string[]>;
   /** Pulls from a registry; throws E_IMAGE_MISSING with the engine's words. */
   pull(
     image: string,
@@ -143,8 +172,15 @@ export interface Engine {
     signal: AbortSignal,
     traces?: PullTraces,
   ): Promise<void>;
-  /** Makes the image of a profile, with no registry; absent where that is not done. Throws E_IMAGE_BUILD. */
-  build?(profile: string, onProgress: (line: string) => void, signal: AbortSignal): Promise<unknown>;
+  /** Makes an image of a recipe of ours; absent where that is not done. Throws E_IMAGE_BUILD. */
+  build?(wish: BuildWish, signal: AbortSignal): Promise<BuiltImage>;
+  /** The command by which a person removes a local image again. */
+  removalOf(image: string): string;
+}
+
+export interface Engine {
+  readonly name: EngineName;
+  readonly images: EngineImages;
   /** Launches; failures to launch show as an early exit of the container. Who starts it kills it. */
   start(spec: SandboxSpec): Container;
   /** Removes containers whose owner is dead; returns how many. */

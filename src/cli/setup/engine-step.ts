@@ -41,8 +41,8 @@ export const engineStep: Step = {
 
 async function engineElsewhere(setup: SetupContext): Promise<StepResult> {
   setup.found.engine = 'elsewhere';
-  const { client, status } = await chooseEngine(wishesOf(setup.prepared.settings), setup.signal);
-  return ok(`${client.binary} ${status.version}, which runs elsewhere`);
+  const { binary, status } = await chooseEngine(wishesOf(setup.prepared.settings), setup.signal);
+  return ok(`${binary} ${status.version}, which runs elsewhere`);
 }
 
 async function examineDocker(program: string, setup: SetupContext): Promise<StepResult> {

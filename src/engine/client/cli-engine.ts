@@ -16,7 +16,6 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
-import { ownCommand } from '../../base/process/own-command.js';
 import {
   INSTANCE_LABEL,
   isAlive,
@@ -28,7 +27,6 @@ import {
 } from '../../base/process/owner.js';
 import { type ProcessResult, run } from '../../base/process/process.js';
 import { clip } from '../../base/text/text.js';
-import { VERSION } from '../../base/version.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
 import type {
   Container,
@@ -47,22 +45,14 @@ import {
   makeDerivedImage,
   pruneDerivedImages,
 } from '../images/derived-image.js';
-import { buildImage } from '../images/image.js';
-import type { PullTraces } from '../images/pull-traces.js';
-import { foreignArchitecture } from '../images/recipe.js';
-import {
-  saysGoneAlready,
-  saysNoSuchImage,
-  saysNoSuchVolume,
-  saysVolumeIsThere,
-  whyNotPulled,
-} from '../machine/client-words.js';
+import { saysGoneAlready, saysNoSuchVolume, saysVolumeIsThere } from '../machine/client-words.js';
 import { isBeingStarted, killFirstProcess, runsHere } from '../machine/first-process.js';
 import { demandNetworkMode } from '../machine/network-modes.js';
 import { isGvisor, type OciRuntime } from '../machine/oci-runtime.js';
 import { connectionEnv, type EngineClient, engineNameOf, isElsewhere } from '../machine/place.js';
 import { runArgv } from './argv.js';
 import { CliContainer } from './cli-container.js';
+import { CliImages } from './cli-images.js';
 import {
   dialects,
   type EngineDialect,
@@ -81,7 +71,6 @@ const ASK = { timeoutMs: 10_000, timesQuickest: 10, mostMs: 30_000 };
 const REMOVE_TIMEOUT_MS = 30_000;
 /** Timeout over a connection that may be held up: somebody waits, and what is not removed by then is removed later. */
 const REMOVE_ELSEWHERE_TIMEOUT_MS = 10_000;
-const PULL_TIMEOUT_MS = 600_000;
 /** Between tries to remove what could not be removed, doubled each time. */
 const FIRST_RETRY_MS = 2_000;
 const LAST_RETRY_MS = 60_000;
@@ -131,6 +120,7 @@ function ownerOf(runDir: string): Owner | undefined {
 
 export class CliEngine implements Engine {
   readonly name: EngineName;
+  readonly images: CliImages;
   readonly volumes: Volumes;
   readonly #dialect: EngineDialect;
   readonly #options: CliEngineOptions;
@@ -151,12 +141,14 @@ export class CliEngine implements Engine {
     this.#dialect = dialects[this.name];
     this.#runDir = runDirOf(options);
     this.client = { binary: options.binary, env: connectionEnv(this.name, options.url) };
+    const command: CliEngine['command'] = (...args) => this.command(...args);
+    this.images = new CliImages(this.client, options.facts, command);
     this.volumes = new Volumes({
       binary: this.binary,
       dialect: this.#dialect,
       facts: { mode: options.facts.mode, ociRuntime: options.ociRuntime },
       labels: Object.entries(ownerLabels(options.instance, this.#owner)).map((pair) => pair.join('=')),
-      command: (args, timeoutMs, signal) => this.command(args, timeoutMs, signal),
+      command,
       tellTrouble: (message) => this.#tellTrouble(message),
     });
   }
@@ -184,59 +176,6 @@ export class CliEngine implements Engine {
     return this.#networkMode;
   }
 
-  async imageId(image: string, signal: AbortSignal): Promise<string | undefined> {
-    const result = await this.command(
-      ['image', 'inspect', '--format', '{{.Id}}', image],
-      QUERY_TIMEOUT_MS,
-      signal,
-    );
-    if (result.exitCode === 0) return result.stdout.trim();
-    // An engine that cannot say is not one that says no: the remedy is another.
-    if (result.stderr.trim() === '' || saysNoSuchImage(result.stderr)) return undefined;
-    throw new BridgeError('E_ENGINE_BROKEN', `${this.name}: ${clip(result.stderr.trim(), 300)}`, {
-      fault: 'engine',
-      remedy: `Run \`${this.binary} image inspect ${image}\` and fix what it reports.`,
-    });
-  }
-
-  async pull(
-    image: string,
-    onProgress: (line: string) => void,
-    signal: AbortSignal,
-    traces?: PullTraces,
-  ): Promise<void> {
-    // Elsewhere, and for docker, somebody else does the work.
-    const own = this.name === 'podman' && !this.isElsewhere ? traces : undefined;
-    const result = await run(
-      [this.binary, 'pull', image],
-      {
-        timeoutMs: PULL_TIMEOUT_MS,
-        onLine: onProgress,
-        env: { ...this.client.env, ...(own?.folder === undefined ? {} : { TMPDIR: own.folder }) },
-        onStarted: (pid) => own?.onStarted(pid),
-      },
-      signal,
-    );
-    if (result.exitCode === 0) return;
-    throw new BridgeError(
-      'E_IMAGE_MISSING',
-      `${image} could not be pulled: ${clip(whyNotPulled(result.stderr), 300)}`,
-      {
-        fault: 'operator',
-        remedy: `Run \`${ownCommand('image', 'build')}\`, which needs no registry, or set MCP_BRIDGE_IMAGE to a local image.`,
-      },
-    );
-  }
-
-  async build(profile: string, onProgress: (line: string) => void, signal: AbortSignal): Promise<void> {
-    const architecture = foreignArchitecture(this.#options.facts.architecture);
-    const { client } = this;
-    await buildImage(
-      { client, architecture, profile, suite: undefined, version: VERSION, onProgress },
-      signal,
-    );
-  }
-
   /**
    * Makes the image where it is not there, and returns its name; once for all who ask at the same time, and until a start
    * of it fails. Throws E_IMAGE_BUILD.
@@ -252,7 +191,7 @@ export class CliEngine implements Engine {
   async #derive(derivation: Derivation): Promise<string> {
     const { signal } = new AbortController();
     const name = derivedName(derivation.key);
-    if ((await this.imageId(name, signal)) !== undefined) return name;
+    if ((await this.images.imageId(name, signal)) !== undefined) return name;
     this.#makeRunDir();
     const command: CliEngine['command'] = (...args) => this.command(...args);
     const made = await makeDerivedImage(derivation, this.#runDir, this.#dialect.buildArgs, command, signal);

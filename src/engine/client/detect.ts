@@ -8,11 +8,12 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { BridgeError } from '../../base/errors.js';
 import { thisOwner } from '../../base/process/owner.js';
-import type { EngineFacts, EngineName, EngineStatus } from '../engine.js';
+import type { EngineFacts, EngineImages, EngineName, EngineStatus } from '../engine.js';
 import { type Enforcement, enforcement } from '../machine/enforcement.js';
 import { hangingRemedy, inSeconds } from '../machine/hanging.js';
 import { described, type OciRuntime, variantsOf } from '../machine/oci-runtime.js';
-import { connectionEnv, type EngineClient, engineNameOf, isElsewhere } from '../machine/place.js';
+import { connectionEnv, engineNameOf, isElsewhere } from '../machine/place.js';
+import { CliImages } from './cli-images.js';
 import { probeEngine } from './engine-status.js';
 
 // In a folder of its own: the state directory may be ~/MCPs, whose JSON files are read as lists of servers.
@@ -66,7 +67,7 @@ type ReadyEngine = Extract<EngineStatus, { state: 'ready' }>;
 export async function chooseEngine(
   wishes: EngineWishes,
   signal: AbortSignal,
-): Promise<{ readonly client: EngineClient; readonly status: ReadyEngine }> {
+): Promise<{ readonly binary: string; readonly status: ReadyEngine; readonly images: EngineImages }> {
   const programs = wishes.runtime === undefined ? ['podman', 'docker'] : [wishes.runtime];
   const troubles: Array<{ binary: string; status: Exclude<EngineStatus, ReadyEngine> }> = [];
   for (const binary of programs) {
@@ -77,7 +78,8 @@ export async function chooseEngine(
     }
     // In a machine of this computer it is the machine that keeps root away from the host.
     if (status.ids === 'rootful' && status.mode !== 'vm' && !wishes.allowRootful) throw unsafe(binary);
-    return { client: { binary, env: connectionEnv(engineNameOf(binary), wishes.url) }, status };
+    const client = { binary, env: connectionEnv(engineNameOf(binary), wishes.url) };
+    return { binary, status, images: new CliImages(client, status) };
   }
   // An engine that is there but broken says more than one that is absent.
   const worst = troubles.find(({ status }) => status.state !== 'missing') ?? troubles[0];

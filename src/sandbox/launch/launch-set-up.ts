@@ -136,8 +136,8 @@ async function chosenBefore(
 async function chosenByTrying(context: LaunchContext, signal: AbortSignal): Promise<LaunchSetUp> {
   const { settings } = context;
   tell(context, 'looking for podman or docker');
-  const { client, status } = await chooseEngine(wishesOf(settings), signal);
-  const facts = { binary: client.binary, ...status };
+  const { binary, status } = await chooseEngine(wishesOf(settings), signal);
+  const facts = { binary, ...status };
   const image = await imageOn(context, engineFor(context, facts, undefined), signal);
   const { runtime, tried, enforcement, compiled } = await tryRuntimes(context, facts, image, signal);
   const { state: _, defaultOciRuntime: __, ...known } = facts;
@@ -205,7 +205,7 @@ const tell = ({ observer }: LaunchContext, step: string): void => observer({ typ
 
 function imageOn(context: LaunchContext, engine: CliEngine, signal: AbortSignal): Promise<ImageChoice> {
   tell(context, `looking for the image ${context.settings.image}`);
-  return chooseImage(pythonProfile(context.settings), engine, context.observer, signal);
+  return chooseImage(pythonProfile(context.settings), engine.images, context.observer, signal);
 }
 
 /** Made or mended as needed. Throws E_STATE. */
@@ -252,8 +252,8 @@ export async function engineToSweepWith(context: LaunchContext, signal: AbortSig
   const wishes = wishesOf(context.settings);
   const remembered = rememberedChoice(wishes);
   if (remembered !== undefined) return engineFor(context, remembered, undefined);
-  const { client, status } = await chooseEngine(wishes, signal);
-  return engineFor(context, { binary: client.binary, ...status }, undefined);
+  const { binary, status } = await chooseEngine(wishes, signal);
+  return engineFor(context, { binary, ...status }, undefined);
 }
 
 /** Where ids begin that belong to no user of any image; a container's own is one of this many above it. */

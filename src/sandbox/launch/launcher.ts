@@ -111,7 +111,7 @@ export class Launcher implements AsyncDisposable {
   /** Throws what stands in the way of a start, as far as the engine can tell without one: a command that looks for the image. */
   async check(signal: AbortSignal): Promise<void> {
     const { engine, image } = await unlessAborted(this.pad(), signal);
-    if ((await engine.imageId(image.image, signal)) !== undefined) return;
+    if ((await engine.images.imageId(image.image, signal)) !== undefined) return;
     // It was removed, and where the store cannot be watched nobody has noticed.
     this.#forgetPad();
     await unlessAborted(this.pad(), signal);
@@ -278,7 +278,7 @@ export class Launcher implements AsyncDisposable {
     const known = chosen.get(key);
     if (known !== undefined) return unlessAborted(known, signal);
     observer({ type: 'setup.step', step: `looking for the image ${kind.image}` });
-    const choosing = chooseImage(kind, pad.engine, observer, this.#closing.signal);
+    const choosing = chooseImage(kind, pad.engine.images, observer, this.#closing.signal);
     chosen.set(key, choosing);
     // It may be built or pulled at any time.
     choosing.catch(() => chosen.delete(key));
