@@ -8,13 +8,13 @@ import { join } from 'node:path';
 import { type BridgeError, messageOf } from '../../base/errors.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { PACKAGE_ROOT, VERSION } from '../../base/version.js';
-import { runtimeOf, triedText } from '../../engine/client/detect.js';
+import { runtimeOf, triedText } from '../../engine/detect.js';
 import type { EngineImages } from '../../engine/engine.js';
 import { imageReasonInWords } from '../../engine/images/image-choice.js';
 import { imageAge } from '../../engine/images/image-labels.js';
 import { buildWords, readOwnName } from '../../engine/images/image-name.js';
 import { CONTROLS } from '../../engine/machine/enforcement.js';
-import { described, isGvisor } from '../../engine/machine/oci-runtime.js';
+import { described } from '../../engine/machine/oci-runtime.js';
 import { lastProbe, probeKey } from '../../sandbox/launch/last-probe.js';
 import type { LaunchSetUp } from '../../sandbox/launch/launch-set-up.js';
 import type { Settings } from '../../settings/environment/settings.js';
@@ -254,8 +254,9 @@ export const CHECKS: readonly Check[] = [
       if ('error' in found) return undefined;
       const { outcome, isFiltered } = await trial();
       if (outcome.status !== 'success') return undefined;
-      if (isGvisor(found.value.choice.ociRuntime))
-        return ok(`${seccomp}, not asked of gVisor: its own kernel stands in for it`);
+      const { ownKernel } = found.value.engine.traits;
+      if (ownKernel !== undefined)
+        return ok(`${seccomp}, not asked of ${ownKernel}: its own kernel stands in for it`);
       if (isFiltered) return ok(`${seccomp}: ${SECCOMP[seccomp]}`);
       return warn(
         `${seccomp}, but no filter is on the code`,

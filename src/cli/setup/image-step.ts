@@ -2,7 +2,7 @@
 // answers it is built from Debian packages.
 
 import { asBridgeError, type BridgeError } from '../../base/errors.js';
-import { chooseEngine } from '../../engine/client/detect.js';
+import { chooseEngine } from '../../engine/detect.js';
 import { chooseImage, imageReasonInWords, localChoice } from '../../engine/images/image-choice.js';
 import { profiles } from '../../engine/images/recipe-dir.js';
 import { wishesOf } from '../../sandbox/launch/launch-set-up.js';

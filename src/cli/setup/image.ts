@@ -3,7 +3,7 @@
 import { BridgeError } from '../../base/errors.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { VERSION } from '../../base/version.js';
-import { chooseEngine } from '../../engine/client/detect.js';
+import { chooseEngine } from '../../engine/detect.js';
 import type { BuiltImage } from '../../engine/engine.js';
 import { listImages } from '../../engine/images/image-choice.js';
 import { checkPackages, checkSuite } from '../../engine/images/image-name.js';

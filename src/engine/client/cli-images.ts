@@ -6,12 +6,13 @@ import { ownCommand } from '../../base/process/own-command.js';
 import { type ProcessResult, run } from '../../base/process/process.js';
 import { clip } from '../../base/text/text.js';
 import { VERSION } from '../../base/version.js';
-import type { BuildWish, BuiltImage, EngineFacts, EngineImages, EngineName } from '../engine.js';
+import type { BuildWish, BuiltImage, EngineFacts, EngineImages } from '../engine.js';
 import { buildImage, inspectImage } from '../images/image.js';
 import type { PullTraces } from '../images/pull-traces.js';
 import { foreignArchitecture } from '../images/recipe.js';
 import { saysNoSuchImage, whyNotPulled } from '../machine/client-words.js';
-import { type EngineClient, engineNameOf, isElsewhere } from '../machine/place.js';
+import { type CliName, cliNameOf, type EngineClient } from '../machine/place.js';
+import { dialectOf } from './dialects.js';
 
 const QUERY_TIMEOUT_MS = 15_000;
 const LOOK_TIMEOUT_MS = 30_000;
@@ -21,13 +22,13 @@ const PULL_TIMEOUT_MS = 600_000;
 type RunCommand = (args: readonly string[], timeoutMs: number, signal: AbortSignal) => Promise<ProcessResult>;
 
 export class CliImages implements EngineImages {
-  readonly name: EngineName;
+  readonly name: CliName;
   readonly #client: EngineClient;
   readonly #facts: Pick<EngineFacts, 'mode' | 'architecture'>;
   readonly #command: RunCommand;
 
   constructor(client: EngineClient, facts: Pick<EngineFacts, 'mode' | 'architecture'>, command?: RunCommand) {
-    this.name = engineNameOf(client.binary);
+    this.name = cliNameOf(client.binary);
     this.#client = client;
     this.#facts = facts;
     const { binary, env } = client;
@@ -75,8 +76,7 @@ export class CliImages implements EngineImages {
     traces?: PullTraces,
   ): Promise<void> {
     const { binary, env } = this.#client;
-    // Elsewhere, and for docker, somebody else does the work.
-    const own = this.name === 'podman' && !isElsewhere(this.#facts.mode) ? traces : undefined;
+    const own = dialectOf(this.name, this.#facts.mode).pullsItself ? traces : undefined;
     const result = await run(
       [binary, 'pull', image],
       {

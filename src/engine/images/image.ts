@@ -9,7 +9,7 @@ import { type ProcessResult, run, tailOf } from '../../base/process/process.js';
 import { closest } from '../../base/text/closest.js';
 import { PACKAGE_NAME, PACKAGE_ROOT } from '../../base/version.js';
 import type { BuildWish, BuiltImage } from '../engine.js';
-import { type EngineClient, engineNameOf } from '../machine/place.js';
+import { cliNameOf, type EngineClient } from '../machine/place.js';
 import { debianSources, readAptFacts } from './apt-sources.js';
 import { labelsFor } from './image-labels.js';
 import { CARRIED_TO, localImageName, type Recipe, readRecipe, withPackages } from './recipe.js';
@@ -241,7 +241,7 @@ async function layerBytes(
   inspectedBytes: number,
   signal: AbortSignal,
 ): Promise<number> {
-  if (engineNameOf(binary) !== 'podman') return inspectedBytes;
+  if (cliNameOf(binary) !== 'podman') return inspectedBytes;
   const options = { timeoutMs: QUERY_TIMEOUT_MS, env };
   const { exitCode, stdout } = await run([binary, 'history', '--format', 'json', image], options, signal);
   return (exitCode === 0 ? sumOfLayers(stdout) : undefined) ?? inspectedBytes;
