@@ -7,9 +7,10 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ownerLabels, thisOwner } from '../../dist/base/process/owner.js';
 import { runArgv } from '../../dist/engine/client/argv.js';
-import { removeRunDir } from '../../dist/engine/client/cli-engine.js';
-import { dialects } from '../../dist/engine/client/dialects.js';
+import { dialectOf } from '../../dist/engine/client/dialects.js';
 import { chooseImage } from '../../dist/engine/images/image-choice.js';
+import { cliNameOf } from '../../dist/engine/machine/place.js';
+import { removeRunDir } from '../../dist/engine/machine/run-dir.js';
 import { startOf } from '../../dist/run/programs/task.js';
 import { Sandbox } from '../../dist/sandbox/conversation/sandbox.js';
 import { setUpEngine, specOn } from '../../dist/sandbox/launch/launch-set-up.js';
@@ -71,7 +72,7 @@ export class Bare {
 
   /** The image of a language's programs, as a bridge would choose it. Throws E_IMAGE_MISSING. */
   imageOf(language, signal) {
-    return chooseImage(this.#kindOf(language), this.engine, () => {}, signal);
+    return chooseImage(this.#kindOf(language), this.engine.images, () => {}, signal);
   }
 
   /** Milliseconds that `podman run … sh -c …` takes for a program that must say hello, with the commands of the bridge. */
@@ -91,8 +92,8 @@ export class Bare {
     const ociRuntime = { name, flags };
     const files = ['cid', 'pid'].map((kind) => join(this.#stage.stateDir, `${spec.name}.${kind}`));
     const [cidFile, pidFile] = files;
-    const dialect = dialects[this.#pad.engine.name];
-    const argv = runArgv({ ...spec, labels }, dialect, { mode, ids, ociRuntime, cidFile, pidFile })
+    const dialect = dialectOf(cliNameOf(binary), mode);
+    const argv = runArgv({ ...spec, labels }, dialect, { ids, ociRuntime, cidFile, pidFile })
       // A user's own run waits for its end.
       .filter((flag) => flag !== '--detach');
     try {

@@ -20,7 +20,7 @@ import pandas
 `;
 
 export async function preimport(stage, bare, signal) {
-  if ((await bare.engine.imageId(IMAGE, signal)) === undefined) {
+  if ((await bare.engine.images.imageId(IMAGE, signal)) === undefined) {
     return [{ measure: MEASURE, skipped: `there is no image ${IMAGE}` }];
   }
   const ahead = [];

@@ -2,9 +2,22 @@
 // in records (dialects.ts); the OCI runtime under them (runc, crun, runsc) is a setting, not an engine.
 
 import type { Readable, Writable } from 'node:stream';
+import type { Observer } from '../base/log/events.js';
+import type { ENGINE_VARIABLES } from '../settings/environment/engine-variables.js';
 import type { PullTraces } from './images/pull-traces.js';
 
-export type EngineName = 'podman' | 'docker';
+export type EngineName = keyof typeof ENGINE_VARIABLES;
+
+/** A runtime's name or path, and flags of its own that the engine is to hand on. */
+export type OciRuntime = { readonly name: string; readonly flags: readonly string[] };
+
+/** Facts about a connection besides what the engine answers. */
+export type EngineConnection = {
+  /** MCP_BRIDGE_ENGINE_URL; undefined leaves it to the engine's own client, its contexts and its variables. */
+  readonly url: string | undefined;
+  /** Platform that the bridge itself runs on. */
+  readonly platform: NodeJS.Platform;
+};
 
 /**
  * How ids in a container relate to those of the machine that it runs on: `rootless` (the engine runs as a user),
@@ -122,6 +135,25 @@ export type EngineStatus =
       readonly waitedMs?: number | undefined;
     };
 
+/**
+ * Facts about an engine as it is set up that decide what is tried, believed or said where it does not know of them. The rest of
+ * the bridge asks for these and never which engine it is, or where.
+ */
+export type EngineTraits = {
+  /** The kernel that stands in for the host's below its containers, such as gVisor; undefined where there is none. */
+  readonly ownKernel: string | undefined;
+  /** Whether containers can read what lies in a folder that is private to the engine's user. */
+  readonly opensPrivateFolders: boolean;
+  /** Whether all paths are masked that a spec asks for. */
+  readonly masksAll: boolean;
+  /** Whether the engine itself ends a container by a clock of its own. */
+  readonly hasClock: boolean;
+  /** Whether a container with a network reaches services on this computer's own localhost. */
+  readonly reachesLocalhost: boolean;
+  /** Advice where containers start without a network and not with one; undefined where no obstacle is known. */
+  readonly networkAdvice: string | undefined;
+};
+
 /** Facts that an engine reports of a container of ours, where nothing else can be had: its processes are another machine's. */
 export type ContainerFacts = {
   readonly isRunning: boolean;
@@ -132,10 +164,39 @@ export type ContainerFacts = {
   readonly ids: ReadonlyArray<{ readonly first: number; readonly count: number }> | undefined;
 };
 
-export interface Engine {
+/** An image of one of our recipes that is to be made with no registry. */
+export type BuildWish = {
+  readonly profile: string;
+  /** Debian release; undefined takes the recipe's. trixie has Python 3.13, bookworm 3.11, bullseye 3.9. */
+  readonly suite?: string | undefined;
+  /** Debian packages to add to those of the recipe. */
+  readonly added?: readonly string[];
+  readonly onProgress: (line: string) => void;
+  /** How many bytes lie on disk for the image so far, every now and then. */
+  readonly onBytes?: ((bytes: number) => void) | undefined;
+};
+
+export type BuiltImage = {
+  readonly image: string;
+  readonly id: string;
+  readonly sizeBytes: number;
+  readonly durationMs: number;
+};
+
+/** The images that an engine has where it runs; all that can be asked before any container is started. */
+export interface EngineImages {
   readonly name: EngineName;
-  /** Id of a local image, or undefined. */
+  /** Id of a local image, or undefined. Throws E_ENGINE_BROKEN where the engine cannot say. */
   imageId(image: string, signal: AbortSignal): Promise<string | undefined>;
+  /** Id and size of a local image, or undefined. */
+  inspect(
+    image: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly id: string; readonly sizeBytes: number } | undefined>;
+  /** Labels of a local image as JSON, which nobody has checked; undefined where there is no such image. */
+  labels(image: string, signal: AbortSignal): Promise<string | undefined>;
+  /** References of all local images. */
+  names(signal: AbortSignal): Promise<readonly string[]>;
   /** Pulls from a registry; throws E_IMAGE_MISSING with the engine's words. */
   pull(
     image: string,
@@ -143,10 +204,148 @@ export interface Engine {
     signal: AbortSignal,
     traces?: PullTraces,
   ): Promise<void>;
-  /** Makes the image of a profile, with no registry; absent where that is not done. Throws E_IMAGE_BUILD. */
-  build?(profile: string, onProgress: (line: string) => void, signal: AbortSignal): Promise<unknown>;
+  /** Makes an image of a recipe of ours; absent where that is not done. Throws E_IMAGE_BUILD. */
+  build?(wish: BuildWish, signal: AbortSignal): Promise<BuiltImage>;
+  /** The command by which a person removes a local image again. */
+  removalOf(image: string): string;
+}
+
+/** An image with files of ours on top of another one. */
+export type Derivation = {
+  /** Reference of the image that is built upon; it has to be there. */
+  readonly base: string;
+  /** Names its content; letters and digits. */
+  readonly key: string;
+  /** Folders of this machine, each by its absolute path in the image. */
+  readonly folders: Readonly<Record<string, string>>;
+  /** Path of the seccomp profile that containers from the image run under. */
+  readonly seccompFile: string;
+};
+
+/** Images with files of ours on top of others, for containers that cannot mount what lies on this machine. */
+export interface DerivedImages {
+  /** Name of the image, which is made where it is not there. Throws E_IMAGE_BUILD. */
+  make(derivation: Derivation, signal: AbortSignal): Promise<string>;
+  /** A start failed: what was made may be gone. */
+  forget(): void;
+  /** Removes the image of `key`, which nobody will start from again. Never rejects. */
+  remove(key: string): Promise<void>;
+}
+
+/** Volumes, which live apart from containers. */
+export interface EngineVolumes {
+  /** Makes it where it is not there. Throws E_ENGINE_BROKEN. */
+  make(volume: Volume, signal: AbortSignal): Promise<void>;
+  /** With what is in them, and with containers that still have them. Trouble is told, not thrown. */
+  remove(names: readonly string[]): Promise<void>;
+}
+
+/** An engine as `sandbox/` needs it. What only some engines have may be undefined, and then is not needed with the others. */
+export interface Engine {
+  readonly name: EngineName;
+  readonly traits: EngineTraits;
+  readonly images: EngineImages;
+  readonly volumes: EngineVolumes;
+  /** Undefined where containers mount the files of this machine. */
+  readonly derived: DerivedImages | undefined;
+  /** How containers are launched, and why so; doctor says it. */
+  readonly launch: { readonly launch: 'detached' | 'attached'; readonly reason: string };
+  /** Meanings of lines that an engine writes itself on a container's stream for stderr. */
+  readonly says: {
+    /** Warnings of every start, of which others tell. */
+    readonly isExpected: (line: string) => boolean;
+    /** Nobody answers at the engine's address, or the way there is closed. */
+    readonly isUnreachable: (words: string) => boolean;
+  };
+  /** Asks why the engine does not answer; undefined where all that ends a container is seen on this machine. Never rejects. */
+  readonly whyUnreachable: (() => Promise<Unreachable | undefined>) | undefined;
+  /**
+   * Asks for the facts of the container `name`; none where there is no such container. Undefined where the processes of this machine
+   * say more.
+   */
+  readonly factsOf: ((name: string, signal: AbortSignal) => Promise<ContainerFacts | undefined>) | undefined;
+  /** The carrier of the traffic of containers that have a network. Throws E_NETWORK where nothing can carry it. */
+  networkMode(signal: AbortSignal): Promise<NetworkMode>;
+  /** How many of the host's tasks a container may have whose guest may have `pids` processes. */
+  hostTasks(pids: number): number;
+  /** Words of the OCI runtime about its version; undefined where it cannot be asked. */
+  runtimeVersion(signal: AbortSignal): Promise<string | undefined>;
+  /** Changes whenever an image does, as far as that is seen without asking anybody; empty where it is not. */
+  imageStamp(): string;
   /** Launches; failures to launch show as an early exit of the container. Who starts it kills it. */
   start(spec: SandboxSpec): Container;
+  /**
+   * Host pid of the first process of the container `name`; undefined where it is another machine's. A pid is only believed when
+   * the process of that number here runs `command`.
+   */
+  pidOf(name: string, command: string, signal: AbortSignal): Promise<number | undefined>;
+  /** Ends the container `name`, which its own bridge then removes; with what the engine says where it cannot. */
+  kill(name: string, signal: AbortSignal): Promise<string | undefined>;
   /** Removes containers whose owner is dead; returns how many. */
   sweep(signal: AbortSignal): Promise<number>;
 }
+
+/** Keeps the machine running until disposed. While it rests, it does so only until the machine has been idle for long. */
+export type MachineLease = Disposable & { rest(): void; resume(): void };
+
+/** The virtual machine in which an engine runs on this computer, where it is the bridge's to start. */
+export interface EngineMachine extends AsyncDisposable {
+  /**
+   * Resolves when the machine runs, with a lease that keeps it running until disposed. Aborting one caller does not
+   * abort the start that others wait for. Throws E_ENGINE_* or E_STATE.
+   */
+  use(signal: AbortSignal): Promise<MachineLease>;
+  /** Has it looked at anew, and started where its user has stopped it: what a lease holds may be gone. Throws as use() does. */
+  lookAgain(signal: AbortSignal): Promise<void>;
+}
+
+export type MachineOptions = {
+  readonly binary: string;
+  /** Idle time after which a machine that we started is stopped. */
+  readonly idleMs: number;
+  /** Ends what only waits: everything whose lease rests. */
+  readonly letGo: () => void;
+  readonly onProgress: (line: string) => void;
+};
+
+/** All that an engine is opened with, as it was chosen. */
+export type EngineOptions = {
+  /** The program that is asked, by its name or path. */
+  readonly binary: string;
+  readonly ociRuntime: OciRuntime | undefined;
+  readonly facts: Pick<EngineFacts, 'mode' | 'ids' | 'architecture' | 'storageDriver' | 'storageRoot'>;
+  /** MCP_BRIDGE_ENGINE_URL. */
+  readonly url: string | undefined;
+  /** Unique to this bridge process; the value of its containers' label. */
+  readonly instance: string;
+  readonly stateDir: string;
+  readonly observer: Observer;
+};
+
+/** All that there is of one engine: how it is found, asked and opened. The list of them is in engines.ts. */
+export type EngineDriver = {
+  readonly name: EngineName;
+  /** Names of its programs; undefined for the engine whose program may have any other name. */
+  readonly programs: RegExp | undefined;
+  /** Whether it is tried where nobody has named an engine. */
+  readonly isAutomatic: boolean;
+  /** Asks the engine of a program for its status, at its own address or at that of `connection`; never throws. */
+  readonly probe: (
+    binary: string,
+    connection: EngineConnection,
+    signal: AbortSignal,
+  ) => Promise<EngineStatus>;
+  /** Its images, as far as they need no OCI runtime and nobody who owns them. */
+  readonly images: (
+    options: Pick<EngineOptions, 'binary' | 'url'> & {
+      readonly facts: Pick<EngineFacts, 'mode' | 'architecture'>;
+    },
+  ) => EngineImages;
+  /** OCI runtimes to try, best first. Throws E_OCI_RUNTIME where the one that is wished for cannot be had. */
+  readonly runtimes: (facts: EngineFacts, wish: string | undefined) => readonly OciRuntime[];
+  /** Advice where the engine starts no container, and does not fail either. */
+  readonly hangRemedy: (facts: EngineFacts) => string;
+  readonly open: (options: EngineOptions) => Engine;
+  /** Absent where no machine of this computer is ever needed; undefined where none is needed here. */
+  readonly machine?: (connection: EngineConnection, options: MachineOptions) => EngineMachine | undefined;
+};

@@ -15,7 +15,7 @@ const imageOf = (profile: string) => localImageName(readRecipe(profile), VERSION
 function examined(env: Record<string, string>, ...present: readonly string[]): Examination {
   const { settings } = parseSettings(env, hostFacts());
   const imageId = (image: string) => Promise.resolve(present.includes(image) ? `id of ${image}` : undefined);
-  const pad = () => Promise.resolve({ value: { engine: { imageId } } });
+  const pad = () => Promise.resolve({ value: { engine: { images: { imageId } } } });
   return { settings, pad, signal } as unknown as Examination;
 }
 

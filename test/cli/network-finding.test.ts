@@ -4,12 +4,14 @@ import { expect, it } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
 import type { Examination } from '../../src/cli/doctor/examination.js';
 import { examineNetwork } from '../../src/cli/doctor/network-finding.js';
+import type { EngineTraits } from '../../src/engine/engine.js';
+import { OLD_GVISOR } from '../../src/engine/machine/oci-runtime.js';
 import { settingsOf } from '../support/plain-kind.js';
 
-function examine(tried: object, mode = 'rootless', ociRuntime = 'runc', open = 'bash,go') {
+function examine(tried: object, traits: Partial<EngineTraits> = {}, open = 'bash,go') {
   const subject = {
     settings: settingsOf({ MCP_BRIDGE_NETWORK: open }),
-    pad: async () => ({ value: { choice: { mode, ociRuntime } } }),
+    pad: async () => ({ value: { engine: { traits } } }),
     networkTrial: async () => tried,
   };
   return examineNetwork(subject as unknown as Examination);
@@ -22,8 +24,8 @@ it('which languages have one, by what, and what that reaches', async () => {
   });
 });
 
-it('in a machine the localhost of the computer is within reach, which is a warning', async () => {
-  expect(await examine({ value: 'default' }, 'vm')).toMatchObject({
+it('where the localhost of the computer is within reach, that is a warning', async () => {
+  expect(await examine({ value: 'default' }, { reachesLocalhost: true })).toMatchObject({
     status: 'warn',
     detail: expect.stringMatching(/this computer's own localhost/),
   });
@@ -36,12 +38,12 @@ it('nothing that carries it is a failure, with the remedy', async () => {
     detail: 'none for go, bash, which are to have one: No slirp4netns.',
     remedy: 'Install it.',
   });
-  expect((await examine({ error }, 'rootless', 'runsc'))?.remedy).toMatch(
+  expect((await examine({ error }, { networkAdvice: OLD_GVISOR }))?.remedy).toMatch(
     /gVisor releases before August 2024/,
   );
 });
 
 it('none at all costs no trial', async () => {
-  const found = await examine({ error: 'never asked' }, 'rootless', 'runc', 'none');
+  const found = await examine({ error: 'never asked' }, {}, 'none');
   expect(found).toEqual({ status: 'ok', detail: 'none in any sandbox' });
 });

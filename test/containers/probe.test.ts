@@ -13,6 +13,7 @@ import { guestCode } from '../../src/cli/probe/guest-code.js';
 import { judgeWall } from '../../src/cli/probe/judge-walls.js';
 import type { ProbeReport } from '../../src/cli/probe/report.js';
 import { WALLS } from '../../src/cli/probe/walls.js';
+import { driverOf } from '../../src/engine/engines.js';
 import { UNENFORCED } from '../../src/engine/machine/enforcement.js';
 import { pythonProfile } from '../../src/sandbox/spec/profile.js';
 import { sandboxSpec } from '../../src/sandbox/spec/spec.js';
@@ -182,6 +183,21 @@ it.runIf(isRoot)('without the walls every attempt gets through', async () => {
       tried: [],
       enforcement: UNENFORCED,
     },
+    engine: driverOf('podman').open({
+      binary: 'podman',
+      ociRuntime: { name: report.engine.ociRuntime, flags: report.engine.ociFlags },
+      facts: {
+        mode: 'userns-mapped',
+        ids: 'userns-mapped',
+        architecture: '',
+        storageDriver: '',
+        storageRoot: '',
+      },
+      url: undefined,
+      instance: 'none',
+      stateDir: home,
+      observer: () => {},
+    }),
     hostEnvNames: ['PROBE_CANARY'],
   };
   // A descriptor that a child inherits, and a printed value in place of a shown one.

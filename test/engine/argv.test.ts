@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { runArgv } from '../../src/engine/client/argv.js';
-import { dialects } from '../../src/engine/client/dialects.js';
-import type { EngineMode, SandboxSpec } from '../../src/engine/engine.js';
-import { type OciRuntime, variantsOf } from '../../src/engine/machine/oci-runtime.js';
+import { dialectOf } from '../../src/engine/client/dialects.js';
+import type { EngineMode, OciRuntime, SandboxSpec } from '../../src/engine/engine.js';
+import { variantsOf } from '../../src/engine/machine/oci-runtime.js';
 import { sandboxSpec } from '../../src/sandbox/spec/spec.js';
 import { PLAIN_KIND } from '../support/plain-kind.js';
 
@@ -27,13 +27,15 @@ const argv = (
   ociRuntime?: OciRuntime,
   network: SandboxSpec['network'] = 'none',
 ) =>
-  runArgv({ ...spec, network, labels: { 'mcp-sandbox-bridge': 'i' } }, dialects[engine], {
-    mode,
+  runArgv({ ...spec, network, labels: { 'mcp-sandbox-bridge': 'i' } }, dialectOf(engine, mode), {
     ids: mode === 'vm' || mode === 'remote' ? 'rootless' : mode,
     ociRuntime,
     cidFile: '/s/c',
     pidFile: '/s/p',
   });
+
+const variantsUnder = (name: string, engine: 'podman' | 'docker', mode: EngineMode) =>
+  variantsOf(name, dialectOf(engine, mode).handsOnFlags);
 
 describe('runArgv', () => {
   it('podman, rootless', () => {
@@ -204,8 +206,7 @@ describe('runArgv', () => {
   it('the Python fallback is mounted read-only, may be run, and runs by its own loader', () => {
     const spec = sandboxSpec({ ...plan, fallbackDir: '/state/python-fallback/abc' });
     const started = (engine: 'podman' | 'docker') =>
-      runArgv(spec, dialects[engine], {
-        mode: 'rootless',
+      runArgv(spec, dialectOf(engine, 'rootless'), {
         ids: 'rootless',
         ociRuntime: undefined,
         cidFile: '/c',
@@ -229,7 +230,7 @@ describe('runArgv', () => {
   });
 
   it('podman hands the flags of gVisor on; docker and a machine have them configured', () => {
-    const [first, second] = variantsOf('/opt/bin/runsc', 'podman', 'rootless');
+    const [first, second] = variantsUnder('/opt/bin/runsc', 'podman', 'rootless');
     expect(argv('podman', 'rootless', second).slice(0, 4)).toEqual([
       '--log-level=error',
       '--runtime=/opt/bin/runsc',
@@ -240,9 +241,9 @@ describe('runArgv', () => {
     expect(argv('podman', 'rootless', second)).toContain('--pids-limit=4096');
     expect(argv('podman', 'rootless', second)).toContain('--ulimit=nproc=128:128');
     expect(first?.flags).toEqual(['network=none']);
-    expect(variantsOf('runsc', 'docker', 'rootless')).toEqual([{ name: 'runsc', flags: [] }]);
-    expect(variantsOf('runsc', 'podman', 'vm')).toEqual([{ name: 'runsc', flags: [] }]);
-    expect(variantsOf('crun', 'podman', 'rootless')).toEqual([{ name: 'crun', flags: [] }]);
+    expect(variantsUnder('runsc', 'docker', 'rootless')).toEqual([{ name: 'runsc', flags: [] }]);
+    expect(variantsUnder('runsc', 'podman', 'vm')).toEqual([{ name: 'runsc', flags: [] }]);
+    expect(variantsUnder('crun', 'podman', 'rootless')).toEqual([{ name: 'crun', flags: [] }]);
   });
 
   it.each<['podman' | 'docker', EngineMode, SandboxSpec['network'], string[]]>([
@@ -275,7 +276,7 @@ describe('runArgv', () => {
   });
 
   it("a network under gVisor is a stack of its own, never the host's", () => {
-    const [runtime] = variantsOf('runsc', 'podman', 'userns-mapped');
+    const [runtime] = variantsUnder('runsc', 'podman', 'userns-mapped');
     const flags = (network: SandboxSpec['network']) =>
       argv('podman', 'userns-mapped', runtime, network).filter((flag) => flag.startsWith('--runtime-flag'));
     expect(flags('none')).toEqual(['--runtime-flag=network=none']);
@@ -286,14 +287,13 @@ describe('runArgv', () => {
     const volumes = [{ name: 'w', target: '/work', isKept: false }];
     const withVolume = sandboxSpec({ ...plan, kind: { ...PLAIN_KIND, volumes } });
     const facts = {
-      mode: 'userns-mapped',
       ids: 'userns-mapped',
       ociRuntime: undefined,
       cidFile: '/c',
       pidFile: '/p',
     } as const;
     const flags = (engine: 'podman' | 'docker') =>
-      runArgv(withVolume, dialects[engine], facts).filter((flag) => flag.includes('/work'));
+      runArgv(withVolume, dialectOf(engine, 'userns-mapped'), facts).filter((flag) => flag.includes('/work'));
     expect(flags('podman')).toContain('--volume=w:/work:rw,nosuid,nodev,U,z');
     expect(flags('docker')).toContain('--volume=w:/work:rw,z');
     expect(argv('podman', 'userns-mapped').join(' ')).not.toContain('--volume=w');
@@ -327,14 +327,13 @@ describe('runArgv', () => {
     expect([carried.mounts, carried.replaced]).toEqual([[], []]);
     expect(carried.masked).toContain('/proc/stat');
     const facts = {
-      mode: 'remote',
       ids: 'rootless',
       ociRuntime: undefined,
       cidFile: '/c',
       pidFile: '/p',
     } as const;
     for (const engine of ['podman', 'docker'] as const) {
-      const words = runArgv(carried, dialects[engine], facts);
+      const words = runArgv(carried, dialectOf(engine, 'remote'), facts);
       expect(words.filter((word) => /^--(?:volume|mount)=/.test(word))).toEqual([]);
     }
   });
@@ -352,11 +351,12 @@ describe('dialects', () => {
       OperatingSystem: 'Debian',
       SecurityOptions: ['name=seccomp,profile=builtin'],
     };
-    const modeOf = (info: object) => dialects.docker.parseInfo(JSON.stringify(info), HERE, undefined).mode;
+    const modeOf = (info: object) =>
+      dialectOf('docker', 'rootless').parseInfo(JSON.stringify(info), HERE, undefined).mode;
     expect(modeOf(docker)).toBe('rootful');
     expect(modeOf({ ...docker, SecurityOptions: ['name=rootless'] })).toBe('rootless');
     expect(modeOf({ ...docker, OperatingSystem: 'Docker Desktop' })).toBe('vm');
-    expect(() => dialects.podman.parseInfo('{"host":{}}', HERE, undefined)).toThrow();
+    expect(() => dialectOf('podman', 'rootless').parseInfo('{"host":{}}', HERE, undefined)).toThrow();
   });
 });
 
@@ -367,7 +367,7 @@ it.each<['podman' | 'docker', EngineMode, string, RegExp]>([
   ['podman', 'remote', 'attached', /runs elsewhere has no pipes/],
   ['docker', 'rootless', 'attached', /docker has no way/],
 ])('%s, %s, is launched %s, and it says why', (engine, mode, launch, reason) => {
-  expect(dialects[engine].launch(mode)).toEqual({ launch, reason: expect.stringMatching(reason) });
+  expect(dialectOf(engine, mode).launch).toEqual({ launch, reason: expect.stringMatching(reason) });
   expect(argv(engine, mode).includes('--detach')).toBe(launch === 'detached');
 });
 
@@ -375,8 +375,7 @@ it.each([
   ['podman', 'type=bind,src=/a:b/ipc,dst=/ipc,ro,nosuid,nodev,noexec,relabel=shared'],
   ['docker', 'type=bind,src=/a:b/ipc,dst=/ipc,readonly'],
 ] as const)('%s is told a path with a colon by --mount', (engine, mount) => {
-  const argv = runArgv(sandboxSpec({ ...plan, harnessDir: '/a:b/ipc' }), dialects[engine], {
-    mode: 'rootless',
+  const argv = runArgv(sandboxSpec({ ...plan, harnessDir: '/a:b/ipc' }), dialectOf(engine, 'rootless'), {
     ids: 'rootless',
     ociRuntime: undefined,
     cidFile: '/s/c',
@@ -388,8 +387,8 @@ it.each([
 
 it.each(['podman', 'docker'] as const)('%s is told of an AppArmor profile where one is set', (engine) => {
   const told = (apparmor: string | undefined) =>
-    runArgv({ ...sandboxSpec({ ...plan, apparmor }), labels: {} }, dialects[engine], {
-      ...{ mode: 'rootless', ids: 'rootless', ociRuntime: undefined, cidFile: '/s/c', pidFile: '/s/p' },
+    runArgv({ ...sandboxSpec({ ...plan, apparmor }), labels: {} }, dialectOf(engine, 'rootless'), {
+      ...{ ids: 'rootless', ociRuntime: undefined, cidFile: '/s/c', pidFile: '/s/p' },
     }).filter((flag) => flag.includes('apparmor'));
   expect(told('containers-default')).toEqual(['--security-opt=apparmor=containers-default']);
   expect(told(undefined)).toEqual([]);

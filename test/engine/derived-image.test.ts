@@ -13,10 +13,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { ProcessResult } from '../../src/base/process/process.js';
-import { dialects } from '../../src/engine/client/dialects.js';
+import { dialectOf } from '../../src/engine/client/dialects.js';
 import {
   CONTAINERFILE,
-  type Derivation,
   derivedName,
   makeDerivedImage,
   pruneDerivedImages,
@@ -39,7 +38,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-const derivation = (labels: Record<string, string> = {}): Derivation => ({
+const derivation = (labels: Record<string, string> = {}) => ({
   base: 'localhost/base:1',
   key: 'abc',
   folders: { '/ipc': join(dir, 'harness') },
@@ -49,7 +48,9 @@ const scratch = () => join(dir, 'scratch');
 const buildArgs = (image: string, contextDir: string) => ['build', image, contextDir];
 
 it.each(['podman', 'docker'] as const)('%s is told the file by a name that is nowhere else', (engine) => {
-  expect(dialects[engine].buildArgs('image', '/context')).toContain(`--file=/context/${CONTAINERFILE}`);
+  expect(dialectOf(engine, 'remote').buildArgs('image', '/context')).toContain(
+    `--file=/context/${CONTAINERFILE}`,
+  );
   // A service takes one of these out of its own working directory.
   expect(['Containerfile', 'Dockerfile']).not.toContain(CONTAINERFILE);
 });

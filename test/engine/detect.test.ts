@@ -13,9 +13,9 @@ import {
   forgetChoice,
   rememberChoice,
   rememberedChoice,
-} from '../../src/engine/client/detect.js';
-import type { OciRuntime } from '../../src/engine/machine/oci-runtime.js';
-import { NEVER } from '../support/time.js';
+} from '../../src/engine/detect.js';
+import type { OciRuntime } from '../../src/engine/engine.js';
+import { driverOf } from '../../src/engine/engines.js';
 
 let dir: string;
 beforeEach(() => {
@@ -102,7 +102,7 @@ describe('chooseOciRuntime', () => {
   it('takes the first that starts a container and keeps why others did not', async () => {
     const attempt = async ({ name }: OciRuntime) =>
       name === 'crun' ? { reason: 'cgroups in hybrid mode not supported' } : undefined;
-    expect(await chooseOciRuntime('podman', status, undefined, attempt)).toEqual({
+    expect(await chooseOciRuntime(driverOf('podman'), status, undefined, attempt)).toEqual({
       runtime: { name: 'runc', flags: [] },
       tried: [
         { name: 'crun', ok: false, reason: 'cgroups in hybrid mode not supported' },
@@ -113,7 +113,7 @@ describe('chooseOciRuntime', () => {
 
   it('never replaces one that was named', async () => {
     await expect(
-      chooseOciRuntime('podman', status, 'runsc', async () => ({ reason: 'not found' })),
+      chooseOciRuntime(driverOf('podman'), status, 'runsc', async () => ({ reason: 'not found' })),
     ).rejects.toMatchObject({
       code: 'E_OCI_RUNTIME',
       message: expect.stringContaining('runsc --network=none --ignore-cgroups: not found'),
@@ -150,10 +150,10 @@ it('says of an engine elsewhere that hangs to look where it runs, and not at pro
     cgroups: 'v2',
   } as const;
   const hangs = async () => ({ reason: 'no greeting within 60 s', waitedMs: 60_000 });
-  await expect(chooseOciRuntime('podman', status, undefined, hangs)).rejects.toMatchObject({
+  await expect(chooseOciRuntime(driverOf('podman'), status, undefined, hangs)).rejects.toMatchObject({
     remedy: expect.stringMatching(/where the engine runs.*MCP_BRIDGE_ENGINE_URL/),
   });
-  await expect(chooseOciRuntime('podman', status, 'runc', hangs)).rejects.toMatchObject({
+  await expect(chooseOciRuntime(driverOf('podman'), status, 'runc', hangs)).rejects.toMatchObject({
     code: 'E_OCI_RUNTIME',
     message: expect.stringContaining('its service decides: it uses crun'),
   });

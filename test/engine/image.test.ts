@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
 import type { BridgeEvent } from '../../src/base/log/events.js';
 import { VERSION } from '../../src/base/version.js';
-import type { Engine } from '../../src/engine/engine.js';
+import type { BuildWish, EngineImages } from '../../src/engine/engine.js';
 import { debianSources } from '../../src/engine/images/apt-sources.js';
 import { buildImage } from '../../src/engine/images/image.js';
 import {
@@ -199,12 +199,12 @@ describe('chooseImage', () => {
   const choose = (
     local: readonly string[],
     wish: ImageWish,
-    pull: Engine['pull'] = () => Promise.reject(new Error('connection refused')),
+    pull: EngineImages['pull'] = () => Promise.reject(new Error('connection refused')),
   ) => {
     const present = new Set(local);
     const events: BridgeEvent[] = [];
     const pulls: string[] = [];
-    const engine: Engine = {
+    const engine: Parameters<typeof chooseImage>[1] = {
       name: 'podman',
       imageId: async (image) => (present.has(image) ? `id of ${image}` : undefined),
       pull: async (image, onProgress, signal) => {
@@ -212,10 +212,6 @@ describe('chooseImage', () => {
         await pull(image, onProgress, signal);
         present.add(image);
       },
-      start: () => {
-        throw new Error('not asked');
-      },
-      sweep: () => Promise.resolve(0),
     };
     const choice = chooseImage(wish, engine, (event) => events.push(event), NEVER);
     return { choice, events, pulls };
@@ -314,30 +310,27 @@ describe('chooseImage', () => {
   });
 
   describe('where the registry cannot be reached, and an image can be built', () => {
-    const withBuild = (wish: ImageWish, build: NonNullable<Engine['build']>) => {
+    const withBuild = (wish: ImageWish, build: (wish: BuildWish) => Promise<void>) => {
       const present = new Set<string>();
       const events: BridgeEvent[] = [];
       let builds = 0;
-      const engine: Engine = {
+      const engine: Parameters<typeof chooseImage>[1] = {
         name: 'podman',
         imageId: async (image) => (present.has(image) ? `id of ${image}` : undefined),
         pull: () => Promise.reject(new Error('connection refused')),
-        build: async (...args) => {
+        build: async (wanted) => {
           builds++;
-          await build(...args);
+          await build(wanted);
           present.add(ownImage());
+          return { image: ownImage(), id: `id of ${ownImage()}`, sizeBytes: 0, durationMs: 0 };
         },
-        start: () => {
-          throw new Error('not asked');
-        },
-        sweep: () => Promise.resolve(0),
       };
       const choose = () => chooseImage(wish, engine, (event) => events.push(event), NEVER);
       return { choose, events, builds: () => builds };
     };
 
     it('builds our own in place of the default, and says so', async () => {
-      const { choose, events } = withBuild(byDefault('python:d'), async (profile, onProgress) =>
+      const { choose, events } = withBuild(byDefault('python:d'), async ({ profile, onProgress }) =>
         onProgress(`installing for ${profile}`),
       );
       expect(await choose()).toEqual({

@@ -1,7 +1,7 @@
 // What carries a network, from what the engines say of themselves; and what is said where nothing can.
 
 import { describe, expect, it } from 'vitest';
-import { dialects } from '../../src/engine/client/dialects.js';
+import { dialectOf } from '../../src/engine/client/dialects.js';
 import type { EngineMode, NetworkMode } from '../../src/engine/engine.js';
 import { demandNetworkMode } from '../../src/engine/machine/network-modes.js';
 
@@ -26,11 +26,11 @@ describe('the networkMode', () => {
     ['podman 6', { pasta: '/p' }, 'rootless', 'pasta'],
     ['a machine', {}, 'vm', 'default'],
   ])('%s', (_name, helpers, mode, networkMode) => {
-    expect(dialects.podman.networkMode(info(helpers), mode)).toBe(networkMode);
+    expect(dialectOf('podman', mode).networkMode(info(helpers), mode)).toBe(networkMode);
   });
 
   it('of docker is its own network', () => {
-    expect(dialects.docker.networkMode('{}', 'rootless')).toBe('default');
+    expect(dialectOf('docker', 'rootless').networkMode('{}', 'rootless')).toBe('default');
   });
 
   it('is demanded with the command that installs one, and with a device that it can open', () => {

@@ -6,13 +6,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
-import {
-  type MachineLease,
-  type MachineOptions,
-  needsMachine,
-  PodmanMachine,
-} from '../../src/engine/machine/podman-machine.js';
-import { HANGS_MS, NEVER, nodeStarts, PATIENTLY, pause } from '../support/time.js';
+import type { MachineLease } from '../../src/engine/engine.js';
+import { needsMachine, PodmanMachine } from '../../src/engine/machine/podman-machine.js';
+import { HANGS_MS, nodeStarts, PATIENTLY, pause } from '../support/time.js';
 
 const FAKE = fileURLToPath(new URL('../fixtures/fake-podman.mjs', import.meta.url));
 const stopped = { Name: 'mine', Default: true, Running: false };
@@ -27,7 +23,10 @@ afterAll(async () => {
   }
 });
 
-function machineIn(world: object, options: Partial<MachineOptions> = {}): PodmanMachine {
+function machineIn(
+  world: object,
+  options: Partial<ConstructorParameters<typeof PodmanMachine>[0]> = {},
+): PodmanMachine {
   const dir = mkdtempSync(join(tmpdir(), 'podman-machine-test-'));
   symlinkSync(FAKE, join(dir, 'podman'));
   writeFileSync(join(dir, 'world.json'), JSON.stringify({ machines: [], ...world }));

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { BridgeEvent } from '../../src/base/log/events.js';
-import type { Engine } from '../../src/engine/engine.js';
+import type { EngineImages } from '../../src/engine/engine.js';
 import { pullWhileAlive } from '../../src/engine/images/image-choice.js';
 import type { PullTraces } from '../../src/engine/images/pull-traces.js';
 import { staleScratch } from '../../src/engine/images/stale-scratch.js';
@@ -19,7 +19,7 @@ function pulling(isSeen: boolean) {
   let say = (_line: string): void => {};
   let end = (): void => {};
   let traces: PullTraces | undefined;
-  const pull: Engine['pull'] = (_image, onProgress, signal, given) =>
+  const pull: EngineImages['pull'] = (_image, onProgress, signal, given) =>
     new Promise((resolve, reject) => {
       traces = given;
       // A process that is not there reads and writes nothing.

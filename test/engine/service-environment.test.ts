@@ -31,7 +31,7 @@ it.each([undefined, 'unix:///nowhere.sock'])('at %s, neither to a command nor to
   const engine = new CliEngine({
     binary,
     ociRuntime: undefined,
-    facts: { mode: 'rootful', ids: 'rootful', architecture: 'amd64' },
+    facts: { mode: 'rootful', ids: 'rootful', architecture: 'amd64', storageDriver: '', storageRoot: '' },
     url,
     instance: 'i',
     stateDir: dir,

@@ -53,7 +53,7 @@ beforeEach(() => {
   rememberTree(stateDir, harnessKey(own), basename(tree));
   pad = {
     image: own,
-    choice: { mode: 'rootless', ociRuntime: 'runc', ociFlags: [] },
+    engine: { traits: { opensPrivateFolders: true } },
     files: { harnessDir: '/h', fallbackDir: undefined, seccompFile: '/s' },
   } as unknown as LaunchSetUp;
   fallback = new PythonFallback({ settings, instance: 'i', observer: () => {} } as LaunchContext, NEVER);

@@ -2,7 +2,7 @@
 // brings it back, and what it says out of turn ends it.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Engine, SandboxSpec, Unreachable } from '../../src/engine/engine.js';
+import type { SandboxSpec, Unreachable } from '../../src/engine/engine.js';
 import { Sandbox } from '../../src/sandbox/conversation/sandbox.js';
 import { WarmPool } from '../../src/sandbox/launch/warm-pool.js';
 import {
@@ -12,8 +12,8 @@ import {
   type ProgramWay,
   type SupervisorFrame,
 } from '../../src/wire/frames.js';
-import { FakeContainer, greeted } from '../support/fake-container.js';
-import { HANGS_MS, NEVER, PATIENTLY, pause } from '../support/time.js';
+import { engineOf, FakeContainer, greeted } from '../support/fake-container.js';
+import { HANGS_MS, PATIENTLY, pause } from '../support/time.js';
 
 const RUN = { type: 'run', timeoutSeconds: 5, loaded: [], discovered: [], files: [], program: null } as const;
 const handlers = { onOutput: () => {}, onGuest: () => {}, onFile: () => {} };
@@ -49,7 +49,7 @@ async function check(answer: SupervisorFrame, code = '1'): Promise<void> {
 
 it('what the engine says on the harness’s stream before the greeting is why it did not start', async () => {
   const silent = new FakeContainer();
-  const engine = { start: () => silent } as unknown as Engine;
+  const engine = engineOf(silent);
   const options = { timeoutMs: HANGS_MS, observer: () => {} };
   const starting = Sandbox.start(engine, { name: 'fake' } as SandboxSpec, options, NEVER);
   silent.stdout.write('conmon: option parsing failed\n');
@@ -365,7 +365,7 @@ describe('on an engine elsewhere', () => {
 
   it('a start asks after a while whether the engine is still there', async () => {
     const silent = new FakeContainer();
-    const engine = { start: () => silent } as unknown as Engine;
+    const engine = engineOf(silent);
     const options = { timeoutMs: 60_000, observer: () => {}, whyUnreachable };
     const starting = Sandbox.start(engine, { name: 'fake' } as SandboxSpec, options, NEVER);
     const failed = expect(starting).rejects.toThrow('the connection to the engine was lost: Cannot connect');
@@ -375,7 +375,7 @@ describe('on an engine elsewhere', () => {
 
   it('a greeting that comes while it is asked counts, and not what it answers later', async () => {
     const slow = new FakeContainer();
-    const engine = { start: () => slow } as unknown as Engine;
+    const engine = engineOf(slow);
     const ask = () => new Promise<Unreachable | undefined>((resolve) => setTimeout(resolve, 10_000, found));
     const options = { timeoutMs: 60_000, observer: () => {}, whyUnreachable: ask };
     const spec = { name: 'fake' } as SandboxSpec;

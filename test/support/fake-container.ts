@@ -3,6 +3,7 @@
 
 import { PassThrough } from 'node:stream';
 import type { Container, ContainerExit, Engine, SandboxSpec } from '../../src/engine/engine.js';
+import { isExpectedWarning, saysNotAnswering } from '../../src/engine/machine/client-words.js';
 import { Sandbox, type StartOptions } from '../../src/sandbox/conversation/sandbox.js';
 import { type GuestFrame, PROTOCOL_VERSION, type SupervisorFrame } from '../../src/wire/frames.js';
 import { HANGS_MS, NEVER } from './time.js';
@@ -75,10 +76,17 @@ const lineOf = (frame: object): string =>
 
 const escaped = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
+/** An engine that starts `container`, and whose client speaks as podman's does. */
+export const engineOf = (container: Container): Engine =>
+  ({
+    start: () => container,
+    says: { isExpected: isExpectedWarning, isUnreachable: saysNotAnswering },
+  }) as unknown as Engine;
+
 /** A sandbox in `container`, greeted. */
 export function greeted(container: FakeContainer, more: Partial<StartOptions> = {}): Promise<Sandbox> {
   container.say({ type: 'hello', protocol: PROTOCOL_VERSION, harness: '0', python: '3' });
-  const engine = { start: () => container } as unknown as Engine;
+  const engine = engineOf(container);
   const options = { timeoutMs: HANGS_MS, observer: () => {}, ...more };
   return Sandbox.start(engine, { name: 'fake' } as SandboxSpec, options, NEVER);
 }

@@ -2,8 +2,9 @@
 
 import { INSTANCE_LABEL, ownerLabelNames } from '../../src/base/process/owner.js';
 import { runArgv } from '../../src/engine/client/argv.js';
-import { dialects } from '../../src/engine/client/dialects.js';
-import type { EngineName, IdMapping } from '../../src/engine/engine.js';
+import { dialectOf } from '../../src/engine/client/dialects.js';
+import type { IdMapping } from '../../src/engine/engine.js';
+import type { CliName } from '../../src/engine/machine/place.js';
 import { sandboxSpec } from '../../src/sandbox/spec/spec.js';
 import { PLAIN_KIND } from './plain-kind.js';
 
@@ -24,15 +25,15 @@ const SPEC = sandboxSpec({
 });
 
 /** Every command line of the dialect, by what it is for. */
-export function remoteArgvs(engine: EngineName, ids: IdMapping): Readonly<Record<string, readonly string[]>> {
-  const dialect = dialects[engine];
+export function remoteArgvs(engine: CliName, ids: IdMapping): Readonly<Record<string, readonly string[]>> {
+  const dialect = dialectOf(engine, 'remote');
   const spec = {
     ...SPEC,
     labels: { [INSTANCE_LABEL]: 'i' },
     volumes: [{ name: 'work', target: '/work', isKept: false }],
   };
   const ociRuntime = { name: 'runc', flags: ['debug'] };
-  const facts = { mode: 'remote', ids, ociRuntime, cidFile: '/s/c', pidFile: '/s/p' } as const;
+  const facts = { ids, ociRuntime, cidFile: '/s/c', pidFile: '/s/p' } as const;
   return {
     run: runArgv(spec, dialect, facts),
     info: dialect.infoArgs,

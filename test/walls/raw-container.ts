@@ -7,9 +7,10 @@ import { join } from 'node:path';
 import { readText } from '../../src/base/files/read-text.js';
 import { ownerLabels, thisOwner } from '../../src/base/process/owner.js';
 import { runArgv } from '../../src/engine/client/argv.js';
-import { removeRunDir } from '../../src/engine/client/cli-engine.js';
-import { dialects } from '../../src/engine/client/dialects.js';
+import { dialectOf } from '../../src/engine/client/dialects.js';
 import { killFirstProcess } from '../../src/engine/machine/first-process.js';
+import { cliNameOf } from '../../src/engine/machine/place.js';
+import { removeRunDir } from '../../src/engine/machine/run-dir.js';
 import {
   type LaunchContext,
   type LaunchSetUp,
@@ -96,7 +97,7 @@ export class RawContainers {
 
   #argv(name: string, off: readonly Relaxation[], program: string): string[] {
     const spec = specOn(this.#pad, this.#context, name);
-    const { mode, ids, ociRuntime: runtime, ociFlags: flags } = this.#pad.choice;
+    const { binary, mode, ids, ociRuntime: runtime, ociFlags: flags } = this.#pad.choice;
     const ociRuntime = { name: runtime, flags };
     const argv = runArgv(
       {
@@ -104,12 +105,12 @@ export class RawContainers {
         command: ['python3', '-I', '-u', '-X', 'utf8', '-c', program],
         labels: { ...spec.labels, ...ownerLabels(this.#context.instance, thisOwner()) },
       },
-      dialects[this.#pad.engine.name],
-      { mode, ids, ociRuntime, cidFile: this.#file(name, 'cid'), pidFile: this.#file(name, 'pid') },
+      dialectOf(cliNameOf(binary), mode),
+      { ids, ociRuntime, cidFile: this.#file(name, 'cid'), pidFile: this.#file(name, 'pid') },
     );
     // A control is waited for.
     const attached = argv.filter((flag) => flag !== '--detach');
-    return relaxed(attached, off, { engine: this.#pad.engine.name, world: this.#world });
+    return relaxed(attached, off, { engine: cliNameOf(binary), world: this.#world });
   }
 
   #file(name: string, kind: string): string {

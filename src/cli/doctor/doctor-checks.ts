@@ -8,14 +8,13 @@ import { join } from 'node:path';
 import { type BridgeError, messageOf } from '../../base/errors.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { PACKAGE_ROOT, VERSION } from '../../base/version.js';
-import { runtimeOf, triedText } from '../../engine/client/detect.js';
-import { inspectImage } from '../../engine/images/image.js';
+import { runtimeOf, triedText } from '../../engine/detect.js';
+import type { EngineImages } from '../../engine/engine.js';
 import { imageReasonInWords } from '../../engine/images/image-choice.js';
 import { imageAge } from '../../engine/images/image-labels.js';
 import { buildWords, readOwnName } from '../../engine/images/image-name.js';
 import { CONTROLS } from '../../engine/machine/enforcement.js';
-import { described, isGvisor } from '../../engine/machine/oci-runtime.js';
-import type { EngineClient } from '../../engine/machine/place.js';
+import { described } from '../../engine/machine/oci-runtime.js';
 import { lastProbe, probeKey } from '../../sandbox/launch/last-probe.js';
 import type { LaunchSetUp } from '../../sandbox/launch/launch-set-up.js';
 import type { Settings } from '../../settings/environment/settings.js';
@@ -145,8 +144,8 @@ export const CHECKS: readonly Check[] = [
     examine: async ({ engine, env }) => {
       const found = await engine();
       if ('error' in found) return fail(found.error.message, found.error.remedy);
-      const { client, status } = found.value;
-      return ok(`${client.binary} ${status.version} (${pathOf(client.binary, env)})`);
+      const { binary, status } = found.value;
+      return ok(`${binary} ${status.version} (${pathOf(binary, env)})`);
     },
   },
   {
@@ -208,10 +207,10 @@ export const CHECKS: readonly Check[] = [
       const found = await pad();
       if ('error' in found) return found.error.code.startsWith('E_IMAGE') ? failed(found.error) : undefined;
       const { image, engine } = found.value;
-      const facts = await inspectImage(engine.client, image.image, signal);
+      const facts = await engine.images.inspect(image.image, signal);
       const size = facts === undefined ? '' : `, ${megabytes(facts.sizeBytes)}`;
       const detail = `${image.image}${size} (${imageReasonInWords(image.reason)})`;
-      const old = await oldImage(image.image, engine.client, signal);
+      const old = await oldImage(image.image, engine.images, signal);
       return old === undefined ? ok(detail) : warn(`${detail}; ${old.age}`, old.remedy);
     },
   },
@@ -255,8 +254,9 @@ export const CHECKS: readonly Check[] = [
       if ('error' in found) return undefined;
       const { outcome, isFiltered } = await trial();
       if (outcome.status !== 'success') return undefined;
-      if (isGvisor(found.value.choice.ociRuntime))
-        return ok(`${seccomp}, not asked of gVisor: its own kernel stands in for it`);
+      const { ownKernel } = found.value.engine.traits;
+      if (ownKernel !== undefined)
+        return ok(`${seccomp}, not asked of ${ownKernel}: its own kernel stands in for it`);
       if (isFiltered) return ok(`${seccomp}: ${SECCOMP[seccomp]}`);
       return warn(
         `${seccomp}, but no filter is on the code`,
@@ -352,12 +352,12 @@ export const checksWithout = (wrong: ReadonlySet<string>): readonly Check[] =>
 /** Whether an image of ours was made otherwise than it would be today. It serves all the same. */
 async function oldImage(
   image: string,
-  client: EngineClient,
+  images: EngineImages,
   signal: AbortSignal,
 ): Promise<{ readonly age: string; readonly remedy: string } | undefined> {
   const name = readOwnName(image);
   if (name === undefined) return undefined;
-  const age = await imageAge(client, image, signal);
+  const age = await imageAge(images, image, signal);
   if (age === undefined) return undefined;
   const command = ownCommand(...buildWords(name));
   return { age, remedy: `Run \`${command}\` to make it anew; until then this one serves as before.` };

@@ -7,7 +7,7 @@ import { findProgram } from '../../base/process/find-program.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { harmless } from '../../base/text/text.js';
 import { VERSION } from '../../base/version.js';
-import { chooseEngine, type EngineWishes, forgetChoice } from '../../engine/client/detect.js';
+import { chooseEngine, type EngineWishes, forgetChoice } from '../../engine/detect.js';
 import { type Discovery, discover } from '../../hosts/discovery/discover.js';
 import { explainSkip } from '../../hosts/discovery/explain-skip.js';
 import type { DownstreamSpec, RemoteSpec, SkippedSpec, SpecSource } from '../../hosts/downstream-spec.js';

@@ -3,7 +3,7 @@
 
 import { asBridgeError, type BridgeError } from '../../base/errors.js';
 import type { Environment } from '../../base/process/environment.js';
-import type { chooseEngine } from '../../engine/client/detect.js';
+import type { chooseEngine } from '../../engine/detect.js';
 import type { SandboxSpec } from '../../engine/engine.js';
 import type { Discovery } from '../../hosts/discovery/discover.js';
 import type { PolicyBook } from '../../policy/rules/policy-book.js';

@@ -22,7 +22,7 @@ export async function languageFindings({ settings, pad, signal }: Examination): 
     languages.map(async (language): Promise<Finding> => {
       const name = `language ${language.name}`;
       const wish = kindOf(planFor(language, settings), settings);
-      const choice = await localChoice(wish, engine, signal);
+      const choice = await localChoice(wish, engine.images, signal);
       if (choice !== undefined) {
         const replaced = replacedImage(choice);
         const detail = `${choice.image} (${imageReasonInWords(choice.reason)})`;

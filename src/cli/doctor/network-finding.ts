@@ -2,8 +2,6 @@
 // sandbox that was started with a network, and only where some language has one.
 
 import { REACH } from '../../engine/machine/network-modes.js';
-import { isGvisor, OLD_GVISOR } from '../../engine/machine/oci-runtime.js';
-import { isElsewhere } from '../../engine/machine/place.js';
 import { networked } from '../../sandbox/spec/profile.js';
 import { networkedLanguages } from '../../settings/environment/plan.js';
 import type { Examination, Finding } from './examination.js';
@@ -23,19 +21,19 @@ export async function examineNetwork({
     };
   const found = await pad();
   if ('error' in found) return undefined;
+  const { networkAdvice, reachesLocalhost } = found.value.engine.traits;
   const tried = await networkTrial();
   if ('error' in tried) {
     const { message, remedy = TAKE_AWAY } = tried.error;
-    const { ociRuntime } = found.value.choice;
     return {
       status: 'fail',
       detail: `none for ${open.join(', ')}, which are to have one: ${message}`,
-      remedy: isGvisor(ociRuntime) ? `${OLD_GVISOR} ${TAKE_AWAY}` : remedy,
+      remedy: networkAdvice === undefined ? remedy : `${networkAdvice} ${TAKE_AWAY}`,
     };
   }
   const networkMode = tried.value === 'none' ? 'default' : tried.value;
   const detail = `open for ${open.join(', ')} by ${networkMode}: ${REACH[networkMode]}`;
-  if (!isElsewhere(found.value.choice.mode)) return { status: 'ok', detail };
+  if (!reachesLocalhost) return { status: 'ok', detail };
   return {
     status: 'warn',
     detail: `${detail}; and so are services on this computer's own localhost, by the machine's address for it`,

@@ -4,7 +4,6 @@
 import type { BridgeEvent, Observer } from '../../base/log/events.js';
 import { fanOut } from '../../base/log/events.js';
 import type { ContainerFacts } from '../../engine/engine.js';
-import { hostTasks } from '../../engine/machine/oci-runtime.js';
 import type { DiscoverContext } from '../../hosts/discovery/discover.js';
 import { byCommandLine } from '../../run/calls/call-context.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
@@ -70,16 +69,16 @@ export class AttackedBridge implements AsyncDisposable {
     let keptBytes: number | undefined;
     let told: Promise<ContainerFacts | undefined> | undefined;
     this.#breachBytes = undefined;
+    const { engine } = await this.bridge.launcher.pad();
     const onStart = () => {
       startedAt = performance.now();
       pid = firstProcessOf(this.#settings.stateDir, this.#container);
       if (pid === undefined) {
-        told = this.#ask(this.#container, signal);
+        told = engine.factsOf?.(this.#container, signal).catch(() => undefined);
         return;
       }
       const first = pid;
-      const { pids, ociRuntime } = this.#settings;
-      host = hostLook(first, { ...this.#settings, pids: hostTasks(pids, ociRuntime) });
+      host = hostLook(first, { ...this.#settings, pids: engine.hostTasks(this.#settings.pids) });
       const scales = scalesFor(first, WRITABLE);
       const bundle = bundleOf(first);
       const before = bundle === undefined ? 0 : bytesIn(bundle);
@@ -103,11 +102,6 @@ export class AttackedBridge implements AsyncDisposable {
     } finally {
       clearInterval(poll);
     }
-  }
-
-  async #ask(container: string, signal: AbortSignal): Promise<ContainerFacts | undefined> {
-    const { engine } = await this.bridge.launcher.pad();
-    return engine.isElsewhere ? engine.factsOf(container, signal).catch(() => undefined) : undefined;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

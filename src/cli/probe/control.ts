@@ -1,6 +1,6 @@
 // The words of a probe: what a control is, what was seen of it, and what that comes to. Data and types only.
 
-import type { SandboxSpec } from '../../engine/engine.js';
+import type { Engine, SandboxSpec } from '../../engine/engine.js';
 import type { LaunchSetUp } from '../../sandbox/launch/launch-set-up.js';
 import type { Settings } from '../../settings/environment/settings.js';
 
@@ -35,6 +35,7 @@ export type ProbedSandbox = {
   readonly spec: SandboxSpec;
   readonly settings: Settings;
   readonly choice: LaunchSetUp['choice'];
+  readonly engine: Pick<Engine, 'name' | 'traits'>;
   /** Names of the variables that the bridge itself has. */
   readonly hostEnvNames: readonly string[];
 };

@@ -1,6 +1,6 @@
 // The walls that keep a guest from the kernel's memory, from the first process and from the host's network.
 
-import { underGvisor, type Wall } from './wall.js';
+import { underOwnKernel, type Wall } from './wall.js';
 
 const none = (seen: string): boolean => seen === 'none';
 const always = (words: string) => (): string => words;
@@ -16,7 +16,7 @@ export const KERNEL_WALLS: readonly Wall[] = [
     how: 'attached to a socket by each option, also with bits that a filter may overlook',
     attempt: 'kernel_programs',
     held: none,
-    unseen: underGvisor,
+    unseen: underOwnKernel,
     remedy:
       'Use the seccomp profile that comes with the bridge: such programs use up memory that all of the host share.',
   },
@@ -27,7 +27,7 @@ export const KERNEL_WALLS: readonly Wall[] = [
     how: 'its memory, descriptors, limits, processors and priority',
     attempt: 'first_process',
     held: none,
-    unseen: underGvisor,
+    unseen: underOwnKernel,
   },
   {
     control: 'streams of the host',
@@ -44,6 +44,6 @@ export const KERNEL_WALLS: readonly Wall[] = [
     how: 'one with itself, filled and not read',
     attempt: 'connection_buffers',
     held: (seen) => Number.parseInt(seen, 10) < MAX_CONNECTION_BYTES,
-    unseen: underGvisor,
+    unseen: underOwnKernel,
   },
 ];

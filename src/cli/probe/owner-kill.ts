@@ -3,7 +3,7 @@
 
 import { spawn } from 'node:child_process';
 import type { Environment } from '../../base/process/environment.js';
-import type { CliEngine } from '../../engine/client/cli-engine.js';
+import type { Engine } from '../../engine/engine.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { firstProcessOf, lives } from './host-look.js';
 import { IDLE_ATTACK } from './limit-attacks.js';
@@ -17,13 +17,13 @@ const RUN_SECONDS = 20;
 
 /**
  * Milliseconds from the SIGKILL to the end of the container's first process; undefined when it lived on, null when no
- * container could be seen. Where it runs on another machine, `elsewhere` is asked. What the dead bridge left on disk is the next sweep's.
+ * container could be seen. Where it runs on another machine, its engine is asked. What the dead bridge left on disk is the next sweep's.
  */
 export async function killOwner(
   main: string,
   { stateDir, maxTimeoutSeconds }: Settings,
   env: Environment,
-  elsewhere: CliEngine | undefined,
+  { factsOf }: Pick<Engine, 'factsOf'>,
   signal: AbortSignal,
 ): Promise<number | undefined | null> {
   const seconds = Math.min(RUN_SECONDS, maxTimeoutSeconds);
@@ -41,9 +41,9 @@ export async function killOwner(
     if (container === undefined) return null;
     await sleep(CODE_RUNS_AFTER_MS);
     const pid = firstProcessOf(stateDir, container);
-    if (pid === undefined && elsewhere === undefined) return null;
+    if (pid === undefined && factsOf === undefined) return null;
     const goesOn = async () =>
-      pid === undefined ? (await elsewhere?.factsOf(container, signal))?.isRunning === true : lives(pid);
+      pid === undefined ? (await factsOf?.(container, signal))?.isRunning === true : lives(pid);
     if (!(await goesOn())) return null;
     const killedAt = performance.now();
     kill();

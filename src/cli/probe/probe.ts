@@ -5,10 +5,8 @@ import { BridgeError, messageOf } from '../../base/errors.js';
 import type { BridgeEvent } from '../../base/log/events.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
-import { isGvisor } from '../../engine/machine/oci-runtime.js';
-import { engineNameOf } from '../../engine/machine/place.js';
 import { probeKey, rememberProbe } from '../../sandbox/launch/last-probe.js';
-import { type LaunchSetUp, specOn } from '../../sandbox/launch/launch-set-up.js';
+import { specOn } from '../../sandbox/launch/launch-set-up.js';
 import { carry } from '../../sandbox/spec/carried-files.js';
 import { type Prepared, prepare, withProgress } from '../serving/prepare.js';
 import { errorJson, reportFailure } from '../terminal/failure.js';
@@ -43,7 +41,7 @@ import {
 } from './limit-attacks.js';
 import { killOwner } from './owner-kill.js';
 import { exitCodeOf, makeReport, type ProbeReport, reportText, summaryOf } from './report.js';
-import { judgeRuntime, RUNTIME_REQUEST, versionOf } from './runtime-version.js';
+import { judgeRuntime, RUNTIME_REQUEST } from './runtime-version.js';
 import { WALLS } from './walls.js';
 
 const COULD_NOT_PROBE = 2;
@@ -83,7 +81,7 @@ export async function probeWalls(
   const observer = withProgress(prepared.observer, show);
   await using plain = new AttackedBridge(settings, discovery, observer);
   const pad = await plain.bridge.launcher.pad();
-  const { choice, image } = pad;
+  const { choice, engine, image } = pad;
   const hostEnvNames = Object.keys(discovery.env);
   const standstillSeconds = () => plain.bridge.standstillSeconds;
   const carried = await carry(pad.engine, pad, signal);
@@ -92,14 +90,14 @@ export async function probeWalls(
     { settings, instance: 'probe', observer, standstillSeconds },
     'probe',
   );
-  const probed: ProbedSandbox = { spec, settings, choice, hostEnvNames };
+  const probed: ProbedSandbox = { spec, settings, choice, engine, hostEnvNames };
   // One after the other: what is measured is time and memory.
   const [walls, seen] = await attackWalls(plain, probed, signal);
   const [deadline, deadlineSeconds] = await attackDeadline(plain, signal);
   const controls = [
     ...walls,
     ...hostControls(seen, probed),
-    ...(await attackLimits(prepared, observer, choice, signal)),
+    ...(await attackLimits(prepared, observer, engine, signal)),
     limit('deadline', `${deadlineSeconds} s`, judgeDeadline(deadline, deadlineSeconds)),
     ...(settings.cpus === undefined
       ? []
@@ -116,16 +114,12 @@ export async function probeWalls(
     },
     ...(await attackSessions(plain, settings, signal)),
     await ownerControl(plain, prepared, seen.host !== undefined, signal),
-    advisory('OCI runtime', RUNTIME_REQUEST, judgeRuntime(await runtimeVersion(pad, signal))),
+    advisory('OCI runtime', RUNTIME_REQUEST, judgeRuntime(await engine.runtimeVersion(signal))),
   ];
   const report = makeReport(controls, probed, probedAt, performance.now() - startedAt);
   remember(report, prepared, probeKey(choice, image.id, settings));
   return report;
 }
-
-/** A program of that name on this machine is not the one that runs containers elsewhere. */
-const runtimeVersion = ({ engine, choice }: LaunchSetUp, signal: AbortSignal): Promise<string | undefined> =>
-  engine.isElsewhere ? engine.runtimeVersion(signal) : versionOf(choice.ociRuntime, signal);
 
 /** All attempts of the table in one sandbox; throws what kept it from running. */
 async function attackWalls(
@@ -165,7 +159,7 @@ function hostControls({ host, told }: Seen, probed: ProbedSandbox): ProbedContro
     },
     {
       ...limit("dead-man's switch", `${probed.spec.deadManSeconds} s`, deadMan),
-      required: isSeen && engineNameOf(probed.choice.binary) !== 'docker',
+      required: isSeen && probed.engine.traits.hasClock,
     },
   ];
 }
@@ -181,7 +175,7 @@ async function attackDeadline(plain: AttackedBridge, signal: AbortSignal): Promi
 async function attackLimits(
   { settings, discovery }: Prepared,
   observer: (event: BridgeEvent) => void,
-  choice: ProbedSandbox['choice'],
+  { traits }: ProbedSandbox['engine'],
   signal: AbortSignal,
 ): Promise<ProbedControl[]> {
   const timeoutSeconds = attackSeconds(settings);
@@ -200,7 +194,7 @@ async function attackLimits(
   const judged = limit(
     'processes',
     `${settings.pids} (${pids} here)`,
-    judgePids(forked, isGvisor(choice.ociRuntime)),
+    judgePids(forked, traits.ownKernel !== undefined),
   );
   controls.push({ ...judged, required: !settings.acceptUnenforced.includes('pids') });
   return controls;
@@ -231,10 +225,9 @@ async function ownerControl(
 ): Promise<ProbedControl> {
   const main = process.argv[1];
   const { engine } = await bridge.launcher.pad();
-  const canSee = isSeen || engine.isElsewhere;
-  const elsewhere = engine.isElsewhere ? engine : undefined;
+  const canSee = isSeen || engine.factsOf !== undefined;
   const goneMs =
-    canSee && main !== undefined ? await killOwner(main, settings, discovery.env, elsewhere, signal) : null;
+    canSee && main !== undefined ? await killOwner(main, settings, discovery.env, engine, signal) : null;
   await bridge.launcher.sweep(signal);
   return {
     ...limit('a bridge that is killed', 'takes its container along', judgeOwner(goneMs)),

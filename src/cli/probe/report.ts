@@ -1,7 +1,7 @@
 // The probe's report: its typed form, which is also what `--json` prints, and the table for people.
 
 import { VERSION } from '../../base/version.js';
-import { runtimeOf } from '../../engine/client/detect.js';
+import { runtimeOf } from '../../engine/detect.js';
 import { described } from '../../engine/machine/oci-runtime.js';
 import type { ProbeSummary } from '../../sandbox/launch/last-probe.js';
 import { columns } from '../terminal/columns.js';

@@ -1,6 +1,5 @@
 // One row of the table of walls: what is asked for, the attempt in walls.py, and when its answer means that the wall held.
 
-import { isGvisor } from '../../engine/machine/oci-runtime.js';
 import type { Canaries } from './canaries.js';
 import type { ProbedSandbox } from './control.js';
 
@@ -24,5 +23,5 @@ export type Wall = {
 };
 
 /** Why a wall of the host's kernel is not asked about where the guest has another one. */
-export const underGvisor = ({ choice }: ProbedSandbox): string | undefined =>
-  isGvisor(choice.ociRuntime) ? "gVisor's own kernel stands in for it" : undefined;
+export const underOwnKernel = ({ engine: { traits } }: ProbedSandbox): string | undefined =>
+  traits.ownKernel === undefined ? undefined : `${traits.ownKernel}'s own kernel stands in for it`;

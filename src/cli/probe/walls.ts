@@ -1,12 +1,10 @@
 // The walls as a table: what is asked for, the attempt in walls.py, and when what it says means that the wall held. All
 // attempts go into one sandbox, each in a process of its own; each answers with one line.
 
-import { isGvisor } from '../../engine/machine/oci-runtime.js';
-import { engineNameOf } from '../../engine/machine/place.js';
 import { WRITABLE } from '../../sandbox/spec/spec.js';
 import type { ProbedSandbox } from './control.js';
 import { KERNEL_WALLS } from './kernel-walls.js';
-import { underGvisor, type Wall } from './wall.js';
+import { underOwnKernel, type Wall } from './wall.js';
 
 /** The controls whose attempts would be noticed on the host. */
 export const CANARY_CONTROLS = {
@@ -21,8 +19,8 @@ const ERRNO = /^E[A-Z0-9]+$/;
 const refused = (seen: string): boolean => ERRNO.test(seen);
 const none = (seen: string): boolean => seen === 'none';
 const always = (words: string) => (): string => words;
-const byPodman = ({ choice }: ProbedSandbox): string | undefined =>
-  engineNameOf(choice.binary) === 'docker' ? 'docker has no flag for it' : undefined;
+const unmasked = ({ engine: { name, traits } }: ProbedSandbox): string | undefined =>
+  traits.masksAll ? undefined : `${name} has no flag for it`;
 
 const PLACES = [...WRITABLE].sort();
 const sizes = ({ spec }: ProbedSandbox): string =>
@@ -72,8 +70,8 @@ const inCommon = (seen: string, { hostEnvNames, spec }: ProbedSandbox): string[]
 const DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty', 'console', 'ptmx', 'pts/ptmx'];
 /** Made by gVisor's kernel, and served by it. */
 const GVISOR_DEVICES = ['fuse', 'net/tun'];
-const usualDevices = ({ choice }: ProbedSandbox): string[] =>
-  isGvisor(choice.ociRuntime) ? [...DEVICES, ...GVISOR_DEVICES] : DEVICES;
+const usualDevices = ({ engine: { traits } }: ProbedSandbox): string[] =>
+  traits.ownKernel === undefined ? DEVICES : [...DEVICES, ...GVISOR_DEVICES];
 
 /** As `listed` says it inside: where the image holds our files, nothing is mounted. */
 const mountsIn = ({ mounts }: ProbedSandbox['spec']): string =>
@@ -87,7 +85,7 @@ export const WALLS: readonly Wall[] = [
     how: 'unshare(CLONE_NEWUSER)',
     attempt: 'user_namespace',
     held: refused,
-    unseen: underGvisor,
+    unseen: underOwnKernel,
     remedy:
       'Use the seccomp profile that comes with the bridge: a new namespace has every capability in itself.',
   },
@@ -122,7 +120,7 @@ export const WALLS: readonly Wall[] = [
     how: 'Seccomp in /proc/self/status',
     attempt: 'seccomp',
     held: (seen) => seen === 'a filter',
-    unseen: underGvisor,
+    unseen: underOwnKernel,
   },
   {
     control: 'user',
@@ -148,7 +146,7 @@ export const WALLS: readonly Wall[] = [
     attempt: 'sizes',
     given: () => ({ places: PLACES }),
     held: (seen, probed) => seen === `${sizes(probed)} MB`,
-    unseen: underGvisor,
+    unseen: underOwnKernel,
   },
   {
     control: 'programs in the writable places',
@@ -204,7 +202,7 @@ export const WALLS: readonly Wall[] = [
     attempt: 'mounts',
     given: () => ({ own: [...ENGINE_FILES, ...PLACES], zones: ZONES }),
     held: (seen, { spec }) => seen === mountsIn(spec),
-    unseen: underGvisor,
+    unseen: underOwnKernel,
   },
   {
     control: '/sys',
@@ -213,7 +211,7 @@ export const WALLS: readonly Wall[] = [
     how: 'listed',
     attempt: 'sys_folder',
     held: none,
-    unseen: (probed) => byPodman(probed) ?? underGvisor(probed),
+    unseen: (probed) => unmasked(probed) ?? underOwnKernel(probed),
   },
   {
     control: 'kernel files in /proc',

@@ -1,5 +1,6 @@
 // Facts that the steps of `setup` share: what the user asked for, the machine, and what earlier steps have found out.
 
+import type { EngineName } from '../../engine/engine.js';
 import type { ApproveMode } from '../../settings/environment/variables.js';
 import type { Prepared } from '../serving/prepare.js';
 import type { BarProgress } from '../terminal/progress-bar.js';
@@ -33,7 +34,7 @@ export type SetupContext = {
   /** Facts that are not known before the step that finds them was made. */
   readonly found: {
     /** `planned`: in a dry run, an engine would have been installed by now. */
-    engine: 'podman' | 'docker' | 'elsewhere' | 'planned';
+    engine: EngineName | 'elsewhere' | 'planned';
     /** In a dry run: the store of a rootless podman is not there, and asking podman anything would make it. */
     hasNoStore: boolean;
     /** Titles of hosts that have us, for the last line. */

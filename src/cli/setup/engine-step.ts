@@ -3,8 +3,9 @@
 
 import { asBridgeError } from '../../base/errors.js';
 import { run } from '../../base/process/process.js';
-import { chooseEngine } from '../../engine/client/detect.js';
-import { engineNameOf } from '../../engine/machine/place.js';
+import { chooseEngine } from '../../engine/detect.js';
+import type { EngineName } from '../../engine/engine.js';
+import { automaticEngines, driverOf } from '../../engine/engines.js';
 import { wishesOf } from '../../sandbox/launch/launch-set-up.js';
 import type { SetupContext } from './context.js';
 import { installPackages } from './install-packages.js';
@@ -15,7 +16,9 @@ import type { System, SystemNeed } from './systems.js';
 const VERSION_TIMEOUT_MS = 15_000;
 /** Since when the kernel lets an ordinary user mount overlay. */
 const OVERLAY_SINCE = [5, 13] as const;
-const ANY_ENGINE = 'podman or docker';
+const ANY_ENGINE = automaticEngines.join(' or ');
+/** The engine that is installed where there is none, and looked into before it is asked anything. */
+const OURS = 'podman';
 
 export const engineStep: Step = {
   name: 'engine',
@@ -26,8 +29,7 @@ export const engineStep: Step = {
     const address = settings.engineUrl ?? discovery.env['CONTAINER_HOST'];
     if (address !== undefined) return engineElsewhere(setup);
     const { runtime } = settings;
-    const named =
-      runtime ?? ['podman', 'docker'].find((program) => setup.machine.find(program) !== undefined);
+    const named = runtime ?? automaticEngines.find((program) => setup.machine.find(program) !== undefined);
     if (named !== undefined && setup.machine.find(named) === undefined) {
       return failed(
         `MCP_BRIDGE_RUNTIME is ${named}, which is no program here`,
@@ -35,35 +37,36 @@ export const engineStep: Step = {
       );
     }
     if (named === undefined) return installEngine(setup, 'There is no container engine yet');
-    return engineNameOf(named) === 'docker' ? examineDocker(named, setup) : examinePodman(named, setup);
+    const { name } = driverOf(named);
+    return name === OURS ? examineOurs(named, setup) : examineAnother(named, name, setup);
   },
 };
 
 async function engineElsewhere(setup: SetupContext): Promise<StepResult> {
   setup.found.engine = 'elsewhere';
-  const { client, status } = await chooseEngine(wishesOf(setup.prepared.settings), setup.signal);
-  return ok(`${client.binary} ${status.version}, which runs elsewhere`);
+  const { binary, status } = await chooseEngine(wishesOf(setup.prepared.settings), setup.signal);
+  return ok(`${binary} ${status.version}, which runs elsewhere`);
 }
 
-async function examineDocker(program: string, setup: SetupContext): Promise<StepResult> {
+async function examineAnother(program: string, name: EngineName, setup: SetupContext): Promise<StepResult> {
   try {
     const { status } = await chooseEngine(wishesOf(setup.prepared.settings), setup.signal);
-    setup.found.engine = 'docker';
+    setup.found.engine = name;
     return ok(`${program} ${status.version}`);
   } catch (thrown) {
     const { code, message, remedy } = asBridgeError(thrown);
-    // A docker that runs as root is there, but only podman runs containers without root.
+    // An engine that runs as root is there, but only ours runs containers without root.
     if (code === 'E_ENGINE_UNSAFE' && setup.prepared.settings.runtime === undefined)
-      return installEngine(setup, 'docker is here, but runs as root, so podman is wanted beside it');
+      return installEngine(setup, `${name} is here, but runs as root, so ${OURS} is wanted beside it`);
     return failed(message, remedy);
   }
 }
 
-async function examinePodman(program: string, setup: SetupContext): Promise<StepResult> {
+async function examineOurs(program: string, setup: SetupContext): Promise<StepResult> {
   const version = await versionOf(program, setup);
   const missing = missingBeside(setup);
   if (missing.length === 0) {
-    setup.found.engine = 'podman';
+    setup.found.engine = OURS;
     return ok(`${version} (${setup.machine.find(program)})`);
   }
   const { system } = setup.machine;
@@ -136,14 +139,14 @@ async function install(
     setup.found.engine = 'planned';
     return installation.result;
   }
-  if (setup.machine.find('podman') === undefined) {
+  if (setup.machine.find(OURS) === undefined) {
     return failed(
-      `${packages.join(', ')} installed, but podman is not on PATH`,
+      `${packages.join(', ')} installed, but ${OURS} is not on PATH`,
       'Open a new terminal and run this command again.',
     );
   }
-  setup.found.engine = 'podman';
-  return done(`${await versionOf('podman', setup)} installed, with ${packages.join(', ')}`, {
+  setup.found.engine = OURS;
+  return done(`${await versionOf(OURS, setup)} installed, with ${packages.join(', ')}`, {
     undo: installation.undo,
   });
 }
@@ -152,5 +155,5 @@ async function install(
 async function versionOf(program: string, { signal }: SetupContext): Promise<string> {
   const { stdout } = await run([program, '--version'], { timeoutMs: VERSION_TIMEOUT_MS }, signal);
   const version = stdout.split(/\s+/).find((word) => /^\d+\.\d/.test(word));
-  return ['podman', ...(version === undefined ? [] : [version])].join(' ');
+  return [OURS, ...(version === undefined ? [] : [version])].join(' ');
 }

@@ -2,13 +2,10 @@
 // answers it is built from Debian packages.
 
 import { asBridgeError, type BridgeError } from '../../base/errors.js';
-import { VERSION } from '../../base/version.js';
-import { chooseEngine } from '../../engine/client/detect.js';
-import { buildImage, inspectImage } from '../../engine/images/image.js';
+import { chooseEngine } from '../../engine/detect.js';
 import { chooseImage, imageReasonInWords, localChoice } from '../../engine/images/image-choice.js';
-import { foreignArchitecture } from '../../engine/images/recipe.js';
 import { profiles } from '../../engine/images/recipe-dir.js';
-import { engineToSweepWith, wishesOf } from '../../sandbox/launch/launch-set-up.js';
+import { wishesOf } from '../../sandbox/launch/launch-set-up.js';
 import { pythonProfile } from '../../sandbox/spec/profile.js';
 import { withProgress } from '../serving/prepare.js';
 import { megabytes, seconds } from '../terminal/output.js';
@@ -30,23 +27,22 @@ export const imageStep: Step = {
     if (setup.options.dryRun && (setup.found.engine === 'planned' || setup.found.hasNoStore)) {
       return planned(wish.image);
     }
-    const { client } = await chooseEngine(wishesOf(settings), setup.signal);
     const shown = withProgress(observer, (step) => setup.show({ step }));
-    const engine = await engineToSweepWith({ settings, instance: 'setup', observer: shown }, setup.signal);
+    const { images } = await chooseEngine(wishesOf(settings), setup.signal);
     const size = async (image: string) => {
-      const facts = await inspectImage(client, image, setup.signal);
+      const facts = await images.inspect(image, setup.signal);
       return facts === undefined ? '' : `, ${megabytes(facts.sizeBytes)}`;
     };
-    const local = await localChoice(wish, engine, setup.signal);
+    const local = await localChoice(wish, images, setup.signal);
     if (local !== undefined)
       return ok(`${local.image}${await size(local.image)} (${imageReasonInWords(local.reason)})`);
     if (setup.options.dryRun) return planned(wish.image);
     const startedAt = performance.now();
     try {
-      const { image } = await chooseImage(wish, engine, shown, setup.signal);
+      const { image } = await chooseImage(wish, images, shown, setup.signal);
       const took = seconds(performance.now() - startedAt);
       return done(`${image}${await size(image)}, there after ${took}`, {
-        undo: [removal(client.binary, image)],
+        undo: [images.removalOf(image)],
       });
     } catch (thrown) {
       const error = asBridgeError(thrown);
@@ -64,8 +60,6 @@ const planned = (image: string): StepResult =>
     `${image} would be pulled, or an image be built from Debian packages where no registry answers: ${COST}`,
   );
 
-const removal = (binary: string, image: string): string => `${binary} rmi ${image}`;
-
 async function build(setup: SetupContext, profile: string, why: BridgeError): Promise<StepResult> {
   const { machine } = setup;
   const undo: string[] = [];
@@ -78,24 +72,14 @@ async function build(setup: SetupContext, profile: string, why: BridgeError): Pr
     if (!installation.done) return installation.result;
     undo.push(...installation.undo);
   }
-  const { client, status } = await chooseEngine(wishesOf(setup.prepared.settings), setup.signal);
+  const { images } = await chooseEngine(wishesOf(setup.prepared.settings), setup.signal);
+  if (images.build === undefined) return failed(why.message, why.remedy);
   setup.clear();
   using progress = setup.options.json ? NO_PROGRESS : new BuildProgress(process.stderr);
   const { onProgress, onBytes } = progress;
-  const built = await buildImage(
-    {
-      client,
-      architecture: foreignArchitecture(status.architecture),
-      profile,
-      suite: undefined,
-      version: VERSION,
-      onProgress,
-      onBytes,
-    },
-    setup.signal,
-  );
+  const built = await images.build({ profile, onProgress, onBytes }, setup.signal);
   return done(
     `${built.image}, ${megabytes(built.sizeBytes)}, built in ${seconds(built.durationMs)}, since no registry gave one`,
-    { undo: [removal(client.binary, built.image), ...undo] },
+    { undo: [images.removalOf(built.image), ...undo] },
   );
 }

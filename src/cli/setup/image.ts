@@ -1,12 +1,13 @@
 // `image build` and `image list`: images that need no registry, and which of the local ones a sandbox would use.
 
+import { BridgeError } from '../../base/errors.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { VERSION } from '../../base/version.js';
-import { chooseEngine } from '../../engine/client/detect.js';
-import { type BuiltImage, buildImage } from '../../engine/images/image.js';
+import { chooseEngine } from '../../engine/detect.js';
+import type { BuiltImage } from '../../engine/engine.js';
 import { listImages } from '../../engine/images/image-choice.js';
 import { checkPackages, checkSuite } from '../../engine/images/image-name.js';
-import { BASE_PROFILE, foreignArchitecture, localImageName, readRecipe } from '../../engine/images/recipe.js';
+import { BASE_PROFILE, localImageName, readRecipe } from '../../engine/images/recipe.js';
 import { wishesOf } from '../../sandbox/launch/launch-set-up.js';
 import { pythonProfile } from '../../sandbox/spec/profile.js';
 import { languages } from '../../settings/languages/records.js';
@@ -35,18 +36,18 @@ export async function imageBuild(
   for (const profile of profiles) readRecipe(profile);
   const { settings } = prepare('warn', 'ends');
   const signal = interruptSignal();
-  const { client, status } = await chooseEngine(wishesOf(settings), signal);
-  const architecture = foreignArchitecture(status.architecture);
-  const images: BuiltImage[] = [];
+  const { binary, images } = await chooseEngine(wishesOf(settings), signal);
+  if (images.build === undefined)
+    throw new BridgeError('E_IMAGE_BUILD', `${binary} takes images from registries only.`, {
+      fault: 'operator',
+    });
+  const made: BuiltImage[] = [];
   for (const profile of profiles) {
     using progress = json ? NO_PROGRESS : new BuildProgress(process.stderr);
     const { onProgress, onBytes } = progress;
-    const built = await buildImage(
-      { client, architecture, profile, suite, added, version: VERSION, onProgress, onBytes },
-      signal,
-    );
+    const built = await images.build({ profile, suite, added, onProgress, onBytes }, signal);
     progress[Symbol.dispose]();
-    images.push(built);
+    made.push(built);
     if (json) continue;
     process.stdout.write(
       `${built.image}  ${megabytes(built.sizeBytes)}, built in ${seconds(built.durationMs)}\n${howToUse(profile, built.image)}`,
@@ -54,7 +55,7 @@ export async function imageBuild(
   }
   if (json) {
     printJson({
-      images: images.map(({ durationMs, ...image }) => ({ ...image, durationMs: Math.round(durationMs) })),
+      images: made.map(({ durationMs, ...image }) => ({ ...image, durationMs: Math.round(durationMs) })),
     });
   }
 }
@@ -75,8 +76,8 @@ function howToUse(profile: string, image: string): string {
 export async function imageList({ json }: { readonly json?: true }): Promise<void> {
   const { settings } = prepare('warn', 'ends');
   const signal = interruptSignal();
-  const { client } = await chooseEngine(wishesOf(settings), signal);
-  const images = await listImages(pythonProfile(settings), client, signal);
+  const engine = await chooseEngine(wishesOf(settings), signal);
+  const images = await listImages(pythonProfile(settings), engine.images, signal);
   if (json) {
     printJson({ images });
     return;

@@ -7,8 +7,8 @@ import { readText } from '../../base/files/read-text.js';
 import { replaceFile } from '../../base/files/replace-file.js';
 import { run } from '../../base/process/process.js';
 import { shellWord } from '../../base/process/shell-word.js';
-import { probeEngine } from '../../engine/client/engine-status.js';
 import type { EngineStatus } from '../../engine/engine.js';
+import { driverOf } from '../../engine/engines.js';
 import { isOwnPodman, type SetupContext } from './context.js';
 import { mountsOverlay } from './engine-step.js';
 import { done, failed, ok, type Step, type StepResult, skipped } from './step.js';
@@ -118,9 +118,11 @@ async function contents({ prepared, signal }: SetupContext): Promise<string> {
   return `${words(images, 'image')} and ${words(containers, 'container')}`;
 }
 
-const askEngine = ({ prepared, signal }: SetupContext): Promise<EngineStatus> =>
-  probeEngine(
-    prepared.settings.runtime ?? 'podman',
+function askEngine({ prepared, signal }: SetupContext): Promise<EngineStatus> {
+  const { runtime = 'podman' } = prepared.settings;
+  return driverOf(runtime).probe(
+    runtime,
     { url: undefined, platform: prepared.discovery.host.platform },
     signal,
   );
+}

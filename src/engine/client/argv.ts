@@ -22,12 +22,9 @@ const mountFlag = (mount: Mount, { mountOptions, mountWithColon }: EngineDialect
 
 /** Everything after the engine's own name. */
 export function runArgv(spec: SandboxSpec, dialect: EngineDialect, facts: LaunchFacts): string[] {
-  const { launch } = dialect.launch(facts.mode);
+  const { launch } = dialect.launch;
   return [
-    ...dialect.globalFlags({
-      mode: facts.mode,
-      ociRuntime: facts.ociRuntime && withNetwork(facts.ociRuntime, spec.network !== 'none'),
-    }),
+    ...dialect.globalFlags(facts.ociRuntime && withNetwork(facts.ociRuntime, spec.network !== 'none')),
     'run',
     ...dialect.runFlags(facts, spec),
     '--rm',
@@ -41,7 +38,7 @@ export function runArgv(spec: SandboxSpec, dialect: EngineDialect, facts: Launch
     '--read-only',
     '--cap-drop=ALL',
     '--security-opt=no-new-privileges',
-    ...dialect.seccompFlags(facts.mode, spec.seccompFile),
+    ...dialect.seccompFlags(spec.seccompFile),
     ...(spec.apparmor === undefined ? [] : [`--security-opt=apparmor=${spec.apparmor}`]),
     '--ipc=private',
     `--user=${spec.user}`,

@@ -12,7 +12,7 @@ import { onExit } from '../../base/process/exit-hook.js';
 import { environmentWith } from '../../base/process/process.js';
 import { groupOptions, signalGroup } from '../../base/process/process-group.js';
 import { closed } from '../../base/process/streams.js';
-import type { Container, ContainerExit } from '../engine.js';
+import type { Container, ContainerExit, Engine } from '../engine.js';
 import {
   firstProcess,
   killFirstProcess,
@@ -23,7 +23,6 @@ import {
   monitorBy,
   runsHere,
 } from '../machine/first-process.js';
-import type { Launch } from './dialects.js';
 import { openStdioPipes, tooManyOpenFiles } from './stdio-pipes.js';
 
 /** How long a killed container may take to be gone before it is removed by force. */
@@ -45,7 +44,11 @@ const LOCALE = { LC_ALL: 'C.UTF-8' };
 export type ClientCommand = {
   readonly binary: string;
   readonly argv: readonly string[];
-  readonly launch: Launch;
+  /**
+   * Who holds our end of the container's three streams. `detached`: the container itself, since the client passes our
+   * pipes through and leaves. `attached`: the client copies them and stays.
+   */
+  readonly launch: Engine['launch']['launch'];
   readonly name: string;
   readonly cidFile: string;
   /** Undefined where the engine's host pids mean nothing to us. */

@@ -1,22 +1,10 @@
 // An engine driven through its command line, podman or docker by its dialect. Every command is an argv; what the
 // engine prints is parsed here and nowhere above. Holds the run directory with the pid and id files of live containers.
 
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, chownSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BridgeError, messageOf } from '../../base/errors.js';
-import type { Observer } from '../../base/log/events.js';
-import { ownCommand } from '../../base/process/own-command.js';
+import { asBridgeError, BridgeError, messageOf } from '../../base/errors.js';
 import {
   INSTANCE_LABEL,
   isAlive,
@@ -28,49 +16,35 @@ import {
 } from '../../base/process/owner.js';
 import { type ProcessResult, run } from '../../base/process/process.js';
 import { clip } from '../../base/text/text.js';
-import { VERSION } from '../../base/version.js';
-import { unlessAborted } from '../../base/waiting/unless-aborted.js';
 import type {
   Container,
   ContainerFacts,
   Engine,
-  EngineFacts,
-  EngineName,
+  EngineOptions,
+  EngineTraits,
+  EngineVolumes,
   NetworkMode,
   SandboxSpec,
   Unreachable,
   Volume,
 } from '../engine.js';
+import { CliDerivedImages } from '../images/derived-image.js';
 import {
-  type Derivation,
-  derivedName,
-  makeDerivedImage,
-  pruneDerivedImages,
-} from '../images/derived-image.js';
-import { buildImage } from '../images/image.js';
-import type { PullTraces } from '../images/pull-traces.js';
-import { foreignArchitecture } from '../images/recipe.js';
-import {
+  isExpectedWarning,
   saysGoneAlready,
-  saysNoSuchImage,
   saysNoSuchVolume,
+  saysNotAnswering,
   saysVolumeIsThere,
-  whyNotPulled,
 } from '../machine/client-words.js';
-import { isBeingStarted, killFirstProcess, runsHere } from '../machine/first-process.js';
+import { runsHere } from '../machine/first-process.js';
 import { demandNetworkMode } from '../machine/network-modes.js';
-import { isGvisor, type OciRuntime } from '../machine/oci-runtime.js';
-import { connectionEnv, type EngineClient, engineNameOf, isElsewhere } from '../machine/place.js';
+import { hostTasks, isGvisor, OLD_GVISOR } from '../machine/oci-runtime.js';
+import { type CliName, cliNameOf, connectionEnv, type EngineClient, isElsewhere } from '../machine/place.js';
+import { makeRunDir, runDirOf, sweepRunDirs } from '../machine/run-dir.js';
 import { runArgv } from './argv.js';
 import { CliContainer } from './cli-container.js';
-import {
-  dialects,
-  type EngineDialect,
-  type LaunchChoice,
-  type LaunchFacts,
-  rootGroupOf,
-} from './dialects.js';
-import { INFO_TIMEOUT_MS } from './engine-status.js';
+import { CliImages } from './cli-images.js';
+import { dialectOf, type EngineDialect, INFO_TIMEOUT_MS, rootGroupOf } from './dialects.js';
 
 const QUERY_TIMEOUT_MS = 15_000;
 /**
@@ -78,28 +52,19 @@ const QUERY_TIMEOUT_MS = 15_000;
  * always been slower gets this many times its quickest answer, since a busy machine is not a lost one, and at most so much.
  */
 const ASK = { timeoutMs: 10_000, timesQuickest: 10, mostMs: 30_000 };
-const REMOVE_TIMEOUT_MS = 30_000;
-/** Timeout over a connection that may be held up: somebody waits, and what is not removed by then is removed later. */
-const REMOVE_ELSEWHERE_TIMEOUT_MS = 10_000;
-const PULL_TIMEOUT_MS = 600_000;
+/**
+ * How containers are removed. Elsewhere the connection may be held up, and somebody waits: what is not removed in time is removed
+ * later. Here, podman 4.3 only notices at the first try that a container whose monitor was killed has ended.
+ */
+const REMOVALS = {
+  here: { timeoutMs: 30_000, triesAtOnce: 2, triesLater: false },
+  elsewhere: { timeoutMs: 10_000, triesAtOnce: 1, triesLater: true },
+} as const;
+const REMOVE_VOLUMES_TIMEOUT_MS = 30_000;
+const VERSION_TIMEOUT_MS = 5_000;
 /** Between tries to remove what could not be removed, doubled each time. */
 const FIRST_RETRY_MS = 2_000;
 const LAST_RETRY_MS = 60_000;
-const OWNER_FILE = 'owner.json';
-/** A directory without a readable owner is being made for a moment, or was when its bridge was killed. */
-const OWNED_WITHIN_MS = 60_000;
-
-type CliEngineOptions = {
-  readonly binary: string;
-  readonly ociRuntime: OciRuntime | undefined;
-  readonly facts: Pick<EngineFacts, 'mode' | 'ids' | 'architecture'>;
-  /** MCP_BRIDGE_ENGINE_URL. */
-  readonly url: string | undefined;
-  /** Unique to this bridge process; the value of its containers' label. */
-  readonly instance: string;
-  readonly stateDir: string;
-  readonly observer: Observer;
-};
 
 /** A removal that somebody else has done, or is doing, is as good. */
 const isTrouble = ({ exitCode, stderr }: ProcessResult): boolean =>
@@ -111,68 +76,56 @@ export const askTimeoutMs = (quickestMs: number): number =>
     ? Math.min(Math.max(ASK.timeoutMs, ASK.timesQuickest * quickestMs), ASK.mostMs)
     : ASK.timeoutMs;
 
-const runDirOf = ({ stateDir, instance }: Pick<CliEngineOptions, 'stateDir' | 'instance'>): string =>
-  join(stateDir, 'run', instance);
-
-/** Removes the run directory of a bridge that starts nothing any more, whether or not an engine was ever chosen. */
-export function removeRunDir(of: Pick<CliEngineOptions, 'stateDir' | 'instance'>): void {
-  rmSync(runDirOf(of), { recursive: true, force: true });
-}
-
-function ownerOf(runDir: string): Owner | undefined {
-  try {
-    const owner = JSON.parse(readFileSync(join(runDir, OWNER_FILE), 'utf8')) as Omit<Owner, 'machine'>;
-    // Earlier versions did not say the machine.
-    return { machine: '', ...owner };
-  } catch {
-    return undefined;
-  }
-}
-
 export class CliEngine implements Engine {
-  readonly name: EngineName;
+  readonly name: CliName;
+  readonly traits: EngineTraits;
+  readonly images: CliImages;
   readonly volumes: Volumes;
+  readonly derived: CliDerivedImages | undefined;
+  readonly launch: Engine['launch'];
+  readonly says = { isExpected: isExpectedWarning, isUnreachable: saysNotAnswering };
+  readonly whyUnreachable: Engine['whyUnreachable'];
+  readonly factsOf: Engine['factsOf'];
   readonly #dialect: EngineDialect;
-  readonly #options: CliEngineOptions;
+  readonly #removal: (typeof REMOVALS)['here' | 'elsewhere'];
+  readonly #options: EngineOptions;
   readonly #owner: Owner = thisOwner();
   readonly #runDir: string;
-  readonly client: EngineClient;
+  readonly #client: EngineClient;
   /** Names of containers that could not be removed when their time came. */
   readonly #unremoved = new Set<string>();
-  /** Names of images by what they are made of; anybody may remove one at any time. */
-  readonly #derived = new Map<string, Promise<string>>();
   #networkMode: NetworkMode | undefined;
   /** Time of the quickest command that this engine has answered. */
   #quickestMs = Number.POSITIVE_INFINITY;
 
-  constructor(options: CliEngineOptions) {
+  constructor(options: EngineOptions) {
+    const { binary, facts, ociRuntime } = options;
     this.#options = options;
-    this.name = engineNameOf(options.binary);
-    this.#dialect = dialects[this.name];
+    this.name = cliNameOf(binary);
+    this.#dialect = dialectOf(this.name, facts.mode);
+    this.launch = this.#dialect.launch;
+    this.traits = traitsOf(this.#dialect, options);
     this.#runDir = runDirOf(options);
-    this.client = { binary: options.binary, env: connectionEnv(this.name, options.url) };
+    this.#client = { binary, env: connectionEnv(this.name, options.url) };
+    const command: CliEngine['command'] = (...args) => this.command(...args);
+    this.images = new CliImages(this.#client, facts, command);
     this.volumes = new Volumes({
-      binary: this.binary,
+      binary,
       dialect: this.#dialect,
-      facts: { mode: options.facts.mode, ociRuntime: options.ociRuntime },
+      rootGroup: isGvisor(ociRuntime?.name ?? '') ? rootGroupOf(facts.mode) : undefined,
       labels: Object.entries(ownerLabels(options.instance, this.#owner)).map((pair) => pair.join('=')),
-      command: (args, timeoutMs, signal) => this.command(args, timeoutMs, signal),
+      command,
       tellTrouble: (message) => this.#tellTrouble(message),
     });
-  }
-
-  get binary(): string {
-    return this.client.binary;
-  }
-
-  /** Whether neither processes nor files of its containers are this machine's. */
-  get isElsewhere(): boolean {
-    return isElsewhere(this.#options.facts.mode);
-  }
-
-  /** How containers are launched, and why so. */
-  get launch(): LaunchChoice {
-    return this.#dialect.launch(this.#options.facts.mode);
+    const isThere = isElsewhere(facts.mode);
+    this.#removal = REMOVALS[isThere ? 'elsewhere' : 'here'];
+    if (!isThere) return;
+    const { images } = this;
+    const { buildArgs, profileLabels } = this.#dialect;
+    const scratch = (): string => this.#makeRunDir();
+    this.derived = new CliDerivedImages({ images, command, scratch, buildArgs, profileLabels });
+    this.whyUnreachable = () => this.#whyUnreachable();
+    this.factsOf = (name, signal) => this.#factsOf(name, signal);
   }
 
   /** The carrier of the traffic of containers that have a network; asked once. Throws E_NETWORK where nothing can carry it. */
@@ -184,95 +137,6 @@ export class CliEngine implements Engine {
     return this.#networkMode;
   }
 
-  async imageId(image: string, signal: AbortSignal): Promise<string | undefined> {
-    const result = await this.command(
-      ['image', 'inspect', '--format', '{{.Id}}', image],
-      QUERY_TIMEOUT_MS,
-      signal,
-    );
-    if (result.exitCode === 0) return result.stdout.trim();
-    // An engine that cannot say is not one that says no: the remedy is another.
-    if (result.stderr.trim() === '' || saysNoSuchImage(result.stderr)) return undefined;
-    throw new BridgeError('E_ENGINE_BROKEN', `${this.name}: ${clip(result.stderr.trim(), 300)}`, {
-      fault: 'engine',
-      remedy: `Run \`${this.binary} image inspect ${image}\` and fix what it reports.`,
-    });
-  }
-
-  async pull(
-    image: string,
-    onProgress: (line: string) => void,
-    signal: AbortSignal,
-    traces?: PullTraces,
-  ): Promise<void> {
-    // Elsewhere, and for docker, somebody else does the work.
-    const own = this.name === 'podman' && !this.isElsewhere ? traces : undefined;
-    const result = await run(
-      [this.binary, 'pull', image],
-      {
-        timeoutMs: PULL_TIMEOUT_MS,
-        onLine: onProgress,
-        env: { ...this.client.env, ...(own?.folder === undefined ? {} : { TMPDIR: own.folder }) },
-        onStarted: (pid) => own?.onStarted(pid),
-      },
-      signal,
-    );
-    if (result.exitCode === 0) return;
-    throw new BridgeError(
-      'E_IMAGE_MISSING',
-      `${image} could not be pulled: ${clip(whyNotPulled(result.stderr), 300)}`,
-      {
-        fault: 'operator',
-        remedy: `Run \`${ownCommand('image', 'build')}\`, which needs no registry, or set MCP_BRIDGE_IMAGE to a local image.`,
-      },
-    );
-  }
-
-  async build(profile: string, onProgress: (line: string) => void, signal: AbortSignal): Promise<void> {
-    const architecture = foreignArchitecture(this.#options.facts.architecture);
-    const { client } = this;
-    await buildImage(
-      { client, architecture, profile, suite: undefined, version: VERSION, onProgress },
-      signal,
-    );
-  }
-
-  /**
-   * Makes the image where it is not there, and returns its name; once for all who ask at the same time, and until a start
-   * of it fails. Throws E_IMAGE_BUILD.
-   */
-  derive(derivation: Derivation, signal: AbortSignal): Promise<string> {
-    const making = this.#derived.get(derivation.key) ?? this.#derive(derivation);
-    this.#derived.set(derivation.key, making);
-    making.catch(() => this.#derived.delete(derivation.key));
-    return unlessAborted(making, signal);
-  }
-
-  /** Goes on when one of those who wait for it gives up. */
-  async #derive(derivation: Derivation): Promise<string> {
-    const { signal } = new AbortController();
-    const name = derivedName(derivation.key);
-    if ((await this.imageId(name, signal)) !== undefined) return name;
-    this.#makeRunDir();
-    const command: CliEngine['command'] = (...args) => this.command(...args);
-    const made = await makeDerivedImage(derivation, this.#runDir, this.#dialect.buildArgs, command, signal);
-    // Nobody waits for it.
-    pruneDerivedImages([made], command, signal).catch(() => {});
-    return made;
-  }
-
-  /** A start failed: what was derived may be gone. */
-  forgetDerived(): void {
-    this.#derived.clear();
-  }
-
-  /** The image of `key`, which nobody will start from again. Never rejects. */
-  async removeDerived(key: string): Promise<void> {
-    this.#derived.delete(key);
-    const args = ['rmi', derivedName(key)];
-    await this.command(args, REMOVE_TIMEOUT_MS, new AbortController().signal).catch(() => {});
-  }
-
   start(spec: SandboxSpec): Container {
     this.#makeRunDir();
     const cidFile = join(this.#runDir, `${spec.name}.cid`);
@@ -280,25 +144,35 @@ export class CliEngine implements Engine {
     const { ociRuntime, facts, instance } = this.#options;
     const labelled = { ...spec, labels: { ...spec.labels, ...ownerLabels(instance, this.#owner) } };
     return new CliContainer({
-      binary: this.binary,
+      binary: this.#client.binary,
       argv: runArgv(labelled, this.#dialect, { ...facts, ociRuntime, cidFile, pidFile }),
-      env: this.client.env,
+      env: this.#client.env,
       launch: this.launch.launch,
       name: spec.name,
       runDir: this.#runDir,
       cidFile,
-      pidFile: this.#dialect.writesPidFile && !this.isElsewhere ? pidFile : undefined,
+      pidFile: this.#dialect.writesPidFile ? pidFile : undefined,
       remove: (id) => this.#remove([id]),
-      removeCommand: [this.binary, ...this.#dialect.removeArgs([spec.name])],
+      removeCommand: [this.#client.binary, ...this.#dialect.removeArgs([spec.name])],
     });
   }
 
-  /**
-   * Host pid of the first process of the container `name`, asked of the engine; undefined where that is another
-   * machine's. A pid is only believed when the process of that number here runs `command`.
-   */
+  hostTasks(pids: number): number {
+    return hostTasks(pids, this.#options.ociRuntime?.name);
+  }
+
+  /** Changes with the file that a podman store of this machine writes then; there is none of docker's, or in a machine. */
+  imageStamp(): string {
+    const { mode, storageRoot, storageDriver } = this.#options.facts;
+    // A file of that path on this machine would be another store's.
+    if (isElsewhere(mode)) return '';
+    const file = join(storageRoot, `${storageDriver}-images`, 'images.json');
+    const stat = statSync(file, { throwIfNoEntry: false });
+    return stat === undefined ? '' : `${stat.mtimeMs} ${stat.size} ${stat.ino}`;
+  }
+
   async pidOf(name: string, command: string, signal: AbortSignal): Promise<number | undefined> {
-    if (this.isElsewhere) return undefined;
+    if (isElsewhere(this.#options.facts.mode)) return undefined;
     const { exitCode, stdout } = await this.command(
       ['container', 'inspect', '--format', '{{.State.Pid}}', name],
       QUERY_TIMEOUT_MS,
@@ -308,17 +182,15 @@ export class CliEngine implements Engine {
     return exitCode === 0 && pid > 1 && runsHere(pid, command) ? pid : undefined;
   }
 
-  /** Ends the container `name`, which its own bridge then removes; with what the engine says where it cannot. */
   async kill(name: string, signal: AbortSignal): Promise<string | undefined> {
     const { exitCode, stderr } = await this.command(['kill', name], QUERY_TIMEOUT_MS, signal);
     return exitCode === 0 ? undefined : clip(stderr.trim(), 300);
   }
 
-  /** Why an engine that runs elsewhere does not answer; undefined where it does. Never rejects. */
-  async whyUnreachable(): Promise<Unreachable | undefined> {
-    const { mode } = this.#options.facts;
+  /** Undefined where it does answer. */
+  async #whyUnreachable(): Promise<Unreachable | undefined> {
     // podman 4 warns of each host whose key it cannot keep, which is not why it does not answer.
-    const args = [...this.#dialect.globalFlags({ mode, ociRuntime: undefined }), 'version'];
+    const args = [...this.#dialect.globalFlags(undefined), 'version'];
     try {
       const { exitCode, stderr } = await this.command(
         args,
@@ -331,16 +203,18 @@ export class CliEngine implements Engine {
     }
   }
 
-  /** Version text of the OCI runtime where the engine runs elsewhere; undefined where the engine keeps the text to itself. */
+  /** A program of that name on this machine is not the one that runs containers elsewhere. */
   async runtimeVersion(signal: AbortSignal): Promise<string | undefined> {
+    const { facts, ociRuntime } = this.#options;
     const { runtimeVersionArgs } = this.#dialect;
+    if (!isElsewhere(facts.mode)) return ociRuntime && versionOf(ociRuntime.name, signal);
     if (runtimeVersionArgs === undefined) return undefined;
     const { exitCode, stdout } = await this.command(runtimeVersionArgs, QUERY_TIMEOUT_MS, signal);
     return exitCode === 0 ? stdout : undefined;
   }
 
-  /** Facts that the engine reports of the container `name`; undefined where there is none, or nothing that can be read. */
-  async factsOf(name: string, signal: AbortSignal): Promise<ContainerFacts | undefined> {
+  /** Undefined also where nothing can be read of what the engine prints. */
+  async #factsOf(name: string, signal: AbortSignal): Promise<ContainerFacts | undefined> {
     const { factsFormat, parseFacts } = this.#dialect;
     const args = ['container', 'inspect', '--format', factsFormat, name];
     const { exitCode, stdout } = await this.command(args, QUERY_TIMEOUT_MS, signal);
@@ -356,7 +230,7 @@ export class CliEngine implements Engine {
     if (dead.length > 0) await this.#remove(dead);
     const volumes = this.#dialect.listVolumesArgs(INSTANCE_LABEL, ownerLabelNames);
     await this.volumes.remove(await this.#dead(volumes, signal));
-    this.#sweepRunDirs();
+    sweepRunDirs(this.#options.stateDir);
     return dead.length;
   }
 
@@ -375,8 +249,9 @@ export class CliEngine implements Engine {
 
   /** One command of the engine; a non-zero exit is a result, not an error. */
   async command(args: readonly string[], timeoutMs: number, signal: AbortSignal): Promise<ProcessResult> {
-    const argv = [this.binary, ...args] as const;
-    const result = await run(argv, { timeoutMs, env: this.client.env }, signal);
+    const { binary, env } = this.#client;
+    const argv = [binary, ...args] as const;
+    const result = await run(argv, { timeoutMs, env }, signal);
     if (result.exitCode === 0) this.#quickestMs = Math.min(this.#quickestMs, result.durationMs);
     this.#options.observer({
       type: 'engine.command',
@@ -388,17 +263,9 @@ export class CliEngine implements Engine {
   }
 
   /** Throws E_STATE, as a full disk does. */
-  #makeRunDir(): void {
-    try {
-      mkdirSync(this.#runDir, { recursive: true, mode: 0o700 });
-      writeFileSync(join(this.#runDir, OWNER_FILE), JSON.stringify(this.#owner));
-    } catch (cause) {
-      throw new BridgeError('E_STATE', `${this.#runDir} cannot be written: ${messageOf(cause)}.`, {
-        fault: 'operator',
-        remedy: 'Make room, or set MCP_BRIDGE_STATE_DIR to a directory that you own.',
-        cause,
-      });
-    }
+  #makeRunDir(): string {
+    makeRunDir(this.#runDir, this.#owner);
+    return this.#runDir;
   }
 
   #tellTrouble(message: string): void {
@@ -409,15 +276,15 @@ export class CliEngine implements Engine {
     const trouble = await this.#troubleRemoving(ids);
     if (trouble === undefined) return;
     this.#tellTrouble(`could not remove ${ids.join(', ')}: ${trouble}`);
-    if (this.isElsewhere) this.#removeLater(ids);
+    if (this.#removal.triesLater) this.#removeLater(ids);
   }
 
   /** Undefined when they are gone. */
   async #troubleRemoving(ids: readonly string[]): Promise<string | undefined> {
     try {
       let result = await this.#removeOnce(ids);
-      // podman 4.3 only notices at the first try that a container whose monitor was killed has ended.
-      if (isTrouble(result) && !this.isElsewhere) result = await this.#removeOnce(ids);
+      for (let tries = 1; isTrouble(result) && tries < this.#removal.triesAtOnce; tries++)
+        result = await this.#removeOnce(ids);
       return isTrouble(result) ? clip(result.stderr.trim(), 300) : undefined;
     } catch (thrown) {
       return messageOf(thrown);
@@ -444,36 +311,39 @@ export class CliEngine implements Engine {
   }
 
   #removeOnce(ids: readonly string[]): Promise<ProcessResult> {
-    const timeoutMs = this.isElsewhere ? REMOVE_ELSEWHERE_TIMEOUT_MS : REMOVE_TIMEOUT_MS;
+    const { timeoutMs } = this.#removal;
     return this.command(this.#dialect.removeArgs(ids), timeoutMs, new AbortController().signal);
   }
+}
 
-  #sweepRunDirs(): void {
-    const parent = join(this.#options.stateDir, 'run');
-    if (!existsSync(parent)) return;
-    for (const instance of readdirSync(parent)) {
-      const dir = join(parent, instance);
-      try {
-        const owner = ownerOf(dir);
-        if (owner === undefined ? Date.now() - statSync(dir).mtimeMs < OWNED_WITHIN_MS : isAlive(owner))
-          continue;
-        // A container that was being made when its bridge died is known to nobody else. One that still is must not be
-        // killed (see CliContainer.kill); it ends by itself, since its input has ended, and the next start looks again.
-        const pidFiles = readdirSync(dir).filter((file) => file.endsWith('.pid'));
-        if (pidFiles.some((file) => isBeingStarted(join(dir, file)))) continue;
-        for (const file of pidFiles) killFirstProcess(join(dir, file));
-        rmSync(dir, { recursive: true, force: true });
-      } catch {
-        // Gone in this moment, or not ours: leave it.
-      }
-    }
+function traitsOf(dialect: EngineDialect, { facts: { mode }, ociRuntime }: EngineOptions): EngineTraits {
+  const isOwn = isGvisor(ociRuntime?.name ?? '');
+  return {
+    ...dialect.traits,
+    ownKernel: isOwn ? 'gVisor' : undefined,
+    opensPrivateFolders: !(isOwn && mode === 'userns-mapped'),
+    reachesLocalhost: isElsewhere(mode),
+    networkAdvice: isOwn ? OLD_GVISOR : undefined,
+  };
+}
+
+/** The runtime's own words about its version, as a program of this machine; undefined where the program cannot be run. */
+async function versionOf(ociRuntime: string, signal: AbortSignal): Promise<string | undefined> {
+  try {
+    const options = { timeoutMs: VERSION_TIMEOUT_MS };
+    const { stdout, exitCode } = await run([ociRuntime, '--version'], options, signal);
+    return exitCode === 0 ? stdout : undefined;
+  } catch (thrown) {
+    if (asBridgeError(thrown).code === 'E_PROCESS') return undefined;
+    throw thrown;
   }
 }
 
 type VolumeParts = {
   readonly binary: string;
   readonly dialect: EngineDialect;
-  readonly facts: Pick<LaunchFacts, 'mode' | 'ociRuntime'>;
+  /** The group of this machine that has to pass to a volume's folder; undefined where none has to. */
+  readonly rootGroup: number | undefined;
   /** Labels for volumes that belong to one bridge and go with it, as `name=value`. */
   readonly labels: readonly string[];
   /** One command of the engine; a non-zero exit is a result, not an error. */
@@ -494,32 +364,29 @@ const MAX_SAID_CHARS = 300;
  * Volumes: made where they are not there, opened to gVisor, and removed with what is in them. Relies on the engine's commands
  * alone; whose a volume is stands in its labels (owner.ts), so that a sweep finds it.
  */
-class Volumes {
+class Volumes implements EngineVolumes {
   readonly #parts: VolumeParts;
 
   constructor(parts: VolumeParts) {
     this.#parts = parts;
   }
 
-  /** Makes the volume where it is not there. Throws E_ENGINE_BROKEN. */
   async make({ name, isKept }: Volume, signal: AbortSignal): Promise<void> {
-    const { dialect, labels, facts, command } = this.#parts;
+    const { dialect, labels, rootGroup, command } = this.#parts;
     const args = dialect.makeVolumeArgs(name, isKept ? [] : labels);
     const made = await command(args, QUERY_TIMEOUT_MS, signal);
     if (made.exitCode !== 0 && !saysVolumeIsThere(made.stderr))
       throw this.#broken(`volume create ${name}`, made);
-    const group = rootGroupOf(facts.mode);
-    if (group === undefined || facts.ociRuntime === undefined || !isGvisor(facts.ociRuntime.name)) return;
+    if (rootGroup === undefined) return;
     // Its folder is private to root, and gVisor comes as the container's own (isGvisor): who may pass, and nobody else.
     const place = ['volume', 'inspect', '--format', '{{.Mountpoint}}', name];
     const found = await command(place, QUERY_TIMEOUT_MS, signal);
     if (found.exitCode !== 0) throw this.#broken(place.join(' '), found);
     const folder = dirname(found.stdout.trim());
-    chownSync(folder, 0, group);
+    chownSync(folder, 0, rootGroup);
     chmodSync(folder, 0o710);
   }
 
-  /** With what is in them, and with containers that still have them. Trouble is told, not thrown. */
   async remove(names: readonly string[]): Promise<void> {
     if (names.length === 0) return;
     try {
@@ -539,7 +406,7 @@ class Volumes {
 
   #removeOnce(names: readonly string[]): Promise<ProcessResult> {
     const args = ['volume', 'rm', '--force', ...names];
-    return this.#parts.command(args, REMOVE_TIMEOUT_MS, new AbortController().signal);
+    return this.#parts.command(args, REMOVE_VOLUMES_TIMEOUT_MS, new AbortController().signal);
   }
 
   #broken(what: string, result: ProcessResult): BridgeError {

@@ -1,43 +1,40 @@
-// Flags and words that podman and docker spell differently, as two records. A difference that is not here does not exist;
-// neither record runs anything.
+// Flags and words that podman and docker spell differently, here and elsewhere, as records. A difference that is not here does
+// not exist; no record runs anything.
 
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type {
   ContainerFacts,
+  Engine,
+  EngineConnection,
   EngineFacts,
   EngineMode,
-  EngineName,
+  EngineTraits,
   IdMapping,
   Mount,
   NetworkMode,
+  OciRuntime,
   SandboxSpec,
 } from '../engine.js';
 import { CONTAINERFILE } from '../images/derived-image.js';
 import { DOCKER_NETWORKS, PODMAN_NETWORKS, podmanNetworkMode } from '../machine/network-modes.js';
-import { isGvisor, type OciRuntime } from '../machine/oci-runtime.js';
-import { dockerMode, type EngineConnection, isElsewhere, podmanMode } from '../machine/place.js';
+import { isGvisor } from '../machine/oci-runtime.js';
+import { type CliName, dockerMode, isElsewhere, podmanMode } from '../machine/place.js';
 
 /** Facts that a launch needs besides the spec. */
 export type LaunchFacts = {
-  readonly mode: EngineMode;
   readonly ids: IdMapping;
   readonly ociRuntime: OciRuntime | undefined;
   readonly cidFile: string;
   readonly pidFile: string;
 };
 
-/**
- * Who holds our end of the container's three streams. `detached`: the container itself, since the client passes our
- * pipes through and leaves. `attached`: the client copies them and stays.
- */
-export type Launch = 'detached' | 'attached';
-
-/** A way of launching, and why this one here; doctor says it. */
-export type LaunchChoice = { readonly launch: Launch; readonly reason: string };
+/** For the answer to infoArgs, which takes a tenth of a second. */
+export const INFO_TIMEOUT_MS = 15_000;
 
 export type EngineDialect = {
-  readonly name: EngineName;
+  readonly name: CliName;
   readonly infoArgs: readonly string[];
   /** Prints the version of the OCI runtime where containers run, in its own words; undefined where the engine keeps it. */
   readonly runtimeVersionArgs: readonly string[] | undefined;
@@ -49,11 +46,19 @@ export type EngineDialect = {
     connection: EngineConnection,
     endpoint: string | undefined,
   ) => EngineFacts;
-  readonly globalFlags: (facts: Pick<LaunchFacts, 'mode' | 'ociRuntime'>) => string[];
+  readonly globalFlags: (ociRuntime: OciRuntime | undefined) => string[];
+  /** Whether the client hands flags on to an OCI runtime; otherwise runtimes and their flags are in the service's own configuration. */
+  readonly handsOnFlags: boolean;
+  /** Whether the client names an OCI runtime at all. */
+  readonly namesRuntime: boolean;
+  /** Whether the client itself fetches an image and writes it here. */
+  readonly pullsItself: boolean;
   /** Builds the image from a folder with a Containerfile; no network, no registry, no layers that outlive it. */
   readonly buildArgs: (image: string, contextDir: string) => string[];
   /** Flags that make the container run under the seccomp profile, and under no other one. */
-  readonly seccompFlags: (mode: EngineMode, seccompFile: string) => string[];
+  readonly seccompFlags: (seccompFile: string) => string[];
+  /** Labels by which the engine finds the seccomp profile of that path in an image; none where its client sends the profile. */
+  readonly profileLabels: (seccompFile: string) => Readonly<Record<string, string>>;
   readonly runFlags: (facts: LaunchFacts, spec: SandboxSpec) => string[];
   readonly networkFlags: (network: SandboxSpec['network']) => readonly string[];
   /** The mode that can carry a container's traffic, by the output of infoArgs; undefined where none can. */
@@ -66,7 +71,8 @@ export type EngineDialect = {
   readonly removeArgs: (ids: readonly string[]) => string[];
   /** One line per container: id, a tab, and the value of each of `labels`, tab-separated. */
   readonly listArgs: (filterLabel: string, labels: readonly string[]) => string[];
-  readonly launch: (mode: EngineMode) => LaunchChoice;
+  readonly launch: Engine['launch'];
+  readonly traits: Pick<EngineTraits, 'masksAll' | 'hasClock'>;
   /**
    * Options of a bind mount, by what it holds, and of a volume; `z` lets SELinux hosts read what is ours, `U` gives a volume to
    * the container's user.
@@ -122,17 +128,44 @@ const makeVolumeArgs = (name: string, labels: readonly string[]): string[] => [
 const listVolumes = (filterLabel: string): string[] => ['volume', 'ls', `--filter=label=${filterLabel}`];
 
 /** The figures are in HISTORY.md. */
-const PODMAN_LAUNCH = {
-  local: {
+const LAUNCH = {
+  podman: {
     launch: 'detached',
     reason:
       "our own pipes are passed through and the client leaves: a tool call takes half the time that it takes over the engine's API socket, whose cheaper launch is off the call path; only the engine's monitor stays beside a waiting sandbox",
   },
-  remote: {
+  podmanElsewhere: {
     launch: 'attached',
     reason: 'the client of a podman that runs elsewhere has no pipes to hand over, so it stays and copies',
   },
+  docker: {
+    launch: 'attached',
+    reason: 'docker has no way to hand our pipes over, so its client stays and copies',
+  },
 } as const;
+
+const PODMAN_GLOBAL = ['--log-level=error'];
+
+/** Flags for both clients of podman, between which `pidFile` and `environment` are those that differ. */
+const podmanRunFlags = (
+  facts: LaunchFacts,
+  spec: SandboxSpec,
+  { pidFile, environment }: Readonly<Record<'pidFile' | 'environment', readonly string[]>>,
+): string[] => [
+  // conmon ends the container even when every process of ours is gone.
+  `--timeout=${spec.deadManSeconds}`,
+  ...pidFile,
+  // Else podman adds writable tmpfs on /run and /var/tmp, half of RAM each and without noexec.
+  '--read-only-tmpfs=false',
+  ...PODMAN_NAMESPACES[spec.namespaces],
+  ...environment,
+  ...PODMAN_HOSTS_FILE[spec.hostsFile],
+  `--umask=${spec.umask}`,
+  // Not by TZ: a zone in the engine's configuration is mounted over the image's UTC, and no other flag undoes that.
+  `--tz=${spec.timezone}`,
+  ...spec.masked.map((path) => `--security-opt=mask=${path}`),
+  ...idMap(facts),
+];
 
 const podmanInfo = z.looseObject({
   host: z.looseObject({
@@ -187,38 +220,28 @@ const podman: EngineDialect = {
       cgroups: host.cgroupVersion,
     };
   },
-  globalFlags: ({ mode, ociRuntime }) => [
-    '--log-level=error',
-    // The service decides: its client knows no such flags.
-    ...(ociRuntime === undefined || isElsewhere(mode)
+  globalFlags: (ociRuntime) => [
+    ...PODMAN_GLOBAL,
+    ...(ociRuntime === undefined
       ? []
       : [`--runtime=${ociRuntime.name}`, ...ociRuntime.flags.map((flag) => `--runtime-flag=${flag}`)]),
   ],
+  handsOnFlags: true,
+  namesRuntime: true,
+  pullsItself: true,
   buildArgs: (image, contextDir) => [
     'build',
     ...['--network=none', '--pull=never', '--layers=false', '--quiet', `--tag=${image}`],
     `--file=${join(contextDir, CONTAINERFILE)}`,
     contextDir,
   ],
-  // A service that runs elsewhere would open the file there; the label of our derived image has the profile's text.
-  seccompFlags: (mode, seccompFile) =>
-    isElsewhere(mode) ? ['--seccomp-policy=image'] : [`--security-opt=seccomp=${seccompFile}`],
-  runFlags: (facts, spec) => [
-    // conmon ends the container even when every process of ours is gone.
-    `--timeout=${spec.deadManSeconds}`,
-    // The pids of another machine mean nothing here, and the client of its service knows no such flag.
-    ...(isElsewhere(facts.mode) ? [] : [`--pidfile=${facts.pidFile}`]),
-    // Else podman adds writable tmpfs on /run and /var/tmp, half of RAM each and without noexec.
-    '--read-only-tmpfs=false',
-    ...PODMAN_NAMESPACES[spec.namespaces],
-    ...(isElsewhere(facts.mode) ? PROXIES_EMPTIED : PODMAN_HOST_ENV)[spec.hostEnv],
-    ...PODMAN_HOSTS_FILE[spec.hostsFile],
-    `--umask=${spec.umask}`,
-    // Not by TZ: a zone in the engine's configuration is mounted over the image's UTC, and no other flag undoes that.
-    `--tz=${spec.timezone}`,
-    ...spec.masked.map((path) => `--security-opt=mask=${path}`),
-    ...idMap(facts),
-  ],
+  seccompFlags: (seccompFile) => [`--security-opt=seccomp=${seccompFile}`],
+  profileLabels: () => ({}),
+  runFlags: (facts, spec) =>
+    podmanRunFlags(facts, spec, {
+      pidFile: [`--pidfile=${facts.pidFile}`],
+      environment: PODMAN_HOST_ENV[spec.hostEnv],
+    }),
   networkFlags: (network) => PODMAN_NETWORKS[network],
   networkMode: podmanNetworkMode,
   // With --read-only-tmpfs=false podman 5 makes its own one read-only too, and then multiprocessing has no locks.
@@ -245,7 +268,8 @@ const podman: EngineDialect = {
     `--filter=label=${filterLabel}`,
     `--format={{.ID}}${labels.map((label) => `\t{{index .Labels "${label}"}}`).join('')}`,
   ],
-  launch: (mode) => PODMAN_LAUNCH[isElsewhere(mode) ? 'remote' : 'local'],
+  launch: LAUNCH.podman,
+  traits: { masksAll: true, hasClock: true },
   mountOptions: {
     data: 'ro,nosuid,nodev,noexec,z',
     programs: 'ro,nosuid,nodev,z',
@@ -259,6 +283,27 @@ const podman: EngineDialect = {
     `--format={{.Name}}${labels.map((label) => `\t{{index .Labels "${label}"}}`).join('')}`,
   ],
   writesPidFile: true,
+};
+
+/** The client of a podman's service, which takes less, and of which the service's own configuration decides more. */
+const podmanElsewhere: EngineDialect = {
+  ...podman,
+  // The service decides which OCI runtime it uses: its client knows no such flags.
+  globalFlags: () => PODMAN_GLOBAL,
+  handsOnFlags: false,
+  namesRuntime: false,
+  pullsItself: false,
+  // The service would open the file where it runs; the label of our derived image has the profile's text.
+  seccompFlags: () => ['--seccomp-policy=image'],
+  profileLabels: (seccompFile) => ({
+    'io.containers.seccomp.profile': JSON.stringify(JSON.parse(readFileSync(seccompFile, 'utf8'))),
+  }),
+  runFlags: (facts, spec) =>
+    podmanRunFlags(facts, spec, { pidFile: [], environment: PROXIES_EMPTIED[spec.hostEnv] }),
+  networkMode: () => 'default',
+  launch: LAUNCH.podmanElsewhere,
+  // The pids of another machine mean nothing here, and the client knows no such flag.
+  writesPidFile: false,
 };
 
 const dockerInfo = z.looseObject({
@@ -307,6 +352,9 @@ const docker: EngineDialect = {
     };
   },
   globalFlags: () => [],
+  handsOnFlags: false,
+  namesRuntime: true,
+  pullsItself: false,
   buildArgs: (image, contextDir) => [
     'build',
     ...['--network=none', '--quiet', `--tag=${image}`],
@@ -314,7 +362,8 @@ const docker: EngineDialect = {
     contextDir,
   ],
   // Its client reads the file and sends the text, wherever the daemon is.
-  seccompFlags: (_mode, seccompFile) => [`--security-opt=seccomp=${seccompFile}`],
+  seccompFlags: (seccompFile) => [`--security-opt=seccomp=${seccompFile}`],
+  profileLabels: () => ({}),
   // docker has no dead-man's switch (the harness ends when its stdin does), no masks beyond its own, no umask and no
   // way to do without /etc/hosts, which then names the container and nothing else.
   runFlags: ({ ociRuntime }, spec) => [
@@ -337,10 +386,8 @@ const docker: EngineDialect = {
     `--filter=label=${filterLabel}`,
     `--format={{.ID}}${labels.map((label) => `\t{{.Label "${label}"}}`).join('')}`,
   ],
-  launch: () => ({
-    launch: 'attached',
-    reason: 'docker has no way to hand our pipes over, so its client stays and copies',
-  }),
+  launch: LAUNCH.docker,
+  traits: { masksAll: false, hasClock: false },
   // docker takes no further options of a bind mount: no-new-privileges and no capabilities stand in for them. An empty
   // volume takes the owner of the image's folder in its place.
   mountOptions: { data: 'ro,z', programs: 'ro,z', volume: 'rw,z' },
@@ -354,4 +401,12 @@ const docker: EngineDialect = {
   writesPidFile: false,
 };
 
-export const dialects: Readonly<Record<EngineName, EngineDialect>> = { podman, docker };
+const dialects = {
+  podman: { here: podman, elsewhere: podmanElsewhere },
+  // Its client tells a daemon the same wherever that is.
+  docker: { here: docker, elsewhere: docker },
+} as const;
+
+/** The dialect of a client, where its containers run as `mode` says. */
+export const dialectOf = (client: CliName, mode: EngineMode): EngineDialect =>
+  dialects[client][isElsewhere(mode) ? 'elsewhere' : 'here'];

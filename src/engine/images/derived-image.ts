@@ -6,19 +6,15 @@ import { join } from 'node:path';
 import { BridgeError } from '../../base/errors.js';
 import { INSTANCE_LABEL } from '../../base/process/owner.js';
 import { type ProcessResult, tailOf } from '../../base/process/process.js';
+import { unlessAborted } from '../../base/waiting/unless-aborted.js';
+import type { Derivation, DerivedImages, EngineImages } from '../engine.js';
 
-export type Derivation = {
-  /** Reference of the image that is built upon; it has to be there. */
-  readonly base: string;
-  /** Names its content; letters and digits. */
-  readonly key: string;
-  /** Folders of this machine, each by its absolute path in the image. */
-  readonly folders: Readonly<Record<string, string>>;
+type LabelledDerivation = Omit<Derivation, 'seccompFile'> & {
   readonly labels: Readonly<Record<string, string>>;
 };
 
 /** One command of the engine; a non-zero exit is a result, not an error. */
-type RunEngineCommand = (
+export type RunEngineCommand = (
   args: readonly string[],
   timeoutMs: number,
   signal: AbortSignal,
@@ -26,6 +22,7 @@ type RunEngineCommand = (
 
 const BUILD_TIMEOUT_MS = 300_000;
 const QUERY_TIMEOUT_MS = 30_000;
+const REMOVE_TIMEOUT_MS = 30_000;
 const REPOSITORY = `localhost/${INSTANCE_LABEL}/derived`;
 /** Its value is when the image was made, in seconds. */
 const MADE_LABEL = `${INSTANCE_LABEL}.derived`;
@@ -44,7 +41,7 @@ export const derivedName = (key: string): string => `${REPOSITORY}:${key}`;
 const quoted = (value: string): string => `"${value.replaceAll(/["\\$]/g, '\\$&')}"`;
 
 /** Throws where a value cannot stand in one line. */
-function containerfile({ base, folders, labels }: Derivation, nowSeconds: number): string {
+function containerfile({ base, folders, labels }: LabelledDerivation, nowSeconds: number): string {
   const all = { ...labels, [MADE_LABEL]: String(nowSeconds) };
   const lines = [
     `FROM ${base}`,
@@ -63,7 +60,7 @@ const nameOf = (target: string): string => target.slice(1).replaceAll('/', '-');
  * words for building the context of a folder. Throws E_IMAGE_BUILD with the engine's own.
  */
 export async function makeDerivedImage(
-  derivation: Derivation,
+  derivation: LabelledDerivation,
   scratch: string,
   buildArgs: (image: string, contextDir: string) => readonly string[],
   command: RunEngineCommand,
@@ -114,4 +111,56 @@ export async function pruneDerivedImages(
   const before = Date.now() / 1000 - OLD_SECONDS;
   const old = names.filter((_, at) => (made[at] ?? Number.POSITIVE_INFINITY) < before);
   if (old.length > 0) await command(['rmi', ...old], QUERY_TIMEOUT_MS, signal);
+}
+
+type DerivedImageParts = {
+  readonly images: Pick<EngineImages, 'imageId'>;
+  readonly command: RunEngineCommand;
+  /** Makes a folder of ours, and returns its path. */
+  readonly scratch: () => string;
+  /** Words of the engine for building the context of a folder. */
+  readonly buildArgs: (image: string, contextDir: string) => readonly string[];
+  /** Labels by which the engine finds the seccomp profile of that path in an image; none where its client sends the profile. */
+  readonly profileLabels: (seccompFile: string) => Readonly<Record<string, string>>;
+};
+
+/** Each is made once for all who ask at the same time, and until a start of it fails; anybody may remove one at any time. */
+export class CliDerivedImages implements DerivedImages {
+  readonly #parts: DerivedImageParts;
+  /** Names by what they are made of. */
+  readonly #made = new Map<string, Promise<string>>();
+
+  constructor(parts: DerivedImageParts) {
+    this.#parts = parts;
+  }
+
+  make(derivation: Derivation, signal: AbortSignal): Promise<string> {
+    const making = this.#made.get(derivation.key) ?? this.#make(derivation);
+    this.#made.set(derivation.key, making);
+    making.catch(() => this.#made.delete(derivation.key));
+    return unlessAborted(making, signal);
+  }
+
+  forget(): void {
+    this.#made.clear();
+  }
+
+  async remove(key: string): Promise<void> {
+    this.#made.delete(key);
+    const { signal } = new AbortController();
+    await this.#parts.command(['rmi', derivedName(key)], REMOVE_TIMEOUT_MS, signal).catch(() => {});
+  }
+
+  /** Goes on when one of those who wait for it gives up. */
+  async #make({ seccompFile, ...derivation }: Derivation): Promise<string> {
+    const { images, command, scratch, buildArgs, profileLabels } = this.#parts;
+    const { signal } = new AbortController();
+    const name = derivedName(derivation.key);
+    if ((await images.imageId(name, signal)) !== undefined) return name;
+    const labelled = { ...derivation, labels: profileLabels(seccompFile) };
+    const made = await makeDerivedImage(labelled, scratch(), buildArgs, command, signal);
+    // Nobody waits for it.
+    pruneDerivedImages([made], command, signal).catch(() => {});
+    return made;
+  }
 }

@@ -6,16 +6,13 @@
 import { asBridgeError, BridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
 import { ownCommand } from '../../base/process/own-command.js';
-import { run } from '../../base/process/process.js';
 import { didYouMean } from '../../base/text/closest.js';
 import { inMegabytes } from '../../base/text/sizes.js';
 import { VERSION } from '../../base/version.js';
 import type { ImageSource } from '../../settings/environment/plan.js';
-import type { Engine } from '../engine.js';
+import type { EngineImages } from '../engine.js';
 import { isBeforeContact } from '../machine/client-words.js';
-import type { EngineClient } from '../machine/place.js';
 import { derivedName } from './derived-image.js';
-import { inspectImage } from './image.js';
 import { imageAge } from './image-labels.js';
 import { buildWords, OWN_IMAGES, type OwnImageName, readOwnName } from './image-name.js';
 import { PullTraces } from './pull-traces.js';
@@ -57,6 +54,9 @@ export type ImageWish = {
   readonly profile: string;
 };
 
+/** All that choosing asks of an engine. */
+type ImageStore = Pick<EngineImages, 'name' | 'imageId' | 'pull' | 'build'>;
+
 const NAMED_BY = { operator: 'named by the operator', default: 'the default' } as const;
 /** Half a sentence about who named an image. */
 const namedBy = (source: ImageSource): string =>
@@ -89,7 +89,6 @@ const COMMANDS = 'code-exec';
 
 /** How long the absence of a registry is believed. */
 const REFUSAL_LASTS_MS = 60_000;
-const LIST_TIMEOUT_MS = 30_000;
 
 const refusals = new Map<string, { readonly until: number; readonly error: BridgeError }>();
 
@@ -99,7 +98,7 @@ export const ownImage = (): string => localImageName(readRecipe(BASE_PROFILE), V
 /** Throws E_IMAGE_MISSING when the image is neither here nor to be had. */
 export async function chooseImage(
   wish: ImageWish,
-  engine: Engine,
+  engine: ImageStore,
   observer: Observer,
   signal: AbortSignal,
 ): Promise<ImageChoice> {
@@ -123,7 +122,7 @@ export async function chooseImage(
 /** Chooses without asking a registry: undefined where that would be the next step, or an image has to be built. */
 export async function localChoice(
   { image, imageSource, profile }: ImageWish,
-  engine: Pick<Engine, 'imageId'>,
+  engine: Pick<EngineImages, 'imageId'>,
   signal: AbortSignal,
 ): Promise<ImageChoice | undefined> {
   const meant = profileOf(image);
@@ -142,7 +141,7 @@ export async function localChoice(
 
 async function firstPresent(
   images: readonly string[],
-  engine: Pick<Engine, 'imageId'>,
+  engine: Pick<EngineImages, 'imageId'>,
   signal: AbortSignal,
 ): Promise<Pick<ImageChoice, 'image' | 'id'> | undefined> {
   for (const image of images) {
@@ -210,7 +209,7 @@ const ownNotBuilt = (image: string, own: OwnImageName): BridgeError =>
 /** The image that was built in place of the default one where that cannot be pulled; undefined where it was pulled. */
 async function pullOrBuild(
   wish: ImageWish,
-  engine: Engine,
+  engine: ImageStore,
   observer: Observer,
   signal: AbortSignal,
 ): Promise<ImageChoice | undefined> {
@@ -235,7 +234,7 @@ async function pullOrBuild(
 async function builtFor(
   { image, imageSource, profile }: ImageWish,
   why: string,
-  engine: Engine,
+  engine: ImageStore,
   observer: Observer,
   signal: AbortSignal,
 ): Promise<{ readonly choice: ImageChoice } | { readonly trouble: string }> {
@@ -256,23 +255,18 @@ const isOurs = (name: string): boolean => name.startsWith(OWN_IMAGES) && !name.s
 /** The local images that could serve, with the one that would. */
 export async function listImages(
   wish: ImageWish,
-  client: EngineClient,
+  images: EngineImages,
   signal: AbortSignal,
 ): Promise<readonly LocalImage[]> {
-  const listed = await run(
-    [client.binary, 'images', '--format', '{{.Repository}}:{{.Tag}}'],
-    { timeoutMs: LIST_TIMEOUT_MS, env: client.env },
-    signal,
-  );
-  const ours = listed.stdout.split('\n').filter((name) => isOurs(name));
+  const ours = (await images.names(signal)).filter((name) => isOurs(name));
   const profile = profileOf(wish.image);
   const wanted = profile === undefined ? [wish.image] : builtNames(profile);
   const names = [...new Set([...wanted, ...ours])];
   const found = await Promise.all(
     names.map(async (image) => ({
       image,
-      facts: await inspectImage(client, image, signal),
-      age: await imageAge(client, image, signal),
+      facts: await images.inspect(image, signal),
+      age: await imageAge(images, image, signal),
     })),
   );
   const present = found.flatMap(({ image, facts, age }) =>
@@ -302,7 +296,7 @@ type Unavailable = { readonly image: string; readonly why: string };
 async function buildInstead(
   profile: string,
   unavailable: Unavailable,
-  engine: Engine,
+  engine: ImageStore,
   observer: Observer,
   signal: AbortSignal,
 ): Promise<{ readonly image: string; readonly id: string } | undefined> {
@@ -310,7 +304,8 @@ async function buildInstead(
   const image = localImageName(readRecipe(profile), VERSION);
   const { image: instead, why } = unavailable;
   observer({ type: 'image.building', image, instead, why });
-  await engine.build(profile, (message) => observer({ type: 'image.progress', image, message }), signal);
+  const onProgress = (message: string) => observer({ type: 'image.progress', image, message });
+  await engine.build({ profile, onProgress }, signal);
   const id = await engine.imageId(image, signal);
   if (id === undefined) return undefined;
   observer({ type: 'image.built', image, instead, why });
@@ -329,7 +324,7 @@ const LOOK_EVERY_MS = 1_000;
  */
 export async function pullWhileAlive(
   image: string,
-  engine: Pick<Engine, 'pull'>,
+  engine: Pick<EngineImages, 'pull'>,
   observer: Observer,
   signal: AbortSignal,
 ): Promise<void> {

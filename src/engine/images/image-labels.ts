@@ -5,14 +5,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { createHash } from '../../base/crypto.js';
-import { run } from '../../base/process/process.js';
 import { PACKAGE_NAME } from '../../base/version.js';
-import type { EngineClient } from '../machine/place.js';
+import type { EngineImages } from '../engine.js';
 import { readOwnName } from './image-name.js';
 import { modulesOf, type Recipe, recipeOf } from './recipe.js';
 import { RECIPE_DIR } from './recipe-dir.js';
 
-const QUERY_TIMEOUT_MS = 30_000;
 /** Their prefix, which is ours alone. */
 const LABEL = `${PACKAGE_NAME}.`;
 
@@ -45,17 +43,12 @@ export const labelsFor = (recipe: Recipe, suite: string, version: string): reado
 
 /** Undefined for an image that is not here, and for one that is not ours. */
 export async function readLabels(
-  { binary, env }: EngineClient,
+  images: EngineImages,
   image: string,
   signal: AbortSignal,
 ): Promise<ImageLabels | undefined> {
-  const result = await run(
-    [binary, 'image', 'inspect', '--format', '{{json .Config.Labels}}', image],
-    { timeoutMs: QUERY_TIMEOUT_MS, env },
-    signal,
-  );
-  if (result.exitCode !== 0) return undefined;
-  return parseLabels(result.stdout);
+  const text = await images.labels(image, signal);
+  return text === undefined ? undefined : parseLabels(text);
 }
 
 /** From JSON, as engines print it. */
@@ -93,10 +86,10 @@ export function ageOf(image: string, labelled: ImageLabels | undefined): string 
 
 /** Reads the labels of an image on disk for `ageOf`. Asks the engine of our own images only. */
 export async function imageAge(
-  client: EngineClient,
+  images: EngineImages,
   image: string,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   if (readOwnName(image) === undefined) return undefined;
-  return ageOf(image, await readLabels(client, image, signal));
+  return ageOf(image, await readLabels(images, image, signal));
 }

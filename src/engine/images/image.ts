@@ -8,7 +8,8 @@ import { asBridgeError, BridgeError } from '../../base/errors.js';
 import { type ProcessResult, run, tailOf } from '../../base/process/process.js';
 import { closest } from '../../base/text/closest.js';
 import { PACKAGE_NAME, PACKAGE_ROOT } from '../../base/version.js';
-import { type EngineClient, engineNameOf } from '../machine/place.js';
+import type { BuildWish, BuiltImage } from '../engine.js';
+import { cliNameOf, type EngineClient } from '../machine/place.js';
 import { debianSources, readAptFacts } from './apt-sources.js';
 import { labelsFor } from './image-labels.js';
 import { CARRIED_TO, localImageName, type Recipe, readRecipe, withPackages } from './recipe.js';
@@ -16,26 +17,11 @@ import { RECIPE_DIR } from './recipe-dir.js';
 import { staleScratch } from './stale-scratch.js';
 import { unsafeEntries } from './tar-audit.js';
 
-type BuildOptions = {
+type BuildOptions = BuildWish & {
   readonly client: EngineClient;
   /** Debian's name of the engine's, such as arm64; undefined takes this machine's. */
   readonly architecture: string | undefined;
-  readonly profile: string;
-  /** Debian release; undefined takes the recipe's. trixie has Python 3.13, bookworm 3.11, bullseye 3.9. */
-  readonly suite: string | undefined;
-  /** Debian packages to add to those of the recipe. */
-  readonly added?: readonly string[];
   readonly version: string;
-  readonly onProgress: (line: string) => void;
-  /** How many bytes lie on disk for the image so far, every now and then. */
-  readonly onBytes?: ((bytes: number) => void) | undefined;
-};
-
-export type BuiltImage = {
-  readonly image: string;
-  readonly id: string;
-  readonly sizeBytes: number;
-  readonly durationMs: number;
 };
 
 const UNPACK_TIMEOUT_MS = 15 * 60_000;
@@ -255,7 +241,7 @@ async function layerBytes(
   inspectedBytes: number,
   signal: AbortSignal,
 ): Promise<number> {
-  if (engineNameOf(binary) !== 'podman') return inspectedBytes;
+  if (cliNameOf(binary) !== 'podman') return inspectedBytes;
   const options = { timeoutMs: QUERY_TIMEOUT_MS, env };
   const { exitCode, stdout } = await run([binary, 'history', '--format', 'json', image], options, signal);
   return (exitCode === 0 ? sumOfLayers(stdout) : undefined) ?? inspectedBytes;

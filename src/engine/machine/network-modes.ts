@@ -6,7 +6,6 @@ import { accessSync, constants } from 'node:fs';
 import { z } from 'zod';
 import { BridgeError } from '../../base/errors.js';
 import type { EngineMode, NetworkMode } from '../engine.js';
-import { isElsewhere } from './place.js';
 
 const NO_HOST_DOMAINS = '--dns-search=.';
 
@@ -49,9 +48,10 @@ export const REACH: Readonly<Record<NetworkMode, string>> = {
 const helper = z.looseObject({ executable: z.string() }).optional();
 const podmanHelpers = z.looseObject({ host: z.looseObject({ slirp4netns: helper, pasta: helper }) });
 
-/** From `podman info`, which lists what it finds of what it can use. podman runs pasta for no engine of root's. */
+/**
+ * From `podman info` of this machine, which lists what it finds of what it can use. podman runs pasta for no engine of root's.
+ */
 export function podmanNetworkMode(info: string, mode: EngineMode): NetworkMode | undefined {
-  if (isElsewhere(mode)) return 'default';
   const { slirp4netns, pasta } = podmanHelpers.parse(JSON.parse(info)).host;
   if (slirp4netns !== undefined && slirp4netns.executable !== '') return 'slirp4netns';
   return mode === 'rootless' && pasta !== undefined && pasta.executable !== '' ? 'pasta' : undefined;

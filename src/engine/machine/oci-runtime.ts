@@ -2,11 +2,7 @@
 // Which variant works here is found by trying (detect.ts); nothing is run here.
 
 import { basename } from 'node:path';
-import type { EngineMode, EngineName } from '../engine.js';
-import { isElsewhere } from './place.js';
-
-/** A runtime's name or path, and flags of its own that the engine is to hand on. */
-export type OciRuntime = { readonly name: string; readonly flags: readonly string[] };
+import type { OciRuntime } from '../engine.js';
 
 const WITHOUT_STACK = 'network=none';
 
@@ -43,11 +39,9 @@ const GVISOR_TASKS = 32;
 export const hostTasks = (pids: number, ociRuntime: string | undefined): number =>
   ociRuntime !== undefined && isGvisor(ociRuntime) ? GVISOR_TASKS * pids : pids;
 
-/** docker, and a podman that runs elsewhere, take runtimes with their flags from the daemon's own configuration. */
-export function variantsOf(name: string, engine: EngineName, mode: EngineMode): readonly OciRuntime[] {
-  const canHandOn = engine === 'podman' && !isElsewhere(mode);
-  return (canHandOn && isGvisor(name) ? GVISOR_VARIANTS : [[]]).map((flags) => ({ name, flags }));
-}
+/** `handsOnFlags`: whether the engine hands flags on to a runtime, and has them not in a configuration of its own. */
+export const variantsOf = (name: string, handsOnFlags: boolean): readonly OciRuntime[] =>
+  (handsOnFlags && isGvisor(name) ? GVISOR_VARIANTS : [[]]).map((flags) => ({ name, flags }));
 
 /** The usual obstacle between gVisor and a network. */
 export const OLD_GVISOR =

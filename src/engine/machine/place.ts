@@ -4,15 +4,10 @@
 
 import { basename } from 'node:path';
 import { ENGINE_VARIABLES } from '../../settings/environment/engine-variables.js';
-import type { EngineMode, EngineName, IdMapping } from '../engine.js';
+import type { EngineConnection, EngineMode, IdMapping } from '../engine.js';
 
-/** Facts about a connection besides what the engine answers. */
-export type EngineConnection = {
-  /** MCP_BRIDGE_ENGINE_URL; undefined leaves it to the engine's own client, its contexts and its variables. */
-  readonly url: string | undefined;
-  /** Platform that the bridge itself runs on. */
-  readonly platform: NodeJS.Platform;
-};
+/** The engines that are driven by their command line. */
+export type CliName = 'podman' | 'docker';
 
 /** Whether neither processes nor files of the engine's are this machine's. */
 export const isElsewhere = (mode: EngineMode): boolean => mode === 'vm' || mode === 'remote';
@@ -32,7 +27,7 @@ const OF_THE_SERVICE = {
 
 /** Changes to the environment of an engine's client, so that it talks to `url`; undefined takes a variable away. */
 export function connectionEnv(
-  engine: EngineName,
+  engine: CliName,
   url: string | undefined,
 ): Readonly<Record<string, string | undefined>> {
   if (url === undefined) return OF_THE_SERVICE;
@@ -48,7 +43,7 @@ export type EngineClient = {
 };
 
 /** `podman` unless the program's name says docker. */
-export const engineNameOf = (binary: string): EngineName =>
+export const cliNameOf = (binary: string): CliName =>
   basename(binary).includes('docker') ? 'docker' : 'podman';
 
 /** Sockets of a docker daemon on this machine. */

@@ -10,21 +10,13 @@ import { run, tailOf } from '../../base/process/process.js';
 import { groupOptions } from '../../base/process/process-group.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
 import { within } from '../../base/waiting/within.js';
+import type { EngineMachine, MachineLease, MachineOptions } from '../engine.js';
 import { saysMachineRuns } from './client-words.js';
 
-export type MachineOptions = {
-  readonly binary: string;
-  /** Idle time after which a machine that we started is stopped. */
-  readonly idleMs: number;
-  /** Ends what only waits: everything whose lease rests. */
-  readonly letGo: () => void;
-  readonly onProgress: (line: string) => void;
+type PodmanMachineOptions = MachineOptions & {
   /** For tests; the defaults allow for a slow disk and a slow network. */
   readonly timeouts?: Partial<MachineTimeouts>;
 };
-
-/** Keeps the machine running until disposed. While it rests, it does so only until the machine has been idle for long. */
-export type MachineLease = Disposable & { rest(): void; resume(): void };
 
 type MachineTimeouts = {
   readonly queryMs: number;
@@ -55,8 +47,8 @@ const machineList = z.array(
 export const needsMachine = (platform: NodeJS.Platform): boolean =>
   platform === 'darwin' || platform === 'win32';
 
-export class PodmanMachine implements AsyncDisposable {
-  readonly #options: MachineOptions;
+export class PodmanMachine implements EngineMachine {
+  readonly #options: PodmanMachineOptions;
   readonly #timeouts: MachineTimeouts;
   readonly #closing = new AbortController();
   /** How many leases do not rest. */
@@ -68,15 +60,11 @@ export class PodmanMachine implements AsyncDisposable {
   #startedHere: string | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
 
-  constructor(options: MachineOptions) {
+  constructor(options: PodmanMachineOptions) {
     this.#options = options;
     this.#timeouts = { ...TIMEOUTS, ...options.timeouts };
   }
 
-  /**
-   * Resolves when the machine runs, with a lease that keeps it running until disposed. Aborting one caller does not
-   * abort the start that others wait for. Throws E_ENGINE_* or E_STATE.
-   */
   async use(signal: AbortSignal): Promise<MachineLease> {
     const lease = this.#newLease();
     try {
@@ -88,7 +76,6 @@ export class PodmanMachine implements AsyncDisposable {
     }
   }
 
-  /** Has it looked at anew, and started where its user has stopped it: what a lease holds may be gone. Throws as use() does. */
   async lookAgain(signal: AbortSignal): Promise<void> {
     this.#up = undefined;
     await unlessAborted(this.#whenUp(), signal, { message: WAIT_CANCELLED });

@@ -16,7 +16,6 @@ import type { Observer } from '../../base/log/events.js';
 import { heardOut } from '../../base/process/streams.js';
 import { clip, clipHarmless } from '../../base/text/text.js';
 import type { Container, Engine, SandboxSpec, Unreachable } from '../../engine/engine.js';
-import { isExpectedWarning, saysNotAnswering } from '../../engine/machine/client-words.js';
 import { type Enforcement, UNENFORCED } from '../../engine/machine/enforcement.js';
 import { inSeconds } from '../../engine/machine/hanging.js';
 import { Channel } from '../../wire/channel.js';
@@ -107,7 +106,7 @@ export class Sandbox implements AsyncDisposable {
   readonly #container: Container;
   readonly #channel: Channel;
   readonly #observer: Observer;
-  readonly #words = new EngineWords();
+  readonly #words: EngineWords;
   readonly #greeted: Promise<Hello>;
   readonly #settle: (end: SandboxEnd) => void;
   readonly #whyUnreachable: StartOptions['whyUnreachable'];
@@ -128,10 +127,12 @@ export class Sandbox implements AsyncDisposable {
 
   private constructor(
     container: Container,
+    says: Engine['says'],
     spec: SandboxSpec,
     startedAt: number,
     { observer, enforcement, whyUnreachable }: StartOptions,
   ) {
+    this.#words = new EngineWords(says);
     this.#whyUnreachable = whyUnreachable;
     this.startedAt = startedAt;
     this.#container = container;
@@ -173,7 +174,7 @@ export class Sandbox implements AsyncDisposable {
     signal: AbortSignal,
   ): Promise<Sandbox> {
     const startedAt = performance.now();
-    const sandbox = new Sandbox(engine.start(spec), spec, startedAt, options);
+    const sandbox = new Sandbox(engine.start(spec), engine.says, spec, startedAt, options);
     const onAbort = () => sandbox.kill();
     signal.addEventListener('abort', onAbort, { once: true });
     if (signal.aborted) onAbort();
@@ -512,8 +513,13 @@ const MAX_DETAIL_CHARS = 600;
 
 /** Words of the engine's client on the harness's stream, kept for the error of a sandbox that was lost. */
 class EngineWords {
+  readonly #says: Engine['says'];
   /** The last ones, oldest first. */
   readonly #lines: string[] = [];
+
+  constructor(says: Engine['says']) {
+    this.#says = says;
+  }
 
   add(line: string): void {
     this.#lines.push(line);
@@ -523,11 +529,13 @@ class EngineWords {
   /** Why a sandbox was lost whose container ended with `exit`, in the client's words as far as it said any. */
   whyLost(exit: string, { wasGreeted }: { readonly wasGreeted: boolean }): string {
     const words = this.#lines
-      .filter((line) => !isExpectedWarning(line))
+      .filter((line) => !this.#says.isExpected(line))
       .join(' ')
       .trim();
     if (words === '') return `the container ended with ${exit}`;
-    return wasGreeted && saysNotAnswering(words) ? connectionLost(words) : clip(words, MAX_DETAIL_CHARS);
+    return wasGreeted && this.#says.isUnreachable(words)
+      ? connectionLost(words)
+      : clip(words, MAX_DETAIL_CHARS);
   }
 }
 

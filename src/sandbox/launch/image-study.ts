@@ -83,7 +83,7 @@ export class ImageStudy {
   async #asLabelled({ image, engine }: LaunchSetUp): Promise<readonly string[] | undefined> {
     const name = readOwnName(image.image);
     if (name === undefined) return undefined;
-    const labels = await readLabels(engine.client, image.image, this.#closing);
+    const labels = await readLabels(engine.images, image.image, this.#closing);
     if (labels?.modules !== undefined) return labels.modules;
     const recipe = recipeOf(name);
     return recipe && modulesOf(recipe);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { thisOwner } from '../../base/process/owner.js';
 import { VERSION } from '../../base/version.js';
-import type { EngineChoice } from '../../engine/client/detect.js';
+import type { EngineChoice } from '../../engine/detect.js';
 import type { Settings } from '../../settings/environment/settings.js';
 
 // Beside the choice of an engine, away from JSON files that are read as lists of servers.

@@ -2,13 +2,12 @@
 // trying, remembered per boot in the state directory. Starts containers only to see whether they start.
 
 import { randomInt } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { asBridgeError, BridgeError, messageOf } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
 import { PACKAGE_ROOT } from '../../base/version.js';
-import { CliEngine } from '../../engine/client/cli-engine.js';
 import {
   chooseEngine,
   chooseOciRuntime,
@@ -19,14 +18,17 @@ import {
   rememberedChoice,
   runtimeOf,
   type Tried,
-} from '../../engine/client/detect.js';
+} from '../../engine/detect.js';
 import type {
+  Engine,
   EngineLimits,
-  EngineMode,
+  EngineOptions,
   EngineStatus,
   NetworkMode,
+  OciRuntime,
   SandboxSpec,
 } from '../../engine/engine.js';
+import { driverOf } from '../../engine/engines.js';
 import { chooseImage, type ImageChoice } from '../../engine/images/image-choice.js';
 import {
   claimedBy,
@@ -35,8 +37,7 @@ import {
   lookAt,
   UNENFORCED,
 } from '../../engine/machine/enforcement.js';
-import { described, hostTasks, isGvisor, type OciRuntime } from '../../engine/machine/oci-runtime.js';
-import { engineNameOf, isElsewhere } from '../../engine/machine/place.js';
+import { described } from '../../engine/machine/oci-runtime.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { SeccompProfile } from '../../settings/environment/variables.js';
 import { NotStarted } from '../conversation/not-started.js';
@@ -66,7 +67,7 @@ type ChosenRuntime = {
 export const START_TIMEOUT_MS = 60_000;
 
 export type LaunchSetUp = {
-  readonly engine: CliEngine;
+  readonly engine: Engine;
   readonly choice: EngineChoice;
   readonly image: ImageChoice;
   readonly files: HostFiles;
@@ -88,7 +89,7 @@ export const startOptionsOn = ({ engine, choice }: LaunchSetUp, observer: Observ
   timeoutMs: START_TIMEOUT_MS,
   observer,
   enforcement: choice.enforcement,
-  whyUnreachable: engine.isElsewhere ? () => engine.whyUnreachable() : undefined,
+  whyUnreachable: engine.whyUnreachable,
 });
 
 export const wishesOf = ({
@@ -126,18 +127,18 @@ async function chosenBefore(
   demandEnforcement(choice.enforcement, settings.acceptUnenforced);
   const runtime = runtimeOf(choice);
   const engine = engineFor(context, choice, runtime);
-  const stamp = imageStamp(choice);
+  const stamp = engine.imageStamp();
   const image = await imageOn(context, engine, signal);
   const compiled = readCompiled(settings.stateDir, harnessKey(image));
-  const files = hostFiles(settings, choice.mode, runtime, image, compiled);
+  const files = hostFiles(settings, engine, image, compiled);
   return { engine, choice, image, files, stamp };
 }
 
 async function chosenByTrying(context: LaunchContext, signal: AbortSignal): Promise<LaunchSetUp> {
   const { settings } = context;
   tell(context, 'looking for podman or docker');
-  const { client, status } = await chooseEngine(wishesOf(settings), signal);
-  const facts = { binary: client.binary, ...status };
+  const { binary, status } = await chooseEngine(wishesOf(settings), signal);
+  const facts = { binary, ...status };
   const image = await imageOn(context, engineFor(context, facts, undefined), signal);
   const { runtime, tried, enforcement, compiled } = await tryRuntimes(context, facts, image, signal);
   const { state: _, defaultOciRuntime: __, ...known } = facts;
@@ -154,9 +155,9 @@ async function chosenByTrying(context: LaunchContext, signal: AbortSignal): Prom
     });
   }
   // The trial may have made a copy of the image for the id mapping, so it is the state after it that counts.
-  const stamp = imageStamp(choice);
-  const files = hostFiles(settings, choice.mode, runtime, image, compiled);
-  return { engine: engineFor(context, facts, runtime), choice, image, files, stamp };
+  const engine = engineFor(context, facts, runtime);
+  const files = hostFiles(settings, engine, image, compiled);
+  return { engine, choice, image, files, stamp: engine.imageStamp() };
 }
 
 /** The first OCI runtime that starts the real thing, what then holds it, and what its Python made of the harness. */
@@ -172,13 +173,13 @@ async function tryRuntimes(
   const until = performance.now() + START_TIMEOUT_MS;
   let enforcement = UNENFORCED;
   let compiled: Files | undefined;
-  const name = engineNameOf(facts.binary);
-  const { runtime, tried } = await chooseOciRuntime(name, facts, settings.ociRuntime, async (candidate) => {
+  const driver = driverOf(facts.binary);
+  const { runtime, tried } = await chooseOciRuntime(driver, facts, settings.ociRuntime, async (candidate) => {
     tell(context, `trying whether ${described(candidate)} starts a container`);
     const engine = engineFor(context, facts, candidate);
-    const pad = { engine, image, files: hostFiles(settings, facts.mode, candidate, image) };
+    const pad = { engine, image, files: hostFiles(settings, engine, image) };
     const onStarted = async (sandbox: Sandbox, spec: SandboxSpec) => {
-      const asked = { ...spec, pids: hostTasks(spec.pids, candidate.name) };
+      const asked = { ...spec, pids: engine.hostTasks(spec.pids) };
       enforcement = await enforcementOf(sandbox, asked, engine, facts.limits, signal);
       compiled = await compileIn(sandbox);
     };
@@ -195,65 +196,42 @@ async function carryAhead(
   signal: AbortSignal,
 ): Promise<void> {
   const engine = engineFor(context, facts, undefined);
-  if (!engine.isElsewhere) return;
+  if (engine.derived === undefined) return;
   tell(context, "putting the bridge's files on top of the image");
-  const runtime = { name: facts.defaultOciRuntime, flags: [] };
-  await carry(engine, { image, files: hostFiles(context.settings, facts.mode, runtime, image) }, signal);
+  await carry(engine, { image, files: hostFiles(context.settings, engine, image) }, signal);
 }
 
 const tell = ({ observer }: LaunchContext, step: string): void => observer({ type: 'setup.step', step });
 
-function imageOn(context: LaunchContext, engine: CliEngine, signal: AbortSignal): Promise<ImageChoice> {
+function imageOn(context: LaunchContext, engine: Engine, signal: AbortSignal): Promise<ImageChoice> {
   tell(context, `looking for the image ${context.settings.image}`);
-  return chooseImage(pythonProfile(context.settings), engine, context.observer, signal);
+  return chooseImage(pythonProfile(context.settings), engine.images, context.observer, signal);
 }
 
 /** Made or mended as needed. Throws E_STATE. */
-function hostFiles(
-  settings: Settings,
-  mode: EngineMode,
-  runtime: OciRuntime,
-  { id }: ImageChoice,
-  compiled?: Files,
-): HostFiles {
+function hostFiles(settings: Settings, engine: Engine, { id }: ImageChoice, compiled?: Files): HostFiles {
   return {
-    harnessDir: prepareHarness(filesDir(settings, mode, runtime), compiled),
+    harnessDir: prepareHarness(filesDir(settings, engine), compiled),
     fallbackDir: undefined,
     seccompFile: prepareSeccomp(settings.stateDir, settings.seccomp),
     python: knownPythonName(settings.stateDir, id),
   };
 }
 
-/** Where those are that containers read; see isGvisor. */
-export const filesDir = ({ stateDir }: Settings, mode: EngineMode, runtime: OciRuntime): string =>
-  mode === 'userns-mapped' && isGvisor(runtime.name) ? OPEN_DIR : stateDir;
+/** Where those are that containers read. */
+export const filesDir = ({ stateDir }: Settings, { traits }: Engine): string =>
+  traits.opensPrivateFolders ? stateDir : OPEN_DIR;
 
 /** Key of a compiled harness: equal where this harness meets this Python. */
 export const harnessKey = ({ id }: ImageChoice): string => `${harnessVersion()} ${id}`;
 
-/**
- * Changes whenever an image of a local podman store does, since the store then writes this file; asking the engine
- * would cost 50 ms on every call. Empty where there is no such file (docker, a machine).
- */
-export function imageStamp({
-  mode,
-  storageRoot,
-  storageDriver,
-}: Pick<EngineChoice, 'mode' | 'storageRoot' | 'storageDriver'>): string {
-  // A file of that path on this machine would be another store's.
-  if (isElsewhere(mode)) return '';
-  const file = join(storageRoot, `${storageDriver}-images`, 'images.json');
-  const stat = statSync(file, { throwIfNoEntry: false });
-  return stat === undefined ? '' : `${stat.mtimeMs} ${stat.size} ${stat.ino}`;
-}
-
 /** An engine to remove containers with; needs no image and tries nothing. */
-export async function engineToSweepWith(context: LaunchContext, signal: AbortSignal): Promise<CliEngine> {
+export async function engineToSweepWith(context: LaunchContext, signal: AbortSignal): Promise<Engine> {
   const wishes = wishesOf(context.settings);
   const remembered = rememberedChoice(wishes);
   if (remembered !== undefined) return engineFor(context, remembered, undefined);
-  const { client, status } = await chooseEngine(wishes, signal);
-  return engineFor(context, { binary: client.binary, ...status }, undefined);
+  const { binary, status } = await chooseEngine(wishes, signal);
+  return engineFor(context, { binary, ...status }, undefined);
 }
 
 /** Where ids begin that belong to no user of any image; a container's own is one of this many above it. */
@@ -300,13 +278,13 @@ export function specOn(
 
 function engineFor(
   { settings, instance, observer }: LaunchContext,
-  { binary, mode, ids, architecture }: Pick<EngineChoice, 'binary' | 'mode' | 'ids' | 'architecture'>,
+  { binary, ...facts }: Pick<EngineChoice, 'binary'> & EngineOptions['facts'],
   ociRuntime: OciRuntime | undefined,
-): CliEngine {
-  return new CliEngine({
+): Engine {
+  return driverOf(binary).open({
     binary,
     ociRuntime,
-    facts: { mode, ids, architecture },
+    facts,
     url: settings.engineUrl,
     instance,
     stateDir: settings.stateDir,
@@ -359,11 +337,10 @@ async function attempt(
 async function enforcementOf(
   sandbox: Sandbox,
   spec: SandboxSpec,
-  engine: CliEngine,
+  engine: Engine,
   limits: EngineLimits,
   signal: AbortSignal,
 ): Promise<Enforcement> {
-  if (engine.isElsewhere) return claimedBy(limits);
   const own = sandbox.pid;
   if (own !== undefined) return enforcementAt(own, spec);
   // docker tells the pid when it is asked; watching and killing would need it at every start, so that is not offered.

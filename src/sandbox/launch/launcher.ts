@@ -6,14 +6,13 @@ import { asBridgeError, BridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
 import { LinkedSignal } from '../../base/waiting/linked-signal.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
-import { type CliEngine, removeRunDir } from '../../engine/client/cli-engine.js';
-import { forgetChoice, rememberedChoice, runtimeOf, triedText } from '../../engine/client/detect.js';
-import type { Volume } from '../../engine/engine.js';
+import { forgetChoice, rememberedChoice, runtimeOf, triedText } from '../../engine/detect.js';
+import type { Engine, EngineMachine, MachineLease, Volume } from '../../engine/engine.js';
+import { machineOf } from '../../engine/engines.js';
 import { chooseImage, type ImageChoice } from '../../engine/images/image-choice.js';
 import { enforcementText } from '../../engine/machine/enforcement.js';
-import { described, isGvisor, OLD_GVISOR } from '../../engine/machine/oci-runtime.js';
-import { engineNameOf } from '../../engine/machine/place.js';
-import { type MachineLease, needsMachine, PodmanMachine } from '../../engine/machine/podman-machine.js';
+import { described } from '../../engine/machine/oci-runtime.js';
+import { removeRunDir } from '../../engine/machine/run-dir.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { HostFacts } from '../../settings/files/host-facts.js';
 import { Sandbox } from '../conversation/sandbox.js';
@@ -23,7 +22,6 @@ import { ImageStudy } from './image-study.js';
 import { lastProbe, probeKey } from './last-probe.js';
 import {
   engineToSweepWith,
-  imageStamp,
   type LaunchContext,
   type LaunchSetUp,
   START_TIMEOUT_MS,
@@ -34,7 +32,7 @@ import {
 } from './launch-set-up.js';
 import { PythonFallback } from './python-fallback.js';
 
-/** A living sandbox's lease of the podman machine, where there is one, and the stamp of what the sandbox was started from. */
+/** A living sandbox's lease of its engine's machine, where there is one, and the stamp of what the sandbox was started from. */
 type Life = { readonly lease: MachineLease | undefined; readonly stamp: string };
 
 /** Errors that another engine, or the same one tried anew, would not fix. */
@@ -42,7 +40,7 @@ const NO_ENGINES_DOING: ReadonlySet<string> = new Set(['E_IMAGE_MISSING', 'E_NET
 
 export class Launcher implements AsyncDisposable {
   readonly #context: LaunchContext;
-  readonly #machine: PodmanMachine | undefined;
+  readonly #machine: EngineMachine | undefined;
   /** Every sandbox that was given away and not yet retired. */
   readonly #live = new Map<Sandbox, Life>();
   /** Under way; a container that is being made is not gone before its start has failed. */
@@ -54,7 +52,7 @@ export class Launcher implements AsyncDisposable {
   readonly #fallback: PythonFallback;
   readonly #study: ImageStudy;
   /** Volumes created so far: name -> engine that removes it at the end, or undefined where it is kept. */
-  readonly #volumes = new Map<string, CliEngine | undefined>();
+  readonly #volumes = new Map<string, Engine | undefined>();
   #pad: Promise<LaunchSetUp> | undefined;
   #ready: LaunchSetUp | undefined;
   #count = 0;
@@ -72,7 +70,15 @@ export class Launcher implements AsyncDisposable {
     this.#context = { settings, observer, standstillSeconds, instance: randomBytes(6).toString('hex') };
     this.#fallback = new PythonFallback(this.#context, this.#closing.signal);
     this.#study = new ImageStudy(this.#context, this.#closing.signal);
-    this.#machine = machineFor(settings, host, letGo, observer);
+    this.#machine = machineOf(
+      settings.runtime,
+      { url: settings.engineUrl, platform: host.platform },
+      {
+        idleMs: settings.machineIdleSeconds * 1000,
+        letGo,
+        onProgress: (message) => observer({ type: 'image.progress', image: 'podman machine', message }),
+      },
+    );
   }
 
   /** A fresh, greeted sandbox. Throws what stands in the way, with its remedy. */
@@ -91,7 +97,7 @@ export class Launcher implements AsyncDisposable {
 
   /** The decisions, made on first use and shared; a failure is not kept. */
   pad(): Promise<LaunchSetUp> {
-    if (this.#ready !== undefined && this.#ready.stamp !== imageStamp(this.#ready.choice)) this.#forgetPad();
+    if (this.#ready !== undefined && this.#ready.stamp !== this.#ready.engine.imageStamp()) this.#forgetPad();
     if (this.#pad === undefined) {
       const pad = this.#makePad(this.#closing.signal);
       pad.then(
@@ -111,7 +117,7 @@ export class Launcher implements AsyncDisposable {
   /** Throws what stands in the way of a start, as far as the engine can tell without one: a command that looks for the image. */
   async check(signal: AbortSignal): Promise<void> {
     const { engine, image } = await unlessAborted(this.pad(), signal);
-    if ((await engine.imageId(image.image, signal)) !== undefined) return;
+    if ((await engine.images.imageId(image.image, signal)) !== undefined) return;
     // It was removed, and where the store cannot be watched nobody has noticed.
     this.#forgetPad();
     await unlessAborted(this.pad(), signal);
@@ -119,10 +125,10 @@ export class Launcher implements AsyncDisposable {
 
   /** False when images have changed since it was started; costs one look at a file. */
   isCurrent(sandbox: Sandbox): boolean {
-    return this.#ready !== undefined && this.#live.get(sandbox)?.stamp === imageStamp(this.#ready.choice);
+    return this.#ready !== undefined && this.#live.get(sandbox)?.stamp === this.#ready.engine.imageStamp();
   }
 
-  /** Whether `sandbox` only waits, which is no use of the podman machine that it is in. */
+  /** Whether `sandbox` only waits, which is no use of the machine that it is in. */
   onWaits(sandbox: Sandbox, waits: boolean): void {
     const lease = this.#live.get(sandbox)?.lease;
     if (waits) lease?.rest();
@@ -188,9 +194,10 @@ export class Launcher implements AsyncDisposable {
       const isEnding = signal.aborted || this.#closing.signal.aborted;
       const isAnothers = NO_ENGINES_DOING.has(asBridgeError(thrown).code);
       // Elsewhere the way there may be cut, and then what the engine says of itself is the better word.
-      const isElsewhere = this.#machine !== undefined || this.#ready?.engine.isElsewhere === true;
-      const mayBeStale = remembered || isElsewhere;
-      this.#ready?.engine.forgetDerived();
+      const engine = this.#ready?.engine;
+      const mayBeCut = this.#machine !== undefined || engine?.whyUnreachable !== undefined;
+      const mayBeStale = remembered || mayBeCut;
+      engine?.derived?.forget();
       if (!mayBeStale || hung || isAnothers || isEnding) throw thrown;
       forgetChoice(wishes);
       this.#forgetPad();
@@ -263,8 +270,9 @@ export class Launcher implements AsyncDisposable {
     try {
       return [await this.#fallback.start({ pad, image, kind }, startWith, link.signal), pad];
     } catch (thrown) {
-      const isOpen = networkMode !== undefined && isGvisor(pad.choice.ociRuntime);
-      throw isOpen ? withoutNetwork(kind, asBridgeError(thrown)) : thrown;
+      const { networkAdvice } = pad.engine.traits;
+      if (networkMode === undefined || networkAdvice === undefined) throw thrown;
+      throw withoutNetwork(kind, networkAdvice, asBridgeError(thrown));
     }
   }
 
@@ -278,7 +286,7 @@ export class Launcher implements AsyncDisposable {
     const known = chosen.get(key);
     if (known !== undefined) return unlessAborted(known, signal);
     observer({ type: 'setup.step', step: `looking for the image ${kind.image}` });
-    const choosing = chooseImage(kind, pad.engine, observer, this.#closing.signal);
+    const choosing = chooseImage(kind, pad.engine.images, observer, this.#closing.signal);
     chosen.set(key, choosing);
     // It may be built or pulled at any time.
     choosing.catch(() => chosen.delete(key));
@@ -296,20 +304,20 @@ export class Launcher implements AsyncDisposable {
     return await setUpEngine(this.#context, signal);
   }
 
-  /** Undefined where podman needs no machine, or is not there and docker may be. */
+  /** Undefined where no machine is needed, or its engine is not there and another one may be. */
   async #leaseMachine(signal: AbortSignal): Promise<MachineLease | undefined> {
     try {
       return await this.#machine?.use(signal);
     } catch (thrown) {
-      const mayBeDocker = this.#context.settings.runtime === undefined;
-      if (mayBeDocker && asBridgeError(thrown).code === 'E_ENGINE_MISSING') return undefined;
+      const mayBeAnother = this.#context.settings.runtime === undefined;
+      if (mayBeAnother && asBridgeError(thrown).code === 'E_ENGINE_MISSING') return undefined;
       throw thrown;
     }
   }
 }
 
-/** Adds the next step to `cause`: gVisor's own words, where it has no network to give, name none. */
-function withoutNetwork({ ociRuntime }: SandboxProfile, cause: BridgeError): BridgeError {
+/** Adds the next step to `cause`: an OCI runtime's own words, where it has no network to give, name none. */
+function withoutNetwork({ ociRuntime }: SandboxProfile, advice: string, cause: BridgeError): BridgeError {
   if (cause.code !== 'E_SANDBOX_START') return cause;
   const otherwise =
     ociRuntime === undefined
@@ -317,7 +325,7 @@ function withoutNetwork({ ociRuntime }: SandboxProfile, cause: BridgeError): Bri
       : 'Or set MCP_BRIDGE_EXECUTE_NETWORK=off, or MCP_BRIDGE_EXECUTE_OCI_RUNTIME=auto to run commands as all other code is run.';
   return new BridgeError(cause.code, `With a network: ${cause.message}`, {
     fault: 'operator',
-    remedy: `${OLD_GVISOR} ${otherwise}`,
+    remedy: `${advice} ${otherwise}`,
     cause,
   });
 }
@@ -325,21 +333,3 @@ function withoutNetwork({ ociRuntime }: SandboxProfile, cause: BridgeError): Bri
 /** Key that is equal for kinds that ask for the same image. */
 const imageKeyOf = ({ image, imageSource, profile }: SandboxProfile): string =>
   JSON.stringify([imageSource, profile, image]);
-
-function machineFor(
-  { runtime, engineUrl, machineIdleSeconds }: Settings,
-  { platform }: Pick<HostFacts, 'platform'>,
-  letGo: () => void,
-  observer: Observer,
-): PodmanMachine | undefined {
-  const binary = runtime ?? 'podman';
-  // An engine at an address of its own is started and stopped by others.
-  if (!needsMachine(platform) || engineUrl !== undefined || engineNameOf(binary) !== 'podman')
-    return undefined;
-  return new PodmanMachine({
-    binary,
-    idleMs: machineIdleSeconds * 1000,
-    letGo,
-    onProgress: (message) => observer({ type: 'image.progress', image: 'podman machine', message }),
-  });
-}

@@ -6,7 +6,6 @@ import { asBridgeError, BridgeError, messageOf } from '../../base/errors.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { clip } from '../../base/text/text.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
-import { runtimeOf } from '../../engine/client/detect.js';
 import type { ImageChoice } from '../../engine/images/image-choice.js';
 import { Sandbox } from '../conversation/sandbox.js';
 import { runOwnCode } from '../python/own-code.js';
@@ -123,7 +122,7 @@ export class PythonFallback {
 
   async #makeTree(pad: LaunchSetUp): Promise<string> {
     const { settings, observer } = this.#context;
-    const dir = filesDir(settings, pad.choice.mode, runtimeOf(pad.choice));
+    const dir = filesDir(settings, pad.engine);
     const key = harnessKey(pad.image);
     const known = readImagePythons(settings.stateDir).trees.find((tree) => tree.key === key);
     const installed = known === undefined ? undefined : installedDir(dir, 'python-fallback', known.hash);

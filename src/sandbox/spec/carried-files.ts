@@ -1,18 +1,13 @@
 // Where what the bridge brings along lies for a container: mounted from this machine, or, where the engine runs elsewhere,
 // in an image of ours on top of the sandbox's own. That is made once for each image and each state of the files.
 
-import { readFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import type { CliEngine } from '../../engine/client/cli-engine.js';
-import type { Derivation } from '../../engine/images/derived-image.js';
+import type { Derivation, Engine } from '../../engine/engine.js';
 import type { ImageChoice } from '../../engine/images/image-choice.js';
 import { FALLBACK_MOUNT } from './fallback-files.js';
 import { HARNESS_MOUNT } from './harness-files.js';
 import type { PythonName } from './image-pythons.js';
 import { hashOf } from './installed-files.js';
-
-/** podman takes the text of a profile from this label of an image. */
-const PROFILE_LABEL = 'io.containers.seccomp.profile';
 
 /** Files of ours that the engine reads from the host, and the Python that is to read them. */
 export type HostFiles = {
@@ -29,19 +24,23 @@ export type HostFiles = {
 type Carried = { readonly image: ImageChoice; readonly files: HostFiles };
 
 /** Throws E_IMAGE_BUILD. */
-export async function carry(engine: CliEngine, brought: Carried, signal: AbortSignal): Promise<Carried> {
-  if (!engine.isElsewhere) return brought;
+export async function carry(
+  { derived }: Pick<Engine, 'derived'>,
+  brought: Carried,
+  signal: AbortSignal,
+): Promise<Carried> {
+  if (derived === undefined) return brought;
   const { image, files } = brought;
-  const derived = await engine.derive(derivationOf(engine, brought), signal);
-  return { image: { ...image, image: derived }, files: { ...files, areInImage: true } };
+  const made = await derived.make(derivationOf(brought), signal);
+  return { image: { ...image, image: made }, files: { ...files, areInImage: true } };
 }
 
 /** Removes the image that was made for these files, which nobody will start from again. */
-export async function dropCarried(engine: CliEngine, brought: Carried): Promise<void> {
-  if (engine.isElsewhere) await engine.removeDerived(derivationOf(engine, brought).key);
+export async function dropCarried({ derived }: Pick<Engine, 'derived'>, brought: Carried): Promise<void> {
+  await derived?.remove(derivationOf(brought).key);
 }
 
-function derivationOf(engine: CliEngine, { image, files }: Carried): Derivation {
+function derivationOf({ image, files }: Carried): Derivation {
   const { harnessDir, fallbackDir, seccompFile } = files;
   return {
     base: image.image,
@@ -50,8 +49,7 @@ function derivationOf(engine: CliEngine, { image, files }: Carried): Derivation 
       [HARNESS_MOUNT]: harnessDir,
       ...(fallbackDir === undefined ? {} : { [FALLBACK_MOUNT]: fallbackDir }),
     },
-    // docker's client sends the profile with each container.
-    labels: engine.name === 'podman' ? { [PROFILE_LABEL]: oneLine(readFileSync(seccompFile, 'utf8')) } : {},
+    seccompFile,
   };
 }
 
@@ -65,5 +63,3 @@ const keyOf = ({ id }: ImageChoice, { harnessDir, fallbackDir, seccompFile }: Ho
       ['seccomp', basename(dirname(seccompFile))],
     ]),
   );
-
-const oneLine = (json: string): string => JSON.stringify(JSON.parse(json));

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { isOnlyOurs } from '../../base/files/only-ours.js';
 import type { Environment } from '../../base/process/environment.js';
+import { engineNames } from '../../settings/environment/engine-variables.js';
 import { RELAY_PROTOCOL } from './frames.js';
 
 const FOLDER = 'mcp-sandbox-bridge';
@@ -20,7 +21,6 @@ const SHARED_VARIABLES =
   /^(?:MCP_BRIDGE_.*|DOCKER_.*|CONTAINERS?_.*|PODMAN_.*|BUILDAH_.*|STORAGE_.*|XDG_(?:CONFIG|DATA|STATE|CACHE)_HOME|HOME|TMPDIR|NODE_OPTIONS|NODE_EXTRA_CA_CERTS|SSL_CERT_(?:FILE|DIR))$/;
 /** Variables that a window has for itself: its log's level, and whether it shares at all. */
 export const OWN_VARIABLES: ReadonlySet<string> = new Set(['MCP_BRIDGE_SHARED', 'MCP_BRIDGE_LOG_LEVEL']);
-const ENGINES = ['podman', 'docker'] as const;
 
 /** The folder of the sockets of this user's shared bridges; made by whoever first needs it. */
 export function sharedFolder(env: Environment, uid: number | undefined = process.getuid?.()): string {
@@ -72,7 +72,7 @@ function keyOf(env: Environment): string {
   const shared = Object.entries(env)
     .filter(([name]) => SHARED_VARIABLES.test(name) && !OWN_VARIABLES.has(name))
     .sort(([one], [other]) => (one < other ? -1 : 1));
-  const engines = ENGINES.map((engine) => firstOnPath(engine, env['PATH'] ?? ''));
+  const engines = engineNames.map((engine) => firstOnPath(engine, env['PATH'] ?? ''));
   const runtime = runtimeFolder(env, process.getuid?.()) ?? '';
   return hashOf(JSON.stringify([RELAY_PROTOCOL, process.version, engines, runtime, shared]));
 }

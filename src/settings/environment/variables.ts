@@ -8,6 +8,7 @@ import { clip } from '../../base/text/text.js';
 import { CPUS, DAY_SECONDS, MIN_MEMORY_BYTES, PIDS, WORD } from '../bounds.js';
 import { imageReferenceTrouble } from '../image-reference.js';
 import { LANGUAGE_NAMES, languageImages, languageName } from '../languages/naming.js';
+import { engineNames } from './engine-variables.js';
 import { httpVariables } from './http-variables.js';
 import { oauthAddressTrouble } from './oauth-settings.js';
 import {
@@ -74,10 +75,10 @@ const absoluteOr = (names: readonly string[]) =>
   z.string().refine((text) => names.includes(text) || isWholePath(text));
 
 export const variables = z.object({
-  MCP_BRIDGE_RUNTIME: setting(absoluteOr(['auto', 'podman', 'docker']), {
+  MCP_BRIDGE_RUNTIME: setting(absoluteOr(['auto', ...engineNames]), {
     meaning: 'Container engine; `auto` takes podman if it is there, else docker.',
     default: 'auto',
-    allowed: 'auto, podman, docker or an absolute path',
+    allowed: `auto, ${engineNames.join(', ')} or an absolute path`,
   }),
   MCP_BRIDGE_OCI_RUNTIME: optional(word, {
     meaning: 'OCI runtime under the engine.',

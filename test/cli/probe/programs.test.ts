@@ -10,7 +10,7 @@ import { WALLS } from '../../../src/cli/probe/walls.js';
 /** What the attempts read of it. */
 const probed = {
   spec: { ulimits: [{ name: 'nofile', limit: 64 }] },
-  choice: { ociRuntime: '/usr/bin/crun' },
+  engine: { name: 'podman', traits: { masksAll: true, ownKernel: undefined } },
 } as unknown as ProbedSandbox;
 
 /** The parameters of each function of a program, in order. */

@@ -1,27 +1,67 @@
-// Asks an engine for its status: ready with its facts, or missing, stopped or broken with what to do.
+// The driver of an engine that has a command line. Asks it for its status: ready with its facts, or missing, stopped or broken
+// with what to do. Says which OCI runtimes to try under it, and opens it.
 
-import { asBridgeError, messageOf } from '../../base/errors.js';
+import { asBridgeError, BridgeError, messageOf } from '../../base/errors.js';
 import { type ProcessResult, run } from '../../base/process/process.js';
 import { clip } from '../../base/text/text.js';
 import { ENGINE_VARIABLES } from '../../settings/environment/engine-variables.js';
-import type { EngineName, EngineStatus } from '../engine.js';
+import type { EngineConnection, EngineDriver, EngineFacts, EngineStatus } from '../engine.js';
 import { saysNotAnswering } from '../machine/client-words.js';
 import { hangingRemedy, inSeconds } from '../machine/hanging.js';
-import { connectionEnv, type EngineConnection, engineNameOf } from '../machine/place.js';
+import { variantsOf } from '../machine/oci-runtime.js';
+import { type CliName, connectionEnv, isElsewhere } from '../machine/place.js';
 import { noUserNamespace } from '../machine/user-namespaces.js';
-import { dialects, type EngineDialect } from './dialects.js';
+import { CliEngine } from './cli-engine.js';
+import { CliImages } from './cli-images.js';
+import { dialectOf, type EngineDialect, INFO_TIMEOUT_MS } from './dialects.js';
 
-/** For what an engine says of itself, which takes a tenth of a second. */
-export const INFO_TIMEOUT_MS = 15_000;
+/** Tried in this order after the engine's own default; Debian 12's crun refuses hybrid cgroups where runc works. */
+const OCI_RUNTIMES = ['crun', 'runc'] as const;
 
-/** Asks the engine of `binary` for its status, at its own address or at that of `connection`; never throws. */
-export async function probeEngine(
+/** `programs` and `machine` as in an EngineDriver. */
+export const cliDriver = (
+  name: CliName,
+  { programs, machine }: Pick<EngineDriver, 'programs' | 'machine'>,
+): EngineDriver => ({
+  name,
+  programs,
+  isAutomatic: true,
+  probe: (binary, connection, signal) => probe(name, binary, connection, signal),
+  images: ({ binary, url, facts }) => new CliImages({ binary, env: connectionEnv(name, url) }, facts),
+  runtimes: (facts, wish) => {
+    const { handsOnFlags } = dialectOf(name, facts.mode);
+    return candidates(name, facts, wish).flatMap((runtime) => variantsOf(runtime, handsOnFlags));
+  },
+  hangRemedy: ({ mode }) =>
+    hangingRemedy(`${name} --log-level=debug run --rm --network=none IMAGE true`, isElsewhere(mode)),
+  open: (options) => new CliEngine(options),
+  ...(machine === undefined ? {} : { machine }),
+});
+
+function candidates(name: CliName, facts: EngineFacts, wish: string | undefined): readonly string[] {
+  const { defaultOciRuntime, mode } = facts;
+  if (!dialectOf(name, mode).namesRuntime) {
+    if (wish === undefined || wish === defaultOciRuntime) return [defaultOciRuntime];
+    throw new BridgeError(
+      'E_OCI_RUNTIME',
+      `MCP_BRIDGE_OCI_RUNTIME is ${wish}, but ${name} runs elsewhere, where its service decides: it uses ${defaultOciRuntime}.`,
+      {
+        fault: 'operator',
+        remedy: `Unset MCP_BRIDGE_OCI_RUNTIME, or set runtime = "${wish}" below [engine] in containers.conf where the service runs, and start it again.`,
+      },
+    );
+  }
+  return wish === undefined ? [...new Set([defaultOciRuntime, ...OCI_RUNTIMES])] : [wish];
+}
+
+async function probe(
+  name: CliName,
   binary: string,
   connection: EngineConnection,
   signal: AbortSignal,
 ): Promise<EngineStatus> {
-  const name = engineNameOf(binary);
-  const dialect = dialects[name];
+  // The questions are the same wherever it runs.
+  const dialect = dialectOf(name, 'rootless');
   const env = connectionEnv(name, connection.url);
   const ask = (args: readonly string[]) =>
     run([binary, ...args], { timeoutMs: INFO_TIMEOUT_MS, env }, signal);
@@ -74,7 +114,7 @@ async function endpointOf(
   return exitCode === 0 && /^[a-z]+:\/\//.test(said) ? said : undefined;
 }
 
-function startRemedy(name: EngineName, { url, platform }: EngineConnection): string {
+function startRemedy(name: CliName, { url, platform }: EngineConnection): string {
   if (url !== undefined) {
     const byHand = `\`${ENGINE_VARIABLES[name].address}=${url} ${name} info\` has to answer`;
     const key =

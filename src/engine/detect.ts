@@ -6,21 +6,18 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { release } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { BridgeError } from '../../base/errors.js';
-import { thisOwner } from '../../base/process/owner.js';
-import type { EngineFacts, EngineName, EngineStatus } from '../engine.js';
-import { type Enforcement, enforcement } from '../machine/enforcement.js';
-import { hangingRemedy, inSeconds } from '../machine/hanging.js';
-import { described, type OciRuntime, variantsOf } from '../machine/oci-runtime.js';
-import { connectionEnv, type EngineClient, engineNameOf, isElsewhere } from '../machine/place.js';
-import { probeEngine } from './engine-status.js';
+import { BridgeError } from '../base/errors.js';
+import { thisOwner } from '../base/process/owner.js';
+import type { EngineDriver, EngineFacts, EngineImages, EngineStatus, OciRuntime } from './engine.js';
+import { automaticEngines, driverOf } from './engines.js';
+import { type Enforcement, enforcement } from './machine/enforcement.js';
+import { inSeconds } from './machine/hanging.js';
+import { described } from './machine/oci-runtime.js';
 
 // In a folder of its own: the state directory may be ~/MCPs, whose JSON files are read as lists of servers.
 const CHOICE_DIR = 'cache';
 /** Raised when another bridge's file would mean something else. */
 const CHOICE_VERSION = 3;
-/** Tried in this order after the engine's own default; Debian 12's crun refuses hybrid cgroups where runc works. */
-const OCI_RUNTIMES = ['crun', 'runc'] as const;
 
 export type Tried = { readonly name: string; readonly ok: boolean; readonly reason: string };
 
@@ -66,18 +63,20 @@ type ReadyEngine = Extract<EngineStatus, { state: 'ready' }>;
 export async function chooseEngine(
   wishes: EngineWishes,
   signal: AbortSignal,
-): Promise<{ readonly client: EngineClient; readonly status: ReadyEngine }> {
-  const programs = wishes.runtime === undefined ? ['podman', 'docker'] : [wishes.runtime];
+): Promise<{ readonly binary: string; readonly status: ReadyEngine; readonly images: EngineImages }> {
+  const programs = wishes.runtime === undefined ? automaticEngines : [wishes.runtime];
   const troubles: Array<{ binary: string; status: Exclude<EngineStatus, ReadyEngine> }> = [];
   for (const binary of programs) {
-    const status = await probeEngine(binary, { url: wishes.url, platform: process.platform }, signal);
+    const { url } = wishes;
+    const driver = driverOf(binary);
+    const status = await driver.probe(binary, { url, platform: process.platform }, signal);
     if (status.state !== 'ready') {
       troubles.push({ binary, status });
       continue;
     }
     // In a machine of this computer it is the machine that keeps root away from the host.
     if (status.ids === 'rootful' && status.mode !== 'vm' && !wishes.allowRootful) throw unsafe(binary);
-    return { client: { binary, env: connectionEnv(engineNameOf(binary), wishes.url) }, status };
+    return { binary, status, images: driver.images({ binary, url, facts: status }) };
   }
   // An engine that is there but broken says more than one that is absent.
   const worst = troubles.find(({ status }) => status.state !== 'missing') ?? troubles[0];
@@ -115,18 +114,17 @@ export type Failure = { readonly reason: string; readonly waitedMs?: number | un
  * the search: the others would hang too, for as long.
  */
 export async function chooseOciRuntime(
-  engine: EngineName,
+  driver: EngineDriver,
   status: ReadyEngine,
   wish: string | undefined,
   attempt: (runtime: OciRuntime) => Promise<Failure | undefined>,
 ): Promise<{ readonly runtime: OciRuntime; readonly tried: readonly Tried[] }> {
-  const names = candidates(engine, status, wish);
   const tried: Tried[] = [];
-  for (const runtime of names.flatMap((name) => variantsOf(name, engine, status.mode))) {
+  for (const runtime of driver.runtimes(status, wish)) {
     const trouble = await attempt(runtime);
     const name = described(runtime);
     if (trouble?.waitedMs !== undefined)
-      throw hangs(engine, name, trouble.waitedMs, tried, isElsewhere(status.mode));
+      throw hangs(`${driver.name} with ${name}`, trouble.waitedMs, tried, driver.hangRemedy(status));
     tried.push({ name, ok: trouble === undefined, reason: trouble?.reason ?? 'started a container' });
     if (trouble === undefined) return { runtime, tried };
   }
@@ -139,36 +137,14 @@ export async function chooseOciRuntime(
   });
 }
 
-function candidates(engine: EngineName, status: ReadyEngine, wish: string | undefined): readonly string[] {
-  const { defaultOciRuntime } = status;
-  if (engine === 'podman' && isElsewhere(status.mode)) {
-    if (wish === undefined || wish === defaultOciRuntime) return [defaultOciRuntime];
-    throw new BridgeError(
-      'E_OCI_RUNTIME',
-      `MCP_BRIDGE_OCI_RUNTIME is ${wish}, but podman runs elsewhere, where its service decides: it uses ${defaultOciRuntime}.`,
-      {
-        fault: 'operator',
-        remedy: `Unset MCP_BRIDGE_OCI_RUNTIME, or set runtime = "${wish}" below [engine] in containers.conf where the service runs, and start it again.`,
-      },
-    );
-  }
-  return wish === undefined ? [...new Set([defaultOciRuntime, ...OCI_RUNTIMES])] : [wish];
-}
-
-function hangs(
-  engine: EngineName,
-  runtime: string,
-  waitedMs: number,
-  before: readonly Tried[],
-  isThere: boolean,
-): BridgeError {
+function hangs(what: string, waitedMs: number, before: readonly Tried[], remedy: string): BridgeError {
   const others = before.length === 0 ? '' : ` Before it: ${triedText(before)}`;
   return new BridgeError(
     'E_OCI_RUNTIME',
-    `${engine} with ${runtime} hangs: no container within ${inSeconds(waitedMs)}.${others}`,
+    `${what} hangs: no container within ${inSeconds(waitedMs)}.${others}`,
     {
       fault: 'operator',
-      remedy: hangingRemedy(`${engine} --log-level=debug run --rm --network=none IMAGE true`, isThere),
+      remedy,
       waitedMs,
     },
   );
