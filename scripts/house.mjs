@@ -35,6 +35,8 @@ function read(file) {
   const classes = [];
   const imports = [];
   const privates = [];
+  // What a file adds to a type of another by `declare module` is no type of its own.
+  let added = 0;
   // Members of our own classes begin with `#`; a member of MCP's messages and Node's way of making a stream do with `_`.
   const onMember = (node, key) => {
     const name = key?.name ?? key?.value;
@@ -46,7 +48,9 @@ function read(file) {
     MethodDefinition: (node) => onMember(node, node.key),
     PropertyDefinition: (node) => onMember(node, node.key),
     TSTypeAliasDeclaration: ({ id }) => types.push(id.name),
-    TSInterfaceDeclaration: ({ id }) => types.push(id.name),
+    TSModuleDeclaration: () => added++,
+    'TSModuleDeclaration:exit': () => added--,
+    TSInterfaceDeclaration: ({ id }) => added === 0 && types.push(id.name),
     ClassDeclaration: ({ id }) => id && classes.push(id.name),
     ImportDeclaration: ({ source }) => imports.push(source.value),
     ExportNamedDeclaration: ({ source }) => source && imports.push(source.value),

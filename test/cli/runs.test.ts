@@ -1,8 +1,8 @@
 // What `runs` shows where there is more than it can show.
 
 import { expect, it } from 'vitest';
-import type { CallLine, RunLine } from '../../src/base/log/audit-line.js';
 import { lostText, notShownText, runsText } from '../../src/cli/kept/runs.js';
+import type { CallLine, RunLine } from '../../src/run/audit/audit-line.js';
 
 const run = (listed: number | undefined, notListed: number, shown: number) => ({
   run: 'a-1',

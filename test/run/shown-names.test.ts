@@ -4,15 +4,16 @@
 import { expect, it } from 'vitest';
 import type { BridgeEvent } from '../../src/base/log/events.js';
 import { describeEvent } from '../../src/base/log/log.js';
-import { weigh } from '../../src/base/log/weight.js';
 import { didYouMean } from '../../src/base/text/closest.js';
 import { harmless } from '../../src/base/text/text.js';
 import { toolOf } from '../../src/cli/approvals/text.js';
+import { eventWords } from '../../src/cli/serving/events.js';
 import type { Question } from '../../src/policy/approvals/question.js';
 import { questionText } from '../../src/policy/approvals/question-text.js';
 import { questionHtml } from '../../src/policy/page/question-html.js';
 import { policyOf } from '../../src/policy/rules/policy.js';
 import { planPieces } from '../../src/run/answer/pieces.js';
+import { digestOf } from '../../src/run/audit/digest.js';
 import type { Outcome } from '../../src/run/outcome/outcome.js';
 import { hear } from '../protocol/host-end.js';
 import { approvalsWith, MemoryInbox } from '../support/approvals.js';
@@ -37,8 +38,8 @@ const question: Question = {
   expiresAt: '2026-11-25T12:10:00.000Z',
 };
 const told = (event: object): string =>
-  describeEvent({ run: 'a-1', server: SERVER, tool: TOOL, ...event } as BridgeEvent)[1];
-const call = { call: 1, allowed: true, rule: '', failed: false, durationMs: 1, arguments: weigh('{}') };
+  describeEvent({ run: 'a-1', server: SERVER, tool: TOOL, ...event } as BridgeEvent, eventWords())[1];
+const call = { call: 1, allowed: true, rule: '', failed: false, durationMs: 1, arguments: digestOf('{}') };
 
 /** The refusal of a call, as a terminal would show it. */
 async function refused(tool: string, rules: { readonly deny: readonly string[] }): Promise<string> {

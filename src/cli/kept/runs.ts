@@ -3,7 +3,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BridgeError } from '../../base/errors.js';
-import { AUDIT_SUFFIX } from '../../base/log/audit-files.js';
+import { didYouMean } from '../../base/text/closest.js';
+import { joinedNames } from '../../base/text/shown-name.js';
+import { madeVisible } from '../../base/text/unseen.js';
+import { AUDIT_SUFFIX } from '../../run/audit/audit-files.js';
 import {
   type AuditLine,
   type CallLine,
@@ -11,10 +14,7 @@ import {
   parseAuditLine,
   type QuestionLine,
   type RunLine,
-} from '../../base/log/audit-line.js';
-import { didYouMean } from '../../base/text/closest.js';
-import { joinedNames } from '../../base/text/shown-name.js';
-import { madeVisible } from '../../base/text/unseen.js';
+} from '../../run/audit/audit-line.js';
 import { AUDIT_FOLDER } from '../serving/audited.js';
 import { prepare } from '../serving/prepare.js';
 import { columns } from '../terminal/columns.js';

@@ -1,8 +1,8 @@
 // The audit of a command that runs code: listens to what the command's log listens to. Nothing is opened before a run is.
 
 import { join } from 'node:path';
-import { Audit } from '../../base/log/audit.js';
 import { fanOut, type Observer } from '../../base/log/events.js';
+import { Audit } from '../../run/audit/audit.js';
 import type { Prepared } from './prepare.js';
 
 /** Below the state directory. */

@@ -21,6 +21,7 @@ import { type HostFacts, hostFacts } from '../../settings/files/host-facts.js';
 import type { ImportedSettings } from '../../settings/languages/imported-settings.js';
 import { readIsolatorFile } from '../../settings/languages/isolator-file.js';
 import { coloursFor } from '../terminal/output.js';
+import { eventWords } from './events.js';
 
 export type Prepared = {
   readonly settings: Settings;
@@ -103,7 +104,7 @@ export function examine(
   for (const warning of imported.value?.warnings ?? []) log.warn(`${importedFile}: ${warning}`);
   const redactor = new Redactor();
   redactor.addSecrets(env, settings.downstreamEnv);
-  const observer = logObserver(log, (text) => redactor.redact(text));
+  const observer = logObserver(log, eventWords(), (text) => redactor.redact(text));
   const book = readable(policyFile, () => new PolicyBook(settings, host, observer));
   const problems = [
     ...wrong,

@@ -5,9 +5,9 @@
 import { asBridgeError } from '../../base/errors.js';
 import { RawJson, sliceAt } from '../../base/json/json-text.js';
 import type { Observer } from '../../base/log/events.js';
-import { type Weight, weigh } from '../../base/log/weight.js';
 import type { Verdict } from '../../policy/rules/policy.js';
 import type { AuditMode } from '../../settings/environment/variables.js';
+import { digestOf, type TextDigest } from '../audit/digest.js';
 import { type CallTarget, type GuestCall, keptName } from './guest-call.js';
 
 export type CallAuditParts = {
@@ -44,7 +44,7 @@ export class CallAudit {
   /** Answers or throws as `work` does, and tells of the call when that has ended. */
   async record<T>(judged: JudgedCall, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const startedAt = performance.now();
-    const tell = (result: Weight | undefined, error: string | undefined) =>
+    const tell = (result: TextDigest | undefined, error: string | undefined) =>
       this.#tell(judged, { result, error, durationMs: performance.now() - startedAt });
     try {
       const answer = await work();
@@ -76,7 +76,7 @@ export class CallAudit {
 }
 
 type CallEnd = {
-  readonly result: Weight | undefined;
+  readonly result: TextDigest | undefined;
   /** The code of what it failed with. */
   readonly error: string | undefined;
   readonly durationMs: number;
@@ -92,5 +92,5 @@ const failureIn = (text: string): string | undefined =>
 export const keptText = (text: string, mode: AuditMode): string | undefined =>
   mode === 'arguments' ? text.slice(0, MAX_ARGUMENTS_CHARS) : undefined;
 
-const weighed = (text: string, mode: AuditMode): Weight =>
-  mode === 'off' ? { bytes: text.length, sha256: undefined } : weigh(text);
+const weighed = (text: string, mode: AuditMode): TextDigest =>
+  mode === 'off' ? { bytes: text.length, sha256: undefined } : digestOf(text);

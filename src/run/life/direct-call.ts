@@ -3,7 +3,6 @@
 
 import { asBridgeError, BridgeError } from '../../base/errors.js';
 import { RawJson, sliceAt, stringify } from '../../base/json/json-text.js';
-import { weigh } from '../../base/log/weight.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { shownName, shownTool } from '../../base/text/shown-name.js';
 import { Deadline, type StopClock } from '../../base/waiting/deadline.js';
@@ -11,6 +10,7 @@ import { AskingTime } from '../../policy/approvals/asking-time.js';
 import { RunApprovals } from '../../policy/approvals/run-approvals.js';
 import { StandingClock } from '../../policy/approvals/standing-clock.js';
 import type { ServerDoc } from '../../wire/frames.js';
+import { digestOf } from '../audit/digest.js';
 import type { CallContext } from '../calls/call-context.js';
 import { type CallScope, guardCalls } from '../calls/guarded-calls.js';
 import { toolCall } from '../calls/guest-call.js';
@@ -101,7 +101,7 @@ function recordOf(
   { observer }: DirectServices,
   { caller: { client } }: CallContext,
 ): RunRecord {
-  const code = weigh(stringify(args));
+  const code = digestOf(stringify(args));
   return new RunRecord({ run, client, servers: [server], code, language, timeoutSeconds }, observer);
 }
 

@@ -1,6 +1,7 @@
 // A run's record tells log and audit of one run, whoever asked for it: that the run has begun, and how it has ended.
 
-import type { BridgeEvent, Observer, RunStatus } from '../../base/log/events.js';
+import type { BridgeEvent, Observer } from '../../base/log/events.js';
+import type { RunStatus } from '../events.js';
 
 type Started = Omit<Extract<BridgeEvent, { type: 'run.started' }>, 'type'>;
 

@@ -3,7 +3,6 @@
 // shown, not believed.
 
 import { asBridgeError, BridgeError } from '../../base/errors.js';
-import { weigh } from '../../base/log/weight.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { aborted } from '../../base/waiting/aborted.js';
 import { Deadline } from '../../base/waiting/deadline.js';
@@ -12,6 +11,7 @@ import { StandingClock } from '../../policy/approvals/standing-clock.js';
 import type { Sandbox } from '../../sandbox/conversation/sandbox.js';
 import type { CheckAnswer } from '../../sandbox/conversation/turn.js';
 import type { NamedTool } from '../../wire/frames.js';
+import { digestOf } from '../audit/digest.js';
 import type { CallContext } from '../calls/call-context.js';
 import { LoadedServers } from '../calls/loaded-servers.js';
 import type { AskingWords } from '../calls/on-demand.js';
@@ -43,7 +43,7 @@ export async function runCode(
   const { id: run, observer } = services;
   const { servers: named, others } = services.servers.wanted;
   const { task, timeoutSeconds } = input;
-  const about = { servers: [...named, ...others], code: weigh(task.code), language: languageOf(task) };
+  const about = { servers: [...named, ...others], code: digestOf(task.code), language: languageOf(task) };
   const record = new RunRecord({ run, client: context.caller.client, ...about, timeoutSeconds }, observer);
   using deadline = new Deadline(context.signal);
   const transcript = new Transcript();

@@ -3,7 +3,6 @@
 
 import { asBridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
-import { weigh } from '../../base/log/weight.js';
 import type { OutputStream } from '../../base/process/streams.js';
 import { harmless } from '../../base/text/text.js';
 import { Deadline } from '../../base/waiting/deadline.js';
@@ -16,6 +15,7 @@ import { Artifacts, type Settled } from '../artifacts/artifacts.js';
 import type { KeptFiles } from '../artifacts/kept-files.js';
 import type { KeptThing } from '../artifacts/kept-run.js';
 import { MAX_OUTPUT_CHARS } from '../artifacts/shown-amounts.js';
+import { digestOf } from '../audit/digest.js';
 import { keptText } from '../calls/call-audit.js';
 import type { CallContext } from '../calls/call-context.js';
 import { CodeEnd } from '../outcome/code-end.js';
@@ -90,7 +90,7 @@ function recordOf(
   { caller: { client } }: CallContext,
 ): RunRecord {
   const vector = vectorText(command);
-  const about = { code: weigh(vector), argumentsText: keptText(vector, audit), language: 'command' };
+  const about = { code: digestOf(vector), argumentsText: keptText(vector, audit), language: 'command' };
   return new RunRecord({ run: id, client, servers: [], ...about, timeoutSeconds }, observer);
 }
 

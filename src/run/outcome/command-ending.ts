@@ -1,11 +1,11 @@
 // How a command has ended, as the kernel says it: by a status, by a signal, at its deadline, or not begun. Whatever else
 // ends its sandbox is no end of its own, and leaves with a sentence and the next step, as a run of code would.
 
-import type { RunStatus } from '../../base/log/events.js';
 import { clipHarmless } from '../../base/text/text.js';
 import type { EndCause } from '../../base/waiting/deadline.js';
 import type { CommandEnd } from '../../code-exec/run-command.js';
 import type { GuestError, SandboxEnd } from '../../sandbox/conversation/sandbox.js';
+import type { RunStatus } from '../events.js';
 import { hintFor } from '../hints/hints.js';
 import {
   breached,

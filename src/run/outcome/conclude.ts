@@ -2,10 +2,10 @@
 // said. Every failure leaves with a sentence for the model and, where there is one, the next step.
 
 import type { BridgeError } from '../../base/errors.js';
-import type { RunStatus } from '../../base/log/events.js';
 import { clip, harmless } from '../../base/text/text.js';
 import type { EndCause } from '../../base/waiting/deadline.js';
 import type { GuestError, SandboxEnd } from '../../sandbox/conversation/sandbox.js';
+import type { RunStatus } from '../events.js';
 import { unawaitedNote } from '../hints/asynchrony.js';
 import type { HintSpec } from '../hints/hint.js';
 import { hintFor } from '../hints/hints.js';

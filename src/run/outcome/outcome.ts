@@ -1,12 +1,12 @@
 // The outcome of a run, as data. Rendering decides how an outcome is shown; nothing here knows MCP.
 
 import type { RawJson } from '../../base/json/json-text.js';
-import type { RunStatus } from '../../base/log/events.js';
 import type { Redact } from '../../base/secrets/redact.js';
 import { gapLine } from '../../base/text/text.js';
 import type { Planned } from '../../policy/approvals/plan.js';
 import type { Left } from '../artifacts/artifacts.js';
 import type { KeptThing } from '../artifacts/kept-run.js';
+import type { RunStatus } from '../events.js';
 import { NO_PICTURES, type Pictures } from './pictures.js';
 
 /** One captured stream: harmless text, head and tail kept, and how many characters are missing from its middle. */

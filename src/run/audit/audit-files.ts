@@ -6,8 +6,8 @@ import { chmodSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import { randomBytes } from '../crypto.js';
-import { messageOf } from '../errors.js';
+import { randomBytes } from '../../base/crypto.js';
+import { messageOf } from '../../base/errors.js';
 
 type AuditFilesOptions = {
   readonly dir: string;

@@ -1,8 +1,8 @@
 // The lines of the audit: what is kept of a run and of a tool call, and of lines that were lost, and how a line is read back. A line that is torn or
 // of another version is no line.
 
-import type { RunStatus } from './events.js';
-import type { Weight } from './weight.js';
+import type { RunStatus } from '../events.js';
+import type { TextDigest } from './digest.js';
 
 /** A run that has ended. Times are ISO 8601 in UTC; `at` is when it began. */
 export type RunLine = {
@@ -17,7 +17,7 @@ export type RunLine = {
   readonly servers: readonly string[];
   /** Absent in lines of earlier versions, which knew Python only. */
   readonly language?: string;
-  readonly code: Weight;
+  readonly code: TextDigest;
   /** The beginning of a command's argument vector; absent for other runs. */
   readonly argumentsText?: string;
   readonly timeoutSeconds: number;
@@ -47,8 +47,8 @@ export type CallLine = {
   /** Code of what it failed with, also where the server answered that its tool has failed; then there is a result too. */
   readonly error?: string;
   readonly durationMs: number;
-  readonly arguments: Weight;
-  readonly result?: Weight;
+  readonly arguments: TextDigest;
+  readonly result?: TextDigest;
   readonly argumentsText?: string;
 };
 
@@ -63,7 +63,7 @@ export type QuestionLine = {
   readonly server: string;
   readonly tool: string;
   /** The arguments of each call, by size and digest; only of the first ones, where there are many. */
-  readonly calls: readonly Weight[];
+  readonly calls: readonly TextDigest[];
   /** How many calls it was about. */
   readonly callCount: number;
   /** Which rule asked. */

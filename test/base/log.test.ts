@@ -1,12 +1,15 @@
 import { expect, it } from 'vitest';
 import type { BridgeEvent } from '../../src/base/log/events.js';
 import {
-  describeEvent,
+  describeEvent as describeBy,
   type LogOptions,
   type LogSink,
   logObserver,
   openLog,
 } from '../../src/base/log/log.js';
+import { eventWords } from '../../src/cli/serving/events.js';
+
+const describeEvent = (event: BridgeEvent) => describeBy(event, eventWords());
 
 function written(options: Partial<LogOptions>, ...events: readonly BridgeEvent[]): string[] {
   const lines: string[] = [];
@@ -14,7 +17,7 @@ function written(options: Partial<LogOptions>, ...events: readonly BridgeEvent[]
     { level: 'info', format: 'json', colour: false, ...options },
     { write: (line) => lines.push(line) },
   );
-  events.forEach(logObserver(log, (text) => text.replaceAll('s3cret-value', '…')));
+  events.forEach(logObserver(log, eventWords(), (text) => text.replaceAll('s3cret-value', '…')));
   return lines;
 }
 

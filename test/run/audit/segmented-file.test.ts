@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { SegmentedFile, type Segments } from '../../src/base/log/audit-files.js';
+import { SegmentedFile, type Segments } from '../../../src/run/audit/audit-files.js';
 
 let dir: string;
 let segments: Segments;

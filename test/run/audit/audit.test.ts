@@ -5,12 +5,12 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { Audit } from '../../src/base/log/audit.js';
-import type { BridgeEvent } from '../../src/base/log/events.js';
-import { weigh } from '../../src/base/log/weight.js';
-import { Redactor } from '../../src/base/secrets/redact.js';
-import { readAudit } from '../../src/cli/kept/runs.js';
-import { PATIENTLY, pause } from '../support/time.js';
+import type { BridgeEvent } from '../../../src/base/log/events.js';
+import { Redactor } from '../../../src/base/secrets/redact.js';
+import { readAudit } from '../../../src/cli/kept/runs.js';
+import { Audit } from '../../../src/run/audit/audit.js';
+import { digestOf } from '../../../src/run/audit/digest.js';
+import { PATIENTLY, pause } from '../../support/time.js';
 
 let dir: string;
 let told: BridgeEvent[];
@@ -37,7 +37,7 @@ const started = (run: string, servers: readonly string[] = ['s']): BridgeEvent =
   client: 'tester 1.0',
   servers,
   language: 'python',
-  code: weigh('print(1)'),
+  code: digestOf('print(1)'),
   timeoutSeconds: 30,
 });
 const ended = (run: string, calls = 1, servers: readonly string[] = ['s']): BridgeEvent => ({
@@ -62,8 +62,8 @@ const called = (
   error: undefined,
   failed: false,
   durationMs: 3.6,
-  arguments: weigh('{"a":1}'),
-  result: weigh('{"content":[]}'),
+  arguments: digestOf('{"a":1}'),
+  result: digestOf('{"content":[]}'),
   argumentsText: undefined,
   ...more,
 });
@@ -98,7 +98,7 @@ it('a run and its calls are a line each, in a file of their owner alone', async 
       durationMs: 12,
       calls: 1,
       timeoutSeconds: 30,
-      code: { bytes: 8, sha256: weigh('print(1)').sha256 },
+      code: { bytes: 8, sha256: digestOf('print(1)').sha256 },
     },
     calls: [
       {

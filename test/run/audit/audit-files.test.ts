@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { AuditFiles } from '../../src/base/log/audit-files.js';
+import { AuditFiles } from '../../../src/run/audit/audit-files.js';
 
 const LINE = `${JSON.stringify({ text: 'x'.repeat(100_000) })}\n`;
 const MINUTE_MS = 60_000;

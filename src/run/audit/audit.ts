@@ -1,14 +1,14 @@
 // The audit: folds events into one line for each run and each tool call, for whoever asks later what an agent did.
 // Keeps sizes and digests of data, and the arguments only where the operator wants them. Costs no run anything.
 
-import { withoutSecretMembers } from '../secrets/by-key.js';
-import type { Redact } from '../secrets/redact.js';
-import { shownName } from '../text/shown-name.js';
-import { clip, clipHarmless, linesOf } from '../text/text.js';
+import type { BridgeEvent, Observer } from '../../base/log/events.js';
+import { withoutSecretMembers } from '../../base/secrets/by-key.js';
+import type { Redact } from '../../base/secrets/redact.js';
+import { shownName } from '../../base/text/shown-name.js';
+import { clip, clipHarmless, linesOf } from '../../base/text/text.js';
 import { AuditFiles } from './audit-files.js';
 import type { AuditLine, CallLine, QuestionLine, RunLine } from './audit-line.js';
-import type { BridgeEvent, Observer } from './events.js';
-import { weigh } from './weight.js';
+import { digestOf } from './digest.js';
 
 type AuditOptions = {
   /** Its folder is made where need be, for its owner alone. */
@@ -29,7 +29,7 @@ const MAX_RULE_CHARS = 10_000;
 const MAX_PRINCIPAL_CHARS = 2_000;
 const MAX_REASON_CHARS = 200;
 /** A question may be about two hundred calls. */
-const MAX_CALLS_WEIGHED = 50;
+const MAX_CALLS_DIGESTED = 50;
 const MAX_WORD_CHARS = 500;
 const MAX_ARGUMENTS_CHARS = 16 * 1024;
 
@@ -118,7 +118,7 @@ export class Audit implements AsyncDisposable {
       question,
       server: this.#shown(server),
       tool: this.#shown(tool),
-      calls: calls.slice(0, MAX_CALLS_WEIGHED).map(weigh),
+      calls: calls.slice(0, MAX_CALLS_DIGESTED).map(digestOf),
       callCount: calls.length,
       rule: clipHarmless(this.#redact(rule), MAX_RULE_CHARS),
       answer,

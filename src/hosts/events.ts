@@ -1,0 +1,25 @@
+// Events of the files in which servers and rules are looked for.
+
+import { countOf, type EventWords, oneLine } from '../base/log/events.js';
+import type { FileProblem } from '../settings/files/file-problem.js';
+
+type HostEvents = {
+  /** A file that cannot be used as it is, of whichever room. */
+  readonly 'config.problem': FileProblem;
+  readonly 'config.discovered': { readonly ready: number; readonly skipped: number };
+};
+
+declare module '../base/log/events.js' {
+  interface EventTable extends HostEvents {}
+}
+
+export const hostEventWords: EventWords<HostEvents> = {
+  'config.problem': ({ file, message }) => [
+    'warn',
+    `${oneLine(file)} cannot be used as it is: ${oneLine(message)}`,
+  ],
+  'config.discovered': ({ ready, skipped }) => [
+    'debug',
+    `${countOf(ready, 'MCP server')} found, ${skipped} passed over`,
+  ],
+};

@@ -1,0 +1,114 @@
+// Events of runs and of their calls. The audit folds them into lines, see audit/audit.ts.
+
+import { countOf, type EventWords, milliseconds, oneLine } from '../base/log/events.js';
+import { shownName, shownTool } from '../base/text/shown-name.js';
+import type { TextDigest } from './audit/digest.js';
+
+export type RunStatus = 'success' | 'error' | 'timeout' | 'validation_error' | 'cancelled';
+
+type RunEvents = {
+  readonly 'run.queued': { readonly run: string; readonly ahead: number };
+  readonly 'run.started': {
+    /** Unique among all bridges. */
+    readonly run: string;
+    /** Name and version of the client that asked, as it reported them. */
+    readonly client: string;
+    readonly servers: readonly string[];
+    readonly language: string;
+    readonly code: TextDigest;
+    /**
+     * The beginning of a command's argument vector; undefined for other runs, and when the operator does not want it
+     * kept.
+     */
+    readonly argumentsText?: string | undefined;
+    readonly timeoutSeconds: number;
+  };
+  /** A tool call that has ended, refused ones included. */
+  readonly 'run.call': {
+    readonly run: string;
+    /** Counts within the run. */
+    readonly call: number;
+    readonly server: string;
+    readonly tool: string;
+    /** By policy, whose rule is named. */
+    readonly allowed: boolean;
+    readonly rule: string;
+    /** Code of what it failed with. */
+    readonly error: string | undefined;
+    readonly durationMs: number;
+    readonly failed: boolean;
+    readonly arguments: TextDigest;
+    readonly result: TextDigest | undefined;
+    /** The beginning of it, where the operator wants it kept. */
+    readonly argumentsText: string | undefined;
+  };
+  /** By policy: a call that reached no server, or whose answer was not handed on. */
+  readonly 'run.refused': {
+    readonly run: string;
+    readonly server: string;
+    readonly tool: string;
+    readonly code: string;
+    /** Names the rule or the limit. */
+    readonly message: string;
+  };
+  readonly 'run.ended': {
+    readonly run: string;
+    /** Servers that the run had in the end, or those that it named where it did not come so far. */
+    readonly servers: readonly string[];
+    readonly status: RunStatus;
+    /** Why it failed; the message is the code's own words where the code has raised it. */
+    readonly error?: { readonly kind: string; readonly message: string } | undefined;
+    readonly durationMs: number;
+    readonly calls: number;
+  };
+  readonly 'audit.trouble': { readonly message: string };
+  readonly 'kept.trouble': { readonly message: string };
+  /** A fault of ours, in whichever room it is noticed. */
+  readonly 'bridge.fault': { readonly where: string; readonly message: string };
+};
+
+declare module '../base/log/events.js' {
+  interface EventTable extends RunEvents {}
+}
+
+/** Refusals of one run that are logged at their usual level; further ones are logged as debug. */
+const MAX_REFUSALS_TOLD = 20;
+
+export function runEventWords(): EventWords<RunEvents> {
+  /** Counts the refusals of each run that is under way. */
+  const refusals = new Map<string, number>();
+  /** Code that ignores refusals can make a thousand in a second. */
+  const levelOfRefusal = (run: string): 'info' | 'debug' => {
+    const count = (refusals.get(run) ?? 0) + 1;
+    refusals.set(run, count);
+    return count > MAX_REFUSALS_TOLD ? 'debug' : 'info';
+  };
+  return {
+    'run.queued': ({ run, ahead }) => [
+      'info',
+      `run ${run} waits in the queue, behind ${countOf(ahead, 'run')}`,
+    ],
+    'run.started': ({ run, language, servers }) => [
+      'info',
+      `run ${run} (${language}) started with ${servers.map((name) => shownName(name)).join(', ') || 'no servers'}`,
+    ],
+    'run.call': ({ run, server, tool, failed, durationMs }) => [
+      'debug',
+      `run ${run} called ${shownTool(server, tool)}: ${failed ? 'failed' : 'answered'} after ${milliseconds(durationMs)}`,
+    ],
+    'run.refused': ({ run, server, tool, message }) => [
+      levelOfRefusal(run),
+      `run ${run} may not call ${shownTool(server, tool)}: ${oneLine(message)}`,
+    ],
+    'run.ended': ({ run, status, durationMs, calls }) => {
+      refusals.delete(run);
+      return ['info', `run ${run}: ${status} after ${milliseconds(durationMs)}, ${countOf(calls, 'call')}`];
+    },
+    'audit.trouble': ({ message }) => [
+      'warn',
+      `runs and calls are not kept in the audit: ${oneLine(message)}`,
+    ],
+    'kept.trouble': ({ message }) => ['warn', `something of a run could not be kept: ${oneLine(message)}`],
+    'bridge.fault': ({ where, message }) => ['error', `fault in ${where}: ${oneLine(message)}`],
+  };
+}

@@ -1,0 +1,99 @@
+// Events of the HTTP front: its requests and sessions, and who is let in.
+
+import { countOf, type EventWords, milliseconds, oneLine } from '../base/log/events.js';
+
+type ServiceEvents = {
+  /** The HTTP front takes requests from now on. */
+  readonly 'http.listening': {
+    readonly address: string;
+    /** Others can read along: there is no TLS, and no proxy is named that has it. */
+    readonly isInClear: boolean;
+  };
+  /** An HTTP request that has ended. */
+  readonly 'http.request': {
+    /** Its answer has it as X-Request-Id. */
+    readonly request: string;
+    /** Undefined where none was found, or before. */
+    readonly principal: string | undefined;
+    /** The client's address; undefined on a unix socket. */
+    readonly address: string | undefined;
+    readonly method: string;
+    readonly path: string;
+    /** Methods of MCP in its body. */
+    readonly calls: readonly string[];
+    /** Undefined where nothing was answered. */
+    readonly status: number | undefined;
+    /** The whole answer was sent; false where the client left before. */
+    readonly isWhole: boolean;
+    readonly durationMs: number;
+  };
+  readonly 'http.session': {
+    readonly principal: string;
+    readonly is: 'opened' | 'ended';
+    readonly why?: string | undefined;
+    /** Sessions that are open now. */
+    readonly open: number;
+  };
+  readonly 'http.trouble': { readonly principal: string; readonly message: string };
+  /** Connections that were closed since there were too many, since this was last told. */
+  readonly 'http.dropped': { readonly connections: number };
+  /** The certificate was read anew; `kept` is the old one, since the new one cannot be used. */
+  readonly 'http.tls': { readonly is: 'reloaded' | 'kept'; readonly message: string };
+  readonly 'http.draining': { readonly requests: number; readonly withinMs: number };
+  /** Trouble that keeps credentials from being checked, or the rules of principals from being read. */
+  readonly 'auth.trouble': { readonly message: string };
+  /** A request that was sent away because of who sent it; never with what it presented. */
+  readonly 'auth.refused': {
+    /** The address of its sender. */
+    readonly from: string;
+    readonly method: string;
+    /** Status of the HTTP answer. */
+    readonly status: number;
+    readonly message: string;
+  };
+};
+
+declare module '../base/log/events.js' {
+  interface EventTable extends ServiceEvents {}
+}
+
+export const serviceEventWords: EventWords<ServiceEvents> = {
+  'http.listening': ({ address, isInClear }) =>
+    isInClear
+      ? [
+          'warn',
+          `listens at ${oneLine(address)} without TLS: whoever is in between reads tokens and results; set MCP_BRIDGE_HTTP_CERT and MCP_BRIDGE_HTTP_KEY, or name the proxy that has TLS in MCP_BRIDGE_HTTP_PROXIES`,
+        ]
+      : ['info', `listens at ${oneLine(address)}`],
+  'http.request': ({ request, address, method, path, calls, status, isWhole, durationMs }) => {
+    const from = address === undefined ? 'a unix socket' : oneLine(address);
+    const what = calls.length === 0 ? '' : ` (${oneLine(calls.join(', '))})`;
+    const how = isWhole ? `${status}` : `client left, ${status ?? 'nothing answered'}`;
+    return [
+      path === '/mcp' ? 'info' : 'debug',
+      `request ${request} from ${from}: ${oneLine(method)} ${oneLine(path)}${what}: ${how} after ${milliseconds(durationMs)}`,
+    ];
+  },
+  'http.session': ({ is, why, open }) => [
+    'debug',
+    `session ${is}${why === undefined ? '' : `, ${why}`}; ${open} open`,
+  ],
+  'http.trouble': ({ message }) => ['debug', `request refused by the SDK: ${oneLine(message)}`],
+  'http.dropped': ({ connections }) => [
+    'warn',
+    `${countOf(connections, 'connection')} closed: there are too many`,
+  ],
+  'http.tls': ({ is, message }) =>
+    is === 'reloaded'
+      ? ['info', `certificate read anew: ${oneLine(message)}`]
+      : ['warn', `the certificate in use stays: ${oneLine(message)}`],
+  'http.draining': ({ requests, withinMs }) => [
+    'info',
+    `drains: nothing new begins, ${countOf(requests, 'request')} may take ${milliseconds(withinMs)} to finish`,
+  ],
+  'auth.trouble': ({ message }) => ['warn', `credentials: ${oneLine(message)}`],
+  'auth.refused': ({ method, from, status, message }) => [
+    'info',
+    `refused ${oneLine(method)} from ${oneLine(from)} with ${status}: ${oneLine(message)}`,
+  ],
+};
