@@ -25,11 +25,11 @@ const TABLES = {
     );
   },
   exec: async () => {
-    const { tableOf } = await import(new URL('settings/environment/setting-rules.js', dist).href);
+    const { settingsIn } = await import(new URL('settings/environment/setting-rules.js', dist).href);
     const { execVariables } = await import(new URL('code-exec/exec-settings.js', dist).href);
     return table(
       ['variable', 'meaning', 'default', 'allowed'],
-      tableOf(execVariables.shape).map((row) => [code(row.name), row.meaning, row.default, row.allowed]),
+      settingsIn(execVariables).map((row) => [code(row.name), row.meaning, row.default, row.allowed]),
     );
   },
   policy: async () => {

@@ -1,4 +1,4 @@
-// The environment of `code-exec`: one zod schema, from which settings, errors and the table in its document are made, and its
+// The environment of `code-exec`: one table, from which settings, errors and the table in its document are made, and its
 // values, read once. Wrong variables stop the start and are all named; what would open it to strangers does too.
 
 import { readFileSync } from 'node:fs';
@@ -7,37 +7,26 @@ import { BridgeError, messageOf } from '../base/errors.js';
 import { didYouMean } from '../base/text/closest.js';
 import { clipHarmless } from '../base/text/text.js';
 import {
-  integer,
   list,
   optional,
+  orNone,
   outputBytes,
+  readTable,
+  type SettingRow,
   setting,
-  tableOf,
+  settingsIn,
+  type ValuesOf,
+  whole,
 } from '../settings/environment/setting-rules.js';
+import { hostFacts } from '../settings/files/host-facts.js';
 
 type Listen =
   | { readonly at: 'stdio' }
   | { readonly at: 'tcp'; readonly host: string; readonly port: number }
   | { readonly at: 'socket'; readonly path: string };
 
-export type ExecSettings = {
+export type ExecSettings = Omit<ExecValues, 'listen' | 'tokenFile'> & {
   readonly listen: Listen;
-  /** Undefined asks requests for nothing. */
-  readonly token: string | undefined;
-  readonly hosts: readonly string[];
-  readonly origins: readonly string[];
-  /** Limit for stdout and stderr together, in bytes. */
-  readonly maxOutputBytes: number;
-  readonly timeoutMs: number;
-  readonly maxTimeoutMs: number;
-  readonly workdir: string;
-  readonly tmp: 'shared' | 'per-request';
-  readonly concurrency: number;
-  readonly processes: number | undefined;
-  readonly allow: readonly string[] | undefined;
-  readonly deny: readonly string[];
-  /** A path, or 'stderr'. */
-  readonly audit: string | undefined;
   /** Sentences about what does not count as it stands. */
   readonly warnings: readonly string[];
 };
@@ -55,84 +44,116 @@ const origin = z.string().regex(/^[a-z][a-z0-9+.-]*:\/\/[^/\s]+$/);
 const program = z.string().regex(/^(?:\/.+|[^/]+)$/);
 
 /** The variables; a table of the documents is made from them. */
-export const execVariables = z.object({
-  MCP_EXEC_LISTEN: optional(z.string().regex(/^(?:unix:\/.+|.+:\d{1,5})$/), {
+export const execVariables = {
+  listen: optional({
+    name: 'MCP_EXEC_LISTEN',
     meaning: 'Where it listens for Streamable HTTP; without it, it speaks on stdio.',
     default: 'stdio',
+    schema: z.string().regex(/^(?:unix:\/.+|.+:\d{1,5})$/),
     allowed: 'host:port, [IPv6]:port or unix:/path',
   }),
-  MCP_EXEC_TOKEN: optional(tokenRule, {
+  /** Undefined asks requests for nothing. */
+  token: optional({
+    name: 'MCP_EXEC_TOKEN',
     meaning: 'What every request over HTTP must bring as its bearer token.',
     default: 'none, which only loopback and unix sockets may do without',
+    schema: tokenRule,
     allowed: 'at least 16 characters of ASCII, without spaces',
   }),
-  MCP_EXEC_TOKEN_FILE: optional(path, {
+  tokenFile: optional({
+    name: 'MCP_EXEC_TOKEN_FILE',
     meaning: 'A file that holds the token, such as a secret of compose.',
     default: 'none',
+    schema: path,
     allowed: 'an absolute path',
   }),
-  MCP_EXEC_HOSTS: optional(list(host), {
+  hosts: optional({
+    name: 'MCP_EXEC_HOSTS',
     meaning:
       'Names by which it may be addressed (the Host of a request), besides localhost and the address it listens on.',
     default: 'none',
+    schema: list(host),
     allowed: 'host names without ports, separated by commas',
+    value: orNone,
   }),
-  MCP_EXEC_ORIGINS: optional(list(origin), {
+  origins: optional({
+    name: 'MCP_EXEC_ORIGINS',
     meaning: 'Origins of web pages that may send requests.',
     default: 'none',
+    schema: list(origin),
     allowed: 'origins separated by commas, such as https://example.com',
+    value: orNone,
   }),
-  MCP_EXEC_MAX_OUTPUT_BYTES: outputBytes(
+  /** Limit for stdout and stderr together, in bytes. */
+  maxOutputBytes: outputBytes(
     'Most that is given back of stdout and stderr together, about 10,000 tokens; one answer carries about 3 MB.',
   ),
-  MCP_EXEC_TIMEOUT_MS: setting(integer(1, DAY_MS), {
+  timeoutMs: setting({
+    name: 'MCP_EXEC_TIMEOUT_MS',
     meaning: 'Milliseconds that a command may take when its call does not say.',
     default: '60000',
-    allowed: `whole milliseconds from 1 to ${DAY_MS}`,
+    ...whole(1, DAY_MS, 'whole milliseconds'),
   }),
-  MCP_EXEC_MAX_TIMEOUT_MS: setting(integer(1, DAY_MS), {
+  maxTimeoutMs: setting({
+    name: 'MCP_EXEC_MAX_TIMEOUT_MS',
     meaning: 'Most milliseconds that a call may ask for.',
     default: '600000',
-    allowed: `whole milliseconds from 1 to ${DAY_MS}`,
+    ...whole(1, DAY_MS, 'whole milliseconds'),
   }),
-  MCP_EXEC_WORKDIR: setting(path, {
+  workdir: setting({
+    name: 'MCP_EXEC_WORKDIR',
     meaning: 'Where commands run whose call does not say.',
     default: '/work',
+    schema: path,
     allowed: 'an absolute path',
   }),
-  MCP_EXEC_TMP: setting(z.enum(['shared', 'per-request']), {
+  tmp: setting({
+    name: 'MCP_EXEC_TMP',
     meaning: 'Whether each call has a folder of its own as TMPDIR, removed when it ends.',
     default: 'shared',
+    schema: z.enum(['shared', 'per-request']),
     allowed: 'shared or per-request',
   }),
-  MCP_EXEC_CONCURRENCY: setting(integer(1, 1_000), {
+  concurrency: setting({
+    name: 'MCP_EXEC_CONCURRENCY',
     meaning: 'Commands at once; further ones wait.',
     default: '32',
-    allowed: 'a whole number from 1 to 1000',
+    ...whole(1, 1_000),
   }),
-  MCP_EXEC_PROCESSES: optional(integer(16, 32_768), {
+  processes: optional({
+    name: 'MCP_EXEC_PROCESSES',
     meaning:
       "Processes and threads of the server's user that commands may fill up; the server itself can start more. Root is not limited.",
     default: 'none; 128 in our image',
-    allowed: 'a whole number from 16 to 32768',
+    ...whole(16, 32_768),
   }),
-  MCP_EXEC_ALLOW: optional(list(program), {
+  allow: optional({
+    name: 'MCP_EXEC_ALLOW',
     meaning: 'Commands that may run, by name or path; all others may not.',
     default: 'all',
+    schema: list(program),
     allowed: 'names or absolute paths separated by commas',
   }),
-  MCP_EXEC_DENY: optional(list(program), {
+  deny: optional({
+    name: 'MCP_EXEC_DENY',
     meaning: 'Commands that may not run, whatever allows them.',
     default: 'none',
+    schema: list(program),
     allowed: 'names or absolute paths separated by commas',
+    value: orNone,
   }),
-  MCP_EXEC_AUDIT: optional(z.string().regex(/^(?:\/.+|stderr)$/), {
+  /** A path, or 'stderr'. */
+  audit: optional({
+    name: 'MCP_EXEC_AUDIT',
     meaning:
       'Where a line of JSON is written for each command: arguments as they were, of standard input the size and a digest.',
     default: 'none',
+    schema: z.string().regex(/^(?:\/.+|stderr)$/),
     allowed: 'stderr, or an absolute path',
   }),
-});
+};
+
+type ExecValues = ValuesOf<typeof execVariables>;
 
 const PREFIX = 'MCP_EXEC_';
 const VALUE_CHARS_SHOWN = 120;
@@ -143,43 +164,32 @@ export function parseExecSettings(env: Readonly<Record<string, string | undefine
   const said = Object.entries(env).flatMap(([name, value = '']) =>
     name.startsWith(PREFIX) && value.trim() !== '' ? [[name, value.trim()] as const] : [],
   );
-  const parsed = execVariables.safeParse(Object.fromEntries(said));
-  const known = Object.keys(execVariables.shape);
-  const wrong = new Set(parsed.error?.issues.map(({ path }) => String(path[0])) ?? []);
+  const { values, broken } = readTable(execVariables, new Map(said), hostFacts());
+  const known = settingsIn(execVariables).map(({ name }) => name);
   const complaints = [
-    ...said.filter(([name]) => wrong.has(name)).map(([name, value]) => complaint(name, value)),
+    ...broken.map(({ setting, got }) => complaint(setting, got)),
     ...said
       .filter(([name]) => !known.includes(name))
       .map(([name]) => `${clipHarmless(name, VALUE_CHARS_SHOWN)} is no setting.${didYouMean(name, known)}`),
   ];
-  if (!parsed.success || complaints.length > 0) throw settingsError(complaints.join('\n'));
-  const values = parsed.data;
-  const listen = listenOf(values.MCP_EXEC_LISTEN);
-  const token = tokenOf(values.MCP_EXEC_TOKEN, values.MCP_EXEC_TOKEN_FILE);
+  if (complaints.length > 0) throw settingsError(complaints.join('\n'));
+  const { listen: address, tokenFile, timeoutMs, ...settings } = values;
+  const listen = listenOf(address);
+  const token = tokenOf(values.token, tokenFile);
   if (token === undefined && listen.at === 'tcp' && !isLoopback(listen.host)) {
     throw settingsError(
-      `MCP_EXEC_LISTEN is ${values.MCP_EXEC_LISTEN}, which others can reach, and there is no token: set MCP_EXEC_TOKEN or MCP_EXEC_TOKEN_FILE.`,
+      `MCP_EXEC_LISTEN is ${address}, which others can reach, and there is no token: set MCP_EXEC_TOKEN or MCP_EXEC_TOKEN_FILE.`,
     );
   }
-  const maxTimeoutMs = values.MCP_EXEC_MAX_TIMEOUT_MS;
+  const { maxTimeoutMs } = settings;
   return {
+    ...settings,
     listen,
     token,
-    hosts: values.MCP_EXEC_HOSTS ?? [],
-    origins: values.MCP_EXEC_ORIGINS ?? [],
-    maxOutputBytes: values.MCP_EXEC_MAX_OUTPUT_BYTES,
-    timeoutMs: Math.min(values.MCP_EXEC_TIMEOUT_MS, maxTimeoutMs),
-    maxTimeoutMs,
-    workdir: values.MCP_EXEC_WORKDIR,
-    tmp: values.MCP_EXEC_TMP,
-    concurrency: values.MCP_EXEC_CONCURRENCY,
-    processes: values.MCP_EXEC_PROCESSES,
-    allow: values.MCP_EXEC_ALLOW,
-    deny: values.MCP_EXEC_DENY ?? [],
-    audit: values.MCP_EXEC_AUDIT,
+    timeoutMs: Math.min(timeoutMs, maxTimeoutMs),
     warnings: shortenedTimeout(
       said.some(([name]) => name === 'MCP_EXEC_TIMEOUT_MS'),
-      values.MCP_EXEC_TIMEOUT_MS,
+      timeoutMs,
       maxTimeoutMs,
     ),
   };
@@ -199,7 +209,7 @@ function listenOf(text: string | undefined): Listen {
   if (text === undefined) return { at: 'stdio' };
   if (text.startsWith('unix:')) return { at: 'socket', path: text.slice('unix:'.length) };
   const { six, host = six ?? '', port = '' } = LISTEN.exec(text)?.groups ?? {};
-  if (host === '' || Number(port) > 65_535) throw settingsError(complaint('MCP_EXEC_LISTEN', text));
+  if (host === '' || Number(port) > 65_535) throw settingsError(complaint(execVariables.listen, text));
   return { at: 'tcp', host, port: Number(port) };
 }
 
@@ -219,8 +229,7 @@ function tokenOf(token: string | undefined, file: string | undefined): string | 
   );
 }
 
-function complaint(name: string, got: string): string {
-  const allowed = tableOf(execVariables.shape).find((row) => row.name === name)?.allowed ?? '';
+function complaint({ name, allowed }: SettingRow, got: string): string {
   const shown = name === 'MCP_EXEC_TOKEN' ? 'not fit' : `'${clipHarmless(got, VALUE_CHARS_SHOWN)}'`;
   return `${name} is ${shown}; allowed: ${allowed}.`;
 }

@@ -1,4 +1,7 @@
-// The tool `execute` as everybody sees it who offers it.
+// The tool `execute` as everybody sees it who offers it: what hosts are told, and its arguments.
+
+import { z } from 'zod';
+import { type ArgumentTable, propertiesOf } from './tool-arguments.js';
 
 /** Limits and folder of `execute`, which differ between the programs that offer the tool. */
 export type ExecuteLimits = {
@@ -11,6 +14,60 @@ export type ExecuteLimits = {
   readonly maxOutputBytes: number;
 };
 
+/** No NUL, which would end a text for the kernel; a name that is empty names nothing. */
+const word = () => z.string().refine((text) => !text.includes('\0'));
+
+/** Without limits, of a server that nobody has asked for them. */
+export const executeArguments = ({
+  timeoutMs,
+  maxTimeoutMs = Number.MAX_SAFE_INTEGER,
+  workdir,
+}: Partial<ExecuteLimits>) =>
+  ({
+    command: {
+      told: { type: 'string', description: 'Program name or path' },
+      allowed: 'the name or path of a program',
+      check: () => word().refine((text) => text !== ''),
+    },
+    args: {
+      told: { type: 'array', items: { type: 'string' } },
+      allowed: 'a list of texts without NUL characters',
+      check: () => z.array(word()).default([]),
+    },
+    stdin: {
+      told: { type: 'string' },
+      allowed: 'a text',
+      check: () => z.string().default(''),
+    },
+    timeout_ms: {
+      told: {
+        type: 'integer',
+        minimum: 1,
+        ...(timeoutMs === undefined ? {} : { maximum: maxTimeoutMs, default: timeoutMs }),
+      },
+      allowed: `a whole number of milliseconds from 1 to ${maxTimeoutMs}`,
+      check: () =>
+        z
+          .int()
+          .min(1)
+          .max(maxTimeoutMs)
+          .default(timeoutMs ?? maxTimeoutMs),
+    },
+    cwd: {
+      told: {
+        type: 'string',
+        ...(workdir === undefined ? {} : { description: `Relative to ${workdir}` }),
+      },
+      allowed: 'a path',
+      check: () => word().default(''),
+    },
+    env: {
+      told: { type: 'object', additionalProperties: { type: 'string' }, description: 'Further variables' },
+      allowed: 'an object of texts, by variable names',
+      check: () => z.record(z.string().regex(/^[^=\0]+$/), word()).default({}),
+    },
+  }) satisfies ArgumentTable;
+
 /** Without limits, of a server that nobody has asked for them. */
 export const definitionFor = (limits?: ExecuteLimits) => ({
   name: 'execute',
@@ -18,21 +75,7 @@ export const definitionFor = (limits?: ExecuteLimits) => ({
   description: `Run a program in an isolated machine. Its arguments are handed on as they are: no shell (for pipes: command "sh", args ["-c", "..."]). ${stays(limits)}`,
   inputSchema: {
     type: 'object' as const,
-    properties: {
-      command: { type: 'string', description: 'Program name or path' },
-      args: { type: 'array', items: { type: 'string' } },
-      stdin: { type: 'string' },
-      timeout_ms: {
-        type: 'integer',
-        minimum: 1,
-        ...(limits === undefined ? {} : { maximum: limits.maxTimeoutMs, default: limits.timeoutMs }),
-      },
-      cwd: {
-        type: 'string',
-        ...(limits === undefined ? {} : { description: `Relative to ${limits.workdir}` }),
-      },
-      env: { type: 'object', additionalProperties: { type: 'string' }, description: 'Further variables' },
-    },
+    properties: propertiesOf(executeArguments(limits ?? {})),
     required: ['command'],
     additionalProperties: false,
   },

@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { RawJson } from '../../src/base/json/json-text.js';
 import { DetachedCalls } from '../../src/mcp/calls/detached-calls.js';
 import { serveAgent } from '../../src/mcp/connection/server.js';
-import { cleanArguments } from '../../src/mcp/tools/clean-arguments.js';
+import { cleanArguments } from '../../src/mcp/tools/arguments.js';
 import type { ServerCall } from '../../src/run/life/direct-call.js';
 import type { RunInput } from '../../src/run/life/run-request.js';
 import type { CommandInput } from '../../src/run/life/sandboxed-command.js';

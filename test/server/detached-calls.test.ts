@@ -11,7 +11,7 @@ import {
 } from '../../src/mcp/calls/detached-calls.js';
 import { goOnIn } from '../../src/mcp/calls/tool-calls.js';
 import type { AgentContext } from '../../src/mcp/requests/agent-request.js';
-import type { ToolAnswer } from '../../src/mcp/tools/answer.js';
+import type { ToolAnswer } from '../../src/mcp/tools/definitions.js';
 import { OUTCOME_KEY, OUTPUT_METHOD } from '../../src/run/answer/whole-outcome.js';
 import type { CallContext } from '../../src/run/calls/call-context.js';
 import type { Bridge } from '../../src/tenant/bridge.js';

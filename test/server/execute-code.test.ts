@@ -230,13 +230,13 @@ describe('arguments that do not', () => {
       "run_python's name for the code",
       { ...CODE, code: 'x' },
       "code: there is no such argument. Did you mean 'entrypoint_code'?",
-      'Allowed: language, entrypoint_code, entrypoint_filename, additional_files, snippet_name, stdin, args, env, servers, mode, timeout.',
+      'Allowed: language, entrypoint_code, entrypoint_filename, additional_files, snippet_name, args, env, stdin, servers, mode, timeout.',
     ],
     [
       'a mistyped argument',
       { ...CODE, aditional_file: [] },
       "aditional_file: there is no such argument. Did you mean 'additional_files'?",
-      'Allowed: language, entrypoint_code, entrypoint_filename, additional_files, snippet_name, stdin, args, env, servers, mode, timeout.',
+      'Allowed: language, entrypoint_code, entrypoint_filename, additional_files, snippet_name, args, env, stdin, servers, mode, timeout.',
     ],
     [
       'a main file outside',

@@ -6,7 +6,7 @@ import { CappedOutput } from '../../src/code-exec/capped-output.js';
 import { MAX_ANSWER_CHARS } from '../../src/code-exec/execute-result.js';
 import type { CommandEnd } from '../../src/code-exec/run-command.js';
 import { capabilities, instructions } from '../../src/mcp/resources/capabilities.js';
-import type { ToolAnswer } from '../../src/mcp/tools/answer.js';
+import type { ToolAnswer } from '../../src/mcp/tools/definitions.js';
 import { execute } from '../../src/mcp/tools/execute.js';
 import { visible } from '../../src/run/answer/payload.js';
 import { byCommandLine, COMMAND_LINE } from '../../src/run/calls/call-context.js';

@@ -1,7 +1,7 @@
 // A program out of the Markdown fence around it, and one that has none as it is.
 
 import { expect, it } from 'vitest';
-import { outOfFence } from '../../src/mcp/tools/program-arguments.js';
+import { outOfFence } from '../../src/mcp/tools/execute-code.js';
 
 it.each([
   ['```javascript\nf();\n```', 'f();\n'],

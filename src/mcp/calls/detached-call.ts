@@ -10,7 +10,7 @@ import type { Bridge } from '../../tenant/bridge.js';
 import type { AgentContext } from '../requests/agent-request.js';
 import { OutputLog } from '../requests/log-notifications.js';
 import { Progress } from '../requests/progress.js';
-import type { ToolAnswer } from '../tools/answer.js';
+import type { ToolAnswer } from '../tools/definitions.js';
 import type { BridgeTool } from '../tools/tool.js';
 import type { GoingOn } from './detached-calls.js';
 
@@ -19,7 +19,7 @@ export type DetachedCallEnd = { readonly answer: ToolAnswer } | { readonly throw
 
 export type DetachedCallParts = {
   readonly tool: BridgeTool;
-  /** Clean (tools/clean-arguments.ts). */
+  /** Clean (tools/arguments.ts). */
   readonly args: unknown;
   readonly bridge: Bridge;
   /** The request that begins it. */

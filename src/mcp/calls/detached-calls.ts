@@ -7,7 +7,7 @@ import { clipHarmless } from '../../base/text/text.js';
 import { aborted } from '../../base/waiting/aborted.js';
 import { within } from '../../base/waiting/within.js';
 import type { AgentContext } from '../requests/agent-request.js';
-import type { ToolAnswer } from '../tools/answer.js';
+import type { ToolAnswer } from '../tools/definitions.js';
 
 /** 79 bits, which nobody guesses. */
 const HANDLE_LETTERS = 16;

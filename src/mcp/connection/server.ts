@@ -20,7 +20,7 @@ import { described } from '../requests/complaint.js';
 import { LOG_LEVELS } from '../requests/log-notifications.js';
 import { checkCursor, fieldsOf } from '../requests/request-params.js';
 import { instructions } from '../resources/capabilities.js';
-import { type OfferedTools, offeredTools, offersSnippets } from '../tools/offered-tools.js';
+import { type OfferedTools, offeredTools, offersSnippets } from '../tools/definitions.js';
 import { AgentConnection } from './connection.js';
 import { LateBridge, loadAnswers, wholeBridge } from './late-bridge.js';
 import { type StdioConnection, serveConnection } from './stdio-connection.js';

@@ -11,7 +11,7 @@ import {
 import type { SnippetBrief, Snippets } from '../../run/programs/snippets.js';
 import type { Bridge } from '../../tenant/bridge.js';
 import { WrongParams } from '../../wire/wrong-params.js';
-import { offersSnippets } from '../tools/offered-tools.js';
+import { offersSnippets } from '../tools/definitions.js';
 
 const LIST_MIME_TYPE = 'application/json';
 /** Type of every snippet, whatever its language: a client must not run what it reads. */

@@ -16,8 +16,7 @@ import { hostView } from '../../hosts/tables/clients.js';
 import { outcomeWithoutRun } from '../../run/outcome/outcome.js';
 import { WORK } from '../../sandbox/spec/work.js';
 import type { Settings } from '../../settings/environment/settings.js';
-import type { ToolAnswer } from './answer.js';
-import { executeDefinition, limitsOf } from './execute-definition.js';
+import { executeDefinition, limitsOf, type ToolAnswer } from './definitions.js';
 import type { BridgeTool } from './tool.js';
 
 /** The rest of what a host shows is for our own lines, and for characters that are made visible. */

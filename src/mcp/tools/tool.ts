@@ -5,13 +5,12 @@
 import type { RenderMode } from '../../run/answer/render.js';
 import type { CallContext } from '../../run/calls/call-context.js';
 import type { Bridge } from '../../tenant/bridge.js';
-import type { ToolAnswer } from './answer.js';
-import type { ToolDefinition } from './tool-definition.js';
+import type { ToolAnswer, ToolDefinition } from './definitions.js';
 
 export type BridgeTool<A extends ToolAnswer = ToolAnswer> = {
   readonly definition: ToolDefinition;
   /** Form of this tool's answers where the operator has chosen none. */
   readonly outputMode: RenderMode;
-  /** `args` are clean (tools/clean-arguments.ts). Never rejects for bad arguments: that is an Outcome too. */
+  /** `args` are clean (tools/arguments.ts). Never rejects for bad arguments: that is an Outcome too. */
   readonly call: (args: unknown, context: CallContext, bridge: Bridge) => Promise<A>;
 };

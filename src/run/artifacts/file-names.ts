@@ -3,7 +3,7 @@
 // line's own folder, and there only when it is plain too.
 
 import { clip, harmless, isHarmless } from '../../base/text/text.js';
-import { MAX_PATH_BYTES, MAX_SEGMENT_BYTES } from '../../wire/frames.js';
+import { MAX_PATH_BYTES, MAX_SEGMENT_BYTES } from '../../wire/limits.js';
 
 /** The folder in the working directory whose files come back. */
 export const RESULTS_FOLDER = 'out';

@@ -6,7 +6,7 @@ import { drawnLetters } from '../../base/text/drawn-letters.js';
 import { processorGroup, processorUseIn } from '../../engine/machine/cgroup.js';
 import type { Sandbox, SandboxEnd } from '../../sandbox/conversation/sandbox.js';
 import { heldBytes } from '../../sandbox/limits/held-memory.js';
-import type { SessionLimits } from '../../settings/environment/settings.js';
+import type { Settings } from '../../settings/environment/settings.js';
 import type { SessionFacts } from '../../wire/frames.js';
 import { megabytes } from '../hints/hint.js';
 import { breached } from '../outcome/ending-errors.js';
@@ -26,7 +26,7 @@ export type SessionParts = {
   readonly scope: string;
   /** Who has made it. */
   readonly client: string;
-  readonly limits: Pick<SessionLimits, 'idleSeconds' | 'lifeSeconds' | 'keepRunning'>;
+  readonly limits: Pick<Settings['sessions'], 'idleSeconds' | 'lifeSeconds' | 'keepRunning'>;
   /** Whether a person has ended it from outside. */
   readonly wasEndedByHand: (handle: string) => boolean;
   /** Called when the session has ended, for the reason given; its sandbox is to be got rid of. */

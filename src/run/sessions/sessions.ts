@@ -6,7 +6,7 @@ import type { Observer } from '../../base/log/events.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { livingAt } from '../../engine/machine/first-process.js';
 import type { Sandbox } from '../../sandbox/conversation/sandbox.js';
-import type { SessionLimits } from '../../settings/environment/settings.js';
+import type { Settings } from '../../settings/environment/settings.js';
 import type { CallProblem } from '../outcome/outcome.js';
 import { Session } from './session.js';
 import { SessionFiles } from './session-file.js';
@@ -26,7 +26,7 @@ export type AskedSession = {
 };
 
 export type SessionsOptions = {
-  readonly limits: SessionLimits;
+  readonly limits: Settings['sessions'];
   /** Most at once; asked for each new one. */
   readonly most: () => number;
   readonly stateDir: string;

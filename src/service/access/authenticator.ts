@@ -6,8 +6,7 @@ import { messageOf } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
 import { LOCAL_USER, type Principal } from '../../base/principal.js';
 import { PACKAGE_NAME } from '../../base/version.js';
-import type { OAuthSettings } from '../../settings/environment/oauth-settings.js';
-import type { Settings } from '../../settings/environment/settings.js';
+import type { OAuthSettings, Settings } from '../../settings/environment/settings.js';
 import { AccessTokens, type AccessTokensOptions } from '../oauth/access-token.js';
 import type {
   Authentication,

@@ -8,7 +8,7 @@ import type { Observer } from '../../base/log/events.js';
 import type { Principal } from '../../base/principal.js';
 import type { WatchTasks } from '../../mcp/calls/task-watch.js';
 import type { AuthExtra } from '../../mcp/requests/agent-request.js';
-import type { HttpSettings } from '../../settings/environment/http-variables.js';
+import type { Settings } from '../../settings/environment/settings.js';
 
 /** A complete answer that needs no server of MCP. `body` is sent as JSON; undefined sends none. */
 export type HttpAnswer = {
@@ -89,5 +89,5 @@ export type HttpFrontParts = {
   /** Reads again what SIGHUP asks for; TLS files are read by the front itself. */
   readonly reload?: () => void | Promise<void>;
   readonly observer: Observer;
-  readonly settings: HttpSettings;
+  readonly settings: Settings['http'];
 };

@@ -12,7 +12,7 @@ import {
 } from 'jose';
 import type { Principal } from '../../base/principal.js';
 import { clipHarmlessLine, isHarmless } from '../../base/text/text.js';
-import type { OAuthSettings } from '../../settings/environment/oauth-settings.js';
+import type { OAuthSettings } from '../../settings/environment/settings.js';
 import type { CallerToken } from '../principals/authentication.js';
 import { IssuerKeys, type IssuerKeysOptions, IssuerUnavailable } from './issuer-keys.js';
 

@@ -1,17 +1,6 @@
-// Whose access tokens an HTTP endpoint takes, as settings: the issuers, and what a token has to say.
+// The addresses of whose access tokens an HTTP endpoint takes: issuers, and the endpoint itself.
 
 import { messageOf } from '../../base/errors.js';
-
-export type OAuthSettings = {
-  /** Each exactly as the `iss` of its tokens. */
-  readonly issuers: readonly string[];
-  /** The address of the endpoint as clients reach it; what RFC 8707 and RFC 9728 call the resource. */
-  readonly resource: string;
-  /** A token names one of them as its audience; never empty. */
-  readonly audiences: readonly string[];
-  /** A token has all of them. */
-  readonly scopes: readonly string[];
-};
 
 /** Why the address of an issuer or a resource cannot be used, as a sentence; undefined where it can be. */
 export function oauthAddressTrouble(text: string): string | undefined {

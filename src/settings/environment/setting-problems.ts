@@ -1,12 +1,11 @@
 // Settings that cannot be used, one line each, with the next step. They are told in several places: by a command that
 // ends, by doctor, and by a bridge that runs nothing before they are corrected.
 
-import type { z } from 'zod';
 import { BridgeError } from '../../base/errors.js';
 import { withoutUrlPasswords } from '../../base/secrets/by-key.js';
 import { didYouMean } from '../../base/text/closest.js';
 import { clipHarmlessLine, linesOf } from '../../base/text/text.js';
-import type { SettingRow } from './setting-rules.js';
+import type { BrokenSetting } from './setting-rules.js';
 
 export type SettingProblem = {
   /** The variable. */
@@ -37,15 +36,9 @@ export const problem = (
 });
 
 /** The problem of a value that breaks its variable's rule. */
-export function brokenRule(
-  name: string,
-  got: string,
-  issue: z.core.$ZodIssue,
-  table: readonly SettingRow[],
-): SettingProblem {
-  const allowed = table.find((row) => row.name === name)?.allowed ?? '';
+export function brokenRule({ setting: { name, allowed }, got, issue }: BrokenSetting): SettingProblem {
   const explanation =
-    issue.code === 'custom' && issue.params?.['explains'] === true ? ` ${issue.message}` : '';
+    issue?.code === 'custom' && issue.params?.['explains'] === true ? ` ${issue.message}` : '';
   const more = explanation || didYouMean(got, allowed.split(/, | or /));
   return problem(name, `${name} is ${shownValue(got)}; allowed: ${allowed}.${more}`);
 }

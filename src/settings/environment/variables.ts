@@ -1,4 +1,4 @@
-// Every environment variable with its rule, meaning, default and allowed values, as one zod schema. Settings, the
+// Every environment variable, each as one record: its key in Settings, rule, meaning, default and allowed values. Settings, the
 // errors and the table of docs/settings.md are all made from it. Reads nothing itself.
 
 import { totalmem } from 'node:os';
@@ -6,22 +6,35 @@ import { z } from 'zod';
 import { patternTrouble } from '../../base/text/name-pattern.js';
 import { clip } from '../../base/text/text.js';
 import { CPUS, DAY_SECONDS, MIN_MEMORY_BYTES, PIDS, WORD } from '../bounds.js';
+import { absolutePath, pathRules } from '../files/host-facts.js';
 import { imageReferenceTrouble } from '../image-reference.js';
 import { LANGUAGE_NAMES, languageImages, languageName } from '../languages/naming.js';
+import { languages } from '../languages/records.js';
 import { engineNames } from './engine-variables.js';
-import { httpVariables } from './http-variables.js';
 import { oauthAddressTrouble } from './oauth-settings.js';
 import {
   bytes,
   choice,
+  each,
   explained,
   flag,
   integer,
+  isWholePath,
   list,
+  megabytes,
   mostFor,
+  oneOf,
+  onOff,
   optional,
+  orNone,
   outputBytes,
+  parts,
+  path,
+  seconds,
   setting,
+  type ValuesOf,
+  type VariablesOf,
+  whole,
 } from './setting-rules.js';
 
 // One user namespace maps 65,536 ids; 0 would be root inside it.
@@ -33,12 +46,14 @@ const MAX_KEEP_MB = 1_000_000;
 const MAX_CPU_SECONDS = 864_000_000;
 // Each is a container that stays: more is a typing error.
 const MAX_SESSIONS = 1_000;
+// More connections than this need more file descriptors than a process is usually given.
+const MAX_CONNECTIONS = 100_000;
 const PATTERN_CHARS_SHOWN = 60;
 
 /** `none` is none, also where isolator's file says otherwise. */
-const networks = list(z.string())
+const networks = parts
   .transform((names) => (names.join().toLowerCase() === 'none' ? [] : names))
-  .pipe(z.array(languageName));
+  .pipe(each(languageName));
 const TOOLS = ['run_python', 'execute_code', 'execute'] as const;
 
 /** From the fewest questions to the most. */
@@ -53,12 +68,11 @@ const user = z
     const [uid = 0, gid = 0] = text.split(':').map(Number);
     return uid >= 1 && uid <= MAX_ID && gid <= MAX_ID;
   });
-/** As any system writes it: from a root, a drive, or the share of a Windows server. */
-const isWholePath = (text: string): boolean => /^(\/|[A-Za-z]:[\\/]|\\\\[^\\/])/.test(text);
+const memory = bytes.pipe(z.number().min(MIN_MEMORY_BYTES).max(Number.MAX_SAFE_INTEGER));
 const word = z.string().regex(WORD);
+/** `auto` leaves it to what the bridge finds. */
+const unlessAuto = (text: string) => (text === 'auto' ? undefined : text);
 const engineUrl = z.string().regex(/^(?:ssh|tcp|unix|npipe):\/\/[^\s"'`$\\]+$/);
-const ownPath = z.string().refine((text) => isWholePath(text) || /^~(?=$|[/\\])/.test(text));
-const OWN_PATH = 'an absolute path, or one that begins with ~/';
 const namePattern = explained((text) => {
   const trouble = patternTrouble(text);
   return trouble === undefined ? undefined : `'${clip(text, PATTERN_CHARS_SHOWN)}' ${trouble}.`;
@@ -71,446 +85,667 @@ const OAUTH_ADDRESSES =
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 const PATTERNS =
   '`server` or `server.tool`, several separated by commas, such as github.delete_* or *.write*; `*` stands for any characters, `\\` takes the next one for itself';
+/** A host name, an IPv4 address, or an IPv6 address in brackets, as it stands in a Host header, without a port. */
+const hostName = z
+  .string()
+  .toLowerCase()
+  .regex(/^(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])$/);
+/** As browsers send it: scheme and host, and the port where it is not the scheme's own. */
+const origin = z.string().refine((text) => URL.canParse(text) && new URL(text).origin === text);
+const addressRange = z.string().regex(/^(?:unix|[0-9a-fA-F:.]+(?:\/\d{1,3})?)$/);
 const absoluteOr = (names: readonly string[]) =>
   z.string().refine((text) => names.includes(text) || isWholePath(text));
 
-export const variables = z.object({
-  MCP_BRIDGE_RUNTIME: setting(absoluteOr(['auto', ...engineNames]), {
+export const variables = {
+  /** `podman`, `docker` or an absolute path; undefined means that the bridge chooses. */
+  runtime: setting({
+    name: 'MCP_BRIDGE_RUNTIME',
     meaning: 'Container engine; `auto` takes podman if it is there, else docker.',
     default: 'auto',
+    schema: absoluteOr(['auto', ...engineNames]).transform(unlessAuto),
     allowed: `auto, ${engineNames.join(', ')} or an absolute path`,
   }),
-  MCP_BRIDGE_OCI_RUNTIME: optional(word, {
+  ociRuntime: optional({
+    name: 'MCP_BRIDGE_OCI_RUNTIME',
     meaning: 'OCI runtime under the engine.',
     default: 'the first that works here',
+    schema: word,
     allowed: 'a name such as crun, runc or runsc, or an absolute path',
   }),
-  MCP_BRIDGE_ENGINE_URL: optional(engineUrl, {
+  engineUrl: optional({
+    name: 'MCP_BRIDGE_ENGINE_URL',
     meaning: 'Where the engine is, when it is not on this machine.',
     default: "what the engine's own client is set to",
+    schema: engineUrl,
     allowed: 'ssh://user@host/path/of/podman.sock, tcp://host:port or unix:///path/of/socket',
   }),
-  MCP_BRIDGE_IMAGE: setting(image, {
+  image: setting({
+    name: 'MCP_BRIDGE_IMAGE',
     meaning:
       'Image that holds Python; `data` has numpy, pandas, scipy and matplotlib; docs/images.md says how to add more.',
     default: 'python:3.14-slim',
+    schema: image,
     allowed: 'an image reference, or the name of a profile that `image build` has built: base, data',
   }),
-  MCP_BRIDGE_SECCOMP: setting(choice(['strict', 'compat']), {
+  seccomp: setting({
+    name: 'MCP_BRIDGE_SECCOMP',
     meaning:
       'Which kernel calls the code may make; `compat` adds what debuggers and databases ask for: ptrace, System V memory, memfd_create.',
     default: 'strict',
-    allowed: 'strict or compat',
+    ...oneOf(['strict', 'compat']),
   }),
-  MCP_BRIDGE_APPARMOR: optional(word, {
+  /** A profile that the kernel has loaded; undefined leaves it to the engine. */
+  apparmor: optional({
+    name: 'MCP_BRIDGE_APPARMOR',
     meaning:
       'An AppArmor profile that the kernel has loaded, for every container. The engine is told its name, and refuses to start one where it is not loaded; what it keeps code from is its own affair.',
     default: "the engine's own",
+    schema: word,
     allowed: 'the name of a profile, such as containers-default, or unconfined',
   }),
-  MCP_BRIDGE_TIMEOUT: setting(integer(1, DAY_SECONDS), {
+  timeoutSeconds: setting({
+    name: 'MCP_BRIDGE_TIMEOUT',
     meaning: 'Seconds that a run may take when its call does not say.',
     default: '30',
+    schema: integer(1, DAY_SECONDS),
     allowed: `whole seconds from 1 to ${DAY_SECONDS}; above MCP_BRIDGE_MAX_TIMEOUT runs get that, and a warning says so`,
   }),
-  MCP_BRIDGE_MAX_TIMEOUT: setting(integer(1, DAY_SECONDS), {
+  maxTimeoutSeconds: setting({
+    name: 'MCP_BRIDGE_MAX_TIMEOUT',
     meaning: 'Most seconds that a call may ask for.',
     default: '120',
-    allowed: `whole seconds from 1 to ${DAY_SECONDS}`,
+    ...seconds(1, DAY_SECONDS),
   }),
-  MCP_BRIDGE_PATIENCE: optional(integer(0, DAY_SECONDS), {
+  /** Undefined follows the host. */
+  patienceSeconds: optional({
+    name: 'MCP_BRIDGE_PATIENCE',
     meaning:
       'Seconds after which a call is answered although it goes on, with what there is so far and a handle for `wait` and `stop`; 0 waits for its end.',
     default: 'shortly before the host would give up; docs/long-runs.md has a table',
-    allowed: `whole seconds from 0 to ${DAY_SECONDS}`,
+    ...seconds(0, DAY_SECONDS),
   }),
-  MCP_BRIDGE_SESSIONS: setting(integer(0, MAX_SESSIONS), {
-    meaning:
-      'Most sessions of `run_python` at once, for each principal; where another one is asked for, the one that has been idle for longest ends. 0 offers none.',
-    default: '4',
-    allowed: `a whole number from 0 to ${MAX_SESSIONS}`,
-  }),
-  MCP_BRIDGE_SESSION_IDLE: setting(integer(1, DAY_SECONDS), {
-    meaning: 'Seconds without a call after which a session ends.',
-    default: '900',
-    allowed: `whole seconds from 1 to ${DAY_SECONDS}`,
-  }),
-  MCP_BRIDGE_SESSION_LIFE: setting(integer(1, WEEK_SECONDS), {
-    meaning: 'Seconds after which a session ends in any case.',
-    default: '14400',
-    allowed: `whole seconds from 1 to ${WEEK_SECONDS}`,
-  }),
-  MCP_BRIDGE_SESSION_MEMORY: setting(
-    bytes.pipe(z.number().min(MIN_MEMORY_BYTES).max(Number.MAX_SAFE_INTEGER)),
-    {
+  /** Limits for the sessions of each principal. */
+  sessions: {
+    most: setting({
+      name: 'MCP_BRIDGE_SESSIONS',
+      meaning:
+        'Most sessions of `run_python` at once, for each principal; where another one is asked for, the one that has been idle for longest ends. 0 offers none.',
+      default: '4',
+      ...whole(0, MAX_SESSIONS),
+    }),
+    idleSeconds: setting({
+      name: 'MCP_BRIDGE_SESSION_IDLE',
+      meaning: 'Seconds without a call after which a session ends.',
+      default: '900',
+      ...seconds(1, DAY_SECONDS),
+    }),
+    lifeSeconds: setting({
+      name: 'MCP_BRIDGE_SESSION_LIFE',
+      meaning: 'Seconds after which a session ends in any case.',
+      default: '14400',
+      ...seconds(1, WEEK_SECONDS),
+    }),
+    /** Memory that the sessions of the principal may hold together. */
+    memoryBytes: setting({
+      name: 'MCP_BRIDGE_SESSION_MEMORY',
       meaning:
         'Memory that the sessions of one principal may hold together; above it, the one that has been idle for longest ends.',
       default: '2g',
+      schema: memory,
       allowed: 'bytes, or a number with k, m, g or t, such as 512m, 512MB or 512MiB; at least 32m',
-    },
-  ),
-  MCP_BRIDGE_SESSION_KEEP_RUNNING: setting(choice(['on', 'off']), {
-    meaning:
-      'Whether code of a session can go on after its call was answered, with `runtime.keep_running()`: as a run of its principal, until the time of that call is over.',
-    default: 'on',
-    allowed: 'on or off',
-  }),
-  MCP_BRIDGE_SERVER_IDLE: setting(integer(0, WEEK_SECONDS), {
+    }),
+    /** Whether their code may go on between two calls. */
+    keepRunning: setting({
+      name: 'MCP_BRIDGE_SESSION_KEEP_RUNNING',
+      meaning:
+        'Whether code of a session can go on after its call was answered, with `runtime.keep_running()`: as a run of its principal, until the time of that call is over.',
+      default: 'on',
+      ...onOff,
+    }),
+  },
+  /** After so long without a call a server is ended; 0 ends none. */
+  serverIdleSeconds: setting({
+    name: 'MCP_BRIDGE_SERVER_IDLE',
     meaning:
       'Seconds without a call after which a server that was started is ended, with what it holds in memory; 0 ends none while its window, or the service, lives.',
     default: '0',
-    allowed: `whole seconds from 0 to ${WEEK_SECONDS}`,
+    ...seconds(0, WEEK_SECONDS),
   }),
-  MCP_BRIDGE_MEMORY: setting(
-    mostFor(String(totalmem()))
-      .pipe(bytes)
-      .pipe(z.number().min(MIN_MEMORY_BYTES).max(Number.MAX_SAFE_INTEGER)),
-    {
-      meaning: 'Memory of one container, swap included.',
-      default: '512m',
-      allowed:
-        'bytes, or a number with k, m, g or t, such as 512m, 512MB, 512Mi or 512MiB; at least 32m; 0 or -1 for all that this machine has',
-    },
-  ),
-  MCP_BRIDGE_PIDS: setting(mostFor(String(PIDS.max)).pipe(integer(PIDS.min, PIDS.max)), {
+  memoryBytes: setting({
+    name: 'MCP_BRIDGE_MEMORY',
+    meaning: 'Memory of one container, swap included.',
+    default: '512m',
+    schema: mostFor(String(totalmem())).pipe(memory),
+    allowed:
+      'bytes, or a number with k, m, g or t, such as 512m, 512MB, 512Mi or 512MiB; at least 32m; 0 or -1 for all that this machine has',
+  }),
+  pids: setting({
+    name: 'MCP_BRIDGE_PIDS',
     meaning: 'Processes and threads in one container.',
     default: '128',
+    schema: mostFor(String(PIDS.max)).pipe(integer(PIDS.min, PIDS.max)),
     allowed: `a whole number from ${PIDS.min} to ${PIDS.max}; 0 or -1 for the most`,
   }),
-  MCP_BRIDGE_CPUS: optional(
-    z
+  cpus: optional({
+    name: 'MCP_BRIDGE_CPUS',
+    meaning: 'CPUs of one container.',
+    default: "the engine's own",
+    schema: z
       .string()
       .regex(/^(?:\d+|\d*\.\d+)$/)
       .transform(Number)
       .pipe(z.union([z.literal(0).transform(() => undefined), z.number().min(CPUS.min).max(CPUS.max)])),
-    {
-      meaning: 'CPUs of one container.',
-      default: "the engine's own",
-      allowed: "a number from 0.01, such as 1.5; 0 for the engine's own",
-    },
-  ),
-  MCP_BRIDGE_CONTAINER_USER: setting(user, {
+    allowed: "a number from 0.01, such as 1.5; 0 for the engine's own",
+  }),
+  /** Always `uid:gid`. */
+  containerUser: setting({
+    name: 'MCP_BRIDGE_CONTAINER_USER',
     meaning: 'User and group inside the container.',
     default: '65534:65534',
+    schema: user,
     allowed: `uid or uid:gid as numbers up to ${MAX_ID}; the uid must not be 0`,
   }),
-  MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT: setting(integer(1, DAY_SECONDS), {
+  machineIdleSeconds: setting({
+    name: 'MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT',
     meaning:
       'Seconds after the last run until a podman machine that the bridge started is stopped; a sandbox that waits is no use of it.',
     default: '300',
-    allowed: `whole seconds from 1 to ${DAY_SECONDS}`,
+    ...seconds(1, DAY_SECONDS),
   }),
-  MCP_BRIDGE_STATE_DIR: optional(ownPath, {
+  stateDir: path({
+    name: 'MCP_BRIDGE_STATE_DIR',
     meaning:
       'Folder for saved tools, kept files, caches and what containers read. Only its user and root may write it, and what leads to it.',
     default: '`~/MCPs` if it exists, else `mcp-sandbox-bridge` in the state folder of the user',
-    allowed: OWN_PATH,
   }),
-  MCP_BRIDGE_OUTPUT_MODE: setting(choice(['compact', 'toon', 'json']), {
+  outputMode: setting({
+    name: 'MCP_BRIDGE_OUTPUT_MODE',
     meaning: 'Form of the text that the model reads.',
     default: 'compact',
-    allowed: 'compact, toon or json',
+    ...oneOf(['compact', 'toon', 'json']),
   }),
-  MCP_BRIDGE_STRUCTURED: setting(choice(['auto', 'always', 'never']), {
+  structured: setting({
+    name: 'MCP_BRIDGE_STRUCTURED',
     meaning:
       'Whether results carry `structuredContent`; `auto` leaves it out for clients that show it instead of the text.',
     default: 'auto',
-    allowed: 'auto, always or never',
+    ...oneOf(['auto', 'always', 'never']),
   }),
-  MCP_BRIDGE_LOG_LEVEL: setting(choice(['trace', 'debug', 'info', 'warn', 'error', 'silent']), {
+  logLevel: setting({
+    name: 'MCP_BRIDGE_LOG_LEVEL',
     meaning: 'What is logged on stderr.',
     default: 'info',
-    allowed: 'trace, debug, info, warn, error or silent',
+    ...oneOf(['trace', 'debug', 'info', 'warn', 'error', 'silent']),
   }),
-  MCP_BRIDGE_ALLOW_SELF_SERVER: setting(flag, {
+  allowSelfServer: setting({
+    name: 'MCP_BRIDGE_ALLOW_SELF_SERVER',
     meaning: 'Lets the bridge start itself as one of its own servers.',
     default: '0',
-    allowed: '0 or 1',
+    ...flag,
   }),
-  MCP_BRIDGE_TRUST_PROJECT: setting(flag, {
+  trustProject: setting({
+    name: 'MCP_BRIDGE_TRUST_PROJECT',
     meaning: "Starts servers that are named in a project's own files without the host's approval.",
     default: '0',
-    allowed: '0 or 1',
+    ...flag,
   }),
-  MCP_BRIDGE_ALLOW_ROOTFUL: setting(flag, {
+  allowRootful: setting({
+    name: 'MCP_BRIDGE_ALLOW_ROOTFUL',
     meaning: 'Accepts a docker daemon that runs as root without user-namespace remapping.',
     default: '0',
-    allowed: '0 or 1',
+    ...flag,
   }),
-  MCP_BRIDGE_ACCEPT_UNENFORCED: optional(list(choice(['memory', 'pids', 'cpu'])), {
+  /** Limits that the operator accepts to be without, where nothing on the machine enforces them. */
+  acceptUnenforced: optional({
+    name: 'MCP_BRIDGE_ACCEPT_UNENFORCED',
     meaning: 'Limits that may be without effect where nothing on the machine can enforce them.',
     default: 'none; the bridge then refuses to run code',
+    schema: list(choice(['memory', 'pids', 'cpu'])),
     allowed: 'memory, pids or cpu, or several separated by commas',
+    value: orNone,
   }),
-  MCP_BRIDGE_SAVE_TOOLS: setting(choice(['on', 'off']), {
+  saveTools: setting({
+    name: 'MCP_BRIDGE_SAVE_TOOLS',
     meaning: 'Whether code may keep functions for later runs with `save_tool`.',
     default: 'on',
-    allowed: 'on or off',
+    ...onOff,
   }),
-  MCP_BRIDGE_KEEP_SECONDS: setting(integer(0, WEEK_SECONDS), {
+  /** How long, and how many bytes in sum, files of ended runs are kept; nothing is kept when either is 0. */
+  keepSeconds: setting({
+    name: 'MCP_BRIDGE_KEEP_SECONDS',
     meaning: 'How long files and long output of a run can be read as resources; 0 keeps nothing.',
     default: '3600',
-    allowed: `whole seconds from 0 to ${WEEK_SECONDS}`,
+    ...seconds(0, WEEK_SECONDS),
   }),
-  MCP_BRIDGE_KEEP_MB: setting(integer(0, MAX_KEEP_MB), {
+  keepBytes: setting({
+    name: 'MCP_BRIDGE_KEEP_MB',
     meaning: 'Most that is kept of all runs together, in megabytes; the oldest goes first.',
     default: '256',
-    allowed: `a whole number from 0 to ${MAX_KEEP_MB}`,
+    ...megabytes(0, MAX_KEEP_MB),
   }),
-  MCP_BRIDGE_AUDIT: setting(choice(['on', 'off', 'arguments']), {
+  audit: setting({
+    name: 'MCP_BRIDGE_AUDIT',
     meaning:
       'Whether a line is kept of every run and tool call, with sizes and digests; `arguments` also keeps what tools were called with, and commands. `runs` shows it.',
     default: 'on',
-    allowed: 'on, off or arguments',
+    ...oneOf(['on', 'off', 'arguments']),
   }),
-  MCP_BRIDGE_AUDIT_MB: setting(integer(1, MAX_KEEP_MB), {
+  auditBytes: setting({
+    name: 'MCP_BRIDGE_AUDIT_MB',
     meaning: 'Most that is kept of it, in megabytes; the oldest goes first.',
     default: '64',
-    allowed: `a whole number from 1 to ${MAX_KEEP_MB}`,
+    ...megabytes(1, MAX_KEEP_MB),
   }),
-  MCP_BRIDGE_SHARED: setting(choice(['auto', 'on', 'off']), {
+  shared: setting({
+    name: 'MCP_BRIDGE_SHARED',
     meaning:
       'Whether windows of one user share one bridge, where the system allows it; a variable of the process that the host starts.',
     default: 'off',
-    allowed: 'auto, on or off',
+    ...oneOf(['auto', 'on', 'off']),
   }),
-  MCP_BRIDGE_WARM: setting(integer(0, 64), {
+  /** Sandboxes that wait. */
+  warm: setting({
+    name: 'MCP_BRIDGE_WARM',
     meaning: 'Sandboxes that are started ahead and wait, each for one run; 0 starts one for each call.',
     default: '1',
-    allowed: 'a whole number from 0 to 64',
+    ...whole(0, 64),
   }),
-  MCP_BRIDGE_PREIMPORT: optional(list(z.string().regex(/^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$/)), {
+  preimport: optional({
+    name: 'MCP_BRIDGE_PREIMPORT',
     meaning: 'Python modules that waiting sandboxes load ahead, so that importing them costs nothing.',
     default: 'none',
+    schema: list(z.string().regex(/^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$/)),
     allowed: 'module names separated by commas, such as numpy,pandas',
+    value: orNone,
   }),
-  MCP_BRIDGE_CONCURRENCY: optional(integer(1, 256), {
+  concurrency: optional({
+    name: 'MCP_BRIDGE_CONCURRENCY',
     meaning: 'Runs at once; further ones wait.',
     default: "the machine's cores",
-    allowed: 'a whole number from 1 to 256',
+    ...whole(1, 256),
+    value: (said, { cores }) => said ?? cores,
   }),
-  MCP_BRIDGE_PRINCIPAL_CONCURRENCY: optional(integer(1, 256), {
+  /** Limits for one principal other than the user who started the bridge, here and below; undefined means no limit. */
+  principalConcurrency: optional({
+    name: 'MCP_BRIDGE_PRINCIPAL_CONCURRENCY',
     meaning: 'Runs at once of one principal, where the bridge serves several over HTTP; further ones wait.',
     default: 'one less than MCP_BRIDGE_CONCURRENCY, at least 1, so that a place is left to others',
-    allowed: 'a whole number from 1 to 256',
+    ...whole(1, 256),
   }),
-  MCP_BRIDGE_PRINCIPAL_WAITING: setting(integer(0, 10_000), {
+  principalWaiting: setting({
+    name: 'MCP_BRIDGE_PRINCIPAL_WAITING',
     meaning: 'Waiting runs of one principal; further ones are refused with when to come back.',
     default: '64',
-    allowed: 'a whole number from 0 to 10000',
+    ...whole(0, 10_000),
   }),
-  MCP_BRIDGE_PRINCIPAL_CALLS: setting(integer(1, 10_000), {
+  principalCalls: setting({
+    name: 'MCP_BRIDGE_PRINCIPAL_CALLS',
     meaning:
       'Calls of tools of servers under way at once of one principal, those of its code among them; further ones wait.',
     default: '128',
-    allowed: 'a whole number from 1 to 10000',
+    ...whole(1, 10_000),
   }),
-  MCP_BRIDGE_PRINCIPAL_CALLS_WAITING: setting(integer(0, 10_000), {
+  principalCallsWaiting: setting({
+    name: 'MCP_BRIDGE_PRINCIPAL_CALLS_WAITING',
     meaning:
       'Waiting calls of the agents of one principal; further ones are refused with when to come back. Calls of code wait as long as their run may.',
     default: '1000',
-    allowed: 'a whole number from 0 to 10000',
+    ...whole(0, 10_000),
   }),
-  MCP_BRIDGE_PRINCIPAL_CPU_SECONDS: optional(integer(1, MAX_CPU_SECONDS), {
+  principalCpuSeconds: optional({
+    name: 'MCP_BRIDGE_PRINCIPAL_CPU_SECONDS',
     meaning:
       'Processor seconds of the runs of one principal within a window. Where the kernel does not say what a run has used, it counts as long as it took.',
     default: 'no limit',
-    allowed: `a whole number from 1 to ${MAX_CPU_SECONDS}`,
+    ...whole(1, MAX_CPU_SECONDS),
   }),
-  MCP_BRIDGE_PRINCIPAL_MEMORY: optional(
-    bytes.pipe(z.number().min(MIN_MEMORY_BYTES).max(Number.MAX_SAFE_INTEGER)),
-    {
-      meaning:
-        'Memory of all runs of one principal that are under way; each counts with the limit of its container.',
-      default: 'no limit',
-      allowed: 'bytes, or a number with k, m, g or t, such as 2g; at least 32m',
-    },
-  ),
-  MCP_BRIDGE_PRINCIPAL_WINDOW: setting(integer(1, DAY_SECONDS), {
+  principalMemoryBytes: optional({
+    name: 'MCP_BRIDGE_PRINCIPAL_MEMORY',
+    meaning:
+      'Memory of all runs of one principal that are under way; each counts with the limit of its container.',
+    default: 'no limit',
+    schema: memory,
+    allowed: 'bytes, or a number with k, m, g or t, such as 2g; at least 32m',
+  }),
+  /** In which processor seconds are counted. */
+  principalWindowSeconds: setting({
+    name: 'MCP_BRIDGE_PRINCIPAL_WINDOW',
     meaning: 'Length of the window in which processor seconds are counted, in seconds.',
     default: '3600',
-    allowed: `whole seconds from 1 to ${DAY_SECONDS}`,
+    ...seconds(1, DAY_SECONDS),
   }),
-  MCP_BRIDGE_TOOLS: setting(list(choice(TOOLS)).pipe(z.array(z.enum(TOOLS)).min(1)), {
+  tools: setting({
+    name: 'MCP_BRIDGE_TOOLS',
     meaning: 'Tools that the agent sees.',
     default: 'run_python',
+    schema: list(choice(TOOLS), 1),
     allowed: 'run_python, execute_code, execute, or several separated by commas',
   }),
-  MCP_BRIDGE_LANGUAGES: optional(list(languageName).pipe(z.array(z.string()).min(1)), {
+  /** Own names of the languages that `execute_code` offers. */
+  languages: optional({
+    name: 'MCP_BRIDGE_LANGUAGES',
     meaning: 'Languages of `execute_code`.',
     default: 'all',
+    schema: list(languageName, 1),
     allowed: `${LANGUAGE_NAMES}, or several separated by commas`,
+    value: (said) => said ?? languages.map(({ name }) => name),
   }),
-  MCP_BRIDGE_LANGUAGE_IMAGES: optional(list(z.string()).pipe(languageImages), {
+  /** By a language's own name. */
+  languageImages: optional({
+    name: 'MCP_BRIDGE_LANGUAGE_IMAGES',
     meaning: 'Images for languages of `execute_code`; for Python it comes before MCP_BRIDGE_IMAGE there.',
     default: 'an image of our own for each',
+    schema: parts.pipe(languageImages),
     allowed: `language=image pairs separated by commas, such as go=golang:1.23,javascript=node:24-slim; languages: ${LANGUAGE_NAMES}`,
+    value: (said): ReadonlyMap<string, string> => said ?? new Map(),
   }),
-  MCP_BRIDGE_NETWORK: optional(networks, {
+  /** Own names of the languages whose programs can reach the network. */
+  networkLanguages: optional({
+    name: 'MCP_BRIDGE_NETWORK',
     meaning: 'Languages of `execute_code` whose programs can reach the network; `run_python` never can.',
     default: "none, unless isolator's file opens it",
+    schema: networks,
     allowed: `none, ${LANGUAGE_NAMES}, or several languages separated by commas`,
+    value: orNone,
   }),
-  MCP_BRIDGE_ISOLATOR_CONFIG: optional(ownPath, {
+  /** The configuration of another program that languages are set by. */
+  importedFile: path({
+    name: 'MCP_BRIDGE_ISOLATOR_CONFIG',
     meaning:
       "isolator's own `isolator_config.json`, for `execute_code`. It is read only where it is named: one in the working directory may have come with a cloned repository.",
     default: 'none',
-    allowed: OWN_PATH,
   }),
-  MCP_BRIDGE_SNIPPETS: optional(
-    z.string().refine((text) => isWholePath(text) || /^~(?=$|[/\\])/.test(text)),
-    {
-      meaning:
-        'Folder of programs that `execute_code` runs by name, each a file such as hello_world.py; its ending is its language.',
-      default:
-        "the promptsDir of isolator's file; else `prompts` beside that file, or `snippets` in the state folder, whichever is there at the start",
-      allowed: 'an absolute path, or one that begins with ~/',
-    },
-  ),
-  MCP_BRIDGE_EXECUTE_SERVER: optional(z.string(), {
+  snippetsDir: path({
+    name: 'MCP_BRIDGE_SNIPPETS',
+    meaning:
+      'Folder of programs that `execute_code` runs by name, each a file such as hello_world.py; its ending is its language.',
+    default:
+      "the promptsDir of isolator's file; else `prompts` beside that file, or `snippets` in the state folder, whichever is there at the start",
+  }),
+  /**
+   * Name of the server that calls of `execute` are handed to; undefined means that the bridge launches containers
+   * itself.
+   */
+  executeServer: optional({
+    name: 'MCP_BRIDGE_EXECUTE_SERVER',
     meaning: 'Configured server whose `execute` the tool of that name hands its calls to, such as `sandbox`.',
     default: 'none; each call runs in a container of its own',
+    schema: z.string(),
     allowed: "a server's name",
   }),
-  MCP_BRIDGE_EXECUTE_OCI_RUNTIME: setting(word, {
+  /** OCI runtime for the containers of `execute`; undefined means the one that all other containers use. */
+  executeOciRuntime: setting({
+    name: 'MCP_BRIDGE_EXECUTE_OCI_RUNTIME',
     meaning:
       'OCI runtime of the containers of `execute`, which refuses to run without it; `auto` is the one of all other containers, with no kernel of its own between commands and the host.',
     default: 'runsc',
+    schema: word.transform(unlessAuto),
     allowed: 'auto, a name such as runsc, or an absolute path',
   }),
-  MCP_BRIDGE_EXECUTE_IMAGE: setting(image, {
+  executeImage: setting({
+    name: 'MCP_BRIDGE_EXECUTE_IMAGE',
     meaning: 'Image of the containers of `execute`.',
     default: 'code-exec',
+    schema: image,
     allowed: 'an image reference, or the name of a profile that `image build` has built',
   }),
-  MCP_BRIDGE_EXECUTE_NETWORK: setting(choice(['on', 'off']), {
+  executeNetwork: setting({
+    name: 'MCP_BRIDGE_EXECUTE_NETWORK',
     meaning:
       'Whether commands in containers of `execute` can reach the network; under gVisor it takes a newer one than those of Debian 12 and 13.',
     default: 'off',
-    allowed: 'on or off',
+    ...onOff,
   }),
-  MCP_BRIDGE_EXECUTE_WORK: optional(z.string().regex(/^[A-Za-z0-9][\w.-]{0,254}$/), {
+  /** Undefined means one that goes with the bridge. */
+  executeWork: optional({
+    name: 'MCP_BRIDGE_EXECUTE_WORK',
     meaning: 'Volume that the containers of `execute` have at /work, and that stays.',
     default: 'one for each bridge process, removed with it',
+    schema: z.string().regex(/^[A-Za-z0-9][\w.-]{0,254}$/),
     allowed: 'the name of a volume; the engine makes one that is not there',
   }),
-  MCP_EXEC_MAX_OUTPUT_BYTES: outputBytes(
+  executeOutputBytes: outputBytes(
     'Most that `execute` gives back of stdout and stderr together, from containers; one answer carries about 3 MB, all of it is a link. A server has its own variable of this name.',
   ),
-  MCP_SERVERS_CONFIG: optional(z.string(), {
+  serversConfig: optional({
+    name: 'MCP_SERVERS_CONFIG',
     meaning: 'Further configuration files with MCP servers; they come before all others.',
     default: 'none',
+    schema: z.string(),
     allowed: 'a path, or several separated as in PATH',
+    value: (said = '', machine) =>
+      said
+        .split(pathRules(machine).delimiter)
+        .filter((written) => written !== '')
+        .map((written) => absolutePath(written, machine.cwd, machine)),
   }),
-  MCP_BRIDGE_DOWNSTREAM_ENV: optional(list(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/)), {
+  downstreamEnv: optional({
+    name: 'MCP_BRIDGE_DOWNSTREAM_ENV',
     meaning: 'Names of further environment variables that are handed to the MCP servers.',
     default: 'none',
+    schema: list(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/)),
     allowed: 'variable names separated by commas',
+    value: orNone,
   }),
-  MCP_BRIDGE_POLICY: optional(ownPath, {
+  /** Undefined where there is none. */
+  policyFile: path({
+    name: 'MCP_BRIDGE_POLICY',
     meaning: 'Policy file, YAML or JSON: what is allowed and denied, and limits of calls.',
     default: 'none',
-    allowed: OWN_PATH,
   }),
-  MCP_BRIDGE_ALLOW: optional(list(namePattern), {
+  /** Patterns over `server` and `server.tool`; undefined means everything. */
+  allow: optional({
+    name: 'MCP_BRIDGE_ALLOW',
     meaning: 'Servers, tools, resources and prompts that may be used; all others are denied.',
     default: 'all',
+    schema: list(namePattern),
     allowed: PATTERNS,
   }),
-  MCP_BRIDGE_DENY: optional(list(namePattern), {
+  deny: optional({
+    name: 'MCP_BRIDGE_DENY',
     meaning: 'Servers, tools, resources and prompts that may not be used, whatever allows them.',
     default: 'none',
+    schema: list(namePattern),
     allowed: PATTERNS,
+    value: orNone,
   }),
-  MCP_BRIDGE_APPROVE: setting(choice(APPROVE_MODES), {
+  approve: setting({
+    name: 'MCP_BRIDGE_APPROVE',
     meaning:
       'Which calls of tools a person is asked about before they are sent: those of tools that may destroy, all that may write, or all. The policy file can say more, and its `approvals.mode` comes before this.',
     default: 'off',
-    allowed: 'off, destructive, writes or all',
+    ...oneOf(APPROVE_MODES),
   }),
-  MCP_BRIDGE_APPROVE_TRUST: optional(list(namePattern), {
+  /** Patterns over servers whose harmless hints count. */
+  approveTrust: optional({
+    name: 'MCP_BRIDGE_APPROVE_TRUST',
     meaning:
       'Servers that are believed when they say that a tool of theirs only reads or destroys nothing; a tool of any other server counts as one that may destroy.',
     default: 'none',
+    schema: list(namePattern),
     allowed: 'names of servers separated by commas, such as github or *; `*` stands for any characters',
+    value: orNone,
   }),
-  MCP_BRIDGE_APPROVE_WAIT: setting(integer(1, DAY_SECONDS), {
+  /** How long the questions of one run may wait for a person, in sum. */
+  approveWaitSeconds: setting({
+    name: 'MCP_BRIDGE_APPROVE_WAIT',
     meaning:
       'Seconds that the questions of one run about its calls may wait for a person, in sum; the clock of the run stands still meanwhile, and for as long in sum while its servers ask a person something.',
     default: '600',
-    allowed: `whole seconds from 1 to ${DAY_SECONDS}`,
+    ...seconds(1, DAY_SECONDS),
   }),
-  MCP_BRIDGE_AUTOLOAD: setting(choice(['never', 'ask', 'always']), {
+  autoload: setting({
+    name: 'MCP_BRIDGE_AUTOLOAD',
     meaning:
       'Whether code may load further servers with `runtime.load_server`; `ask` asks the user, where the client can.',
     default: 'ask',
-    allowed: 'never, ask or always',
+    ...oneOf(['never', 'ask', 'always']),
   }),
-  MCP_BRIDGE_TASK_AFTER: setting(integer(0, DAY_SECONDS), {
+  /** How long a call of a client that knows tasks lasts before it becomes one. */
+  taskAfterSeconds: setting({
+    name: 'MCP_BRIDGE_TASK_AFTER',
     meaning:
       'Seconds after which a call that still runs is answered with a task, which the client then asks for the result; only for clients that know the extension `io.modelcontextprotocol/tasks`.',
     default: '20',
+    schema: integer(0, DAY_SECONDS),
     allowed: 'a whole number from 0 to 86400; 0 makes every call a task',
   }),
-  MCP_BRIDGE_CLIENT_METADATA_URL: optional(
-    z.string().refine((text) => URL.canParse(text) && /^https:\/\/[^/]+\/./.test(text)),
-    {
+  /** Address of the bridge's OAuth client id metadata document. */
+  clientMetadataUrl: optional({
+    name: 'MCP_BRIDGE_CLIENT_METADATA_URL',
+    meaning:
+      'Address of an OAuth client id metadata document of your own, which `login` shows to authorization servers that take one.',
+    default: 'none; the bridge registers itself at each login',
+    schema: z.string().refine((text) => URL.canParse(text) && /^https:\/\/[^/]+\/./.test(text)),
+    allowed: 'an https address with a path',
+  }),
+  /** Settings of `serve --http`; nothing else looks at them. */
+  http: {
+    /** Lower case, without a port, IPv6 addresses in brackets. */
+    hosts: optional({
+      name: 'MCP_BRIDGE_HTTP_HOSTS',
       meaning:
-        'Address of an OAuth client id metadata document of your own, which `login` shows to authorization servers that take one.',
-      default: 'none; the bridge registers itself at each login',
-      allowed: 'an https address with a path',
-    },
-  ),
-  ...httpVariables,
-  MCP_BRIDGE_PRINCIPALS: optional(ownPath, {
+        'Names under which clients reach `serve --http`, besides localhost and the address that it listens on; any other Host header is refused, so that a web page cannot rebind a name.',
+      default: 'none',
+      schema: list(hostName),
+      allowed: 'host names without a port, separated by commas, such as mcp.example.com',
+      value: orNone,
+    }),
+    origins: optional({
+      name: 'MCP_BRIDGE_HTTP_ORIGINS',
+      meaning:
+        'Web pages that may call `serve --http` from a browser, besides those of localhost and of its own names.',
+      default: 'none',
+      schema: list(origin),
+      allowed: 'origins separated by commas, such as https://app.example.com',
+      value: orNone,
+    }),
+    /** Addresses, ranges, and `unix`. */
+    proxies: optional({
+      name: 'MCP_BRIDGE_HTTP_PROXIES',
+      meaning:
+        'Proxies whose X-Forwarded-For, -Proto and -Host are believed; from anybody else these headers count for nothing.',
+      default: 'none',
+      schema: list(addressRange),
+      allowed:
+        'addresses or ranges separated by commas, such as 127.0.0.1,10.0.0.0/8; unix for whoever uses the socket',
+      value: orNone,
+    }),
+    cert: path({
+      name: 'MCP_BRIDGE_HTTP_CERT',
+      meaning:
+        'Certificate chain (PEM) of `serve --http`, with MCP_BRIDGE_HTTP_KEY; read again when the file changes.',
+      default: 'none; without TLS',
+    }),
+    key: path({
+      name: 'MCP_BRIDGE_HTTP_KEY',
+      meaning: 'Private key (PEM) of that certificate.',
+      default: 'none',
+    }),
+    requestsPerMinute: setting({
+      name: 'MCP_BRIDGE_HTTP_RATE',
+      meaning:
+        'Requests that one principal may send in a minute, where each 256 KiB of a body count as one more; further ones are refused with 429 and Retry-After.',
+      default: '1200',
+      ...whole(1, 1_000_000),
+    }),
+    connections: setting({
+      name: 'MCP_BRIDGE_HTTP_CONNECTIONS',
+      meaning: 'Connections at once; half as many from one address. Further ones are closed.',
+      default: '2048',
+      ...whole(2, MAX_CONNECTIONS),
+    }),
+    sessions: setting({
+      name: 'MCP_BRIDGE_HTTP_SESSIONS',
+      meaning:
+        'Sessions of clients of the 2025 revisions at once; a quarter of them for one principal. 0 serves these clients without sessions, and then nothing can be asked of them.',
+      default: '1000',
+      ...whole(0, MAX_CONNECTIONS),
+    }),
+    sessionIdleSeconds: setting({
+      name: 'MCP_BRIDGE_HTTP_SESSION_IDLE',
+      meaning: 'Seconds after which a session ends that nobody uses and whose stream nobody holds open.',
+      default: '1800',
+      ...seconds(1, DAY_SECONDS),
+    }),
+    bodyBytes: setting({
+      name: 'MCP_BRIDGE_HTTP_BODY_MB',
+      meaning:
+        'Largest body of a request, in megabytes; a principal may have four times that under way, with what calls that go on were sent.',
+      default: '64',
+      ...megabytes(1, 64),
+    }),
+    drainSeconds: optional({
+      name: 'MCP_BRIDGE_HTTP_DRAIN',
+      meaning: 'Seconds that runs under way are given to end after SIGTERM.',
+      default: 'MCP_BRIDGE_MAX_TIMEOUT and 10 seconds more, so that none is lost',
+      ...seconds(0, DAY_SECONDS),
+    }),
+  },
+  /** Undefined where there is none. */
+  principalsFile: path({
+    name: 'MCP_BRIDGE_PRINCIPALS',
     meaning:
       'Principals file, YAML or JSON: what each token, OAuth subject or group may reach and use over HTTP. docs/principals.md has its fields.',
     default: 'none; tokens reach their own servers, and whoever an issuer names reaches none',
-    allowed: OWN_PATH,
   }),
-  MCP_BRIDGE_HTTP_OAUTH_ISSUER: optional(list(oauthAddress).pipe(z.array(z.string()).min(1)), {
-    meaning:
-      'Issuers whose access tokens the HTTP endpoint takes, each exactly as `iss` in its tokens says it, a slash at the end included.',
-    default: 'none; only named tokens are taken',
-    allowed: OAUTH_ADDRESSES,
-  }),
-  MCP_BRIDGE_HTTP_OAUTH_RESOURCE: optional(oauthAddress, {
-    meaning:
-      'Address of the HTTP endpoint as clients reach it, such as https://mcp.example.com/mcp. Tokens have to be made for it. It is needed with MCP_BRIDGE_HTTP_OAUTH_ISSUER.',
-    default: 'none',
-    allowed: 'an https address without query and fragment; http for this machine only',
-  }),
-  MCP_BRIDGE_HTTP_OAUTH_AUDIENCE: optional(list(z.string()).pipe(z.array(z.string()).min(1)), {
-    meaning:
-      "Audiences of which a token has to name one in its `aud`, for issuers that do not take the resource's address for it.",
-    default: 'MCP_BRIDGE_HTTP_OAUTH_RESOURCE',
-    allowed: 'texts separated by commas, such as api://mcp-sandbox-bridge',
-  }),
-  MCP_BRIDGE_HTTP_OAUTH_SCOPES: optional(list(z.string().regex(SCOPE)), {
-    meaning:
-      'Scopes that every access token has to have. Further ones for single servers stand in the principals file.',
-    default: 'none',
-    allowed: 'scopes separated by commas, in ASCII without spaces, quotes and backslashes',
-  }),
-  MCP_BRIDGE_DEPTH: setting(integer(0, 99), {
+  /** Whose access tokens the HTTP endpoint takes, and what a token has to say. */
+  oauth: {
+    /** Each exactly as the `iss` of its tokens. */
+    issuers: optional({
+      name: 'MCP_BRIDGE_HTTP_OAUTH_ISSUER',
+      meaning:
+        'Issuers whose access tokens the HTTP endpoint takes, each exactly as `iss` in its tokens says it, a slash at the end included.',
+      default: 'none; only named tokens are taken',
+      schema: list(oauthAddress, 1),
+      allowed: OAUTH_ADDRESSES,
+    }),
+    /** The address of the endpoint as clients reach it; what RFC 8707 and RFC 9728 call the resource. */
+    resource: optional({
+      name: 'MCP_BRIDGE_HTTP_OAUTH_RESOURCE',
+      meaning:
+        'Address of the HTTP endpoint as clients reach it, such as https://mcp.example.com/mcp. Tokens have to be made for it. It is needed with MCP_BRIDGE_HTTP_OAUTH_ISSUER.',
+      default: 'none',
+      schema: oauthAddress,
+      allowed: 'an https address without query and fragment; http for this machine only',
+    }),
+    /** A token names one of them as its audience. */
+    audiences: optional({
+      name: 'MCP_BRIDGE_HTTP_OAUTH_AUDIENCE',
+      meaning:
+        "Audiences of which a token has to name one in its `aud`, for issuers that do not take the resource's address for it.",
+      default: 'MCP_BRIDGE_HTTP_OAUTH_RESOURCE',
+      schema: list(z.string(), 1),
+      allowed: 'texts separated by commas, such as api://mcp-sandbox-bridge',
+    }),
+    /** A token has all of them. */
+    scopes: optional({
+      name: 'MCP_BRIDGE_HTTP_OAUTH_SCOPES',
+      meaning:
+        'Scopes that every access token has to have. Further ones for single servers stand in the principals file.',
+      default: 'none',
+      schema: list(z.string().regex(SCOPE)),
+      allowed: 'scopes separated by commas, in ASCII without spaces, quotes and backslashes',
+      value: orNone,
+    }),
+  },
+  /** How many bridges this one runs inside. */
+  depth: setting({
+    name: 'MCP_BRIDGE_DEPTH',
     meaning: 'Set by the bridge for the servers that it starts, so that a bridge inside a bridge is noticed.',
     default: '0',
+    schema: integer(0, 99),
     allowed: 'a whole number; not for people to set',
   }),
-});
+};
 
-export type LogLevel = z.output<typeof variables>['MCP_BRIDGE_LOG_LEVEL'];
-export type ApproveMode = z.output<typeof variables>['MCP_BRIDGE_APPROVE'];
-export type AutoloadMode = z.output<typeof variables>['MCP_BRIDGE_AUTOLOAD'];
-export type AuditMode = z.output<typeof variables>['MCP_BRIDGE_AUDIT'];
-export type OutputMode = z.output<typeof variables>['MCP_BRIDGE_OUTPUT_MODE'];
-export type StructuredMode = z.output<typeof variables>['MCP_BRIDGE_STRUCTURED'];
-export type SeccompProfile = z.output<typeof variables>['MCP_BRIDGE_SECCOMP'];
-export type ToolName = z.output<typeof variables>['MCP_BRIDGE_TOOLS'][number];
+/** Values of the variables, before those that follow from others are settled. */
+export type SettingValues = ValuesOf<typeof variables>;
 
-/** The values that the schema makes of an environment. */
-export type Values = z.output<typeof variables>;
-
-export type VariableName = keyof Values;
-/** in the order of its table. */
-export const variableNames = Object.keys(variables.shape) as readonly VariableName[];
+export type ApproveMode = SettingValues['approve'];
+export type AutoloadMode = SettingValues['autoload'];
+export type AuditMode = SettingValues['audit'];
+export type OutputMode = SettingValues['outputMode'];
+export type SeccompProfile = SettingValues['seccomp'];
+export type ToolName = SettingValues['tools'][number];
+export type VariableName = VariablesOf<typeof variables>;
