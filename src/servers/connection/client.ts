@@ -43,13 +43,6 @@ const LISTEN_LIMIT_MS = 30_000;
 /** The least level of a message that is worth a line of the operator's log. */
 const LOG_LEVEL = 'info';
 
-/** The SDK would make one for each client; what servers answer is relayed as it is. */
-const NO_VALIDATOR = {
-  getValidator: (): never => {
-    throw new Error('Nothing that a server answers is checked by a schema.');
-  },
-};
-
 type Sdk = typeof import('@modelcontextprotocol/client');
 
 /** Facts that a server states about itself in its greeting. */
@@ -92,10 +85,7 @@ export class McpClient {
   ): Promise<McpClient> {
     const sdk = await import('@modelcontextprotocol/client');
     const { name = CLIENT_INFO.name, capabilities, onNotification, onRequest } = handlers;
-    const client = new sdk.Client(
-      { ...CLIENT_INFO, name },
-      { capabilities, jsonSchemaValidator: NO_VALIDATOR },
-    );
+    const client = new sdk.Client({ ...CLIENT_INFO, name }, { capabilities });
     // Raw requests: the SDK's own handlers refuse a form that a newer protocol may allow.
     client.fallbackRequestHandler = async ({ method, params }, { mcpReq }) => {
       const answer = onRequest(method, params, mcpReq.signal);
