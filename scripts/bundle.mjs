@@ -12,7 +12,6 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { asciiOnly } from './bundle/ascii-only.mjs';
-import { laterSchemas } from './bundle/later-schemas.mjs';
 import { bundleParsers, separateParsers } from './bundle/parsers.mjs';
 import { startChunks } from './bundle/start-chunks.mjs';
 import { copyTexts, textsBeside } from './bundle/texts-beside.mjs';
@@ -58,7 +57,7 @@ const minify = { compress: false, mangle: false, codegen: true };
 const bundle = await rolldown({
   ...common,
   input: Object.fromEntries(Object.entries(PARTS).map(([name, file]) => [name, `src/cli/${file}.ts`])),
-  plugins: [withoutValidators(), laterSchemas(root), parsers.plugin, textsBeside(), asciiOnly()],
+  plugins: [withoutValidators(), parsers.plugin, textsBeside(), asciiOnly()],
 });
 const { output } = await bundle.write({
   ...scripts,

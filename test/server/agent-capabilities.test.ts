@@ -8,13 +8,16 @@ import {
   ElicitRequestSchema,
   ListRootsRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
-import { Server } from '@modelcontextprotocol/server';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { agentCapabilitiesOf } from '../../src/mcp/requests/agent-capabilities.js';
-import { NEVER, PATIENTLY } from '../support/time.js';
+import { AgentServer } from '../../src/mcp/requests/agent-server.js';
+import { PATIENTLY } from '../support/time.js';
+
+const NEVER = new AbortController().signal;
+setMaxListeners(0, NEVER);
 
 async function connect(capabilities: ClientCapabilities, prepare: (client: Client) => void = () => {}) {
-  const server = new Server({ name: 'bridge', version: '1' }, { capabilities: {} });
+  const server = new AgentServer({ era: 'legacy', capabilities: {}, instructions: '' });
   const changes: string[] = [];
   const agent = agentCapabilitiesOf(server, () => void changes.push('changed'));
   const client = new Client({ name: 'agent', version: '1' }, { capabilities });

@@ -6,11 +6,9 @@ import {
   MissingRequiredClientCapabilityError,
   type Result,
   type ServerCapabilities,
-  type ServerContext,
 } from '@modelcontextprotocol/server';
-import { z } from 'zod';
 import { WrongParams } from '../../wire/wrong-params.js';
-import { type AgentContext, AgentRequest } from '../requests/agent-request.js';
+import type { AgentContext, AgentRequest } from '../requests/agent-request.js';
 import type { AgentServer } from '../requests/agent-server.js';
 import { offersOf, TASKS_EXTENSION } from '../requests/client-offers.js';
 import { described } from '../requests/complaint.js';
@@ -25,7 +23,7 @@ import type { Tasks } from './tasks.js';
 export type ModernCalls = {
   /** Besides the bridge's own, such as `{ extensions: { 'io.modelcontextprotocol/tasks': {} } }`. */
   readonly capabilities?: ServerCapabilities;
-  /** Further methods, for each server object that is made. Names that an earlier version had need `setRequestHandler`. */
+  /** Further methods, for each server object that is made. */
   readonly offer?: (server: AgentServer) => void;
   /**
    * The result of the request: that of the call, or one that asks (`resultType: 'input_required'`) or promises. `begin` starts
@@ -93,16 +91,12 @@ function resultOf(answer: CallAnswer<CallToolResult>): Result {
 
 // The requests of the extension io.modelcontextprotocol/tasks, by which a client follows a call that was answered with a task.
 
-const anything = { params: z.unknown() };
 const REQUIRED = { requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } } };
 
 /** Answers tasks/get, tasks/update and tasks/cancel for this principal. */
 function answerTaskRequests<R extends object>(server: AgentServer, tasks: Tasks<R>, principal: string): void {
-  // By the SDK's own way: it keeps names that an earlier version had from every other handler.
   const answer = (method: string, handler: (taskId: unknown, request: AgentRequest) => object) =>
-    server.setRequestHandler(method, anything, (params: unknown, context: ServerContext) => {
-      const request = new AgentRequest(server, context);
-      request.checkVersion();
+    server.answer(method, (params, request) => {
       if (!offersOf(request.capabilities).tasks)
         throw new MissingRequiredClientCapabilityError(
           REQUIRED,

@@ -2,11 +2,12 @@
 // requests. Roots are asked for once and kept until they change, so that a server which asks a thousand times costs the agent
 // nothing. A later agent is asked by an answer instead (resumable-call.ts).
 
-import type { RequestId, Server } from '@modelcontextprotocol/server';
+import type { RequestId } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { LinkedSignal } from '../../base/waiting/linked-signal.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
 import type { AgentCapabilities } from '../../servers/asking/agent-capabilities.js';
+import type { AgentServer } from './agent-server.js';
 
 /** The SDK sets a timer for every request; the longest that exists leaves the decision to the run's own clock. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
@@ -19,15 +20,13 @@ const anyResult = z.looseObject({});
 const anything = { params: z.unknown() };
 const NEVER = new AbortController().signal;
 
-type AskableServer = Server & { readonly newestCall?: RequestId | undefined };
-
 type AgentOffer = {
   readonly elicitation?: { readonly form?: unknown; readonly url?: unknown };
   readonly roots?: { readonly listChanged?: unknown };
 };
 
 /** `onRootsChanged` is called when the agent says that its roots are others. */
-export function agentCapabilitiesOf(server: AskableServer, onRootsChanged: () => void): AgentCapabilities {
+export function agentCapabilitiesOf(server: AgentServer, onRootsChanged: () => void): AgentCapabilities {
   let roots: { readonly listed: Promise<Readonly<Record<string, unknown>>>; readonly at: number } | undefined;
   const capabilities = (): AgentOffer => onlyObjects(server.getClientCapabilities() ?? {});
   const tellsRootsChanges = () => capabilities().roots?.listChanged === true;
@@ -63,10 +62,11 @@ export function agentCapabilitiesOf(server: AskableServer, onRootsChanged: () =>
     },
     elicit: (params, signal) => request('elicitation/create', params, NO_TIMEOUT_MS, signal),
     elicitationDone: (elicitationId) => {
-      const params = { elicitationId };
-      // An agent that has gone hears nothing, which is its own doing.
-      server
-        .notification({ method: 'notifications/elicitation/complete', params }, relatedTo(server))
+      const method = 'notifications/elicitation/complete';
+      // Not by `notification`: the SDK knows only a client that it has greeted itself for one that opens pages.
+      server.transport
+        ?.send({ jsonrpc: '2.0', method, params: { elicitationId } }, relatedTo(server))
+        // An agent that has gone hears nothing, which is its own doing.
         .catch(() => {});
     },
     hasRoots: () => capabilities().roots !== undefined,
@@ -89,7 +89,7 @@ export function agentCapabilitiesOf(server: AskableServer, onRootsChanged: () =>
  * Questions go with the answer to the agent's newest call that is under way: over HTTP that is a stream which the agent
  * surely reads.
  */
-function relatedTo({ newestCall }: AskableServer): { readonly relatedRequestId?: RequestId } {
+function relatedTo({ newestCall }: AgentServer): { readonly relatedRequestId?: RequestId } {
   return newestCall === undefined ? {} : { relatedRequestId: newestCall };
 }
 

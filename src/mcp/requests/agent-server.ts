@@ -1,18 +1,23 @@
-// The SDK's server object for one agent, of either era of the protocol. Its handlers get what the client has sent, unchecked,
-// and their results leave as they are: the SDK would check both by schemas that speak in words of their own, cost time at
-// every start, and copy texts that are relayed verbatim.
+// The SDK's server object for one agent, of either era of the protocol. The SDK finds out the era, counts and cancels requests,
+// and speaks HTTP. Methods are answered by handlers of ours, which get what the client has sent, unchecked, and whose results leave
+// as they are: the SDK would check both by schemas that speak in words of their own, and copy texts that are relayed verbatim.
+// So all requests but `server/discover` reach the SDK's `fallbackRequestHandler`, around which it puts no checks.
 
 import {
   type ClientCapabilities,
   type Implementation,
+  isJSONRPCRequest,
   type JSONRPCRequest,
   LATEST_PROTOCOL_VERSION,
+  ProtocolError,
+  ProtocolErrorCode,
   type RequestId,
   type Result,
   Server,
   type ServerCapabilities,
   type ServerContext,
   SUPPORTED_PROTOCOL_VERSIONS,
+  type Transport,
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { messageOf } from '../../base/errors.js';
@@ -25,18 +30,13 @@ import { type AllowedParams, paramsBy } from './request-params.js';
 
 const SERVER_INFO = { name: PACKAGE_NAME, title: 'MCP sandbox bridge', version: VERSION };
 const anything = { params: z.unknown() };
+/** Answered by the SDK, for agents of 2026-07-28. */
+const DISCOVER = 'server/discover';
 
-/** The SDK would make one at every start, for forms that it checks; ours are asked for raw (agent-capabilities.ts). */
-const NO_VALIDATOR = {
-  getValidator: (): never => {
-    throw new Error('Nothing that the bridge asks an agent is checked by a schema.');
-  },
-};
+const notFound = () => new ProtocolError(ProtocolErrorCode.MethodNotFound, 'Method not found');
 
 /** `params` is what the request has, undefined where it has none. What is returned is sent as it is. */
 export type Handler = (params: unknown, request: AgentRequest) => object | Promise<object>;
-
-type SdkHandler = (request: JSONRPCRequest, context: ServerContext) => Promise<Result>;
 
 export type AgentServerOptions = {
   /** `modern` is 2026-07-28 and later; `legacy` is all that begins with `initialize`. */
@@ -68,15 +68,16 @@ export class AgentServer extends Server {
     super(SERVER_INFO, {
       capabilities,
       instructions,
-      jsonSchemaValidator: NO_VALIDATOR,
-      cacheHints: { 'server/discover': CACHED_FOR.discover },
+      cacheHints: { [DISCOVER]: CACHED_FOR.discover },
     });
     this.era = era;
     this.#instructions = instructions;
     this.#clientProtocol = clientProtocol;
+    this.onclose = () => this.#closed.abort();
     // The SDK's own answers build all schemas of an era first.
-    this.removeRequestHandler('logging/setLevel');
+    for (const method of ['initialize', 'ping', 'logging/setLevel']) this.removeRequestHandler(method);
     this.setNotificationHandler('notifications/initialized', anything, () => {});
+    this.fallbackRequestHandler = ({ params }, context) => this.#answer(params, context);
     this.answer('initialize', (params) => this.#greet(params));
     this.answer('ping', () => ({}));
   }
@@ -84,8 +85,24 @@ export class AgentServer extends Server {
   /** `handler` answers `method` from now on. Errors are answered with their `code`, `message` and `data`. */
   answer(method: string, handler: Handler): void {
     this.#handlers.set(method, handler);
-    // For the SDK to know that there is one: over HTTP a method without is another status.
-    this.setRequestHandler(method, anything, () => ({}));
+    // The SDK lets names that only an earlier version had through where a handler is registered for them.
+    if (method.startsWith('tasks/'))
+      this.setRequestHandler(method, anything, (params, context) => this.#answer(Object(params), context));
+  }
+
+  override async connect(transport: Transport): Promise<void> {
+    await super.connect(transport);
+    const { onmessage } = transport;
+    // The SDK takes whatever has a fallback for a method that there is; and over HTTP the status of one that there is not is
+    // decided before any handler has its turn.
+    transport.onmessage = (message, extra) => {
+      if (!isJSONRPCRequest(message) || this.#handlers.has(message.method) || message.method === DISCOVER)
+        return onmessage?.(message, extra);
+      const { code, message: words } = notFound();
+      const refusal = { jsonrpc: '2.0' as const, id: message.id, error: { code, message: words } };
+      // A client that has gone hears nothing.
+      transport.send(refusal).catch(() => {});
+    };
   }
 
   /**
@@ -145,32 +162,18 @@ export class AgentServer extends Server {
     return this.#greeting?.clientInfo;
   }
 
-  protected override _onclose(): void {
-    super._onclose();
-    this.#closed.abort();
-  }
-
-  /** In place of the SDK's checks of what a handler is given and gives back. */
-  protected override _wrapHandler(method: string, handler: SdkHandler): SdkHandler {
-    const checked = super._wrapHandler(method, handler);
-    return async (request, context) => {
-      const own = this.#handlers.get(method);
-      const result = await (own === undefined
-        ? checked(request, context)
-        : this.#answer(own, request, context));
-      // Over HTTP the SDK writes the answer, and would write relayed texts anew.
-      const extra = context.http?.authInfo?.extra as Partial<AuthExtra> | undefined;
-      return extra?.texts?.marked(result) ?? result;
-    };
-  }
-
-  async #answer(handler: Handler, { params }: JSONRPCRequest, context: ServerContext): Promise<Result> {
+  async #answer(params: JSONRPCRequest['params'], context: ServerContext): Promise<Result> {
+    const { id, method } = context.mcpReq;
+    const handler = this.#handlers.get(method);
+    if (handler === undefined) throw notFound();
     const request = new AgentRequest(this, context);
     request.checkVersion();
-    const { id, method } = context.mcpReq;
     if (method === 'tools/call') this.#open.add(id);
     try {
-      return (await handler(params, request)) as Result;
+      const result = await handler(params, request);
+      // Over HTTP the SDK writes the answer, and would write relayed texts anew.
+      const extra = context.http?.authInfo?.extra as Partial<AuthExtra> | undefined;
+      return (extra?.texts?.marked(result) ?? result) as Result;
     } finally {
       this.#open.delete(id);
     }
@@ -187,7 +190,6 @@ export class AgentServer extends Server {
     const agreed = SUPPORTED_PROTOCOL_VERSIONS.includes(protocolVersion)
       ? protocolVersion
       : LATEST_PROTOCOL_VERSION;
-    this._negotiatedProtocolVersion = agreed;
     this.transport?.setProtocolVersion?.(agreed);
     const instructions = this.#instructions;
     return {

@@ -1,26 +1,15 @@
-// The SDK's client for one server: its greeting, requests and notifications. The one place of this floor that knows the
-// SDK's classes; they are loaded with the first server, since a bridge that only lists its tools needs none of them.
+// The client of one server: its greeting, requests and notifications. The SDK's client greets, listens, and hears what the server
+// says and asks; requests pass it by (sdk-transport.ts). The one place of this floor that knows the SDK's classes; they are
+// loaded with the first server, since a bridge that only lists its tools needs none of them.
 
 import type { ClientCapabilities } from '@modelcontextprotocol/client';
 import { isObject, type JsonObject } from '../../base/json/json-object.js';
-import { CLIENT_INFO, LOG_LEVEL_KEY, MODERN_VERSION } from './envelope.js';
+import { CLIENT_INFO, envelopeOf, LOG_LEVEL_KEY, MODERN_VERSION } from './envelope.js';
 import { ErrorAnswer, METHOD_NOT_FOUND } from './error-answer.js';
 import type { Link } from './link.js';
-import { type Aside, anyResult, SdkTransport } from './sdk-transport.js';
+import { type Aside, type RequestOptions, SdkTransport } from './sdk-transport.js';
 
-/** How far a call says it is; numbers as the server gives them. */
-export type CallProgress = {
-  readonly progress: number;
-  readonly total?: number | undefined;
-  readonly message?: string | undefined;
-};
-
-type RequestOptions = {
-  readonly signal: AbortSignal;
-  readonly onprogress?: (progress: CallProgress) => void;
-  /** Further headers of the request, over HTTP in the modern era. */
-  readonly headers?: Readonly<Record<string, string>>;
-};
+export type { CallProgress } from './sdk-transport.js';
 
 /** Handlers of what the server tells and asks of its own accord. */
 export type ClientHandlers = {
@@ -36,19 +25,12 @@ export type ClientHandlers = {
   ) => Promise<JsonObject> | undefined;
 };
 
-/** The SDK sets a timer for every request; the longest that exists leaves the decision to our own clocks. */
+/** The SDK sets a timer for its greeting; the longest that exists leaves the decision to our own clocks. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
 /** Until a server has said that it will tell of changes. */
 const LISTEN_LIMIT_MS = 30_000;
 /** The least level of a message that is worth a line of the operator's log. */
 const LOG_LEVEL = 'info';
-
-/** The SDK would make one for each client; what servers answer is relayed as it is. */
-const NO_VALIDATOR = {
-  getValidator: (): never => {
-    throw new Error('Nothing that a server answers is checked by a schema.');
-  },
-};
 
 type Sdk = typeof import('@modelcontextprotocol/client');
 
@@ -59,10 +41,10 @@ type Introduction = {
   readonly instructions: string | undefined;
 };
 
-/** Stands for a server's own `server/discover`, which the SDK would refuse for anything odd in it. */
-const FLAWLESS_DISCOVERY = {
+/** The one fact about a server that is told to the SDK: the version that it speaks. Its own words are read here, with tolerance. */
+const MODERN = {
   resultType: 'complete',
-  supportedVersions: [MODERN_VERSION],
+  supportedVersions: [MODERN_VERSION] as string[],
   capabilities: {},
   ttlMs: 0,
   cacheScope: 'private',
@@ -72,11 +54,13 @@ const FLAWLESS_DISCOVERY = {
 export class McpClient {
   readonly #sdk: Sdk;
   readonly #client: InstanceType<Sdk['Client']>;
+  readonly #transport: SdkTransport;
   #introduction: Introduction = { capabilities: {}, version: undefined, instructions: undefined };
 
-  private constructor(sdk: Sdk, client: InstanceType<Sdk['Client']>) {
+  private constructor(sdk: Sdk, client: InstanceType<Sdk['Client']>, transport: SdkTransport) {
     this.#sdk = sdk;
     this.#client = client;
+    this.#transport = transport;
   }
 
   /**
@@ -92,10 +76,7 @@ export class McpClient {
   ): Promise<McpClient> {
     const sdk = await import('@modelcontextprotocol/client');
     const { name = CLIENT_INFO.name, capabilities, onNotification, onRequest } = handlers;
-    const client = new sdk.Client(
-      { ...CLIENT_INFO, name },
-      { capabilities, jsonSchemaValidator: NO_VALIDATOR },
-    );
+    const client = new sdk.Client({ ...CLIENT_INFO, name }, { capabilities });
     // Raw requests: the SDK's own handlers refuse a form that a newer protocol may allow.
     client.fallbackRequestHandler = async ({ method, params }, { mcpReq }) => {
       const answer = onRequest(method, params, mcpReq.signal);
@@ -103,21 +84,21 @@ export class McpClient {
       throw new sdk.ProtocolError(METHOD_NOT_FOUND, 'Method not found');
     };
     client.fallbackNotificationHandler = async ({ method, params }) => onNotification(method, params ?? {});
-    const greeted = new McpClient(sdk, client);
+    const transport = new SdkTransport(link, aside);
+    const greeted = new McpClient(sdk, client, transport);
     try {
-      await client.connect(new SdkTransport(link, aside), {
+      await client.connect(transport, {
         timeout: NO_TIMEOUT_MS,
         signal,
-        prior:
-          discovered === undefined
-            ? { kind: 'legacy' }
-            : { kind: 'modern', discover: { ...FLAWLESS_DISCOVERY, supportedVersions: [MODERN_VERSION] } },
+        prior: discovered === undefined ? { kind: 'legacy' } : { kind: 'modern', discover: MODERN },
       });
-      greeted.#introduction = discovered === undefined ? initialized(client) : introductionOf(discovered);
-      return greeted;
     } catch (thrown) {
-      throw greeted.#told(thrown);
+      if (!(thrown instanceof sdk.ProtocolError)) throw thrown;
+      throw new ErrorAnswer(thrown.message, thrown.code, thrown.data);
     }
+    if (discovered !== undefined) transport.envelope = envelopeOf(capabilities);
+    greeted.#introduction = discovered === undefined ? initialized(client) : introductionOf(discovered);
+    return greeted;
   }
 
   get isModern(): boolean {
@@ -142,18 +123,9 @@ export class McpClient {
     this.#client.onclose = told;
   }
 
-  /** The result, which leads to its own text by `rawResultOf`. Throws ErrorAnswer, or what the SDK throws. */
-  async request(method: string, params: JsonObject, options: RequestOptions): Promise<object> {
-    try {
-      const request = { method, params: this.#withLogLevel(params) };
-      const sent = await this.#client.request(request, anyResult, {
-        timeout: NO_TIMEOUT_MS,
-        ...options,
-      });
-      return sent as object;
-    } catch (thrown) {
-      throw this.#told(thrown);
-    }
+  /** The result, which leads to its own text by `rawResultOf`. Throws ErrorAnswer, E_CANCELLED, or what the link throws. */
+  request(method: string, params: JsonObject, options: RequestOptions): Promise<object> {
+    return this.#transport.request(method, this.#withLogLevel(params), options);
   }
 
   /** Whether the server said that it tells when its tools have changed. */
@@ -189,11 +161,6 @@ export class McpClient {
   #withLogLevel(params: JsonObject): JsonObject {
     if (!this.isModern || !this.has('logging')) return params;
     return { ...params, _meta: { ...Object(params['_meta']), [LOG_LEVEL_KEY]: LOG_LEVEL } };
-  }
-
-  #told(thrown: unknown): unknown {
-    if (!(thrown instanceof this.#sdk.ProtocolError)) return thrown;
-    return new ErrorAnswer(thrown.message, thrown.code, thrown.data);
   }
 }
 

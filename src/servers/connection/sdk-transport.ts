@@ -1,6 +1,7 @@
-// Between the SDK's client and a link of ours. The SDK checks answers more strictly than anybody needs: one odd tool
-// would cost the whole list, and of an answer it hands on a copy, which does not lead to the server's own characters. So
-// it is shown an answer that is always right, and what the server sent travels past its checks under a symbol.
+// Requests to one server, on the same link as the SDK's client and beside it. The SDK checks answers more strictly than anybody
+// needs: one odd tool would cost the whole list, and a copy of an answer does not lead to the server's own characters. So the SDK
+// greets, listens, and has all that the server says and asks of its own accord; a request of ours is numbered, answered, told of
+// and cancelled here, and the SDK never sees it. This is the one place where messages pass the SDK by.
 
 import type {
   JSONRPCMessage,
@@ -9,40 +10,37 @@ import type {
   TransportSendOptions,
 } from '@modelcontextprotocol/client';
 import { BridgeError } from '../../base/errors.js';
-import { isObject } from '../../base/json/json-object.js';
+import { isObject, type JsonObject } from '../../base/json/json-object.js';
 import { clipHarmless, withoutFullStop } from '../../base/text/text.js';
+import { unlessAborted } from '../../base/waiting/unless-aborted.js';
+import { ErrorAnswer } from './error-answer.js';
 import { asId, failure } from './inbound.js';
 import type { Link } from './link.js';
 
+/** The SDK's client counts from 0, and has nothing to ask but its greeting. */
+const FIRST_ID = 1_000;
 /** Requests of the server whose ids are remembered: it may still cancel one that was just answered. */
 const MAX_ASKED = 1_000;
 const MAX_REASON_CHARS = 1_000;
 
-/** The member that holds what the server sent. Copies of an object keep what stands under a symbol. */
-const SENT = Symbol('sent');
-
-/** Members that the schemas of all results ask for, in both eras of the protocol. */
-const FLAWLESS = {
-  resultType: 'complete',
-  ttlMs: 0,
-  cacheScope: 'private',
-  content: [],
-  tools: [],
-  resources: [],
-  resourceTemplates: [],
-  contents: [],
-  prompts: [],
-  messages: [],
+/** How far a call says it is; numbers as the server gives them. */
+export type CallProgress = {
+  readonly progress: number;
+  readonly total?: number | undefined;
+  readonly message?: string | undefined;
 };
 
-/** For `client.request`: gives the very result that the link read. */
-export const anyResult = {
-  '~standard': {
-    version: 1,
-    vendor: 'mcp-sandbox-bridge',
-    validate: (value: unknown) => ({ value: Reflect.get(Object(value), SENT) as object }),
-  },
-} as const;
+export type RequestOptions = {
+  readonly signal: AbortSignal;
+  readonly onprogress?: (progress: CallProgress) => void;
+  /** Further headers of the request, over HTTP in the modern era. */
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+type PendingRequest = Pick<RequestOptions, 'signal' | 'onprogress'> & {
+  readonly resolve: (result: object) => void;
+  readonly reject: (error: Error) => void;
+};
 
 /** Whether it has taken the message, which is then not for the client. */
 export type Aside = (message: JSONRPCMessage) => boolean;
@@ -51,20 +49,20 @@ export class SdkTransport implements Transport {
   onclose: Transport['onclose'];
   onerror: Transport['onerror'];
   onmessage: Transport['onmessage'];
+  /** Members that go with each message of ours in its `_meta`, in the modern era. */
+  envelope: JsonObject = {};
   readonly #link: Link;
-  /** The SDK reads the answer to its greeting itself. */
-  #greeting: unknown;
-  /** Our requests that want an answer. */
-  readonly #waiting = new Set<RequestId>();
+  #nextId = FIRST_ID;
+  readonly #waiting = new Map<RequestId, PendingRequest>();
   /** Ids of what the server has asked, which may be the numbers of ours. */
   readonly #asked = new Set<RequestId>();
 
   constructor(link: Link, aside: Aside = () => false) {
     this.#link = link;
     link.onmessage = (message) => {
-      if (!aside(message)) this.#receive(message);
+      if (!aside(message) && !this.#take(message)) this.onmessage?.(message);
     };
-    link.onclose = () => this.onclose?.();
+    link.onclose = () => void this.close();
   }
 
   /** The link has been started by whoever made it. */
@@ -73,38 +71,83 @@ export class SdkTransport implements Transport {
   }
 
   send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
-    if ('method' in message && 'id' in message) {
-      if (message.method === 'initialize') this.#greeting = message.id;
-      this.#waiting.add(message.id);
-    } else if ('method' in message && message.method === 'notifications/cancelled') {
-      this.#waiting.delete(message.params?.['requestId'] as RequestId);
-    }
     return this.#link.send(message, options?.headers);
   }
 
   /** The SDK closes what it could not greet by; the link may still be of use, and whoever made it ends it. */
   close(): Promise<void> {
     this.onclose?.();
+    for (const { reject } of this.#waiting.values()) reject(new Error('The connection is closed.'));
+    this.#waiting.clear();
     return Promise.resolve();
   }
 
-  #receive(message: JSONRPCMessage): void {
+  /** The very result that the link has read. Throws ErrorAnswer, E_CANCELLED at `signal`, or what the link throws. */
+  async request(method: string, params: JsonObject, options: RequestOptions): Promise<object> {
+    const { signal, onprogress, headers } = options;
+    // Nothing is sent for which nobody waits any more.
+    if (signal.aborted) return await unlessAborted(new Promise(() => {}), signal);
+    const id = this.#nextId++;
+    const meta = {
+      ...this.envelope,
+      ...Object(params['_meta']),
+      ...(onprogress === undefined ? {} : { progressToken: id }),
+    };
+    const isPlain = Object.keys(meta).length === 0;
+    const all = isPlain ? params : { ...params, _meta: meta };
+    const answer = new Promise<object>((resolve, reject) => {
+      this.#waiting.set(id, { ...options, resolve, reject });
+      this.#link.send({ jsonrpc: '2.0', id, method, params: all }, headers).catch(reject);
+    });
+    try {
+      return await unlessAborted(answer, signal);
+    } finally {
+      if (this.#waiting.delete(id) && signal.aborted) this.#cancel(id, String(signal.reason));
+    }
+  }
+
+  #cancel(requestId: RequestId, reason: string): void {
+    const isModern = Object.keys(this.envelope).length > 0;
+    const params = { ...(isModern ? { _meta: this.envelope } : {}), requestId, reason };
+    // A server that has gone needs no telling.
+    this.#link.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params }).catch(() => {});
+  }
+
+  /** Whether the message is about a request of ours, and so nothing for the SDK. */
+  #take(message: JSONRPCMessage): boolean {
     if ('method' in message) {
       if ('id' in message) this.#remember(message.id);
+      else if (message.method === 'notifications/progress') return this.#tell(message.params);
       const cancelled = cancelledBy(message);
       if (cancelled === undefined || this.#asked.has(cancelled.id) || !this.#waiting.has(cancelled.id))
-        return this.onmessage?.(message);
+        return false;
       this.#link.abandon(cancelled.id);
-      return this.#receive(failure(cancelled.id, cancelledByServer(cancelled.reason)));
+      return this.#take(failure(cancelled.id, cancelledByServer(cancelled.reason)));
     }
-    if (message.id !== undefined) this.#waiting.delete(message.id);
-    const isShown = 'error' in message || message.id === this.#greeting;
-    const shown = isShown
-      ? message
-      : { jsonrpc: '2.0' as const, id: message.id, result: { ...FLAWLESS, [SENT]: message.result } };
-    // The SDK looks at a notification only a turn later: the last progress of a call, which came right before its
-    // answer, would find nobody any more.
-    queueMicrotask(() => this.onmessage?.(shown));
+    const pending = message.id === undefined ? undefined : this.#waiting.get(message.id);
+    if (message.id === undefined || pending === undefined) return false;
+    this.#waiting.delete(message.id);
+    if ('result' in message) pending.resolve(message.result);
+    else {
+      const { message: words, code, data } = message.error;
+      pending.reject(new ErrorAnswer(words, code, data));
+    }
+    return true;
+  }
+
+  #tell(params: unknown): boolean {
+    const { progressToken, progress, total, message } = isObject(params) ? params : {};
+    const id = asId(progressToken);
+    const pending = id === undefined ? undefined : this.#waiting.get(id);
+    if (pending === undefined) return false;
+    // Several messages may come at once, and with the first of them the call may have been cancelled.
+    if (typeof progress === 'number' && !pending.signal.aborted)
+      pending.onprogress?.({
+        progress,
+        ...(typeof total === 'number' ? { total } : {}),
+        ...(typeof message === 'string' ? { message } : {}),
+      });
+    return true;
   }
 
   #remember(id: RequestId): void {
