@@ -8,15 +8,10 @@ import { loadedOnce } from '../base/replaced-part.js';
 import { Redactor } from '../base/secrets/redact.js';
 import { DisposalStack } from '../base/waiting/disposal.js';
 import type { DiscoverContext } from '../hosts/discovery/discover.js';
-import { DetachedCalls } from '../mcp/calls/detached-calls.js';
-import type { ToolCalls } from '../mcp/calls/modern-calls.js';
-import { ResumableCalls } from '../mcp/calls/resumable-calls.js';
 import { Dialogs } from '../policy/approvals/asking.js';
-import { type Always, Grants } from '../policy/approvals/grants.js';
 import type { Inbox } from '../policy/approvals/question.js';
-import type { SharedApprovals } from '../policy/approvals/run-approvals.js';
-import { openInbox } from '../policy/inbox/inbox.js';
-import type { OpenPage } from '../policy/inbox/posted.js';
+import { type Always, Grants, type SharedApprovals } from '../policy/approvals/run-approvals.js';
+import { type OpenPage, openInbox } from '../policy/inbox/inbox.js';
 import { allowAlways } from '../policy/rules/always-allowed.js';
 import { KeptFiles } from '../run/artifacts/kept-files.js';
 import { SavedTools } from '../run/calls/saved-tools.js';
@@ -75,10 +70,6 @@ export type BridgeOptions = {
   readonly redactor?: Redactor;
   /** The engine and sandboxes that it shares with other bridges; without it, the bridge has its own. */
   readonly service?: SandboxService;
-  /** Calls that its agents can go on with, where bridges of one principal share them; without it, the bridge has its own. */
-  readonly resumableCalls?: ToolCalls | undefined;
-  /** Calls that were answered before their end, likewise. */
-  readonly detachedCalls?: DetachedCalls | undefined;
   /**
    * Where it serves the user's own command line: the sessions of that, which outlive it. Without it, sessions end with the
    * bridge.
@@ -105,10 +96,6 @@ export class Bridge implements AsyncDisposable {
   /** Everything that the bridge's runs have left for reading. */
   readonly kept: KeptFiles;
   readonly snippets: Snippets;
-  /** Calls of agents that are asked by answers; they may outlive a request. */
-  readonly resumableCalls: ToolCalls;
-  /** Calls that go on after they were answered. */
-  readonly detachedCalls: DetachedCalls;
   /** Interpreters that stay from call to call. */
   readonly sessions: Sessions;
   /** Whether the bridge's answers are shown by our own command line, which takes them whole. */
@@ -217,8 +204,6 @@ export class Bridge implements AsyncDisposable {
     this.run = this.#runs.run;
     this.runCommand = this.#runs.runCommand;
     this.callServer = this.#runs.callServer;
-    this.resumableCalls = options.resumableCalls ?? this.#owned.use(new ResumableCalls());
-    this.detachedCalls = options.detachedCalls ?? this.#owned.use(new DetachedCalls(keepSeconds));
   }
 
   get launcher(): Launcher {

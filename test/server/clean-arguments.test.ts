@@ -5,7 +5,6 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { RawJson } from '../../src/base/json/json-text.js';
-import { DetachedCalls } from '../../src/mcp/calls/detached-calls.js';
 import { serveAgent } from '../../src/mcp/connection/server.js';
 import { cleanArguments } from '../../src/mcp/tools/arguments.js';
 import type { ServerCall } from '../../src/run/life/direct-call.js';
@@ -14,6 +13,7 @@ import type { CommandInput } from '../../src/run/life/sandboxed-command.js';
 import { outcomeWithoutRun } from '../../src/run/outcome/outcome.js';
 import { parseSettings } from '../../src/settings/environment/settings.js';
 import type { Bridge } from '../../src/tenant/bridge.js';
+import { newJobs } from './fake-bridge.js';
 
 type Args = Readonly<Record<string, unknown>>;
 type Reached = {
@@ -32,7 +32,6 @@ async function called(name: string, args: Args, env: Record<string, string> = {}
   let relayed: unknown;
   const bridge = {
     settings,
-    detachedCalls: new DetachedCalls(60),
     servers: { names: [] },
     snippets: { folder: undefined },
     serveFor: () => {},
@@ -52,7 +51,7 @@ async function called(name: string, args: Args, env: Record<string, string> = {}
     },
   } as unknown as Bridge;
   const [ours, theirs] = InMemoryTransport.createLinkedPair();
-  const server = await serveAgent(bridge, ours, () => {});
+  const server = await serveAgent(bridge, newJobs(), ours, () => {});
   const client = new Client({ name: 'agent', version: '1' });
   await client.connect(theirs);
   onTestFinished(async () => {

@@ -7,7 +7,16 @@ import { agentServer } from '../../src/mcp/connection/server.js';
 import type { CallContext } from '../../src/run/calls/call-context.js';
 import type { RunInput } from '../../src/run/life/run-request.js';
 import { PATIENTLY, pause, until } from '../support/time.js';
-import { byHand, client, ENVELOPE, FAILED, fakeBridge, type Message, served } from './fake-bridge.js';
+import {
+  byHand,
+  client,
+  ENVELOPE,
+  FAILED,
+  fakeBridge,
+  type Message,
+  newJobs,
+  served,
+} from './fake-bridge.js';
 
 describe('real clients', () => {
   it.each([
@@ -100,7 +109,12 @@ it('what is asked of an agent of 2025 goes with the answer to its call', async (
     await agent.elicit({ mode: 'form', message: 'Who?', requestedSchema: {} }, signal);
     return FAILED;
   };
-  const server = agentServer({ bridge: Object.assign(bridge, { run }), observer: () => {}, era: 'legacy' });
+  const server = agentServer({
+    bridge: Object.assign(bridge, { run }),
+    jobs: newJobs(),
+    observer: () => {},
+    era: 'legacy',
+  });
   const sent: { readonly message: Message; readonly related: unknown }[] = [];
   const transport: ServerTransport = {
     start: () => Promise.resolve(),

@@ -7,9 +7,7 @@ import { join } from 'node:path';
 import { Client, InMemoryTransport, type Transport } from '@modelcontextprotocol/client';
 import { expect, onTestFinished } from 'vitest';
 import { RawJson } from '../../src/base/json/json-text.js';
-import { DetachedCalls } from '../../src/mcp/calls/detached-calls.js';
-import type { ModernCalls, ToolCalls } from '../../src/mcp/calls/modern-calls.js';
-import { ResumableCalls } from '../../src/mcp/calls/resumable-calls.js';
+import { Jobs } from '../../src/mcp/calls/jobs.js';
 import { serveAgent } from '../../src/mcp/connection/server.js';
 import type { CallContext } from '../../src/run/calls/call-context.js';
 import type { RunInput } from '../../src/run/life/run-request.js';
@@ -57,16 +55,10 @@ export function fakeBridge(env: Readonly<Record<string, string>> = {}, outcome: 
     await Promise.race([held, new Promise((resolve) => signal.addEventListener('abort', resolve))]);
     return outcome;
   };
-  const resumableCalls: ToolCalls = new ResumableCalls();
-  const detachedCalls = new DetachedCalls(60);
-  onTestFinished(() => resumableCalls[Symbol.dispose]());
-  onTestFinished(() => detachedCalls[Symbol.dispose]());
   const bridge = {
     settings,
     servers: { names: ['alpha'] },
     snippets: { folder: undefined },
-    resumableCalls,
-    detachedCalls,
     kept: { list: () => [], isOn: true, keepSeconds: 60, read: () => Promise.resolve(undefined) },
     warmUp: () => void ++seen.warmUps,
     sweepOnce: () => {},
@@ -84,16 +76,23 @@ export function fakeBridge(env: Readonly<Record<string, string>> = {}, outcome: 
   return { bridge, callers, signals, seen, hold };
 }
 
-export async function served(bridge: Bridge, modernCalls?: ModernCalls): Promise<Transport> {
+/** The jobs of one principal, until the test has ended. */
+export function newJobs(): Jobs {
+  const jobs = new Jobs(60);
+  onTestFinished(() => jobs[Symbol.dispose]());
+  return jobs;
+}
+
+export async function served(bridge: Bridge): Promise<Transport> {
   const [ours, theirs] = InMemoryTransport.createLinkedPair();
-  const connection = await serveAgent(bridge, ours as never, () => {}, [], modernCalls);
+  const connection = await serveAgent(bridge, newJobs(), ours as never, () => {});
   onTestFinished(() => connection.close());
   return theirs;
 }
 
 /** Sends messages by hand; `answers` are all that came back. */
-export async function byHand(bridge: Bridge, modernCalls?: ModernCalls) {
-  const transport = await served(bridge, modernCalls);
+export async function byHand(bridge: Bridge) {
+  const transport = await served(bridge);
   const answers: Message[] = [];
   transport.onmessage = (message) => void answers.push(message as Message);
   await transport.start();

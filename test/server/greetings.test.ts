@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { ask } from '../support/http-agent.js';
 import type { Message } from '../support/raw-agent.js';
-import { byHand, fakeBridge } from './fake-bridge.js';
+import { byHand, fakeBridge, newJobs } from './fake-bridge.js';
 import { agentOf } from './http/front-of-bridge.js';
 
 const opened: AsyncDisposable[] = [];
@@ -55,7 +55,7 @@ describe.each(VERSIONS)('asked for %s', (asked, agreed) => {
   });
 
   it('does so over HTTP, with a session', async () => {
-    const agent = await agentOf(fakeBridge().bridge, opened);
+    const agent = await agentOf(fakeBridge().bridge, newJobs(), opened);
     const post = (id: number, method: string, params: object | undefined, headers: object = {}) =>
       ask(agent.place, {
         headers: { ...agent.headers, ...headers },

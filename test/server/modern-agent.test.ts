@@ -2,6 +2,7 @@
 
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { factsFrom, rememberFacts } from '../../src/sandbox/python/image-facts.js';
+import type { Bridge } from '../../src/tenant/bridge.js';
 import { PATIENTLY, pause } from '../support/time.js';
 import {
   byHand,
@@ -116,27 +117,26 @@ describe('an agent of 2026-07-28', () => {
     ]);
   });
 
-  it('is asked by what is given from outside, which may answer before the call has ended', async () => {
+  it('is asked by an answer of a call that has not ended, and goes on with it', async () => {
     const { bridge } = fakeBridge();
-    const asked = { resultType: 'input_required', requestState: 'state-1' };
-    const seen: unknown[] = [];
-    const { ask } = await byHand(bridge, {
-      capabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } },
-      offer: (server) => server.answer('example/more', () => ({ more: true })),
-      answer: ({ request }, begin) => {
-        seen.push(request.context.mcpReq.inputResponses, request.capabilities);
-        return request.context.mcpReq.inputResponses === undefined ? Promise.resolve(asked) : begin(request);
-      },
-    });
-    const params = { name: 'run_python', arguments: { code: '1' }, _meta: ENVELOPE };
-    expect(await ask({ id: 1, method: 'tools/call', params })).toMatchObject({ result: asked });
-    const again = { ...params, requestState: 'state-1', inputResponses: { q1: { action: 'accept' } } };
+    const answered: unknown[] = [];
+    const run: Bridge['run'] = async (input, context) => {
+      answered.push(await context.caller.agent.elicit({ message: 'Who?' }, context.signal));
+      return await bridge.run(input, context);
+    };
+    const { ask } = await byHand({ ...bridge, run } as unknown as Bridge);
+    const _meta = { ...ENVELOPE, [CAPABILITIES]: { elicitation: {} } };
+    const params = { name: 'run_python', arguments: { code: '1' }, _meta };
+    const asked = await ask({ id: 1, method: 'tools/call', params });
+    expect(asked).toMatchObject({ result: { resultType: 'input_required', inputRequests: { q1: {} } } });
+    const { requestState } = Object(asked?.['result']);
+    const again = { ...params, requestState, inputResponses: { q1: { action: 'accept' } } };
     expect(await ask({ id: 2, method: 'tools/call', params: again })).toMatchObject({
       result: { isError: true },
     });
-    expect(seen).toEqual([undefined, {}, { q1: { action: 'accept' } }, {}]);
-    const more = await ask({ id: 3, method: 'example/more', params: { _meta: ENVELOPE } });
-    expect(more).toMatchObject({ result: { more: true, resultType: 'complete' } });
+    expect(answered).toEqual([{ action: 'accept' }]);
+    const more = await ask({ id: 3, method: 'tasks/get', params: { taskId: 'none', _meta } });
+    expect(more).toMatchObject({ error: { message: expect.stringContaining('tasks/get is for clients') } });
     const discovered = await ask({ id: 4, method: 'server/discover', params: { _meta: ENVELOPE } });
     expect(discovered).toMatchObject({
       result: { capabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } } },

@@ -6,7 +6,7 @@ import { RawJson } from '../../src/base/json/json-text.js';
 import { serveAgent } from '../../src/mcp/connection/server.js';
 import { AgentTransport } from '../../src/mcp/requests/stdio-transport.js';
 import { PATIENTLY } from '../support/time.js';
-import { byHand, ENVELOPE, FAILED, fakeBridge, type Message } from './fake-bridge.js';
+import { byHand, ENVELOPE, FAILED, fakeBridge, type Message, newJobs } from './fake-bridge.js';
 
 describe('what a server answers to a command of the agent', () => {
   it.each([
@@ -68,7 +68,7 @@ it.each(['legacy', 'modern'] as const)(
     const result = { repr: '{}', json: new RawJson(json) };
     const { bridge } = fakeBridge({}, { ...FAILED, status: 'success', error: undefined, result });
     const [input, output] = [new PassThrough(), new PassThrough()];
-    const connection = await serveAgent(bridge, new AgentTransport(input, output), () => {});
+    const connection = await serveAgent(bridge, newJobs(), new AgentTransport(input, output), () => {});
     onTestFinished(() => connection.close());
     let written = '';
     output.on('data', (chunk: Buffer) => (written += chunk.toString()));

@@ -3,15 +3,16 @@
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { RawJson } from '../../src/base/json/json-text.js';
-import { ResumableCalls } from '../../src/mcp/calls/resumable-calls.js';
-import { watchTasks } from '../../src/mcp/calls/task-watch.js';
+import type { Jobs } from '../../src/mcp/calls/jobs.js';
+import { watchTasks } from '../../src/mcp/calls/tasks.js';
 import { serveConnection } from '../../src/mcp/connection/stdio-connection.js';
 import { AgentServer } from '../../src/mcp/requests/agent-server.js';
 import { send } from '../support/http-agent.js';
 import { stubFront } from '../support/http-front.js';
-import { type Calls, openTask } from '../support/open-task.js';
+import { openTask } from '../support/open-task.js';
 import type { Message } from '../support/raw-agent.js';
 import { PATIENTLY, pause } from '../support/time.js';
+import { newJobs } from './fake-bridge.js';
 
 const EXTENSION = 'io.modelcontextprotocol/tasks';
 const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId';
@@ -33,18 +34,13 @@ const paramsOf = (notifications: unknown, capabilities: object = TASKS) => ({
     'io.modelcontextprotocol/clientCapabilities': capabilities,
   },
 });
-const newCalls = (): Calls => {
-  const calls: Calls = new ResumableCalls();
-  onTestFinished(() => calls[Symbol.dispose]());
-  return calls;
-};
 const newServer = (era: 'legacy' | 'modern') => {
   const capabilities = { tools: { listChanged: true }, resources: { listChanged: true } };
   return new AgentServer({ era, capabilities, instructions: '' });
 };
 
 /** An agent over stdio, with the bytes left out; its server object can tell of changed lists. */
-async function overStdio(calls: Calls) {
+async function overStdio(calls: Jobs) {
   const [ours, theirs] = InMemoryTransport.createLinkedPair();
   let server: AgentServer | undefined;
   const connection = await serveConnection(
@@ -54,7 +50,7 @@ async function overStdio(calls: Calls) {
       return server;
     },
     undefined,
-    (taskIds, tell) => watchTasks(calls.tasks, ANN, taskIds, tell),
+    (taskIds, tell) => watchTasks(calls, taskIds, tell),
   );
   onTestFinished(() => connection.close());
   const heard: Message[] = [];
@@ -74,7 +70,7 @@ async function overStdio(calls: Calls) {
   return { listen, toolsChanged: () => server?.sendToolListChanged(), end: () => connection.close() };
 }
 
-async function overHttp(calls: Calls) {
+async function overHttp(calls: Jobs) {
   const opened: AsyncDisposable[] = [];
   onTestFinished(async () => {
     for (const each of opened.splice(0).reverse()) await each[Symbol.asyncDispose]();
@@ -89,7 +85,7 @@ async function overHttp(calls: Calls) {
       watchTasks:
         ({ id }) =>
         (taskIds, tell) =>
-          watchTasks(calls.tasks, id, taskIds, tell),
+          watchTasks(id === ANN ? calls : newJobs(), taskIds, tell),
     },
   });
   const listen = async (id: number, params: object, more: object = {}): Promise<Told> => {
@@ -118,7 +114,7 @@ describe.each([
   ['http', overHttp],
 ] as const)('over %s', (_name, agentOf) => {
   const setUp = async () => {
-    const calls = newCalls();
+    const calls = newJobs();
     return { calls, ...(await agentOf(calls)) };
   };
   const count = (told: Told, least: number) =>
@@ -126,7 +122,7 @@ describe.each([
 
   it('what a task becomes is told, with lists beside it', async () => {
     const { calls, listen, toolsChanged, end } = await setUp();
-    const { id, end: finish } = await openTask(calls, ANN);
+    const { id, end: finish } = await openTask(calls);
     const told = await listen(5, paramsOf({ toolsListChanged: true, taskIds: [id, 'unknown'] }));
     await count(told, 2);
     expect(told.messages()[0]).toMatchObject({
@@ -153,7 +149,7 @@ describe.each([
 
   it('tasks alone are told of, until the client has heard enough', async () => {
     const { calls, listen } = await setUp();
-    const [one, other] = [await openTask(calls, ANN), await openTask(calls, ANN)];
+    const [one, other] = [await openTask(calls), await openTask(calls)];
     const [first, second] = [
       await listen(1, paramsOf({ taskIds: [one.id] })),
       await listen(2, paramsOf({ taskIds: [one.id, other.id] })),
@@ -169,8 +165,8 @@ describe.each([
   });
 
   it('tasks of somebody else are as unknown as any', async () => {
-    const { calls, listen } = await setUp();
-    const { id } = await openTask(calls, 'token:eve');
+    const { listen } = await setUp();
+    const { id } = await openTask(newJobs());
     const told = await listen(1, paramsOf({ taskIds: [id] }));
     await count(told, 1);
     expect(told.messages()[0]?.params).toEqual({ notifications: {}, _meta: { [SUBSCRIPTION]: 1 } });
@@ -179,7 +175,7 @@ describe.each([
 
   it('who does not declare the extension is refused, and told what to declare', async () => {
     const { calls, listen } = await setUp();
-    const { id } = await openTask(calls, ANN);
+    const { id } = await openTask(calls);
     const told = await listen(1, paramsOf({ taskIds: [id] }, {}));
     await count(told, 1);
     expect(told.messages()).toEqual([
@@ -207,9 +203,9 @@ describe.each([
 });
 
 it('over HTTP a request with wrong headers is refused as any, and results keep their digits', async () => {
-  const calls = newCalls();
+  const calls = newJobs();
   const { listen } = await overHttp(calls);
-  const { id, end } = await openTask(calls, ANN);
+  const { id, end } = await openTask(calls);
   const wrong = await listen(1, paramsOf({ taskIds: [id] }), { 'mcp-method': 'tools/list' });
   await expect.poll(() => wrong.messages()[0]?.error?.code, PATIENTLY).toBe(-32_020);
   const told = await listen(2, paramsOf({ taskIds: [id] }));
@@ -219,10 +215,10 @@ it('over HTTP a request with wrong headers is refused as any, and results keep t
 });
 
 it("the SDK's client hears what it knows of where tasks are told as well", async () => {
-  const calls = newCalls();
+  const calls = newJobs();
   const [ours, theirs] = InMemoryTransport.createLinkedPair();
   const connection = await serveConnection(ours as never, newServer, undefined, (taskIds, tell) =>
-    watchTasks(calls.tasks, ANN, taskIds, tell),
+    watchTasks(calls, taskIds, tell),
   );
   onTestFinished(() => connection.close());
   const client = new Client({ name: 'a', version: '1' }, { versionNegotiation: { mode: 'auto' } });

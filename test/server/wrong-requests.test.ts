@@ -3,7 +3,7 @@
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { agentServer } from '../../src/mcp/connection/server.js';
-import { byHand, ENVELOPE, fakeBridge, LOG_LEVEL, VERSION } from './fake-bridge.js';
+import { byHand, ENVELOPE, fakeBridge, LOG_LEVEL, newJobs, VERSION } from './fake-bridge.js';
 
 describe('what is wrong with a request', () => {
   const MODERN = [
@@ -63,7 +63,8 @@ describe('what is wrong with a request', () => {
 
 it('over HTTP a method that there is not has the status of a page that there is not', async () => {
   const { bridge } = fakeBridge();
-  const handler = createMcpHandler(({ era }) => agentServer({ bridge, observer: () => {}, era }));
+  const jobs = newJobs();
+  const handler = createMcpHandler(({ era }) => agentServer({ bridge, jobs, observer: () => {}, era }));
   onTestFinished(() => handler.close());
   const status = async (method: string) => {
     const headers = {

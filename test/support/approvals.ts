@@ -3,10 +3,11 @@
 
 import type { BridgeEvent } from '../../src/base/log/events.js';
 import { Dialogs } from '../../src/policy/approvals/asking.js';
-import { type Always, Grants } from '../../src/policy/approvals/grants.js';
 import type { ApprovalAnswer, Inbox, Question } from '../../src/policy/approvals/question.js';
 import {
+  type Always,
   type ApprovalScope,
+  Grants,
   RunApprovals,
   type SharedApprovals,
 } from '../../src/policy/approvals/run-approvals.js';

@@ -1,33 +1,63 @@
-// A task of somebody's, as a detached call leaves it, and what ends it.
+// Jobs without an agent: requests as a job sees them, a job that is a task of somebody's, and what ends it.
 
-import type { ResumableCall } from '../../src/mcp/calls/resumable-call.js';
-import type { ResumableCalls } from '../../src/mcp/calls/resumable-calls.js';
+import type { Job } from '../../src/mcp/calls/job.js';
+import type { JobAnswer, Jobs } from '../../src/mcp/calls/jobs.js';
 import type { AgentRequest } from '../../src/mcp/requests/agent-request.js';
+import type { ToolAnswer } from '../../src/mcp/tools/answer.js';
 import { NO_AGENT } from '../../src/servers/asking/agent-capabilities.js';
 import { NEVER } from './time.js';
 
-export type Result = object;
-export type Calls = ResumableCalls<Result>;
-
 type Asking = Pick<AgentRequest, 'connection' | 'offers' | 'signal'> & { readonly name?: string };
 
-/** A request as a call that outlives it sees it; `name` is that of its client. Nobody is told anything. */
+/** A request of 2026-07-28 as a job sees it; `name` is that of its client. Nobody is told anything. */
 export const requestOf = ({ name: client = '', ...asking }: Asking): AgentRequest =>
-  ({ caller: { client, agent: NO_AGENT, scope: '' }, tell: () => {}, ...asking }) as unknown as AgentRequest;
+  ({
+    era: 'modern',
+    caller: { client, agent: NO_AGENT, scope: '' },
+    tell: () => {},
+    ...asking,
+  }) as unknown as AgentRequest;
 
-export async function openTask(calls: Calls, principal: string) {
-  let call: ResumableCall<Result> | undefined;
-  let end: (result: Result) => void = () => {};
-  const offers = { form: true, url: false, roots: false, tasks: true };
-  const request = requestOf({ connection: {}, offers, signal: NEVER });
-  const asked = { identity: { principal, tool: 't', args: {} }, request, taskAfterMs: 1 };
-  const answer = await calls.answer(asked, (given) => {
-    call = given;
-    return new Promise((resolve) => {
-      end = resolve;
-      given.signal.addEventListener('abort', () => resolve({}));
-    });
+/** What a test has a job come to, in place of the answer of a tool; shown as it is. */
+export type Work = (job: Job) => Promise<unknown>;
+
+type Begun = {
+  readonly jobs: Jobs;
+  readonly request: AgentRequest;
+  readonly work: Work;
+  readonly tool?: string;
+  readonly args?: unknown;
+  readonly patienceMs?: number | undefined;
+  readonly taskAfterMs?: number;
+};
+
+/** Begins a job, and answers its request. */
+export function begun({ jobs, request, work, ...more }: Begun): Promise<JobAnswer> {
+  const { tool = 't', args = {}, patienceMs, taskAfterMs = 1 } = more;
+  const job = jobs.begin({
+    tool,
+    timeoutSeconds: 30,
+    wantsPieces: false,
+    request,
+    work: work as (job: Job) => Promise<ToolAnswer>,
+    show: (answer) => answer,
   });
-  if (!('task' in answer) || call === undefined) throw new Error('It is no task.');
-  return { id: answer.task.taskId, call, end };
+  return jobs.answer(job, request, { tool, args }, { patienceMs, taskAfterMs });
+}
+
+/** Begins a job that becomes a task at once. */
+export async function openTask(jobs: Jobs) {
+  let end: (result: object) => void = () => {};
+  const offers = { form: true, url: false, roots: false, tasks: true };
+  const answer = await begun({
+    jobs,
+    request: requestOf({ connection: {}, offers, signal: new AbortController().signal }),
+    work: ({ signal }) =>
+      new Promise((resolve) => {
+        end = resolve;
+        signal.addEventListener('abort', () => resolve({}));
+      }),
+  });
+  if (!('task' in answer)) throw new Error('It is no task.');
+  return { id: answer.task.id, call: answer.task, end: (result: object) => end(result) };
 }

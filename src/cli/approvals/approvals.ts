@@ -1,8 +1,7 @@
 // `approvals`: the questions that bridges of this user ask about tool calls, and the answers of the command line. Starts
 // nothing; each bridge takes the answer to its own question.
 
-import type { Decision } from '../../policy/approvals/question.js';
-import { MAX_WORD_CHARS } from '../../policy/inbox/answer-file.js';
+import { type Decision, MAX_WORD_CHARS } from '../../policy/approvals/question.js';
 import { prepare } from '../serving/prepare.js';
 import { usageError } from '../terminal/failure.js';
 import { printJson, visible } from '../terminal/output.js';

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { drawnLetters } from '../../base/text/drawn-letters.js';
 import type { Decision } from '../../policy/approvals/question.js';
-import { thisUser } from '../../policy/inbox/this-user.js';
+import { thisUser } from '../../policy/inbox/question-file.js';
 import type { WaitingQuestion } from './open-questions.js';
 
 /** A bridge that looks only every two seconds, on a busy machine. */

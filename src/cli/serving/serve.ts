@@ -65,7 +65,7 @@ async function connected(prepared: Examined, observer: Observer): Promise<Connec
   const bridge = opened instanceof LateBridge ? opened : undefined;
   const transport = new AgentTransport(process.stdin, process.stdout, async () => bridge?.settled());
   if (opened instanceof LateBridge) {
-    await serveAgent(opened, transport, observer, prepared.warnings);
+    await serveAgent(opened, opened.jobs, transport, observer, prepared.warnings);
     return { transport, bridge: opened };
   }
   for (const { message, remedy } of opened.problems)

@@ -1,7 +1,7 @@
-// The `requestState` of an answer `input_required`: it names a call under way and one round of it. A client may read,
-// change, keep and pass it on, so it is authenticated, bound to principal, tool and arguments, and ends. That a state is
-// used once is the registry's part, which knows the rounds. The SDK has a codec for this, which tells only in words why it
-// refuses a state; we tell an old one from a changed one, since the next step differs.
+// The `requestState` of an answer `input_required`: it names a job and one round of it. A client may read, change, keep and
+// pass it on, so it is authenticated, bound to its principal by the key, to tool and arguments by a digest, and ends. That a state is used once is the job's
+// part, which knows its round. The SDK has a codec for this, which tells only in words why it refuses a state; we tell an old
+// one from a changed one, since the next step differs.
 
 import { createHash, createHmac, timingSafeEqual } from '../../base/crypto.js';
 import { WrongParams } from '../../wire/wrong-params.js';
@@ -11,16 +11,12 @@ const VERSION = 'v1';
 const MAX_STATE_CHARS = 1_000;
 const UNDIGESTED = '';
 
-/** Identity of a call, which a request has to match to go on with the call. */
-export type CallIdentity = {
-  /** Id of the principal. */
-  readonly principal: string;
-  readonly tool: string;
-  readonly args: unknown;
-};
+/** Tool and arguments of a call, as its client has sent them: a request has to match them to go on with the call. */
+export type CallIdentity = { readonly tool: string; readonly args: unknown };
 
 export type Round = {
-  readonly call: string;
+  /** Id of the job. */
+  readonly job: string;
   readonly nonce: string;
   /** In ms since 1970. */
   readonly expiresAtMs: number;
@@ -37,23 +33,23 @@ export class WrongRequestState extends WrongParams {
   }
 }
 
-/** `key` is the registry's: it dies with the calls that a state can name. */
-export function mintState({ call, nonce, expiresAtMs }: Round, identity: CallIdentity, key: Buffer): string {
-  const payload = JSON.stringify([call, nonce, expiresAtMs, digestOf(identity)]);
+/** `key` is that of all jobs of one principal: it dies with the jobs that a state can name. */
+export function mintState({ job, nonce, expiresAtMs }: Round, identity: CallIdentity, key: Buffer): string {
+  const payload = JSON.stringify([job, nonce, expiresAtMs, digestOf(identity)]);
   const body = `${VERSION}.${Buffer.from(payload).toString('base64url')}`;
-  return `${body}.${macOf(body, identity.principal, key)}`;
+  return `${body}.${macOf(body, key)}`;
 }
 
 /**
- * The round that `state` names. Throws WrongRequestState for one that was not made with this key for this principal, for
- * one of another call, and for one that has expired.
+ * The round that `state` names. Throws WrongRequestState for one that was not made with this key, for one of another call, and
+ * for one that has expired.
  */
 export function readState(state: string, identity: CallIdentity, key: Buffer): Round {
   const end = state.lastIndexOf('.');
   const body = state.slice(0, Math.max(0, end));
   // Compare texts: readers of base64url pass over what is none, and over bits at the end that make no byte.
   const mac = Buffer.from(state.slice(end + 1));
-  const expected = Buffer.from(macOf(body, identity.principal, key));
+  const expected = Buffer.from(macOf(body, key));
   const isOurs =
     state.length <= MAX_STATE_CHARS && mac.length === expected.length && timingSafeEqual(mac, expected);
   if (!isOurs)
@@ -62,22 +58,18 @@ export function readState(state: string, identity: CallIdentity, key: Buffer): R
       'it was not made by this server process for you, or it was changed. If another process of this server made it, the call has been lost and can be made again.',
     );
   const payload = Buffer.from(body.slice(VERSION.length + 1), 'base64url').toString();
-  const [call, nonce, expiresAtMs, digest] = JSON.parse(payload) as [string, string, number, string];
+  const [job, nonce, expiresAtMs, digest] = JSON.parse(payload) as [string, string, number, string];
   if (digest === UNDIGESTED || digest !== digestOf(identity))
     throw new WrongRequestState(
       'it belongs to a call of another tool or with other arguments. To go on with that call, send the name and arguments that it was made with.',
     );
   if (Date.now() >= expiresAtMs)
     throw new WrongRequestState('it has expired: the answer came too late, and the call was ended.');
-  return { call, nonce, expiresAtMs };
+  return { job, nonce, expiresAtMs };
 }
 
-/** The principal is not in the state, and yet without it none is authentic. Its digest has a fixed length. */
-const macOf = (body: string, principal: string, key: Buffer): string =>
-  createHmac('sha256', key)
-    .update(createHash('sha256').update(principal).digest())
-    .update(body)
-    .digest('base64url');
+const macOf = (body: string, key: Buffer): string =>
+  createHmac('sha256', key).update(body).digest('base64url');
 
 /** Digest of tool and arguments, in whatever order the keys come: a client may have parsed and written the arguments anew. */
 function digestOf({ tool, args }: CallIdentity): string {

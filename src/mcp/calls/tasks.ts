@@ -1,26 +1,32 @@
-// Calls that were answered with a task (the extension io.modelcontextprotocol/tasks): the client asks how far the task is
-// until it has the result. A task belongs to its principal; to everybody else it is as unknown as one that never was.
+// Jobs as tasks (the extension io.modelcontextprotocol/tasks): its requests, by which a client asks how far its job is until it
+// has the result, and what `subscriptions/listen` adds to that, which tells a client of its tasks as they change.
 
-import { randomBytes } from '../../base/crypto.js';
-import { charsIn } from '../../base/text/chars-in.js';
+import { isDeepStrictEqual } from 'node:util';
+import { MissingRequiredClientCapabilityError } from '@modelcontextprotocol/server';
+import { isObject } from '../../base/json/json-object.js';
 import { clipHarmless } from '../../base/text/text.js';
 import type { RpcError } from '../../wire/rpc-error.js';
 import { WrongParams } from '../../wire/wrong-params.js';
+import type { AgentRequest } from '../requests/agent-request.js';
+import type { AgentServer } from '../requests/agent-server.js';
+import { offersOf, TASKS_EXTENSION } from '../requests/client-offers.js';
+import { fieldsOf } from '../requests/request-params.js';
+import type { Job } from './job.js';
+import { type Jobs, RESULT_KEPT_MS } from './jobs.js';
 import type { InputRequests } from './questions.js';
-import type { ResumableCall, ResumableCallEnd } from './resumable-call.js';
 
-/** How long a result waits to be fetched. A client that was restarted meanwhile may have kept the id of its task. */
-export const RESULT_KEPT_MS = 1_800_000;
-/** Tasks of one principal, with those whose result is kept; a call beyond them is waited for as without tasks. */
-export const MAX_TASKS = 32;
-/** Characters of all results of one principal that are kept; the oldest goes, but for the last one. */
-export const MAX_RESULT_CHARS = 64_000_000;
-/** A client whose model asks itself pays for every question: so a call that has lasted long is asked for seldom. */
+/** Capabilities of a server object that answers the requests of the extension. */
+export const TASK_CAPABILITIES = { extensions: { [TASKS_EXTENSION]: {} } };
+
+/** A client whose model asks itself pays for every question: so a job that has lasted long is asked for seldom. */
 const LEAST_POLL_MS = 1_000;
 const MOST_POLL_MS = 15_000;
 const POLL_SHARE = 0.1;
 /** JSON-RPC 2.0, section 5.1. */
 const INTERNAL_ERROR = -32_603;
+/** Work may tell of its progress a thousand times a second; words alone are told at most this often. */
+const WORDS_EVERY_MS = 1_000;
+const MAX_SHOWN_CHARS = 80;
 
 type TaskTimes = {
   readonly taskId: string;
@@ -31,190 +37,100 @@ type TaskTimes = {
   readonly ttlMs: number;
 };
 
-/** Answer to a call that becomes a task. */
-export type CreatedTask = TaskTimes & { readonly status: 'working'; readonly pollIntervalMs: number };
-
 /** MCP's DetailedTask. */
-export type DetailedTask<R> = TaskTimes & {
+export type DetailedTask = TaskTimes & {
   readonly pollIntervalMs?: number;
   readonly statusMessage?: string;
 } & (
     | { readonly status: 'working' }
     | { readonly status: 'input_required'; readonly inputRequests: InputRequests }
-    | { readonly status: 'completed'; readonly result: R }
+    | { readonly status: 'completed'; readonly result: object }
     | { readonly status: 'failed'; readonly error: RpcError }
     | { readonly status: 'cancelled' }
   );
 
-type TaskRecord<R> = {
-  readonly id: string;
-  readonly call: ResumableCall<R>;
-  readonly createdAtMs: number;
-  updatedAtMs: number;
-  /** Whether its client was told how it ended. */
-  isFetched: boolean;
-  readonly watchers: Set<() => void>;
-  end:
-    | {
-        readonly at: number;
-        readonly how: ResumableCallEnd<R> | 'cancelled';
-        readonly chars: number;
-        readonly timer: NodeJS.Timeout;
-      }
-    | undefined;
+/** Answer to a call that is a task from now on. */
+export const createdTask = (job: Job) => {
+  const now = Date.now();
+  return { ...timesOf(job, now), status: 'working' as const, pollIntervalMs: pollMs(now - sinceMs(job)) };
 };
 
-export class Tasks<R> implements Disposable {
-  readonly #tasks = new Map<string, TaskRecord<R>>();
-
-  /** How many have ended, and are kept. */
-  get ended(): number {
-    return [...this.#tasks.values()].filter(({ end }) => end !== undefined).length;
-  }
-
-  /** How many have ended, and their client does not know it yet. */
-  get unfetched(): number {
-    return [...this.#tasks.values()].filter(({ end, isFetched }) => end !== undefined && !isFetched).length;
-  }
-
-  hasRoom(principal: string): boolean {
-    return [...this.#tasks.values()].filter((task) => principalOf(task) === principal).length < MAX_TASKS;
-  }
-
-  /** Makes a task of a call whose request is answered with it. */
-  create(call: ResumableCall<R>): CreatedTask {
-    const now = Date.now();
-    const id = randomBytes(24).toString('base64url');
-    const times = { createdAtMs: now, updatedAtMs: now };
-    const task: TaskRecord<R> = {
-      id,
-      call,
-      ...times,
-      isFetched: false,
-      watchers: new Set(),
-      end: undefined,
-    };
-    this.#tasks.set(id, task);
-    call.becomeTask();
-    call.onChange = () => {
-      if (task.end !== undefined) return;
-      task.updatedAtMs = Date.now();
-      tellWatchers(task);
-    };
-    void call.ended.then((how) => this.#end(task, how));
-    return { ...timesOf(task, now), status: 'working', pollIntervalMs: pollMs(0) };
-  }
-
-  /** Throws WrongParams where this principal has no such task. */
-  get(principal: string, taskId: unknown): DetailedTask<R> {
-    const task = this.#find(principal, taskId);
-    if (task.end !== undefined) task.isFetched = true;
-    return viewOf(task, Date.now());
-  }
-
-  /** Whether this principal has such a task. */
-  has(principal: string, taskId: string): boolean {
-    const task = this.#tasks.get(taskId);
-    return task !== undefined && principalOf(task) === principal;
-  }
-
-  /**
-   * Calls `onChange` when the task has changed, until what is given back is called; it does not after the task has ended.
-   * Throws WrongParams as `get` does.
-   */
-  watch(principal: string, taskId: string, onChange: () => void): () => void {
-    const { watchers } = this.#find(principal, taskId);
-    watchers.add(onChange);
-    return () => void watchers.delete(onChange);
-  }
-
-  /** Hands over what the client has answered. Throws WrongParams for an unknown task and for answers of the wrong shape. */
-  update(principal: string, taskId: unknown, inputResponses: unknown): void {
-    const { call } = this.#find(principal, taskId);
-    call.questions.answer(call.questions.readResponses(inputResponses));
-  }
-
-  /** Ends the work of a task; one that has ended already stays as it is. */
-  cancel(principal: string, taskId: unknown): void {
-    const task = this.#find(principal, taskId);
-    this.#end(task, 'cancelled');
-    task.isFetched = true;
-    task.call.cancel();
-  }
-
-  [Symbol.dispose](): void {
-    for (const { call, end } of this.#tasks.values()) {
-      clearTimeout(end?.timer);
-      call.cancel();
-    }
-    this.#tasks.clear();
-  }
-
-  #find(principal: string, taskId: unknown): TaskRecord<R> {
-    const task = typeof taskId === 'string' ? this.#tasks.get(taskId) : undefined;
-    if (task !== undefined && principalOf(task) === principal) return task;
-    const minutes = RESULT_KEPT_MS / 60_000;
-    throw new WrongParams(
-      `taskId: there is no task '${clipHarmless(String(taskId), 80)}' of yours here. A result is kept for ${minutes} minutes, and by the server process that made the task; call the tool again.`,
-    );
-  }
-
-  #end(task: TaskRecord<R>, how: ResumableCallEnd<R> | 'cancelled'): void {
-    if (task.end !== undefined || !this.#tasks.has(task.id)) return;
-    const timer = setTimeout(() => this.#tasks.delete(task.id), RESULT_KEPT_MS).unref();
-    task.end = { at: Date.now(), how, chars: charsIn(how), timer };
-    task.updatedAtMs = task.end.at;
-    tellWatchers(task);
-    this.#dropResults(principalOf(task));
-  }
-
-  /** Drops the results of tasks that ended first, where all results of a principal are too much together. */
-  #dropResults(principal: string): void {
-    const ended = [...this.#tasks.values()].flatMap((task) =>
-      task.end === undefined || principalOf(task) !== principal ? [] : [{ id: task.id, ...task.end }],
-    );
-    ended.sort((one, other) => one.at - other.at);
-    let kept = ended.reduce((sum, { chars }) => sum + chars, 0);
-    for (const { id, chars, timer } of ended.slice(0, -1)) {
-      if (kept <= MAX_RESULT_CHARS) return;
-      kept -= chars;
-      clearTimeout(timer);
-      this.#tasks.delete(id);
-    }
-  }
+/** Throws WrongParams where there is no such task. */
+export function getTask(jobs: Jobs, taskId: unknown): DetailedTask {
+  const job = taskOf(jobs, taskId);
+  if (job.end !== undefined) job.isTold = true;
+  return viewOf(job, Date.now());
 }
 
-/** One that is told may stop watching. */
-function tellWatchers<R>({ watchers }: TaskRecord<R>): void {
-  for (const onChange of [...watchers]) onChange();
+/** Hands over what the client has answered. Throws WrongParams for an unknown task and for answers of the wrong shape. */
+export function updateTask(jobs: Jobs, taskId: unknown, inputResponses: unknown): void {
+  const { questions } = taskOf(jobs, taskId);
+  questions.answer(questions.readResponses(inputResponses));
 }
 
-const principalOf = <R>({ call }: TaskRecord<R>): string => call.principal;
+/** Ends the work of a task; one that has ended already stays as it is. Throws WrongParams where there is no such task. */
+export const cancelTask = (jobs: Jobs, taskId: unknown): void => jobs.cancel(taskOf(jobs, taskId));
+
+/** Answers tasks/get, tasks/update and tasks/cancel for the principal of `jobs`. */
+export function answerTaskRequests(server: AgentServer, jobs: Jobs): void {
+  const answer = (method: string, handler: (taskId: unknown, request: AgentRequest) => unknown) =>
+    server.answer(method, (params, request) => {
+      if (!offersOf(request.capabilities).tasks) throw notDeclared(method);
+      return { ...Object(handler(fieldsOf(params)['taskId'], request)) };
+    });
+  answer('tasks/get', (taskId) => getTask(jobs, taskId));
+  // The SDK puts the answers there, as of every request.
+  answer('tasks/update', (taskId, { context }) => updateTask(jobs, taskId, context.mcpReq.inputResponses));
+  answer('tasks/cancel', (taskId) => cancelTask(jobs, taskId));
+}
+
+const notDeclared = (what: string) =>
+  new MissingRequiredClientCapabilityError(
+    { requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } } },
+    `${what} is for clients that declare the extension ${TASKS_EXTENSION} with the request.`,
+  );
+
+/** A task belongs to its principal; to everybody else it is as unknown as one that never was. */
+function taskOf(jobs: Jobs, taskId: unknown): Job {
+  const job = jobs.task(taskId);
+  if (job !== undefined) return job;
+  const minutes = RESULT_KEPT_MS / 60_000;
+  throw new WrongParams(
+    `taskId: there is no task '${clipHarmless(String(taskId), MAX_SHOWN_CHARS)}' of yours here. A result is kept for ${minutes} minutes, and by the server process that made the task; call the tool again.`,
+  );
+}
+
+const sinceMs = ({ taskSinceMs }: Job): number => taskSinceMs ?? 0;
 
 const pollMs = (ageMs: number): number =>
   Math.round(Math.min(MOST_POLL_MS, Math.max(LEAST_POLL_MS, ageMs * POLL_SHARE)));
 
-function timesOf<R>({ id, createdAtMs, updatedAtMs, end }: TaskRecord<R>, now: number): TaskTimes {
+const isOver = ({ state }: Job): boolean => state !== 'working' && state !== 'input_required';
+
+function timesOf(job: Job, now: number): TaskTimes {
+  const createdAtMs = sinceMs(job);
+  // Changes from before the job was a task are none of the task's.
+  const changedAtMs = Math.max(createdAtMs, job.changedAtMs);
   return {
-    taskId: id,
+    taskId: job.id,
     createdAt: new Date(createdAtMs).toISOString(),
-    lastUpdatedAt: new Date(updatedAtMs).toISOString(),
-    ttlMs: (end?.at ?? now) - createdAtMs + RESULT_KEPT_MS,
+    lastUpdatedAt: new Date(changedAtMs).toISOString(),
+    ttlMs: (isOver(job) ? changedAtMs : now) - createdAtMs + RESULT_KEPT_MS,
   };
 }
 
-function viewOf<R>(task: TaskRecord<R>, now: number): DetailedTask<R> {
-  const { call, end, createdAtMs } = task;
-  const times = timesOf(task, now);
+function viewOf(job: Job, now: number): DetailedTask {
+  const { state, end, said } = job;
+  const times = timesOf(job, now);
+  if (state === 'cancelled') return { ...times, status: state };
   if (end === undefined) {
-    const polled = { ...times, pollIntervalMs: pollMs(now - createdAtMs) };
-    if (call.questions.size > 0)
-      return { ...polled, status: 'input_required', inputRequests: call.questions.requests };
-    return { ...polled, status: 'working', ...(call.said === undefined ? {} : { statusMessage: call.said }) };
+    const polled = { ...times, pollIntervalMs: pollMs(now - sinceMs(job)) };
+    if (state === 'input_required')
+      return { ...polled, status: state, inputRequests: job.questions.requests };
+    return { ...polled, status: 'working', ...(said === undefined ? {} : { statusMessage: said }) };
   }
-  if (end.how === 'cancelled') return { ...times, status: 'cancelled' };
-  if ('result' in end.how) return { ...times, status: 'completed', result: end.how.result };
-  const error = rpcErrorOf(end.how.error);
+  if ('answer' in end) return { ...times, status: 'completed', result: job.show(job.rest()) };
+  const error = rpcErrorOf(end.thrown);
   return { ...times, status: 'failed', statusMessage: error.message, error };
 }
 
@@ -227,3 +143,113 @@ function rpcErrorOf(thrown: unknown): RpcError {
     ...(data === undefined ? {} : { data }),
   };
 }
+
+// Tasks that are watched: what is told is what `tasks/get` would answer at that moment.
+
+/** Watch over the tasks of a client that it will hear of. */
+export type TaskWatch = {
+  /** Without those that are nobody's, or somebody else's. */
+  readonly taskIds: readonly string[];
+  /** Tells of each as it is, and from now on when it has changed. */
+  start(): void;
+  stop(): void;
+};
+
+/** Watches `taskIds` for a client that must have declared that it knows tasks. */
+export type WatchTasks = (taskIds: readonly string[], tell: (task: object) => void) => TaskWatch;
+
+/** Watches tasks of the principal of `jobs`. */
+export function watchTasks(jobs: Jobs, taskIds: readonly string[], tell: (task: object) => void): TaskWatch {
+  const own = [...new Set(taskIds)].filter((taskId) => jobs.task(taskId) !== undefined);
+  const stops: Array<() => void> = [];
+  return {
+    taskIds: own,
+    start: () => {
+      for (const taskId of own) stops.push(watchOne(jobs, taskId, tell));
+    },
+    stop: () => {
+      for (const stop of stops.splice(0)) stop();
+    },
+  };
+}
+
+function watchOne(jobs: Jobs, taskId: string, tell: (task: object) => void): () => void {
+  let told: unknown;
+  let timer: NodeJS.Timeout | undefined;
+  let unwatch = () => {};
+  const stop = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    unwatch();
+  };
+  const tellNow = () => {
+    const job = jobs.task(taskId);
+    if (job === undefined) return stop();
+    const task = getTask(jobs, taskId);
+    clearTimeout(timer);
+    timer = undefined;
+    told = stateOf(job);
+    tell(task);
+    if (isOver(job)) stop();
+  };
+  const onChange = () => {
+    const job = jobs.task(taskId);
+    if (job !== undefined && isDeepStrictEqual(stateOf(job), told))
+      timer ??= setTimeout(tellNow, WORDS_EVERY_MS).unref();
+    else tellNow();
+  };
+  unwatch = jobs.task(taskId)?.watch(onChange) ?? unwatch;
+  tellNow();
+  return stop;
+}
+
+/** State that a client has to act upon: not the words of the job's progress, nor the times. */
+const stateOf = ({ state, questions }: Job): unknown => [state, questions.requests];
+
+// Tasks that a request `subscriptions/listen` names. All else in the request is the SDK's, which knows of lists and resources only.
+
+/** The method, and those of the notifications that answer it. */
+const LISTEN = 'subscriptions/listen';
+export const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
+export const TASK_CHANGED = 'notifications/tasks';
+export const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId';
+
+const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
+
+/**
+ * The tasks that a client wants to hear of, or why it may not. Undefined where `message` is no such request, says nothing of
+ * tasks, or not what its client can do, which the SDK refuses.
+ */
+export function tasksAskedFor(
+  message: unknown,
+): { readonly taskIds: readonly string[] } | { readonly error: RpcError } | undefined {
+  if (!isObject(message) || message['method'] !== LISTEN) return undefined;
+  const params = isObject(message['params']) ? message['params'] : {};
+  const { notifications, _meta: meta } = params;
+  const taskIds = isObject(notifications) ? (notifications['taskIds'] ?? []) : [];
+  const capabilities = isObject(meta) ? meta[CAPABILITIES] : undefined;
+  if (!isObject(capabilities) || (Array.isArray(taskIds) && taskIds.length === 0)) return undefined;
+  if (!offersOf(capabilities).tasks) return { error: plain(notDeclared('notifications.taskIds')) };
+  if (Array.isArray(taskIds) && taskIds.every((taskId) => typeof taskId === 'string')) return { taskIds };
+  const got = clipHarmless(JSON.stringify(taskIds), MAX_SHOWN_CHARS);
+  return {
+    error: plain(
+      new WrongParams(
+        `notifications.taskIds: got ${got}, expected a list of ids, as calls were answered with them.`,
+      ),
+    ),
+  };
+}
+
+const plain = ({ code, message, data }: RpcError): RpcError => ({
+  code,
+  message,
+  ...(data === undefined ? {} : { data }),
+});
+
+/** A notification of subscription `id`. */
+export const notificationOf = (id: string | number, method: string, params: object) => ({
+  jsonrpc: '2.0' as const,
+  method,
+  params: { ...params, _meta: { ...Object(Reflect.get(params, '_meta')), [SUBSCRIPTION_ID]: id } },
+});

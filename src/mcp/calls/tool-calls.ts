@@ -1,11 +1,7 @@
-// A call of a tool, from the request to the result that the client is sent: the tool is found, called while its progress
-// and output are told, and its answer shown as this client can read it.
+// A call of a tool, from the request to the result that the client is sent: the tool is found, a job is begun or gone on with,
+// and its answer is shown as this client can read it.
 
-import {
-  type CallToolRequest,
-  type CallToolResult,
-  SERVER_INFO_META_KEY,
-} from '@modelcontextprotocol/server';
+import { type CallToolResult, SERVER_INFO_META_KEY } from '@modelcontextprotocol/server';
 import { asBridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
 import { didYouMean } from '../../base/text/closest.js';
@@ -25,7 +21,7 @@ import type { Settings } from '../../settings/environment/settings.js';
 import type { ToolName } from '../../settings/environment/variables.js';
 import type { Bridge } from '../../tenant/bridge.js';
 import { WrongParams } from '../../wire/wrong-params.js';
-import type { AgentContext, AgentRequest } from '../requests/agent-request.js';
+import type { AgentRequest } from '../requests/agent-request.js';
 import type { AgentServer } from '../requests/agent-server.js';
 import { callParams } from '../requests/call-request.js';
 import { complaint, described, echo } from '../requests/complaint.js';
@@ -36,9 +32,9 @@ import { execute } from '../tools/execute.js';
 import { executeCode } from '../tools/execute-code.js';
 import { runPython } from '../tools/run-python.js';
 import type { BridgeTool } from '../tools/tool.js';
-import { DetachedCall } from './detached-call.js';
-import { type GoOn, NoDetachedCall } from './detached-calls.js';
-import type { ModernCalls } from './modern-calls.js';
+import { type GoOn, type JobAnswer, type Jobs, NoSuchJob } from './jobs.js';
+import type { CallIdentity } from './request-state.js';
+import { createdTask } from './tasks.js';
 
 /** Versions are dates; before this one there is no `resource_link`, and clients refuse an answer with one. */
 const LINKS_SINCE = '2025-06-18';
@@ -71,31 +67,50 @@ export const allTools = (settings: Settings): ReadonlyMap<string, BridgeTool> =>
 export type CallsParts = {
   readonly tools: ReadonlyMap<string, BridgeTool>;
   readonly bridge: Bridge;
+  readonly jobs: Jobs;
   readonly observer: Observer;
   /** The call that is answered by `request` has left something to read. */
   readonly onKept: (request: AgentRequest) => void;
-  readonly modernCalls: ModernCalls | undefined;
 };
 
 /** Answers tools/call. */
 export function answerCalls(server: AgentServer, parts: CallsParts): void {
-  const { tools, bridge, observer, modernCalls } = parts;
-  server.answer('tools/call', (given, request) => {
+  const { tools, bridge, onKept } = parts;
+  server.answer('tools/call', async (given, request) => {
     const params = callParams(given);
     const tool = toolNamed(params.name, tools);
-    const begin = async (context: AgentContext): Promise<CallToolResult> => {
-      const answer = await callTool(tool, params, bridge, context, observer, () => request.keepBody());
-      // Before the answer: some hosts read only what their list of resources has.
-      if (!('isRelayed' in answer) && hasKept(answer)) parts.onKept(request);
-      if (bridge.isForCommandLine && !('isRelayed' in answer)) return wholeResult(answer);
-      const { clientName: client, protocol } = request;
-      const result = resultOf(answer, tool, bridge.settings, { client, links: knowsLinks(protocol) });
-      // A server's answer may be structured in a way that only later agents know.
-      return 'isRelayed' in answer ? server.projectCallToolResult(result, undefined) : result;
+    const show = shownTo(request, tool, bridge, server);
+    // Some hosts read only what their list of resources has, so they are told ahead of the answer.
+    const tellKept = (answer: ToolAnswer) => {
+      if (!('isRelayed' in answer) && hasKept(answer)) onKept(request);
     };
-    if (request.era === 'legacy' || modernCalls === undefined) return begin(request);
-    return modernCalls.answer({ request, params }, begin);
+    const answered = await callTool({ ...parts, tool, show }, given, request);
+    if ('task' in answered) {
+      const { task } = answered;
+      void task.ended.then(() => task.end && 'answer' in task.end && tellKept(task.end.answer));
+      return { resultType: 'task', ...createdTask(task) };
+    }
+    if ('inputRequests' in answered) return { resultType: 'input_required', ...answered };
+    const { answer } = answered;
+    tellKept(answer);
+    return show(answer);
   });
+}
+
+/** Shows answers as the client of this request can read them; keeps neither the request nor what it holds. */
+function shownTo(
+  { clientName: client, protocol }: AgentRequest,
+  tool: BridgeTool,
+  { settings, isForCommandLine }: Bridge,
+  server: AgentServer,
+): (answer: ToolAnswer) => CallToolResult {
+  const reader = { client, links: knowsLinks(protocol) };
+  return (answer) => {
+    if (isForCommandLine && !('isRelayed' in answer)) return wholeResult(answer);
+    const result = resultOf(answer, tool, settings, reader);
+    // A server's answer may be structured in a way that only later agents know.
+    return 'isRelayed' in answer ? server.projectCallToolResult(result, undefined) : result;
+  };
 }
 
 /** Throws -32602 that lists them where there is none of this name. */
@@ -142,48 +157,86 @@ function withoutClaims({
   return Object.keys(rest).length === 0 ? result : { ...result, _meta: rest };
 }
 
+type ToolCall = Pick<CallsParts, 'bridge' | 'jobs' | 'observer'> & {
+  readonly tool: BridgeTool;
+  readonly show: (answer: ToolAnswer) => CallToolResult;
+};
+
 /**
- * A call that begins, or one that goes on. `keepArguments` says that a call has them, until what it gives back is called. A fault
- * of ours is that call's answer and a line in the log, never the end of the bridge.
+ * Begins a job, or goes on with one. A fault of ours is the call's answer and a line in the log, never the end of the bridge.
+ * Throws WrongParams for a state of an earlier answer, or answers to it, that cannot be taken.
  */
-async function callTool(
-  tool: BridgeTool,
-  { arguments: args }: CallToolRequest['params'],
-  bridge: Bridge,
-  request: AgentContext,
-  observer: Observer,
-  keepArguments: () => () => void,
-): Promise<ToolAnswer> {
-  const { settings, detachedCalls } = bridge;
-  const { timeoutSeconds } = settings;
+async function callTool(call: ToolCall, params: unknown, request: AgentRequest): Promise<JobAnswer> {
+  const { tool, bridge, jobs } = call;
+  const { settings } = bridge;
+  const { timeoutSeconds, taskAfterSeconds } = settings;
+  const { name, arguments: args } = fieldsOf(params);
+  const identity: CallIdentity = { tool: String(name), args };
+  const waits = (isGoingOn: boolean) => ({
+    taskAfterMs: taskAfterSeconds * 1000,
+    patienceMs: bridge.isForCommandLine ? commandLinePatience(isGoingOn) : patienceOf(request, settings),
+  });
+  const { state, inputResponses } = goesOn(request);
+  if (state !== undefined) {
+    const job = jobs.resume(request, identity, state, inputResponses);
+    return await jobs.answer(job, request, identity, waits(true));
+  }
   try {
     const cleaned = cleanArguments(args, tool.definition.inputSchema);
     const asked = goOnIn(cleaned);
-    const patienceMs = bridge.isForCommandLine
-      ? commandLinePatience(asked !== undefined)
-      : patienceOf(request, settings);
     if (asked === undefined) {
-      const letGo = keepArguments();
-      const call = new DetachedCall({
-        tool,
-        args: cleaned,
-        bridge,
-        request,
+      const letGo = request.keepBody();
+      const job = jobs.begin({
+        tool: tool.definition.name,
         timeoutSeconds: askedSeconds(cleaned, settings),
+        wantsPieces: bridge.isForCommandLine,
+        request,
+        work: ({ caller, signal, tell }) =>
+          faultsOf(call, tool.call(cleaned, { caller, signal, tell }, bridge)),
+        show: call.show,
       });
-      void call.ended.then(letGo);
-      return await detachedCalls.answer(call, request, patienceMs);
+      void job.ended.then(letGo);
+      return await jobs.answer(job, request, identity, waits(false));
     }
-    if ('message' in asked) return outcomeWithoutRun('validation_error', asked, timeoutSeconds);
-    return await detachedCalls.goOn(asked, request, patienceMs);
+    if ('message' in asked) return { answer: outcomeWithoutRun('validation_error', asked, timeoutSeconds) };
+    return await jobs.goOn(asked, request, identity, waits(true));
   } catch (thrown) {
-    if (thrown instanceof NoDetachedCall)
-      return outcomeWithoutRun('validation_error', complaint(thrown.message), timeoutSeconds);
-    const { code, message, remedy } = asBridgeError(thrown);
-    observer({ type: 'bridge.fault', where: tool.definition.name, message });
-    const outcome = outcomeWithoutRun('error', { type: code, message, remedy }, timeoutSeconds);
-    return withoutSecrets(outcome, (text) => bridge.redactor.redact(text));
+    if (thrown instanceof NoSuchJob)
+      return { answer: outcomeWithoutRun('validation_error', complaint(thrown.message), timeoutSeconds) };
+    return { answer: faultOf(call, thrown) };
   }
+}
+
+/** Answer of a tool, or its fault as an answer. */
+async function faultsOf(call: ToolCall, answer: Promise<ToolAnswer>): Promise<ToolAnswer> {
+  try {
+    return await answer;
+  } catch (thrown) {
+    return faultOf(call, thrown);
+  }
+}
+
+function faultOf({ tool, bridge, observer }: ToolCall, thrown: unknown): Outcome {
+  const { code, message, remedy } = asBridgeError(thrown);
+  observer({ type: 'bridge.fault', where: tool.definition.name, message });
+  const outcome = outcomeWithoutRun('error', { type: code, message, remedy }, bridge.settings.timeoutSeconds);
+  return withoutSecrets(outcome, (text) => bridge.redactor.redact(text));
+}
+
+/** State and answers by which a request of 2026-07-28 goes on with a job, as its client has sent them. */
+function goesOn({ era, context }: AgentRequest): {
+  readonly state: string | undefined;
+  readonly inputResponses?: unknown;
+} {
+  if (era === 'legacy') return { state: undefined };
+  const { requestState, inputResponses } = context.mcpReq;
+  // Some hosts write null for what they leave out.
+  const state: unknown = requestState?.() ?? undefined;
+  if (state !== undefined && typeof state !== 'string')
+    throw new WrongParams(
+      `requestState: got ${described(state)}, expected the text of the answer that asked, or none for a new call.`,
+    );
+  return { state, inputResponses };
 }
 
 /**
@@ -206,7 +259,7 @@ function askedSeconds(args: unknown, { timeoutSeconds }: Settings): number {
 
 /** How long this call may keep its host waiting, in milliseconds; undefined for as long as it takes. */
 function patienceOf(
-  { caller, wantsProgress }: AgentContext,
+  { caller, wantsProgress }: AgentRequest,
   { patienceSeconds }: Settings,
 ): number | undefined {
   if (patienceSeconds === 0) return undefined;

@@ -12,8 +12,7 @@ import type { Settings } from '../../settings/environment/settings.js';
 import type { Bridge } from '../../tenant/bridge.js';
 import { Configured } from '../../tenant/configured.js';
 import { compileSchemas } from '../../wire/schema-making.js';
-import type { ToolCalls } from '../calls/modern-calls.js';
-import { ResumableCalls } from '../calls/resumable-calls.js';
+import { Jobs } from '../calls/jobs.js';
 
 /** Loads the handlers that answer out of a whole bridge. */
 export const loadAnswers = loadedOnce(() => import('./bridge-answers.js'));
@@ -32,7 +31,8 @@ export class LateBridge implements AsyncDisposable {
   readonly settings: Settings;
   /** Servers that a run can use. */
   readonly servers: Configured;
-  readonly resumableCalls: ToolCalls = new ResumableCalls();
+  /** Calls of its agent. */
+  readonly jobs: Jobs;
   readonly #options: LateBridgeOptions & { readonly redactor: Redactor };
   readonly #imageListeners = new Set<() => void>();
   #made: Bridge | undefined;
@@ -43,6 +43,7 @@ export class LateBridge implements AsyncDisposable {
   constructor(options: LateBridgeOptions) {
     const { settings, discovery: context, observer, redactor = new Redactor() } = options;
     this.settings = settings;
+    this.jobs = new Jobs(settings.keepSeconds);
     this.#options = { ...options, redactor };
     this.servers = new Configured({ settings, context, observer });
   }
@@ -90,8 +91,9 @@ export class LateBridge implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosing = true;
     const bridge = this.#isBegun ? await this.#make().catch(() => undefined) : undefined;
-    await bridge?.[Symbol.asyncDispose]();
-    this.resumableCalls[Symbol.dispose]();
+    const ended = bridge?.[Symbol.asyncDispose]();
+    this.jobs[Symbol.dispose]();
+    await ended;
   }
 
   #ahead(work: (bridge: Bridge) => void): void {
@@ -108,8 +110,7 @@ export class LateBridge implements AsyncDisposable {
     compileSchemas();
     const { Bridge } = await import('../../tenant/bridge.js');
     if (this.#isClosing) throw new BridgeError('E_SHUTDOWN', 'The bridge is closing.', { fault: 'bridge' });
-    const { resumableCalls, servers: configured } = this;
-    const bridge = new Bridge({ ...this.#options, resumableCalls, configured });
+    const bridge = new Bridge({ ...this.#options, configured: this.servers });
     bridge.onImageKnown(() => {
       for (const listener of this.#imageListeners) listener();
     });

@@ -4,14 +4,13 @@
 
 import type { ServerCapabilities, Transport } from '@modelcontextprotocol/server';
 import type { Observer } from '../../base/log/events.js';
-import { LOCAL_USER } from '../../base/principal.js';
 import { clip, clipHarmless } from '../../base/text/text.js';
 import { type AgentCapabilities, NO_AGENT } from '../../servers/asking/agent-capabilities.js';
 import { offeredLanguages } from '../../settings/environment/plan.js';
 import type { Bridge } from '../../tenant/bridge.js';
 import { WrongParams } from '../../wire/wrong-params.js';
-import { type ModernCalls, modernCallsOf } from '../calls/modern-calls.js';
-import { watchTasks } from '../calls/task-watch.js';
+import type { Jobs } from '../calls/jobs.js';
+import { answerTaskRequests, TASK_CAPABILITIES, watchTasks } from '../calls/tasks.js';
 import { agentCapabilitiesOf } from '../requests/agent-capabilities.js';
 import type { Era } from '../requests/agent-request.js';
 import { AgentServer } from '../requests/agent-server.js';
@@ -35,6 +34,8 @@ const ANSWERED_LATER = ['tools/call', 'resources/list', 'resources/templates/lis
 export type AgentServerParts = {
   /** All that the agent's principal has, or what will have it. */
   readonly bridge: Bridge | LateBridge;
+  /** The principal's, too. Whoever made them ends them. */
+  readonly jobs: Jobs;
   readonly observer: Observer;
   readonly era: Era;
   /** About the settings; the first are told in the instructions. */
@@ -48,8 +49,6 @@ export type AgentServerParts = {
    * only while this server object is connected.
    */
   readonly onListChanged?: ((list: 'tools' | 'resources') => void) | undefined;
-  /** Default: those of the bridge. */
-  readonly modernCalls?: ModernCalls | undefined;
 };
 
 /**
@@ -57,18 +56,17 @@ export type AgentServerParts = {
  * begun. It starts nothing by itself, and asks the bridge for nothing before a request does.
  *
  * Over stdio, one is made for each connection (`serveAgent`). Over HTTP:
- * - `createMcpHandler(({ era }) => agentServer({ bridge, observer, era, connection, onListChanged, … }))`, with a handler,
+ * - `createMcpHandler(({ era }) => agentServer({ bridge, jobs, observer, era, connection, onListChanged, … }))`, with a handler,
  *   a `Connection` and a bus for each principal, since what they remember and tell is that principal's.
  *   `onListChanged` calls the handler's `notify.toolsChanged()` or `notify.resourcesChanged()`: a server object there lives as
  *   long as its request. `clientProtocol` is the header `mcp-protocol-version` of `requestInfo`, for era `legacy`.
- * - A session of 2025: `agentServer({ bridge, observer, era: 'legacy' })`, connected to the session's own transport.
+ * - A session of 2025: `agentServer({ bridge, jobs, observer, era: 'legacy' })`, connected to the session's own transport.
  * Results hold RawJson, texts that only `stringify` (base/json/json-text.ts) writes verbatim; JSON.stringify parses them. Over
  * HTTP, where the SDK writes, `RelayedTexts` in `authInfo.extra` keeps them (http/parts.ts).
  */
 export function agentServer(parts: AgentServerParts): AgentServer {
-  const { bridge, observer, era, warnings = [], connection = new AgentConnection() } = parts;
-  const { resumableCalls: calls, settings } = bridge;
-  const { modernCalls = modernCallsOf({ calls, principal: LOCAL_USER.id, ...settings }) } = parts;
+  const { bridge, jobs, observer, era, warnings = [], connection = new AgentConnection() } = parts;
+  const { settings } = bridge;
   const tools = offeredTools(settings);
   const hasSnippets = offersSnippets(settings, bridge.snippets.folder);
   const server = new AgentServer({
@@ -78,7 +76,7 @@ export function agentServer(parts: AgentServerParts): AgentServer {
       resources: { listChanged: true },
       logging: {},
       ...(hasSnippets ? { completions: {} } : {}),
-      ...(era === 'modern' ? modernCalls.capabilities : undefined),
+      ...(era === 'modern' ? TASK_CAPABILITIES : {}),
     } satisfies ServerCapabilities,
     instructions: instructionsOf(bridge, warnings),
     clientProtocol: parts.clientProtocol,
@@ -94,16 +92,16 @@ export function agentServer(parts: AgentServerParts): AgentServer {
   server.answerLater(later, async () => {
     const [{ answerFrom }, whole] = await Promise.all([loadAnswers(), wholeBridge(bridge)]);
     answerFrom(whole, server, {
+      jobs,
       observer,
       onKept: (request) => {
         // An agent of 2025 hears it on the way to its answer; a later one only where it listens.
         if (request.era === 'legacy') request.notify({ method: LIST_CHANGED.resources });
         if (request.era === 'modern' || parts.onListChanged !== undefined) listChanged('resources');
       },
-      modernCalls,
     });
   });
-  if (era === 'modern') modernCalls.offer?.(server);
+  if (era === 'modern') answerTaskRequests(server, jobs);
   return server;
 }
 
@@ -113,18 +111,17 @@ export function agentServer(parts: AgentServerParts): AgentServer {
  */
 export function serveAgent(
   bridge: Bridge | LateBridge,
+  jobs: Jobs,
   transport: Transport,
   observer: Observer,
   warnings: readonly string[] = [],
-  modernCalls?: ModernCalls,
 ): Promise<StdioConnection> {
   const connection = new AgentConnection();
-  const parts = { bridge, observer, warnings, connection, modernCalls };
   return serveConnection(
     transport,
-    (era) => agentServer({ ...parts, era }),
+    (era) => agentServer({ bridge, jobs, observer, warnings, connection, era }),
     () => connection[Symbol.dispose](),
-    (taskIds, tell) => watchTasks(bridge.resumableCalls.tasks, LOCAL_USER.id, taskIds, tell),
+    (taskIds, tell) => watchTasks(jobs, taskIds, tell),
   );
 }
 
@@ -150,7 +147,7 @@ const instructionsOf = ({ settings, servers }: Bridge | LateBridge, warnings: re
     ...toldWarnings(warnings),
   ].join('\n');
 
-/** Whom the calls of this server may ask: an agent of 2025 by requests, a later one as `modernCalls` can, or nobody. */
+/** Whom the calls of this server may ask: an agent of 2025 by requests; a later one is asked by answers (Job). */
 function whoIsAsked(server: AgentServer, bridge: Bridge | LateBridge): AgentCapabilities {
   if (server.era === 'modern') return NO_AGENT;
   const agent: AgentCapabilities = agentCapabilitiesOf(server, () => tellOfRoots(bridge, agent));

@@ -3,7 +3,7 @@
 
 import type { Transport } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import type { WatchTasks } from '../calls/task-watch.js';
+import type { WatchTasks } from '../calls/tasks.js';
 import type { Era } from '../requests/agent-request.js';
 import type { AgentServer } from '../requests/agent-server.js';
 import { TaskListening } from './task-listening.js';

@@ -8,9 +8,10 @@ import {
   notificationOf,
   SUBSCRIPTION_ID,
   TASK_CHANGED,
+  type TaskWatch,
   tasksAskedFor,
-} from '../calls/listen-request.js';
-import type { TaskWatch, WatchTasks } from '../calls/task-watch.js';
+  type WatchTasks,
+} from '../calls/tasks.js';
 
 export class TaskListening implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;

@@ -1,6 +1,6 @@
 // An agent of 2025 as its servers see it through the bridge: what it said in its greeting that it can do, asked by raw
 // requests. Roots are asked for once and kept until they change, so that a server which asks a thousand times costs the agent
-// nothing. A later agent is asked by an answer instead (resumable-call.ts).
+// nothing. A later agent is asked by an answer instead (mcp/calls/job.ts).
 
 import type { RequestId } from '@modelcontextprotocol/server';
 import { z } from 'zod';

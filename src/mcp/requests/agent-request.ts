@@ -60,17 +60,7 @@ export type AgentEvent =
   | { readonly type: 'logged'; readonly params: LogParams }
   | OutputEvent;
 
-/** A call towards its agent: one request, or a call that goes on from request to request. */
-export type AgentContext = CallContext<AgentEvent> & {
-  /** Whether a request waits for the answer just now; none does for a task, nor while a person thinks. */
-  readonly isWaitedFor: boolean;
-  /** Whether the agent wants to be told how far the call is. */
-  readonly wantsProgress: boolean;
-  /** Undefined where the agent wants no log; asked at every piece of output. */
-  readonly logLevel: McpLogLevel | undefined;
-};
-
-export class AgentRequest implements AgentContext {
+export class AgentRequest implements CallContext<AgentEvent> {
   readonly #greeted: Greeted;
   /** The SDK's; `mcpReq` has inputResponses and requestState where the request goes on with an earlier one. */
   readonly context: ServerContext;
@@ -99,10 +89,7 @@ export class AgentRequest implements AgentContext {
     return { client: `${name} ${version}`.trim(), agent, scope };
   }
 
-  get isWaitedFor(): true {
-    return true;
-  }
-
+  /** Whether the agent wants to be told how far the call is. */
   get wantsProgress(): boolean {
     return this.#progressToken !== undefined;
   }

@@ -3,7 +3,7 @@
 
 import { isObject } from '../../base/json/json-object.js';
 
-/** The identifier of the extension that answers a detached call with a task. */
+/** The identifier of the extension that answers a call with a task. */
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
 
 export type ClientOffers = {

@@ -1,13 +1,20 @@
 // A question to a person about calls that wait, and where it waits besides the agent.
 
+import { mapStringTexts } from '../../base/json/json-text.js';
+import { shownName } from '../../base/text/shown-name.js';
+import { inOneLine } from '../../base/text/text.js';
+import { madeVisible, madeVisibleJson } from '../../base/text/unseen.js';
+
 /** Decisions that a question may have; `always` is written into the policy file. */
-export type Decision = 'once' | 'run' | 'session' | 'always' | 'no';
-type AnsweredBy = 'agent' | 'page' | 'command line';
+export const DECISIONS = ['once', 'run', 'session', 'always', 'no'] as const;
+export type Decision = (typeof DECISIONS)[number];
+/** Longest word that goes with an answer. It is read by code and written into the policy file. */
+export const MAX_WORD_CHARS = 500;
 export type ApprovalAnswer = {
   readonly decision: Decision;
   /** Comment of a person on a `no`, or the reason of an `always`. */
   readonly word?: string;
-  readonly by: AnsweredBy;
+  readonly by: 'agent' | 'page' | 'command line';
   /** Who, as far as known: a user's name, a client. */
   readonly who: string;
 };
@@ -49,3 +56,65 @@ export interface Inbox extends AsyncDisposable {
   /** The page of one question for URL elicitation and messages; undefined where there is no page. Starts it on first need. */
   pageOf(id: string): Promise<string | undefined>;
 }
+
+// A question in words, for a dialog of the agent's client. Server and tool come first, then who asks and why, and then each call
+// as it will be sent, whole. Nothing of the arguments can look like a line of ours: each of their lines has a `>` ahead of it, ends
+// before a dialog would break it, and shows what does not show as the escape that JSON has for it.
+
+/** Dialogs of terminals are hardly narrower. */
+const LINE_CHARS = 96;
+const HIGH_SURROGATE = /[\ud800-\udbff]/;
+/** Longer than this a question is not put into a dialog: nobody could read it there, and clients cut it. */
+export const MAX_DIALOG_CHARS = 2_000;
+
+/** White space that is no plain space, and the braille cell without a dot: a row of them would push the rest out of sight. */
+const BLANK = /[^\S ]|\u2800/gu;
+/** A row of plain spaces says how long it is. */
+const SPACES = / {4,}/g;
+
+/** All of it, however long. */
+export const questionText = (question: Question): string =>
+  [headOf(question), ...question.object.calls.map((call, at) => callText(call.arguments, at))].join('\n');
+
+/** Text of a question without the arguments. */
+export function headOf({ object, rule, run, client }: Question): string {
+  const { server, tool, calls } = object;
+  const many = calls.length === 1 ? 'One call' : `${calls.length} calls`;
+  return [
+    `Server '${whole(server)}', tool '${whole(tool)}': may this be called? ${many}.`,
+    `Asked by ${inOneLine(madeVisible(rule))}, for run ${shownName(run)} of ${shownName(client)}.`,
+    'Behind each > below stands what the code wants to send.',
+  ].join('\n');
+}
+
+/** Cuts a text into pieces of LINE_CHARS characters, at least one piece; no surrogate pair is torn. */
+function inPieces(text: string): readonly string[] {
+  const pieces: string[] = [];
+  for (let start = 0, end = 0; start < text.length || pieces.length === 0; start = end) {
+    end = start + LINE_CHARS;
+    if (HIGH_SURROGATE.test(text[end - 1] ?? '')) end++;
+    pieces.push(text.slice(start, end));
+  }
+  return pieces;
+}
+
+function callText(args: string, at: number): string {
+  const lines = inPieces(readableJson(args));
+  return lines.map((line, index) => `${index === 0 ? `${at + 1}>` : ' >'} ${line}`).join('\n');
+}
+
+/** JSON that says the same: letters of all scripts as themselves, what does not show as escapes, and all in one line. */
+export const readableJson = (json: string): string =>
+  madeVisibleJson(
+    mapStringTexts(
+      json.replace(/\s+/g, (space) => (/[^ ]/.test(space) ? ' ' : space)),
+      JSON.stringify,
+    ),
+  )
+    .replace(BLANK, escaped)
+    .replace(SPACES, (row) => ` [${row.length} spaces] `);
+
+/** However long: what is decided here is decided of the thing that has this name. */
+const whole = (name: string): string => shownName(name, Number.POSITIVE_INFINITY);
+
+const escaped = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;

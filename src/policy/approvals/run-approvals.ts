@@ -1,19 +1,19 @@
 // The questions of one run. Calls of one tool that come within a moment are one question with a list; what is decided of them
-// is decided of each. While a question is open the clock of the run stands (asking-time.ts).
+// is decided of each. While a question is open the clock of the run stands (standing-clock.ts).
 
 import { setMaxListeners } from 'node:events';
-import type { BridgeError } from '../../base/errors.js';
+import { BridgeError, messageOf } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
+import { ownCommand } from '../../base/process/own-command.js';
 import { drawnLetters } from '../../base/text/drawn-letters.js';
-import { shownTool } from '../../base/text/shown-name.js';
+import { shownName, shownTool } from '../../base/text/shown-name.js';
+import { clipHarmless } from '../../base/text/text.js';
 import type { StopClock } from '../../base/waiting/deadline.js';
 import type { AgentCapabilities } from '../../servers/asking/agent-capabilities.js';
 import type { ApprovalVerdict } from '../rules/approval-rules.js';
 import { type AskingEnd, type AskingParts, ask } from './asking.js';
-import { AskingTime } from './asking-time.js';
-import { deniedByUser, notApproved, timeUsedUp, tooManyQuestions, tooMuchToShow } from './denials.js';
-import type { Grants } from './grants.js';
-import type { ApprovalAnswer, Decision, Question } from './question.js';
+import { type ApprovalAnswer, type Decision, MAX_WORD_CHARS, type Question } from './question.js';
+import { AskingTime } from './standing-clock.js';
 
 /** A call that waits for a person; `text` is the JSON of its arguments as it will be sent. */
 type WaitingCall = {
@@ -292,3 +292,129 @@ export class RunApprovals implements Disposable {
 /** Key of a decision about a call: its tool, of this entry and no other of the name, and all rules that have asked about it. */
 const subjectOf = ({ server, tool, verdict }: WaitingCall): string =>
   JSON.stringify([server, verdict.entry ?? null, tool, verdict.rule]);
+
+// Grants of persons for more than one call: in a run, in a session, always. By the tool and never by its arguments.
+
+/** Whose calls; a run that is one of no named session has that of its bridge. */
+type GrantScope = { readonly run: string; readonly session: string | undefined };
+
+/** The tool that is allowed for good. */
+export type Always = {
+  readonly server: string;
+  readonly tool: string;
+  /** Key that tells the server's entry from others of its name. */
+  readonly entry?: string;
+  readonly reason: string | undefined;
+};
+
+type GrantParts = {
+  /** Writes it into the policy file; rejects where that cannot be done. */
+  readonly write: (always: Always) => Promise<void>;
+  readonly observer: Observer;
+};
+
+export class Grants {
+  readonly #parts: GrantParts;
+  readonly #ofRuns = new Map<string, Set<string>>();
+  readonly #ofSessions = new Map<string, Set<string>>();
+
+  constructor(parts: GrantParts) {
+    this.#parts = parts;
+  }
+
+  /** `what` names a tool of an entry and all rules that ask about it: a decision about some of them is none about the others. */
+  has({ run, session }: GrantScope, what: string): boolean {
+    return (
+      this.#ofRuns.get(run)?.has(what) === true ||
+      this.#ofSessions.get(sessionKey(session))?.has(what) === true
+    );
+  }
+
+  /** Adds a grant. One that cannot be written holds for the session, and is told in the log. */
+  async add(decision: Decision, { run, session }: GrantScope, what: string, always: Always): Promise<void> {
+    if (decision === 'run') put(this.#ofRuns, run, what);
+    if (decision === 'session' || decision === 'always') put(this.#ofSessions, sessionKey(session), what);
+    if (decision !== 'always') return;
+    try {
+      await this.#parts.write(always);
+    } catch (thrown) {
+      const message = `'${shownName(always.tool)}' of '${shownName(always.server)}' is allowed for this session only: ${messageOf(thrown)}`;
+      this.#parts.observer({ type: 'config.problem', file: 'the policy file', message });
+    }
+  }
+
+  forgetRun(run: string): void {
+    this.#ofRuns.delete(run);
+  }
+
+  /** A named session has ended. */
+  forgetSession(session: string): void {
+    this.#ofSessions.delete(sessionKey(session));
+  }
+}
+
+/** No name of a session is taken for the bridge's own. */
+const sessionKey = (session: string | undefined): string =>
+  session === undefined ? '' : `session ${session}`;
+
+function put(sets: Map<string, Set<string>>, key: string, what: string): void {
+  const set = sets.get(key) ?? new Set();
+  set.add(what);
+  sets.set(key, set);
+}
+
+// Errors that code is given for calls that were not approved. Each error is a refusal of its own call.
+
+const GO_ON = 'Go on without it; do not do the same in another way.';
+const NO_WORD = 'no reason was given';
+
+export const deniedByUser = ({ word = '' }: Pick<ApprovalAnswer, 'word'>): BridgeError =>
+  refusal(`denied by the user: ${clipHarmless(word, MAX_WORD_CHARS) || NO_WORD}`, GO_ON);
+
+/** `seconds`: how long the question could be answered. */
+export function notApproved(
+  asked: Exclude<AskingEnd['is'], 'answered'>,
+  rule: string,
+  seconds: number,
+): BridgeError {
+  switch (asked) {
+    case 'expired':
+      return refusal(
+        `not approved: nobody answered within ${seconds} s`,
+        `The question has expired, and nothing was sent. Ask the user before you try again; open questions are in \`${ownCommand('approvals')}\`.`,
+      );
+    case 'closed':
+      return refusal('not approved: the user closed the question without an answer', GO_ON);
+    case 'cancelled':
+      return refusal('not approved: the run has ended', 'Nothing was sent.');
+    case 'nobody':
+      return refusal(
+        `not approved: nobody can be asked, which ${rule} demands`,
+        'This client cannot ask its user. The user can allow the tool in the policy file, or use a client that can.',
+      );
+  }
+}
+
+export const tooMuchToShow = (chars: number, max: number): BridgeError =>
+  refusal(
+    `not approved: its arguments have ${chars} characters, and a person is shown at most ${max}`,
+    'Pass less in one call.',
+  );
+
+export const tooManyQuestions = (max: number): BridgeError =>
+  refusal(
+    `not approved: the user was asked ${max} times in this run already`,
+    'Gather calls of one tool: they are one question.',
+  );
+
+export const timeUsedUp = (seconds: number): BridgeError =>
+  refusal(
+    `not approved: the ${seconds} s for questions of one run are used up`,
+    'Make the call in another run. The user sets the time with MCP_BRIDGE_APPROVE_WAIT.',
+  );
+
+export const planSavesNothing = (): BridgeError =>
+  refusal('a plan saves nothing', 'Run the code without mode="plan" to save a function.');
+
+const refusal = (message: string, remedy: string): BridgeError =>
+  new BridgeError('E_DENIED', `${message}.`, { fault: 'operator', remedy });

@@ -1,17 +1,18 @@
-// A question as a file: what the bridge that asks writes, and what the command line reads. An answer is bound to the digest
-// of the whole file, so that what was shown is what is answered.
+// A question as a file, which the bridge that asks writes and the command line reads, and the answer as a file beside it. An answer
+// is bound to the digest of the whole question, so that what was shown is what is answered.
 
 import { createHash } from 'node:crypto';
+import { userInfo } from 'node:os';
 import { z } from 'zod';
 import { type Owner, thisOwner } from '../../base/process/owner.js';
 import { MAX_FRAME_BYTES } from '../../wire/frames.js';
-import type { Question } from '../approvals/question.js';
+import { DECISIONS, type Decision, MAX_WORD_CHARS, type Question } from '../approvals/question.js';
 
+/** Version of the format of both files. */
 const FORMAT = 1;
 /** The arguments of one call fit a frame; those of gathered calls that are longer together are left to the page. */
 export const MAX_QUESTION_BYTES = MAX_FRAME_BYTES;
 
-export const DECISIONS = ['once', 'run', 'session', 'always', 'no'] as const;
 export const QUESTION_ID = /^q-[a-z0-9]{16}$/;
 
 const owner = z.object({
@@ -95,5 +96,52 @@ export function json(text: string): unknown {
     return JSON.parse(text);
   } catch {
     return undefined;
+  }
+}
+
+// An answer of the command line as a file beside its question. Whoever makes it first has answered.
+
+/** An answer has a word and a name. */
+export const MAX_ANSWER_BYTES = 16_384;
+export const MAX_WHO_CHARS = 200;
+
+const answer = z.strictObject({
+  format: z.literal(FORMAT),
+  /** The question's id. */
+  id: z.string(),
+  /** Digest of the question's file, as the file was shown. */
+  digest: z.string(),
+  decision: z.enum(DECISIONS),
+  word: z.string().max(MAX_WORD_CHARS).optional(),
+  who: z.string().max(MAX_WHO_CHARS),
+  /** Drawn by lot, so that its writer can tell it from another one. */
+  mark: z.string().max(64),
+});
+
+export type FiledAnswer = {
+  readonly id: string;
+  readonly digest: string;
+  readonly decision: Decision;
+  readonly word: string | undefined;
+  readonly who: string;
+  readonly mark: string;
+};
+
+export const answerText = (given: FiledAnswer): string => `${JSON.stringify({ format: FORMAT, ...given })}\n`;
+
+/** Undefined for a text that is no answer. */
+export function filedAnswer(text: string): FiledAnswer | undefined {
+  const read = answer.safeParse(json(text));
+  return read.success ? { ...read.data, word: read.data.word } : undefined;
+}
+
+// The name of the user whose process this is, for whoever asks later who has answered.
+
+/** A user without an entry, as in some containers, is named by its number. */
+export function thisUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `user ${process.getuid?.() ?? 'unknown'}`;
   }
 }

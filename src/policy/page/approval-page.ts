@@ -1,18 +1,16 @@
 // The page of the inbox: a small HTTP server on this machine alone, from the first question that somebody is sent a link to
 // until nothing has been asked for a while. Its address has a secret for each principal, which shows that principal's questions.
 
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { repeatedHeader } from '../../base/text/repeated-header.js';
 import { shownTool } from '../../base/text/shown-name.js';
-import type { Decision, Question } from '../approvals/question.js';
-import type { Posted, PostedPage, PostedQuestions } from '../inbox/posted.js';
-import { DECISIONS } from '../inbox/question-file.js';
-import { thisUser } from '../inbox/this-user.js';
-import { PageKeys } from './keys.js';
-import { HEADERS, type Notice, type Page, type PageFacts, plainPage, questionsPage } from './page-html.js';
-import { isShownWhole } from './question-html.js';
+import { DECISIONS, type Decision, type Question } from '../approvals/question.js';
+import type { Posted, PostedPage, PostedQuestions } from '../inbox/inbox.js';
+import { thisUser } from '../inbox/question-file.js';
+import { HEADERS, isShownWhole, type Notice, type Page, plainPage, questionsPage } from './page-html.js';
 
 /** Without a question for so long, the page ends; its addresses lead nowhere then. */
 const IDLE_MS = 60_000;
@@ -152,7 +150,7 @@ export class ApprovalPage implements PostedPage {
     request: IncomingMessage,
     response: ServerResponse,
     asked: Posted,
-    { keys, secret }: Pick<PageFacts, 'keys' | 'secret'>,
+    { keys, secret }: { readonly keys: PageKeys; readonly secret: string },
   ): Promise<void> {
     const form = await formOf(request);
     const { id, principal } = asked.question;
@@ -316,3 +314,44 @@ function isOwnFetch(
 }
 
 const refusal = (says: string): PageRefusal => ({ status: 403, says });
+
+// Secrets that open the page and that make its forms ours. All of them are drawn when the page starts and gone when it ends.
+
+/** 32 letters of base64url. */
+const SECRET_BYTES = 24;
+
+/** Whose page a secret opens. */
+type PageOwner = { readonly principal: string | undefined };
+
+export class PageKeys {
+  readonly #secrets = new Map<string | undefined, string>();
+  readonly #key = randomBytes(32);
+
+  /** Part of the address: a cookie would be sent to every port of this machine, whoever listens there. */
+  secretOf(principal: string | undefined): string {
+    const secret = this.#secrets.get(principal) ?? randomBytes(SECRET_BYTES).toString('base64url');
+    this.#secrets.set(principal, secret);
+    return secret;
+  }
+
+  /** A secret opens the questions of one principal, and of no other. */
+  openedBy(secret: string): PageOwner | undefined {
+    for (const [principal, own] of this.#secrets) if (isSame(secret, own)) return { principal };
+    return undefined;
+  }
+
+  /** Token in the form of a question: bound to the question and to the text that was shown. */
+  tokenOf({ question, digest }: Posted): string {
+    return createHmac('sha256', this.#key).update(`${question.id}\n${digest}`).digest('base64url');
+  }
+
+  isTokenOf(posted: Posted, token: string): boolean {
+    return isSame(token, this.tokenOf(posted));
+  }
+}
+
+/** In a time that does not tell how much of it is right. */
+function isSame(one: string, other: string): boolean {
+  const [first, second] = [Buffer.from(one), Buffer.from(other)];
+  return first.length === second.length && timingSafeEqual(first, second);
+}

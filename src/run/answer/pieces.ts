@@ -3,7 +3,7 @@
 
 import type { Piece } from '../../base/text/own-lines.js';
 import { shownName, shownTool } from '../../base/text/shown-name.js';
-import { readableJson } from '../../policy/approvals/question-text.js';
+import { readableJson } from '../../policy/approvals/question.js';
 import type { Captured, Outcome, OutcomeError, SessionTold } from '../outcome/outcome.js';
 
 /** A stream with the line that says what is missing from its middle as ours; none for an empty one. */

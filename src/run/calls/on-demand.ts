@@ -7,7 +7,7 @@ import { shownName } from '../../base/text/shown-name.js';
 import { clipHarmless } from '../../base/text/text.js';
 import { Deadline, type StopClock } from '../../base/waiting/deadline.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
-import { AskingTime } from '../../policy/approvals/asking-time.js';
+import { AskingTime } from '../../policy/approvals/standing-clock.js';
 import { MAX_ASKING_SECONDS } from '../../sandbox/spec/spec.js';
 import type { AgentCapabilities } from '../../servers/asking/agent-capabilities.js';
 import type { AutoloadMode } from '../../settings/environment/variables.js';

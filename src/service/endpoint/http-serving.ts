@@ -2,8 +2,7 @@
 
 import type { Observer } from '../../base/log/events.js';
 import type { Principal } from '../../base/principal.js';
-import { modernCallsOf } from '../../mcp/calls/modern-calls.js';
-import { watchTasks } from '../../mcp/calls/task-watch.js';
+import { watchTasks } from '../../mcp/calls/tasks.js';
 import { AgentConnection } from '../../mcp/connection/connection.js';
 import { agentServer } from '../../mcp/connection/server.js';
 import type { Settings } from '../../settings/environment/settings.js';
@@ -33,7 +32,7 @@ export function httpParts(serving: HttpServing, hasCredentials: boolean): HttpFr
     stepUp: (principal, message) => access.stepUp(principal, message),
     watchTasks: (principal) => (taskIds, tell) => {
       const held = bridges.hold(principal);
-      const watch = watchTasks(held.bridge.resumableCalls.tasks, principal.id, taskIds, tell);
+      const watch = watchTasks(held.jobs, taskIds, tell);
       const stop = () => {
         watch.stop();
         held[Symbol.dispose]();
@@ -53,7 +52,7 @@ export function httpParts(serving: HttpServing, hasCredentials: boolean): HttpFr
   };
 }
 
-function serversOf({ bridges, settings, observer, warnings }: HttpServing): HttpFrontParts['serverFor'] {
+function serversOf({ bridges, observer, warnings }: HttpServing): HttpFrontParts['serverFor'] {
   const connections = new WeakMap<Bridge, AgentConnection>();
   const connectionOf = (bridge: Bridge): AgentConnection => {
     const known = connections.get(bridge) ?? new AgentConnection();
@@ -63,10 +62,9 @@ function serversOf({ bridges, settings, observer, warnings }: HttpServing): Http
   return (principal: Principal, { era, isSession, clientProtocol, onListChanged }: ServingContext) => {
     const held = isSession ? bridges.hold(principal) : undefined;
     const bridge = held?.bridge ?? bridges.of(principal);
-    const { resumableCalls: calls } = bridge;
-    const { taskAfterSeconds } = settings;
     const server = agentServer({
       bridge,
+      jobs: bridges.jobsOf(principal),
       observer,
       era,
       warnings,
@@ -74,7 +72,6 @@ function serversOf({ bridges, settings, observer, warnings }: HttpServing): Http
       onListChanged,
       // A session is one agent; requests without one share what is remembered of their principal.
       connection: isSession ? undefined : connectionOf(bridge),
-      modernCalls: modernCallsOf({ calls, principal: principal.id, taskAfterSeconds }),
     });
     if (held !== undefined) server.closed.addEventListener('abort', () => held[Symbol.dispose]());
     return server;

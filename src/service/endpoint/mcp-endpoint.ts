@@ -14,7 +14,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { messageOf } from '../../base/errors.js';
 import type { Principal } from '../../base/principal.js';
-import { tasksAskedFor } from '../../mcp/calls/listen-request.js';
+import { tasksAskedFor } from '../../mcp/calls/tasks.js';
 import type { AuthExtra } from '../../mcp/requests/agent-request.js';
 import type { RequestId } from '../../wire/request-body.js';
 import { rpcError } from '../http/answers.js';

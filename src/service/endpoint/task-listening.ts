@@ -8,8 +8,8 @@ import {
   notificationOf,
   SUBSCRIPTION_ID,
   TASK_CHANGED,
-} from '../../mcp/calls/listen-request.js';
-import type { WatchTasks } from '../../mcp/calls/task-watch.js';
+  type WatchTasks,
+} from '../../mcp/calls/tasks.js';
 
 /** Which lists the bridge tells of, by the field that asks for it. */
 const LISTS = {

@@ -6,7 +6,7 @@ import type { Server } from '@modelcontextprotocol/server';
 import type { BridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
 import type { Principal } from '../../base/principal.js';
-import type { WatchTasks } from '../../mcp/calls/task-watch.js';
+import type { WatchTasks } from '../../mcp/calls/tasks.js';
 import type { AuthExtra } from '../../mcp/requests/agent-request.js';
 import type { Settings } from '../../settings/environment/settings.js';
 

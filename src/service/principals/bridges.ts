@@ -7,9 +7,7 @@ import { BridgeError, messageOf } from '../../base/errors.js';
 import type { BridgeEvent, Observer } from '../../base/log/events.js';
 import { LOCAL_USER, type Principal, rightsOf } from '../../base/principal.js';
 import { Redactor } from '../../base/secrets/redact.js';
-import { DetachedCalls } from '../../mcp/calls/detached-calls.js';
-import type { ToolCalls } from '../../mcp/calls/modern-calls.js';
-import { ResumableCalls } from '../../mcp/calls/resumable-calls.js';
+import { Jobs } from '../../mcp/calls/jobs.js';
 import { KeptFiles } from '../../run/artifacts/kept-files.js';
 import { type CallTurnLimits, CallTurns } from '../../run/queue/call-turns.js';
 import { ProcessorTurns } from '../../run/queue/processor-turns.js';
@@ -24,9 +22,6 @@ import { SandboxService, startsSandboxes } from '../../tenant/sandbox-service.js
 import { PrincipalAccess } from './principal-access.js';
 import { NO_BOOK, type PrincipalBook, type Quotas, type TokenExchange } from './principal-rules.js';
 
-/** Resumable and detached calls of a principal, whichever of the principal's bridges they came to. */
-type PrincipalCalls = { readonly resumableCalls: ToolCalls; readonly detachedCalls: DetachedCalls };
-
 type BridgesOptions = Pick<
   BridgeOptions,
   'settings' | 'discovery' | 'observer' | 'setUpPatienceMs' | 'redactor' | 'inbox'
@@ -38,11 +33,12 @@ type BridgesOptions = Pick<
   readonly idleMs?: number;
 };
 
-/** A bridge that is not ended before it is let go of. */
-type HeldBridge = Disposable & { readonly bridge: Bridge };
+/** A bridge that is not ended before it is let go of, and its principal's jobs. */
+type HeldBridge = Disposable & { readonly bridge: Bridge; readonly jobs: Jobs };
 
 type Live = {
   readonly bridge: Bridge;
+  readonly jobs: Jobs;
   holders: number;
   /** By performance.now(). */
   usedAt: number;
@@ -73,8 +69,8 @@ export class Bridges implements AsyncDisposable {
   readonly #idleMs: number;
   readonly #live = new Map<string, Live>();
   readonly #ending = new Set<Promise<void>>();
-  /** Calls under way towards clients of 2026-07-28, by the id of their principal. */
-  readonly #calls = new Map<string, PrincipalCalls>();
+  /** By the id of their principal. */
+  readonly #jobs = new Map<string, Jobs>();
   #shared: SharedServers | undefined;
   #isClosing = false;
   #sweeping: NodeJS.Timeout | undefined;
@@ -104,6 +100,7 @@ export class Bridges implements AsyncDisposable {
     let isHeld = true;
     return {
       bridge: live.bridge,
+      jobs: live.jobs,
       [Symbol.dispose]: () => {
         if (isHeld) live.holders--;
         isHeld = false;
@@ -112,21 +109,28 @@ export class Bridges implements AsyncDisposable {
     };
   }
 
+  /**
+   * The jobs of this principal, of all the principal's bridges: a client that has got a wider credential goes on with the call for
+   * which it asked. Handle, state and task that name a job are known to their client alone.
+   */
+  jobsOf({ id }: Principal): Jobs {
+    const jobs = this.#jobs.get(id) ?? new Jobs(this.#options.settings.keepSeconds);
+    this.#jobs.set(id, jobs);
+    return jobs;
+  }
+
   /** How many there are now. */
   get size(): number {
     return this.#live.size;
   }
 
   /**
-   * How many runs' ends somebody waits for: of bridges with a run or call under way, and of tasks and detached calls that nobody
-   * has fetched.
+   * How many runs' ends somebody waits for: of bridges with a run or call under way, and of jobs that go on after an answer or
+   * whose end nobody has fetched.
    */
   get busy(): number {
     const running = [...this.#live.values()].filter(({ bridge }) => bridge.isBusy).length;
-    return [...this.#calls.values()].reduce(
-      (sum, { resumableCalls, detachedCalls }) => sum + resumableCalls.unfinished + detachedCalls.untold,
-      running,
-    );
+    return [...this.#jobs.values()].reduce((sum, { unfinished }) => sum + unfinished, running);
   }
 
   /**
@@ -156,10 +160,7 @@ export class Bridges implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosing = true;
     clearInterval(this.#sweeping);
-    for (const { resumableCalls, detachedCalls } of this.#calls.values()) {
-      resumableCalls[Symbol.dispose]();
-      detachedCalls[Symbol.dispose]();
-    }
+    for (const jobs of this.#jobs.values()) jobs[Symbol.dispose]();
     // Ahead of the bridges: nothing more is started for any of them.
     this.service.warm[Symbol.dispose]();
     const bridges = [...this.#live.values()].map(({ bridge, timer }) => {
@@ -180,7 +181,8 @@ export class Bridges implements AsyncDisposable {
     const key = rightsOf(principal);
     let live = this.#live.get(key);
     if (live === undefined) {
-      live = { bridge: this.#make(principal), holders: 0, usedAt: performance.now(), timer: undefined };
+      const [bridge, jobs] = [this.#make(principal), this.jobsOf(principal)];
+      live = { bridge, jobs, holders: 0, usedAt: performance.now(), timer: undefined };
       this.#live.set(key, live);
       if (principal.id !== LOCAL_USER.id) this.#endWhenIdle(key, live);
     }
@@ -191,7 +193,7 @@ export class Bridges implements AsyncDisposable {
   #make(principal: Principal): Bridge {
     const { settings, discovery, observer, inbox } = this.#options;
     const { callTurns, service } = this;
-    const common = { settings, discovery, inbox, service, callTurns, ...this.#callsOf(principal) };
+    const common = { settings, discovery, inbox, service, callTurns };
     if (principal.id === LOCAL_USER.id) return new Bridge({ ...common, observer, redactor: this.#redactor });
     const { id } = principal;
     const told: Observer = (event: BridgeEvent) => observer({ ...event, principal: id });
@@ -227,27 +229,10 @@ export class Bridges implements AsyncDisposable {
     });
   }
 
-  /**
-   * Calls are kept together for all credentials of a principal: a client that has got a wider credential goes on with the call
-   * for which it asked. The state and the task that name a call are known to their client alone.
-   */
-  #callsOf({ id }: Principal): PrincipalCalls {
-    const calls = this.#calls.get(id) ?? {
-      resumableCalls: new ResumableCalls(),
-      detachedCalls: new DetachedCalls(this.#options.settings.keepSeconds),
-    };
-    this.#calls.set(id, calls);
-    return calls;
-  }
-
-  #forgetCalls(resumableCalls: ToolCalls): void {
-    if ([...this.#live.values()].some(({ bridge }) => bridge.resumableCalls === resumableCalls)) return;
-    for (const [id, calls] of this.#calls) {
-      if (calls.resumableCalls !== resumableCalls) continue;
-      this.#calls.delete(id);
-      calls.detachedCalls[Symbol.dispose]();
-    }
-    resumableCalls[Symbol.dispose]();
+  #forgetJobs(forgotten: Jobs): void {
+    if ([...this.#live.values()].some(({ jobs }) => jobs === forgotten)) return;
+    for (const [id, jobs] of this.#jobs) if (jobs === forgotten) this.#jobs.delete(id);
+    forgotten[Symbol.dispose]();
   }
 
   /** Two principals have no volume in common, not even one that the operator has named. */
@@ -290,13 +275,12 @@ export class Bridges implements AsyncDisposable {
     const leftMs = live.usedAt + this.#idleMs - performance.now();
     live.timer = setTimeout(
       () => {
-        const { resumableCalls, detachedCalls, sessions, isBusy } = live.bridge;
-        if (live.holders > 0 || isBusy || resumableCalls.size + detachedCalls.size + sessions.size > 0)
-          live.usedAt = performance.now();
+        const { sessions, isBusy } = live.bridge;
+        if (live.holders > 0 || isBusy || live.jobs.size + sessions.size > 0) live.usedAt = performance.now();
         if (performance.now() - live.usedAt < this.#idleMs) return this.#endWhenIdle(key, live);
         this.#live.delete(key);
         this.#end(live.bridge);
-        this.#forgetCalls(resumableCalls);
+        this.#forgetJobs(live.jobs);
       },
       Math.max(1, leftMs),
     ).unref();

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BridgeEvent, Observer } from '../../base/log/events.js';
 import type { Redactor } from '../../base/secrets/redact.js';
 import type { DiscoverContext } from '../../hosts/discovery/discover.js';
+import { Jobs } from '../../mcp/calls/jobs.js';
 import { serveAgent } from '../../mcp/connection/server.js';
 import { AgentTransport } from '../../mcp/requests/stdio-transport.js';
 import { COMMAND_LINE } from '../../run/calls/call-context.js';
@@ -146,6 +147,7 @@ export class ServedWindow implements AsyncDisposable {
   /** Resolves when its agent has gone. */
   readonly closed: Promise<void>;
   readonly #bridge: Bridge;
+  readonly #jobs: Jobs;
   readonly #warnings: readonly string[];
   readonly #transport: WindowTransport;
   readonly #onEnd: () => void;
@@ -154,6 +156,7 @@ export class ServedWindow implements AsyncDisposable {
   constructor(bridge: Bridge, { observer, warnings, input, output }: WindowParts, onEnd: () => void) {
     this.observer = observer;
     this.#bridge = bridge;
+    this.#jobs = new Jobs(bridge.settings.keepSeconds);
     this.#warnings = warnings;
     const agent = new AgentTransport(input, output);
     this.closed = agent.closed;
@@ -162,7 +165,7 @@ export class ServedWindow implements AsyncDisposable {
   }
 
   async start(): Promise<void> {
-    await serveAgent(this.#bridge, this.#transport, this.observer, this.#warnings);
+    await serveAgent(this.#bridge, this.#jobs, this.#transport, this.observer, this.#warnings);
   }
 
   get client(): string | undefined {
@@ -171,7 +174,7 @@ export class ServedWindow implements AsyncDisposable {
 
   /** Whether its agent waits for an answer, or has a run that goes on after one. */
   get isBusy(): boolean {
-    return this.#transport.isBusy || this.#bridge.detachedCalls.unfinished > 0;
+    return this.#transport.isBusy || this.#jobs.unfinished > 0;
   }
 
   /** Resolves when no run goes on after its first answer: another bridge would not know it. */
@@ -180,7 +183,7 @@ export class ServedWindow implements AsyncDisposable {
     void this.closed.then(() => {
       isClosed = true;
     });
-    while (this.#bridge.detachedCalls.unfinished > 0 && !isClosed) await sleep(LOOK_AGAIN_MS);
+    while (this.#jobs.unfinished > 0 && !isClosed) await sleep(LOOK_AGAIN_MS);
   }
 
   /** Resolves when its agent waits for nothing, or has gone. */
@@ -196,7 +199,9 @@ export class ServedWindow implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     this.#disposing ??= (async () => {
       await this.#transport.close();
-      await this.#bridge[Symbol.asyncDispose]();
+      const ended = this.#bridge[Symbol.asyncDispose]();
+      this.#jobs[Symbol.dispose]();
+      await ended;
       this.#onEnd();
     })();
     return this.#disposing;

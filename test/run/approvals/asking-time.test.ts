@@ -1,7 +1,7 @@
 // How long questions of one kind may have a run's clock stand: all of them together, and for no longer than one is open.
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { AskingTime } from '../../../src/policy/approvals/asking-time.js';
+import { AskingTime } from '../../../src/policy/approvals/standing-clock.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -1,8 +1,7 @@
 // What a person reads of a question: all of each call, and nothing of it as a line of ours.
 
 import { expect, it } from 'vitest';
-import type { Question } from '../../../src/policy/approvals/question.js';
-import { questionText, readableJson } from '../../../src/policy/approvals/question-text.js';
+import { type Question, questionText, readableJson } from '../../../src/policy/approvals/question.js';
 
 const question = (calls: readonly string[], more: Partial<Question['object']> = {}): Question => ({
   id: 'q-aaaabbbbccccdddd',

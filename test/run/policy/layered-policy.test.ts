@@ -1,8 +1,7 @@
 // Two policies as one: no layer gives back what the other one takes away.
 
 import { expect, it } from 'vitest';
-import { layeredPolicy } from '../../../src/policy/rules/layered-policy.js';
-import { type Policy, policyOf } from '../../../src/policy/rules/policy.js';
+import { layeredPolicy, type Policy, policyOf } from '../../../src/policy/rules/policy.js';
 import type { PolicyFile } from '../../../src/policy/rules/policy-file.js';
 
 type Lists = { readonly allow?: readonly string[]; readonly deny?: readonly string[] };

@@ -3,6 +3,7 @@
 
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { Jobs } from '../../../src/mcp/calls/jobs.js';
 import { agentServer } from '../../../src/mcp/connection/server.js';
 import { parseSettings } from '../../../src/settings/environment/settings.js';
 import { hostFacts } from '../../../src/settings/files/host-facts.js';
@@ -21,9 +22,11 @@ function principal(more: Readonly<Record<string, string>> = {}) {
   const { settings } = parseSettings({ ...env, ...more }, host);
   const observer = () => {};
   const bridge = new Bridge({ settings, discovery: { settings, env: {}, host }, observer });
-  const handler = createMcpHandler(({ era }) => agentServer({ bridge, observer, era }));
+  const jobs = new Jobs(settings.keepSeconds);
+  const handler = createMcpHandler(({ era }) => agentServer({ bridge, jobs, observer, era }));
   onTestFinished(async () => {
     await handler.close();
+    jobs[Symbol.dispose]();
     await bridge[Symbol.asyncDispose]();
   });
 
@@ -58,7 +61,7 @@ function principal(more: Readonly<Record<string, string>> = {}) {
     const messages = lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Message);
     return messages.find((message) => message.id === id) ?? {};
   };
-  return { post, events, bridge };
+  return { post, events, jobs };
 }
 
 const execute = (command: string, ...args: readonly string[]) => ({
@@ -81,21 +84,21 @@ describe('over HTTP', () => {
       data: { reason: 'invalid_request_state' },
     });
     expect(ben.events()).toEqual(['']);
-    expect(ann.bridge.resumableCalls.size).toBe(1);
+    expect(ann.jobs.size).toBe(1);
     expect(textOf((await ann.post('tools/call', retry)).result)).toBe(JSON.stringify([ADA]));
-    expect(ann.bridge.resumableCalls.size).toBe(0);
+    expect(ann.jobs.size).toBe(0);
     expect(ann.events()).toEqual(['begun ask']);
   });
 
   it('a broken request cancels its call', async () => {
-    const { post, events, bridge } = principal();
+    const { post, events, jobs } = principal();
     const controller = new AbortController();
     const answer = post('tools/call', execute('wait', '600000'), controller.signal).catch(() => {});
     await expect.poll(events, PATIENTLY).toEqual(['begun wait']);
     controller.abort();
     await answer;
     await expect.poll(events, PATIENTLY).toEqual(['begun wait', 'cancelled']);
-    await expect.poll(() => bridge.resumableCalls.size, PATIENTLY).toBe(0);
+    await expect.poll(() => jobs.size, PATIENTLY).toBe(0);
   });
 
   it('a task is found by its principal alone', async () => {

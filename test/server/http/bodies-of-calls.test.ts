@@ -4,7 +4,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Answered, HttpAgent } from '../../support/http-agent.js';
 import { until } from '../../support/time.js';
-import { fakeBridge } from '../fake-bridge.js';
+import { fakeBridge, newJobs } from '../fake-bridge.js';
 import { agentOf } from './front-of-bridge.js';
 
 const BODY_MB = 1;
@@ -14,6 +14,7 @@ const TASKS = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
 
 const opened: AsyncDisposable[] = [];
 let begun: ReturnType<typeof fakeBridge>;
+let jobs: ReturnType<typeof newJobs>;
 let agent: HttpAgent;
 let release = () => {};
 beforeEach(async () => {
@@ -23,7 +24,8 @@ beforeEach(async () => {
       release = resolve;
     }),
   );
-  agent = await agentOf(begun.bridge, opened, { MCP_BRIDGE_HTTP_BODY_MB: String(BODY_MB) });
+  jobs = newJobs();
+  agent = await agentOf(begun.bridge, jobs, opened, { MCP_BRIDGE_HTTP_BODY_MB: String(BODY_MB) });
 });
 afterEach(async () => {
   release();
@@ -76,5 +78,5 @@ it('tasks keep theirs until their work has ended, and not for as long as their r
   expect(await statusOf()).toBe(429);
   release();
   await until(async () => (await statusOf()) === 200);
-  expect(begun.bridge.resumableCalls.tasks.ended).toBe(4);
+  expect(jobs.size).toBe(4);
 });

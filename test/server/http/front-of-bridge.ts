@@ -1,15 +1,16 @@
 // The HTTP front with the server object that agents get, over a bridge that starts nothing.
 
-import { modernCallsOf } from '../../../src/mcp/calls/modern-calls.js';
+import type { Jobs } from '../../../src/mcp/calls/jobs.js';
 import { AgentConnection } from '../../../src/mcp/connection/connection.js';
 import { agentServer } from '../../../src/mcp/connection/server.js';
 import type { Bridge } from '../../../src/tenant/bridge.js';
 import { HttpAgent } from '../../support/http-agent.js';
 import { stubFront } from '../../support/http-front.js';
 
-/** Opens it; `opened` gets what has to be disposed. */
+/** Opens it; `opened` gets what has to be disposed. A call that may be a task is one at once. */
 export async function agentOf(
   bridge: Bridge,
+  jobs: Jobs,
   opened: AsyncDisposable[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<HttpAgent> {
@@ -19,16 +20,12 @@ export async function agentOf(
     parts: {
       serverFor: (_principal, { era, isSession, clientProtocol, onListChanged }) =>
         agentServer({
-          bridge,
+          bridge: { ...bridge, settings: { ...bridge.settings, taskAfterSeconds: 0 } } as Bridge,
+          jobs,
           observer: () => {},
           era,
           clientProtocol,
           onListChanged,
-          modernCalls: modernCallsOf({
-            calls: bridge.resumableCalls,
-            principal: 'token:ann',
-            taskAfterSeconds: 0,
-          }),
           connection: isSession ? undefined : shared,
         }),
     },

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ask, type HttpAgent, send } from '../../support/http-agent.js';
 import { PATIENTLY } from '../../support/time.js';
-import { fakeBridge } from '../fake-bridge.js';
+import { fakeBridge, newJobs } from '../fake-bridge.js';
 import { agentOf } from './front-of-bridge.js';
 
 const VERSION = 'io.modelcontextprotocol/protocolVersion';
@@ -22,7 +22,7 @@ let fake: ReturnType<typeof fakeBridge>;
 let agent: HttpAgent;
 beforeEach(async () => {
   fake = fakeBridge();
-  agent = await agentOf(fake.bridge, opened);
+  agent = await agentOf(fake.bridge, newJobs(), opened);
 });
 
 const HEADERS = { 'mcp-protocol-version': '2026-07-28' };

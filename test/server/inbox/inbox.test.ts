@@ -17,8 +17,8 @@ import {
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { thisOwner } from '../../../src/base/process/owner.js';
-import { answerText } from '../../../src/policy/inbox/answer-file.js';
 import type { InboxFolder } from '../../../src/policy/inbox/inbox-folder.js';
+import { answerText } from '../../../src/policy/inbox/question-file.js';
 import { PATIENTLY } from '../../support/time.js';
 import { answerTo, inboxAt, newId, newStateDir, question, soon, withArguments } from './questions.js';
 

@@ -1,8 +1,7 @@
 // What code can write into its frames.
 
 import { Plan } from '../../../../src/policy/approvals/plan.js';
-import { layeredPolicy } from '../../../../src/policy/rules/layered-policy.js';
-import { type Policy, policyOf } from '../../../../src/policy/rules/policy.js';
+import { layeredPolicy, type Policy, policyOf } from '../../../../src/policy/rules/policy.js';
 import { hear } from '../../../protocol/host-end.js';
 import { approvalsWith, later, MemoryInbox } from '../../../support/approvals.js';
 import { NEVER } from '../../../support/time.js';

@@ -1,8 +1,7 @@
 // What can be put into a question, so that a person reads something else.
 
 import { clipHarmlessLine } from '../../../../src/base/text/text.js';
-import type { Question } from '../../../../src/policy/approvals/question.js';
-import { questionText } from '../../../../src/policy/approvals/question-text.js';
+import { type Question, questionText } from '../../../../src/policy/approvals/question.js';
 import { approvalsWith, askedAgent, decided, later } from '../../../support/approvals.js';
 import { NEVER } from '../../../support/time.js';
 import type { Attack } from '../attack.js';

@@ -1,55 +1,51 @@
 // Calls that are answered with a task: what the task says until its result is fetched, and that it is nobody else's.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Job } from '../../../src/mcp/calls/job.js';
+import { Jobs, MAX_ENDED_CHARS, MAX_TASKS, RESULT_KEPT_MS } from '../../../src/mcp/calls/jobs.js';
 import { ANSWER_WITHIN_MS } from '../../../src/mcp/calls/questions.js';
-import type { ResumableCall } from '../../../src/mcp/calls/resumable-call.js';
-import { type CallAnswer, ResumableCalls } from '../../../src/mcp/calls/resumable-calls.js';
-import {
-  type CreatedTask,
-  MAX_RESULT_CHARS,
-  MAX_TASKS,
-  RESULT_KEPT_MS,
-} from '../../../src/mcp/calls/tasks.js';
-import { requestOf } from '../../support/open-task.js';
-import { NEVER } from '../../support/time.js';
-
-type Call = ResumableCall<string>;
-type Work = (call: Call) => Promise<string>;
+import { cancelTask, createdTask, getTask, updateTask } from '../../../src/mcp/calls/tasks.js';
+import { begun, requestOf, type Work } from '../../support/open-task.js';
 
 const TASK_AFTER_MS = 20_000;
-const ALICE = 'token:alice';
+const NEVER = new AbortController().signal;
+setMaxListeners(0, NEVER);
 const FORM = { message: 'Who?', requestedSchema: { type: 'object', properties: {} } };
 const ACCEPT = { action: 'accept', content: {} };
 
-let calls: ResumableCalls<string>;
+/** ALICE's. */
+let calls: Jobs;
+let bobs: Jobs;
 beforeEach(() => {
   vi.useFakeTimers({ now: Date.parse('2026-08-01T10:00:00Z') });
-  calls = new ResumableCalls();
+  calls = new Jobs(60);
+  bobs = new Jobs(60);
 });
 afterEach(() => {
   calls[Symbol.dispose]();
+  bobs[Symbol.dispose]();
   expect(vi.getTimerCount()).toBe(0);
   vi.useRealTimers();
 });
 
-const ask = (
+/** An answer as its client is sent it. */
+const ask = async (
   work: Work,
-  { tasks = true, principal = ALICE, signal = NEVER, taskAfterMs = TASK_AFTER_MS } = {},
-): Promise<CallAnswer<string>> => {
+  { tasks = true, jobs = calls, signal = NEVER, taskAfterMs = TASK_AFTER_MS } = {},
+): Promise<object> => {
   const offers = { form: true, url: false, roots: false, tasks };
-  const identity = { principal, tool: 'run_python', args: {} };
-  return calls.answer(
-    { identity, request: requestOf({ connection: {}, offers, signal }), taskAfterMs },
-    work,
-  );
+  const request = requestOf({ connection: {}, offers, signal });
+  const answer = await begun({ jobs, request, work, tool: 'run_python', taskAfterMs });
+  if ('task' in answer) return { task: createdTask(answer.task) };
+  return 'answer' in answer ? { result: answer.answer } : answer;
 };
 
-async function taskOf(work: Work, options = {}): Promise<CreatedTask> {
+async function taskOf(work: Work, options = {}): Promise<ReturnType<typeof createdTask>> {
   const answered = ask(work, options);
   await vi.advanceTimersByTimeAsync(TASK_AFTER_MS);
   const answer = await answered;
   if (!('task' in answer)) throw new Error(`It is no task: ${JSON.stringify(answer)}`);
-  return answer.task;
+  return answer.task as ReturnType<typeof createdTask>;
 }
 
 /** Work that ends when it is told to, or when it is cancelled. */
@@ -108,7 +104,7 @@ describe('a task is made', () => {
     const answers = works.map(({ work }) => ask(work));
     await vi.advanceTimersByTimeAsync(TASK_AFTER_MS);
     expect(await Promise.all(answers.slice(0, MAX_TASKS))).toHaveLength(MAX_TASKS);
-    expect(await taskOf(endless().work, { principal: 'token:bob' })).toHaveProperty('taskId');
+    expect(await taskOf(endless().work, { jobs: bobs })).toHaveProperty('taskId');
     works[MAX_TASKS]?.end('waited for');
     expect(await answers[MAX_TASKS]).toEqual({ result: 'waited for' });
   });
@@ -116,22 +112,22 @@ describe('a task is made', () => {
 
 describe('results', () => {
   it('of one principal that are too much together are kept no more, the last one excepted', async () => {
-    const half = 'x'.repeat(MAX_RESULT_CHARS / 2);
+    const half = 'x'.repeat(MAX_ENDED_CHARS / 2);
     const made = [];
-    for (const [result, principal] of [
-      [half, ALICE],
-      [half, ALICE],
-      [half, 'token:bob'],
-      [`${half}${half}x`, ALICE],
+    for (const [result, jobs] of [
+      [half, calls],
+      [half, calls],
+      [half, bobs],
+      [`${half}${half}x`, calls],
     ] as const) {
       const { work, end } = endless();
-      const { taskId } = await taskOf(work, { principal });
+      const { taskId } = await taskOf(work, { jobs });
       end(result);
       await vi.advanceTimersByTimeAsync(0);
-      made.push({ taskId, principal });
-      if (made.length === 2) expect(calls.tasks.ended).toBe(2);
+      made.push({ taskId, jobs });
+      if (made.length === 2) expect(calls.size).toBe(2);
     }
-    expect(made.map(({ taskId, principal }) => calls.tasks.has(principal, taskId))).toEqual([
+    expect(made.map(({ taskId, jobs }) => jobs.task(taskId) !== undefined)).toEqual([
       false,
       false,
       true,
@@ -146,12 +142,12 @@ describe('a task', () => {
     const { work, end, isCancelled } = endless();
     const { taskId } = await taskOf(work, { signal: controller.signal });
     controller.abort();
-    expect(calls.tasks.get(ALICE, taskId).status).toBe('working');
+    expect(getTask(calls, taskId).status).toBe('working');
     await vi.advanceTimersByTimeAsync(60_000);
     end('done');
     await vi.advanceTimersByTimeAsync(0);
     expect(isCancelled()).toBe(false);
-    expect(calls.tasks.get(ALICE, taskId)).toEqual({
+    expect(getTask(calls, taskId)).toEqual({
       taskId,
       status: 'completed',
       result: 'done',
@@ -162,22 +158,22 @@ describe('a task', () => {
   });
 
   it('says how far its call is, and is asked for more seldom the longer it lasts', async () => {
-    let call: Call | undefined;
+    let call: Job | undefined;
     const { work } = endless();
     const { taskId } = await taskOf((begun) => {
       call = begun;
       return work(begun);
     });
     await vi.advanceTimersByTimeAsync(50_000);
-    call?.tell({ type: 'said', params: { progress: 3, message: '3 of 10: pages\u202e' } });
-    expect(calls.tasks.get(ALICE, taskId)).toMatchObject({
+    call?.tell({ type: 'progress', done: 3, total: null, message: '3 of 10: pages\u202e' });
+    expect(getTask(calls, taskId)).toMatchObject({
       status: 'working',
       statusMessage: '3 of 10: pages\\u202e',
       lastUpdatedAt: '2026-08-01T10:01:10.000Z',
       pollIntervalMs: 5_000,
     });
     await vi.advanceTimersByTimeAsync(3_600_000);
-    expect(calls.tasks.get(ALICE, taskId)).toMatchObject({
+    expect(getTask(calls, taskId)).toMatchObject({
       pollIntervalMs: 15_000,
       ttlMs: 3_650_000 + RESULT_KEPT_MS,
     });
@@ -190,7 +186,7 @@ describe('a task', () => {
       throw fault;
     });
     await vi.advanceTimersByTimeAsync(1);
-    expect(calls.tasks.get(ALICE, taskId)).toMatchObject({
+    expect(getTask(calls, taskId)).toMatchObject({
       status: 'failed',
       statusMessage: 'Wrong.',
       error: { code: -32_602, message: 'Wrong.', data: { field: 'x' } },
@@ -202,18 +198,16 @@ describe('a task', () => {
     const { taskId } = await taskOf(work);
     end('done');
     await vi.advanceTimersByTimeAsync(RESULT_KEPT_MS - 1);
-    expect(calls.tasks.get(ALICE, taskId).status).toBe('completed');
+    expect(getTask(calls, taskId).status).toBe('completed');
     await vi.advanceTimersByTimeAsync(1);
-    expect(() => calls.tasks.get(ALICE, taskId)).toThrow(
-      /^taskId: there is no task '[\w-]+' of yours here\./,
-    );
+    expect(() => getTask(calls, taskId)).toThrow(/^taskId: there is no task '[\w-]+' of yours here\./);
   });
 
   it.each([undefined, 7, {}, '', '__proto__', 'x'.repeat(10_000)])('is not found by %j', (taskId) => {
     for (const asked of [
-      () => calls.tasks.get(ALICE, taskId),
-      () => calls.tasks.update(ALICE, taskId, {}),
-      () => calls.tasks.cancel(ALICE, taskId),
+      () => getTask(calls, taskId),
+      () => updateTask(calls, taskId, {}),
+      () => cancelTask(calls, taskId),
     ])
       expect(asked).toThrow(expect.objectContaining({ code: -32_602 }));
   });
@@ -230,13 +224,13 @@ describe('a task', () => {
       return 'It was found.';
     };
     const foreign = [
-      messageOf(() => calls.tasks.get('token:bob', taskId)),
-      messageOf(() => calls.tasks.update('token:bob', taskId, {})),
-      messageOf(() => calls.tasks.cancel('token:bob', taskId)),
+      messageOf(() => getTask(bobs, taskId)),
+      messageOf(() => updateTask(bobs, taskId, {})),
+      messageOf(() => cancelTask(bobs, taskId)),
     ];
-    const unknown = messageOf(() => calls.tasks.get(ALICE, 'A'.repeat(32)));
+    const unknown = messageOf(() => getTask(calls, 'A'.repeat(32)));
     expect(foreign.map((message) => message.replace(taskId, 'A'.repeat(32)))).toEqual(Array(3).fill(unknown));
-    expect([calls.tasks.get(ALICE, taskId).status, isCancelled()]).toEqual(['working', false]);
+    expect([getTask(calls, taskId).status, isCancelled()]).toEqual(['working', false]);
   });
 });
 
@@ -244,13 +238,13 @@ describe('a task that is cancelled', () => {
   it('ends its work, and stays cancelled', async () => {
     const { work, isCancelled } = endless();
     const { taskId } = await taskOf(work);
-    calls.tasks.cancel(ALICE, taskId);
+    cancelTask(calls, taskId);
     expect(isCancelled()).toBe(true);
     await vi.advanceTimersByTimeAsync(0);
-    expect(calls.tasks.get(ALICE, taskId)).toMatchObject({ status: 'cancelled' });
-    calls.tasks.cancel(ALICE, taskId);
+    expect(getTask(calls, taskId)).toMatchObject({ status: 'cancelled' });
+    cancelTask(calls, taskId);
     await vi.advanceTimersByTimeAsync(RESULT_KEPT_MS);
-    expect(() => calls.tasks.get(ALICE, taskId)).toThrow('there is no task');
+    expect(() => getTask(calls, taskId)).toThrow('there is no task');
   });
 
   it('keeps a result that it has already', async () => {
@@ -258,8 +252,8 @@ describe('a task that is cancelled', () => {
     const { taskId } = await taskOf(work);
     end('done');
     await vi.advanceTimersByTimeAsync(0);
-    calls.tasks.cancel(ALICE, taskId);
-    expect(calls.tasks.get(ALICE, taskId)).toMatchObject({ status: 'completed', result: 'done' });
+    cancelTask(calls, taskId);
+    expect(getTask(calls, taskId)).toMatchObject({ status: 'completed', result: 'done' });
   });
 });
 
@@ -281,23 +275,23 @@ describe('a task that asks', () => {
       status: 'input_required',
       inputRequests: { q1: { method: 'elicitation/create', params: FORM } },
     };
-    expect(calls.tasks.get(ALICE, taskId)).toMatchObject(asked);
-    expect(calls.tasks.get(ALICE, taskId)).toMatchObject(asked);
-    calls.tasks.update(ALICE, taskId, { q1: ACCEPT });
+    expect(getTask(calls, taskId)).toMatchObject(asked);
+    expect(getTask(calls, taskId)).toMatchObject(asked);
+    updateTask(calls, taskId, { q1: ACCEPT });
     await vi.advanceTimersByTimeAsync(0);
-    expect(calls.tasks.get(ALICE, taskId)).toMatchObject({ status: 'completed', result: 'done' });
+    expect(getTask(calls, taskId)).toMatchObject({ status: 'completed', result: 'done' });
     expect(answers).toEqual([ACCEPT]);
   });
 
   it('takes no answer twice, and none to what it has not asked', async () => {
     const { taskId, answers } = await asking(2);
-    calls.tasks.update(ALICE, taskId, { q2: ACCEPT, other: ACCEPT });
-    expect(calls.tasks.get(ALICE, taskId)).toMatchObject({ inputRequests: { q1: {} } });
-    calls.tasks.update(ALICE, taskId, { q1: ACCEPT });
+    updateTask(calls, taskId, { q2: ACCEPT, other: ACCEPT });
+    expect(getTask(calls, taskId)).toMatchObject({ inputRequests: { q1: {} } });
+    updateTask(calls, taskId, { q1: ACCEPT });
     await vi.advanceTimersByTimeAsync(0);
-    calls.tasks.update(ALICE, taskId, { q1: ACCEPT });
+    updateTask(calls, taskId, { q1: ACCEPT });
     await vi.advanceTimersByTimeAsync(0);
-    expect(calls.tasks.get(ALICE, taskId)).toMatchObject({
+    expect(getTask(calls, taskId)).toMatchObject({
       status: 'input_required',
       inputRequests: { q2: {} },
     });
@@ -306,17 +300,17 @@ describe('a task that asks', () => {
 
   it('waits on where an answer has the wrong shape', async () => {
     const { taskId } = await asking();
-    expect(() => calls.tasks.update(ALICE, taskId, { q1: { action: 'yes' } })).toThrow(
+    expect(() => updateTask(calls, taskId, { q1: { action: 'yes' } })).toThrow(
       'inputResponses.q1.action: got "yes", expected accept, decline or cancel.',
     );
-    expect(calls.tasks.get(ALICE, taskId).status).toBe('input_required');
+    expect(getTask(calls, taskId).status).toBe('input_required');
   });
 
   it('goes on without an answer after ten minutes, and keeps its result', async () => {
     const { taskId, answers } = await asking();
     await vi.advanceTimersByTimeAsync(ANSWER_WITHIN_MS);
     expect(answers).toEqual([{ action: 'cancel' }]);
-    expect(calls.tasks.get(ALICE, taskId)).toMatchObject({ status: 'completed', result: 'done' });
+    expect(getTask(calls, taskId)).toMatchObject({ status: 'completed', result: 'done' });
   });
 
   it('asks before it is made by the answer of its call', async () => {

@@ -2,25 +2,22 @@
 // client can do to a call that is not its own.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Job } from '../../../src/mcp/calls/job.js';
+import { Jobs, MAX_ASKING } from '../../../src/mcp/calls/jobs.js';
 import { ANSWER_WITHIN_MS } from '../../../src/mcp/calls/questions.js';
-import type { ResumableCall } from '../../../src/mcp/calls/resumable-call.js';
-import { type CallAnswer, MAX_ASKING_CALLS, ResumableCalls } from '../../../src/mcp/calls/resumable-calls.js';
 import type { ClientOffers } from '../../../src/mcp/requests/client-offers.js';
-import { requestOf } from '../../support/open-task.js';
-import { NEVER, PATIENTLY } from '../../support/time.js';
-
-type Call = ResumableCall<string>;
-type Work = (call: Call) => Promise<string>;
+import { begun, requestOf, type Work } from '../../support/open-task.js';
+import { PATIENTLY } from '../../support/time.js';
 
 const EVERYTHING: ClientOffers = { form: true, url: true, roots: true, tasks: false };
 const FORM = { message: 'Who?', requestedSchema: { type: 'object', properties: {} } };
-const ALICE = { principal: 'token:alice', tool: 'run_python', args: { code: '1', servers: ['a'] } };
+const ALICE = { tool: 'run_python', args: { code: '1', servers: ['a'] } };
 const NOT_AGAIN: Work = () => Promise.reject(new Error('The work was begun a second time.'));
 
-let calls: ResumableCalls<string>;
+let calls: Jobs;
 beforeEach(() => {
   vi.useFakeTimers();
-  calls = new ResumableCalls();
+  calls = new Jobs(60);
 });
 afterEach(() => {
   calls[Symbol.dispose]();
@@ -36,16 +33,28 @@ type Asked = {
   readonly state?: string;
   readonly responses?: unknown;
   readonly client?: object;
+  /** Those of whom; default: ALICE's. */
+  readonly jobs?: Jobs;
 };
 
-const ask = (work: Work, asked: Asked = {}): Promise<CallAnswer<string>> => {
+type Answered =
+  | { readonly result: unknown }
+  | { readonly inputRequests: object; readonly requestState: string };
+
+/** An answer as its client is sent it; no client here knows tasks. */
+const ask = async (work: Work, asked: Asked = {}): Promise<Answered> => {
   const { identity = ALICE, name = 'first', offers = {}, signal = NEVER, client = {} } = asked;
-  const { state, responses } = asked;
+  const { state, responses, jobs = calls } = asked;
   const request = requestOf({ connection: client, offers: { ...EVERYTHING, ...offers }, signal, name });
-  return calls.answer(
-    { identity, request, requestState: state, inputResponses: responses, taskAfterMs: 20_000 },
-    work,
-  );
+  const answer =
+    state === undefined
+      ? await begun({ jobs, request, work, ...identity, taskAfterMs: 20_000 })
+      : await jobs.answer(jobs.resume(request, identity, state, responses), request, identity, {
+          patienceMs: undefined,
+          taskAfterMs: 20_000,
+        });
+  if ('task' in answer) throw new Error('It is a task.');
+  return 'answer' in answer ? { result: answer.answer } : answer;
 };
 
 /** Begins a call that asks, and returns its state. */
@@ -170,7 +179,7 @@ describe('a call that asks', () => {
 
   it('tells whichever request is open, and nobody while there is none', async () => {
     const heard: (string | undefined)[] = [];
-    let call: Call | undefined;
+    let call: Job | undefined;
     const state = await askedState(async (begun) => {
       call = begun;
       heard.push(begun.request?.caller.client);
@@ -261,7 +270,7 @@ describe('what one call asks in place of another of the same client', () => {
   const CLIENT = {};
 
   it('is asked by the other when it has ended, and by nobody of another client', async () => {
-    let first: Call | undefined;
+    let first: Job | undefined;
     const none = await ask(
       async (call) => {
         first = call;
@@ -348,14 +357,14 @@ describe('a client that does not come back', () => {
 
   it('leaves others room to ask only up to a number', async () => {
     const states = [];
-    for (let n = 0; n < MAX_ASKING_CALLS; n++) states.push(await askedState(askOnce));
+    for (let n = 0; n < MAX_ASKING; n++) states.push(await askedState(askOnce));
     const refused: Work = (call) =>
       call.caller.agent.elicit(FORM, call.signal).then(String, (error: Error) => error.message);
     expect(await ask(refused)).toEqual({
-      result: `${MAX_ASKING_CALLS} other calls wait for answers of the user already`,
+      result: `${MAX_ASKING} other calls wait for answers of the user already`,
     });
-    const bob = { ...ALICE, principal: 'token:bob' };
-    expect(await ask(refused, { identity: bob })).toHaveProperty('requestState');
+    using bob = new Jobs(60);
+    expect(await ask(refused, { jobs: bob })).toHaveProperty('requestState');
     await ask(NOT_AGAIN, { state: states[0] ?? '', responses: { q1: ACCEPT } });
     expect(await ask(refused)).toHaveProperty('requestState');
   });
@@ -381,11 +390,10 @@ describe('a state that is not to be taken', () => {
     (state) => wrong({ state }, /^requestState: it was not made by this server process for you, or it/),
   );
 
-  it('of another principal is as unknown as one that never was', () =>
-    wrong(
-      { identity: { ...ALICE, principal: 'token:bob' } },
-      /^requestState: it was not made by this server process for you, or it/,
-    ));
+  it('of another principal is as unknown as one that never was', async () => {
+    using bob = new Jobs(60);
+    await wrong({ jobs: bob }, /^requestState: it was not made by this server process for you, or it/);
+  });
 
   it('is bound to its tool', () =>
     wrong(
