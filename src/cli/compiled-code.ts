@@ -1,21 +1,13 @@
 // Loads the bundle's files, and keeps what V8 has compiled of them: compiling them anew takes a third of a start. What is kept is
 // run with the rights of this user, so it lies where nobody else can write. Any trouble with it is none: the file is compiled.
 
-import {
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statfsSync,
-  writeFileSync,
-} from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
 import { crc32 } from 'node:zlib';
 import { isOnlyOurs } from '../base/files/only-ours.js';
+import { replaceFile } from '../base/files/replace-file.js';
 
 type CompiledCodeOptions = {
   /** Folder of the bundle's files. */
@@ -92,10 +84,7 @@ export class CompiledCode {
       make(own);
       if (!this.#isOnlyOurs() || !hasRoom(own)) return;
       for (const [name, script] of this.#compiled) {
-        const path = join(own, name);
-        const aside = `${path}.${process.pid}`;
-        writeFileSync(aside, withSum(script.createCachedData()), { mode: 0o600 });
-        renameSync(aside, path);
+        replaceFile(join(own, name), withSum(script.createCachedData()));
       }
       this.#compiled.clear();
       removeOldest(all);

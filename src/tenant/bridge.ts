@@ -7,6 +7,7 @@ import { type BridgeEvent, fanOut, type Observer } from '../base/log/events.js';
 import { loadedOnce } from '../base/replaced-part.js';
 import { Redactor } from '../base/secrets/redact.js';
 import { DisposalStack } from '../base/waiting/disposal.js';
+import { Scheduler, type TurnLimits, UNLIMITED } from '../base/waiting/scheduler.js';
 import type { DiscoverContext } from '../hosts/discovery/discover.js';
 import { Dialogs } from '../policy/approvals/asking.js';
 import type { Inbox } from '../policy/approvals/question.js';
@@ -17,10 +18,8 @@ import { KeptFiles } from '../run/artifacts/kept-files.js';
 import { SavedTools } from '../run/calls/saved-tools.js';
 import { Runs } from '../run/life/runs.js';
 import { Snippets } from '../run/programs/snippets.js';
-import type { CallTurnLimits, CallTurns } from '../run/queue/call-turns.js';
 import { RunQueue } from '../run/queue/run-queue.js';
 import { SetUp } from '../run/queue/set-up.js';
-import { type TurnLimits, UNLIMITED } from '../run/queue/turns.js';
 import { Sessions } from '../run/sessions/sessions.js';
 import type { Launcher } from '../sandbox/launch/launcher.js';
 import { commandProfile, kindAhead, type SandboxProfile } from '../sandbox/spec/profile.js';
@@ -45,7 +44,7 @@ export type BridgeOwner = {
   /** Limits of the principal's runs; asked for each run. */
   readonly limits: () => TurnLimits;
   /** Limits of the principal's calls; asked for each call. */
-  readonly callLimits: () => CallTurnLimits;
+  readonly callLimits: () => TurnLimits;
   /** Most sessions at once; asked for each new one. */
   readonly mostSessions: () => number;
   /** The volume of its commands. */
@@ -76,7 +75,7 @@ export type BridgeOptions = {
    */
   readonly commandLine?: Sessions | undefined;
   /** Turns of the calls of all bridges of a process; without it, calls wait for nothing but their servers. */
-  readonly callTurns?: CallTurns;
+  readonly callTurns?: Scheduler;
   /** Whose turns its runs take among the bridges of its service; without it, those of its owner. */
   readonly turnName?: string;
   /** Where its servers are, if windows of one user share them; without it, they are this bridge's alone. */
@@ -119,7 +118,7 @@ export class Bridge implements AsyncDisposable {
 
   /** Throws E_SETTINGS where the policy cannot be used. */
   constructor(options: BridgeOptions) {
-    const { settings, discovery, redactor = new Redactor(), configured, owner, callTurns } = options;
+    const { settings, discovery, redactor = new Redactor(), configured, owner } = options;
     this.settings = settings;
     this.redactor = redactor;
     this.#service = options.service ?? this.#owned.use(serviceFor(options));
@@ -193,8 +192,8 @@ export class Bridge implements AsyncDisposable {
       saved: this.saved,
       approvals,
       ownerId,
-      callTurns,
-      callLimits: () => owner?.callLimits() ?? NO_CALL_LIMITS,
+      callTurns: options.callTurns ?? new Scheduler({ atOnce: Number.POSITIVE_INFINITY }),
+      callLimits: () => owner?.callLimits() ?? UNLIMITED,
       commandProfile: this.#commandProfile,
       isForCommandLine: this.isForCommandLine,
       redactor,
@@ -286,12 +285,6 @@ export class Bridge implements AsyncDisposable {
     this.#untold = `The image ${instead} is not here: ${why}. ${image} was built in its place, and is used from now on.`;
   };
 }
-
-/** Call limits of the user who started the bridge: none. */
-const NO_CALL_LIMITS: CallTurnLimits = {
-  callsAtOnce: Number.POSITIVE_INFINITY,
-  callsWaiting: Number.POSITIVE_INFINITY,
-};
 
 /** The user who started the bridge has the state directory itself, and nothing is kept from it. */
 const settingsOwner = ({ stateDir, snippetsDir }: Settings) =>

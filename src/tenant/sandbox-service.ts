@@ -5,11 +5,11 @@ import { randomBytes } from 'node:crypto';
 import { messageOf } from '../base/errors.js';
 import { type BridgeEvent, fanOut, type Observer } from '../base/log/events.js';
 import { DisposalStack } from '../base/waiting/disposal.js';
+import { Scheduler } from '../base/waiting/scheduler.js';
 import { canLoad } from '../run/calls/on-demand.js';
 import { Patience } from '../run/queue/patience.js';
 import { LATELY_MS } from '../run/queue/run-queue.js';
 import { EngineSetUp } from '../run/queue/set-up.js';
-import { Turns } from '../run/queue/turns.js';
 import type { Sandbox } from '../sandbox/conversation/sandbox.js';
 import { Launcher } from '../sandbox/launch/launcher.js';
 import { Launchers } from '../sandbox/launch/launchers.js';
@@ -49,7 +49,7 @@ export class SandboxService implements AsyncDisposable {
   readonly warm: WarmPools;
   readonly setUp = new EngineSetUp();
   readonly patience: Patience;
-  readonly turns: Turns;
+  readonly turns: Scheduler;
   /** Whether sandboxes can be started now. */
   readonly health: EngineHealth;
   /** A sandbox of nobody's pool. */
@@ -77,17 +77,11 @@ export class SandboxService implements AsyncDisposable {
     this.#settings = settings;
     this.#observer = told;
     this.patience = new Patience(setUpPatienceMs);
-    this.turns = new Turns({
-      runsAtOnce: settings.concurrency,
+    this.turns = new Scheduler({
+      atOnce: settings.concurrency,
       windowMs: settings.principalWindowSeconds * 1000,
-      now: () => performance.now(),
       standing: STANDING_FOR_EACH * settings.concurrency,
-      rests: {
-        withinMs: LATELY_MS,
-        aheadMs: MAX_AHEAD_MS,
-        maxMs: MAX_REST_MS,
-        later: (ms, then) => void setTimeout(then, ms).unref(),
-      },
+      rests: { withinMs: LATELY_MS, aheadMs: MAX_AHEAD_MS, maxMs: MAX_REST_MS },
     });
     const standstill = () => this.standstillSeconds;
     const letGo = () => this.warm.letGo();

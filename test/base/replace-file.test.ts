@@ -32,7 +32,7 @@ it('on Windows a file that somebody else has open for a moment is replaced a mom
   const file = join(folder, 'a');
   for (const code of ['EPERM', 'EACCES', 'EBUSY']) {
     const calls = refusing('win32', 3, code);
-    replaceFile(file, code, calls);
+    replaceFile(file, code, { calls });
     expect(readFileSync(file, 'utf8')).toBe(code);
     expect(calls.told()).toEqual({ tries: 4, restedMs: 70 });
   }
@@ -45,6 +45,6 @@ it.each([
   ['darwin', 'EBUSY', 1],
 ] as const)('%s: %s that lasts is thrown after %i tries, and nothing is left', (platform, code, tries) => {
   const calls = refusing(platform, Number.POSITIVE_INFINITY, code);
-  expect(() => replaceFile(join(folder, 'a'), 'x', calls)).toThrow(code);
+  expect(() => replaceFile(join(folder, 'a'), 'x', { calls })).toThrow(code);
   expect([calls.told().tries, readdirSync(folder)]).toEqual([tries, []]);
 });

@@ -16,6 +16,7 @@ import {
 } from '../../src/engine/detect.js';
 import type { OciRuntime } from '../../src/engine/engine.js';
 import { driverOf } from '../../src/engine/engines.js';
+import { NEVER } from '../support/time.js';
 
 let dir: string;
 beforeEach(() => {

@@ -3,6 +3,7 @@
 import { expect, it } from 'vitest';
 import type { Engine, EngineMode } from '../../src/engine/engine.js';
 import { automaticEngines, driverOf, machineOf } from '../../src/engine/engines.js';
+import { NEVER } from '../support/time.js';
 
 const OPTIONS = { url: undefined, instance: 'i', stateDir: '/nowhere', observer: () => {} } as const;
 const FACTS = { ids: 'rootless', architecture: '', storageDriver: 'overlay', storageRoot: '/' } as const;
@@ -63,7 +64,7 @@ it.each<[string, EngineMode, boolean]>([
 it('nothing is looked for on this machine of an engine elsewhere', async () => {
   const engine = opened('/nowhere/podman', 'remote');
   expect(engine.imageStamp()).toBe('');
-  expect(await engine.pidOf('name', 'command', new AbortController().signal)).toBeUndefined();
+  expect(await engine.pidOf('name', 'command', NEVER)).toBeUndefined();
 });
 
 it.each<[string | undefined, string | undefined, NodeJS.Platform, boolean]>([

@@ -8,7 +8,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
 import type { MachineLease } from '../../src/engine/engine.js';
 import { needsMachine, PodmanMachine } from '../../src/engine/machine/podman-machine.js';
-import { HANGS_MS, nodeStarts, PATIENTLY, pause } from '../support/time.js';
+import { HANGS_MS, NEVER, nodeStarts, PATIENTLY, pause } from '../support/time.js';
 
 const FAKE = fileURLToPath(new URL('../fixtures/fake-podman.mjs', import.meta.url));
 const stopped = { Name: 'mine', Default: true, Running: false };

@@ -6,16 +6,17 @@ import { type Readable, Writable } from 'node:stream';
 import type { BridgeError } from '../../src/base/errors.js';
 import { RawJson, stringify } from '../../src/base/json/json-text.js';
 import type { BridgeEvent } from '../../src/base/log/events.js';
+import { Scheduler, UNLIMITED } from '../../src/base/waiting/scheduler.js';
 import { Progress } from '../../src/mcp/requests/progress.js';
 import type { Plan } from '../../src/policy/approvals/plan.js';
 import type { RunApprovals } from '../../src/policy/approvals/run-approvals.js';
 import { allowedPart, type Policy, type PolicyRules, policyOf } from '../../src/policy/rules/policy.js';
+import { turnOfCode } from '../../src/run/calls/call-limits.js';
 import { Dispatcher } from '../../src/run/calls/dispatcher.js';
 import { guardCalls } from '../../src/run/calls/guarded-calls.js';
 import { LoadedServers } from '../../src/run/calls/loaded-servers.js';
 import { SavedByRun } from '../../src/run/calls/saved-by-run.js';
 import { SavedTools } from '../../src/run/calls/saved-tools.js';
-import { ServerSemaphores } from '../../src/run/calls/server-semaphores.js';
 import { Transcript } from '../../src/run/outcome/transcript.js';
 import type { ServerLease } from '../../src/servers/pool/server-lease.js';
 import type { ToolHints } from '../../src/servers/server/tool-list.js';
@@ -177,7 +178,12 @@ export async function hear(
       policy: () => policy,
     },
     {
-      semaphores: new ServerSemaphores(),
+      turn: turnOfCode(new Scheduler({ atOnce: Number.POSITIVE_INFINITY }), {
+        bridge: 'b',
+        run: 'run-1',
+        owner: 'local',
+        limits: () => UNLIMITED,
+      }),
       shapes: { learn: () => {} },
       audit: 'arguments',
       principal: 'local',

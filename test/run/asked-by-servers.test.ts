@@ -6,7 +6,6 @@ import { RawJson } from '../../src/base/json/json-text.js';
 import { policyOf } from '../../src/policy/rules/policy.js';
 import { KeptFiles } from '../../src/run/artifacts/kept-files.js';
 import type { CallContext } from '../../src/run/calls/call-context.js';
-import { ServerSemaphores } from '../../src/run/calls/server-semaphores.js';
 import { callDirectly, type DirectServices } from '../../src/run/life/direct-call.js';
 import { runCode } from '../../src/run/life/run.js';
 import type { RunServices } from '../../src/run/life/run-request.js';
@@ -97,7 +96,7 @@ async function bridge({ agent, secondsPerCall, callTimeoutMs }: Options) {
       lease,
     },
     calls: {
-      semaphores: new ServerSemaphores(),
+      turn: async () => ({ [Symbol.dispose]: () => {} }),
       shapes: { learn: () => {} },
       audit: 'off',
       principal: 'local',

@@ -6,7 +6,6 @@ import { BridgeError } from '../../src/base/errors.js';
 import { policyOf } from '../../src/policy/rules/policy.js';
 import { KeptFiles } from '../../src/run/artifacts/kept-files.js';
 import { byCommandLine } from '../../src/run/calls/call-context.js';
-import { ServerSemaphores } from '../../src/run/calls/server-semaphores.js';
 import { runCode } from '../../src/run/life/run.js';
 import type { RunInput, RunServers, RunServices } from '../../src/run/life/run-request.js';
 import type { Sandboxes } from '../../src/run/life/sandbox-use.js';
@@ -83,7 +82,7 @@ async function run({ take, open, kept }: Overrides = {}, change: Partial<RunInpu
       discovered: () => [],
       policy: () => policyOf({ allow: undefined, deny: [], file: undefined }, []),
     },
-    calls: { semaphores: new ServerSemaphores() },
+    calls: { turn: async () => ({ [Symbol.dispose]: () => {} }) },
     kept: kept ?? new KeptFiles({ stateDir: '/nowhere', keepSeconds: 0, quotaBytes: 0 }),
     observer: () => {},
   } as unknown as RunServices;

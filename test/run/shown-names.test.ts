@@ -7,6 +7,7 @@ import { describeEvent } from '../../src/base/log/log.js';
 import { didYouMean } from '../../src/base/text/closest.js';
 import { harmless } from '../../src/base/text/text.js';
 import { toolOf } from '../../src/cli/approvals/text.js';
+import { eventWords } from '../../src/cli/serving/events.js';
 import { type Question, questionText } from '../../src/policy/approvals/question.js';
 import { questionHtml } from '../../src/policy/page/page-html.js';
 import { policyOf } from '../../src/policy/rules/policy.js';

@@ -13,7 +13,7 @@ import {
   type SupervisorFrame,
 } from '../../src/wire/frames.js';
 import { engineOf, FakeContainer, greeted } from '../support/fake-container.js';
-import { HANGS_MS, PATIENTLY, pause } from '../support/time.js';
+import { HANGS_MS, NEVER, PATIENTLY, pause } from '../support/time.js';
 
 const RUN = { type: 'run', timeoutSeconds: 5, loaded: [], discovered: [], files: [], program: null } as const;
 const handlers = { onOutput: () => {}, onGuest: () => {}, onFile: () => {} };

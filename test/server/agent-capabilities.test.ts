@@ -11,10 +11,7 @@ import {
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { agentCapabilitiesOf } from '../../src/mcp/requests/agent-capabilities.js';
 import { AgentServer } from '../../src/mcp/requests/agent-server.js';
-import { PATIENTLY } from '../support/time.js';
-
-const NEVER = new AbortController().signal;
-setMaxListeners(0, NEVER);
+import { NEVER, PATIENTLY } from '../support/time.js';
 
 async function connect(capabilities: ClientCapabilities, prepare: (client: Client) => void = () => {}) {
   const server = new AgentServer({ era: 'legacy', capabilities: {}, instructions: '' });

@@ -4,8 +4,8 @@
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { LOCAL_USER, type Principal } from '../../src/base/principal.js';
+import { Scheduler, UNLIMITED } from '../../src/base/waiting/scheduler.js';
 import { byCommandLine } from '../../src/run/calls/call-context.js';
-import { CallTurns } from '../../src/run/queue/call-turns.js';
 import { NEVER, until } from '../support/time.js';
 import { callTool, openBridges, principalNamed, type TestBridges } from './principal-bridges.js';
 
@@ -73,15 +73,21 @@ it('a bridge that ends lets its waiting calls end', async () => {
 });
 
 it('calls of code count with those of the agent, and wait where those are refused', async () => {
-  const turns = new CallTurns();
-  const limits = { callsAtOnce: 1, callsWaiting: 0 };
-  const first = await turns.ofCode('ann', limits, NEVER);
-  const second = turns.ofCode('ann', limits, NEVER);
-  expect(await turns.ofAgent('ann', limits, NEVER)).toMatchObject({ refused: { code: 'E_BUSY' } });
-  const other = await turns.ofAgent('ben', limits, NEVER);
+  const turns = new Scheduler({ atOnce: 6, ofOne: 4 });
+  const wait = (owner: string, waiting: number) => ({
+    owner,
+    limits: { ...UNLIMITED, begun: 1, waiting },
+    memoryBytes: 0,
+  });
+  const ofAgent = (owner: string) => turns.place(wait(owner, 0), NEVER).turn;
+  const ofCode = (owner: string) => turns.take(wait(owner, Number.POSITIVE_INFINITY), NEVER);
+  const first = await ofCode('ann');
+  const second = ofCode('ann');
+  expect(await ofAgent('ann')).toMatchObject({ refused: { code: 'E_BUSY' } });
+  const other = await ofAgent('ben');
   expect(other).not.toHaveProperty('refused');
   first[Symbol.dispose]();
   (await second)[Symbol.dispose]();
-  const again = await turns.ofAgent('ann', limits, NEVER);
+  const again = await ofAgent('ann');
   expect(again).not.toHaveProperty('refused');
 });

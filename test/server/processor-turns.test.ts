@@ -2,12 +2,19 @@
 // gives its place to more, and what nobody wants any more has no place.
 
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { ProcessorTurns } from '../../src/run/queue/processor-turns.js';
+import { OF_ONE_PROCESS, Scheduler, UNLIMITED } from '../../src/base/waiting/scheduler.js';
 import { NEVER, pause } from '../support/time.js';
 
 const WORDS = { one: 'request', many: 'requests', refused: 'Nothing was done' };
-const turnsOf = (atOnce: number, ofOne: number, waiting?: number) =>
-  new ProcessorTurns({ words: WORDS, atOnce, ofOne, ...(waiting === undefined ? {} : { waiting }) });
+type ProcessorTurns = ReturnType<typeof turnsOf>;
+
+function turnsOf(atOnce: number, ofOne: number, waiting = Number.POSITIVE_INFINITY) {
+  const scheduler = new Scheduler({ ...OF_ONE_PROCESS, words: WORDS, atOnce, ofOne });
+  const limits = { ...UNLIMITED, waiting };
+  const begin = (owner: string, signal: AbortSignal) =>
+    scheduler.place({ owner, limits, memoryBytes: 0 }, signal).turn;
+  return { scheduler, begin };
+}
 
 function spin(ms: number): void {
   const end = performance.now() + ms;
@@ -75,7 +82,7 @@ it('a flood of one principal delays what another begins by one turn, however lon
   // One of hers beside each of his, and the one that was under way.
   expect(of.filter((name) => name === 'ann').length).toBeLessThanOrEqual(6);
   expect(order).toHaveLength(63);
-  expect(turns.waiting).toBe(0);
+  expect(turns.scheduler.waiting).toBe(0);
 });
 
 it.each([
@@ -145,6 +152,6 @@ it('what is not wanted any more leaves the queue at once', async () => {
   const waiting = turns.begin('ann', leaving.signal);
   leaving.abort();
   await waiting;
-  expect(turns.waiting).toBe(0);
+  expect(turns.scheduler.waiting).toBe(0);
   if (!('refused' in first)) first[Symbol.dispose]();
 });

@@ -3,8 +3,13 @@ import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { isOnlyOurs } from '../../src/base/files/only-ours.js';
 import { buildOf, compareBuilds, greetingIn } from '../../src/service/windows/greeting.js';
-import { sharedFolder, sharedSocket, sharedSockets } from '../../src/service/windows/place.js';
-import { removeLeftLocks, startLock } from '../../src/service/windows/start-lock.js';
+import {
+  lockStart,
+  removeLeftLocks,
+  sharedFolder,
+  sharedSocket,
+  sharedSockets,
+} from '../../src/service/windows/place.js';
 import { tempHome } from '../support/start-bridge.js';
 
 const PATH = '/usr/bin:/bin';
@@ -75,24 +80,30 @@ describe('the place of a shared bridge', () => {
 describe('the lock of a start', () => {
   it('is held by one at a time', () => {
     const socket = join(runtimeFolder(), 'a.sock');
-    const giveBack = startLock(socket);
-    expect(giveBack).toBeDefined();
-    expect(startLock(socket)).toBeUndefined();
-    giveBack?.();
-    const again = startLock(socket);
+    const lock = lockStart(socket);
+    expect(lock).toBeDefined();
+    expect(lockStart(socket)).toBeUndefined();
+    lock?.[Symbol.dispose]();
+    const again = lockStart(socket);
     expect(again).toBeDefined();
-    again?.();
+    again?.[Symbol.dispose]();
   });
 
   it('goes with the files beside it where its holder has ended, and stays where it has not', () => {
     const folder = runtimeFolder();
-    const giveBack = startLock(join(folder, 'held.sock'));
-    const left = { pid: 999_999_999, at: Date.now() };
-    for (const name of ['a.sock.starts', 'b.sock.starts.999999999', 'c.sock.starts.broken.999999999'])
-      writeFileSync(join(folder, name), JSON.stringify(left));
+    const lock = lockStart(join(folder, 'held.sock'));
+    for (const name of ['a.sock.starts', 'b.sock.starts.999999999', 'c.sock.starts.999999999.aside'])
+      writeFileSync(join(folder, name), '999999999 of a dead holder');
     removeLeftLocks(folder);
     expect(readdirSync(folder)).toEqual(['held.sock.starts']);
-    giveBack?.();
+    // While its holder lives nobody else gets it, and once that has ended anybody does.
+    writeFileSync(join(folder, 'a.sock.starts'), `${process.ppid} of a living holder`);
+    expect(lockStart(join(folder, 'a.sock'))).toBeUndefined();
+    writeFileSync(join(folder, 'a.sock.starts'), '999999999 of a dead holder');
+    const taken = lockStart(join(folder, 'a.sock'));
+    expect(taken).toBeDefined();
+    taken?.[Symbol.dispose]();
+    lock?.[Symbol.dispose]();
     expect(readdirSync(folder)).toEqual([]);
   });
 });

@@ -3,7 +3,7 @@
 import type { Job } from '../../src/mcp/calls/job.js';
 import type { JobAnswer, Jobs } from '../../src/mcp/calls/jobs.js';
 import type { AgentRequest } from '../../src/mcp/requests/agent-request.js';
-import type { ToolAnswer } from '../../src/mcp/tools/answer.js';
+import type { ToolAnswer } from '../../src/mcp/tools/definitions.js';
 import { NO_AGENT } from '../../src/servers/asking/agent-capabilities.js';
 import { NEVER } from './time.js';
 
@@ -51,7 +51,7 @@ export async function openTask(jobs: Jobs) {
   const offers = { form: true, url: false, roots: false, tasks: true };
   const answer = await begun({
     jobs,
-    request: requestOf({ connection: {}, offers, signal: new AbortController().signal }),
+    request: requestOf({ connection: {}, offers, signal: NEVER }),
     work: ({ signal }) =>
       new Promise((resolve) => {
         end = resolve;

@@ -1,10 +1,10 @@
 // One holder at a time among the processes of a machine, by a file that only one of them can make. Its holder may die,
 // so a lock that has grown old is broken: hold it for seconds, and let what it guards survive a second holder.
 
-import { randomUUID } from 'node:crypto';
 import { linkSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { randomUUID } from '../crypto.js';
 import { readText } from './read-text.js';
 
 /** A process that holds a lock for longer has died, or must expect a second holder. */
@@ -14,11 +14,47 @@ const LOOK_AGAIN_MS = 40;
 /** Waits for the lock; disposing gives it back. Throws what the file system says, and the reason of `signal`. */
 export async function lockFile(path: string, signal: AbortSignal): Promise<Disposable> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const mark = randomUUID();
-  while (!taken(path, mark)) {
-    breakIfOld(path);
+  for (;;) {
+    const lock = takenLock(path);
+    if (lock !== undefined) return lock;
+    breakWhere(isOld, path);
     // Not all at the same moment.
     await sleep(LOOK_AGAIN_MS * (1 + Math.random()), undefined, { signal });
+  }
+}
+
+/**
+ * The lock where it is free, or its holder has ended; undefined where another process has it. For folders of this machine alone:
+ * elsewhere the number of a process says nothing of whether it lives.
+ */
+export function tryLock(path: string): Disposable | undefined {
+  const lock = takenLock(path);
+  if (lock !== undefined) return lock;
+  breakIfLeft(path);
+  return takenLock(path);
+}
+
+/** Removes a lock whose holder has ended, in a folder of this machine alone. */
+export const breakIfLeft = (path: string): void => breakWhere(isLeft, path);
+
+/** Whether a process of this number runs. */
+export function isProcess(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Gives it back when disposed of; undefined where it is taken. */
+function takenLock(path: string): Disposable | undefined {
+  const mark = `${process.pid} ${randomUUID()}`;
+  try {
+    writeFileSync(path, mark, { mode: 0o600, flag: 'wx' });
+  } catch (thrown) {
+    if (Object(thrown).code === 'EEXIST') return undefined;
+    throw thrown;
   }
   return {
     [Symbol.dispose]: () => {
@@ -28,26 +64,22 @@ export async function lockFile(path: string, signal: AbortSignal): Promise<Dispo
   };
 }
 
-function taken(path: string, mark: string): boolean {
-  try {
-    writeFileSync(path, mark, { mode: 0o600, flag: 'wx' });
-    return true;
-  } catch (thrown) {
-    if (Object(thrown).code === 'EEXIST') return false;
-    throw thrown;
-  }
-}
-
 /** A time that lies ahead was written before the clock was set back: nobody can tell how long ago. */
 const isOld = (path: string): boolean => Math.abs(Date.now() - statSync(path).mtimeMs) > LOCK_HELD_AT_MOST_MS;
 
-function breakIfOld(path: string): void {
-  const aside = `${path}.${randomUUID()}`;
+/** One without a number has been made this moment, or by hand. */
+function isLeft(path: string): boolean {
+  const pid = Number.parseInt(readText(path) ?? '', 10);
+  return isOld(path) || (!Number.isNaN(pid) && !isProcess(pid));
+}
+
+function breakWhere(isBroken: (path: string) => boolean, path: string): void {
+  const aside = `${path}.${process.pid}.${randomUUID()}`;
   try {
-    if (!isOld(path)) return;
+    if (!isBroken(path)) return;
     renameSync(path, aside);
     // Another one broke it first, and this is the new holder's: back to its place.
-    if (!isOld(aside)) linkSync(aside, path);
+    if (!isBroken(aside)) linkSync(aside, path);
   } catch {
     // It was given back meanwhile.
   } finally {

@@ -27,20 +27,29 @@ const RENAME_CALLS: RenameCalls = {
  * Makes the folder where need be; a link of this name is replaced, not followed. Throws what the file system says. On
  * Windows the modes say nothing: there a file is as private as the folder of the user in which it lies.
  */
-export function replaceFile(path: string, text: string, calls = RENAME_CALLS): void {
+export function replaceFile(
+  path: string,
+  content: string | Buffer,
+  { mode = 0o600, calls = RENAME_CALLS } = {},
+): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  replaceBy(path, (fresh) => writeFileSync(fresh, content, { mode, flag: 'wx' }), calls);
+}
+
+/** Has `write` make a new file beside `path`, in whose place it is put. Throws what `write` throws; then nothing has changed. */
+export function replaceBy(path: string, write: (fresh: string) => void, calls = RENAME_CALLS): void {
   const fresh = `${path}.${randomUUID()}`;
   try {
-    writeFileSync(fresh, text, { mode: 0o600, flag: 'wx' });
-    renamed(fresh, path, calls);
+    write(fresh);
+    renamePatiently(fresh, path, calls);
   } catch (thrown) {
     rmSync(fresh, { force: true });
     throw thrown;
   }
 }
 
-/** Puts the file `from` in the place of `to`; on Windows it waits a moment for whoever has that open. */
-export function renamed(from: string, to: string, { platform, rename, rest } = RENAME_CALLS): void {
+/** On Windows it waits a moment for whoever has the file open. */
+function renamePatiently(from: string, to: string, { platform, rename, rest }: RenameCalls): void {
   for (let tried = 1; ; tried++) {
     try {
       rename(from, to);

@@ -1,23 +1,16 @@
 // A file that came out of a sandbox, into the folder that the user has named: never outside of it, never over what is
 // there unless that is asked for, never where a program would read it unasked. Its name was chosen by hostile code.
 
-import { randomUUID } from 'node:crypto';
-import {
-  closeSync,
-  constants,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { lstatSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../../base/errors.js';
+import { replaceFile } from '../../base/files/replace-file.js';
 import { nameProblem, RESULTS_FOLDER } from '../../run/artifacts/file-names.js';
 
 /** Separators and drives of another system; a name that has them was made for that. */
 const FOREIGN = /[\\:]/;
+/** As a program of the user's would write it. */
+const MODE = 0o644;
 
 /**
  * `name` begins with the folder for results, which is left out. `replaces` lets it take the place of a file or link of that
@@ -36,8 +29,8 @@ export function writeOut(
     mkdirSync(folder, { recursive: true });
     const parents = path.split('/').slice(0, -1);
     for (const [index] of parents.entries()) makeFolder(join(folder, ...parents.slice(0, index + 1)));
-    if (replaces) replace(join(folder, path), content);
-    else write(join(folder, path), content);
+    if (replaces) replaceFile(join(folder, path), content, { mode: MODE });
+    else writeFileSync(join(folder, path), content, { mode: MODE, flag: 'wx' });
     return undefined;
   } catch (thrown) {
     return `${name} was not written: ${messageOf(thrown)}`;
@@ -55,27 +48,4 @@ function makeFolder(path: string): void {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) mkdirSync(path);
   else if (!found.isDirectory()) throw new Error(`${path} is no folder`);
-}
-
-/** Whole or not at all. */
-function replace(path: string, content: Buffer): void {
-  const fresh = `${path}.${randomUUID()}`;
-  try {
-    write(fresh, content);
-    renameSync(fresh, path);
-  } catch (thrown) {
-    rmSync(fresh, { force: true });
-    throw thrown;
-  }
-}
-
-function write(path: string, content: Buffer): void {
-  const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
-  // Undefined on Windows, where O_EXCL alone has to do.
-  const fd = openSync(path, O_WRONLY | O_CREAT | O_EXCL | (O_NOFOLLOW ?? 0), 0o644);
-  try {
-    writeFileSync(fd, content);
-  } finally {
-    closeSync(fd);
-  }
 }

@@ -6,8 +6,14 @@ import { isOnlyOurs } from '../../base/files/only-ours.js';
 import { VERSION } from '../../base/version.js';
 import type { SharedStatus } from '../../service/windows/greeting.js';
 import { greet, meet } from '../../service/windows/meet.js';
-import { removeIfEmpty, sharedFolder, sharedSocket, sharedSockets } from '../../service/windows/place.js';
-import { removeLeftLocks, startLock } from '../../service/windows/start-lock.js';
+import {
+  lockStart,
+  removeIfEmpty,
+  removeLeftLocks,
+  sharedFolder,
+  sharedSocket,
+  sharedSockets,
+} from '../../service/windows/place.js';
 import { columns } from '../terminal/columns.js';
 import { megabytes, printJson, sayDim, visible } from '../terminal/output.js';
 import { paragraph, widthOf } from '../terminal/wrap.js';
@@ -60,10 +66,8 @@ async function stopAll({ json, now }: StopOptions): Promise<readonly number[]> {
     const met = await asked(path, 'stop');
     if (met === undefined) {
       // Left by one that was killed; not where a window is about to start one there.
-      const giveBack = startLock(path);
-      if (giveBack === undefined) continue;
-      rmSync(path, { force: true });
-      giveBack();
+      using lock = lockStart(path);
+      if (lock !== undefined) rmSync(path, { force: true });
       continue;
     }
     const { state, socket } = met;

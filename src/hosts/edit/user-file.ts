@@ -1,7 +1,7 @@
 // A file of the user's that belongs to a host: read as bytes, and replaced whole, through links to the file that they lead
 // to, with its mode and owner. Nothing is written where somebody else has written since it was read.
 
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import {
   accessSync,
   closeSync,
@@ -23,7 +23,7 @@ import {
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { BridgeError, messageOf } from '../../base/errors.js';
-import { renamed } from '../../base/files/replace-file.js';
+import { replaceBy } from '../../base/files/replace-file.js';
 import { formatOf, MAX_BYTES } from '../../settings/files/file-formats.js';
 import { readGuarded } from '../../settings/files/guarded-file.js';
 import type { HostFacts } from '../../settings/files/host-facts.js';
@@ -114,18 +114,16 @@ export function replaceUserFile(file: UserFile, bytes: Buffer, mode = PRIVATE_FI
       `If it may be changed, run: chmod u+w '${target}'. ${NOTHING_CHANGED}`,
     );
   let made: readonly string[] = [];
-  const fresh = `${target}.${randomUUID()}`;
   try {
     made = missingFolders(dirname(target));
     mkdirSync(dirname(target), { recursive: true, mode: PRIVATE_FOLDER });
     if (stats !== undefined) accessSync(target, constants.W_OK);
-    writeDurably(fresh, bytes, mode, stats);
-    refuseIfChanged(file);
-    renamed(fresh, target);
+    replaceBy(target, (fresh) => {
+      writeDurably(fresh, bytes, mode, stats);
+      refuseIfChanged(file);
+    });
     return made;
   } catch (thrown) {
-    // Below something that is no folder even this would throw.
-    if (isThere(fresh)) rmSync(fresh);
     removeFolders(made);
     if (thrown instanceof BridgeError) throw thrown;
     throw fileError(

@@ -16,7 +16,7 @@ import type { AgentRequest } from '../requests/agent-request.js';
 import type { ClientOffers } from '../requests/client-offers.js';
 import { OutputLog } from '../requests/log-notifications.js';
 import { Progress } from '../requests/progress.js';
-import type { ToolAnswer } from '../tools/answer.js';
+import type { ToolAnswer } from '../tools/definitions.js';
 import { ANSWER_WITHIN_MS, type InputRequest, isOffered, Questions } from './questions.js';
 import type { Round } from './request-state.js';
 

@@ -7,7 +7,7 @@ import { charsIn } from '../../base/text/chars-in.js';
 import { drawnLetters } from '../../base/text/drawn-letters.js';
 import { clipHarmless } from '../../base/text/text.js';
 import type { AgentRequest } from '../requests/agent-request.js';
-import type { ToolAnswer } from '../tools/answer.js';
+import type { ToolAnswer } from '../tools/definitions.js';
 import { Job, type JobParts } from './job.js';
 import type { InputRequests } from './questions.js';
 import { type CallIdentity, mintState, readState, WrongRequestState } from './request-state.js';

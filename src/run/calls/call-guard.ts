@@ -16,7 +16,7 @@ import { denied, type JudgedTool, type Policy, type Verdict } from '../../policy
 import type { ServerTool } from '../../servers/server/tool-list.js';
 import type { CallMethod, ServerDoc, ToolDoc, ToolHit } from '../../wire/frames.js';
 import type { CallAudit } from './call-audit.js';
-import type { CallLimits } from './call-limits.js';
+import type { CallLimits, CallTurn } from './call-limits.js';
 import { type CallTarget, type GuestCall, keptName } from './guest-call.js';
 
 /** The guard's mark. It is not exported, so that no other file can make an Admitted. */
@@ -35,9 +35,6 @@ export type Admitted<M extends CallMethod = CallMethod> = GuestCall<M> & {
 export type Handlers = {
   readonly [M in CallMethod]: (call: Admitted<M>, signal: AbortSignal, stopClock: StopClock) => unknown;
 };
-
-/** Resolves when a call may begin, also when `signal` ends the wait; what it gives is disposed of when the call has ended. */
-export type CallTurn = (signal: AbortSignal) => Promise<Disposable>;
 
 /** A call of a tool, as its verdict needs it. */
 type ToolTarget = Extract<CallTarget, { readonly kind: 'tool' }>;
@@ -63,7 +60,7 @@ export type CallGuardParts = {
   readonly approvals: Pick<RunApprovals, 'pass'> | undefined;
   /** The plan of a run that only plans. */
   readonly plan?: Plan | undefined;
-  readonly turn?: CallTurn | undefined;
+  readonly turn: CallTurn;
   readonly observer: Observer;
 };
 
@@ -170,8 +167,6 @@ export class CallGuard {
       limits.begin({ ...target, argumentsText });
       await this.#approved(call, target, asks, signal);
     }
-    using _turn = await turn?.(signal);
-    signal.throwIfAborted();
     const ask = (ends: AbortSignal, stopClock: StopClock = () => () => {}) => {
       if (isOfNoTool && target.kind === 'tool' && this.#hasTool(target.server, target.name))
         throw loadedMeanwhile(target);
@@ -183,6 +178,8 @@ export class CallGuard {
     }
     // Starting a server is a call of it. A person may have to be asked first, so nothing limits how long it takes.
     if (target.kind === 'start' && whole(target.server) === undefined) limits.count(target.server);
+    using _turn = await turn(undefined, signal);
+    signal.throwIfAborted();
     return await ask(signal);
   }
 

@@ -5,15 +5,45 @@ import { BridgeError } from '../../base/errors.js';
 import { RawJson, stringify } from '../../base/json/json-text.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { Deadline, type StopClock } from '../../base/waiting/deadline.js';
+import type { Bound, Scheduler, TurnLimits } from '../../base/waiting/scheduler.js';
 import { StandingClock } from '../../policy/approvals/standing-clock.js';
 import type { Limit, Policy } from '../../policy/rules/policy.js';
-import type { ServerSemaphores } from './server-semaphores.js';
+
+type AtServer = { readonly server: string; readonly max: number };
+
+/**
+ * Resolves when a call may begin, at a server that has at most `max` under way where it is about one; also when `signal` ends the
+ * wait. What it gives is disposed of when the call has ended.
+ */
+export type CallTurn = (at: AtServer | undefined, signal: AbortSignal) => Promise<Disposable>;
+
+/** Bridges have servers of one name that are not the same. */
+export const boundOf = (bridge: string, { server, max }: AtServer): Bound => ({
+  key: JSON.stringify([bridge, server]),
+  max,
+});
+
+/** The turns of the calls of a run's code, which wait for as long as the run does; another run's first call passes its hundredth. */
+export function turnOfCode(
+  turns: Scheduler,
+  of: {
+    readonly bridge: string;
+    readonly run: string;
+    readonly owner: string;
+    readonly limits: () => TurnLimits;
+  },
+): CallTurn {
+  return async (at, signal) => {
+    const limits = { ...of.limits(), waiting: Number.POSITIVE_INFINITY };
+    const bound = at && boundOf(of.bridge, at);
+    const group = JSON.stringify([of.run, bound?.key]);
+    return await turns.take({ owner: of.owner, limits, memoryBytes: 0, group, bound }, signal);
+  };
+}
 
 export type CallLimitsParts = {
-  readonly runId: string;
   readonly policy: () => Policy;
-  /** Shared by all runs. */
-  readonly semaphores: ServerSemaphores;
+  readonly turn: CallTurn;
   /** The run's clock stands while a server has a person asked. */
   readonly stopClock: StopClock;
 };
@@ -60,12 +90,12 @@ export class CallLimits {
     ask: (signal: AbortSignal, stopClock: StopClock) => unknown,
     signal: AbortSignal,
   ): Promise<RawJson> {
-    const { policy, runId, semaphores, stopClock } = this.#parts;
+    const { policy, turn, stopClock } = this.#parts;
     const { bytesPerCall, secondsPerCall, callsInFlight } = policy().serverLimits(server);
     const what = `'${shownName(name)}' of server '${shownName(server)}'`;
-    const work = () => withinSeconds(secondsPerCall, what, signal, stopClock, ask);
-    const place = { server, run: runId, max: callsInFlight.max };
-    const answer = await semaphores.enter(place, work, signal);
+    using _turn = await turn({ server, max: callsInFlight.max }, signal);
+    signal.throwIfAborted();
+    const answer = await withinSeconds(secondsPerCall, what, signal, stopClock, ask);
     // A list was put together here; its text goes on from here too.
     const result = answer instanceof RawJson ? answer : new RawJson(stringify(answer ?? null));
     keepToBytes(bytesPerCall, result.text, `for the result of ${what}`);

@@ -1,11 +1,11 @@
 // The guest's calls of one run: admitted up to the limits, answered in any order, each cancellable by itself, all
 // ended together with the run. A slow call holds up nothing but itself, and while it waits only its text is kept.
 
-import PQueue from 'p-queue';
 import { asBridgeError, BridgeError } from '../../base/errors.js';
 import { RawJson, stringify } from '../../base/json/json-text.js';
 import { shownName, shownTool } from '../../base/text/shown-name.js';
 import { clip } from '../../base/text/text.js';
+import { Scheduler, UNLIMITED } from '../../base/waiting/scheduler.js';
 import {
   type HostFrame,
   MAX_CALLS_IN_FLIGHT,
@@ -30,13 +30,15 @@ type Pending = { readonly label: Label; readonly controller: AbortController };
 
 /** A refusal quotes what it refuses; hostile code could have its own megabytes sent back to it. */
 const MAX_MESSAGE_CHARS = 8_000;
+/** All calls are of one run, and none is refused for those that wait. */
+const OF_THE_RUN = { owner: 'the run', limits: UNLIMITED, memoryBytes: 0 };
 /** Most tools that are named when a run waits for them: code may have called a thousand. */
 const MAX_NAMES_SHOWN = 3;
 
 export class Dispatcher implements Disposable {
   readonly #guard: Pick<CallGuard, 'answer'>;
   readonly #send: (frame: HostFrame) => boolean;
-  readonly #queue: PQueue;
+  readonly #queue: Scheduler;
   readonly #pending = new Map<number, Pending>();
   #pendingChars = 0;
   #repliedChars = 0;
@@ -48,7 +50,7 @@ export class Dispatcher implements Disposable {
     send: (frame: HostFrame) => boolean,
     maxInFlight = MAX_CALLS_IN_FLIGHT,
   ) {
-    this.#queue = new PQueue({ concurrency: Math.min(maxInFlight, MAX_CALLS_IN_FLIGHT) });
+    this.#queue = new Scheduler({ atOnce: Math.min(maxInFlight, MAX_CALLS_IN_FLIGHT) });
     this.#guard = guard;
     this.#send = send;
   }
@@ -89,7 +91,7 @@ export class Dispatcher implements Disposable {
     const controller = new AbortController();
     this.#pending.set(label.id, { label, controller });
     this.#pendingChars += text.length;
-    void this.#queue.add(() => this.#answer(label, call, text.length, controller.signal));
+    void this.#answer(label, call, text.length, controller.signal);
   }
 
   /** The guest no longer waits for this call. */
@@ -106,7 +108,6 @@ export class Dispatcher implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#queue.clear();
     for (const { controller } of this.#pending.values()) controller.abort('cancelled');
     this.#pending.clear();
   }
@@ -143,6 +144,7 @@ export class Dispatcher implements Disposable {
     chars: number,
     signal: AbortSignal,
   ): Promise<void> {
+    using _turn = await this.#queue.take(OF_THE_RUN, signal);
     try {
       if (call instanceof BridgeError) throw call;
       if (!signal.aborted) this.#reply(label, await this.#guard.answer(call, signal));

@@ -13,12 +13,11 @@ import type { AuditMode } from '../../settings/environment/variables.js';
 import type { ServerBrief, ServerDoc } from '../../wire/frames.js';
 import { CallAudit } from './call-audit.js';
 import type { CallContext } from './call-context.js';
-import { CallGuard, type CallTurn } from './call-guard.js';
-import { CallLimits } from './call-limits.js';
+import { CallGuard } from './call-guard.js';
+import { CallLimits, type CallTurn } from './call-limits.js';
 import { hostApi } from './host-api.js';
 import type { LoadedServers } from './loaded-servers.js';
 import type { SavedByRun } from './saved-by-run.js';
-import type { ServerSemaphores } from './server-semaphores.js';
 
 /** Knowledge of servers, and the way to reach them. */
 export type CallServers = {
@@ -29,15 +28,13 @@ export type CallServers = {
   readonly policy: () => Policy;
 };
 
-/** Services that the calls of all runs share. */
+/** Services for calls, whatever code they are of. */
 export type CallServices = {
-  readonly semaphores: ServerSemaphores;
   /** Learns what tools answer. */
   readonly shapes: Pick<ObservedShapes, 'learn'>;
   /** How much is told of each call. */
   readonly audit: AuditMode;
-  /** Resolves when a call may begin, and is disposed of when it has ended; undefined where one principal is served. */
-  readonly turn?: CallTurn | undefined;
+  readonly turn: CallTurn;
   /** Id of the principal whose calls they are. */
   readonly principal: string;
 };
@@ -64,13 +61,13 @@ export type CallScope = {
 export function guardCalls(
   { runId, loaded, discovered, loadServer, saved, approvals, plan, stopClock, ...scope }: CallScope,
   { known, lease, policy }: CallServers,
-  { semaphores, shapes, audit: mode, turn, principal }: CallServices,
+  { shapes, audit: mode, turn, principal }: CallServices,
 ): CallGuard {
   const { tell, observer } = scope;
   return new CallGuard({
     runId,
     policy,
-    limits: new CallLimits({ runId, policy, semaphores, stopClock }),
+    limits: new CallLimits({ policy, turn, stopClock }),
     audit: new CallAudit({ runId, mode, observer }),
     handlers: hostApi({ loaded, discovered, known, loadServer, lease, saved, shapes, tell }),
     whole: (server) => loaded.whole(server),

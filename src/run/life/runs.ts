@@ -7,6 +7,12 @@ import type { Observer } from '../../base/log/events.js';
 import { LOCAL_USER } from '../../base/principal.js';
 import type { Redactor } from '../../base/secrets/redact.js';
 import { LinkedSignal } from '../../base/waiting/linked-signal.js';
+import {
+  type RefusedTurn,
+  type Scheduler,
+  standAside,
+  type TurnLimits,
+} from '../../base/waiting/scheduler.js';
 import type { SharedApprovals } from '../../policy/approvals/run-approvals.js';
 import type { Policy } from '../../policy/rules/policy.js';
 import type { Sandbox } from '../../sandbox/conversation/sandbox.js';
@@ -28,15 +34,12 @@ import type { Settings } from '../../settings/environment/settings.js';
 import type { ServerBrief, ServerDoc } from '../../wire/frames.js';
 import type { KeptFiles } from '../artifacts/kept-files.js';
 import { type CallContext, COMMAND_LINE } from '../calls/call-context.js';
+import { boundOf, type CallTurn, turnOfCode } from '../calls/call-limits.js';
 import type { SavedTools } from '../calls/saved-tools.js';
-import { ServerSemaphores } from '../calls/server-semaphores.js';
 import { type CallProblem, type Outcome, outcomeWithoutRun, withoutSecrets } from '../outcome/outcome.js';
-import type { CallTurnLimits, CallTurns } from '../queue/call-turns.js';
 import type { Patience, Waited } from '../queue/patience.js';
 import { type Arrival, type GivenTurn, LATELY_MS, type RunQueue } from '../queue/run-queue.js';
 import type { SetUp } from '../queue/set-up.js';
-import { type RefusedTurn, standAside } from '../queue/take-turn.js';
-import type { Turns } from '../queue/turns.js';
 import { serversOf, sessionTold, useOf } from '../sessions/session-runs.js';
 import type { SessionUse } from '../sessions/session-use.js';
 import type { AskedSession, Entered, Sessions } from '../sessions/sessions.js';
@@ -73,7 +76,7 @@ export interface RunnableServers {
 
 /** The sandboxes that all principals share, as runs see them. */
 export interface SandboxSupply {
-  readonly turns: Turns;
+  readonly turns: Scheduler;
   readonly warm: Pick<WarmPools, 'of'>;
   readonly patience: Patience;
   /** A sandbox of nobody's pool. */
@@ -97,9 +100,10 @@ export type RunsParts = {
   readonly approvals: SharedApprovals;
   /** Whose turns runs and calls take. */
   readonly ownerId: string;
-  /** Undefined where calls wait for nothing but their servers. */
-  readonly callTurns: CallTurns | undefined;
-  readonly callLimits: () => CallTurnLimits;
+  /** Turns of the calls of all who are served. */
+  readonly callTurns: Scheduler;
+  /** Limits of the owner's calls; asked for each call. */
+  readonly callLimits: () => TurnLimits;
   readonly commandProfile: SandboxProfile;
   readonly isForCommandLine: boolean;
   readonly redactor: Redactor;
@@ -120,7 +124,6 @@ type SandboxSource = {
 
 export class Runs {
   readonly #parts: RunsParts;
-  readonly #semaphores = new ServerSemaphores();
 
   constructor(parts: RunsParts) {
     this.#parts = parts;
@@ -173,8 +176,9 @@ export class Runs {
     const { agent } = context.caller;
     using link = new LinkedSignal(context.signal, queue.closing);
     const { signal } = link;
-    const turn = await callTurns?.ofAgent(ownerId, callLimits(), signal);
-    if (turn !== undefined && 'refused' in turn) return objectionOf(turn.refused);
+    const wait = { owner: ownerId, limits: callLimits(), memoryBytes: 0 };
+    const turn = await callTurns.place(wait, signal).turn;
+    if ('refused' in turn) return objectionOf(turn.refused);
     using _turn = turn;
     servers.rediscover();
     const named = [call.server];
@@ -183,7 +187,12 @@ export class Runs {
     const id = queue.nextId();
     using lease = servers.pool.lease(named, agent);
     context.tell({ type: 'preparing', waitsFor: () => setUp.waitsFor(named) });
-    const services = this.#servicesFor(lease, agent, this.#waitedFor(named));
+    const atServer: CallTurn = async (at, ends) => {
+      await turn.moveTo(at && boundOf(queue.instance, at), ends);
+      // It ends with the call.
+      return { [Symbol.dispose]: () => {} };
+    };
+    const services = this.#servicesFor(lease, agent, this.#waitedFor(named), atServer);
     const about = { id, language: 'command', ...call };
     try {
       return await queue.underWay(callDirectly(about, services, { ...context, signal }));
@@ -210,14 +219,14 @@ export class Runs {
     const asked = [...wanted.servers, ...wanted.others];
     using lease = servers.pool.lease(asked, agent);
     const waited = this.#waitedFor(asked);
+    const of = { run: id, owner: ownerId, limits: callLimits, bridge: queue.instance };
+    const turn = turnOfCode(callTurns, of);
     const work = async (given: GivenTurn): Promise<Outcome> => {
-      const direct = this.#servicesFor(lease, agent, waited);
-      const turn = callTurns && ((signal: AbortSignal) => callTurns.ofCode(ownerId, callLimits(), signal));
+      const direct = this.#servicesFor(lease, agent, waited, turn);
       const services = {
         ...direct,
         id,
         servers: { ...direct.servers, wanted },
-        calls: { ...direct.calls, turn },
         sandboxes: source.sandboxes(waited, given),
         ...(source.session === undefined ? {} : { session: source.session }),
         standAside: () => standAside(given.turn),
@@ -302,7 +311,7 @@ export class Runs {
   }
 
   /** For a call that may reach the servers of `lease`. */
-  #servicesFor(lease: ServerLease, agent: AgentCapabilities, waited: Waited): DirectServices {
+  #servicesFor(lease: ServerLease, agent: AgentCapabilities, waited: Waited, turn: CallTurn): DirectServices {
     const { settings, supply, servers, saved, observer, approvals } = this.#parts;
     return {
       servers: {
@@ -316,7 +325,7 @@ export class Runs {
         lease,
       },
       calls: {
-        semaphores: this.#semaphores,
+        turn,
         shapes: servers.shapes,
         audit: settings.audit,
         principal: approvals.principal ?? LOCAL_USER.id,

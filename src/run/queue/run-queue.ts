@@ -3,17 +3,16 @@
 
 import type { Observer } from '../../base/log/events.js';
 import { LinkedSignal } from '../../base/waiting/linked-signal.js';
+import type { QueuePlace, RefusedTurn, Scheduler, Turn, TurnLimits } from '../../base/waiting/scheduler.js';
 import type { CallContext } from '../calls/call-context.js';
 import { RunMeter } from './run-meter.js';
 import type { SetUp } from './set-up.js';
-import { type QueuePlace, type RefusedTurn, takePlace } from './take-turn.js';
-import type { Turn, TurnLimits, Turns } from './turns.js';
 
 /** An agent at work runs something about twice a minute. */
 export const LATELY_MS = 60_000;
 
 export type RunQueueParts = {
-  readonly turns: Turns;
+  readonly turns: Scheduler;
   /** Prefix of the ids of its runs. Bridges share an audit, so their ids must differ. */
   readonly instance: string;
   /** Whose turns its runs take. */
@@ -62,6 +61,10 @@ export class RunQueue {
     return this.#closing.signal;
   }
 
+  get instance(): string {
+    return this.#parts.instance;
+  }
+
   nextId(): string {
     return `${this.#parts.instance}-${++this.#numbered}`;
   }
@@ -73,7 +76,7 @@ export class RunQueue {
     const leaving = new AbortController();
     const link = new LinkedSignal(context.signal, this.closing, leaving.signal);
     const wait = { owner, limits: limits(), memoryBytes, isHeld };
-    const place = takePlace(turns, wait, link.signal, (turn) => {
+    const place = turns.place(wait, link.signal, (turn) => {
       observer({ type: 'run.queued', run: id, ahead: turn.ahead });
       context.tell({ type: 'queued', place: turn });
     });

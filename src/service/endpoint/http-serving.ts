@@ -28,7 +28,7 @@ export function httpParts(serving: HttpServing, hasCredentials: boolean): HttpFr
   return {
     serverFor,
     authenticate: (facts) => access.authenticate(asked(facts)),
-    turn: (owner, signal) => bridges.requestTurns.begin(owner, signal),
+    turn: (owner, signal) => bridges.requestTurn(owner, signal),
     stepUp: (principal, message) => access.stepUp(principal, message),
     watchTasks: (principal) => (taskIds, tell) => {
       const held = bridges.hold(principal);

@@ -7,11 +7,16 @@ import { BridgeError, messageOf } from '../../base/errors.js';
 import type { BridgeEvent, Observer } from '../../base/log/events.js';
 import { LOCAL_USER, type Principal, rightsOf } from '../../base/principal.js';
 import { Redactor } from '../../base/secrets/redact.js';
+import {
+  OF_ONE_PROCESS,
+  type RefusedTurn,
+  Scheduler,
+  type Turn,
+  type TurnLimits,
+  UNLIMITED,
+} from '../../base/waiting/scheduler.js';
 import { Jobs } from '../../mcp/calls/jobs.js';
 import { KeptFiles } from '../../run/artifacts/kept-files.js';
-import { type CallTurnLimits, CallTurns } from '../../run/queue/call-turns.js';
-import { ProcessorTurns } from '../../run/queue/processor-turns.js';
-import type { TurnLimits } from '../../run/queue/turns.js';
 import type { Logins } from '../../servers/login/logins.js';
 import { idleTimes } from '../../servers/pool/pool.js';
 import { SharedServers } from '../../servers/pool/shared-servers.js';
@@ -50,19 +55,27 @@ const IDLE_MS = 10 * 60_000;
 const SWEEP_EVERY_MS = 15 * 60_000;
 /** A request costs a few milliseconds of the process, so one is begun at a time. */
 const REQUEST_TURNS = {
+  ...OF_ONE_PROCESS,
   words: { one: 'request', many: 'requests', refused: 'Nothing was done' },
   atOnce: 1,
-  ofOne: 1,
-  waiting: 1_000,
+} as const;
+/** Requests of one principal that wait; a further one is refused. */
+const REQUESTS_WAITING = 1_000;
+/** Code calls often and each call is short, so a few of one principal may begin at once. */
+const CALL_TURNS = {
+  ...OF_ONE_PROCESS,
+  words: { one: 'call', many: 'calls', refused: 'Nothing was called' },
+  atOnce: 6,
+  ofOne: 4,
 } as const;
 
 export class Bridges implements AsyncDisposable {
   /** Engine, sandboxes and turns of all. */
   readonly service: SandboxService;
   /** Whose request is begun next. */
-  readonly requestTurns = new ProcessorTurns(REQUEST_TURNS);
-  /** Whose call begins next. */
-  readonly callTurns = new CallTurns();
+  readonly #requestTurns = new Scheduler(REQUEST_TURNS);
+  /** Whose call begins next, of an agent or of its code. */
+  readonly callTurns = new Scheduler(CALL_TURNS);
   readonly #options: BridgesOptions;
   readonly #book: PrincipalBook;
   readonly #redactor: Redactor;
@@ -117,6 +130,12 @@ export class Bridges implements AsyncDisposable {
     const jobs = this.#jobs.get(id) ?? new Jobs(this.#options.settings.keepSeconds);
     this.#jobs.set(id, jobs);
     return jobs;
+  }
+
+  /** Resolves when the turn of a request of `owner` has come, or with why it has none; also when `signal` ends the wait. */
+  async requestTurn(owner: string, signal: AbortSignal): Promise<Turn | RefusedTurn> {
+    const limits = { ...UNLIMITED, waiting: REQUESTS_WAITING };
+    return await this.#requestTurns.place({ owner, limits, memoryBytes: 0 }, signal).turn;
   }
 
   /** How many there are now. */
@@ -304,15 +323,16 @@ export class Bridges implements AsyncDisposable {
 function limitsOf(quotas: Quotas, settings: Settings): TurnLimits {
   const unlimited = Number.POSITIVE_INFINITY;
   return {
-    runsAtOnce: quotas.runsAtOnce ?? settings.principalConcurrency,
-    runsWaiting: quotas.runsWaiting ?? settings.principalWaiting,
+    atOnce: quotas.runsAtOnce ?? settings.principalConcurrency,
+    waiting: quotas.runsWaiting ?? settings.principalWaiting,
     processorSeconds: quotas.processorSeconds ?? settings.principalCpuSeconds ?? unlimited,
     memoryBytes: quotas.memoryBytes ?? settings.principalMemoryBytes ?? unlimited,
   };
 }
 
 /** Limits of a principal's calls: by the rules, or by the settings for every principal where the rules say nothing. */
-const callLimitsOf = ({ callsAtOnce, callsWaiting }: Quotas, settings: Settings): CallTurnLimits => ({
-  callsAtOnce: callsAtOnce ?? settings.principalCalls,
-  callsWaiting: callsWaiting ?? settings.principalCallsWaiting,
+const callLimitsOf = ({ callsAtOnce, callsWaiting }: Quotas, settings: Settings): TurnLimits => ({
+  ...UNLIMITED,
+  begun: callsAtOnce ?? settings.principalCalls,
+  waiting: callsWaiting ?? settings.principalCallsWaiting,
 });

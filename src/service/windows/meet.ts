@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type FirstMessage, firstMessage } from './first-message.js';
 import { messageFrame } from './frames.js';
 import type { BridgeMessage, Greeting, StartReport, WindowGreeting, WindowRefusal } from './greeting.js';
-import { startLock } from './start-lock.js';
+import { lockStart } from './place.js';
 
 /** A bridge that is alive greets within milliseconds; one that stands still is not waited for. */
 const GREETS_WITHIN_MS = 5_000;
@@ -54,15 +54,11 @@ export async function meet({ place, greeting, command }: MeetOptions): Promise<M
       const refusal = message.is === 'refused' ? ALONE_BY[message.kind] : undefined;
       if (refusal !== undefined) return { is: 'alone', why: refusal };
     }
-    const giveBack = startLock(socket);
-    if (giveBack !== undefined) {
-      try {
-        // The process that had the lock before may have started a bridge.
-        const trouble = (await isThere(socket)) ? undefined : await start([...command, socket], greeting);
-        if (trouble !== undefined) return { is: 'alone', why: trouble };
-      } finally {
-        giveBack();
-      }
+    using lock = lockStart(socket);
+    if (lock !== undefined) {
+      // The process that had the lock before may have started a bridge.
+      const trouble = (await isThere(socket)) ? undefined : await start([...command, socket], greeting);
+      if (trouble !== undefined) return { is: 'alone', why: trouble };
     }
     // Not all at the same moment.
     else await sleep(LOOK_AGAIN_MS * (1 + Math.random()));

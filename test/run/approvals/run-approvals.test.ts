@@ -1,13 +1,11 @@
 // Questions about calls: where they are answered, what comes of each answer, and what they cost the run.
 
-import { setMaxListeners } from 'node:events';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ApprovalAnswer, Question } from '../../../src/policy/approvals/question.js';
 import { MAX_QUESTIONS } from '../../../src/policy/approvals/run-approvals.js';
 import { approvalsWith, askedAgent, decided, later, MemoryInbox, never } from '../../support/approvals.js';
 import { NEVER, PATIENTLY, until } from '../../support/time.js';
 
-setMaxListeners(0, NEVER);
 const verdict = { is: 'ask', rule: 'the rule', isConditional: false } as const;
 const call = (text = '{"id":1}', tool = 'erase') => ({ server: 'desk', tool, text, verdict });
 const answer = (decision: ApprovalAnswer['decision'], by: ApprovalAnswer['by'] = 'page') => ({

@@ -3,13 +3,12 @@
 
 import { expect, it } from 'vitest';
 import { policyOf } from '../../../src/policy/rules/policy.js';
-import type { CallTurn } from '../../../src/run/calls/call-guard.js';
+import type { CallTurn } from '../../../src/run/calls/call-limits.js';
 import { type CallServers, guardCalls } from '../../../src/run/calls/guarded-calls.js';
 import { toolCall } from '../../../src/run/calls/guest-call.js';
 import { LoadedServers } from '../../../src/run/calls/loaded-servers.js';
 import { SavedByRun } from '../../../src/run/calls/saved-by-run.js';
 import { SavedTools } from '../../../src/run/calls/saved-tools.js';
-import { ServerSemaphores } from '../../../src/run/calls/server-semaphores.js';
 import { NEVER, pause } from '../../support/time.js';
 
 function callWith(turn: CallTurn, signal: AbortSignal, args: object = {}) {
@@ -36,7 +35,6 @@ function callWith(turn: CallTurn, signal: AbortSignal, args: object = {}) {
     },
     { known: {}, lease: { get, specOf: () => undefined }, policy } as unknown as CallServers,
     {
-      semaphores: new ServerSemaphores(),
       shapes: { learn: () => {} },
       audit: 'on',
       turn,

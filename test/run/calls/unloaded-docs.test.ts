@@ -7,7 +7,6 @@ import { callFrom, type GuestCall } from '../../../src/run/calls/guest-call.js';
 import { LoadedServers } from '../../../src/run/calls/loaded-servers.js';
 import { SavedByRun } from '../../../src/run/calls/saved-by-run.js';
 import { SavedTools } from '../../../src/run/calls/saved-tools.js';
-import { ServerSemaphores } from '../../../src/run/calls/server-semaphores.js';
 import type { ServerBrief, ServerDoc, ToolHit } from '../../../src/wire/frames.js';
 import { NEVER } from '../../support/time.js';
 
@@ -64,7 +63,12 @@ function guarded() {
       observer: () => {},
     },
     servers,
-    { semaphores: new ServerSemaphores(), shapes: { learn: () => {} }, audit: 'on', principal: 'local' },
+    {
+      turn: async () => ({ [Symbol.dispose]: () => {} }),
+      shapes: { learn: () => {} },
+      audit: 'on',
+      principal: 'local',
+    },
   );
   /** The answer to what a frame of the guest asks. */
   const ask = (method: string, params: Record<string, unknown>) => {

@@ -12,7 +12,7 @@ import type { CallContext } from '../../../src/run/calls/call-context.js';
 import type { Outcome } from '../../../src/run/outcome/outcome.js';
 import type { Bridge } from '../../../src/tenant/bridge.js';
 import { begun, requestOf } from '../../support/open-task.js';
-import { HANGS_MS, until } from '../../support/time.js';
+import { HANGS_MS, NEVER, until } from '../../support/time.js';
 import { byHand, FAILED, fakeBridge, newJobs } from '../fake-bridge.js';
 
 /** Work that ends when the test says so, or when it is cancelled, with this note in its outcome. */
@@ -132,7 +132,7 @@ describe('a call', () => {
       requestOf({
         connection: {},
         offers: { form: true, url: false, roots: false, tasks: false },
-        signal: new AbortController().signal,
+        signal: NEVER,
       });
     const work = async ({ caller, signal }: Job) => {
       await caller.agent.elicit({ message: 'Who?' }, signal);
@@ -289,12 +289,12 @@ describe('a call', () => {
       return one.work(job);
     };
     const handle = handleIn(await begun({ jobs, request: request(), work, patienceMs: 1 }));
-    const ask = () => agent[0]?.elicit({ message: 'Who?' }, new AbortController().signal);
+    const ask = () => agent[0]?.elicit({ message: 'Who?' }, NEVER);
     await expect(ask()).rejects.toThrow('The call has ended.');
     const by = requestOf({
       connection: {},
       offers: { form: true, url: false, roots: false, tasks: false },
-      signal: new AbortController().signal,
+      signal: NEVER,
     });
     const waiting = goOn(jobs, { wait: handle }, HANGS_MS, by);
     const answered = ask();

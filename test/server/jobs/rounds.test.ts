@@ -7,7 +7,7 @@ import { Jobs, MAX_ASKING } from '../../../src/mcp/calls/jobs.js';
 import { ANSWER_WITHIN_MS } from '../../../src/mcp/calls/questions.js';
 import type { ClientOffers } from '../../../src/mcp/requests/client-offers.js';
 import { begun, requestOf, type Work } from '../../support/open-task.js';
-import { PATIENTLY } from '../../support/time.js';
+import { NEVER, PATIENTLY } from '../../support/time.js';
 
 const EVERYTHING: ClientOffers = { form: true, url: true, roots: true, tasks: false };
 const FORM = { message: 'Who?', requestedSchema: { type: 'object', properties: {} } };

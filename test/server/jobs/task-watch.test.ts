@@ -4,9 +4,8 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { Jobs } from '../../../src/mcp/calls/jobs.js';
 import { cancelTask, getTask, updateTask, watchTasks } from '../../../src/mcp/calls/tasks.js';
 import { begun, requestOf } from '../../support/open-task.js';
+import { NEVER } from '../../support/time.js';
 
-const NEVER = new AbortController().signal;
-setMaxListeners(0, NEVER);
 const FORM = { message: 'Who?', requestedSchema: { type: 'object', properties: {} } };
 
 /** Ann's. */

@@ -6,10 +6,9 @@ import { Jobs, MAX_ENDED_CHARS, MAX_TASKS, RESULT_KEPT_MS } from '../../../src/m
 import { ANSWER_WITHIN_MS } from '../../../src/mcp/calls/questions.js';
 import { cancelTask, createdTask, getTask, updateTask } from '../../../src/mcp/calls/tasks.js';
 import { begun, requestOf, type Work } from '../../support/open-task.js';
+import { NEVER } from '../../support/time.js';
 
 const TASK_AFTER_MS = 20_000;
-const NEVER = new AbortController().signal;
-setMaxListeners(0, NEVER);
 const FORM = { message: 'Who?', requestedSchema: { type: 'object', properties: {} } };
 const ACCEPT = { action: 'accept', content: {} };
 

@@ -1,11 +1,31 @@
-// The queue before a server: how many get in, who goes next, and that waiting costs nobody else.
+// The queue before a server: how many get in, who goes next, that waiting costs nobody else, and that nothing is kept afterwards.
 
 import { expect, it } from 'vitest';
-import { ServerSemaphores } from '../../../src/run/calls/server-semaphores.js';
+import { Scheduler, UNLIMITED } from '../../../src/base/waiting/scheduler.js';
 import { NEVER } from '../../support/time.js';
 
 const never = () => NEVER;
 const at = (run: string, server = 's', max = 2) => ({ run, server, max });
+
+type Place = ReturnType<typeof at>;
+
+/** Calls of one principal in turn, each at its server. */
+function servers() {
+  const turns = new Scheduler({ atOnce: Number.POSITIVE_INFINITY });
+  const enter = async <T>({ run, server: key, max }: Place, work: () => Promise<T>, signal: AbortSignal) => {
+    const wait = {
+      owner: 'ann',
+      limits: UNLIMITED,
+      memoryBytes: 0,
+      group: `${run} ${key}`,
+      bound: { key, max },
+    };
+    using _turn = await turns.take(wait, signal);
+    signal.throwIfAborted();
+    return await work();
+  };
+  return { turns, enter };
+}
 
 /** Work that waits to be told to end; `begun` are those under way or over, in the order in which they began. */
 function works() {
@@ -20,10 +40,10 @@ function works() {
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 it('no more than allowed are under way, and each server has its own', async () => {
-  const semaphores = new ServerSemaphores();
+  const { turns, enter } = servers();
   const { begun, work, end } = works();
-  const all = ['a', 'b', 'c'].map((name) => semaphores.enter(at('r'), work(name), never()));
-  all.push(semaphores.enter(at('r', 'other', 1), work('x'), never()));
+  const all = ['a', 'b', 'c'].map((name) => enter(at('r'), work(name), never()));
+  all.push(enter(at('r', 'other', 1), work('x'), never()));
   await turn();
   expect(begun).toEqual(['a', 'b', 'x']);
   end('b');
@@ -32,15 +52,14 @@ it('no more than allowed are under way, and each server has its own', async () =
   expect(begun).toEqual(['a', 'b', 'x', 'c']);
   for (const name of ['a', 'c', 'x']) end(name);
   expect(await Promise.all(all)).toEqual(['a', 'b', 'c', 'x']);
+  expect([turns.waiting, turns.kept]).toEqual([0, 0]);
 });
 
 it('another run does not wait for all that one has asked for', async () => {
-  const semaphores = new ServerSemaphores();
+  const { turns, enter } = servers();
   const { begun, work, end } = works();
-  const greedy = Array.from({ length: 20 }, (_, n) =>
-    semaphores.enter(at('r', 's', 1), work(`r${n}`), never()),
-  );
-  const modest = semaphores.enter(at('other', 's', 1), work('other'), never());
+  const greedy = Array.from({ length: 20 }, (_, n) => enter(at('r', 's', 1), work(`r${n}`), never()));
+  const modest = enter(at('other', 's', 1), work('other'), never());
   await turn();
   end('r0');
   await turn();
@@ -52,15 +71,16 @@ it('another run does not wait for all that one has asked for', async () => {
     end(`r${n}`);
   }
   await Promise.all(greedy);
+  expect([turns.waiting, turns.kept]).toEqual([0, 0]);
 });
 
 it('who gives up leaves the queue, and nothing was done for it', async () => {
-  const semaphores = new ServerSemaphores();
+  const { turns, enter } = servers();
   const { begun, work, end } = works();
-  const first = semaphores.enter(at('r', 's', 1), work('first'), never());
+  const first = enter(at('r', 's', 1), work('first'), never());
   const controller = new AbortController();
-  const second = semaphores.enter(at('r', 's', 1), work('second'), controller.signal);
-  const third = semaphores.enter(at('r', 's', 1), work('third'), never());
+  const second = enter(at('r', 's', 1), work('second'), controller.signal);
+  const third = enter(at('r', 's', 1), work('third'), never());
   await turn();
   controller.abort('cancelled');
   await expect(second).rejects.toBeDefined();
@@ -70,12 +90,14 @@ it('who gives up leaves the queue, and nothing was done for it', async () => {
   expect(begun).toEqual(['first', 'third']);
   end('third');
   expect(await third).toBe('third');
+  expect([turns.waiting, turns.kept]).toEqual([0, 0]);
 });
 
 it('work that fails lets the next one in', async () => {
-  const semaphores = new ServerSemaphores();
-  const failing = semaphores.enter(at('r', 's', 1), () => Promise.reject(new Error('no')), never());
-  const next = semaphores.enter(at('r', 's', 1), () => Promise.resolve(1), never());
+  const { turns, enter } = servers();
+  const failing = enter(at('r', 's', 1), () => Promise.reject(new Error('no')), never());
+  const next = enter(at('r', 's', 1), () => Promise.resolve(1), never());
   await expect(failing).rejects.toThrow('no');
   expect(await next).toBe(1);
+  expect([turns.waiting, turns.kept]).toEqual([0, 0]);
 });

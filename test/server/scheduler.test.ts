@@ -3,17 +3,24 @@
 
 import { describe, expect, it } from 'vitest';
 import type { BridgeError } from '../../src/base/errors.js';
-import { type Rests, type Turn, type TurnLimits, Turns, UNLIMITED } from '../../src/run/queue/turns.js';
+import {
+  type Rests,
+  Scheduler,
+  type Turn,
+  type TurnLimits,
+  UNLIMITED,
+} from '../../src/base/waiting/scheduler.js';
+import { NEVER } from '../support/time.js';
 
 const WINDOW_MS = 60_000;
 
-/** Turns on a clock that only the test moves; `order` has the names of runs in the order of their turns. */
-function turnsOf(runsAtOnce: number, rests?: Rests, standing?: number) {
+/** A scheduler on a clock that only the test moves; `order` has the names of runs in the order of their turns. */
+function turnsOf(atOnce: number, rests?: Rests, standing?: number) {
   const clock = { ms: 0 };
   const order: string[] = [];
   const refused: string[] = [];
-  const turns = new Turns({
-    runsAtOnce,
+  const turns = new Scheduler({
+    atOnce,
     windowMs: WINDOW_MS,
     now: () => clock.ms,
     ...(rests && { rests }),
@@ -81,7 +88,7 @@ describe('the order', () => {
 
   it('passes over an owner that has as many under way as it may', () => {
     const { enter, order } = turnsOf(3);
-    const [one] = [enter('ann', 'a1', { runsAtOnce: 1 }), enter('ann', 'a2', { runsAtOnce: 1 })];
+    const [one] = [enter('ann', 'a1', { atOnce: 1 }), enter('ann', 'a2', { atOnce: 1 })];
     enter('ben', 'b1');
     expect(order).toEqual(['a1', 'b1']);
     one?.end();
@@ -133,17 +140,17 @@ it('an owner crowds while it has more waiting and somebody else, who has not, is
 });
 
 describe('a place rests after a run of an owner that crowds', () => {
-  const ONE = { runsAtOnce: 1 };
+  const ONE = { atOnce: 1 };
 
-  /** Turns whose rests end when the test says so; `lengths` are those that have begun, in ms. */
-  function restingTurns(runsAtOnce: number, aheadMs = 0) {
+  /** One whose rests end when the test says so; `lengths` are those that have begun, in ms. */
+  function restingTurns(atOnce: number, aheadMs = 0) {
     const lengths: number[] = [];
     const ends: (() => void)[] = [];
     const later: Rests['later'] = (ms, then) => {
       lengths.push(ms);
       ends.push(then);
     };
-    const played = turnsOf(runsAtOnce, { withinMs: 10_000, aheadMs, maxMs: 2_000, later });
+    const played = turnsOf(atOnce, { withinMs: 10_000, aheadMs, maxMs: 2_000, later });
     /** Somebody has a run, which is over at once. */
     const comes = (owner: string) => played.enter(owner).end();
     return { ...played, comes, lengths, endRests: () => ends.splice(0).forEach((end) => void end()) };
@@ -215,7 +222,7 @@ describe('a place rests after a run of an owner that crowds', () => {
 
   it('one of its several places does, and the others do not', () => {
     const { enter, order, comes, clock } = restingTurns(8);
-    const runs = ['a1', 'a2', 'a3', 'a4', 'a5'].map((name) => enter('ann', name, { runsAtOnce: 2 }));
+    const runs = ['a1', 'a2', 'a3', 'a4', 'a5'].map((name) => enter('ann', name, { atOnce: 2 }));
     comes('ben');
     clock.ms += 100;
     runs[0]?.end();
@@ -249,7 +256,7 @@ describe('a place rests after a run of an owner that crowds', () => {
     comes('ben');
     clock.ms += 100;
     first.end();
-    expect(refusal(() => enter('ann', 'a3', { ...ONE, runsWaiting: 1 }))).toMatchObject({ code: 'E_BUSY' });
+    expect(refusal(() => enter('ann', 'a3', { ...ONE, waiting: 1 }))).toMatchObject({ code: 'E_BUSY' });
     expect(order).toEqual(['a1', 'ben']);
   });
 });
@@ -257,7 +264,7 @@ describe('a place rests after a run of an owner that crowds', () => {
 describe('what is too much', () => {
   it('waiting runs: a further one is refused with when to come back, and others are not', () => {
     const { enter, clock } = turnsOf(1);
-    const limit = { runsWaiting: 2 };
+    const limit = { waiting: 2 };
     const first = enter('ann', 'a1', limit);
     enter('ann', 'a2', limit);
     enter('ann', 'a3', limit);
@@ -279,7 +286,7 @@ describe('what is too much', () => {
 
   it('none may wait: a run that need not wait has its turn', () => {
     const { enter } = turnsOf(1);
-    const limit = { runsWaiting: 0 };
+    const limit = { waiting: 0 };
     const first = enter('ann', 'a1', limit);
     expect(refusal(() => enter('ann', 'a2', limit)).code).toBe('E_BUSY');
     first.end();
@@ -329,7 +336,7 @@ function played(atOnce: number, flood: number, floodMs = 100) {
   const at = (ms: number, happen: () => void) => void events.push({ at: ms, happen });
   const took: number[] = [];
   // As by default: one of the places is left to others.
-  const limits = { ...UNLIMITED, runsAtOnce: Math.max(1, atOnce - 1), runsWaiting: 100 };
+  const limits = { ...UNLIMITED, atOnce: Math.max(1, atOnce - 1), waiting: 100 };
   const start = (owner: string, ms: number, onEnd: () => void) => {
     const turn = turns.enter({
       owner,
@@ -396,10 +403,10 @@ describe('one that is held for something of its own', () => {
 
   it('is refused where too many wait, also while there is a place', () => {
     const { enter } = turnsOf(4);
-    enter('ann', 'one', { runsWaiting: 1 }, 1, true);
-    expect(refusal(() => enter('ann', 'two', { runsWaiting: 1 }, 1, true)).code).toBe('E_BUSY');
+    enter('ann', 'one', { waiting: 1 }, 1, true);
+    expect(refusal(() => enter('ann', 'two', { waiting: 1 }, 1, true)).code).toBe('E_BUSY');
     // What needs not wait is not refused, as the control.
-    expect(enter('ann', 'three', { runsWaiting: 1 }).isWaiting).toBe(false);
+    expect(enter('ann', 'three', { waiting: 1 }).isWaiting).toBe(false);
   });
 
   it('is refused when its owner has used up its processor time', () => {
@@ -438,7 +445,7 @@ describe('one that stands', () => {
 
   it('is followed by no more of its owner than could stand as well', () => {
     const { enter, order } = turnsOf(2);
-    const one = { runsAtOnce: 1 };
+    const one = { atOnce: 1 };
     for (const owner of ['ann', 'eve'])
       for (const name of ['first', 'second', 'third']) {
         const asks = enter(owner, `${owner} ${name}`, one);
@@ -451,7 +458,7 @@ describe('one that stands', () => {
 
   it('goes on where its owner has another one under way, when that has ended or stands', () => {
     const { enter, order } = turnsOf(4);
-    const one = { runsAtOnce: 1 };
+    const one = { atOnce: 1 };
     const first = enter('ann', 'first', one);
     first.stand();
     const second = enter('ann', 'second', one);
@@ -466,7 +473,7 @@ describe('one that stands', () => {
 
   it('keeps its memory, and its place where as many of all stand already', () => {
     const { turns, enter, order } = turnsOf(4, undefined, 2);
-    const small = { memoryBytes: 2, runsAtOnce: 1 };
+    const small = { memoryBytes: 2, atOnce: 1 };
     const ann = enter('ann', 'ann 1', small);
     expect(ann.stand()).toBe(true);
     const more = enter('ann', 'ann 2', small);
@@ -522,7 +529,7 @@ describe('one that only lingers', () => {
 
   it('makes room for its own owner, whose next run is not refused for it', () => {
     const { enter, order } = turnsOf(4);
-    const alone = { runsAtOnce: 1, runsWaiting: 0 };
+    const alone = { atOnce: 1, waiting: 0 };
     const first = enter('ann', 'first', alone);
     expect(refusal(() => enter('ann', 'refused', alone)).code).toBe('E_BUSY');
     first.lingers(() => first.end());
@@ -533,9 +540,87 @@ describe('one that only lingers', () => {
   it('is no use to those whose own limits hold them up', () => {
     const { enter, order } = turnsOf(2);
     const first = enter('ann', 'first');
-    enter('ben', 'ben', { runsAtOnce: 1 });
+    enter('ben', 'ben', { atOnce: 1 });
     first.lingers(() => void order.push('cut'));
-    enter('ben', 'ben 2', { runsAtOnce: 1 });
+    enter('ben', 'ben 2', { atOnce: 1 });
     expect(order).toEqual(['first', 'ben']);
   });
+});
+
+describe('one that also needs what only so many have at once', () => {
+  /** Runs that need the bound `key`, which one has at once; `order` has them as they begin. */
+  function bounded() {
+    const turns = new Scheduler({ atOnce: 4 });
+    const order: string[] = [];
+    const enter = (name: string, key?: string, change: Partial<TurnLimits> = {}, owner = 'ann'): Turn =>
+      turns.enter({
+        owner,
+        limits: { ...UNLIMITED, ...change },
+        memoryBytes: 0,
+        group: name,
+        bound: key === undefined ? undefined : { key, max: 1 },
+        onTurn: () => void order.push(name),
+        onRefused: () => {},
+      });
+    return { turns, enter, order };
+  }
+
+  it('is passed over while there is none, and holds up nothing else of its owner', () => {
+    const { turns, enter, order } = bounded();
+    const slow = enter('slow', 'a');
+    const [second, quick] = [enter('second', 'a'), enter('quick', 'b')];
+    expect([order, second.isWaiting, turns.waiting]).toEqual([['slow', 'quick'], true, 1]);
+    // Nobody is refused for those that wait for something else.
+    const other = enter('other', undefined, { waiting: 0 });
+    expect(other.isWaiting).toBe(false);
+    expect(refusal(() => enter('third', 'a', { waiting: 0 })).code).toBe('E_BUSY');
+    slow.end();
+    expect(order).toEqual(['slow', 'quick', 'other', 'second']);
+    for (const turn of [second, quick, other]) turn.end();
+    expect([turns.running, turns.waiting, turns.kept]).toEqual([0, 0, 0]);
+  });
+
+  it('keeps its own turn while it waits for that, and counts once', async () => {
+    const { turns, enter, order } = bounded();
+    const alone = { begun: 1 };
+    const call = enter('call', undefined, alone);
+    const next = enter('next', undefined, alone);
+    const holder = enter('holder', 'a', {}, 'eve');
+    let isThere = false;
+    const moving = call.moveTo({ key: 'a', max: 1 }, NEVER).then(() => {
+      isThere = true;
+    });
+    await Promise.resolve();
+    expect([isThere, next.isWaiting]).toEqual([false, true]);
+    holder.end();
+    await moving;
+    expect([order, next.isWaiting]).toEqual([['call', 'holder'], true]);
+    call.end();
+    expect(next.isWaiting).toBe(false);
+    next.end();
+    expect(turns.kept).toBe(0);
+  });
+
+  it('leaves nothing behind where it is not wanted any more while it waits for that', async () => {
+    const { turns, enter } = bounded();
+    const [holder, call] = [enter('holder', 'a'), enter('call')];
+    const leaving = new AbortController();
+    const moving = call.moveTo({ key: 'a', max: 1 }, leaving.signal);
+    leaving.abort();
+    await moving;
+    call[Symbol.dispose]();
+    holder.end();
+    expect([turns.running, turns.waiting, turns.kept]).toEqual([0, 0, 0]);
+  });
+});
+
+it('of an owner with nothing under way nothing is kept but what it has used of the processor', () => {
+  const { turns, enter, clock } = turnsOf(2);
+  enter('ann').end();
+  expect(turns.kept).toBe(0);
+  enter('ben').end({ processorSeconds: 1 });
+  expect(turns.kept).toBe(1);
+  clock.ms += 2 * WINDOW_MS;
+  enter('eve').end();
+  expect(turns.kept).toBe(0);
 });

@@ -1,0 +1,744 @@
+// Whose run comes next, or whose call or request: one kind of queue for all that has to wait for others. Every owner has a queue of
+// its own and the queues are served in turn, so that whoever asks for a thousand runs delays another's next run by one turn at
+// most. Where one process does the work of everybody, a turn lasts until that process has nothing to do for a moment: then the work
+// waits for something else, such as a server, and more can begin at nobody's cost.
+
+import { asBridgeError, BridgeError } from '../errors.js';
+import { inMegabytes } from '../text/sizes.js';
+
+/** How much one owner may use; Infinity where nothing limits it. */
+export type TurnLimits = {
+  /** Runs that have a place. */
+  readonly atOnce: number;
+  /** Runs that have begun and not ended, with a place or without; twice `atOnce` without it. */
+  readonly begun?: number;
+  /** Runs that wait; a further one is refused. */
+  readonly waiting: number;
+  /** Seconds of processor time of its ended runs within one window. */
+  readonly processorSeconds: number;
+  /** Bytes of all its runs under way. */
+  readonly memoryBytes: number;
+};
+
+/** Nothing is limited. */
+export const UNLIMITED: TurnLimits = {
+  atOnce: Number.POSITIVE_INFINITY,
+  waiting: Number.POSITIVE_INFINITY,
+  processorSeconds: Number.POSITIVE_INFINITY,
+  memoryBytes: Number.POSITIVE_INFINITY,
+};
+
+/** Words of refusals for what has turns. */
+export type TurnWords = { readonly one: string; readonly many: string; readonly refused: string };
+
+const RUNS: TurnWords = { one: 'run', many: 'runs', refused: 'Nothing has run' };
+
+type SchedulerOptions = {
+  /** Without it, runs. */
+  readonly words?: TurnWords;
+  /** Places of all owners together. */
+  readonly atOnce: number;
+  /** Places that one owner may have, whatever its limits say; without it, all. */
+  readonly ofOne?: number;
+  /** Length of the window in which processor time is counted, in ms; without it, none is. */
+  readonly windowMs?: number;
+  /** In ms, and never going back; without it, the clock of this process. */
+  readonly now?: () => number;
+  /** Runs of all owners that may stand at once, without a place; without it, any number. */
+  readonly standing?: number;
+  /** Whether a turn gives up its place as soon as its work waits for something else than this process. */
+  readonly settles?: boolean;
+  /** Without it, whoever has more runs waiting has the next turn as soon as there is a place. */
+  readonly rests?: Rests;
+};
+
+/**
+ * A place of an owner that crowds rests after a run, where its runs have taken more of the time than its fair share of all
+ * places: others find a free processor then, and a sandbox that was made in the meantime.
+ */
+export type Rests = {
+  /** Others are about when they have entered a run within this time; at most a minute. */
+  readonly withinMs: number;
+  /**
+   * For so long an owner may have run ahead of its share before it rests: a few runs in a row are no flood. Without it, each turn is
+   * followed by a rest as long as the turn was, once for each other owner: the share of the one process that does the work.
+   */
+  readonly aheadMs?: number;
+  /** The longest rest, and what is remembered of runs beyond the share: more would serve nobody. */
+  readonly maxMs: number;
+  /** Calls `then` in `ms`; without it, a timer does. */
+  readonly later?: (ms: number, then: () => void) => void;
+};
+
+/**
+ * For work of the one process that serves everybody, such as requests and calls, which take a few milliseconds of it each: somebody is
+ * about for a second after the last of them.
+ */
+export const OF_ONE_PROCESS = { settles: true, rests: { withinMs: 1_000, maxMs: 500 } } as const;
+
+/** Something that only so many have at once, of whatever owner, such as a server. */
+export type Bound = { readonly key: string; readonly max: number };
+
+/** One run, from its arrival to its end. Disposed of, it has ended. */
+export interface Turn extends Disposable {
+  readonly isWaiting: boolean;
+  /** How many of those that wait have their turn before it, as things are; 0 for one that does not wait. */
+  readonly ahead: number;
+  /** Whether its owner has used up its processor time. */
+  readonly isUsedUp: boolean;
+  /** Lets a held run have its turn from now on: what the run was held for is there. */
+  ready(): void;
+  /**
+   * Has the run stand still from now on: its place is for others until `goOn`, while its memory counts on. False where the run
+   * keeps its place, since as many of all owners stand already as may.
+   */
+  stand(): boolean;
+  /**
+   * Asks for a place for a run that stands again, ahead of runs that have had none; `onTurn` is called when the run has its place,
+   * and from now on one of `bound`.
+   */
+  goOn(onTurn: () => void, bound?: Bound): void;
+  /** Stands, and resolves when the run goes on with a place of `bound`; also when `signal` ends the wait. */
+  moveTo(bound: Bound | undefined, signal: AbortSignal): Promise<void>;
+  /**
+   * Says that the rest of the run can be cut short: `onWanted` is called when a run waits for the place, and ends the turn at
+   * once.
+   */
+  lingers(onWanted: () => void): void;
+  /** Counts what its owner has used of the processor, also when the turn has ended. */
+  charge(processorSeconds: number): void;
+  /** The run has ended, or is not wanted any more. Further calls do nothing. */
+  end(usage?: { readonly processorSeconds: number }): void;
+}
+
+export type TurnRequest = {
+  /** Whose run it is. */
+  readonly owner: string;
+  readonly limits: TurnLimits;
+  /** Most memory that the run may have while it is under way. */
+  readonly memoryBytes: number;
+  /**
+   * True for a run that waits for something else first: it counts among those that wait, and has no turn before it is `ready`.
+   */
+  readonly isHeld?: boolean;
+  /** The run needs one of these as well. Other runs of its owner do not wait behind one that only lacks this. */
+  readonly bound?: Bound | undefined;
+  /** In the queue of its owner, whatever belongs together: a group with fewer ahead goes first. */
+  readonly group?: string;
+  /** Called once, when its turn has come: before `enter` returns where nothing is ahead. */
+  readonly onTurn: () => void;
+  /** Called instead where its owner has used up its processor time while it waited; it has ended then. */
+  readonly onRefused: (error: BridgeError) => void;
+};
+
+export type RefusedTurn = { readonly refused: BridgeError };
+
+/** A place in the queue. */
+export type QueuePlace = {
+  /** Resolves when the turn has come, or with why there is none. Also when the wait has ended: the turn has ended then. */
+  readonly turn: Promise<Turn | RefusedTurn>;
+  /** Where it got none: it never waited. */
+  readonly refused: RefusedTurn | undefined;
+  /** Where it was held: it waits for nothing else now. */
+  readonly ready: () => void;
+};
+
+type QueueEntry = TurnRequest & {
+  /** `returning` has stood, and waits for a place again. */
+  state: 'held' | 'waiting' | 'running' | 'standing' | 'returning' | 'ended';
+  /** How many of its group were ahead or under way when it came. */
+  readonly rank: number;
+  /** When it had its first place, and when its last one. */
+  begunAt: number;
+  beganAt: number;
+  /** How the process had spent its time by then, where turns settle. */
+  loopAt: ReturnType<typeof performance.eventLoopUtilization> | undefined;
+  /** How long it had a place before it stood. */
+  ranMs: number;
+  hasBound: boolean;
+  onWanted: (() => void) | undefined;
+};
+
+type Used = { readonly at: number; readonly seconds: number };
+
+/** The runs of one owner. */
+type Lane = {
+  /** In their order, with those that are held. */
+  readonly waiting: QueueEntry[];
+  readonly running: Set<QueueEntry>;
+  /** Runs that stand, or return: they have their memory, and no place. */
+  readonly standing: Set<QueueEntry>;
+  /** Bytes of all that have begun. */
+  memoryBytes: number;
+  /** Oldest first, within the window. */
+  used: Used[];
+  /** How many of its places rest: they are taken, and nothing is under way in them. */
+  resting: number;
+  /** How long its runs have taken beyond its share, in ms, as it was `aheadAt` by the clock. */
+  aheadMs: number;
+  aheadAt: number;
+};
+
+/** For how long it is known that an owner has entered something. */
+const MAX_ABOUT_MS = 60_000;
+/** Longest wait that is told to somebody who has to come back, in seconds. */
+const MAX_RETRY_SECONDS = 3_600;
+/** How much of a new run's time goes into the mean. */
+const MEAN_SHARE = 0.2;
+/** Runs of one owner that have begun and not ended, those that stand among them, as a multiple of those that may be under way. */
+const STANDING_TIMES = 2;
+/** How long a run takes before one has ended. */
+const FIRST_GUESS_MS = 1_000;
+/** A turn settles when the process was idle for so long since it began. */
+const IDLE_MS = 1;
+/** How often that is looked at, while somebody has a turn. */
+const LOOK_MS = 2;
+/** The longest that one turn lasts, however busy the process is. */
+const MAX_TURN_MS = 100;
+
+export class Scheduler {
+  readonly #options: SchedulerOptions;
+  readonly #words: TurnWords;
+  readonly #now: () => number;
+  /** By owner. */
+  readonly #lanes = new Map<string, Lane>();
+  /** In the order in which they have their next turn: the one that had the last turn is the last. */
+  #order: Lane[] = [];
+  /** By owner, oldest first, by the clock: when each has entered last. Only of the last minutes. */
+  readonly #enteredAt = new Map<string, number>();
+  /** How many have one, by the key of the bound. */
+  readonly #bounds = new Map<string, number>();
+  #running = 0;
+  #standing = 0;
+  /** How long a run has a place, and how long it takes from its begin to its end. */
+  #meanMs = FIRST_GUESS_MS;
+  #meanWholeMs = FIRST_GUESS_MS;
+  #looking: NodeJS.Timeout | undefined;
+
+  constructor(options: SchedulerOptions) {
+    this.#options = options;
+    this.#words = options.words ?? RUNS;
+    this.#now = options.now ?? (() => performance.now());
+  }
+
+  /** Runs that wait, of all owners together. */
+  get waiting(): number {
+    let waiting = 0;
+    for (const lane of this.#lanes.values()) waiting += lane.waiting.length;
+    return waiting;
+  }
+
+  /**
+   * How many other owners are about while `owner` has more runs waiting, and have none that has to wait: those that have entered a
+   * run within `withinMs`, at most a minute. What has to be shared is better left to them.
+   */
+  crowded(owner: string, withinMs: number): number {
+    return this.#wantsMore(owner) ? this.#othersAbout(owner, withinMs) : 0;
+  }
+
+  /** Runs that have a place, of all owners together. */
+  get running(): number {
+    return this.#running;
+  }
+
+  /** Owners and bounds of which something is kept. */
+  get kept(): number {
+    return this.#lanes.size + this.#bounds.size;
+  }
+
+  /**
+   * A place in the queue as a promise. The place is given back when `signal` ends the wait: what wanted the turn finds the same
+   * signal aborted. `onQueued` is called when the run is ready and still has to wait.
+   */
+  place(
+    wait: Omit<TurnRequest, 'onTurn' | 'onRefused'>,
+    signal: AbortSignal,
+    onQueued: (turn: Turn) => void = () => {},
+  ): QueuePlace {
+    let ready = () => {};
+    let atOnce: RefusedTurn | undefined;
+    const turn = new Promise<Turn | RefusedTurn>((resolve) => {
+      let hasTurn = false;
+      let turn: Turn | undefined;
+      const settle = (as: Turn | RefusedTurn) => {
+        signal.removeEventListener('abort', onAbort);
+        resolve(as);
+      };
+      const onAbort = () => {
+        if (turn === undefined) return;
+        if (!hasTurn) turn.end();
+        settle(turn);
+      };
+      const onTurn = () => {
+        hasTurn = true;
+        if (turn !== undefined) settle(turn);
+      };
+      const onRefused = (refused: BridgeError) => settle({ refused });
+      try {
+        turn = this.enter({ ...wait, onTurn, onRefused });
+      } catch (thrown) {
+        atOnce = { refused: asBridgeError(thrown) };
+        return settle(atOnce);
+      }
+      if (hasTurn) return settle(turn);
+      const queued = turn;
+      if (wait.isHeld !== true) onQueued(queued);
+      ready = () => {
+        queued.ready();
+        if (queued.isWaiting) onQueued(queued);
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      if (signal.aborted) onAbort();
+    });
+    return { turn, refused: atOnce, ready: () => ready() };
+  }
+
+  /** A turn, when it has come, or when `signal` ends the wait. For an owner who may have any number waiting; throws otherwise. */
+  async take(wait: Omit<TurnRequest, 'onTurn' | 'onRefused'>, signal: AbortSignal): Promise<Turn> {
+    const turn = await this.place(wait, signal).turn;
+    if ('refused' in turn) throw turn.refused;
+    return turn;
+  }
+
+  /**
+   * Queues a run. Throws E_BUSY, with when to come back, where its owner has used up what it may; E_LIMIT where no run of
+   * this size can ever have its turn.
+   */
+  enter(request: TurnRequest): Turn {
+    this.#forgetIdle();
+    this.#noteEntered(request.owner);
+    this.#refuseWhereTooMuch(request, this.#laneOf(request.owner));
+    const lane = this.#laneOf(request.owner);
+    const entry: QueueEntry = {
+      ...request,
+      state: request.isHeld === true ? 'held' : 'waiting',
+      rank: rankIn(lane, request.group),
+      begunAt: 0,
+      beganAt: 0,
+      loopAt: undefined,
+      ranMs: 0,
+      hasBound: false,
+      onWanted: undefined,
+    };
+    const behind = lane.waiting.findIndex(({ rank, state }) => rank > entry.rank && state !== 'returning');
+    lane.waiting.splice(behind < 0 ? lane.waiting.length : behind, 0, entry);
+    this.#serve();
+    return this.#turnOf(entry);
+  }
+
+  #turnOf(entry: QueueEntry): Turn {
+    const scheduler = this;
+    return {
+      get isWaiting() {
+        return isWaiting(entry);
+      },
+      get ahead() {
+        return scheduler.#aheadOf(entry);
+      },
+      get isUsedUp() {
+        const lane = scheduler.#lanes.get(entry.owner);
+        return lane !== undefined && scheduler.#usedUp(lane, entry.limits) !== undefined;
+      },
+      ready: () => this.#ready(entry),
+      stand: () => this.#stand(entry),
+      goOn: (onTurn, bound) => this.#goOn(entry, onTurn, bound),
+      moveTo: (bound, signal) => this.#moveTo(entry, bound, signal),
+      lingers: (onWanted) => {
+        entry.onWanted = onWanted;
+        this.#serve();
+      },
+      charge: (seconds) => this.charge(entry.owner, seconds),
+      end: (usage) => this.#end(entry, usage?.processorSeconds ?? 0),
+      [Symbol.dispose]: () => this.#end(entry, 0),
+    };
+  }
+
+  /** Counts processor time that `owner` has used, whatever for; where that is all that it may, its runs that wait are refused. */
+  charge(owner: string, processorSeconds: number): void {
+    if (processorSeconds <= 0) return;
+    const lane = this.#laneOf(owner);
+    lane.used.push({ at: this.#now(), seconds: processorSeconds });
+    this.#refuseWaiting(lane);
+  }
+
+  #ready(entry: QueueEntry): void {
+    if (entry.state !== 'held') return;
+    entry.state = 'waiting';
+    this.#serve();
+  }
+
+  #stand(entry: QueueEntry): boolean {
+    const lane = this.#laneOf(entry.owner);
+    const { standing = Number.POSITIVE_INFINITY } = this.#options;
+    if (entry.state !== 'running' || this.#standing >= standing) return false;
+    entry.state = 'standing';
+    entry.ranMs += this.#now() - entry.beganAt;
+    lane.running.delete(entry);
+    lane.standing.add(entry);
+    this.#running--;
+    this.#standing++;
+    this.#serve();
+    return true;
+  }
+
+  async #moveTo(entry: QueueEntry, bound: Bound | undefined, signal: AbortSignal): Promise<void> {
+    this.#stand(entry);
+    await new Promise<void>((resolve) => {
+      signal.addEventListener('abort', () => resolve(), { once: true });
+      this.#goOn(entry, resolve, bound);
+      if (signal.aborted || entry.state !== 'returning') resolve();
+    });
+  }
+
+  #goOn(entry: QueueEntry, onTurn: () => void, bound: Bound | undefined): void {
+    if (entry.state !== 'standing') return;
+    const lane = this.#laneOf(entry.owner);
+    Object.assign(entry, { state: 'returning', onTurn, bound: bound ?? entry.bound });
+    // Behind those that have returned before it, and ahead of whoever has used nothing yet.
+    const behind = lane.waiting.findIndex(({ state }) => state !== 'returning');
+    lane.waiting.splice(behind < 0 ? lane.waiting.length : behind, 0, entry);
+    this.#order.splice(this.#order.indexOf(lane), 1);
+    this.#order.unshift(lane);
+    this.#serve();
+  }
+
+  /** Whether it would begin if its owner had a place: it is not held, and its bound has room. */
+  readonly #wants = (entry: QueueEntry): boolean => isWaiting(entry) && this.#hasBound(entry);
+
+  #hasBound({ bound, hasBound }: Pick<QueueEntry, 'bound'> & Partial<QueueEntry>): boolean {
+    return bound === undefined || hasBound === true || (this.#bounds.get(bound.key) ?? 0) < bound.max;
+  }
+
+  #wantsMore(owner: string): boolean {
+    return this.#lanes.get(owner)?.waiting.some(this.#wants) ?? false;
+  }
+
+  /** How many other owners have entered a run within `withinMs`, and have none waiting. */
+  #othersAbout(owner: string, withinMs: number): number {
+    const since = this.#now() - withinMs;
+    let others = 0;
+    for (const [other, at] of this.#enteredAt)
+      if (other !== owner && at >= since && !this.#wantsMore(other)) others++;
+    return others;
+  }
+
+  #noteEntered(owner: string): void {
+    const now = this.#now();
+    this.#enteredAt.delete(owner);
+    this.#enteredAt.set(owner, now);
+    for (const [other, at] of this.#enteredAt) {
+      if (now - at <= MAX_ABOUT_MS) break;
+      this.#enteredAt.delete(other);
+    }
+  }
+
+  #laneOf(owner: string): Lane {
+    const known = this.#lanes.get(owner);
+    if (known !== undefined) return known;
+    const [running, standing] = [new Set<QueueEntry>(), new Set<QueueEntry>()];
+    const counts = { memoryBytes: 0, resting: 0, aheadMs: 0, aheadAt: 0 };
+    const lane: Lane = { waiting: [], running, standing, used: [], ...counts };
+    this.#lanes.set(owner, lane);
+    // Before the one that has had the last turn, which would have the next one otherwise where it is alone.
+    this.#order.splice(Math.max(0, this.#order.length - 1), 0, lane);
+    return lane;
+  }
+
+  #refuseWhereTooMuch(request: TurnRequest, lane: Lane): void {
+    const { limits, memoryBytes, isHeld = false } = request;
+    if (memoryBytes > limits.memoryBytes) throw tooLarge(memoryBytes, limits.memoryBytes);
+    const usedUp = this.#usedUp(lane, limits);
+    if (usedUp !== undefined) throw usedUp;
+    const mustWait = () =>
+      isHeld ||
+      lane.waiting.some(this.#wants) ||
+      this.#running >= this.#options.atOnce ||
+      !this.#hasBound(request) ||
+      !this.#hasRoom(lane, request);
+    while (!isHeld && mustWait() && this.#reclaim(lane, request));
+    if (!mustWait()) return;
+    // Runs that wait already go first; one that waits for its bound alone is in nobody's way.
+    const waiting = lane.waiting.filter((entry) => !isWaiting(entry) || this.#hasBound(entry)).length;
+    if (waiting >= limits.waiting) {
+      const atOnce = Math.max(1, Math.min(limits.atOnce, this.#places, this.#options.atOnce));
+      const freeAgainMs = Math.max(this.#meanMs / atOnce, this.#meanWholeMs / mostBegun(limits));
+      const { one, many } = this.#words;
+      const count = waiting === 1 ? `1 ${one} waits` : `${waiting} ${many} wait`;
+      throw busy(this.#words, `${count} already, and no more may`, (freeAgainMs * (waiting + 1)) / 1000);
+    }
+  }
+
+  #usedUp(lane: Lane, { processorSeconds }: TurnLimits): BridgeError | undefined {
+    const freeInMs = this.#processorFreeInMs(lane, processorSeconds);
+    if (freeInMs === 0) return undefined;
+    return busy(
+      this.#words,
+      `the last ones have used ${processorSeconds} s of processor time, all that they may`,
+      freeInMs / 1000,
+    );
+  }
+
+  /** In how many ms its use within the window is below the limit; 0 where it is. */
+  #processorFreeInMs(lane: Lane, limitSeconds: number): number {
+    const since = this.#now() - this.#windowMs;
+    lane.used = lane.used.filter(({ at }) => at > since);
+    let left = lane.used.reduce((sum, { seconds }) => sum + seconds, 0);
+    if (left < limitSeconds) return 0;
+    for (const { at, seconds } of lane.used) {
+      left -= seconds;
+      if (left < limitSeconds) return at - since;
+    }
+    return this.#windowMs;
+  }
+
+  /** Gives turns as long as there is one to give. */
+  #serve(): void {
+    for (;;) {
+      const entry = this.#running < this.#options.atOnce ? this.#next() : undefined;
+      if (entry === undefined) {
+        if (!this.#reclaimForOne()) return;
+        continue;
+      }
+      this.#begin(entry);
+      entry.onTurn();
+    }
+  }
+
+  #begin(entry: QueueEntry): void {
+    const { bound, hasBound, state } = entry;
+    const now = this.#now();
+    if (state === 'returning') this.#standing--;
+    else entry.begunAt = now;
+    entry.state = 'running';
+    entry.beganAt = now;
+    this.#running++;
+    if (bound !== undefined && !hasBound) {
+      entry.hasBound = true;
+      this.#bounds.set(bound.key, (this.#bounds.get(bound.key) ?? 0) + 1);
+    }
+    if (this.#options.settles !== true) return;
+    entry.loopAt = performance.eventLoopUtilization();
+    this.#looking ??= setInterval(() => this.#settle(), LOOK_MS);
+  }
+
+  /** Has those stand whose work waits for something else by now. */
+  #settle(): void {
+    const now = this.#now();
+    for (const lane of [...this.#lanes.values()])
+      for (const entry of [...lane.running]) {
+        const { idle } = performance.eventLoopUtilization(entry.loopAt);
+        if (entry.state !== 'running' || (idle < IDLE_MS && now - entry.beganAt < MAX_TURN_MS)) continue;
+        const ms = now - entry.beganAt;
+        this.#restAfter(entry.owner, lane, ms);
+        this.#stand(entry);
+      }
+    this.#lookNoMore();
+  }
+
+  #lookNoMore(): void {
+    if (this.#running > 0) return;
+    clearInterval(this.#looking);
+    this.#looking = undefined;
+  }
+
+  /** Has one that only lingers end for the first one that waits and can have its place; false where there is none. */
+  #reclaimForOne(): boolean {
+    return this.#order.some((lane) => {
+      const entry = lane.waiting.find(this.#wants);
+      return entry !== undefined && this.#reclaim(lane, entry);
+    });
+  }
+
+  /** Has a run that only lingers end for one run of this owner's queue; false where there is none. */
+  #reclaim(lane: Lane, request: Pick<QueueEntry, 'limits' | 'memoryBytes'>): boolean {
+    const isOfOthers = this.#hasRoom(lane, request);
+    // With room of its own and a place of all there is nothing to wait for.
+    if (isOfOthers && this.#running < this.#options.atOnce) return false;
+    const lanes = isOfOthers ? this.#order : [lane];
+    for (const { running } of lanes)
+      for (const entry of running) {
+        const { onWanted } = entry;
+        if (onWanted === undefined) continue;
+        entry.onWanted = undefined;
+        onWanted();
+        if (entry.state === 'ended') return true;
+      }
+    return false;
+  }
+
+  /** Takes the first run out of the first queue whose owner may have one more under way; that queue is the last then. */
+  #next(): QueueEntry | undefined {
+    for (const [place, lane] of this.#order.entries()) {
+      const entry = lane.waiting.find(this.#wants);
+      if (entry === undefined || !this.#hasRoom(lane, entry)) continue;
+      lane.waiting.splice(lane.waiting.indexOf(entry), 1);
+      if (!lane.standing.delete(entry)) lane.memoryBytes += entry.memoryBytes;
+      lane.running.add(entry);
+      this.#order.splice(place, 1);
+      this.#order.push(lane);
+      return entry;
+    }
+    return undefined;
+  }
+
+  #aheadOf(entry: QueueEntry): number {
+    const own = this.#lanes.get(entry.owner);
+    const place = own?.waiting.filter(this.#wants).indexOf(entry) ?? -1;
+    if (place < 0) return 0;
+    let ahead = place;
+    let comesLater = false;
+    for (const lane of this.#order) {
+      if (lane === own) comesLater = true;
+      // Each of the queues has one turn in a round; those in front of it have theirs in this round, too.
+      else ahead += Math.min(lane.waiting.filter(this.#wants).length, comesLater ? place : place + 1);
+    }
+    return ahead;
+  }
+
+  #end(entry: QueueEntry, processorSeconds: number): void {
+    const { state } = entry;
+    if (state === 'ended') return;
+    entry.state = 'ended';
+    const lane = this.#laneOf(entry.owner);
+    const at = lane.waiting.indexOf(entry);
+    if (at >= 0) lane.waiting.splice(at, 1);
+    const now = this.#now();
+    if (state !== 'held' && state !== 'waiting') {
+      lane.memoryBytes -= entry.memoryBytes;
+      if (lane.standing.delete(entry)) this.#standing--;
+      this.#leaveBound(entry);
+      let ms = 0;
+      if (lane.running.delete(entry)) {
+        this.#running--;
+        ms = now - entry.beganAt;
+      }
+      entry.ranMs += ms;
+      this.#meanMs += MEAN_SHARE * (entry.ranMs - this.#meanMs);
+      this.#meanWholeMs += MEAN_SHARE * (now - entry.begunAt - this.#meanWholeMs);
+      if (processorSeconds > 0) lane.used.push({ at: now, seconds: processorSeconds });
+      this.#refuseWaiting(lane);
+      // After a turn that has settled its place has rested already.
+      this.#restAfter(entry.owner, lane, this.#options.settles === true ? ms : entry.ranMs);
+    }
+    this.#forgetIdle();
+    this.#serve();
+    this.#lookNoMore();
+  }
+
+  #leaveBound({ bound, hasBound }: QueueEntry): void {
+    if (bound === undefined || !hasBound) return;
+    const left = (this.#bounds.get(bound.key) ?? 1) - 1;
+    if (left === 0) this.#bounds.delete(bound.key);
+    else this.#bounds.set(bound.key, left);
+  }
+
+  #restAfter(owner: string, lane: Lane, ms: number): void {
+    const { rests } = this.#options;
+    if (rests === undefined) return;
+    const others = this.#othersAbout(owner, rests.withinMs);
+    const restMs = rests.aheadMs === undefined ? ms * others : this.#beyondShare(lane, ms, others, rests);
+    if (restMs <= 0 || others === 0 || !lane.waiting.some(this.#wants)) return;
+    lane.resting++;
+    const later = rests.later ?? ((after, then) => void setTimeout(then, after).unref());
+    later(Math.min(rests.maxMs, restMs), () => {
+      lane.resting--;
+      this.#serve();
+      this.#forgetIdle();
+    });
+  }
+
+  /** How long a rest gives others their share of all places, after a run that took `ms`. */
+  #beyondShare(lane: Lane, ms: number, others: number, { aheadMs = 0, maxMs }: Rests): number {
+    const now = this.#now();
+    const share = this.#options.atOnce / (others + 1);
+    const before = Math.max(0, lane.aheadMs - (now - lane.aheadAt) * share);
+    lane.aheadMs = Math.min(before + ms, aheadMs + maxMs);
+    lane.aheadAt = now;
+    return (lane.aheadMs - aheadMs) / share;
+  }
+
+  /** Refuses runs that have had no turn yet; a run that stood has begun, and ends as it would have without standing. */
+  #refuseWaiting(lane: Lane): void {
+    for (const entry of [...lane.waiting]) {
+      if (entry.state === 'returning') continue;
+      const usedUp = this.#usedUp(lane, entry.limits);
+      if (usedUp === undefined) continue;
+      lane.waiting.splice(lane.waiting.indexOf(entry), 1);
+      entry.state = 'ended';
+      entry.onRefused(usedUp);
+    }
+  }
+
+  /** Owners of whom nothing is known that matters: there may be many over the years. */
+  #forgetIdle(): void {
+    const since = this.#now() - this.#windowMs;
+    for (const [owner, lane] of this.#lanes) {
+      const isBusy = lane.waiting.length + lane.running.size + lane.standing.size + lane.resting > 0;
+      if (isBusy || lane.used.some(({ at }) => at > since)) continue;
+      this.#lanes.delete(owner);
+      this.#order.splice(this.#order.indexOf(lane), 1);
+    }
+  }
+
+  get #windowMs(): number {
+    return this.#options.windowMs ?? 0;
+  }
+
+  /** Most places of one owner. */
+  get #places(): number {
+    return this.#options.ofOne ?? this.#options.atOnce;
+  }
+
+  #hasRoom(lane: Lane, entry: Pick<QueueEntry, 'limits' | 'memoryBytes'>): boolean {
+    const { limits, memoryBytes } = entry;
+    // One that returns has begun, and has its memory already.
+    const hasBegun = lane.standing.has(entry as QueueEntry);
+    const mayBegin = hasBegun || lane.running.size + lane.standing.size < mostBegun(limits);
+    return (
+      mayBegin &&
+      lane.running.size + lane.resting < Math.min(limits.atOnce, this.#places) &&
+      lane.memoryBytes + (hasBegun ? 0 : memoryBytes) <= limits.memoryBytes
+    );
+  }
+}
+
+/** Whether it can have its turn as soon as there is a place, and one of its bound. */
+const isWaiting = ({ state }: QueueEntry): boolean => state === 'waiting' || state === 'returning';
+
+/** One that has begun gives up its place whenever it stands: as many of one owner as may stand are all that begin. */
+const mostBegun = ({ begun, atOnce }: TurnLimits): number => begun ?? STANDING_TIMES * atOnce;
+
+/** How many of a group there are in the queue of an owner. */
+function rankIn({ waiting, running, standing }: Lane, group: string | undefined): number {
+  if (group === undefined) return 0;
+  return [...waiting, ...running, ...standing].filter((entry) => entry.group === group).length;
+}
+
+/**
+ * Gives the place of a run that stands still to others. What is given back resolves when it has one again, at every call; undefined
+ * where it keeps its place.
+ */
+export function standAside(turn: Turn): (() => Promise<void>) | undefined {
+  if (!turn.stand()) return undefined;
+  let returning: Promise<void> | undefined;
+  return () => {
+    returning ??= new Promise((resolve) => turn.goOn(resolve));
+    return returning;
+  };
+}
+
+function busy({ refused, many }: TurnWords, why: string, retryInSeconds: number): BridgeError {
+  const seconds = Math.min(MAX_RETRY_SECONDS, Math.max(1, Math.ceil(retryInSeconds)));
+  return new BridgeError('E_BUSY', `${refused}: of your own ${many}, ${why}.`, {
+    fault: 'agent',
+    remedy: `Make the same call again in ${seconds} s.`,
+    retryAfterSeconds: seconds,
+  });
+}
+
+const tooLarge = (bytes: number, limit: number): BridgeError =>
+  new BridgeError(
+    'E_LIMIT',
+    `Nothing has run: a run of this kind may have ${inMegabytes(bytes)}, and all of your runs together ${inMegabytes(limit)}.`,
+    { fault: 'operator', remedy: 'Ask the operator for a higher memory quota.' },
+  );
