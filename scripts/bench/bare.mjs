@@ -10,7 +10,7 @@ import { runArgv } from '../../dist/engine/client/argv.js';
 import { dialectOf } from '../../dist/engine/client/dialects.js';
 import { chooseImage } from '../../dist/engine/images/image-choice.js';
 import { cliNameOf } from '../../dist/engine/machine/place.js';
-import { removeRunDir } from '../../dist/engine/machine/run-dir.js';
+import { removeRunDir } from '../../dist/engine/machine/first-process.js';
 import { startOf } from '../../dist/run/programs/task.js';
 import { Sandbox } from '../../dist/sandbox/conversation/sandbox.js';
 import { setUpEngine, specOn } from '../../dist/sandbox/launch/launch-set-up.js';

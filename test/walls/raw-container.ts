@@ -10,7 +10,7 @@ import { runArgv } from '../../src/engine/client/argv.js';
 import { dialectOf } from '../../src/engine/client/dialects.js';
 import { killFirstProcess } from '../../src/engine/machine/first-process.js';
 import { cliNameOf } from '../../src/engine/machine/place.js';
-import { removeRunDir } from '../../src/engine/machine/run-dir.js';
+import { removeRunDir } from '../../src/engine/machine/first-process.js';
 import {
   type LaunchContext,
   type LaunchSetUp,

@@ -36,11 +36,10 @@ import {
   saysNotAnswering,
   saysVolumeIsThere,
 } from '../machine/client-words.js';
-import { runsHere } from '../machine/first-process.js';
+import { makeRunDir, runDirOf, runsHere, sweepRunDirs } from '../machine/first-process.js';
 import { demandNetworkMode } from '../machine/network-modes.js';
 import { hostTasks, isGvisor, OLD_GVISOR } from '../machine/oci-runtime.js';
 import { type CliName, cliNameOf, connectionEnv, type EngineClient, isElsewhere } from '../machine/place.js';
-import { makeRunDir, runDirOf, sweepRunDirs } from '../machine/run-dir.js';
 import { runArgv } from './argv.js';
 import { CliContainer } from './cli-container.js';
 import { CliImages } from './cli-images.js';
@@ -53,7 +52,7 @@ const QUERY_TIMEOUT_MS = 15_000;
  */
 const ASK = { timeoutMs: 10_000, timesQuickest: 10, mostMs: 30_000 };
 /**
- * What follows from where containers run, besides what their client is told. `isHere`: processes and files are this machine's. How
+ * Consequences of where containers run, besides what their client is told. `isHere`: processes and files are this machine's. How
  * containers are removed: elsewhere the connection may be held up, and somebody waits, so what is not removed in time is removed
  * later; here, podman 4.3 only notices at the first try that a container whose monitor was killed has ended.
  */

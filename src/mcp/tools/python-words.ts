@@ -3,7 +3,7 @@
 
 import { readOwnName } from '../../engine/images/image-name.js';
 import { modulesOf, type Recipe, readRecipe, recipeOf } from '../../engine/images/recipe.js';
-import { profiles } from '../../engine/images/recipe-dir.js';
+import { profiles } from '../../engine/images/image-name.js';
 import { type ImageFacts, lastFacts } from '../../sandbox/python/image-facts.js';
 import { bestKnownFirst } from '../../sandbox/python/known-modules.js';
 import { OLDEST_PYTHON } from '../../sandbox/spec/oldest-python.js';

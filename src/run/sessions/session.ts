@@ -3,7 +3,7 @@
 // once, in one sentence.
 
 import { drawnLetters } from '../../base/text/drawn-letters.js';
-import { processorGroup, processorUseIn } from '../../engine/machine/cgroup.js';
+import { processorGroup, processorUseIn } from '../../engine/machine/enforcement.js';
 import type { Sandbox, SandboxEnd } from '../../sandbox/conversation/sandbox.js';
 import { heldBytes } from '../../sandbox/limits/held-memory.js';
 import type { SessionLimits } from '../../settings/environment/settings.js';

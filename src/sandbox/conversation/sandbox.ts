@@ -17,7 +17,6 @@ import { heardOut } from '../../base/process/streams.js';
 import { clip, clipHarmless } from '../../base/text/text.js';
 import type { Container, Engine, SandboxSpec, Unreachable } from '../../engine/engine.js';
 import { type Enforcement, UNENFORCED } from '../../engine/machine/enforcement.js';
-import { inSeconds } from '../../engine/machine/hanging.js';
 import { Channel } from '../../wire/channel.js';
 import { type HostFrame, PROTOCOL_VERSION, type SupervisorFrame } from '../../wire/frames.js';
 import { Guard } from '../limits/guard.js';
@@ -180,7 +179,7 @@ export class Sandbox implements AsyncDisposable {
     if (signal.aborted) onAbort();
     const timer = setTimeout(() => {
       const waitedMs = options.timeoutMs;
-      sandbox.#end({ how: 'lost', detail: `no greeting within ${inSeconds(waitedMs)}`, waitedMs });
+      sandbox.#end({ how: 'lost', detail: `no greeting within ${Math.round(waitedMs / 1000)} s`, waitedMs });
     }, options.timeoutMs);
     const asking = setTimeout(() => void sandbox.#endStartIfUnreachable(), START_ASKS_AFTER_MS);
     const first = await Promise.race([sandbox.#greeted, sandbox.ended]);

@@ -11,8 +11,8 @@ import type { Engine, EngineMachine, MachineLease, Volume } from '../../engine/e
 import { machineOf } from '../../engine/engines.js';
 import { chooseImage, type ImageChoice } from '../../engine/images/image-choice.js';
 import { enforcementText } from '../../engine/machine/enforcement.js';
+import { removeRunDir } from '../../engine/machine/first-process.js';
 import { described } from '../../engine/machine/oci-runtime.js';
-import { removeRunDir } from '../../engine/machine/run-dir.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { HostFacts } from '../../settings/files/host-facts.js';
 import { Sandbox } from '../conversation/sandbox.js';

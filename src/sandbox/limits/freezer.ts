@@ -6,7 +6,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { processStat } from '../../base/process/process-stat.js';
-import { unifiedGroup } from '../../engine/machine/cgroup.js';
+import { unifiedGroup } from '../../engine/machine/enforcement.js';
 
 /** Name of the group below that of the container. */
 const NAME = 'still';

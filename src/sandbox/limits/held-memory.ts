@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { readText } from '../../base/files/read-text.js';
 import type { SandboxSpec } from '../../engine/engine.js';
-import { groupLimit } from '../../engine/machine/cgroup.js';
+import { groupLimit } from '../../engine/machine/enforcement.js';
 import { writableIn } from '../spec/spec.js';
 import { scalesFor } from './measure.js';
 

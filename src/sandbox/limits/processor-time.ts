@@ -1,7 +1,7 @@
 // How much processor time one container has used since somebody asked for it to be counted, as its control group says.
 // The group is gone soon after the container, so that what was seen last counts.
 
-import { processorGroup, processorUseIn } from '../../engine/machine/cgroup.js';
+import { processorGroup, processorUseIn } from '../../engine/machine/enforcement.js';
 
 /** A run that uses much takes long: what it uses after the last look is less than this. */
 const LOOK_EVERY_MS = 500;
