@@ -1,7 +1,7 @@
 // The tool `execute` as agents see it, whether a configured server answers it or a container of its own.
 
 import { definitionFor, type ExecuteLimits } from '../../code-exec/execute-definition.js';
-import { WORK } from '../../sandbox/spec/work.js';
+import { WORK } from '../../sandbox/spec/promises.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { metaFor } from './definition.js';
 import { GO_ON_PROPERTIES } from './go-on-properties.js';

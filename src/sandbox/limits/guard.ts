@@ -14,8 +14,7 @@ import {
   oomKillsIn,
 } from '../../engine/machine/enforcement.js';
 import { WRITABLE, writableIn } from '../spec/spec.js';
-import { countingIn, socketRoom } from './kernel-room.js';
-import { boundsOf, scalesFor, socketScalesFor } from './measure.js';
+import { boundsOf, countingIn, scalesFor, socketRoom, socketScalesFor } from './measure.js';
 import { type Breach, type Scales, Watchdog } from './watchdog.js';
 
 export class Guard implements Disposable {
