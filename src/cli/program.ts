@@ -4,7 +4,7 @@ import { isatty } from 'node:tty';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { didYouMean } from '../base/text/closest.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
-import { describedProfiles } from '../engine/images/recipe-dir.js';
+import { describedProfiles } from '../engine/images/image-name.js';
 import type { AllowOptions, ApprovalsOptions, DenyOptions } from './approvals/approvals.js';
 import type { SaveOptions } from './kept/kept.js';
 import type { RunsOptions } from './kept/runs.js';

@@ -4,8 +4,7 @@
 import type { OutputStream } from '../base/process/streams.js';
 import { type Piece, toldApart } from '../base/text/own-lines.js';
 import { clipHarmless, harmless, shownExactly } from '../base/text/text.js';
-import type { Capped } from './capped-bytes.js';
-import type { Whole } from './capped-output.js';
+import type { Capped, Whole } from './capped-output.js';
 import type { CommandEnd } from './run-command.js';
 
 export type ExecuteResult = {

@@ -8,12 +8,11 @@ import { join, resolve } from 'node:path';
 import PQueue from 'p-queue';
 import { messageOf } from '../base/errors.js';
 import { clip } from '../base/text/text.js';
-import { findCommand } from './command-rules.js';
+import { findCommand, type ProcessLimit, processLimit } from './command-rules.js';
 import type { ExecSettings } from './exec-settings.js';
 import { definitionFor, type ExecuteDefinition } from './execute-definition.js';
 import { type ExecuteResult, outcomeOf, refused, resultOf, shown } from './execute-result.js';
 import { type CommandArguments, type CommandSchema, commandSchema, complaintOf } from './execute-tool.js';
-import { type ProcessLimit, processLimit } from './process-limit.js';
 import { runCommand } from './run-command.js';
 
 /** Record of a command, whether it ran or not; without output, and with a digest in place of the input. */

@@ -13,7 +13,7 @@ import { groupOptions, signalGroup } from '../base/process/process-group.js';
 import { processIds } from '../base/process/process-ids.js';
 import { heardOut } from '../base/process/streams.js';
 import { CappedOutput } from './capped-output.js';
-import type { ProcessLimit } from './process-limit.js';
+import type { ProcessLimit } from './command-rules.js';
 
 export type ResolvedCommand = {
   /** A path, as command-rules.ts has found it. */

@@ -10,8 +10,8 @@ import { BridgeError } from '../base/errors.js';
 import { thisOwner } from '../base/process/owner.js';
 import type { EngineDriver, EngineFacts, EngineImages, EngineStatus, OciRuntime } from './engine.js';
 import { automaticEngines, driverOf } from './engines.js';
+import { inSeconds } from './machine/client-words.js';
 import { type Enforcement, enforcement } from './machine/enforcement.js';
-import { inSeconds } from './machine/hanging.js';
 import { described } from './machine/oci-runtime.js';
 
 // In a folder of its own: the state directory may be ~/MCPs, whose JSON files are read as lists of servers.

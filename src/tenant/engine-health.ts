@@ -3,8 +3,7 @@
 
 import { asBridgeError, messageOf } from '../base/errors.js';
 import type { BridgeEvent, Observer } from '../base/log/events.js';
-import type { Launcher } from '../sandbox/launch/launcher.js';
-import type { Launchers } from '../sandbox/launch/launchers.js';
+import type { Launcher, Launchers } from '../sandbox/launch/launcher.js';
 import { commandProfile, kindAhead, type SandboxProfile } from '../sandbox/spec/profile.js';
 import type { Settings } from '../settings/environment/settings.js';
 

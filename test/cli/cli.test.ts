@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { describedProfiles } from '../../src/engine/images/recipe-dir.js';
+import { describedProfiles } from '../../src/engine/images/image-name.js';
 import { leastMs } from '../support/cpu-time.js';
 import { bridgeEnv, MAIN, tempHome } from '../support/start-bridge.js';
 import { nodeStarts } from '../support/time.js';

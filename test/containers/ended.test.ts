@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { removeRunDir } from '../../src/engine/machine/run-dir.js';
+import { removeRunDir } from '../../src/engine/machine/first-process.js';
 import { Sandbox } from '../../src/sandbox/conversation/sandbox.js';
 import {
   type LaunchContext,

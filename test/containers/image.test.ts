@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { run } from '../../src/base/process/process.js';
-import { profiles } from '../../src/engine/images/recipe-dir.js';
+import { profiles } from '../../src/engine/images/image-name.js';
 import { sandboxSpec } from '../../src/sandbox/spec/spec.js';
 import { languages } from '../../src/settings/languages/records.js';
 import { command } from '../cli/command.js';

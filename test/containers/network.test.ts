@@ -12,7 +12,7 @@ import { messageOf } from '../../src/base/errors.js';
 import { demandNetworkMode, podmanNetworkMode } from '../../src/engine/machine/network-modes.js';
 import type { Sandbox } from '../../src/sandbox/conversation/sandbox.js';
 import { Launcher } from '../../src/sandbox/launch/launcher.js';
-import { WarmPools } from '../../src/sandbox/launch/warm-pools.js';
+import { WarmPools } from '../../src/sandbox/launch/warm-pool.js';
 import { pythonProfile, type SandboxProfile } from '../../src/sandbox/spec/profile.js';
 import { parseSettings } from '../../src/settings/environment/settings.js';
 import { hostFacts } from '../../src/settings/files/host-facts.js';

@@ -2,8 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import type { ReadText } from '../../src/base/files/read-text.js';
-import { groupLimit, oomKillsIn } from '../../src/engine/machine/cgroup.js';
-import { demandEnforcement, lookAt } from '../../src/engine/machine/enforcement.js';
+import { demandEnforcement, groupLimit, lookAt, oomKillsIn } from '../../src/engine/machine/enforcement.js';
 
 const MB = 1024 ** 2;
 const asked = { memoryBytes: 100 * MB, pids: 50, cpus: undefined };

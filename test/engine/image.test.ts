@@ -10,21 +10,20 @@ import type { BridgeEvent } from '../../src/base/log/events.js';
 import { VERSION } from '../../src/base/version.js';
 import type { BuildWish, EngineImages } from '../../src/engine/engine.js';
 import { debianSources } from '../../src/engine/images/apt-sources.js';
-import { buildImage } from '../../src/engine/images/image.js';
+import { buildImage, unsafeEntries } from '../../src/engine/images/image.js';
 import {
   chooseImage,
   type ImageWish,
   imageReasonInWords,
   ownImage,
 } from '../../src/engine/images/image-choice.js';
+import { profiles, RECIPE_DIR } from '../../src/engine/images/image-name.js';
 import {
   foreignArchitecture,
   localImageName,
   parseRecipe,
   readRecipe,
 } from '../../src/engine/images/recipe.js';
-import { profiles, RECIPE_DIR } from '../../src/engine/images/recipe-dir.js';
-import { unsafeEntries } from '../../src/engine/images/tar-audit.js';
 import { processesWith } from '../support/nothing-left.js';
 import { NEVER } from '../support/time.js';
 

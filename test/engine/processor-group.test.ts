@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import type { ReadText } from '../../src/base/files/read-text.js';
-import { processorGroup, processorUseIn, unifiedGroup } from '../../src/engine/machine/cgroup.js';
+import { processorGroup, processorUseIn, unifiedGroup } from '../../src/engine/machine/enforcement.js';
 
 const V2: Readonly<Record<string, string>> = {
   '/proc/self/mountinfo': '30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw',

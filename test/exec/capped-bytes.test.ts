@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CappedBytes } from '../../src/code-exec/capped-bytes.js';
+import { CappedBytes } from '../../src/code-exec/capped-output.js';
 
 function capped(maxBytes: number, ...chunks: readonly Buffer[]) {
   const bytes = new CappedBytes(maxBytes);

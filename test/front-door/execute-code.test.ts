@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { profiles } from '../../src/engine/images/recipe-dir.js';
+import { profiles } from '../../src/engine/images/image-name.js';
 import { languageNamed } from '../../src/settings/languages/records.js';
 import { isBuilt } from '../support/built-image.js';
 import { type Payload, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';

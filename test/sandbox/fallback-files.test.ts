@@ -1,13 +1,13 @@
 // What a sandbox prints of its Python is taken as files only where it is all of it and stays in its directory.
 
 import { expect, it } from 'vitest';
-import { filesIn } from '../../src/sandbox/spec/fallback-files.js';
+import { fallbackFilesIn } from '../../src/sandbox/spec/harness-files.js';
 
 const line = (name: string, text: string) => `${name} ${Buffer.from(text).toString('base64')}\n`;
 const WHOLE = line('loader', 'L') + line('lib/python3.11/__init__.pyc', '') + line('bin/python3', 'P');
 
 it('files by name, in the order in which a directory is read', () => {
-  expect([...(filesIn(WHOLE) ?? [])].map(([name, content]) => [name, String(content)])).toEqual([
+  expect([...(fallbackFilesIn(WHOLE) ?? [])].map(([name, content]) => [name, String(content)])).toEqual([
     ['bin/python3', 'P'],
     ['lib/python3.11/__init__.pyc', ''],
     ['loader', 'L'],
@@ -23,5 +23,5 @@ it.each([
   ['one that was cut', WHOLE.slice(0, -1)],
   ['nothing', ''],
 ])('not %s', (_, printed) => {
-  expect(filesIn(printed)).toBeUndefined();
+  expect(fallbackFilesIn(printed)).toBeUndefined();
 });

@@ -2,7 +2,7 @@
 
 import { statSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { fileBytes, socketBytes, socketRoom } from '../../src/sandbox/limits/kernel-room.js';
+import { fileBytes, socketBytes, socketRoom } from '../../src/sandbox/limits/measure.js';
 
 const KIB = 1024;
 const spec = {

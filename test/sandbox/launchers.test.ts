@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
 import type { Sandbox } from '../../src/sandbox/conversation/sandbox.js';
 import type { Launcher } from '../../src/sandbox/launch/launcher.js';
-import { Launchers } from '../../src/sandbox/launch/launchers.js';
+import { Launchers } from '../../src/sandbox/launch/launcher.js';
 import { commandProfile, pythonProfile } from '../../src/sandbox/spec/profile.js';
 import { parseSettings, type Settings } from '../../src/settings/environment/settings.js';
 import { NEVER } from '../support/time.js';

@@ -2,7 +2,7 @@
 
 import { afterAll, afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/conversation/sandbox.js';
-import { WarmPools } from '../../src/sandbox/launch/warm-pools.js';
+import { WarmPools } from '../../src/sandbox/launch/warm-pool.js';
 import type { SandboxProfile } from '../../src/sandbox/spec/profile.js';
 import { PLAIN_KIND } from '../support/plain-kind.js';
 import { NEVER } from '../support/time.js';

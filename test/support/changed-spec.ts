@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import type { SandboxSpec } from '../../src/engine/engine.js';
-import { removeRunDir } from '../../src/engine/machine/run-dir.js';
+import { removeRunDir } from '../../src/engine/machine/first-process.js';
 import { setUpEngine, specOn } from '../../src/sandbox/launch/launch-set-up.js';
 import { parseSettings } from '../../src/settings/environment/settings.js';
 import { hostFacts } from '../../src/settings/files/host-facts.js';

@@ -8,9 +8,8 @@ import { readText } from '../../src/base/files/read-text.js';
 import { ownerLabels, thisOwner } from '../../src/base/process/owner.js';
 import { runArgv } from '../../src/engine/client/argv.js';
 import { dialectOf } from '../../src/engine/client/dialects.js';
-import { killFirstProcess } from '../../src/engine/machine/first-process.js';
+import { killFirstProcess, removeRunDir } from '../../src/engine/machine/first-process.js';
 import { cliNameOf } from '../../src/engine/machine/place.js';
-import { removeRunDir } from '../../src/engine/machine/run-dir.js';
 import {
   type LaunchContext,
   type LaunchSetUp,

@@ -8,7 +8,7 @@ import type { DiscoverContext } from '../../hosts/discovery/discover.js';
 import { byCommandLine } from '../../run/calls/call-context.js';
 import type { Outcome, OutcomeError } from '../../run/outcome/outcome.js';
 import { pythonProfile } from '../../sandbox/spec/profile.js';
-import { WORK } from '../../sandbox/spec/work.js';
+import { WORK } from '../../sandbox/spec/promises.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { Bridge } from '../../tenant/bridge.js';
 

@@ -12,7 +12,7 @@ import { killLiving, lives } from '../../engine/machine/first-process.js';
 import { duration } from '../../run/answer/files.js';
 import { SessionFiles, type SessionRecord } from '../../run/sessions/session-file.js';
 import { Launcher } from '../../sandbox/launch/launcher.js';
-import { heldBytes } from '../../sandbox/limits/held-memory.js';
+import { heldBytes } from '../../sandbox/limits/measure.js';
 import { wordOfId } from '../../service/principals/principal-source.js';
 import { principalStateDirs } from '../../settings/files/principal-state.js';
 import { type Prepared, prepare } from '../serving/prepare.js';

@@ -4,8 +4,8 @@
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { readText } from '../../base/files/read-text.js';
-import { groupLimit } from '../../engine/machine/cgroup.js';
 import type { AskedLimits, Enforcement } from '../../engine/machine/enforcement.js';
+import { groupLimit } from '../../engine/machine/enforcement.js';
 import { firstProcess, monitorOf } from '../../engine/machine/first-process.js';
 import { enforcementAt } from '../../sandbox/limits/guard.js';
 

@@ -4,7 +4,7 @@
 import { asBridgeError, type BridgeError } from '../../base/errors.js';
 import { chooseEngine } from '../../engine/detect.js';
 import { chooseImage, imageReasonInWords, localChoice } from '../../engine/images/image-choice.js';
-import { profiles } from '../../engine/images/recipe-dir.js';
+import { profiles } from '../../engine/images/image-name.js';
 import { wishesOf } from '../../sandbox/launch/launch-set-up.js';
 import { pythonProfile } from '../../sandbox/spec/profile.js';
 import { withProgress } from '../serving/prepare.js';

@@ -36,11 +36,10 @@ import {
   saysNotAnswering,
   saysVolumeIsThere,
 } from '../machine/client-words.js';
-import { runsHere } from '../machine/first-process.js';
+import { makeRunDir, runDirOf, runsHere, sweepRunDirs } from '../machine/first-process.js';
 import { demandNetworkMode } from '../machine/network-modes.js';
 import { hostTasks, isGvisor, OLD_GVISOR } from '../machine/oci-runtime.js';
 import { type CliName, cliNameOf, connectionEnv, type EngineClient, isElsewhere } from '../machine/place.js';
-import { makeRunDir, runDirOf, sweepRunDirs } from '../machine/run-dir.js';
 import { runArgv } from './argv.js';
 import { CliContainer } from './cli-container.js';
 import { CliImages } from './cli-images.js';
@@ -53,12 +52,13 @@ const QUERY_TIMEOUT_MS = 15_000;
  */
 const ASK = { timeoutMs: 10_000, timesQuickest: 10, mostMs: 30_000 };
 /**
- * How containers are removed. Elsewhere the connection may be held up, and somebody waits: what is not removed in time is removed
- * later. Here, podman 4.3 only notices at the first try that a container whose monitor was killed has ended.
+ * Consequences of where containers run, besides what their client is told. `isHere`: processes and files are this machine's. How
+ * containers are removed: elsewhere the connection may be held up, and somebody waits, so what is not removed in time is removed
+ * later; here, podman 4.3 only notices at the first try that a container whose monitor was killed has ended.
  */
-const REMOVALS = {
-  here: { timeoutMs: 30_000, triesAtOnce: 2, triesLater: false },
-  elsewhere: { timeoutMs: 10_000, triesAtOnce: 1, triesLater: true },
+const PLACES = {
+  here: { isHere: true, timeoutMs: 30_000, triesAtOnce: 2, triesLater: false },
+  elsewhere: { isHere: false, timeoutMs: 10_000, triesAtOnce: 1, triesLater: true },
 } as const;
 const REMOVE_VOLUMES_TIMEOUT_MS = 30_000;
 const VERSION_TIMEOUT_MS = 5_000;
@@ -87,7 +87,7 @@ export class CliEngine implements Engine {
   readonly whyUnreachable: Engine['whyUnreachable'];
   readonly factsOf: Engine['factsOf'];
   readonly #dialect: EngineDialect;
-  readonly #removal: (typeof REMOVALS)['here' | 'elsewhere'];
+  readonly #place: (typeof PLACES)['here' | 'elsewhere'];
   readonly #options: EngineOptions;
   readonly #owner: Owner = thisOwner();
   readonly #runDir: string;
@@ -104,7 +104,8 @@ export class CliEngine implements Engine {
     this.name = cliNameOf(binary);
     this.#dialect = dialectOf(this.name, facts.mode);
     this.launch = this.#dialect.launch;
-    this.traits = traitsOf(this.#dialect, options);
+    this.#place = PLACES[isElsewhere(facts.mode) ? 'elsewhere' : 'here'];
+    this.traits = traitsOf(this.#dialect, this.#place.isHere, options);
     this.#runDir = runDirOf(options);
     this.#client = { binary, env: connectionEnv(this.name, options.url) };
     const command: CliEngine['command'] = (...args) => this.command(...args);
@@ -117,9 +118,7 @@ export class CliEngine implements Engine {
       command,
       tellTrouble: (message) => this.#tellTrouble(message),
     });
-    const isThere = isElsewhere(facts.mode);
-    this.#removal = REMOVALS[isThere ? 'elsewhere' : 'here'];
-    if (!isThere) return;
+    if (this.#place.isHere) return;
     const { images } = this;
     const { buildArgs, profileLabels } = this.#dialect;
     const scratch = (): string => this.#makeRunDir();
@@ -163,16 +162,16 @@ export class CliEngine implements Engine {
 
   /** Changes with the file that a podman store of this machine writes then; there is none of docker's, or in a machine. */
   imageStamp(): string {
-    const { mode, storageRoot, storageDriver } = this.#options.facts;
     // A file of that path on this machine would be another store's.
-    if (isElsewhere(mode)) return '';
+    if (!this.#place.isHere) return '';
+    const { storageRoot, storageDriver } = this.#options.facts;
     const file = join(storageRoot, `${storageDriver}-images`, 'images.json');
     const stat = statSync(file, { throwIfNoEntry: false });
     return stat === undefined ? '' : `${stat.mtimeMs} ${stat.size} ${stat.ino}`;
   }
 
   async pidOf(name: string, command: string, signal: AbortSignal): Promise<number | undefined> {
-    if (isElsewhere(this.#options.facts.mode)) return undefined;
+    if (!this.#place.isHere) return undefined;
     const { exitCode, stdout } = await this.command(
       ['container', 'inspect', '--format', '{{.State.Pid}}', name],
       QUERY_TIMEOUT_MS,
@@ -205,9 +204,9 @@ export class CliEngine implements Engine {
 
   /** A program of that name on this machine is not the one that runs containers elsewhere. */
   async runtimeVersion(signal: AbortSignal): Promise<string | undefined> {
-    const { facts, ociRuntime } = this.#options;
+    const { ociRuntime } = this.#options;
     const { runtimeVersionArgs } = this.#dialect;
-    if (!isElsewhere(facts.mode)) return ociRuntime && versionOf(ociRuntime.name, signal);
+    if (this.#place.isHere) return ociRuntime && versionOf(ociRuntime.name, signal);
     if (runtimeVersionArgs === undefined) return undefined;
     const { exitCode, stdout } = await this.command(runtimeVersionArgs, QUERY_TIMEOUT_MS, signal);
     return exitCode === 0 ? stdout : undefined;
@@ -276,14 +275,14 @@ export class CliEngine implements Engine {
     const trouble = await this.#troubleRemoving(ids);
     if (trouble === undefined) return;
     this.#tellTrouble(`could not remove ${ids.join(', ')}: ${trouble}`);
-    if (this.#removal.triesLater) this.#removeLater(ids);
+    if (this.#place.triesLater) this.#removeLater(ids);
   }
 
   /** Undefined when they are gone. */
   async #troubleRemoving(ids: readonly string[]): Promise<string | undefined> {
     try {
       let result = await this.#removeOnce(ids);
-      for (let tries = 1; isTrouble(result) && tries < this.#removal.triesAtOnce; tries++)
+      for (let tries = 1; isTrouble(result) && tries < this.#place.triesAtOnce; tries++)
         result = await this.#removeOnce(ids);
       return isTrouble(result) ? clip(result.stderr.trim(), 300) : undefined;
     } catch (thrown) {
@@ -311,18 +310,22 @@ export class CliEngine implements Engine {
   }
 
   #removeOnce(ids: readonly string[]): Promise<ProcessResult> {
-    const { timeoutMs } = this.#removal;
+    const { timeoutMs } = this.#place;
     return this.command(this.#dialect.removeArgs(ids), timeoutMs, new AbortController().signal);
   }
 }
 
-function traitsOf(dialect: EngineDialect, { facts: { mode }, ociRuntime }: EngineOptions): EngineTraits {
+function traitsOf(
+  dialect: EngineDialect,
+  isHere: boolean,
+  { facts: { mode }, ociRuntime }: EngineOptions,
+): EngineTraits {
   const isOwn = isGvisor(ociRuntime?.name ?? '');
   return {
     ...dialect.traits,
     ownKernel: isOwn ? 'gVisor' : undefined,
     opensPrivateFolders: !(isOwn && mode === 'userns-mapped'),
-    reachesLocalhost: isElsewhere(mode),
+    reachesLocalhost: !isHere,
     networkAdvice: isOwn ? OLD_GVISOR : undefined,
   };
 }

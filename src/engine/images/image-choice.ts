@@ -14,10 +14,9 @@ import type { EngineImages } from '../engine.js';
 import { isBeforeContact } from '../machine/client-words.js';
 import { derivedName } from './derived-image.js';
 import { imageAge } from './image-labels.js';
-import { buildWords, OWN_IMAGES, type OwnImageName, readOwnName } from './image-name.js';
+import { buildWords, OWN_IMAGES, type OwnImageName, profiles, readOwnName } from './image-name.js';
 import { PullTraces } from './pull-traces.js';
 import { BASE_PROFILE, localImageName, readRecipe } from './recipe.js';
-import { profiles } from './recipe-dir.js';
 
 export type ImageChoice = {
   readonly image: string;

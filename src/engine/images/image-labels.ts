@@ -7,9 +7,8 @@ import { z } from 'zod';
 import { createHash } from '../../base/crypto.js';
 import { PACKAGE_NAME } from '../../base/version.js';
 import type { EngineImages } from '../engine.js';
-import { readOwnName } from './image-name.js';
+import { RECIPE_DIR, readOwnName } from './image-name.js';
 import { modulesOf, type Recipe, recipeOf } from './recipe.js';
-import { RECIPE_DIR } from './recipe-dir.js';
 
 /** Their prefix, which is ours alone. */
 const LABEL = `${PACKAGE_NAME}.`;

@@ -1,10 +1,12 @@
 // The names of the images that we build, written and read: localhost/mcp-sandbox-bridge/<name>:<version>[-<suite>][-with_…].
-// A name can be read back, so that where an image is missing the remedy is the very command that makes it.
+// A name can be read back, so that where an image is missing the remedy is the very command that makes it. And where the recipes
+// lie, with what they say of themselves: quick, because the command line's help asks; recipe.ts reads and checks one whole.
 
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createHash } from '../../base/crypto.js';
 import { BridgeError } from '../../base/errors.js';
-import { PACKAGE_NAME } from '../../base/version.js';
-import { profiles, rawRecipe } from './recipe-dir.js';
+import { PACKAGE_NAME, PACKAGE_ROOT } from '../../base/version.js';
 
 /** The beginning of the references of all images of ours. */
 export const OWN_IMAGES = `localhost/${PACKAGE_NAME}/`;
@@ -82,3 +84,22 @@ export const buildWords = ({ profile, suite, added }: OwnImageName): readonly st
   ...(suite === undefined ? [] : ['--suite', suite]),
   ...(added === undefined ? ['--with', '<packages>'] : added.length === 0 ? [] : ['--with', added.join(',')]),
 ];
+
+/** The directory of recipes and their scripts. */
+export const RECIPE_DIR = join(PACKAGE_ROOT, 'sandbox-runtime', 'images');
+
+/** The profiles that can be built. */
+export function profiles(): string[] {
+  return readdirSync(RECIPE_DIR)
+    .filter((file) => file.endsWith('.json'))
+    .map((file) => file.slice(0, -'.json'.length))
+    .sort();
+}
+
+/** A recipe as it is written. */
+export const rawRecipe = (profile: string): unknown =>
+  JSON.parse(readFileSync(join(RECIPE_DIR, `${profile}.json`), 'utf8'));
+
+/** Each profile with what its recipe says that it holds. */
+export const describedProfiles = (): ReadonlyArray<readonly [profile: string, description: string]> =>
+  profiles().map((profile) => [profile, (rawRecipe(profile) as { description: string }).description]);

@@ -5,8 +5,7 @@ import { z } from 'zod';
 import { BridgeError } from '../../base/errors.js';
 import { didYouMean } from '../../base/text/closest.js';
 import { PACKAGE_NAME } from '../../base/version.js';
-import { addedTag, OWN_IMAGES, type OwnImageName } from './image-name.js';
-import { profiles, rawRecipe } from './recipe-dir.js';
+import { addedTag, OWN_IMAGES, type OwnImageName, profiles, rawRecipe } from './image-name.js';
 
 export const BASE_PROFILE = 'base';
 /** Where an image has what it carries of this package. */

@@ -14,7 +14,7 @@ import {
 import { commandSchema, complaintOf } from '../../code-exec/execute-tool.js';
 import { hostView } from '../../hosts/tables/clients.js';
 import { outcomeWithoutRun } from '../../run/outcome/outcome.js';
-import { WORK } from '../../sandbox/spec/work.js';
+import { WORK } from '../../sandbox/spec/promises.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { executeDefinition, limitsOf, type ToolAnswer } from './definitions.js';
 import type { BridgeTool } from './tool.js';

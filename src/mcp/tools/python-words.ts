@@ -1,12 +1,11 @@
 // Which Python the model is told that it writes for, in a few words. From what is on disk: the last image that these
 // settings have led to, else what their image is sure to have, since a list of tools starts nothing and asks nobody.
 
-import { readOwnName } from '../../engine/images/image-name.js';
+import { profiles, readOwnName } from '../../engine/images/image-name.js';
 import { modulesOf, type Recipe, readRecipe, recipeOf } from '../../engine/images/recipe.js';
-import { profiles } from '../../engine/images/recipe-dir.js';
 import { type ImageFacts, lastFacts } from '../../sandbox/python/image-facts.js';
 import { bestKnownFirst } from '../../sandbox/python/known-modules.js';
-import { OLDEST_PYTHON } from '../../sandbox/spec/oldest-python.js';
+import { OLDEST_PYTHON } from '../../sandbox/spec/promises.js';
 import type { Settings } from '../../settings/environment/settings.js';
 
 /** The list of tools has to stay short, whatever an image holds. */

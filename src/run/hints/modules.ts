@@ -4,9 +4,8 @@
 import { ownCommand } from '../../base/process/own-command.js';
 import { closest } from '../../base/text/closest.js';
 import { VERSION } from '../../base/version.js';
-import { readOwnName } from '../../engine/images/image-name.js';
+import { profiles, readOwnName } from '../../engine/images/image-name.js';
 import { localImageName, modulesOf, packageOf, readRecipe, recipeOf } from '../../engine/images/recipe.js';
-import { profiles } from '../../engine/images/recipe-dir.js';
 import { PACKAGED_MODULES } from '../../sandbox/python/known-modules.js';
 import { during, errno, type Hint, type HintSpec, STARTS_SOMETHING, says } from './hint.js';
 import { INSTALLER, saysNotInstalled } from './installers.js';

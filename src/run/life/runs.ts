@@ -16,7 +16,7 @@ import {
 import type { SharedApprovals } from '../../policy/approvals/run-approvals.js';
 import type { Policy } from '../../policy/rules/policy.js';
 import type { Sandbox } from '../../sandbox/conversation/sandbox.js';
-import type { WarmPools } from '../../sandbox/launch/warm-pools.js';
+import type { WarmPools } from '../../sandbox/launch/warm-pool.js';
 import {
   keyOf,
   kindOf,

@@ -6,7 +6,7 @@ import type { Observer } from '../../base/log/events.js';
 import type { OutputStream } from '../../base/process/streams.js';
 import { harmless } from '../../base/text/text.js';
 import { Deadline } from '../../base/waiting/deadline.js';
-import type { Capped } from '../../code-exec/capped-bytes.js';
+import type { Capped } from '../../code-exec/capped-output.js';
 import { CappedOutput, type Whole } from '../../code-exec/capped-output.js';
 import type { CommandEnd } from '../../code-exec/run-command.js';
 import type { GuestError, Sandbox } from '../../sandbox/conversation/sandbox.js';

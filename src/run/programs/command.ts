@@ -1,7 +1,7 @@
 // A command, and how the harness is told to start it. Pure.
 
 import { basename } from 'node:path/posix';
-import { WORK } from '../../sandbox/spec/work.js';
+import { WORK } from '../../sandbox/spec/promises.js';
 import { type HostFrame, INPUT_PIECE_BYTES } from '../../wire/frames.js';
 
 /** A program that the image has, or an earlier command has made; its arguments as they are. */

@@ -11,19 +11,18 @@
 // sent decides, and never what the sandbox says: one that was sent `run` never waits again (rest()), and a frame out
 // of turn is its end.
 
-import { asBridgeError, BridgeError } from '../../base/errors.js';
+import { asBridgeError, BridgeError, type BridgeErrorOptions } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
+import { ownCommand } from '../../base/process/own-command.js';
 import { heardOut } from '../../base/process/streams.js';
 import { clip, clipHarmless } from '../../base/text/text.js';
 import type { Container, Engine, SandboxSpec, Unreachable } from '../../engine/engine.js';
 import { type Enforcement, UNENFORCED } from '../../engine/machine/enforcement.js';
-import { inSeconds } from '../../engine/machine/hanging.js';
 import { Channel } from '../../wire/channel.js';
 import { type HostFrame, PROTOCOL_VERSION, type SupervisorFrame } from '../../wire/frames.js';
 import { Guard } from '../limits/guard.js';
-import { ProcessorTime } from '../limits/processor-time.js';
+import { ProcessorTime } from '../limits/measure.js';
 import type { Breach } from '../limits/watchdog.js';
-import { NotStarted } from './not-started.js';
 import { MAX_WAKES, Standstill } from './standstill.js';
 import {
   afterGuest,
@@ -180,7 +179,7 @@ export class Sandbox implements AsyncDisposable {
     if (signal.aborted) onAbort();
     const timer = setTimeout(() => {
       const waitedMs = options.timeoutMs;
-      sandbox.#end({ how: 'lost', detail: `no greeting within ${inSeconds(waitedMs)}`, waitedMs });
+      sandbox.#end({ how: 'lost', detail: `no greeting within ${Math.round(waitedMs / 1000)} s`, waitedMs });
     }, options.timeoutMs);
     const asking = setTimeout(() => void sandbox.#endStartIfUnreachable(), START_ASKS_AFTER_MS);
     const first = await Promise.race([sandbox.#greeted, sandbox.ended]);
@@ -545,3 +544,21 @@ const connectionLost = (words: string): string =>
 
 /** A line that broke the rules of the stream before the harness had greeted, so the engine's own. */
 const asEngineWords = (line: string): string => clipHarmless(line, MAX_DETAIL_CHARS);
+
+/**
+ * The error of a sandbox that did not start. What the engine or the image said is a fact of its own, so that nobody has to
+ * find it in the message again.
+ */
+export class NotStarted extends BridgeError {
+  /** Why, in the words of the engine, of the image or of the bridge; without a full stop. */
+  readonly detail: string;
+
+  constructor(detail: string, options: Pick<BridgeErrorOptions, 'cause' | 'waitedMs'> = {}) {
+    super('E_SANDBOX_START', `The sandbox did not start: ${detail}`, {
+      fault: 'engine',
+      remedy: `Run \`${ownCommand('doctor')}\`.`,
+      ...options,
+    });
+    this.detail = detail;
+  }
+}

@@ -40,9 +40,8 @@ import {
 import { described } from '../../engine/machine/oci-runtime.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { SeccompProfile } from '../../settings/environment/variables.js';
-import { NotStarted } from '../conversation/not-started.js';
 import type { StartOptions } from '../conversation/sandbox.js';
-import { Sandbox } from '../conversation/sandbox.js';
+import { NotStarted, Sandbox } from '../conversation/sandbox.js';
 import { enforcementAt } from '../limits/guard.js';
 import { compileIn, keepCompiled, readCompiled } from '../python/compiled-harness.js';
 import { startByName } from '../python/python-name.js';

@@ -8,11 +8,9 @@ import { clip } from '../../base/text/text.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
 import type { ImageChoice } from '../../engine/images/image-choice.js';
 import { Sandbox } from '../conversation/sandbox.js';
-import { runOwnCode } from '../python/own-code.js';
-import { lacksPython, startByName } from '../python/python-name.js';
+import { lacksPython, runOwnCode, startByName } from '../python/python-name.js';
 import { carry, type HostFiles } from '../spec/carried-files.js';
-import { filesIn } from '../spec/fallback-files.js';
-import { HARNESS_MOUNT } from '../spec/harness-files.js';
+import { fallbackFilesIn, HARNESS_MOUNT } from '../spec/harness-files.js';
 import {
   type PythonName,
   readImagePythons,
@@ -20,8 +18,8 @@ import {
   rememberWithoutPython,
 } from '../spec/image-pythons.js';
 import { type Files, installedDir, installFiles, OPEN_DIR, removeOthers } from '../spec/installed-files.js';
-import { OLDEST_PYTHON } from '../spec/oldest-python.js';
 import { pythonProfile, type SandboxProfile } from '../spec/profile.js';
+import { OLDEST_PYTHON } from '../spec/promises.js';
 import {
   filesDir,
   harnessKey,
@@ -161,7 +159,7 @@ export class PythonFallback {
 /** The files of the sandbox's own Python. Uses up the sandbox. Throws E_SANDBOX_START where it gives none. */
 async function takePython(sandbox: Sandbox): Promise<Files> {
   const { stdout, stderr } = await runOwnCode(sandbox, CODE, TAKE_SECONDS);
-  const files = filesIn(stdout);
+  const files = fallbackFilesIn(stdout);
   if (files !== undefined) return files;
   const why = clip(stderr.trim() || 'it did not hand over all of it', MAX_REASON_CHARS);
   throw new BridgeError(

@@ -5,11 +5,16 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import type { SandboxSpec } from '../../engine/engine.js';
-import { type GroupLimit, groupLimit, oomKillsIn } from '../../engine/machine/cgroup.js';
-import { type AskedLimits, type Enforcement, lookAt } from '../../engine/machine/enforcement.js';
+import {
+  type AskedLimits,
+  type Enforcement,
+  type GroupLimit,
+  groupLimit,
+  lookAt,
+  oomKillsIn,
+} from '../../engine/machine/enforcement.js';
 import { WRITABLE, writableIn } from '../spec/spec.js';
-import { countingIn, socketRoom } from './kernel-room.js';
-import { boundsOf, scalesFor, socketScalesFor } from './measure.js';
+import { boundsOf, countingIn, scalesFor, socketRoom, socketScalesFor } from './measure.js';
 import { type Breach, type Scales, Watchdog } from './watchdog.js';
 
 export class Guard implements Disposable {

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import type { Sandbox } from '../conversation/sandbox.js';
 import { HARNESS_MOUNT } from '../spec/harness-files.js';
 import type { Files } from '../spec/installed-files.js';
-import { runOwnCode } from './own-code.js';
+import { runOwnCode } from './python-name.js';
 
 const CACHE_DIR = 'cache';
 const CACHE_FILE = join(CACHE_DIR, 'harness.json');

@@ -1,10 +1,15 @@
 // By which name the Python of an image is started: `python3`, or `python` where an image has nothing by the first name.
-// Found out by trying, once for each image: one that has `python3` pays nothing for this.
+// Found out by trying, once for each image: one that has `python3` pays nothing for this. And the bridge's own code in a sandbox in
+// which nobody else's ever runs, for what only the image's own Python can tell: what comes back passes the parser like every guest's
+// word, and the sandbox is used up like every other.
 
 import { messageOf } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
+import type { OutputStream } from '../../base/process/streams.js';
 import type { Settings } from '../../settings/environment/settings.js';
-import { NotStarted } from '../conversation/not-started.js';
+import type { GuestFrame } from '../../wire/frames.js';
+import type { Sandbox } from '../conversation/sandbox.js';
+import { NotStarted } from '../conversation/sandbox.js';
 import { saysTooOld } from '../spec/harness-files.js';
 import { knownPythonName, type PythonName, rememberPython } from '../spec/image-pythons.js';
 
@@ -62,4 +67,37 @@ async function startAsPython<T>(
     const said = UNKNOWN_OPTION.test(second.detail) ? 'it is older than 3.4' : second.detail;
     throw new NotStarted(`${first.detail}; and by the name python: ${said}`, { cause: second });
   }
+}
+
+type OwnResult = {
+  /** Value of the last expression; undefined when there was none. */
+  readonly value: unknown;
+  readonly stdout: string;
+  readonly stderr: string;
+};
+
+/** Runs it to its end, or until `seconds` are over, which shows in what is missing. */
+export async function runOwnCode(sandbox: Sandbox, code: string, seconds: number): Promise<OwnResult> {
+  let value: unknown;
+  const printed = { stdout: [] as string[], stderr: [] as string[] };
+  const onGuest = (frame: GuestFrame) => {
+    if (frame.type === 'result') value = frame.value;
+  };
+  const timer = setTimeout(() => sandbox.kill(), seconds * 1000);
+  await Promise.race([sandbox.check(code), sandbox.ended]);
+  if (sandbox.isAlive) {
+    const run = {
+      type: 'run',
+      timeoutSeconds: seconds,
+      loaded: [],
+      discovered: [],
+      files: [],
+      program: null,
+    } as const;
+    const onOutput = (stream: OutputStream, text: string) => void printed[stream].push(text);
+    sandbox.run(run, { onGuest, onOutput, onFile: () => {} });
+    await sandbox.ended;
+  }
+  clearTimeout(timer);
+  return { value, stdout: printed.stdout.join(''), stderr: printed.stderr.join('') };
 }

@@ -5,8 +5,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { PACKAGE_ROOT, VERSION } from '../../base/version.js';
-import { type Files, hashOf, installFiles } from './installed-files.js';
-import { OLDEST_PYTHON } from './oldest-python.js';
+import { type Files, hashOf, inOrder, installFiles } from './installed-files.js';
+import { OLDEST_PYTHON } from './promises.js';
 
 /** Where the directory is mounted, and what the container runs. */
 export const HARNESS_MOUNT = '/ipc';
@@ -83,3 +83,32 @@ export const harnessVersion = (): string => hashOf(harnessFiles());
 /** Path of the directory to mount, made or mended as needed. Throws E_STATE where the state directory cannot be written. */
 export const prepareHarness = (stateDir: string, compiled: Files = new Map()): string =>
   installFiles(stateDir, 'ipc', new Map([...harnessFiles(), ...compiled]));
+
+/** Where the Python for images without one is mounted, read-only: a place that is on nobody's PATH. */
+export const FALLBACK_MOUNT = '/python-fallback';
+const LOADER = 'loader';
+const PYTHON = 'bin/python3';
+/** Instead of `python3`. By its own loader, since the image may have another one, or none. */
+export const FALLBACK_PYTHON: readonly string[] = [
+  `${FALLBACK_MOUNT}/${LOADER}`,
+  '--library-path',
+  `${FALLBACK_MOUNT}/shared`,
+  `${FALLBACK_MOUNT}/${PYTHON}`,
+];
+
+/** No segment begins with a dot, so none leads out of the directory. */
+const LINE = /^(\w[\w.+-]*(?:\/\w[\w.+-]*)*) ([A-Za-z0-9+/]*={0,2})$/;
+
+/**
+ * The Python of our own image, with its loader and its libraries, as files that run in any image of the same processor:
+ * sandbox-runtime/harness/python_fallback.py says which, and prints them. Undefined where `printed` is no list of files, or not all of one.
+ */
+export function fallbackFilesIn(printed: string): Files | undefined {
+  const files = new Map<string, Buffer>();
+  for (const line of printed.trimEnd().split('\n')) {
+    const [, name, data] = LINE.exec(line) ?? [];
+    if (name === undefined || data === undefined) return undefined;
+    files.set(name, Buffer.from(data, 'base64'));
+  }
+  return files.has(LOADER) && files.has(PYTHON) && printed.endsWith('\n') ? inOrder(files) : undefined;
+}

@@ -1,2 +1,0 @@
-/** The oldest Python that the harness is written for. */
-export const OLDEST_PYTHON = '3.9';
