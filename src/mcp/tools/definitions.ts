@@ -7,7 +7,7 @@ import { definitionFor, type ExecuteLimits } from '../../code-exec/execute-defin
 import { type ArgumentTable, propertiesOf } from '../../code-exec/tool-arguments.js';
 import { PLAIN_NAME } from '../../run/artifacts/file-names.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
-import { WORK } from '../../sandbox/spec/work.js';
+import { WORK } from '../../sandbox/spec/promises.js';
 import { networkedLanguages, offeredLanguages } from '../../settings/environment/plan.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { ToolName } from '../../settings/environment/variables.js';

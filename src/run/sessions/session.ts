@@ -5,10 +5,8 @@
 import { drawnLetters } from '../../base/text/drawn-letters.js';
 import { processorGroup, processorUseIn } from '../../engine/machine/enforcement.js';
 import type { Sandbox, SandboxEnd } from '../../sandbox/conversation/sandbox.js';
-import { heldBytes } from '../../sandbox/limits/held-memory.js';
-import type { Settings } from '../../settings/environment/settings.js';
 import { heldBytes } from '../../sandbox/limits/measure.js';
-import type { SessionLimits } from '../../settings/environment/settings.js';
+import type { Settings } from '../../settings/environment/settings.js';
 import type { SessionFacts } from '../../wire/frames.js';
 import { megabytes } from '../hints/hint.js';
 import { breached } from '../outcome/ending-errors.js';
