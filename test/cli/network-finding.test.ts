@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
 import type { Examination } from '../../src/cli/doctor/examination.js';
-import { examineNetwork } from '../../src/cli/doctor/network-finding.js';
+import { examineNetwork } from '../../src/cli/doctor/findings.js';
 import { settingsOf } from '../support/plain-kind.js';
 
 function examine(tried: object, mode = 'rootless', ociRuntime = 'runc', open = 'bash,go') {

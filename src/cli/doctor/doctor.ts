@@ -14,17 +14,17 @@ import type { DownstreamSpec, RemoteSpec, SkippedSpec, SpecSource } from '../../
 import { withoutDenied } from '../../policy/rules/policy-book.js';
 import { type LaunchSetUp, wishesOf } from '../../sandbox/launch/launch-set-up.js';
 import { Bridge } from '../../tenant/bridge.js';
-import { type ServerChange, serverChanges } from '../servers/server-changes.js';
 import { publicUrl } from '../servers/server-list.js';
+import { type ServerChange, serverChanges } from '../servers/servers-refresh.js';
 import { type Examined, examine, prepare, withProgress } from '../serving/prepare.js';
 import { columns } from '../terminal/columns.js';
-import { errorJson, reportFailure } from '../terminal/failure.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { coloursFor, printJson, visible } from '../terminal/output.js';
+import { coloursFor, errorJson, printJson, reportFailure, visible } from '../terminal/output.js';
+
 import { remedyText, widthOf } from '../terminal/wrap.js';
 import { CHECKS, type Check, checksWithout } from './doctor-checks.js';
 import { attempt, type Examination, type Finding, once } from './examination.js';
-import { languageFindings } from './language-findings.js';
+import { languageFindings } from './findings.js';
 import { commandTrial, firstTrial, memoryTrial, networkTrial } from './trial.js';
 
 type DoctorOptions = {

@@ -11,8 +11,8 @@ import { duration } from '../../run/answer/files.js';
 import { type SurveyedFile, surveyKept } from '../../run/artifacts/kept-survey.js';
 import { prepare } from '../serving/prepare.js';
 import { columns } from '../terminal/columns.js';
-import { usageError } from '../terminal/failure.js';
-import { coloursFor, megabytes, printJson, visible } from '../terminal/output.js';
+import { coloursFor, megabytes, printJson, usageError, visible } from '../terminal/output.js';
+
 import { hanging, paragraph, widthOf } from '../terminal/wrap.js';
 import { writeOut } from '../terminal/write-out.js';
 

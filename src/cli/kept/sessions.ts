@@ -17,9 +17,9 @@ import { wordOfId } from '../../service/principals/principal-source.js';
 import { principalStateDirs } from '../../settings/files/principal-state.js';
 import { type Prepared, prepare } from '../serving/prepare.js';
 import { columns } from '../terminal/columns.js';
-import { usageError } from '../terminal/failure.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { coloursFor, megabytes, printJson, visible } from '../terminal/output.js';
+import { coloursFor, megabytes, printJson, usageError, visible } from '../terminal/output.js';
+
 import { hanging, paragraph, widthOf } from '../terminal/wrap.js';
 
 const MAX_ECHO_CHARS = 80;

@@ -8,7 +8,7 @@ import { byCommandLine } from '../../run/calls/call-context.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
 import type { Bridge } from '../../tenant/bridge.js';
 import type { Judgement } from './control.js';
-import { pythonCall } from './guest-code.js';
+import { pythonCall } from './walls.js';
 
 export type SessionAttack = {
   readonly control: string;

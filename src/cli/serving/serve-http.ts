@@ -13,8 +13,8 @@ import { withRequests } from '../../service/http/request-context.js';
 import { notifySystemd } from '../../service/http/systemd.js';
 import { Bridges } from '../../service/principals/bridges.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { audited } from './audited.js';
-import { type Prepared, prepare } from './prepare.js';
+import { audited, type Prepared, prepare } from './prepare.js';
+
 import { type End, firstFault, nothingElseWrites } from './serving-process.js';
 
 /** After the drain, for engines that are slow to remove containers. */

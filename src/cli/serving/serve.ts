@@ -10,8 +10,8 @@ import { AgentTransport } from '../../mcp/requests/stdio-transport.js';
 import { SET_UP_PATIENCE_MS } from '../../run/queue/patience.js';
 import { problemsIn } from '../../settings/environment/setting-problems.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { audited } from './audited.js';
-import { type Examined, examine } from './prepare.js';
+import { audited, type Examined, examine } from './prepare.js';
+
 import { type End, firstFault, nothingElseWrites } from './serving-process.js';
 
 /** Hosts kill half a second after asking; whoever still lives long after that would hang for ever. */
