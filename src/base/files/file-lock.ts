@@ -49,7 +49,7 @@ function breakIfOld(path: string): void {
     // Another one broke it first, and this is the new holder's: back to its place.
     if (!isOld(aside)) linkSync(aside, path);
   } catch {
-    // It was given back meanwhile.
+    // The lock was given back meanwhile.
   } finally {
     rmSync(aside, { force: true });
   }

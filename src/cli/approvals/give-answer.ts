@@ -59,7 +59,7 @@ export async function giveAnswer(
     if (isPut && folder.answer(id).is === 'absent' && isStillOpen(folder.question(id)))
       throw notTaken(`The bridge refused the answer to ${id}: what it asks is not what was shown.`);
     if (Date.now() > until) {
-      // It must not count later, when nobody expects it any more.
+      // The answer must not count later, when nobody expects it any more.
       if (isPut) folder.removeAnswer(id);
       throw notTaken(
         isPut
@@ -119,7 +119,10 @@ export function surveyApprovals(stateDir: string): Survey {
   return { open, ended, unreadable };
 }
 
-/** By its id or the beginning of it, with or without `q-`. Throws E_ARGUMENTS, which says how one has ended that did. */
+/**
+ * Finds the question by its id or the beginning of it, with or without `q-`. Throws E_ARGUMENTS, which says how one has ended
+ * that did.
+ */
 export function chosenQuestion(wanted: string, { open, ended }: Survey): WaitingQuestion {
   const start = wanted.startsWith('q-') ? wanted : `q-${wanted}`;
   const [found, ...others] =

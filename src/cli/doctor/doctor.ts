@@ -63,7 +63,7 @@ async function examineAll({ json, http }: DoctorOptions): Promise<void> {
     discovery,
     policyBook,
     engine,
-    // It would wait again for an engine that hangs.
+    // The trial would wait again for an engine that hangs.
     pad: once(async () => {
       const found = await engine();
       return 'error' in found ? found : await attempt(freshPad(bridge, wishes));
@@ -167,7 +167,7 @@ function report(
   if (findings.some(({ status }) => status === 'fail')) process.exitCode = 1;
 }
 
-/** For people; ends with a newline. */
+/** Text for people; ends with a newline. */
 export function findingsText(findings: readonly Finding[]): string {
   const paint = coloursFor(process.stdout);
   const width = widthOf(process.stdout);

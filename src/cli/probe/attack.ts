@@ -31,7 +31,7 @@ export type Seen = {
   readonly told: ContainerFacts | undefined;
   /** The most memory that was seen, by the probe or by the watchdog; undefined where nobody looked. */
   readonly peakBytes: number | undefined;
-  /** By how much what the engine keeps of the container grew on disk, at most. */
+  /** Bytes by which what the engine keeps of the container grew on disk, at most. */
   readonly keptBytes: number | undefined;
   /** Whether its first process was gone soon after the answer; undefined where that is not to be seen. */
   readonly gone: boolean | undefined;

@@ -1,5 +1,5 @@
-// `policy test`: what the policy makes of one call, rule by rule, and why. Starts nothing and sends nothing: what it knows of the
-// tool is what was kept when its server was last started.
+// `policy test`: what the policy makes of one call, rule by rule, and why. Starts nothing and sends nothing: what it knows of
+// the tool is what was kept when its server was last started.
 
 import { wellFormedJson } from '../../base/json/json-text.js';
 import { LOCAL_USER } from '../../base/principal.js';

@@ -99,7 +99,7 @@ export function publicUrl(written: string): string {
   return `${protocol}//${host}${path.join('/')}`;
 }
 
-/** For people; ends with a newline. */
+/** Text for people; ends with a newline. */
 export function serversText(discovery: Discovery, style: ListStyle, changes = NO_CHANGES): string {
   const { paint } = style;
   // The heading says which file.

@@ -160,15 +160,15 @@ function listOf(names: readonly string[]): string {
   return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
-// Which servers have changed tools since they were first seen, or another one's name, for the commands that look at servers without starting
-// them. Reads what the bridge has kept.
+// Which servers have changed tools since they were first seen, or another one's name, for the commands that look at servers
+// without starting them. Reads what the bridge has kept.
 
 /** `changed` in words; `remedy` is a sentence with the command that accepts it. */
 export type ServerChange = { readonly changed: string; readonly remedy: string };
 
 const MAX_TOOLS_SHOWN = 5;
 
-/** By server name; of those alone that have changed. */
+/** Changes by server name; of those servers alone that have changed. */
 export function serverChanges(
   specs: readonly DownstreamSpec[],
   { stateDir }: Pick<Settings, 'stateDir'>,

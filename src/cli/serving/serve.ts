@@ -16,7 +16,7 @@ import { type End, firstFault, nothingElseWrites } from './serving-process.js';
 
 /** Hosts kill half a second after asking; whoever still lives long after that would hang for ever. */
 const CLOSE_WITHIN_MS = 5_000;
-/** For the last lines of the log, where somebody is slow to read them. */
+/** Time for the last lines of the log, where somebody is slow to read them. */
 const LOG_WITHIN_MS = 200;
 
 /** Ends the process when the agent has gone or a signal came. `alone` says why it shares no bridge, where it was to. */

@@ -112,7 +112,10 @@ async function installEngine(setup: SetupContext, what: string): Promise<StepRes
   return install(setup, what, packages, true);
 }
 
-/** All that belongs to an engine on this system, and what builds its image; who is root needs no ids, and only systemd has sessions. */
+/**
+ * All that belongs to an engine on this system, and what builds its image; who is root needs no ids, and only systemd has
+ * sessions.
+ */
 function packagesBeside(
   { packages = {} }: System,
   { isRoot, hasSystemd }: Pick<SetupMachine, 'isRoot' | 'hasSystemd'>,

@@ -146,5 +146,5 @@ export class BuildProgress implements Disposable {
   }
 }
 
-/** For who wants none, such as whoever reads JSON. */
+/** A progress for who wants none, such as whoever reads JSON. */
 export const NO_PROGRESS = { onProgress: () => {}, onBytes: undefined, [Symbol.dispose]: () => {} } as const;

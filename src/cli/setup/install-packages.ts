@@ -87,7 +87,7 @@ export const commandLine = (argv: readonly string[]): string =>
   // An option needs no quotes where the command does not begin with it.
   argv.map((word) => (/^--?[\w=-]+$/.test(word) ? word : shellWord(word))).join(' ');
 
-/** By what way root is to be had. */
+/** How root is to be had. */
 export async function rootAccess(isRoot: boolean, isInteractive: boolean): Promise<RootAccess> {
   if (isRoot) return 'root';
   try {

@@ -54,7 +54,7 @@ const linux = (
 
 type Release = { readonly id: string; readonly version: number };
 
-/** By a name of /etc/os-release; the first that an ID or ID_LIKE names is taken. */
+/** Systems by a name of /etc/os-release; the first that an ID or ID_LIKE names is taken. */
 const LINUXES: Readonly<Record<string, (release: Release) => System>> = {
   debian: ({ id, version }) =>
     linux(

@@ -35,8 +35,9 @@ export function shownWidth(text: string): number {
 const PAINTED = /^((?:\u001b\[[\d;]*m)*)([^\u001b]*)((?:\u001b\[[\d;]*m)*)$/;
 
 /**
- * The words of `text` in lines of at most `width` columns; the first one has `used` columns less. A word that is wider
- * than a line is broken, unless it stands between backticks. A text that has one colour keeps it on each line; one with several stays as it is.
+ * The words of `text` in lines of at most `width` columns; the first one has `used` columns less. A word that is wider than a
+ * line is broken, unless it stands between backticks. A text that has one colour keeps it on each line; one with several stays
+ * as it is.
  */
 export function wrapped(text: string, width: number, used = 0): readonly string[] {
   if (shownWidth(text) + used <= width) return [text];
@@ -120,8 +121,8 @@ const GAP = /(?<=\S) {2,}(?=\S)/;
 const EXAMPLE_INDENT = '      ';
 
 /**
- * Puts what stands below the options of a help text, examples and paragraphs, into lines that fit standard output, when it is shown. A
- * command is broken only where it is too long itself.
+ * Puts what stands below the options of a help text, examples and paragraphs, into lines that fit standard output, when it is
+ * shown. A command is broken only where it is too long itself.
  */
 export const helpText = (text: string) => (): string => {
   const width = widthOf(process.stdout);

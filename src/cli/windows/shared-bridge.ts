@@ -42,7 +42,7 @@ export async function sharedBridge(socket: string): Promise<void> {
   const prepared = examine('info', 'serves', here());
   if (prepared.problems.length > 0) return report({ is: 'failed', why: 'its settings are wrong' });
   const door = new SharedDoor(socket, prepared);
-  // Its console would write to nobody.
+  // The console of this process would write to nobody.
   nothingElseWrites(door.everybody);
   const fault = firstFault((event) => door.tellAll(event));
   try {
@@ -51,7 +51,7 @@ export async function sharedBridge(socket: string): Promise<void> {
     await door.end('it cannot listen');
     return report({ is: 'failed', why: `it cannot listen at ${socket}: ${messageOf(thrown)}` });
   }
-  // It must not keep the first window's folder from being removed.
+  // The process must not keep the first window's folder from being removed.
   process.chdir('/');
   const interrupted = interruptSignal();
   interrupted.addEventListener('abort', () => door.leave(String(interrupted.reason)));
@@ -65,7 +65,7 @@ export async function sharedBridge(socket: string): Promise<void> {
   process.exit(exitCode);
 }
 
-/** Its own standard error is nobody's. */
+/** Nobody reads the standard error of this process. */
 const NOWHERE = new LossyWriter({ waitingChars: 0, write: (_line, done) => done(true) });
 
 const here = () =>
@@ -94,7 +94,7 @@ const IDLE_MS = 60_000;
 const FIRST_WITHIN_MS = 10_000;
 /** A connection that does not greet is none of ours. */
 const GREETS_WITHIN_MS = 5_000;
-/** For last words on their way to windows. */
+/** Time for last words on their way to windows. */
 const SAID_WITHIN_MS = 500;
 
 type Window = {
@@ -164,7 +164,7 @@ export class SharedDoor {
     clearTimeout(this.#idle);
     if (now) return this.#onLeft(why);
     if (!isFirst) return;
-    // Its socket is gone from here on, so that the next one can be started.
+    // The socket is gone from here on, so that the next one can be started.
     this.#server.close();
     this.#windows.leave();
     for (const window of this.#live.values()) void this.#tellLeaving(window, why);
@@ -276,7 +276,7 @@ export class SharedDoor {
     connection.say({ is: 'leaving', why });
   }
 
-  /** Its relay sends nothing new: what is under way is answered, and then it goes to another one. */
+  /** The relay of a window sends nothing new: what is under way is answered, and then it goes to another one. */
   async #letGo({ served, connection }: Window): Promise<void> {
     await served.quiet();
     await new Promise((resolve) => connection.output.write('', resolve));
