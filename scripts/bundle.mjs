@@ -27,7 +27,7 @@ const PARTS = {
   serve: 'serving/serve',
   'start-relay': 'windows/start-relay',
   program: 'program',
-  failure: 'terminal/failure',
+  output: 'terminal/output',
 };
 
 const parsers = separateParsers();

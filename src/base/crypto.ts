@@ -1,5 +1,5 @@
-// Node's cryptography, loaded at its first use: that takes a tenth of Node's own start, and until a tool is called nothing needs
-// it. For files that are loaded before that; all others import it from Node.
+// Node's cryptography, loaded at its first use: that takes a tenth of Node's own start, and until a tool is called nothing
+// needs it. For files that are loaded before that; all others import it from Node.
 
 import type * as NodeCrypto from 'node:crypto';
 import { createRequire } from 'node:module';

@@ -41,7 +41,10 @@ export type ErrorCode =
   | 'E_SHUTDOWN'
   | 'E_INTERNAL';
 
-/** Who has to act: the agent (its arguments), the guest (its code), the operator (the set-up), a downstream server, the engine, or we. */
+/**
+ * Who has to act: the agent (its arguments), the guest (its code), the operator (the set-up), a downstream server, the engine,
+ * or we.
+ */
 export type Fault = 'agent' | 'guest' | 'operator' | 'downstream' | 'engine' | 'bridge';
 
 export type BridgeErrorOptions = {

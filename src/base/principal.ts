@@ -7,7 +7,7 @@ export type Principal = {
    * shown to another principal. A token that is revoked and made anew under the same name has another ID.
    */
   readonly id: string;
-  /** For logs, the audit and the principal's own errors. */
+  /** Named so in logs, the audit and the principal's own errors. */
   readonly name: string;
   /** Names of the servers that its credential reaches; undefined means all that the policy allows. */
   readonly servers: readonly string[] | undefined;

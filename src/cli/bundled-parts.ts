@@ -30,5 +30,5 @@ function cacheFolder(): string | undefined {
 export const serving: typeof Parts.serving = async () => code.load('serve.cjs');
 export const windows: typeof Parts.windows = async () => code.load('start-relay.cjs');
 export const commands: typeof Parts.commands = async () => code.load('program.cjs');
-export const failing: typeof Parts.failing = async () => code.load('failure.cjs');
+export const failing: typeof Parts.failing = async () => code.load('output.cjs');
 export const keepCompiled: typeof Parts.keepCompiled = () => code.keep();

@@ -1,5 +1,6 @@
-// Loads the bundle's files, and keeps what V8 has compiled of them: compiling them anew takes a third of a start. What is kept is
-// run with the rights of this user, so it lies where nobody else can write. Any trouble with it is none: the file is compiled.
+// Loads the bundle's files, and keeps what V8 has compiled of them: compiling them anew takes a third of a start. What is kept
+// is run with the rights of this user, so it lies where nobody else can write. Any trouble with it is none: the file is
+// compiled.
 
 import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { createRequire } from 'node:module';

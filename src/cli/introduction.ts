@@ -2,7 +2,7 @@
 
 import { ownCommand } from '../base/process/own-command.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
-import { columnsOf, wrapped, wrappedCommand } from './terminal/layout.js';
+import { columnsOf, layOut, wrappedCommand } from './terminal/wrap.js';
 
 const PARAGRAPHS = [
   `${PACKAGE_NAME} ${VERSION} is an MCP server: one tool, with which an agent runs Python in a throw-away container, and all of your other MCP servers callable inside.`,
@@ -20,7 +20,7 @@ const COMMANDS = [
 export function introduce(): void {
   const width = columnsOf(process.stdout);
   const lines = [
-    ...PARAGRAPHS.flatMap((text) => [...wrapped(text, { width }), '']),
+    ...PARAGRAPHS.flatMap((text) => [...layOut(text, { width }), '']),
     ...COMMANDS.flatMap(([what, word]) => [what, ...wrappedCommand(`${ownCommand()} ${word}`, width, '  ')]),
   ];
   process.stdout.write(lines.map((line) => `${line}\n`).join(''));

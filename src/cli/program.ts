@@ -18,8 +18,8 @@ import type { LoginCommandOptions } from './servers/login.js';
 import type { PolicyTestOptions } from './servers/policy-test.js';
 import type { RefreshOptions } from './servers/servers-refresh.js';
 import type { TokenOptions } from './servers/token.js';
-import type { SetupOptions } from './setup/context.js';
-import { reportFailure, USAGE_EXIT_CODE } from './terminal/failure.js';
+import type { SetupOptions } from './setup/step.js';
+import { reportFailure, USAGE_EXIT_CODE } from './terminal/output.js';
 import { helpText, USUAL_COLUMNS, widthOf } from './terminal/wrap.js';
 
 const EXAMPLES = `
@@ -194,7 +194,7 @@ const servers = program
   .command('servers')
   .description('list the MCP servers that were found, and those passed over with the reason')
   .option('--json', 'print JSON')
-  .action(async (options: { json?: true }) => (await import('./servers/servers.js')).servers(options));
+  .action(async (options: { json?: true }) => (await import('./servers/server-list.js')).servers(options));
 
 servers
   .command('refresh')

@@ -28,7 +28,10 @@ export const MAX_PENDING_BYTES = 2 * MAX_FRAME_BYTES;
 /** Replies that the guest has not read yet; above it a reply becomes a refusal. One reply may still be this long itself. */
 export const MAX_UNREAD_BYTES = MAX_FRAME_BYTES;
 
-/** Calls of one run that are under way at once; further ones wait in a queue of MAX_QUEUED_CALLS. 100 gathered calls must all be in flight. */
+/**
+ * Calls of one run that are under way at once; further ones wait in a queue of MAX_QUEUED_CALLS. 100 gathered calls must all be
+ * in flight.
+ */
 export const MAX_CALLS_IN_FLIGHT = 128;
 
 /** Beyond this a flood is refused call by call, instead of growing the host's memory. */
@@ -37,7 +40,10 @@ export const MAX_QUEUED_CALLS = 10_000;
 /** Output of either stream travels in pieces of at most this many bytes. */
 export const OUTPUT_CHUNK_BYTES = 65_536;
 
-/** Standard input of a command that is longer goes ahead of its run, in pieces of this many bytes. A multiple of three: base64 without padding. */
+/**
+ * Standard input of a command that is longer goes ahead of its run, in pieces of this many bytes. A multiple of three: base64
+ * without padding.
+ */
 export const INPUT_PIECE_BYTES = 3 * 1024 * 1024;
 
 /** Pictures of one run that are shown; a model reads few, and each costs it up to 1,600 tokens. */

@@ -1,5 +1,5 @@
-// The body of an HTTP request as a message of JSON-RPC, for the servers over HTTP: what would be too expensive to parse is refused
-// before it is parsed, and a refusal carries the id of the request that it answers.
+// The body of an HTTP request as a message of JSON-RPC, for the servers over HTTP: what would be too expensive to parse is
+// refused before it is parsed, and a refusal carries the id of the request that it answers.
 
 import { parseJson, sliceAt } from '../base/json/json-text.js';
 import { MAX_DEPTH, MAX_VALUES } from './frames.js';

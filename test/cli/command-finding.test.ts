@@ -1,7 +1,7 @@
 // What doctor says of commands, by who runs them and how one that does nothing has ended.
 
 import { describe, expect, it } from 'vitest';
-import { examineCommands } from '../../src/cli/doctor/command-finding.js';
+import { examineCommands } from '../../src/cli/doctor/findings.js';
 
 type Subject = Parameters<typeof examineCommands>[0];
 

@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { VERSION } from '../../src/base/version.js';
 import type { Examination } from '../../src/cli/doctor/examination.js';
-import { languageFindings } from '../../src/cli/doctor/language-findings.js';
+import { languageFindings } from '../../src/cli/doctor/findings.js';
 import { localImageName, readRecipe } from '../../src/engine/images/recipe.js';
 import { parseSettings } from '../../src/settings/environment/settings.js';
 import { hostFacts } from '../../src/settings/files/host-facts.js';

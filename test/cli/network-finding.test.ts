@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
 import type { Examination } from '../../src/cli/doctor/examination.js';
-import { examineNetwork } from '../../src/cli/doctor/network-finding.js';
+import { examineNetwork } from '../../src/cli/doctor/findings.js';
 import type { EngineTraits } from '../../src/engine/engine.js';
 import { OLD_GVISOR } from '../../src/engine/machine/oci-runtime.js';
 import { settingsOf } from '../support/plain-kind.js';

@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import type { Examination } from '../../src/cli/doctor/examination.js';
-import { examinePolicy, idlePatterns } from '../../src/cli/doctor/policy-finding.js';
+import { examinePolicy, idlePatterns } from '../../src/cli/doctor/findings.js';
 import type { DownstreamSpec } from '../../src/hosts/downstream-spec.js';
 import { policyOf } from '../../src/policy/rules/policy.js';
 import { PolicyBook } from '../../src/policy/rules/policy-book.js';

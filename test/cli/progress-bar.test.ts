@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { BuildProgress } from '../../src/cli/setup/build-progress.js';
+import { BuildProgress } from '../../src/cli/setup/image.js';
 import { progressLine } from '../../src/cli/terminal/progress-bar.js';
 
 /** A stream that is a terminal of 80 columns or a pipe, and all that was written to it. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { serverFindings } from '../../src/cli/doctor/doctor.js';
-import { serverChanges } from '../../src/cli/servers/server-changes.js';
+import { serverChanges } from '../../src/cli/servers/servers-refresh.js';
 import { KeptCatalog } from '../../src/servers/catalog/kept-catalog.js';
 import { hostile } from '../downstream/hostile.js';
 

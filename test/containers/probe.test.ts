@@ -9,11 +9,11 @@ import { AttackedBridge } from '../../src/cli/probe/attack.js';
 import { attackSession, judgeSession, SESSION_ATTACKS } from '../../src/cli/probe/between-calls.js';
 import { openCanaries } from '../../src/cli/probe/canaries.js';
 import type { ProbedSandbox } from '../../src/cli/probe/control.js';
-import { guestCode } from '../../src/cli/probe/guest-code.js';
-import { judgeWall } from '../../src/cli/probe/judge-walls.js';
+import { judgeWall } from '../../src/cli/probe/judge.js';
 import type { ProbeReport } from '../../src/cli/probe/report.js';
-import { WALLS } from '../../src/cli/probe/walls.js';
+import { guestCode, WALLS } from '../../src/cli/probe/walls.js';
 import { driverOf } from '../../src/engine/engines.js';
+
 import { UNENFORCED } from '../../src/engine/machine/enforcement.js';
 import { pythonProfile } from '../../src/sandbox/spec/profile.js';
 import { sandboxSpec } from '../../src/sandbox/spec/spec.js';

@@ -81,7 +81,7 @@ function breakWhere(isBroken: (path: string) => boolean, path: string): void {
     // Another one broke it first, and this is the new holder's: back to its place.
     if (!isBroken(aside)) linkSync(aside, path);
   } catch {
-    // It was given back meanwhile.
+    // The lock was given back meanwhile.
   } finally {
     rmSync(aside, { force: true });
   }

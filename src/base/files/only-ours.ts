@@ -76,7 +76,7 @@ export function exchangeable(
       const target = readlinkSync(at);
       names.unshift(...namesIn(target));
       at = target.startsWith('/') ? '/' : dirname(at);
-      // It may lead to a folder that has been passed before, which is the last one now.
+      // The link may lead to a folder that has been passed before, which is the last one now.
       continue;
     }
     const isShared = !isLast && (stats.mode & STICKY) !== 0;

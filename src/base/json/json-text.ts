@@ -24,7 +24,9 @@ let collected: string[] | undefined;
 export class RawJson {
   constructor(readonly text: string) {}
 
-  /** A method that V8 looks for anyway; a replacer function would be called for every member and costs several times as much. */
+  /**
+   * A method that V8 looks for anyway; a replacer function would be called for every member and costs several times as much.
+   */
   toJSON(): unknown {
     return collected === undefined
       ? JSON.parse(this.text)

@@ -13,7 +13,7 @@ export function descendantsBytes(pid: number): number | undefined {
   const children = new Map<number, number[]>();
   for (const each of processIds()) {
     const stat = processStat(each);
-    // It may have ended meanwhile.
+    // The process may have ended meanwhile.
     if (stat !== undefined) children.set(stat.parent, [...(children.get(stat.parent) ?? []), each]);
   }
   if (children.size === 0) return undefined;

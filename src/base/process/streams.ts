@@ -15,9 +15,9 @@ export const closed = (stream: Readable): Promise<unknown> =>
 const HEARD_WITHIN_MS = 250;
 
 /**
- * For whoever tells how a process has ended, once its exit is known: Node tells an exit, a broken pipe and the ends of the
- * streams in any order. Resolves when `streams`, which somebody reads, have been read to their ends; where another process
- * holds one open, when what stood in it has been read. Never rejects.
+ * Waits once more, for whoever tells how a process has ended: once its exit is known, Node tells an exit, a broken pipe and the
+ * ends of the streams in any order. Resolves when `streams`, which somebody reads, have been read to their ends; where another
+ * process holds one open, when what stood in it has been read. Never rejects.
  */
 export async function heardOut(streams: readonly Readable[], withinMs = HEARD_WITHIN_MS): Promise<void> {
   await within(withinMs, Promise.all(streams.map(closed)));

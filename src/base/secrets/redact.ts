@@ -21,9 +21,9 @@ const LATEST_KEPT = 4;
 export type Redact = (text: string) => string;
 
 export class Redactor {
-  /** By value, the name that is shown in its place. */
+  /** The name that is shown in the place of each value. */
   readonly #names = new Map<string, string>();
-  /** By name, the oldest first; see `addLatest`. */
+  /** The values of each name, the oldest first; see `addLatest`. */
   readonly #latest = new Map<string, readonly string[]>();
   /** Finder of all known values, and their names by the finder's labels; made when it is needed. */
   #finder: { readonly finder: Finder; readonly names: readonly string[] } | undefined;

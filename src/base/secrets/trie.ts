@@ -8,7 +8,9 @@ const GRAM_BYTES = 4;
 const GRAMS = 2 ** 16;
 
 export class Trie {
-  /** By node, of which 0 is the root: its byte, its first child, its parent's next child, how deep it is, what it ends. */
+  /**
+   * Arrays by node, of which 0 is the root: its byte, its first child, its parent's next child, how deep it is, what it ends.
+   */
   readonly #byte = [0];
   readonly #child = [0];
   readonly #sibling = [0];
@@ -16,7 +18,7 @@ export class Trie {
   readonly #label = [-1];
   /** Children of the root, which most bytes of a text are compared with. */
   readonly #first = new Int32Array(256);
-  /** By the last four bytes, whether a pattern may begin with them: only then is it worth while to look closer. */
+  /** Whether a pattern may begin with the last four bytes, by these: only then is it worth while to look closer. */
   readonly #filter = new Uint8Array(GRAMS);
   /** The node of the longest end of this one's bytes that begins a pattern. */
   #fail: Int32Array | undefined;

@@ -1,8 +1,9 @@
-// Escapes undone, whichever notation they are in and however deeply they are nested: %2B, \x2b, \u002B, \u{2b}, &amp;
-// &#43; &#x2b;. Seen through NORMAL, which leaves out what quoting adds, a value and every quoted form of it are alike. That is not what any one program would read; it is for comparing only.
+// Escapes undone, whichever notation they are in and however deeply they are nested: %2B, \x2b, \u002B, \u{2b}, &amp; &#43;
+// &#x2b;. Seen through NORMAL, which leaves out what quoting adds, a value and every quoted form of it are alike. That is not
+// what any one program would read; it is for comparing only.
 //
-// One pass. Bytes are put on a pile; when the top of it is a whole escape, what it stands for takes its place, and may
-// complete another one. Each such step takes bytes away and looks at no more than the last ten, so time is linear.
+// One pass. Bytes are put on a pile; when the top of it is a whole escape, what it stands for takes its place, and may complete
+// another one. Each such step takes bytes away and looks at no more than the last ten, so time is linear.
 
 import { BARRIER, byteTable, code, type Reading } from './reading.js';
 
@@ -20,7 +21,7 @@ const LARGE_U = code('U');
 const OPEN = code('{');
 const CLOSE = code('}');
 
-/** By the letters of the name, four at most, as one number. */
+/** Characters by the letters of their names, four at most, as one number. */
 const ENTITIES: ReadonlyMap<number, number> = new Map(
   Object.entries({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }).map(([name, char]) => [
     Buffer.from(name).readUIntBE(0, name.length),

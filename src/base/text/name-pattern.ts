@@ -1,6 +1,7 @@
 // Patterns over the names of servers and tools. `*` stands for any characters, none included; a backslash takes the next
 // character for itself; nothing else is special. What allows is matched exactly, what denies by look-alikes too. No shell's
-// glob: names are no paths, so dots, slashes, brackets and quotes mean themselves. Matching takes time in proportion to the name, since servers choose their names.
+// glob: names are no paths, so dots, slashes, brackets and quotes mean themselves. Matching takes time in proportion to the
+// name, since servers choose their names.
 
 import { folded, readingsOf } from './folded-name.js';
 
@@ -34,12 +35,12 @@ export const requestPattern = (text: string, reach: Reach): Matches => requestMa
 /** A pattern `server` or `server.tool`. */
 export interface ServerPattern {
   readonly text: string;
-  /** It means the whole server. */
+  /** The pattern means the whole server. */
   coversServer(server: string): boolean;
-  /** It means the server or tools of it. */
+  /** The pattern means the server or tools of it. */
   concernsServer(server: string): boolean;
   coversTool(server: string, tool: string): boolean;
-  /** It means this MCP method of the server, such as `resources/read`. */
+  /** The pattern means this MCP method of the server, such as `resources/read`. */
   coversRequest(server: string, method: string): boolean;
 }
 

@@ -46,7 +46,7 @@ const NEEDED = [
 const CARRIAGE_RETURN = 13;
 const BIGGEST = 0x10ffff;
 const [SEEN, NOT_SEEN] = [1, 2];
-/** By code point, as far as it was asked for. Made when the first text needs it, since hardly any does. */
+/** Answers by code point, as far as they were asked for. Made when the first text needs it, since hardly any does. */
 let kinds: Uint8Array | undefined;
 /** NEEDED, compiled when the first text needs it: compiling takes milliseconds, and hosts start the bridge often. */
 let needed: RegExp | undefined;
@@ -116,7 +116,7 @@ export function isUnseen(point: number): boolean {
   return unseen;
 }
 
-/** Its visible form: `\x1b`, `\u200b`, `\u{e0041}`. */
+/** The visible form of a character: `\x1b`, `\u200b`, `\u{e0041}`. */
 export function escapeOf(point: number): string {
   let form = forms.get(point);
   if (form === undefined) {

@@ -12,7 +12,7 @@ export class Bucket {
   #tokens: number;
   #at: number;
 
-  /** It begins full. `now` is in milliseconds. */
+  /** A bucket begins full. `now` is in milliseconds. */
   constructor(size: BucketSize, now: () => number = () => performance.now()) {
     this.#size = size;
     this.#now = now;

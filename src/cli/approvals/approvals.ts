@@ -3,11 +3,11 @@
 
 import { type Decision, MAX_WORD_CHARS } from '../../policy/approvals/question.js';
 import { prepare } from '../serving/prepare.js';
-import { usageError } from '../terminal/failure.js';
-import { printJson, visible } from '../terminal/output.js';
+import { printJson, usageError, visible } from '../terminal/output.js';
+
 import { paragraph } from '../terminal/wrap.js';
-import { giveAnswer } from './give-answer.js';
-import { chosenQuestion, surveyApprovals } from './open-questions.js';
+import { chosenQuestion, giveAnswer, surveyApprovals } from './give-answer.js';
+
 import { NOTHING, questionsText, questionText, unreadableText } from './text.js';
 import { watchApprovals } from './watch.js';
 

@@ -2,10 +2,13 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BridgeError, messageOf } from '../../base/errors.js';
+import { ownCommand } from '../../base/process/own-command.js';
 import { drawnLetters } from '../../base/text/drawn-letters.js';
-import type { Decision } from '../../policy/approvals/question.js';
-import { thisUser } from '../../policy/inbox/question-file.js';
-import type { WaitingQuestion } from './open-questions.js';
+import { clip } from '../../base/text/text.js';
+import type { Decision, Question } from '../../policy/approvals/question.js';
+import { type InboxFolder, inboxFolders, type Unreadable } from '../../policy/inbox/inbox-folder.js';
+import { type FiledQuestion, thisUser } from '../../policy/inbox/question-file.js';
+import { visible } from '../terminal/output.js';
 
 /** A bridge that looks only every two seconds, on a busy machine. */
 const TAKEN_WITHIN_MS = 15_000;
@@ -55,7 +58,7 @@ export async function giveAnswer(
     if (isPut && folder.answer(id).is === 'absent' && isStillOpen(folder.question(id)))
       throw notTaken(`The bridge refused the answer to ${id}: what it asks is not what was shown.`);
     if (Date.now() > until) {
-      // It must not count later, when nobody expects it any more.
+      // The answer must not count later, when nobody expects it any more.
       if (isPut) folder.removeAnswer(id);
       throw notTaken(
         isPut
@@ -75,3 +78,69 @@ const notTaken = (message: string): BridgeError =>
     fault: 'operator',
     remedy: 'Look whether it still waits, and at the log of its bridge.',
   });
+
+// The questions that wait in a state directory, of all its bridges, and the one that a person means.
+
+const MAX_ECHO_CHARS = 60;
+
+export type WaitingQuestion = {
+  readonly question: Question;
+  /** Process of the bridge that asks. */
+  readonly pid: number;
+  /** Digest of the question's text as it was read; an answer names it. */
+  readonly digest: string;
+  readonly folder: InboxFolder;
+};
+type EndedQuestion = Extract<FiledQuestion, { is: 'closed' }>;
+
+export type Survey = {
+  /** The newest first. */
+  readonly open: readonly WaitingQuestion[];
+  readonly ended: readonly EndedQuestion[];
+  readonly unreadable: readonly Unreadable[];
+};
+
+/** Surveys the questions that there are now; takes away what bridges that were killed have left. */
+export function surveyApprovals(stateDir: string): Survey {
+  const open: WaitingQuestion[] = [];
+  const ended: EndedQuestion[] = [];
+  const unreadable: Unreadable[] = [];
+  for (const folder of inboxFolders(stateDir)) {
+    folder.sweep();
+    const found = folder.look();
+    unreadable.push(...found.unreadable);
+    for (const one of found.questions) {
+      if (one.is === 'closed') ended.push(one);
+      else open.push({ question: one.question, pid: one.owner.pid, digest: one.digest, folder });
+    }
+  }
+  open.sort((one, other) => (one.question.askedAt < other.question.askedAt ? 1 : -1));
+  return { open, ended, unreadable };
+}
+
+/**
+ * Finds the question by its id or the beginning of it, with or without `q-`. Throws E_ARGUMENTS, which says how one has ended
+ * that did.
+ */
+export function chosenQuestion(wanted: string, { open, ended }: Survey): WaitingQuestion {
+  const start = wanted.startsWith('q-') ? wanted : `q-${wanted}`;
+  const [found, ...others] =
+    start === 'q-' ? [] : open.filter(({ question }) => question.id.startsWith(start));
+  if (found !== undefined && others.length === 0) return found;
+  const echo = visible(clip(wanted, MAX_ECHO_CHARS));
+  const past = ended.find(({ id }) => start !== 'q-' && id.startsWith(start));
+  throw new BridgeError('E_ARGUMENTS', trouble(echo, others.length, past), {
+    fault: 'operator',
+    remedy:
+      open.length === 0
+        ? 'No question waits now.'
+        : `Give the id of a question that waits, or a longer beginning of it: ${ownCommand('approvals')} lists them.`,
+  });
+}
+
+function trouble(echo: string, others: number, past: EndedQuestion | undefined): string {
+  if (others > 0) return `${others + 1} questions begin with '${echo}'.`;
+  return past === undefined
+    ? `No question '${echo}' waits.`
+    : `Question '${echo}' has ended: ${visible(past.closed.why)}.`;
+}

@@ -18,7 +18,7 @@ const MOST_COLUMNS_OF_ONE = 2;
 /** Run and client are the first to go where a line is too narrow. */
 const DROPS = [7, 6, 5, 3];
 
-/** For people; ends with a newline. */
+/** Text for people; ends with a newline. */
 export function questionsText(questions: readonly Question[], nowMs = Date.now()): string {
   const paint = coloursFor(process.stdout);
   const width = widthOf(process.stdout);

@@ -8,8 +8,8 @@ import { madeVisibleJson } from '../../base/text/unseen.js';
 import type { Decision } from '../../policy/approvals/question.js';
 import { interruptSignal } from '../terminal/interrupt.js';
 import { coloursFor, sayDim, visible } from '../terminal/output.js';
-import { giveAnswer } from './give-answer.js';
-import { type Survey, surveyApprovals, type WaitingQuestion } from './open-questions.js';
+import { giveAnswer, type Survey, surveyApprovals, type WaitingQuestion } from './give-answer.js';
+
 import { questionText, toolOf } from './text.js';
 
 const LOOK_EVERY_MS = 300;

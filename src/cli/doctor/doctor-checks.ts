@@ -22,11 +22,10 @@ import { problemInWords } from '../../settings/files/file-problem.js';
 import { megabytes, seconds } from '../terminal/output.js';
 import { answersInWords, sharedStates } from '../windows/shared.js';
 import { wantsShared } from '../windows/start-relay.js';
-import { examineCommands } from './command-finding.js';
 import type { Examination, Finding } from './examination.js';
+import { examineCommands, examineNetwork, examinePolicy } from './findings.js';
 import { pathOf, subordinateIds } from './machine.js';
-import { examineNetwork } from './network-finding.js';
-import { examinePolicy } from './policy-finding.js';
+
 import { MEMORY_PROBE } from './trial.js';
 
 type CheckResult = Omit<Finding, 'name'> | undefined;

@@ -14,17 +14,17 @@ import type { DownstreamSpec, RemoteSpec, SkippedSpec, SpecSource } from '../../
 import { withoutDenied } from '../../policy/rules/policy-book.js';
 import { type LaunchSetUp, wishesOf } from '../../sandbox/launch/launch-set-up.js';
 import { Bridge } from '../../tenant/bridge.js';
-import { type ServerChange, serverChanges } from '../servers/server-changes.js';
 import { publicUrl } from '../servers/server-list.js';
+import { type ServerChange, serverChanges } from '../servers/servers-refresh.js';
 import { type Examined, examine, prepare, withProgress } from '../serving/prepare.js';
 import { columns } from '../terminal/columns.js';
-import { errorJson, reportFailure } from '../terminal/failure.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { coloursFor, printJson, visible } from '../terminal/output.js';
+import { coloursFor, errorJson, printJson, reportFailure, visible } from '../terminal/output.js';
+
 import { remedyText, widthOf } from '../terminal/wrap.js';
 import { CHECKS, type Check, checksWithout } from './doctor-checks.js';
 import { attempt, type Examination, type Finding, once } from './examination.js';
-import { languageFindings } from './language-findings.js';
+import { languageFindings } from './findings.js';
 import { commandTrial, firstTrial, memoryTrial, networkTrial } from './trial.js';
 
 type DoctorOptions = {
@@ -63,7 +63,7 @@ async function examineAll({ json, http }: DoctorOptions): Promise<void> {
     discovery,
     policyBook,
     engine,
-    // It would wait again for an engine that hangs.
+    // The trial would wait again for an engine that hangs.
     pad: once(async () => {
       const found = await engine();
       return 'error' in found ? found : await attempt(freshPad(bridge, wishes));
@@ -167,7 +167,7 @@ function report(
   if (findings.some(({ status }) => status === 'fail')) process.exitCode = 1;
 }
 
-/** For people; ends with a newline. */
+/** Text for people; ends with a newline. */
 export function findingsText(findings: readonly Finding[]): string {
   const paint = coloursFor(process.stdout);
   const width = widthOf(process.stdout);

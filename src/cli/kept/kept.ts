@@ -11,8 +11,8 @@ import { duration } from '../../run/answer/files.js';
 import { type SurveyedFile, surveyKept } from '../../run/artifacts/kept-survey.js';
 import { prepare } from '../serving/prepare.js';
 import { columns } from '../terminal/columns.js';
-import { usageError } from '../terminal/failure.js';
-import { coloursFor, megabytes, printJson, visible } from '../terminal/output.js';
+import { coloursFor, megabytes, printJson, usageError, visible } from '../terminal/output.js';
+
 import { hanging, paragraph, widthOf } from '../terminal/wrap.js';
 import { writeOut } from '../terminal/write-out.js';
 
@@ -99,7 +99,7 @@ function contentOf({ name, path }: SurveyedFile): Buffer {
 }
 
 async function survey() {
-  // For its settings alone: a command that ends by itself would keep nothing.
+  // Prepared for its settings alone: a command that ends by itself would keep nothing.
   const { settings } = prepare('error', 'serves');
   const { stateDir, keepSeconds } = settings;
   try {
@@ -150,7 +150,7 @@ const nothing = (keepSeconds: number): string =>
     ? 'Nothing is kept: MCP_BRIDGE_KEEP_SECONDS is 0.'
     : `No run has left anything within ${duration(keepSeconds)} (MCP_BRIDGE_KEEP_SECONDS).`;
 
-/** For people; ends with a newline. Where the full addresses do not fit the terminal, the short ones stand there. */
+/** Text for people; ends with a newline. Where the full addresses do not fit the terminal, the short ones stand there. */
 export function keptText(files: readonly SurveyedFile[], keepSeconds: number, now = Date.now()): string {
   const paint = coloursFor(process.stdout);
   const width = widthOf(process.stdout);

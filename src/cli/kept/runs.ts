@@ -15,8 +15,8 @@ import {
   type QuestionLine,
   type RunLine,
 } from '../../run/audit/audit-line.js';
-import { AUDIT_FOLDER } from '../serving/audited.js';
-import { prepare } from '../serving/prepare.js';
+import { AUDIT_FOLDER, prepare } from '../serving/prepare.js';
+
 import { columns } from '../terminal/columns.js';
 import { coloursFor, printJson, seconds, visible } from '../terminal/output.js';
 import { hanging, paragraph, widthOf } from '../terminal/wrap.js';

@@ -17,13 +17,13 @@ import { wordOfId } from '../../service/principals/principal-source.js';
 import { principalStateDirs } from '../../settings/files/principal-state.js';
 import { type Prepared, prepare } from '../serving/prepare.js';
 import { columns } from '../terminal/columns.js';
-import { usageError } from '../terminal/failure.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { coloursFor, megabytes, printJson, visible } from '../terminal/output.js';
+import { coloursFor, megabytes, printJson, usageError, visible } from '../terminal/output.js';
+
 import { hanging, paragraph, widthOf } from '../terminal/wrap.js';
 
 const MAX_ECHO_CHARS = 80;
-/** Its bridge sees the end of a process within milliseconds, and one elsewhere when its client has ended. */
+/** The bridge of a session sees the end of a process within milliseconds, and one elsewhere when its client has ended. */
 const GONE_WITHIN_MS = 10_000;
 const LOOK_AGAIN_MS = 25;
 
@@ -78,7 +78,7 @@ function chosen(word: string, live: readonly ListedSession[]): ListedSession {
   );
 }
 
-/** By its process where that is this machine's, else through the engine. */
+/** Judged by its process where that is this machine's, else through the engine. */
 async function kill(session: ListedSession, { settings, discovery, observer }: Prepared): Promise<void> {
   const process = processHere(session);
   if (process !== null && killLiving(process)) return;
@@ -147,7 +147,7 @@ const sessionsJson = (sessions: readonly ListedSession[]): object => ({
 
 const NO_SESSIONS = `No session lives. \`${ownCommand('run', 'FILE', '--session', 'NAME')}\` makes one, and so does an agent that names one in run_python. A session ends with its bridge, when it was idle for too long, and when it is ended.\n`;
 
-/** For people; ends with a newline. */
+/** Text for people; ends with a newline. */
 export function sessionsText(sessions: readonly ListedSession[], nowMs = Date.now()): string {
   const paint = coloursFor(process.stdout);
   const width = widthOf(process.stdout);

@@ -1,8 +1,8 @@
 // One run of hostile code through the real bridge, watched from the host: what it says it got, how it ended, what was
 // seen of it meanwhile. Judges nothing.
 
-import type { BridgeEvent, Observer } from '../../base/log/events.js';
-import { fanOut } from '../../base/log/events.js';
+import { textBeside } from '../../base/files/read-text.js';
+import { type BridgeEvent, fanOut, type Observer } from '../../base/log/events.js';
 import type { ContainerFacts } from '../../engine/engine.js';
 import type { DiscoverContext } from '../../hosts/discovery/discover.js';
 import { byCommandLine } from '../../run/calls/call-context.js';
@@ -12,6 +12,7 @@ import { WRITABLE } from '../../sandbox/spec/spec.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { Bridge } from '../../tenant/bridge.js';
 import { bundleOf, bytesIn, firstProcessOf, type HostLook, hostLook, lives } from './host-look.js';
+import { type Arguments, pythonCall } from './walls.js';
 
 /** Often enough to see what a watchdog sees, seldom enough to cost little: a look takes about a millisecond. */
 const POLL_MS = 20;
@@ -29,7 +30,7 @@ export type Seen = {
   readonly told: ContainerFacts | undefined;
   /** The most memory that was seen, by the probe or by the watchdog; undefined where nobody looked. */
   readonly peakBytes: number | undefined;
-  /** By how much what the engine keeps of the container grew on disk, at most. */
+  /** Bytes by which what the engine keeps of the container grew on disk, at most. */
   readonly keptBytes: number | undefined;
   /** Whether its first process was gone soon after the answer; undefined where that is not to be seen. */
   readonly gone: boolean | undefined;
@@ -117,3 +118,49 @@ async function isGone(pid: number): Promise<boolean> {
   }
   return true;
 }
+
+// The attacks on the limits, which are functions of limits.py, and how much they take.
+
+/** Small enough that a machine without enforcement does not notice, and more than the interpreter needs. */
+export const MEMORY_LIMIT_MB = 64;
+/** Beyond the limit. */
+export const EXCESS_MB = 64;
+const TARGET_MB = MEMORY_LIMIT_MB + EXCESS_MB;
+const STEP_MB = 4;
+export const ALL_TAKEN = 'all taken';
+
+/** The interpreter and the harness need a few; a limit below that would end the run, not the attack. */
+export const PIDS_LIMIT = 24;
+const EXCESS_PIDS = 8;
+
+/** How much an attacker prints, and how much of that may be found on disk. */
+export const FLOOD_MB = 8;
+/** The second one where the first was over before the code began, as on a slow machine. */
+export const DEADLINES_SECONDS = [1, 10] as const;
+
+/** Each pair has two buffers, and the kernel rounds their size up: without a bound they take twice the limit. */
+const SOCKET_PAIRS = 640;
+const SOCKET_PAIR_KB = 200;
+
+const CODE = textBeside(new URL('./limits.py', import.meta.url));
+const attack = (name: string, given: Arguments): string => `${CODE}\n${pythonCall(name, given)}`;
+
+export type MemoryKind = 'private' | 'shared' | 'tmpfs' | 'sockets';
+
+const taken = { target_mb: TARGET_MB, step_mb: STEP_MB, all_taken: ALL_TAKEN };
+
+export const MEMORY_ATTACKS: Readonly<Record<MemoryKind, string>> = {
+  private: attack('private', taken),
+  shared: attack('shared', taken),
+  tmpfs: attack('tmpfs', taken),
+  sockets: attack('sockets', { pairs: SOCKET_PAIRS, pair_kb: SOCKET_PAIR_KB, all_taken: ALL_TAKEN }),
+};
+
+export const pidsAttack = (limit: number): string =>
+  attack('processes', { wanted: limit + EXCESS_PIDS, all_taken: ALL_TAKEN });
+
+/** Floods its output, then spins, deaf to every signal that can be ignored. */
+export const DEADLINE_ATTACK = attack('deadline', { flood_mb: FLOOD_MB });
+
+/** As deaf, and idle. */
+export const IDLE_ATTACK = attack('outlive', {});

@@ -8,7 +8,7 @@ import { byCommandLine } from '../../run/calls/call-context.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
 import type { Bridge } from '../../tenant/bridge.js';
 import type { Judgement } from './control.js';
-import { pythonCall } from './guest-code.js';
+import { pythonCall } from './walls.js';
 
 export type SessionAttack = {
   readonly control: string;
@@ -23,7 +23,7 @@ export type SessionAttack = {
 /** The time of the call that the attack is made in. */
 export const CALL_SECONDS = 1;
 const LAST_CALL_SECONDS = 20;
-/** For so long the ticks are counted. */
+/** Time for which the ticks are counted. */
 const COUNTED_SECONDS = 1;
 const SPARE_SECONDS = 0.5;
 
@@ -40,7 +40,7 @@ export const SESSION_ATTACKS: readonly SessionAttack[] = [
     requested: 'stands still, or ends',
     how: 'timers that have it go on whenever it was stopped',
     code: textBeside(new URL('./session_timers.py', import.meta.url)),
-    // It is stopped again a few times first.
+    // The session is stopped again a few times first.
     restsAfterSeconds: 7,
   },
 ];
@@ -82,7 +82,7 @@ export function judgeSession({ first, last }: SessionSeen, { how }: Pick<Session
     verdict: 'UNKNOWN',
   });
   if (first.status !== 'success') return unknown(first);
-  // It was there, and it is no more.
+  // The session was there, and it is no more.
   if (last.status === 'validation_error')
     return { observed: last.error?.message ?? 'its session has ended', how, verdict: 'ENFORCED' };
   const text = last.result?.json?.text;

@@ -5,8 +5,8 @@ import { spawn } from 'node:child_process';
 import type { Environment } from '../../base/process/environment.js';
 import type { Engine } from '../../engine/engine.js';
 import type { Settings } from '../../settings/environment/settings.js';
+import { IDLE_ATTACK } from './attack.js';
 import { firstProcessOf, lives } from './host-look.js';
-import { IDLE_ATTACK } from './limit-attacks.js';
 
 const START_WITHIN_MS = 60_000;
 const GONE_WITHIN_MS = 5_000;

@@ -9,14 +9,22 @@ import { probeKey, rememberProbe } from '../../sandbox/launch/last-probe.js';
 import { specOn } from '../../sandbox/launch/launch-set-up.js';
 import { carry } from '../../sandbox/spec/carried-files.js';
 import { type Prepared, prepare, withProgress } from '../serving/prepare.js';
-import { errorJson, reportFailure } from '../terminal/failure.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { printJson, sayDim } from '../terminal/output.js';
-import { AttackedBridge, type Seen } from './attack.js';
+import { errorJson, printJson, reportFailure, sayDim } from '../terminal/output.js';
+import {
+  AttackedBridge,
+  DEADLINE_ATTACK,
+  DEADLINES_SECONDS,
+  MEMORY_ATTACKS,
+  MEMORY_LIMIT_MB,
+  type MemoryKind,
+  PIDS_LIMIT,
+  pidsAttack,
+  type Seen,
+} from './attack.js';
 import { attackSession, judgeSession, SESSION_ATTACKS } from './between-calls.js';
 import { openCanaries } from './canaries.js';
 import type { Judgement, ProbedControl, ProbedSandbox } from './control.js';
-import { guestCode } from './guest-code.js';
 import {
   judgeCpus,
   judgeDeadline,
@@ -28,21 +36,12 @@ import {
   judgePids,
   judgeToldDeadMan,
   judgeToldIds,
-} from './judge-limits.js';
-import { judgeWall } from './judge-walls.js';
-import {
-  DEADLINE_ATTACK,
-  DEADLINES_SECONDS,
-  MEMORY_ATTACKS,
-  MEMORY_LIMIT_MB,
-  type MemoryKind,
-  PIDS_LIMIT,
-  pidsAttack,
-} from './limit-attacks.js';
+  judgeWall,
+} from './judge.js';
 import { killOwner } from './owner-kill.js';
 import { exitCodeOf, makeReport, type ProbeReport, reportText, summaryOf } from './report.js';
 import { judgeRuntime, RUNTIME_REQUEST } from './runtime-version.js';
-import { WALLS } from './walls.js';
+import { guestCode, WALLS } from './walls.js';
 
 const COULD_NOT_PROBE = 2;
 const ATTACK_SECONDS = 20;

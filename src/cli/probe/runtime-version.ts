@@ -29,7 +29,7 @@ export function judgeRuntime(said: string | undefined): Judgement {
     : { observed: `${shown}: fix of ${CVE} not confirmed`, how, verdict: 'UNKNOWN' };
 }
 
-/** By numbers; a release candidate comes before its release. */
+/** Compares by numbers; a release candidate comes before its release. */
 function isBefore(a: string, b: string): boolean {
   const [left, right] = [parts(a), parts(b)];
   for (let index = 0; index < Math.max(left.length, right.length); index++) {

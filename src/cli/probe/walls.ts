@@ -1,10 +1,33 @@
 // The walls as a table: what is asked for, the attempt in walls.py, and when what it says means that the wall held. All
 // attempts go into one sandbox, each in a process of its own; each answers with one line.
 
+import { textBeside } from '../../base/files/read-text.js';
 import { WRITABLE } from '../../sandbox/spec/spec.js';
+import type { Canaries } from './canaries.js';
 import type { ProbedSandbox } from './control.js';
-import { KERNEL_WALLS } from './kernel-walls.js';
-import { underOwnKernel, type Wall } from './wall.js';
+
+/** Values of JSON, by the names of a function's parameters. */
+export type Arguments = Readonly<Record<string, unknown>>;
+
+export type Wall = {
+  readonly control: string;
+  readonly required: boolean;
+  readonly requested: (probed: ProbedSandbox) => string;
+  readonly how: string;
+  /** The name of its function in walls.py, and the arguments of that where it takes any. */
+  readonly attempt: string;
+  readonly given?: (canaries: Canaries, probed: ProbedSandbox) => Arguments;
+  readonly held: (seen: string, probed: ProbedSandbox) => boolean;
+  /** Takes the part of the answer that is to be shown; without this function, the whole answer is shown. */
+  readonly shown?: (seen: string, probed: ProbedSandbox) => string;
+  /** Why nothing can be seen of the wall here; then the wall is not asked about. */
+  readonly unseen?: (probed: ProbedSandbox) => string | undefined;
+  readonly remedy?: string;
+};
+
+/** Why a wall of the host's kernel is not asked about where the guest has another one. */
+const underOwnKernel = ({ engine: { traits } }: ProbedSandbox): string | undefined =>
+  traits.ownKernel === undefined ? undefined : `${traits.ownKernel}'s own kernel stands in for it`;
 
 /** The controls whose attempts would be noticed on the host. */
 export const CANARY_CONTROLS = {
@@ -76,6 +99,50 @@ const usualDevices = ({ engine: { traits } }: ProbedSandbox): string[] =>
 /** As `listed` says it inside: where the image holds our files, nothing is mounted. */
 const mountsIn = ({ mounts }: ProbedSandbox['spec']): string =>
   mounts.length === 0 ? 'none' : mounts.map(({ target }) => `${target} (ro)`).join(' ');
+
+/** Bytes that a connection with itself takes before it is full: two buffers of this size, and what is rounded up. */
+const MAX_CONNECTION_BYTES = 1 << 20;
+
+/** The walls that keep a guest from the kernel's memory, from the first process and from the host's network. */
+const KERNEL_WALLS: readonly Wall[] = [
+  {
+    control: 'programs in the kernel',
+    required: true,
+    requested: always('not compiled'),
+    how: 'attached to a socket by each option, also with bits that a filter may overlook',
+    attempt: 'kernel_programs',
+    held: none,
+    unseen: underOwnKernel,
+    remedy:
+      'Use the seccomp profile that comes with the bridge: such programs use up memory that all of the host share.',
+  },
+  {
+    control: 'the first process',
+    required: true,
+    requested: always('out of reach'),
+    how: 'its memory, descriptors, limits, processors and priority',
+    attempt: 'first_process',
+    held: none,
+    unseen: underOwnKernel,
+  },
+  {
+    control: 'streams of the host',
+    required: true,
+    requested: always('pipes'),
+    how: 'what each inherited descriptor is',
+    attempt: 'streams',
+    held: none,
+  },
+  {
+    control: 'buffers of a connection',
+    required: true,
+    requested: ({ spec }) => `at most ${spec.sysctls['net.ipv4.tcp_wmem']?.split(' ').at(-1)} bytes each`,
+    how: 'one with itself, filled and not read',
+    attempt: 'connection_buffers',
+    held: (seen) => Number.parseInt(seen, 10) < MAX_CONNECTION_BYTES,
+    unseen: underOwnKernel,
+  },
+];
 
 export const WALLS: readonly Wall[] = [
   {
@@ -282,3 +349,19 @@ export const WALLS: readonly Wall[] = [
   },
   ...KERNEL_WALLS,
 ];
+
+const WALLS_CODE = textBeside(new URL('./walls.py', import.meta.url));
+
+/** A last line, whose value is what the function returns. A text of JSON is a literal of Python, too. */
+export const pythonCall = (name: string, given: Arguments): string =>
+  `import json\n${name}(**json.loads(${JSON.stringify(JSON.stringify(given))}))\n`;
+
+/** One program of many attempts. Its value is {control: answer}. */
+export function guestCode(walls: readonly Wall[], canaries: Canaries, probed: ProbedSandbox): string {
+  const asked = walls.map(({ control, attempt, given }) => [
+    control,
+    attempt,
+    given?.(canaries, probed) ?? {},
+  ]);
+  return `${WALLS_CODE}\n${pythonCall('answers', { asked })}`;
+}

@@ -14,7 +14,7 @@ export function needsMore(text: string): boolean {
 }
 
 type Scanned = {
-  /** It ends within brackets, a text of three quotes, or behind a backslash. */
+  /** The text ends within brackets, a text of three quotes, or behind a backslash. */
   readonly isOpen: boolean;
   /** Some statement of it has a block. */
   readonly isBlock: boolean;

@@ -20,9 +20,9 @@ import { byCommandLine } from '../../run/calls/call-context.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
 import type { Bridge } from '../../tenant/bridge.js';
 import type { ServerDoc } from '../../wire/frames.js';
-import { shownBy, withBridge } from '../run/command-bridge.js';
+import { exitCodeOf, showError, shownBy, withBridge } from '../run/command-bridge.js';
 import { keepLeft } from '../run/left.js';
-import { exitCodeOf, showError } from '../run/run-end.js';
+
 import { prepare } from '../serving/prepare.js';
 import { interruptSignal } from '../terminal/interrupt.js';
 import { coloursFor, sayDim, visible } from '../terminal/output.js';

@@ -2,11 +2,13 @@
 
 import type { Progress } from '../../mcp/requests/progress.js';
 import type { CallContext } from '../../run/calls/call-context.js';
+import type { Outcome } from '../../run/outcome/outcome.js';
 import { Bridge } from '../../tenant/bridge.js';
-import { audited } from '../serving/audited.js';
-import { type Prepared, withProgress } from '../serving/prepare.js';
-import { sayDim } from '../terminal/output.js';
-import type { ProgramOutput } from '../terminal/pass-on.js';
+import { audited, type Prepared, withProgress } from '../serving/prepare.js';
+import { coloursFor, sayDim, USAGE_EXIT_CODE } from '../terminal/output.js';
+import { type ProgramOutput, READER_GONE_EXIT_CODE } from '../terminal/pass-on.js';
+
+import { takeOut } from './left.js';
 
 /** Has a person see how a call fares, by `signs`, and `output` what it prints. */
 export const shownBy =
@@ -21,4 +23,59 @@ export async function withBridge<T>(prepared: Prepared, use: (bridge: Bridge) =>
   const observer = withProgress(audit.observer, sayDim);
   await using bridge = new Bridge({ settings, discovery, observer, redactor });
   return await use(bridge);
+}
+
+// How a run ends for a shell: what came of it, what went wrong, and the exit code.
+
+/** As `timeout(1)` ends. */
+const TIMEOUT_EXIT_CODE = 124;
+
+type RunEnding = {
+  readonly prepared: Prepared;
+  /** The folder into which files are taken. */
+  readonly out: string | undefined;
+  /** Aborted when nobody reads the output any more. */
+  readonly readerGone: AbortSignal;
+  /** Says what came of the run; false where some of its output is missing. */
+  readonly say: (outcome: Outcome) => boolean;
+};
+
+/** Says what came of a run, takes its files out and sets the exit code; a reader who has gone is told nothing. */
+export async function endRun(outcome: Outcome, ending: RunEnding): Promise<void> {
+  const { prepared, out, readerGone, say } = ending;
+  if (readerGone.aborted) {
+    process.exitCode = READER_GONE_EXIT_CODE;
+    return;
+  }
+  const isPassedOn = say(outcome);
+  const isTakenOut = await takeOut(outcome, out, prepared);
+  process.exitCode = exitCodeOf(outcome) || (isPassedOn && isTakenOut ? 0 : 1);
+}
+
+export function showError(status: Outcome['status'], error: NonNullable<Outcome['error']>): void {
+  const { message, traceback, remedy } = error;
+  const lines = traceback.length > 0 && status !== 'timeout' ? traceback : [message, ...traceback];
+  process.stderr.write(`${coloursFor(process.stderr).red(`${status}:`)} ${lines.join('\n')}\n`);
+  showRemedy(remedy);
+}
+
+export function showRemedy(remedy: string | undefined): void {
+  if (remedy !== undefined) process.stderr.write(`${coloursFor(process.stderr).dim('next:')} ${remedy}\n`);
+}
+
+export function exitCodeOf({ status, exitCode }: Outcome): number {
+  switch (status) {
+    case 'success':
+      return exitCode ?? 0;
+    case 'error':
+      return exitCode || 1;
+    case 'timeout':
+      return TIMEOUT_EXIT_CODE;
+    case 'validation_error':
+      return USAGE_EXIT_CODE;
+    // A command line waits for the end.
+    case 'running':
+    case 'cancelled':
+      return 1;
+  }
 }

@@ -18,7 +18,7 @@ import type { Language } from '../../settings/languages/language.js';
 import { LANGUAGE_NAMES } from '../../settings/languages/naming.js';
 import { languageNamed, languageOfFile, languages } from '../../settings/languages/records.js';
 import { type InputFile, MAX_INPUT_BYTES, MAX_INPUT_FILES } from '../../wire/frames.js';
-import { usageError } from '../terminal/failure.js';
+import { usageError } from '../terminal/output.js';
 import { readInput, readStdin } from '../terminal/read-input.js';
 
 export type ExecInputOptions = {

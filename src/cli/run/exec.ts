@@ -1,9 +1,13 @@
 // `exec FILE`: a program of any language that execute_code knows, as a shell would run it. Its output passes through as it
 // comes, or stands in one line of JSON; the exit code is its own.
 
+import type { OutputStream } from '../../base/process/streams.js';
+import { HeadTail } from '../../base/text/text.js';
+import { madeVisibleJson } from '../../base/text/unseen.js';
 import { LinkedSignal } from '../../base/waiting/linked-signal.js';
 import { Progress } from '../../mcp/requests/progress.js';
 import { pictureLines } from '../../run/answer/pictures.js';
+import type { Left } from '../../run/artifacts/artifacts.js';
 import { byCommandLine } from '../../run/calls/call-context.js';
 import type { RunInput } from '../../run/life/run-request.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
@@ -12,14 +16,11 @@ import { planFor } from '../../settings/environment/plan.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { Language } from '../../settings/languages/language.js';
 import { prepare } from '../serving/prepare.js';
-import { usageError } from '../terminal/failure.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { sayDim } from '../terminal/output.js';
-import { PassedOn, signalOfLostReader } from '../terminal/pass-on.js';
-import { shownBy, withBridge } from './command-bridge.js';
+import { sayDim, usageError } from '../terminal/output.js';
+import { PassedOn, type ProgramOutput, signalOfLostReader } from '../terminal/pass-on.js';
+import { endRun, showError, shownBy, showRemedy, withBridge } from './command-bridge.js';
 import { type ExecInputOptions, execInput, type Words } from './exec-input.js';
-import { Collected, jsonPieces } from './exec-json.js';
-import { endRun, showError, showRemedy } from './run-end.js';
 
 export type ExecOptions = ExecInputOptions & {
   readonly servers: readonly string[];
@@ -76,4 +77,65 @@ function showEnd({ status, stdout, stderr, pictures, error }: Outcome, outputs: 
   if (stderr.text.trimEnd().endsWith(error.message)) showRemedy(error.remedy);
   else showError(status, { ...error, traceback: [] });
   return isWhole;
+}
+
+// The result of `exec --json`: the fields of isolator's command line, in one line, and what isolator has not: files, and
+// how much of an endless output is missing.
+
+/** Characters kept of each stream. A string may have 512 MB, and JSON needs up to six characters for one. */
+const MAX_STREAM_CHARS = 64 * 1024 ** 2;
+/** Where no process of the program ended by itself, as Go has it, in which isolator's command line is written. */
+const NO_EXIT_CODE = -1;
+
+/** Collects what the program prints, for a line of JSON in the end. */
+export class Collected implements ProgramOutput {
+  readonly stdout: HeadTail;
+  readonly stderr: HeadTail;
+
+  constructor(maxChars = MAX_STREAM_CHARS) {
+    this.stdout = new HeadTail(maxChars);
+    this.stderr = new HeadTail(maxChars);
+  }
+
+  readonly add = (stream: OutputStream, text: string): void => this[stream].add(text);
+}
+
+/** The line in pieces, since all of it may be longer than one string can be. */
+export function* jsonPieces(outcome: Outcome, { stdout, stderr }: Collected): Generator<string> {
+  const { exitCode, durationMs, error, left } = outcome;
+  const dropped = stdout.dropped + stderr.dropped;
+  const fields = {
+    status: statusOf(outcome),
+    exitCode: exitCode ?? NO_EXIT_CODE,
+    stdout: () => stdout.toString(),
+    stderr: () => stderr.toString(),
+    durationMs: Math.round(durationMs),
+    ...(error === undefined ? {} : { error: [error.message, error.remedy ?? ''].join(' ').trim() }),
+    ...(dropped === 0 ? {} : { droppedCharacters: dropped }),
+    ...(left === undefined ? {} : { files: filesOf(left) }),
+  };
+  let mark = '{';
+  for (const [name, value] of Object.entries(fields)) {
+    const text = typeof value === 'function' ? value().toWellFormed() : value;
+    yield `${mark}${JSON.stringify(name)}:${madeVisibleJson(JSON.stringify(text))}`;
+    mark = ',';
+  }
+  yield '}\n';
+}
+
+/** isolator knows three; what was refused or cancelled has not succeeded. */
+function statusOf({ status }: Outcome): 'success' | 'timeout' | 'error' {
+  return status === 'success' || status === 'timeout' ? status : 'error';
+}
+
+function filesOf({ files, skipped, skippedMore }: Left): object[] {
+  return [
+    ...files.map(({ name, content, text }) => ({
+      name,
+      bytes: content.length,
+      ...(text === undefined ? {} : { text }),
+    })),
+    ...skipped.map(({ name, reason }) => ({ name, problem: `left behind: it ${reason}` })),
+    ...(skippedMore === 0 ? [] : [{ name: `${skippedMore} more`, problem: 'left behind' }]),
+  ];
 }

@@ -14,14 +14,13 @@ import { sessionLine } from '../../run/answer/pieces.js';
 import { byCommandLine } from '../../run/calls/call-context.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
 import { prepare } from '../serving/prepare.js';
-import { usageError } from '../terminal/failure.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { sayDim } from '../terminal/output.js';
+import { sayDim, usageError } from '../terminal/output.js';
+
 import { PassedOn, signalOfLostReader } from '../terminal/pass-on.js';
 import { readInput, readStdin } from '../terminal/read-input.js';
-import { shownBy, withBridge } from './command-bridge.js';
-import { Collected } from './exec-json.js';
-import { endRun, showError } from './run-end.js';
+import { endRun, showError, shownBy, withBridge } from './command-bridge.js';
+import { Collected } from './exec.js';
 
 export type RunCommandOptions = {
   readonly servers: readonly string[];

@@ -24,7 +24,7 @@ export async function snippets({ json }: { readonly json?: true }): Promise<void
   process.stdout.write(folder === undefined ? paragraph(NO_FOLDER) : snippetsText(folder, survey));
 }
 
-/** For people; ends with a newline. */
+/** Text for people; ends with a newline. */
 export function snippetsText(folder: string, { snippets, skipped }: SnippetSurvey): string {
   const paint = coloursFor(process.stdout);
   const head = ['name', 'language', 'file', 'says'].map((word) => paint.dim(word));

@@ -15,8 +15,8 @@ import {
 } from '../../hosts/install/registration.js';
 import type { UndoneFile } from '../../hosts/install/undo.js';
 import { columns } from '../terminal/columns.js';
-import { usageError } from '../terminal/failure.js';
-import { coloursFor, printJson, visible } from '../terminal/output.js';
+import { coloursFor, printJson, usageError, visible } from '../terminal/output.js';
+
 import { hanging, widthOf } from '../terminal/wrap.js';
 
 export type InstallCommandOptions = {

@@ -1,5 +1,5 @@
-// `policy test`: what the policy makes of one call, rule by rule, and why. Starts nothing and sends nothing: what it knows of the
-// tool is what was kept when its server was last started.
+// `policy test`: what the policy makes of one call, rule by rule, and why. Starts nothing and sends nothing: what it knows of
+// the tool is what was kept when its server was last started.
 
 import { wellFormedJson } from '../../base/json/json-text.js';
 import { LOCAL_USER } from '../../base/principal.js';
@@ -12,8 +12,8 @@ import type { Policy } from '../../policy/rules/policy.js';
 import { changeWords, KeptCatalog, refreshCommand } from '../../servers/catalog/kept-catalog.js';
 import { prepare } from '../serving/prepare.js';
 import { columns } from '../terminal/columns.js';
-import { usageError } from '../terminal/failure.js';
-import { coloursFor, printJson, visible } from '../terminal/output.js';
+import { coloursFor, printJson, usageError, visible } from '../terminal/output.js';
+
 import { paragraph, widthOf } from '../terminal/wrap.js';
 
 export type PolicyTestOptions = { readonly principal?: string; readonly json?: true };

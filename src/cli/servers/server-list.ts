@@ -3,13 +3,15 @@
 
 import { shownName } from '../../base/text/shown-name.js';
 import { harmless } from '../../base/text/text.js';
-import type { Discovery } from '../../hosts/discovery/discover.js';
+import { type Discovery, discover } from '../../hosts/discovery/discover.js';
 import { type Beside, explainSkip } from '../../hosts/discovery/explain-skip.js';
 import type { DownstreamSpec, SpecSource } from '../../hosts/downstream-spec.js';
+import { withoutDenied } from '../../policy/rules/policy-book.js';
 import { type FileProblem, problemInWords } from '../../settings/files/file-problem.js';
-import type { coloursFor } from '../terminal/output.js';
-import { hanging, shownWidth } from '../terminal/wrap.js';
-import type { ServerChange } from './server-changes.js';
+import { prepare } from '../serving/prepare.js';
+import { coloursFor, printJson } from '../terminal/output.js';
+import { hanging, shownWidth, widthOf } from '../terminal/wrap.js';
+import { type ServerChange, serverChanges } from './servers-refresh.js';
 
 /** One server as `--json` shows it. */
 type ServerLine = {
@@ -97,7 +99,7 @@ export function publicUrl(written: string): string {
   return `${protocol}//${host}${path.join('/')}`;
 }
 
-/** For people; ends with a newline. */
+/** Text for people; ends with a newline. */
 export function serversText(discovery: Discovery, style: ListStyle, changes = NO_CHANGES): string {
   const { paint } = style;
   // The heading says which file.
@@ -172,3 +174,21 @@ const oneLine = (text: string): string => harmless(text).replace(/[\t\n]+/g, ' '
 
 const short = (text: string, { home }: ListStyle): string =>
   home.length > 1 ? text.replaceAll(`${home}/`, '~/').replaceAll(`${home}\\`, '~\\') : text;
+
+// `servers`: what was discovered, from which file, and what was passed over with the reason. Starts nothing.
+
+export function servers({ json }: { readonly json?: true }): void {
+  // A problem is printed below; the log need not say it as well.
+  const { discovery: context, settings, policyBook } = prepare('error', 'ends');
+  const found = discover(context, () => {});
+  const discovery = withoutDenied(found, policyBook.policy(found.ready));
+  const { problems, files } = discovery;
+  const changes = serverChanges(discovery.ready, settings);
+  if (json) {
+    printJson({ servers: serverLines(discovery, changes), problems, files });
+    return;
+  }
+  const { stdout } = process;
+  const style = { paint: coloursFor(stdout), width: widthOf(stdout), home: context.host.home };
+  process.stdout.write(serversText(discovery, style, changes));
+}

@@ -9,7 +9,8 @@ import { clip, harmless, inOneLine } from '../../base/text/text.js';
 import type { Discovery } from '../../hosts/discovery/discover.js';
 import { explainSkip } from '../../hosts/discovery/explain-skip.js';
 import type { DownstreamSpec } from '../../hosts/downstream-spec.js';
-import { acceptCommand, type ToolChange } from '../../servers/catalog/kept-catalog.js';
+import { acceptCommand, KeptCatalog, type ToolChange } from '../../servers/catalog/kept-catalog.js';
+import type { Settings } from '../../settings/environment/settings.js';
 import { Bridge } from '../../tenant/bridge.js';
 import type { Refreshed } from '../../tenant/refresh.js';
 import { prepare, withProgress } from '../serving/prepare.js';
@@ -157,4 +158,45 @@ function listOf(names: readonly string[]): string {
   const more = names.length - MAX_NAMES_SHOWN;
   const shown = names.slice(0, MAX_NAMES_SHOWN).map((name) => shownName(name));
   return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+// Which servers have changed tools since they were first seen, or another one's name, for the commands that look at servers
+// without starting them. Reads what the bridge has kept.
+
+/** `changed` in words; `remedy` is a sentence with the command that accepts it. */
+export type ServerChange = { readonly changed: string; readonly remedy: string };
+
+const MAX_TOOLS_SHOWN = 5;
+
+/** Changes by server name; of those servers alone that have changed. */
+export function serverChanges(
+  specs: readonly DownstreamSpec[],
+  { stateDir }: Pick<Settings, 'stateDir'>,
+): ReadonlyMap<string, ServerChange> {
+  const catalog = new KeptCatalog(stateDir, () => {});
+  return new Map(
+    specs.flatMap((spec): [string, ServerChange][] => {
+      const command = acceptCommand(spec.name);
+      if (spec.takesName === true) {
+        const changed = 'another entry had its name: nothing that was decided of the name holds for this one';
+        return [[spec.name, { changed, remedy: `If it is meant, accept it with \`${command}\`.` }]];
+      }
+      const changes = [...(catalog.of(spec)?.changes.values() ?? [])];
+      if (changes.length === 0) return [];
+      const shown = changes
+        .slice(0, MAX_TOOLS_SHOWN)
+        .map(({ tool, changed, on }) => `${shownName(tool)} (${changed.join(' and ')}, since ${on})`);
+      const more = changes.length - shown.length;
+      const tools = `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+      return [
+        [
+          spec.name,
+          {
+            changed: `not as first seen: ${tools}`,
+            remedy: `See what changed with \`${command.replace(/ --accept$/, '')}\`, then accept it with \`${command}\`.`,
+          },
+        ],
+      ];
+    }),
+  );
 }

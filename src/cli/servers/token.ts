@@ -26,9 +26,9 @@ import {
 } from '../../service/access/token-terms.js';
 import { type Prepared, prepare } from '../serving/prepare.js';
 import { columns } from '../terminal/columns.js';
-import { usageError } from '../terminal/failure.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { coloursFor, printJson, visible } from '../terminal/output.js';
+import { coloursFor, printJson, usageError, visible } from '../terminal/output.js';
+
 import { widthOf } from '../terminal/wrap.js';
 
 export type TokenOptions = {

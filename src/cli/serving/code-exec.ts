@@ -12,7 +12,7 @@ import { HttpEndpoint } from '../../code-exec/http-endpoint.js';
 import { AgentTransport } from '../../mcp/requests/stdio-transport.js';
 import { interruptSignal } from '../terminal/interrupt.js';
 
-/** For commands that mind SIGTERM to tidy up; what still runs then is killed as we exit. */
+/** Time for commands that mind SIGTERM to tidy up; what still runs then is killed as we exit. */
 const END_GRACE_MS = 600;
 /** Where somebody is slow to read our stderr. */
 const LAST_LINES_WITHIN_MS = 200;

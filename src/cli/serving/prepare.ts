@@ -1,6 +1,7 @@
 // The beginning of every command: the environment read once into settings, and a log on stderr. The only place, with output.ts,
 // that looks at process.env.
 
+import { join } from 'node:path';
 import { type BridgeEvent, fanOut, type Observer } from '../../base/log/events.js';
 import { type LogThreshold, logObserver, openLog } from '../../base/log/log.js';
 import { type LossyWriter, stderrWriter } from '../../base/log/lossy-writer.js';
@@ -9,6 +10,7 @@ import { Redactor } from '../../base/secrets/redact.js';
 import type { DiscoverContext } from '../../hosts/discovery/discover.js';
 import { NameOwners } from '../../hosts/discovery/name-owners.js';
 import { PolicyBook } from '../../policy/rules/policy-book.js';
+import { Audit } from '../../run/audit/audit.js';
 import { absentEngine, absentFiles } from '../../settings/environment/named-files.js';
 import { stateOpenToOthers } from '../../settings/environment/own-state.js';
 import {
@@ -156,4 +158,26 @@ export function withProgress(observer: Observer, show: (message: string) => void
       show(`${event.instead} cannot be pulled: ${event.why}; building ${event.image} instead`);
     if (event.type === 'downstream.connecting') show(`starting ${event.server}`);
   });
+}
+
+// The audit of a command that runs code: listens to what the command's log listens to. Nothing is opened before a run is.
+
+/** Below the state directory. */
+export const AUDIT_FOLDER = 'audit';
+
+/** Tells `observer` and the audit, where there is to be one; disposing waits, for a moment, until its lines are written. */
+export type Audited = AsyncDisposable & { readonly observer: Observer };
+
+export function audited({ settings, observer, redactor }: Prepared): Audited {
+  if (settings.audit === 'off') return { observer, [Symbol.asyncDispose]: () => Promise.resolve() };
+  const audit = new Audit({
+    dir: join(settings.stateDir, AUDIT_FOLDER),
+    quotaBytes: settings.auditBytes,
+    redact: (text) => redactor.redact(text),
+    observer,
+  });
+  return {
+    observer: fanOut(observer, audit.observe),
+    [Symbol.asyncDispose]: () => audit[Symbol.asyncDispose](),
+  };
 }

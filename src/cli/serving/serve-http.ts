@@ -13,13 +13,13 @@ import { withRequests } from '../../service/http/request-context.js';
 import { notifySystemd } from '../../service/http/systemd.js';
 import { Bridges } from '../../service/principals/bridges.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { audited } from './audited.js';
-import { type Prepared, prepare } from './prepare.js';
+import { audited, type Prepared, prepare } from './prepare.js';
+
 import { type End, firstFault, nothingElseWrites } from './serving-process.js';
 
 /** After the drain, for engines that are slow to remove containers. */
 const CLOSE_WITHIN_MS = 10_000;
-/** For the last lines of the log, where somebody is slow to read them. */
+/** Time for the last lines of the log, where somebody is slow to read them. */
 const LOG_WITHIN_MS = 500;
 
 /** Serves until a signal ends it. Throws E_ARGUMENTS and E_SETTINGS before it listens. */

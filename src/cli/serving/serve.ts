@@ -10,13 +10,13 @@ import { AgentTransport } from '../../mcp/requests/stdio-transport.js';
 import { SET_UP_PATIENCE_MS } from '../../run/queue/patience.js';
 import { problemsIn } from '../../settings/environment/setting-problems.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { audited } from './audited.js';
-import { type Examined, examine } from './prepare.js';
+import { audited, type Examined, examine } from './prepare.js';
+
 import { type End, firstFault, nothingElseWrites } from './serving-process.js';
 
 /** Hosts kill half a second after asking; whoever still lives long after that would hang for ever. */
 const CLOSE_WITHIN_MS = 5_000;
-/** For the last lines of the log, where somebody is slow to read them. */
+/** Time for the last lines of the log, where somebody is slow to read them. */
 const LOG_WITHIN_MS = 200;
 
 /** Ends the process when the agent has gone or a signal came. `alone` says why it shares no bridge, where it was to. */

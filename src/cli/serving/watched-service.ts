@@ -91,7 +91,7 @@ async function untilSilent(
   for (let silent = 0; silent < unanswered; ) {
     await pause(everyMs);
     const place = address();
-    // It has not come to listen yet.
+    // The service has not come to listen yet.
     if (place === undefined) await pause(answersWithinMs);
     const isWell = place !== undefined && (await answers(place, answersWithinMs, signal));
     if (signal.aborted) return false;

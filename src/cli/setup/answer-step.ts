@@ -6,8 +6,7 @@ import { ownCommand } from '../../base/process/own-command.js';
 import { heardOut } from '../../base/process/streams.js';
 import { VERSION } from '../../base/version.js';
 import { seconds } from '../terminal/output.js';
-import type { SetupContext } from './context.js';
-import { failed, ok, type Step, skipped } from './step.js';
+import { failed, ok, type SetupContext, type Step, skipped } from './step.js';
 
 /** A first start may have to copy the image for a new mapping of ids. */
 const WITHIN_MS = 120_000;

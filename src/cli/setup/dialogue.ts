@@ -2,7 +2,7 @@
 
 import { confirm, isCancel, multiselect } from '@clack/prompts';
 import { BridgeError } from '../../base/errors.js';
-import type { SetupContext } from './context.js';
+import type { SetupContext } from './step.js';
 
 const cancelled = () =>
   new BridgeError('E_CANCELLED', 'Stopped at a question; what was done before it stays.', {

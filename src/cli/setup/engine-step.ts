@@ -2,20 +2,28 @@
 // programs only, because a first question to podman would make its store, and with the driver that is slow.
 
 import { asBridgeError } from '../../base/errors.js';
+import { readText } from '../../base/files/read-text.js';
 import { run } from '../../base/process/process.js';
 import { chooseEngine } from '../../engine/detect.js';
 import type { EngineName } from '../../engine/engine.js';
 import { automaticEngines, driverOf } from '../../engine/engines.js';
 import { wishesOf } from '../../sandbox/launch/launch-set-up.js';
-import type { SetupContext } from './context.js';
-import { installPackages } from './install-packages.js';
-import type { SetupMachine } from './machine.js';
-import { done, failed, ok, type Step, type StepResult } from './step.js';
-import type { System, SystemNeed } from './systems.js';
+import { agrees } from './dialogue.js';
+import { installPackages, rootAccess, rootCommand, runAsRoot, runToTheEnd } from './install-packages.js';
+import {
+  done,
+  failed,
+  isOwnPodman,
+  ok,
+  type SetupContext,
+  type Step,
+  type StepResult,
+  skipped,
+} from './step.js';
+import { mountsOverlay, storePaths } from './storage-step.js';
+import type { SetupMachine, System, SystemNeed } from './systems.js';
 
 const VERSION_TIMEOUT_MS = 15_000;
-/** Since when the kernel lets an ordinary user mount overlay. */
-const OVERLAY_SINCE = [5, 13] as const;
 const ANY_ENGINE = automaticEngines.join(' or ');
 /** The engine that is installed where there is none, and looked into before it is asked anything. */
 const OURS = 'podman';
@@ -95,12 +103,6 @@ function missingBeside({ prepared, machine }: SetupContext): SystemNeed[] {
   return missing;
 }
 
-/** Whether a kernel of this release, such as 6.1.0-18-amd64, mounts overlay for an ordinary user. */
-export function mountsOverlay(kernel: string): boolean {
-  const [major = 0, minor = 0] = kernel.split('.').map(Number.parseFloat);
-  return major > OVERLAY_SINCE[0] || (major === OVERLAY_SINCE[0] && minor >= OVERLAY_SINCE[1]);
-}
-
 async function installEngine(setup: SetupContext, what: string): Promise<StepResult> {
   const { system } = setup.machine;
   if (system === undefined) {
@@ -113,7 +115,10 @@ async function installEngine(setup: SetupContext, what: string): Promise<StepRes
   return install(setup, what, packages, true);
 }
 
-/** All that belongs to an engine on this system, and what builds its image; who is root needs no ids, and only systemd has sessions. */
+/**
+ * All that belongs to an engine on this system, and what builds its image; who is root needs no ids, and only systemd has
+ * sessions.
+ */
 function packagesBeside(
   { packages = {} }: System,
   { isRoot, hasSystemd }: Pick<SetupMachine, 'isRoot' | 'hasSystemd'>,
@@ -156,4 +161,67 @@ async function versionOf(program: string, { signal }: SetupContext): Promise<str
   const { stdout } = await run([program, '--version'], { timeoutMs: VERSION_TIMEOUT_MS }, signal);
   const version = stdout.split(/\s+/).find((word) => /^\d+\.\d/.test(word));
   return [OURS, ...(version === undefined ? [] : [version])].join(' ');
+}
+
+// Second step: ranges of ids that an ordinary user may give to containers. Rootless podman maps the ids of a container to
+// them; without any it starts no image that has more than one owner.
+
+const FILES = ['/etc/subuid', '/etc/subgid'] as const;
+/** One user namespace of a sandbox. */
+const COUNT = 65_536;
+const FIRST = 100_000;
+const MIGRATE = ['podman', 'system', 'migrate'] as const;
+
+export const idsStep: Step = {
+  name: 'ids',
+  needs: ['engine'],
+  doing: 'looking for ids that containers may have',
+  perform: async (setup) => {
+    if (!isOwnPodman(setup)) return skipped('only a podman of an ordinary user needs them');
+    const short = FILES.filter((file) => setup.machine.idsIn(file) < COUNT);
+    if (short.length === 0) return ok(`at least ${COUNT} in ${FILES.join(' and ')}`);
+    return grant(setup, `fewer than ${COUNT} in ${short.join(' and ')}`);
+  },
+};
+
+async function grant(setup: SetupContext, what: string): Promise<StepResult> {
+  const { username, isRoot } = setup.machine;
+  const range = freeRange(FILES.map((file) => readText(file) ?? ''));
+  const usermod = (verb: 'add' | 'del') => [
+    'usermod',
+    `--${verb}-subuids`,
+    range,
+    `--${verb}-subgids`,
+    range,
+    username,
+  ];
+  // Podman would believe what it remembers of a user without ids for as long as that user is logged in.
+  const isKnown = storePaths(setup).hasStore;
+  const commands = [rootCommand(usermod('add'), isRoot), ...(isKnown ? [MIGRATE.join(' ')] : [])];
+  if (setup.options.dryRun) return skipped(`${what}; they would be given with`, { commands });
+  const byHand = (detail: string, remedy: string): StepResult => ({
+    status: 'failed',
+    detail,
+    remedy,
+    commands,
+  });
+  if (!(await agrees(setup, `${what}. Run \`${commands[0]}\`?`)))
+    return byHand(what, 'Run this, or have it run by the option --yes:');
+  const access = await rootAccess(isRoot, setup.isInteractive);
+  if (access === 'none') return byHand(`${what}, and root is not to be had by sudo here`, 'Run this:');
+  setup.clear();
+  await runAsRoot(usermod('add'), access);
+  if (isKnown) await runToTheEnd(MIGRATE);
+  return done(`${range} in ${FILES.join(' and ')}`, { undo: [rootCommand(usermod('del'), isRoot)] });
+}
+
+/** The first ids above all that are given away, as FIRST-LAST. */
+export function freeRange(files: readonly string[]): string {
+  const ends = files
+    .flatMap((text) => text.split('\n'))
+    .map((line) => line.split(':'))
+    .map(([, first, count]) => Number(first) + Number(count))
+    .filter(Number.isFinite);
+  const first = Math.max(FIRST, ...ends);
+  return `${first}-${first + COUNT - 1}`;
 }

@@ -5,9 +5,17 @@ import { ownCommand } from '../../base/process/own-command.js';
 import { withoutFullStop } from '../../base/text/text.js';
 import type { ChangePlace } from '../../hosts/install/changes.js';
 import { type HostHere, hostNamed, hostsHere, install } from '../../hosts/install/registration.js';
-import type { SetupContext } from './context.js';
 import { agrees, picks } from './dialogue.js';
-import { done, failed, ok, type Step, type StepResult, type StepWarning, skipped } from './step.js';
+import {
+  done,
+  failed,
+  ok,
+  type SetupContext,
+  type Step,
+  type StepResult,
+  type StepWarning,
+  skipped,
+} from './step.js';
 
 export const hostsStep: Step = {
   name: 'hosts',

@@ -9,10 +9,9 @@ import { wishesOf } from '../../sandbox/launch/launch-set-up.js';
 import { pythonProfile } from '../../sandbox/spec/profile.js';
 import { withProgress } from '../serving/prepare.js';
 import { megabytes, seconds } from '../terminal/output.js';
-import { BuildProgress, NO_PROGRESS } from './build-progress.js';
-import type { SetupContext } from './context.js';
+import { BuildProgress, NO_PROGRESS } from './image.js';
 import { installPackages } from './install-packages.js';
-import { done, failed, ok, type Step, type StepResult, skipped } from './step.js';
+import { done, failed, ok, type SetupContext, type Step, type StepResult, skipped } from './step.js';
 
 const BUILDER = 'mmdebstrap';
 const COST = 'about 70 MB and half a minute';

@@ -7,20 +7,26 @@ import { withoutFullStop } from '../../base/text/text.js';
 import { VERSION } from '../../base/version.js';
 import { hostNamed } from '../../hosts/install/registration.js';
 import { prepare } from '../serving/prepare.js';
-import { errorJson, reportFailure, usageError } from '../terminal/failure.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { columnsOf, wrapped, wrappedCommand } from '../terminal/layout.js';
-import { coloursFor, printJson, visible } from '../terminal/output.js';
+import { coloursFor, errorJson, printJson, reportFailure, usageError, visible } from '../terminal/output.js';
 import { ProgressBar } from '../terminal/progress-bar.js';
+import { columnsOf, layOut, wrappedCommand } from '../terminal/wrap.js';
 import { answerStep } from './answer-step.js';
-import type { SetupContext, SetupOptions } from './context.js';
-import { engineStep } from './engine-step.js';
+import { engineStep, idsStep } from './engine-step.js';
 import { hostsStep } from './hosts-step.js';
-import { idsStep } from './ids-step.js';
 import { imageStep } from './image-step.js';
-import { thisMachine } from './machine.js';
-import { failed, type Step, type StepName, type StepResult, type StepStatus, skipped } from './step.js';
+import {
+  failed,
+  type SetupContext,
+  type SetupOptions,
+  type Step,
+  type StepName,
+  type StepResult,
+  type StepStatus,
+  skipped,
+} from './step.js';
 import { storageStep } from './storage-step.js';
+import { thisMachine } from './systems.js';
 import { wallsStep } from './walls-step.js';
 
 const STEPS: readonly Step[] = [
@@ -188,7 +194,7 @@ export function stepText(step: StepReport, home: string): string {
   const width = columnsOf(process.stdout);
   const plain = name.padEnd(NAME_COLUMNS) + status.padEnd(STATUS_COLUMNS);
   const paragraph = (text: string, first = INDENT) =>
-    wrapped(visible(text.replaceAll(`${home}/`, '~/')), { width, first, further: INDENT });
+    layOut(visible(text.replaceAll(`${home}/`, '~/')), { width, first, further: INDENT });
   const [head = '', ...rest] = paragraph(detail, plain);
   const painted =
     paint.bold(name) +
@@ -213,7 +219,7 @@ export function endText({ works, changed, dryRun, undo, next }: SetupReport): st
   const lines = [
     '',
     ...(works && !changed && !dryRun ? ['Everything was there; nothing was changed.'] : []),
-    ...wrapped(next, { width }),
+    ...layOut(next, { width }),
     ...(undo.length === 0
       ? []
       : ['', 'To take back what was done now:', ...undo.flatMap((one) => wrappedCommand(one, width, '  '))]),

@@ -2,17 +2,24 @@
 // whole image for every container. Only a store that is not there yet is given overlay: another driver hides all images of
 // an existing one.
 
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { readText } from '../../base/files/read-text.js';
 import { replaceFile } from '../../base/files/replace-file.js';
 import { run } from '../../base/process/process.js';
 import { shellWord } from '../../base/process/shell-word.js';
 import type { EngineStatus } from '../../engine/engine.js';
 import { driverOf } from '../../engine/engines.js';
-import { isOwnPodman, type SetupContext } from './context.js';
-import { mountsOverlay } from './engine-step.js';
-import { done, failed, ok, type Step, type StepResult, skipped } from './step.js';
-import { overlayConf, type StorePaths, storePaths } from './store.js';
+import {
+  done,
+  failed,
+  isOwnPodman,
+  ok,
+  type SetupContext,
+  type Step,
+  type StepResult,
+  skipped,
+} from './step.js';
 
 const QUERY_TIMEOUT_MS = 30_000;
 const SLOW =
@@ -126,3 +133,41 @@ function askEngine({ prepared, signal }: SetupContext): Promise<EngineStatus> {
     signal,
   );
 }
+
+// Where a rootless podman keeps its images, and the file that says by which driver.
+
+/** Since when the kernel lets an ordinary user mount overlay. */
+const OVERLAY_SINCE = [5, 13] as const;
+
+/** Whether a kernel of this release, such as 6.1.0-18-amd64, mounts overlay for an ordinary user. */
+export function mountsOverlay(kernel: string): boolean {
+  const [major = 0, minor = 0] = kernel.split('.').map(Number.parseFloat);
+  return major > OVERLAY_SINCE[0] || (major === OVERLAY_SINCE[0] && minor >= OVERLAY_SINCE[1]);
+}
+
+export type StorePaths = {
+  readonly confFile: string;
+  readonly storeDir: string;
+  readonly hasConf: boolean;
+  /** Whether podman was ever asked anything: it makes its store at the first question. */
+  readonly hasStore: boolean;
+};
+
+export function storePaths({ prepared }: Pick<SetupContext, 'prepared'>): StorePaths {
+  const { env, host } = prepared.discovery;
+  const confFile = join(env['XDG_CONFIG_HOME'] || join(host.home, '.config'), 'containers', 'storage.conf');
+  const dataDir = env['XDG_DATA_HOME'] || join(host.home, '.local', 'share');
+  const storeDir = join(dataDir, 'containers', 'storage');
+  return {
+    confFile,
+    storeDir,
+    hasConf: existsSync(confFile),
+    hasStore: existsSync(storeDir),
+  };
+}
+
+/** The text of a storage.conf; `mountProgram` where the kernel itself does not mount overlay for a user. */
+export const overlayConf = (mountProgram?: string): string =>
+  `[storage]\ndriver = "overlay"\n${
+    mountProgram === undefined ? '' : `\n[storage.options.overlay]\nmount_program = "${mountProgram}"\n`
+  }`;

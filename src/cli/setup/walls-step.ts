@@ -9,8 +9,15 @@ import { probeWalls } from '../probe/probe.js';
 import { exitCodeOf } from '../probe/report.js';
 import { withProgress } from '../serving/prepare.js';
 import { seconds } from '../terminal/output.js';
-import type { SetupContext } from './context.js';
-import { failed, ok, type Step, type StepResult, type StepWarning, skipped } from './step.js';
+import {
+  failed,
+  ok,
+  type SetupContext,
+  type Step,
+  type StepResult,
+  type StepWarning,
+  skipped,
+} from './step.js';
 
 /** Beyond these many the table of `doctor --probe` says more than lines here. */
 const MOST_WARNINGS = 5;

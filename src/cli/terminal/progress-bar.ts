@@ -1,7 +1,7 @@
 // A bar for what takes long, on one line of a terminal that is drawn again and again. In a pipe each new step is a plain
 // line instead. Hides no cursor and keeps no timer of its own process alive, so that an interrupt leaves nothing behind.
 
-import { columnsOf } from './layout.js';
+import { columnsOf } from './wrap.js';
 
 export type BarProgress = {
   /** The step that is being done now. */

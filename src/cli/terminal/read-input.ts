@@ -5,7 +5,7 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { KB_BYTES, MB_BYTES } from '../../base/text/sizes.js';
 import { MAX_INPUT_BYTES } from '../../wire/frames.js';
-import { usageError } from './failure.js';
+import { usageError } from './output.js';
 
 const CHUNK_BYTES = 64 * KB_BYTES;
 const READABLE = 'Name a file that you may read.';

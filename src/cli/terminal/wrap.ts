@@ -35,8 +35,9 @@ export function shownWidth(text: string): number {
 const PAINTED = /^((?:\u001b\[[\d;]*m)*)([^\u001b]*)((?:\u001b\[[\d;]*m)*)$/;
 
 /**
- * The words of `text` in lines of at most `width` columns; the first one has `used` columns less. A word that is wider
- * than a line is broken, unless it stands between backticks. A text that has one colour keeps it on each line; one with several stays as it is.
+ * The words of `text` in lines of at most `width` columns; the first one has `used` columns less. A word that is wider than a
+ * line is broken, unless it stands between backticks. A text that has one colour keeps it on each line; one with several stays
+ * as it is.
  */
 export function wrapped(text: string, width: number, used = 0): readonly string[] {
   if (shownWidth(text) + used <= width) return [text];
@@ -120,8 +121,8 @@ const GAP = /(?<=\S) {2,}(?=\S)/;
 const EXAMPLE_INDENT = '      ';
 
 /**
- * Puts what stands below the options of a help text, examples and paragraphs, into lines that fit standard output, when it is shown. A
- * command is broken only where it is too long itself.
+ * Puts what stands below the options of a help text, examples and paragraphs, into lines that fit standard output, when it is
+ * shown. A command is broken only where it is too long itself.
  */
 export const helpText = (text: string) => (): string => {
   const width = widthOf(process.stdout);
@@ -157,3 +158,51 @@ function folded(line: string, width: number): string {
   const shown = wrapped(command, width - EXAMPLE_INDENT.length, 2 - EXAMPLE_INDENT.length);
   return `  ${[...shown.map((part) => part.trimEnd()), ...(says === undefined ? [] : wrapped(says, width - EXAMPLE_INDENT.length))].join(`\n${EXAMPLE_INDENT}`)}`;
 }
+
+// Sentences and commands laid out in columns that do not change with the width of a wide terminal: for texts that are
+// read from top to bottom, where `wrapped` is for tables.
+
+/** Longer lines are hard to read, however wide the terminal is. */
+const MOST_COLUMNS = 120;
+
+/** How many columns text on `stream` may take; in a pipe as many as a terminal usually has. */
+export const columnsOf = (stream: NodeJS.WriteStream): number =>
+  Math.min(MOST_COLUMNS, widthOf(stream) ?? USUAL_COLUMNS);
+
+type Layout = {
+  readonly width: number;
+  /** Text before the first line; every character of this text counts as a column, so it has no colour. */
+  readonly first?: string;
+  /** Text before every further line. */
+  readonly further?: string;
+  /** Text at the end of each line that goes on, such as the backslash of a shell. */
+  readonly continued?: string;
+};
+
+/** A number keeps its unit. */
+const BETWEEN_WORDS = / +(?!(?:s|ms|MB|%)(?!\w))/;
+
+/** `text` in lines of at most `width` columns, broken at spaces only: a longer word has a line of its own. */
+export function layOut(
+  text: string,
+  { width, first = '', further = first, continued = '' }: Layout,
+): readonly string[] {
+  const lines: string[] = [];
+  let line = first;
+  let isEmpty = true;
+  for (const word of text.split(BETWEEN_WORDS)) {
+    const isFull = line.length + 1 + word.length + continued.length > width;
+    if (!isEmpty && isFull) {
+      lines.push(line + continued);
+      line = further;
+      isEmpty = true;
+    }
+    line += isEmpty ? word : ` ${word}`;
+    isEmpty = false;
+  }
+  return [...lines, line];
+}
+
+/** A shell command, so laid out that it can be pasted as it stands; no word of it is broken. */
+export const wrappedCommand = (command: string, width: number, indent: string): readonly string[] =>
+  layOut(command, { width, first: indent, further: `${indent}  `, continued: ' \\' });

@@ -26,8 +26,8 @@ type SessionCallWatcher = {
 };
 
 /**
- * Its outcome, whatever the call came to. `signal` interrupts the call, which then still answers, and keeps the session. Throws
- * E_SESSION where no bridge can stay here, and what a bridge answers that knows no such call.
+ * The outcome of a call, whatever the call came to. `signal` interrupts the call, which then still answers, and keeps the
+ * session. Throws E_SESSION where no bridge can stay here, and what a bridge answers that knows no such call.
  */
 export async function callInSession(
   args: Readonly<Record<string, unknown>>,

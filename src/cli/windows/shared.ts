@@ -74,7 +74,7 @@ async function stopAll({ json, now }: StopOptions): Promise<readonly number[]> {
     const busy = state.windows.filter(({ isBusy }) => isBusy).length;
     if (!json && busy > 0 && !now)
       sayDim(`waiting for calls of ${busy === 1 ? '1 window' : `${busy} windows`}; --now does not`);
-    // It listens no more, and takes a signal for a second word.
+    // The bridge listens no more, and takes a signal for a second word.
     if (now) process.kill(state.pid, 'SIGTERM');
     socket.resume();
     if (!socket.destroyed) await once(socket, 'close');
@@ -150,7 +150,7 @@ const serverRows = (servers: SharedStatus['servers']) => [
 
 const timeOf = (ms: number): string => new Date(ms).toISOString().slice(0, 19).replace('T', ' ');
 
-/** For `doctor`: which one answers, in a line. */
+/** Tells `doctor` which one answers, in a line. */
 export function answersInWords({ pid, build, windows, socket }: SharedStatus): string {
   const isOurs = socket === sharedSocket(process.env);
   const used = windows.length === 1 ? '1 window' : `${windows.length} windows`;

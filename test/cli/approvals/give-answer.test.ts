@@ -3,8 +3,8 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { giveAnswer } from '../../../src/cli/approvals/give-answer.js';
-import { chosenQuestion, surveyApprovals } from '../../../src/cli/approvals/open-questions.js';
+import { chosenQuestion, giveAnswer, surveyApprovals } from '../../../src/cli/approvals/give-answer.js';
+
 import { inboxAt, newStateDir, question } from '../../server/inbox/questions.js';
 import { HANGS_MS } from '../../support/time.js';
 

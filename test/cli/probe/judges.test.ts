@@ -14,7 +14,7 @@ import {
   judgeOwner,
   judgePids,
   judgeToldIds,
-} from '../../../src/cli/probe/judge-limits.js';
+} from '../../../src/cli/probe/judge.js';
 import { exitCodeOf } from '../../../src/cli/probe/report.js';
 import { judgeRuntime } from '../../../src/cli/probe/runtime-version.js';
 import type { Enforcement } from '../../../src/engine/machine/enforcement.js';

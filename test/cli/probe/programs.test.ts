@@ -1,11 +1,10 @@
 // The probe's Python: each row of the table names a function that is there, and gives it what it takes.
 
 import { expect, it } from 'vitest';
+import { IDLE_ATTACK, MEMORY_ATTACKS, pidsAttack } from '../../../src/cli/probe/attack.js';
 import { openCanaries } from '../../../src/cli/probe/canaries.js';
 import type { ProbedSandbox } from '../../../src/cli/probe/control.js';
-import { guestCode, pythonCall } from '../../../src/cli/probe/guest-code.js';
-import { IDLE_ATTACK, MEMORY_ATTACKS, pidsAttack } from '../../../src/cli/probe/limit-attacks.js';
-import { WALLS } from '../../../src/cli/probe/walls.js';
+import { guestCode, pythonCall, WALLS } from '../../../src/cli/probe/walls.js';
 
 /** What the attempts read of it. */
 const probed = {

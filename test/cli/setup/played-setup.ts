@@ -4,9 +4,9 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Prepared } from '../../../src/cli/serving/prepare.js';
-import type { SetupContext, SetupOptions } from '../../../src/cli/setup/context.js';
-import type { SetupMachine } from '../../../src/cli/setup/machine.js';
-import { systemOf } from '../../../src/cli/setup/systems.js';
+import type { SetupContext, SetupOptions } from '../../../src/cli/setup/step.js';
+import { type SetupMachine, systemOf } from '../../../src/cli/setup/systems.js';
+
 import { discover } from '../../../src/hosts/discovery/discover.js';
 import { parseSettings } from '../../../src/settings/environment/settings.js';
 import { tempHome } from '../../support/start-bridge.js';

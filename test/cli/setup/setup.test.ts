@@ -1,12 +1,11 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { SetupContext } from '../../../src/cli/setup/context.js';
-import { engineStep, mountsOverlay } from '../../../src/cli/setup/engine-step.js';
+import { engineStep, freeRange, idsStep } from '../../../src/cli/setup/engine-step.js';
 import { hostsStep } from '../../../src/cli/setup/hosts-step.js';
-import { freeRange, idsStep } from '../../../src/cli/setup/ids-step.js';
 import { endText, performSteps, reportOf, stepText } from '../../../src/cli/setup/setup.js';
-import { storageStep } from '../../../src/cli/setup/storage-step.js';
+import type { SetupContext } from '../../../src/cli/setup/step.js';
+import { mountsOverlay, storageStep } from '../../../src/cli/setup/storage-step.js';
 import { commandLine } from '../../support/command-line.js';
 import { PlayedSetup } from './played-setup.js';
 

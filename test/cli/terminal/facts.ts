@@ -7,7 +7,7 @@ import type { ProbeReport } from '../../../src/cli/probe/report.js';
 import type { snippetsText } from '../../../src/cli/run/snippets.js';
 import type { loginsText } from '../../../src/cli/servers/login.js';
 import type { Tested } from '../../../src/cli/servers/policy-test.js';
-import type { ServerChange } from '../../../src/cli/servers/server-changes.js';
+import type { ServerChange } from '../../../src/cli/servers/servers-refresh.js';
 import type { ListedToken } from '../../../src/cli/servers/token.js';
 import type { Discovery } from '../../../src/hosts/discovery/discover.js';
 import type { Question } from '../../../src/policy/approvals/question.js';

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 import { expect, it } from 'vitest';
-import { giveAnswer } from '../../../src/cli/approvals/give-answer.js';
-import { chosenQuestion, surveyApprovals } from '../../../src/cli/approvals/open-questions.js';
+import { chosenQuestion, giveAnswer, surveyApprovals } from '../../../src/cli/approvals/give-answer.js';
+
 import { InboxFolder } from '../../../src/policy/inbox/inbox-folder.js';
 import { questionText } from '../../../src/policy/inbox/question-file.js';
 import { until } from '../../support/time.js';

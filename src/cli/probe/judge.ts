@@ -1,10 +1,11 @@
 // From what was seen of the attacks on the limits to verdicts. Pure: unit tests drive it with every machine there is.
 
 import { MB_BYTES } from '../../base/text/sizes.js';
-import type { Seen } from './attack.js';
-import type { Judgement, ProbedSandbox } from './control.js';
+import { ALL_TAKEN, FLOOD_MB, MEMORY_LIMIT_MB, type Seen } from './attack.js';
+import type { Canaries } from './canaries.js';
+import type { Judgement, ProbedControl, ProbedSandbox } from './control.js';
 import type { IdRange } from './host-look.js';
-import { ALL_TAKEN, FLOOD_MB, MEMORY_LIMIT_MB } from './limit-attacks.js';
+import { CANARY_CONTROLS, type Wall } from './walls.js';
 
 /** A deadline may be overrun by the time in which the code says where it is, and by the engine's. */
 const LATE_MS = 1_500;
@@ -163,4 +164,47 @@ export function judgeOwner(goneMs: number | undefined | null): Judgement {
   if (goneMs === null) return { observed: 'no container could be seen', how, verdict: 'UNKNOWN' };
   if (goneMs === undefined) return { observed: 'the container lived on', how, verdict: 'NOT ENFORCED' };
   return { observed: `gone after ${Math.round(goneMs)} ms`, how, verdict: 'ENFORCED' };
+}
+
+// From the answers of the attempts to verdicts. Pure. A refusal is taken at its word only where nothing contradicts it:
+// what arrived at a canary has arrived, whatever the attempt said.
+
+/** A guest's answer is a claim of any length. */
+const MAX_SEEN_CHARS = 200;
+
+export type Visitors = ReturnType<Canaries['visitors']>;
+
+export function judgeWall(
+  wall: Wall,
+  answers: Readonly<Record<string, unknown>>,
+  visitors: Visitors,
+  probed: ProbedSandbox,
+): ProbedControl {
+  const { control, how, remedy } = wall;
+  const requested = wall.requested(probed);
+  const unseen = wall.unseen?.(probed);
+  if (unseen !== undefined)
+    return { control, requested, observed: unseen, how: 'not asked', verdict: 'UNKNOWN', required: false };
+  const judgement = judge(wall, answers[control], visitors, probed);
+  const remedied = judgement.verdict === 'NOT ENFORCED' && remedy !== undefined ? { remedy } : {};
+  return { control, requested, ...judgement, how, required: wall.required, ...remedied };
+}
+
+function judge(
+  { control, held, shown }: Wall,
+  answer: unknown,
+  visitors: Visitors,
+  probed: ProbedSandbox,
+): Pick<Judgement, 'observed' | 'verdict'> {
+  const arrived =
+    control === CANARY_CONTROLS.tcp
+      ? visitors.tcp
+      : control === CANARY_CONTROLS.abstract
+        ? visitors.abstract
+        : 0;
+  if (arrived > 0) return { observed: `${arrived} arrived`, verdict: 'NOT ENFORCED' };
+  if (typeof answer !== 'string') return { observed: 'no answer', verdict: 'UNKNOWN' };
+  if (answer.startsWith('?')) return { observed: answer.slice(1, MAX_SEEN_CHARS), verdict: 'UNKNOWN' };
+  const observed = (shown?.(answer, probed) ?? answer).slice(0, MAX_SEEN_CHARS);
+  return { observed, verdict: held(answer, probed) ? 'ENFORCED' : 'NOT ENFORCED' };
 }
