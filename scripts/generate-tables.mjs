@@ -62,7 +62,7 @@ const TABLES = {
     );
   },
   isolator: async () => {
-    const { isolatorTable } = await import(new URL('settings/languages/isolator-keys.js', dist).href);
+    const { isolatorTable } = await import(new URL('settings/languages/isolator-file.js', dist).href);
     return table(
       ['key', 'what it does here', 'allowed'],
       isolatorTable().map((row) => [code(row.key), row.here, row.allowed]),

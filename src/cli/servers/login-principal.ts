@@ -11,7 +11,7 @@ import { principalIdOf } from '../../service/access/token-id.js';
 import { readPrincipalsFile } from '../../service/principals/principals-file.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { hostFacts } from '../../settings/files/host-facts.js';
-import { principalStateDir } from '../../settings/files/principal-state.js';
+import { principalStateDir } from '../../settings/files/state-dir.js';
 import { usageError } from '../terminal/failure.js';
 import { visible } from '../terminal/output.js';
 

@@ -6,7 +6,7 @@ import { harmless } from '../../base/text/text.js';
 import type { Discovery } from '../../hosts/discovery/discover.js';
 import { type Beside, explainSkip } from '../../hosts/discovery/explain-skip.js';
 import type { DownstreamSpec, SpecSource } from '../../hosts/downstream-spec.js';
-import { type FileProblem, problemInWords } from '../../settings/files/file-problem.js';
+import { type FileProblem, problemInWords } from '../../settings/files/config-file.js';
 import type { coloursFor } from '../terminal/output.js';
 import { hanging, shownWidth } from '../terminal/wrap.js';
 import type { ServerChange } from './server-changes.js';

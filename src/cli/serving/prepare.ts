@@ -9,8 +9,7 @@ import { Redactor } from '../../base/secrets/redact.js';
 import type { DiscoverContext } from '../../hosts/discovery/discover.js';
 import { NameOwners } from '../../hosts/discovery/name-owners.js';
 import { PolicyBook } from '../../policy/rules/policy-book.js';
-import { absentEngine, absentFiles } from '../../settings/environment/named-files.js';
-import { stateOpenToOthers } from '../../settings/environment/own-state.js';
+import { absentEngine, absentFiles, stateOpenToOthers } from '../../settings/environment/setting-paths.js';
 import {
   problemsIn,
   type SettingProblem,
@@ -18,8 +17,7 @@ import {
 } from '../../settings/environment/setting-problems.js';
 import { readSettings, type Settings } from '../../settings/environment/settings.js';
 import { type HostFacts, hostFacts } from '../../settings/files/host-facts.js';
-import type { ImportedSettings } from '../../settings/languages/imported-settings.js';
-import { readIsolatorFile } from '../../settings/languages/isolator-file.js';
+import { type ImportedSettings, readIsolatorFile } from '../../settings/languages/isolator-file.js';
 import { coloursFor } from '../terminal/output.js';
 
 export type Prepared = {

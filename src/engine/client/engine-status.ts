@@ -3,7 +3,7 @@
 import { asBridgeError, messageOf } from '../../base/errors.js';
 import { type ProcessResult, run } from '../../base/process/process.js';
 import { clip } from '../../base/text/text.js';
-import { ENGINE_VARIABLES } from '../../settings/environment/engine-variables.js';
+import { ENGINE_VARIABLES } from '../../settings/environment/variables.js';
 import type { EngineName, EngineStatus } from '../engine.js';
 import { saysNotAnswering } from '../machine/client-words.js';
 import { hangingRemedy, inSeconds } from '../machine/hanging.js';

@@ -3,7 +3,7 @@
 // client's own configuration, says of itself; runs nothing.
 
 import { basename } from 'node:path';
-import { ENGINE_VARIABLES } from '../../settings/environment/engine-variables.js';
+import { ENGINE_VARIABLES } from '../../settings/environment/variables.js';
 import type { EngineMode, EngineName, IdMapping } from '../engine.js';
 
 /** Facts about a connection besides what the engine answers. */

@@ -6,10 +6,13 @@ import type { Environment } from '../../base/process/environment.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { clip } from '../../base/text/text.js';
 import type { Settings } from '../../settings/environment/settings.js';
-import { type ConfigFile, readConfigFile } from '../../settings/files/config-file.js';
-import type { FileProblem, FileTrouble } from '../../settings/files/file-problem.js';
-import { type HostFacts, pathRules } from '../../settings/files/host-facts.js';
-import { pathKey } from '../../settings/files/same-path.js';
+import {
+  type ConfigFile,
+  type FileProblem,
+  type FileTrouble,
+  readConfigFile,
+} from '../../settings/files/config-file.js';
+import { type HostFacts, pathKey, pathRules } from '../../settings/files/host-facts.js';
 import type { DownstreamSpec, SkippedSpec, SpecSource } from '../downstream-spec.js';
 import { type Entries, entriesOf, pointerOf, unreadServers } from '../entries/entries.js';
 import { MAX_NAME_CHARS, parseEntry, type ReadEntry } from '../entries/server-entry.js';

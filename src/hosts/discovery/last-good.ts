@@ -3,8 +3,7 @@
 // each bridge, in its process only: a bridge that starts beside a broken file has nothing to go by.
 
 import { statSync } from 'node:fs';
-import { type ConfigFile, REMEMBERED_BYTES } from '../../settings/files/config-file.js';
-import type { FileTrouble } from '../../settings/files/file-problem.js';
+import { type ConfigFile, type FileTrouble, REMEMBERED_BYTES } from '../../settings/files/config-file.js';
 import { type HostFacts, pathRules } from '../../settings/files/host-facts.js';
 import type { Source } from '../terms/source.js';
 

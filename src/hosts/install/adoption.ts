@@ -32,8 +32,7 @@ import {
   planRegistration,
   refuseIfManaged,
 } from './registration.js';
-import type { UndoneFile } from './undo.js';
-import { undoChange } from './undo.js';
+import { type UndoneFile, undoChange } from './undo.js';
 
 export type AdoptOptions = { readonly name?: string | undefined; readonly dryRun?: boolean | undefined };
 

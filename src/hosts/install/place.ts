@@ -1,6 +1,6 @@
 // The machine on which commands change hosts' files: environment, home and state directory, read once.
 
-import { stateOpenToOthers } from '../../settings/environment/own-state.js';
+import { stateOpenToOthers } from '../../settings/environment/setting-paths.js';
 import { settingsError } from '../../settings/environment/setting-problems.js';
 import { parseSettings } from '../../settings/environment/settings.js';
 import { hostFacts } from '../../settings/files/host-facts.js';

@@ -6,8 +6,7 @@
 
 import { z } from 'zod';
 import { namesOf } from '../../base/json/records.js';
-import type { HostFacts } from '../../settings/files/host-facts.js';
-import { keyOfPath } from '../../settings/files/same-path.js';
+import { type HostFacts, keyOfPath } from '../../settings/files/host-facts.js';
 import { mistaken } from '../skip-reason.js';
 import { type HostDialect, MS, PROGRAM, REMOTE, SECOND_MS, timeout } from '../terms/dialect.js';
 import type { Host, ReadDecisions } from '../terms/host.js';

@@ -3,7 +3,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: file patterns name environment variables this way
 
 import { z } from 'zod';
-import { keyOfPath } from '../../settings/files/same-path.js';
+import { keyOfPath } from '../../settings/files/host-facts.js';
 import { mistaken } from '../skip-reason.js';
 import { MS, PROGRAM, SECOND_MS } from '../terms/dialect.js';
 import type { Host, ReadDecisions } from '../terms/host.js';

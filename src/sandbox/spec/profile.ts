@@ -12,8 +12,7 @@ import {
   planFor,
 } from '../../settings/environment/plan.js';
 import type { Settings } from '../../settings/environment/settings.js';
-import { isPython, type Language, type Place } from '../../settings/languages/language.js';
-import { DEFAULT_WORKDIR } from '../../settings/languages/workdir.js';
+import { DEFAULT_WORKDIR, isPython, type Language, type Place } from '../../settings/languages/records.js';
 import { WORK } from './work.js';
 
 export type SandboxProfile = {
