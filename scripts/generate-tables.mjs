@@ -69,7 +69,7 @@ const TABLES = {
     );
   },
   sources: async () => {
-    const { SOURCES } = await import(new URL('hosts/tables/sources.js', dist).href);
+    const { SOURCES } = await import(new URL('hosts/records/all-hosts.js', dist).href);
     return table(
       ['host', 'scope', 'files', 'servers at'],
       SOURCES.map((source) => [

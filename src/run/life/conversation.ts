@@ -1,7 +1,7 @@
 // From the start of the code to its end: its calls are answered, what it says is heard, what it leaves is kept.
 
 import type { StopClock } from '../../base/waiting/deadline.js';
-import { hostView } from '../../hosts/tables/clients.js';
+import { hostView } from '../../hosts/records/all-hosts.js';
 import { AskingTime } from '../../policy/approvals/asking-time.js';
 import { Plan, type Planned } from '../../policy/approvals/plan.js';
 import { RunApprovals } from '../../policy/approvals/run-approvals.js';
@@ -10,8 +10,7 @@ import type { Sandbox, SandboxEnd } from '../../sandbox/conversation/sandbox.js'
 import type { RunHandlers } from '../../sandbox/conversation/turn.js';
 import type { ServerLease } from '../../servers/pool/server-lease.js';
 import type { GuestFrame, HostFrame, ServerBrief } from '../../wire/frames.js';
-import type { Left } from '../artifacts/artifacts.js';
-import { Artifacts } from '../artifacts/artifacts.js';
+import { Artifacts, type Left } from '../artifacts/artifacts.js';
 import type { Meter } from '../calls/call-context.js';
 import type { CallGuard } from '../calls/call-guard.js';
 import { Dispatcher } from '../calls/dispatcher.js';

@@ -20,7 +20,7 @@ export type ConfigFile =
       readonly bytes: number;
       /** There is no text in it. */
       readonly isBlank: boolean;
-      /** Why the value is an earlier one; see last-good.ts. */
+      /** Why the value is an earlier one; see hosts/discovery/discover.ts. */
       readonly warning?: FileTrouble;
     };
 
