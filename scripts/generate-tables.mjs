@@ -62,14 +62,14 @@ const TABLES = {
     );
   },
   isolator: async () => {
-    const { isolatorTable } = await import(new URL('settings/languages/isolator-keys.js', dist).href);
+    const { isolatorTable } = await import(new URL('settings/languages/isolator-file.js', dist).href);
     return table(
       ['key', 'what it does here', 'allowed'],
       isolatorTable().map((row) => [code(row.key), row.here, row.allowed]),
     );
   },
   sources: async () => {
-    const { SOURCES } = await import(new URL('hosts/tables/sources.js', dist).href);
+    const { SOURCES } = await import(new URL('hosts/records/all-hosts.js', dist).href);
     return table(
       ['host', 'scope', 'files', 'servers at'],
       SOURCES.map((source) => [

@@ -1,5 +1,5 @@
 // Runs that take longer than a host waits, in real hosts: how long each waits where the bridge answers at the end only, that
-// none gives a call up where the bridge goes by its table (src/hosts/tables/clients.ts), and that a run of five minutes comes
+// none gives a call up where the bridge goes by its table (src/hosts/records/all-hosts.ts), and that a run of five minutes comes
 // in parts while another is stopped. Findings as in judge.mjs.
 
 import { Session } from './session.mjs';

@@ -1,4 +1,5 @@
-// Between which numbers a limit may lie, wherever an operator may set it: a variable, or a file that is imported.
+// Which values are allowed wherever an operator may say them, in a variable or in a file that is imported: the bounds of limits,
+// and references of images.
 
 import { MB_BYTES } from '../base/text/sizes.js';
 
@@ -19,3 +20,62 @@ export const OUTPUT_BYTES = { min: 100, max: 64 * MB_BYTES } as const;
  * an option.
  */
 export const WORD = /^[^\s-]\S*$/;
+
+// The grammar of image references, as engines and registries have it: [host[:port]/]path[:tag][@algorithm:digest]. What is
+// no reference can be told apart without an engine, when the settings are read. Asks nobody whether an image exists.
+
+const MAX_NAME_CHARS = 255;
+const MAX_SHOWN_CHARS = 60;
+/** One of the names between slashes. */
+const PATH_PART = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$/;
+const HOST_PART = '[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?';
+const HOST = new RegExp(`^(?:${HOST_PART}(?:\\.${HOST_PART})*|\\[[0-9a-fA-F:]+\\])(?::\\d{1,5})?$`);
+const TAG = /^\w[\w.-]{0,127}$/;
+const DIGEST = /^[A-Za-z0-9]+(?:[.+_-][A-Za-z0-9]+)*:[A-Za-z0-9=_-]+$/;
+/** How many hexadecimal digits these digests have. */
+const DIGEST_CHARS: Readonly<Record<string, number>> = { sha256: 64, sha512: 128 };
+
+/** Why `text` is no image reference, as a sentence; undefined where it is one. */
+export function imageReferenceTrouble(text: string): string | undefined {
+  if (!WORD.test(text)) return 'It has white space in it, or begins with a dash.';
+  if (/^[A-Za-z-]+:\/\//.test(text)) return 'It is written without a protocol or transport ahead.';
+  const [named = '', digest, ...more] = text.split('@');
+  if (more.length > 0) return 'It has more than one @.';
+  return nameTrouble(named) ?? (digest === undefined ? undefined : digestTrouble(digest));
+}
+
+function nameTrouble(named: string): string | undefined {
+  const colon = named.indexOf(':', named.lastIndexOf('/') + 1);
+  const name = colon === -1 ? named : named.slice(0, colon);
+  const tag = colon === -1 ? undefined : named.slice(colon + 1);
+  if (name === '') return 'It has no name.';
+  if (name.length > MAX_NAME_CHARS)
+    return `Its name has ${name.length} characters; at most ${MAX_NAME_CHARS} are taken.`;
+  const [first = '', ...rest] = name.split('/');
+  const hasHost = rest.length > 0 && isHost(first);
+  if (hasHost && !HOST.test(first)) return `${shown(first)} is no host of a registry.`;
+  const wrong = (hasHost ? rest : [first, ...rest]).find((part) => !PATH_PART.test(part));
+  if (wrong === '') return 'A part of its name between slashes is empty.';
+  if (wrong !== undefined) {
+    return PATH_PART.test(wrong.toLowerCase())
+      ? `Names of images have no capital letters: ${shown(wrong)}.`
+      : `${shown(wrong)} is no name of an image: small letters and digits, with single dots, one or two underscores, or dashes between them.`;
+  }
+  if (tag === '') return 'Nothing stands behind the colon of its tag.';
+  return tag === undefined || TAG.test(tag) ? undefined : `${shown(tag)} is no tag.`;
+}
+
+/** Engines take the first part for a registry by the same marks. */
+const isHost = (part: string): boolean =>
+  /[.:]/.test(part) || part === 'localhost' || part !== part.toLowerCase();
+
+function digestTrouble(digest: string): string | undefined {
+  if (!DIGEST.test(digest)) return `${shown(digest)} is no digest.`;
+  const [algorithm = '', encoded = ''] = digest.split(':');
+  const chars = DIGEST_CHARS[algorithm];
+  if (chars === undefined || (encoded.length === chars && /^[0-9a-f]+$/.test(encoded))) return undefined;
+  return `A ${algorithm} digest has ${chars} hexadecimal digits.`;
+}
+
+const shown = (part: string): string =>
+  `'${part.length > MAX_SHOWN_CHARS ? `${part.slice(0, MAX_SHOWN_CHARS)}…` : part}'`;

@@ -28,7 +28,7 @@ import {
 import type { ServerLease } from '../servers/pool/server-lease.js';
 import { RoutedPool, type SharedServers } from '../servers/pool/shared-servers.js';
 import type { Settings } from '../settings/environment/settings.js';
-import { remedyOfMissing } from '../settings/files/file-problem.js';
+import { remedyOfMissing } from '../settings/files/config-file.js';
 import type { ServerBrief, ServerDoc } from '../wire/frames.js';
 import { Configured } from './configured.js';
 import { type Refreshed, refreshServers } from './refresh.js';

@@ -3,8 +3,12 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Observer } from '../base/log/events.js';
-import { type DiscoverContext, type Discovery, discover } from '../hosts/discovery/discover.js';
-import { LastGoodFiles } from '../hosts/discovery/last-good.js';
+import {
+  type DiscoverContext,
+  type Discovery,
+  discover,
+  LastGoodFiles,
+} from '../hosts/discovery/discover.js';
 import type { DownstreamSpec } from '../hosts/downstream-spec.js';
 import type { Policy } from '../policy/rules/policy.js';
 import { PolicyBook, withoutDenied } from '../policy/rules/policy-book.js';

@@ -8,7 +8,7 @@ export const UNMEASURED: ReadonlyMap<string, string> = new Map([
     'three alternatives, none of which can read on where another one may begin',
   ],
   [
-    'hosts/rules/claude-code.ts new RegExp(`^(?:${matcher})`)',
+    'hosts/install/known-rules.ts new RegExp(`^(?:${matcher})`)',
     "the user's own pattern, which Claude Code takes so, on two names that are short",
   ],
   [

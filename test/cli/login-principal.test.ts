@@ -7,7 +7,7 @@ import { principalNamed } from '../../src/cli/servers/login-principal.js';
 import { TokenStore } from '../../src/servers/login/token-store.js';
 import { principalOf } from '../../src/service/access/authenticator.js';
 import { TokenFile } from '../../src/service/access/token-file.js';
-import { principalStateDir } from '../../src/settings/files/principal-state.js';
+import { principalStateDir } from '../../src/settings/files/state-dir.js';
 import { tempHome } from '../support/start-bridge.js';
 import { NEVER } from '../support/time.js';
 import { commandHere } from './command.js';

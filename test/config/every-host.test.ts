@@ -5,7 +5,7 @@
 
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { parseEntry } from '../../src/hosts/entries/server-entry.js';
-import { SOURCES } from '../../src/hosts/tables/sources.js';
+import { SOURCES } from '../../src/hosts/records/all-hosts.js';
 import { growth, LINEAR } from '../support/cpu-time.js';
 import { Home, reasonsIn } from './home.js';
 

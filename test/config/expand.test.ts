@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the references under test look like template strings
 
 import { expect, it } from 'vitest';
-import { expand } from '../../src/hosts/terms/expand.js';
+import { expand } from '../../src/hosts/terms/expansions.js';
 
 const env = { TOKEN: 'secret', EMPTY: '', NESTED: '${TOKEN}' };
 

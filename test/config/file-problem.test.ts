@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { problemInWords, remedyOfMissing } from '../../src/settings/files/file-problem.js';
+import { problemInWords, remedyOfMissing } from '../../src/settings/files/config-file.js';
 
 const file = '/home/ann/.cursor/mcp.json';
 const broken = { file, message: `${file}:1:2: value expected`, place: { line: 1, column: 2 } };

@@ -4,11 +4,15 @@ import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { BridgeEvent } from '../../src/base/log/events.js';
-import { type DiscoverContext, type Discovery, discover } from '../../src/hosts/discovery/discover.js';
+import {
+  type DiscoverContext,
+  type Discovery,
+  discover,
+  type LastGoodFiles,
+} from '../../src/hosts/discovery/discover.js';
 import { explainSkip } from '../../src/hosts/discovery/explain-skip.js';
-import type { LastGoodFiles } from '../../src/hosts/discovery/last-good.js';
 import type { DownstreamSpec, RemoteSpec, StdioSpec } from '../../src/hosts/downstream-spec.js';
-import { SOURCES } from '../../src/hosts/tables/sources.js';
+import { SOURCES } from '../../src/hosts/records/all-hosts.js';
 import type { HostFacts } from '../../src/settings/files/host-facts.js';
 
 /** The spec as that of a program; throws for a remote one. */

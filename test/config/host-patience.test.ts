@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { patienceOf } from '../../src/hosts/tables/clients.js';
+import { patienceOf } from '../../src/hosts/records/all-hosts.js';
 
 it.each([
   ['codex-mcp-client 0.169.0', false, 290],

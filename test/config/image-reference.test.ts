@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { imageReferenceTrouble } from '../../src/settings/image-reference.js';
+import { imageReferenceTrouble } from '../../src/settings/bounds.js';
 
 const SHA = `sha256:${'0123456789abcdef'.repeat(4)}`;
 

@@ -3,8 +3,7 @@
 import { chmodSync, mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Discovery } from '../../src/hosts/discovery/discover.js';
-import { LastGoodFiles } from '../../src/hosts/discovery/last-good.js';
+import { type Discovery, LastGoodFiles } from '../../src/hosts/discovery/discover.js';
 import { Home } from './home.js';
 
 let home: Home;

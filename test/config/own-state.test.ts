@@ -1,7 +1,11 @@
 import { chmodSync, chownSync, mkdirSync, readFileSync, realpathSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { exchangeableState, OWN_NAMES, stateOpenToOthers } from '../../src/settings/environment/own-state.js';
+import {
+  exchangeableState,
+  OWN_NAMES,
+  stateOpenToOthers,
+} from '../../src/settings/environment/setting-paths.js';
 import { tempHome } from '../support/start-bridge.js';
 
 const uid = process.getuid?.() ?? 0;

@@ -20,8 +20,8 @@ import { fileURLToPath } from 'node:url';
 import type { BridgeEvent } from '../../src/base/log/events.js';
 import { type DiscoverContext, type Discovery, discover } from '../../src/hosts/discovery/discover.js';
 import type { DownstreamSpec } from '../../src/hosts/downstream-spec.js';
-import { SOURCES } from '../../src/hosts/tables/sources.js';
-import type { Source } from '../../src/hosts/terms/source.js';
+import { SOURCES } from '../../src/hosts/records/all-hosts.js';
+import type { Source } from '../../src/hosts/terms/host.js';
 
 const HOMES = fileURLToPath(new URL('../fixtures/homes', import.meta.url));
 export const PLATFORMS = ['linux', 'darwin', 'win32'] as const;

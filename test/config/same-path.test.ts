@@ -2,8 +2,13 @@
 // mind case, that do, and that decide it for each disk.
 
 import { expect, it } from 'vitest';
-import { type HostFacts, spelledByDisk } from '../../src/settings/files/host-facts.js';
-import { isSamePath, keyOfPath, pathKey } from '../../src/settings/files/same-path.js';
+import {
+  type HostFacts,
+  isSamePath,
+  keyOfPath,
+  pathKey,
+  spelledByDisk,
+} from '../../src/settings/files/host-facts.js';
 import { Home, reasonsIn } from './home.js';
 import { PlayedMachine } from './played-machine.js';
 

@@ -4,7 +4,7 @@
 
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { SOURCES } from '../../src/hosts/tables/sources.js';
+import { SOURCES } from '../../src/hosts/records/all-hosts.js';
 import { filesOf, locate } from '../../src/hosts/terms/source-files.js';
 import type { HostFacts } from '../../src/settings/files/host-facts.js';
 import { Home } from './home.js';

@@ -2,8 +2,7 @@
 // to be. The table of all attacks, each with its control, is test/walls. Languages whose image nobody has built are left out.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Language } from '../../src/settings/languages/language.js';
-import { languages } from '../../src/settings/languages/records.js';
+import { type Language, languages } from '../../src/settings/languages/records.js';
 import { isBuilt } from '../support/built-image.js';
 import { descendants, ourContainers, processesWith } from '../support/nothing-left.js';
 import { startBridge, type TestBridge } from '../support/start-bridge.js';

@@ -11,7 +11,7 @@ import type { CallEvent } from '../../src/run/calls/call-context.js';
 import { type AgentCapabilities, NO_AGENT } from '../../src/servers/asking/agent-capabilities.js';
 import { TokenStore } from '../../src/servers/login/token-store.js';
 import type { HeaderSource } from '../../src/service/principals/principal-rules.js';
-import { principalStateDir } from '../../src/settings/files/principal-state.js';
+import { principalStateDir } from '../../src/settings/files/state-dir.js';
 import { hostileWeb, type RemoteServer } from '../downstream/remote-servers.js';
 import { NEVER, pause, until } from '../support/time.js';
 import {

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { toldApart } from '../../src/base/text/own-lines.js';
-import { hostView } from '../../src/hosts/tables/clients.js';
+import { hostView } from '../../src/hosts/records/all-hosts.js';
 import { runPython } from '../../src/mcp/tools/run-python.js';
 import { compact } from '../../src/run/answer/render.js';
 import { type Outcome, outcomeWithoutRun } from '../../src/run/outcome/outcome.js';

@@ -18,7 +18,7 @@ import { described } from '../../engine/machine/oci-runtime.js';
 import { lastProbe, probeKey } from '../../sandbox/launch/last-probe.js';
 import type { LaunchSetUp } from '../../sandbox/launch/launch-set-up.js';
 import type { Settings } from '../../settings/environment/settings.js';
-import { problemInWords } from '../../settings/files/file-problem.js';
+import { problemInWords } from '../../settings/files/config-file.js';
 import { megabytes, seconds } from '../terminal/output.js';
 import { answersInWords, sharedStates } from '../windows/shared.js';
 import { wantsShared } from '../windows/start-relay.js';

@@ -14,7 +14,7 @@ import { SessionFiles, type SessionRecord } from '../../run/sessions/session-fil
 import { Launcher } from '../../sandbox/launch/launcher.js';
 import { heldBytes } from '../../sandbox/limits/measure.js';
 import { wordOfId } from '../../service/principals/principal-source.js';
-import { principalStateDirs } from '../../settings/files/principal-state.js';
+import { principalStateDirs } from '../../settings/files/state-dir.js';
 import { type Prepared, prepare } from '../serving/prepare.js';
 import { columns } from '../terminal/columns.js';
 import { interruptSignal } from '../terminal/interrupt.js';

@@ -14,9 +14,13 @@ import {
 } from '../../run/programs/program-words.js';
 import type { Snippets } from '../../run/programs/snippets.js';
 import type { Program } from '../../run/programs/task.js';
-import type { Language } from '../../settings/languages/language.js';
-import { LANGUAGE_NAMES } from '../../settings/languages/naming.js';
-import { languageNamed, languageOfFile, languages } from '../../settings/languages/records.js';
+import {
+  LANGUAGE_NAMES,
+  type Language,
+  languageNamed,
+  languageOfFile,
+  languages,
+} from '../../settings/languages/records.js';
 import { type InputFile, MAX_INPUT_BYTES, MAX_INPUT_FILES } from '../../wire/frames.js';
 import { usageError } from '../terminal/output.js';
 import { readInput, readStdin } from '../terminal/read-input.js';

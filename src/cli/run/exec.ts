@@ -14,7 +14,7 @@ import type { Outcome } from '../../run/outcome/outcome.js';
 import { Snippets } from '../../run/programs/snippets.js';
 import { planFor } from '../../settings/environment/plan.js';
 import type { Settings } from '../../settings/environment/settings.js';
-import type { Language } from '../../settings/languages/language.js';
+import type { Language } from '../../settings/languages/records.js';
 import { prepare } from '../serving/prepare.js';
 import { interruptSignal } from '../terminal/interrupt.js';
 import { sayDim, usageError } from '../terminal/output.js';

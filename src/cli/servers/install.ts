@@ -2,18 +2,18 @@
 // taken back.
 
 import { ownCommand } from '../../base/process/own-command.js';
-import { changePlace } from '../../hosts/install/place.js';
-import { PLUGIN_UNDO } from '../../hosts/install/plugin.js';
+import type { UndoneFile } from '../../hosts/install/changes.js';
 import {
+  changePlace,
   type HostHere,
   hostNamed,
   hostsHere,
   type Installed,
   install,
+  PLUGIN_UNDO,
   type Uninstalled,
   uninstall,
 } from '../../hosts/install/registration.js';
-import type { UndoneFile } from '../../hosts/install/undo.js';
 import { columns } from '../terminal/columns.js';
 import { coloursFor, printJson, usageError, visible } from '../terminal/output.js';
 

@@ -13,6 +13,9 @@ import type { Settings } from '../../settings/environment/settings.js';
 import { hostFacts } from '../../settings/files/host-facts.js';
 import { principalStateDir } from '../../settings/files/principal-state.js';
 import { usageError, visible } from '../terminal/output.js';
+import { principalStateDir } from '../../settings/files/state-dir.js';
+import { usageError } from '../terminal/failure.js';
+import { visible } from '../terminal/output.js';
 
 const ALLOWED =
   "the name of a token, subject:SUBJECT or client:CLIENT of the configured issuer, or, with several issuers, 'subject:ISSUER SUBJECT'";

@@ -12,6 +12,10 @@ import { prepare } from '../serving/prepare.js';
 import { coloursFor, printJson } from '../terminal/output.js';
 import { hanging, shownWidth, widthOf } from '../terminal/wrap.js';
 import { type ServerChange, serverChanges } from './servers-refresh.js';
+import { type FileProblem, problemInWords } from '../../settings/files/config-file.js';
+import type { coloursFor } from '../terminal/output.js';
+import { hanging, shownWidth } from '../terminal/wrap.js';
+import type { ServerChange } from './server-changes.js';
 
 /** One server as `--json` shows it. */
 type ServerLine = {

@@ -13,6 +13,7 @@ import { PolicyBook } from '../../policy/rules/policy-book.js';
 import { Audit } from '../../run/audit/audit.js';
 import { absentEngine, absentFiles } from '../../settings/environment/named-files.js';
 import { stateOpenToOthers } from '../../settings/environment/own-state.js';
+import { absentEngine, absentFiles, stateOpenToOthers } from '../../settings/environment/setting-paths.js';
 import {
   problemsIn,
   type SettingProblem,
@@ -20,8 +21,7 @@ import {
 } from '../../settings/environment/setting-problems.js';
 import { readSettings, type Settings } from '../../settings/environment/settings.js';
 import { type HostFacts, hostFacts } from '../../settings/files/host-facts.js';
-import type { ImportedSettings } from '../../settings/languages/imported-settings.js';
-import { readIsolatorFile } from '../../settings/languages/isolator-file.js';
+import { type ImportedSettings, readIsolatorFile } from '../../settings/languages/isolator-file.js';
 import { coloursFor } from '../terminal/output.js';
 import { eventWords } from './events.js';
 

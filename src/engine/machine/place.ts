@@ -5,6 +5,8 @@
 import { basename } from 'node:path';
 import { ENGINE_VARIABLES } from '../../settings/environment/engine-variables.js';
 import type { EngineConnection, EngineMode, IdMapping } from '../engine.js';
+import { ENGINE_VARIABLES } from '../../settings/environment/variables.js';
+import type { EngineMode, EngineName, IdMapping } from '../engine.js';
 
 /** The engines that are driven by their command line. */
 export type CliName = 'podman' | 'docker';

@@ -4,12 +4,10 @@
 import type { Settings } from '../../settings/environment/settings.js';
 import type { DownstreamSpec, SpecSource } from '../downstream-spec.js';
 import type { ReadEntry } from '../entries/server-entry.js';
+import { NO_HOST } from '../records/all-hosts.js';
 import { isOurselves } from '../self.js';
 import type { ServerSkipReason } from '../skip-reason.js';
-import { NO_HOST } from '../tables/sources.js';
-import type { HostDecisions } from '../terms/host.js';
-import type { Source } from '../terms/source.js';
-import { Definitions } from './definitions.js';
+import type { HostDecisions, Source } from '../terms/host.js';
 
 export class EntryAdmission {
   readonly #settings: Pick<Settings, 'allowSelfServer' | 'trustProject' | 'depth'>;
@@ -110,3 +108,45 @@ const sameAs = ({ name, source }: DownstreamSpec): ServerSkipReason => ({
   name,
   file: source.file,
 });
+
+// Which entries are one and the same server under several names or in several hosts. Judges definitions by their words;
+// connects to nothing.
+
+/**
+ * Two entries are one server when they say the same of everything that the server sees of them, and leave out the same
+ * tools. One variable more may be what makes a server read only, and whoever wrote two entries means two.
+ */
+export class Definitions {
+  readonly #known = new Map<string, DownstreamSpec>();
+
+  /** The first one added that is the same server. */
+  twinOf(spec: DownstreamSpec): DownstreamSpec | undefined {
+    return this.#known.get(identityOf(spec));
+  }
+
+  add(spec: DownstreamSpec): void {
+    const identity = identityOf(spec);
+    if (!this.#known.has(identity)) this.#known.set(identity, spec);
+  }
+}
+
+/** Not the name, the description and the time limits: those are for us and not for the server. */
+function identityOf(spec: DownstreamSpec): string {
+  const { only, except } = spec.toolFilter;
+  const tools = [only && [...only].sort(), [...except].sort()];
+  if (spec.transport === 'stdio')
+    return JSON.stringify([tools, spec.command, spec.args, spec.cwd ?? null, inOrder(spec.env)]);
+  const headers = Object.entries(spec.headers).map(([name, value]) => [name.toLowerCase(), value] as const);
+  const { headersHelper = null, oauth } = spec;
+  const login = oauth && [{ ...oauth, scopes: [...oauth.scopes].sort() }];
+  return JSON.stringify([
+    tools,
+    new URL(spec.url).href,
+    inOrder(Object.fromEntries(headers)),
+    headersHelper,
+    login,
+  ]);
+}
+
+const inOrder = (values: Readonly<Record<string, string>>): ReadonlyArray<readonly [string, string]> =>
+  Object.entries(values).sort(([one], [other]) => (one < other ? -1 : 1));

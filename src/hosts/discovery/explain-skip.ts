@@ -3,8 +3,8 @@
 
 import { harmless } from '../../base/text/text.js';
 import type { SkippedSpec } from '../downstream-spec.js';
+import { isProgram } from '../records/all-hosts.js';
 import type { Mistake, Need, PluginOption, ServerSkipReason } from '../skip-reason.js';
-import { isProgram } from '../tables/sources.js';
 
 export type Explanation = {
   /** Half a sentence without a full stop; may quote what a file says, as it stands there. */

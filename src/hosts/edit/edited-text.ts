@@ -3,8 +3,14 @@
 
 import { isRecord } from '../../base/json/records.js';
 import { type Format, parseText } from '../../settings/files/file-formats.js';
-import { CannotEdit, memberAt, putMember, takeMember } from './json-members.js';
-import type { MemberEdit, MemberPath } from './member-edit.js';
+import {
+  CannotEdit,
+  type MemberEdit,
+  type MemberPath,
+  memberAt,
+  putMember,
+  takeMember,
+} from './json-members.js';
 import { putTable, takeTable } from './toml-tables.js';
 
 export type EditedText = {

@@ -2,8 +2,7 @@
 // end, and asks a parser for nothing; the caller compares what the text means before and after.
 
 import { tomlParser } from '../../settings/files/parsers.js';
-import { nested } from './json-members.js';
-import type { MemberPath, TakenMember } from './member-edit.js';
+import { type MemberPath, nested, type TakenMember } from './json-members.js';
 
 /** A header or a key with its value. `path` begins at the root; `end` is behind its line's end. */
 type Statement = {

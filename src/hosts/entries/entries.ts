@@ -6,7 +6,7 @@ import { type Format, formatOf } from '../../settings/files/file-formats.js';
 import { type HostFacts, pathRules } from '../../settings/files/host-facts.js';
 import { keyOfProject } from '../records/claude-code.js';
 import type { ServerSkipReason } from '../skip-reason.js';
-import { PROJECT, type Source } from '../terms/source.js';
+import { PROJECT, type Source } from '../terms/host.js';
 
 /** The value that was written under a name, and the JSON pointer to it. */
 export type WrittenEntry = {

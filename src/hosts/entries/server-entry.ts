@@ -1,15 +1,19 @@
 // One entry of a configuration file, from whatever was written there to a spec or to the reason why not. Knows neither
 // hosts nor files: how an entry is spelled comes as a dialect. Connects to nothing; an address is judged by its words alone.
 
+import { z } from 'zod';
 import { isRecord, kindOf, switchOf, textsOf } from '../../base/json/records.js';
 import { clipHarmless, harmless } from '../../base/text/text.js';
-import type {
-  DownstreamSpec,
-  OAuthHints,
-  RemoteSpec,
-  SpecSource,
-  StdioSpec,
-  ToolFilter,
+import {
+  type DownstreamSpec,
+  type MachineLogin,
+  type OAuthHints,
+  type RemoteSpec,
+  type SecretSource,
+  type SpecSource,
+  type StdioSpec,
+  type ToolFilter,
+  VERSION_NEGOTIATIONS,
 } from '../downstream-spec.js';
 import { type Mistake, mistaken, type ServerSkipReason } from '../skip-reason.js';
 import {
@@ -17,20 +21,13 @@ import {
   memberOf,
   type RawEntry,
   shown,
+  type Translated,
   type Transport,
   timeOf,
   translate,
   transportOf,
 } from '../terms/dialect.js';
-import {
-  type LocalFields,
-  localFields,
-  type RemoteFields,
-  remoteFields,
-  wrongFields,
-} from './entry-fields.js';
 import { Filling, type FillingContext } from './filling.js';
-import { machineLoginOf } from './machine-login.js';
 
 /** A longer one is not used. */
 export const MAX_NAME_CHARS = 128;
@@ -248,4 +245,178 @@ export function troubleOfName(name: string): Mistake | undefined {
     return { kind: 'name-too-long', chars: name.length, maxChars: MAX_NAME_CHARS };
   if (harmless(name) !== name || /[\t\n]/.test(name)) return { kind: 'name-unseen' };
   return undefined;
+}
+
+// The fields of an entry in the bridge's words, checked: what a program needs, what a remote server needs, and what
+// both may say. And what is wrong with a field, in words for the person who wrote it.
+
+// The kernel ends a string at NUL, so one inside means another program than the text says.
+const plain = z.string().refine((text) => !text.includes('\0'), 'must not contain a NUL character');
+const scalar = z.union([
+  plain,
+  z.number().transform(String),
+  z.bigint().transform(String),
+  z.boolean().transform(String),
+]);
+const filled = plain.min(1, 'must not be empty');
+const names = z.array(z.string());
+
+const both = {
+  // For the reader alone: one of another shape is no reason to be without the server.
+  description: z.string().nullish().catch(undefined),
+  only: z.preprocess((said) => (said === '*' ? [said] : said), names.nullish()),
+  except: names.nullish(),
+  versionNegotiation: z
+    .enum(VERSION_NEGOTIATIONS, { error: `must be ${VERSION_NEGOTIATIONS.join(', ')}` })
+    .nullish(),
+};
+
+export const localFields = z.object({
+  ...both,
+  command: filled,
+  args: z.array(scalar).nullish(),
+  // A value of null is how some hosts write that a variable is not to be set.
+  env: z.record(plain.regex(/^[^=]+$/), scalar.nullable()).nullish(),
+  cwd: plain.nullish(),
+  envFile: plain.nullish(),
+  envNames: z
+    .array(z.union([z.string(), z.object({ name: z.string(), source: z.string().nullish() })]))
+    .nullish(),
+});
+
+/** RFC 9110, a token. */
+const headerName = z.string().regex(/^[!#$%&'*+.^_`|~\w-]+$/);
+
+export const remoteFields = z.object({
+  ...both,
+  url: filled,
+  headers: z.record(headerName, scalar).nullish(),
+  headerVariables: z.record(headerName, filled).nullish(),
+  bearerVariable: filled.nullish(),
+  headersHelper: filled.nullish(),
+  // The fields that hosts add here change often, and none of them is needed to reach the server.
+  oauth: z.unknown().optional(),
+  scopes: z.unknown().optional(),
+});
+
+export type LocalFields = z.output<typeof localFields>;
+export type RemoteFields = z.output<typeof remoteFields>;
+
+/** The mistakes in the fields; `spelled` gives the host's name of each field. */
+export function wrongFields(error: z.ZodError, spelled: Translated['spelled']): Mistake[] {
+  return error.issues.map(({ path: [field, ...rest], ...issue }) => ({
+    kind: 'wrong-field',
+    field: [spelled(String(field)), ...rest].join('.'),
+    trouble: plainWords(issue as z.core.$ZodIssue, String(field)),
+  }));
+}
+
+function plainWords(issue: z.core.$ZodIssue, field: string): string {
+  if (issue.code === 'invalid_type') return issue.message.replace(/^Invalid input: /, '');
+  if (issue.code === 'invalid_key')
+    return field === 'env' ? 'is not a variable name' : 'is not a header name';
+  if (issue.code === 'invalid_union') return 'expected a string, number or boolean';
+  return issue.message;
+}
+
+// A login that needs no person, as an entry's `oauth` describes it: by which grant, at which authorization server, and
+// where its secrets stand. Secrets are named and not written: by an environment variable, or by a file that is read
+// whenever a token is asked for.
+
+const GRANTS = ['client_credentials', 'cross_app_access'] as const;
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512'] as const;
+
+const filledText = z.string('must be a text').min(1, 'must not be empty');
+const issuer = filledText.refine(
+  (text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol),
+  'must be the https address of an authorization server',
+);
+
+const secret = {
+  clientSecret: filledText.optional(),
+  clientSecretVariable: filledText.optional(),
+  clientSecretFile: filledText.optional(),
+};
+
+const identity = z.object({
+  issuer,
+  clientId: filledText,
+  ...secret,
+  tokenVariable: filledText.optional(),
+  tokenFile: filledText.optional(),
+});
+
+const fields = z.object({
+  grant: z.enum(GRANTS, { error: `must be ${GRANTS.join(' or ')}` }),
+  issuer,
+  clientId: filledText,
+  ...secret,
+  privateKeyVariable: filledText.optional(),
+  privateKeyFile: filledText.optional(),
+  algorithm: z.enum(ALGORITHMS, { error: `must be ${ALGORITHMS.join(', ')}` }).default('RS256'),
+  identity: identity.optional(),
+});
+
+type WrittenLogin = Readonly<Record<string, unknown>>;
+
+/** Undefined where the entry names no such grant, and where it does so wrongly, which is said to `filling`. */
+export function machineLoginOf(said: WrittenLogin, filling: Filling): MachineLogin | undefined {
+  if (said['grant'] === undefined || said['grant'] === null || said['grant'] === 'authorization_code')
+    return undefined;
+  const { data, error } = fields.safeParse(said);
+  if (data === undefined) {
+    for (const { path, message, code } of error.issues) {
+      const trouble = code === 'invalid_type' && path.length > 0 ? `is missing or no text` : message;
+      filling.object({ kind: 'wrong-field', field: ['oauth', ...path].join('.'), trouble });
+    }
+    return undefined;
+  }
+  const object = (field: string, trouble: string) =>
+    filling.object({ kind: 'wrong-field', field: `oauth.${field}`, trouble });
+  const clientSecret = sourceOf(data, 'clientSecret', filling);
+  const pem = sourceOf(data, 'privateKey', filling);
+  if (clientSecret !== undefined && pem !== undefined)
+    object('privateKeyFile', 'is there besides a client secret; name one of the two');
+  if (data.grant === 'client_credentials' && clientSecret === undefined && pem === undefined) {
+    object(
+      'clientSecretVariable',
+      'is missing; name a secret (clientSecretVariable, clientSecretFile) or a key (privateKeyVariable, privateKeyFile)',
+    );
+  }
+  const token = data.identity && sourceOf(data.identity, 'token', filling, 'identity.');
+  if (data.grant === 'cross_app_access' && token === undefined) {
+    object(
+      'identity',
+      'is missing or names no token; it needs issuer, clientId, and tokenVariable or tokenFile with the ID token',
+    );
+  }
+  return {
+    grant: data.grant,
+    issuer: filling.text(data.issuer),
+    clientId: filling.text(data.clientId),
+    secret: clientSecret,
+    privateKey: pem && { pem, algorithm: data.algorithm },
+    identity:
+      data.identity && token
+        ? {
+            issuer: filling.text(data.identity.issuer),
+            clientId: filling.text(data.identity.clientId),
+            secret: sourceOf(data.identity, 'clientSecret', filling, 'identity.'),
+            token,
+          }
+        : undefined,
+  };
+}
+
+/** By `nameVariable`, by `nameFile`, or as it stands in `name`, where variables are filledText in as everywhere. */
+function sourceOf(said: WrittenLogin, name: string, filling: Filling, within = ''): SecretSource | undefined {
+  const [written, variable, file] = ['', 'Variable', 'File'].map((ending) => said[`${name}${ending}`]);
+  const ways = [written, variable, file].filter((way) => way !== undefined);
+  if (ways.length > 1) {
+    const field = `oauth.${within}${name}`;
+    filling.object({ kind: 'wrong-field', field, trouble: 'is named in more than one way; keep one' });
+  }
+  if (typeof variable === 'string') return { value: filling.variable(variable) };
+  if (typeof file === 'string') return { file: filling.path(file) };
+  return typeof written === 'string' ? { value: filling.text(written) } : undefined;
 }

@@ -6,11 +6,9 @@ import { isRecord } from '../../base/json/records.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { didYouMean } from '../../base/text/closest.js';
 import type { DownstreamSpec } from '../downstream-spec.js';
-import type { MemberEdit } from '../edit/member-edit.js';
+import type { MemberEdit } from '../edit/json-members.js';
 import { readUserFile } from '../edit/user-file.js';
-import { ADOPTABLE_HOSTS } from '../rules/known-rules.js';
-import { adoptedSource } from '../tables/adopted.js';
-import type { HostRecord } from '../tables/installable.js';
+import { adoptedSource, type HostRecord } from '../records/all-hosts.js';
 import { filesOf } from '../terms/source-files.js';
 import {
   type AdoptPlace,
@@ -19,21 +17,20 @@ import {
   refuseIfOthers,
   type StayingServer,
 } from './candidates.js';
-import { makeChange, type PlannedFile } from './changes.js';
+import { makeChange, type PlannedFile, type UndoneFile, undoChange } from './changes.js';
 import { registrationFile } from './hosts.js';
-import { ownLaunch } from './own-launch.js';
+import { ADOPTABLE_HOSTS } from './known-rules.js';
 import {
   DEFAULT_NAME,
   hostNamed,
   isOwnEntry,
   ownEntries,
+  ownLaunch,
   pendingChanges,
   planEdits,
   planRegistration,
   refuseIfManaged,
 } from './registration.js';
-import type { UndoneFile } from './undo.js';
-import { undoChange } from './undo.js';
 
 export type AdoptOptions = { readonly name?: string | undefined; readonly dryRun?: boolean | undefined };
 

@@ -10,7 +10,7 @@ import type { Settings } from '../../settings/environment/settings.js';
 import { readConfigFile } from '../../settings/files/config-file.js';
 import { formatOf, parseText } from '../../settings/files/file-formats.js';
 import { pathRules } from '../../settings/files/host-facts.js';
-import { Definitions } from '../discovery/definitions.js';
+import { Definitions } from '../discovery/admission.js';
 import { type Discovery, discover } from '../discovery/discover.js';
 import { explainSkip } from '../discovery/explain-skip.js';
 import type { DownstreamSpec, SpecSource } from '../downstream-spec.js';
@@ -18,14 +18,18 @@ import { memberAt } from '../edit/json-members.js';
 import { fileError, TRY_AGAIN, type UserFile } from '../edit/user-file.js';
 import { entriesOf, type WrittenEntry } from '../entries/entries.js';
 import { parseEntry, type ReadEntry } from '../entries/server-entry.js';
-import { ADOPTABLE_HOSTS, type AdoptableHost } from '../rules/known-rules.js';
-import type { DeniedTool, HostRules, RulesContext } from '../rules/rules.js';
-import { adoptedFields, adoptedSource } from '../tables/adopted.js';
-import type { HostRecord } from '../tables/installable.js';
-import type { Source } from '../terms/source.js';
+import { adoptedFields, adoptedSource, type HostRecord } from '../records/all-hosts.js';
+import type { Source } from '../terms/host.js';
 import { filesOf, locate } from '../terms/source-files.js';
 import type { ChangePlace } from './changes.js';
 import { userFiles } from './hosts.js';
+import {
+  ADOPTABLE_HOSTS,
+  type AdoptableHost,
+  type DeniedTool,
+  type HostRules,
+  type RulesContext,
+} from './known-rules.js';
 
 /** A server that stays in its host. */
 export type StayingServer = { readonly name: string; readonly file: string; readonly reason: string };

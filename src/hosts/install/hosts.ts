@@ -5,9 +5,8 @@ import { isFile } from '../../base/files/is-file.js';
 import { type Environment, windowsVariable } from '../../base/process/environment.js';
 import { findOnWindows } from '../../base/process/start-of.js';
 import { type HostFacts, pathRules } from '../../settings/files/host-facts.js';
-import type { HostRecord } from '../tables/installable.js';
-import { SOURCES } from '../tables/sources.js';
-import type { Source } from '../terms/source.js';
+import { type HostRecord, SOURCES } from '../records/all-hosts.js';
+import type { Source } from '../terms/host.js';
 import { filesOf, locate } from '../terms/source-files.js';
 
 export type Machine = { readonly env: Environment; readonly host: HostFacts };

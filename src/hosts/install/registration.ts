@@ -2,21 +2,29 @@
 // commands for it, and we use none: they write whole files anew, drop comments, differ by version, and need the program on
 // PATH, while a file that we have written ourselves can be put back byte for byte. Prints nothing.
 
+import { readFileSync, realpathSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { BridgeError } from '../../base/errors.js';
 import { isRecord, textsOf } from '../../base/json/records.js';
-import { ownCommand } from '../../base/process/own-command.js';
+import { windowsVariable } from '../../base/process/environment.js';
+import { OWN_ARGV, ownCommand } from '../../base/process/own-command.js';
 import { didYouMean } from '../../base/text/closest.js';
+import { PACKAGE_NAME } from '../../base/version.js';
+import { stateOpenToOthers } from '../../settings/environment/setting-paths.js';
+import { settingsError } from '../../settings/environment/setting-problems.js';
+import { parseSettings } from '../../settings/environment/settings.js';
 import { formatOf, parseText } from '../../settings/files/file-formats.js';
+import { hostFacts } from '../../settings/files/host-facts.js';
+import { pluginEntries } from '../discovery/claude-plugins.js';
 import { editedText } from '../edit/edited-text.js';
-import { CannotEdit, memberAt } from '../edit/json-members.js';
-import type { MemberEdit } from '../edit/member-edit.js';
+import { CannotEdit, type MemberEdit, memberAt } from '../edit/json-members.js';
 import { fileError, readUserFile, type UserFile } from '../edit/user-file.js';
 import { entriesOf, isEarlierForm } from '../entries/entries.js';
+import { HOSTS, type HostRecord, SOURCES } from '../records/all-hosts.js';
+import { INSTALLED_PLUGINS } from '../records/claude-code.js';
 import { isOurselves } from '../self.js';
-import { HOSTS, type HostRecord } from '../tables/installable.js';
-import { SOURCES } from '../tables/sources.js';
-import type { Source } from '../terms/source.js';
-import { filesOf } from '../terms/source-files.js';
+import type { HostLaunch, Source } from '../terms/host.js';
+import { filesOf, locate } from '../terms/source-files.js';
 import {
   type Change,
   type ChangeKind,
@@ -24,11 +32,10 @@ import {
   changesOf,
   makeChange,
   type PlannedFile,
+  type UndoneFile,
+  undoChange,
 } from './changes.js';
-import { type FoundBy, findHost, registrationFile, userFiles } from './hosts.js';
-import { ownLaunch } from './own-launch.js';
-import { ownPlugin, PLUGIN_UNDO } from './plugin.js';
-import { type UndoneFile, undoChange } from './undo.js';
+import { type FoundBy, findHost, type Machine, onPath, registrationFile, userFiles } from './hosts.js';
 
 export const DEFAULT_NAME = 'sandbox';
 /** Names that every host takes. */
@@ -262,4 +269,117 @@ function byFile(entries: readonly OwnEntry[]): Map<string, OwnEntry[]> {
   const files = new Map<string, OwnEntry[]>();
   for (const entry of entries) files.set(entry.file, [...(files.get(entry.file) ?? []), entry]);
   return files;
+}
+
+// How a host is to start us: as the user has started us now, in a form that works where the host starts it. Asks the
+// disk where programs lie; changes nothing.
+
+/** Facts about this process; a test gives its own. */
+export type OwnProcess = {
+  /** The argv without a subcommand. */
+  readonly argv: readonly string[];
+  readonly node: string;
+  readonly script: string | undefined;
+};
+
+const ownProcess = (): OwnProcess => ({ argv: OWN_ARGV, node: process.execPath, script: process.argv[1] });
+
+/** Where desktops look for programs without being told. */
+const STANDARD_FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin'];
+
+/** `env` is what the user adds. */
+export function ownLaunch(
+  { isDesktop }: HostRecord,
+  env: HostLaunch['env'],
+  machine: Machine,
+  own = ownProcess(),
+): HostLaunch {
+  const [command = PACKAGE_NAME, ...args] = isDesktop ? forDesktop(own, machine) : forShell(own, machine);
+  return { command, args, env: { ...(isDesktop ? searchPath(own, machine) : {}), ...env } };
+}
+
+/** A host on the command line has the user's PATH. */
+function forShell(own: OwnProcess, machine: Machine): readonly string[] {
+  const { argv } = own;
+  if (argv[0] === 'npx') return machine.host.platform === 'win32' ? ['cmd', '/c', ...argv] : argv;
+  if (argv[0] !== PACKAGE_NAME || onPath(PACKAGE_NAME, machine) !== undefined) return argv;
+  return byPath(own);
+}
+
+/** Without PATH: node and the script by their absolute paths, since even npm's links begin with a search for node. */
+function forDesktop(own: OwnProcess, machine: Machine): readonly string[] {
+  const [program, ...rest] = own.argv;
+  if (program !== 'npx') return byPath(own);
+  if (machine.host.platform === 'win32') return ['cmd', '/c', ...own.argv];
+  const npx = onPath('npx', machine);
+  if (npx === undefined) return own.argv;
+  const script = realPath(npx);
+  return script.endsWith('.js') ? [own.node, script, ...rest] : [npx, ...rest];
+}
+
+function byPath({ argv, node, script }: OwnProcess): readonly string[] {
+  return script === undefined ? argv : [node, realPath(script)];
+}
+
+/**
+ * On macOS a desktop's PATH has neither engine nor package manager in it, and elsewhere it lacks a node that a version
+ * manager has installed; the servers that we start need both.
+ */
+function searchPath({ node }: OwnProcess, { env, host }: Machine): HostLaunch['env'] {
+  if (host.platform === 'win32') return {};
+  if (host.platform !== 'darwin' && STANDARD_FOLDERS.includes(dirname(node))) return {};
+  const said = (windowsVariable(env, 'PATH') ?? '').split(':').filter((folder) => folder.startsWith('/'));
+  // Folders that npx and npm put in front are gone when these programs end.
+  const lasting = said.filter((folder) => !/\/(node_modules|_npx)(\/|$)/.test(folder));
+  return { PATH: [...new Set([dirname(node), ...lasting, ...STANDARD_FOLDERS])].join(':') };
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+// Claude Code with our plugin has the bridge without an entry in any file of the user's: registering it there as well would
+// start it twice. Claude Code's own commands install a plugin and take it out; nothing here does.
+
+/** Takes our plugin out again, as Claude Code's documentation of plugins says. */
+export const PLUGIN_UNDO = 'claude plugin uninstall mcp-sandbox-bridge';
+
+/** The server of a plugin that is switched on and starts us, and the file that says so; undefined where there is none. */
+export function ownPlugin(
+  { id }: HostRecord,
+  { env, host }: Machine,
+): { readonly name: string; readonly file: string } | undefined {
+  if (id !== 'claude-code') return undefined;
+  const [list = ''] = locate(INSTALLED_PLUGINS, env, host);
+  const entries = pluginEntries(jsonOf(list), { env, host, read: jsonOf });
+  return entries.find(({ value, refusal, trouble }) => {
+    if (refusal !== undefined || trouble !== undefined || !isRecord(value)) return false;
+    return typeof value['command'] === 'string' && isOurselves(value['command'], textsOf(value['args']));
+  });
+}
+
+/** Undefined where there is no such file, or none that can be read: it then counts for nothing in the host either. */
+function jsonOf(file: string): unknown {
+  try {
+    const parsed = parseText(readFileSync(file, 'utf8'), 'JSON');
+    return 'value' in parsed ? parsed.value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+// The machine on which commands change hosts' files: environment, home and state directory, read once.
+
+/** Throws E_SETTINGS. */
+export function changePlace(): ChangePlace {
+  const host = hostFacts();
+  const { env } = process;
+  const { settings } = parseSettings(env, host);
+  const problems = stateOpenToOthers(settings, host);
+  if (problems.length > 0) throw settingsError(problems);
+  return { env, host, stateDir: settings.stateDir };
 }

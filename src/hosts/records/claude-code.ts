@@ -6,13 +6,17 @@
 
 import { z } from 'zod';
 import { namesOf } from '../../base/json/records.js';
-import type { HostFacts } from '../../settings/files/host-facts.js';
-import { keyOfPath } from '../../settings/files/same-path.js';
+import { type HostFacts, keyOfPath } from '../../settings/files/host-facts.js';
 import { mistaken } from '../skip-reason.js';
 import { type HostDialect, MS, PROGRAM, REMOTE, SECOND_MS, timeout } from '../terms/dialect.js';
-import type { Host, ReadDecisions } from '../terms/host.js';
-import { PROGRAM_FIELDS, REMOTE_FIELDS, typedEntry } from '../terms/install.js';
-import { PROJECT } from '../terms/source.js';
+import {
+  type Host,
+  PROGRAM_FIELDS,
+  PROJECT,
+  REMOTE_FIELDS,
+  type ReadDecisions,
+  typedEntry,
+} from '../terms/host.js';
 import { checkoutRoot, locate, withinCheckout } from '../terms/source-files.js';
 
 const TITLE = 'Claude Code';

@@ -3,8 +3,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: file patterns name environment variables this way
 
 import { PROGRAM } from '../terms/dialect.js';
-import type { Host } from '../terms/host.js';
-import { PROGRAM_FIELDS, plainEntry, unseenInWindows } from '../terms/install.js';
+import { type Host, PROGRAM_FIELDS, plainEntry, unseenInWindows } from '../terms/host.js';
 
 const TITLE = 'Claude Desktop';
 

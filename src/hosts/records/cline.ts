@@ -3,8 +3,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: file patterns name environment variables this way
 
 import { type HostDialect, PROGRAM, REMOTE, SECOND_MS, timeout } from '../terms/dialect.js';
-import type { Host } from '../terms/host.js';
-import { PROGRAM_FIELDS, REMOTE_FIELDS, typedEntry } from '../terms/install.js';
+import { type Host, PROGRAM_FIELDS, REMOTE_FIELDS, typedEntry } from '../terms/host.js';
 import { ofExtension } from './vscode.js';
 
 /** Seconds, unlike most. Also of Roo Code and Kilo Code, which grew out of it. */

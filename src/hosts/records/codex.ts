@@ -3,11 +3,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: file patterns name environment variables this way
 
 import { z } from 'zod';
-import { keyOfPath } from '../../settings/files/same-path.js';
+import { keyOfPath } from '../../settings/files/host-facts.js';
 import { mistaken } from '../skip-reason.js';
 import { MS, PROGRAM, SECOND_MS } from '../terms/dialect.js';
-import type { Host, ReadDecisions } from '../terms/host.js';
-import { PROGRAM_FIELDS, plainEntry } from '../terms/install.js';
+import { type Host, PROGRAM_FIELDS, plainEntry, type ReadDecisions } from '../terms/host.js';
 import { checkoutRoot, locate, realPath, workspaceOf } from '../terms/source-files.js';
 
 const TITLE = 'Codex';

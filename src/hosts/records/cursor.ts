@@ -1,8 +1,7 @@
 // Cursor.
 
 import { PROGRAM } from '../terms/dialect.js';
-import type { Host } from '../terms/host.js';
-import { PROGRAM_FIELDS, plainEntry, REMOTE_FIELDS, unseenInWindows } from '../terms/install.js';
+import { type Host, PROGRAM_FIELDS, plainEntry, REMOTE_FIELDS, unseenInWindows } from '../terms/host.js';
 
 const TITLE = 'Cursor';
 

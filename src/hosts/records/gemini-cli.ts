@@ -5,11 +5,16 @@
 
 import { z } from 'zod';
 import { isRecord, namesOf, saysOff, textsOf } from '../../base/json/records.js';
-import { type HostFacts, pathRules } from '../../settings/files/host-facts.js';
-import { pathKey } from '../../settings/files/same-path.js';
+import { type HostFacts, pathKey, pathRules } from '../../settings/files/host-facts.js';
 import { MS, PROGRAM, REMOTE, timeout } from '../terms/dialect.js';
-import type { Host, HostSource, ReadDecisions } from '../terms/host.js';
-import { PROGRAM_FIELDS, plainEntry, REMOTE_FIELDS } from '../terms/install.js';
+import {
+  type Host,
+  type HostSource,
+  PROGRAM_FIELDS,
+  plainEntry,
+  REMOTE_FIELDS,
+  type ReadDecisions,
+} from '../terms/host.js';
 import { filesOf, locate, realPath } from '../terms/source-files.js';
 
 const TITLE = 'Gemini CLI';

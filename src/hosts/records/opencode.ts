@@ -3,8 +3,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: file patterns name environment variables this way
 
 import { type HostDialect, MS, PROGRAM, REMOTE, timeout } from '../terms/dialect.js';
-import type { Host, HostSource } from '../terms/host.js';
-import { REMOTE_FIELDS, withEnv } from '../terms/install.js';
+import { type Host, type HostSource, REMOTE_FIELDS, withEnv } from '../terms/host.js';
 
 /** Its time limit was documented as that of fetching the tools; what its V2 calls `execution` was `request` for a while. */
 export const OPENCODE: HostDialect = {

@@ -3,9 +3,14 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: file patterns name environment variables this way
 
 import { PROGRAM, REMOTE } from '../terms/dialect.js';
-import type { Host } from '../terms/host.js';
-import { PROGRAM_FIELDS, REMOTE_FIELDS, typedEntry, unseenInWindows } from '../terms/install.js';
-import type { Source } from '../terms/source.js';
+import {
+  type Host,
+  PROGRAM_FIELDS,
+  REMOTE_FIELDS,
+  type Source,
+  typedEntry,
+  unseenInWindows,
+} from '../terms/host.js';
 
 const TITLE = 'VS Code';
 

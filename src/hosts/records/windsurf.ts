@@ -1,8 +1,7 @@
 // Windsurf.
 
 import { ANY_TYPE, PROGRAM, REMOTE } from '../terms/dialect.js';
-import type { Host } from '../terms/host.js';
-import { PROGRAM_FIELDS, plainEntry, REMOTE_FIELDS } from '../terms/install.js';
+import { type Host, PROGRAM_FIELDS, plainEntry, REMOTE_FIELDS } from '../terms/host.js';
 
 export const windsurf: Host = {
   title: 'Windsurf',

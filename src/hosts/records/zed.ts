@@ -4,8 +4,7 @@
 
 import { isRecord } from '../../base/json/records.js';
 import { ANY_TYPE, PROGRAM, REMOTE, SECOND_MS, timeout } from '../terms/dialect.js';
-import type { Host } from '../terms/host.js';
-import { PROGRAM_FIELDS, plainEntry, REMOTE_FIELDS } from '../terms/install.js';
+import { type Host, PROGRAM_FIELDS, plainEntry, REMOTE_FIELDS } from '../terms/host.js';
 
 const TITLE = 'Zed';
 

@@ -1,15 +1,13 @@
 // The record of a host. Each host is one file in records/; the tables that the rest of the bridge goes by are lists over these
-// records. Types only.
+// records. Types, and what most hosts have in common. Pure.
 
 import type { Environment } from '../../base/process/environment.js';
 import type { ConfigFile } from '../../settings/files/config-file.js';
 import type { HostFacts } from '../../settings/files/host-facts.js';
-import type { SpecSource } from '../downstream-spec.js';
+import type { Scope, SpecSource } from '../downstream-spec.js';
 import type { ServerSkipReason } from '../skip-reason.js';
-import type { HostDialect } from './dialect.js';
+import { type HostDialect, PROGRAM } from './dialect.js';
 import type { Expansion } from './expansions.js';
-import type { HostInstall } from './install.js';
-import type { Source } from './source.js';
 
 export type Host = {
   /** As messages and lists call it. */
@@ -85,3 +83,84 @@ export type HostPatience = {
   /** Seconds for a call that tells of its progress, where the host wants to be told; absent where that changes nothing. */
   readonly told?: number;
 };
+
+// Where some of a host's servers stand, and how they are written: one row of the table of sources.
+
+/** Stands for the project's folder in a pointer. */
+export const PROJECT = '<project>';
+
+export type Source = {
+  readonly host: string;
+  readonly scope: Scope;
+  /**
+   * File patterns with forward slashes: `~/` is the home folder, `./` the current one, `.../` the current one and every
+   * parent, `^/` those up to the root of the git checkout, `${NAME:-default}` an environment variable; without a
+   * default, an unset one means no file. A `*` stands for
+   * any part of one name: all that are there, in order of name. The name's ending says the format.
+   */
+  readonly files: { readonly [platform in 'any' | 'darwin' | 'linux' | 'win32']?: readonly string[] };
+  /** Keys that lead to the servers. */
+  readonly pointer: readonly string[];
+  /** At the pointer stands a `map` by name, or a `list` of entries with names. `servers` also takes a file that is itself the map, or a single server named by its file. */
+  readonly shape: 'map' | 'list' | 'servers';
+  /**
+   * The key below the pointer that has the servers since the host's format changed; beside them stands a `timeout` of all of
+   * them. Files of the earlier form are read as they were.
+   */
+  readonly movedTo?: string;
+  readonly dialect: HostDialect;
+  readonly expansion: Expansion;
+  /** `project`: may start only when the user has approved it in the host, or trusts projects; such files can be anybody's. */
+  readonly approval: 'none' | 'project';
+  /** When its file exists, other scopes of the same host are not read. */
+  readonly exclusive: boolean;
+};
+
+// How the bridge is registered in a host, and what `adopt` knows of its entries.
+
+/** The command line and the variables that a host starts us with. */
+export type HostLaunch = {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+};
+
+export type HostInstall = {
+  /** By which name a person asks for the host; also that of its file in the bridge's own folder. */
+  readonly id: string;
+  /** Names under which its program is found on PATH. */
+  readonly programs: readonly string[];
+  /** Files or folders that only this host makes; without any, the folder of its file is one. */
+  readonly signs?: readonly string[];
+  /** Started from a desktop, with a PATH that has little more than the system's programs. */
+  readonly isDesktop: boolean;
+  /** An entry of ours in this host's words. */
+  readonly entry: (launch: HostLaunch) => Record<string, unknown>;
+  /** An entry of ours for a file in the form that the host had before. */
+  readonly earlierEntry?: (launch: HostLaunch) => Record<string, unknown>;
+  readonly adopt: Adoptable;
+};
+
+/** Facts about a host that must be known before a server is moved out of it. Its rules for single tools stand in install/known-rules.ts. */
+export type Adoptable = {
+  /**
+   * Fields of its entries that adopt understands. An entry with any other stays where it is: a field of tomorrow, such as one
+   * that confines a server, would otherwise be lost with nobody noticing.
+   */
+  readonly fields: readonly string[];
+  /** Whether the servers that it starts, and so the bridge, get all variables of its own environment. */
+  readonly handsOnVariables: boolean;
+  /** Decisions of the host that nobody can read; undefined where its files say all. */
+  readonly unseen?: string;
+};
+
+export const withEnv = (env: HostLaunch['env'], name = 'env') =>
+  Object.keys(env).length === 0 ? {} : { [name]: env };
+export const plainEntry = ({ command, args, env }: HostLaunch) => ({ command, args, ...withEnv(env) });
+export const typedEntry = (launch: HostLaunch) => ({ type: 'stdio', ...plainEntry(launch) });
+
+export const PROGRAM_FIELDS: readonly string[] = Object.values(PROGRAM);
+export const REMOTE_FIELDS: readonly string[] = ['url', 'headers'];
+
+export const unseenInWindows = (host: string): string =>
+  `${host} keeps which tools are switched off or approved in its own database, which cannot be read. If you have switched tools off there, name them in the list of the file below.`;

@@ -4,8 +4,8 @@
 import { readdirSync, realpathSync } from 'node:fs';
 import type { Environment } from '../../base/process/environment.js';
 import { absolutePath, type HostFacts, pathRules } from '../../settings/files/host-facts.js';
-import { expand } from './expand.js';
-import type { Source } from './source.js';
+import { expand } from './expansions.js';
+import type { Source } from './host.js';
 
 /** The files of a source on this machine, absolute and in order of precedence; most of them need not exist. */
 export function filesOf(source: Pick<Source, 'files'>, env: Environment, host: HostFacts): string[] {

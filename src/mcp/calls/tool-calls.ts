@@ -6,7 +6,7 @@ import { asBridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
 import { didYouMean } from '../../base/text/closest.js';
 import { shownName } from '../../base/text/shown-name.js';
-import { patienceOf as hostPatienceOf } from '../../hosts/tables/clients.js';
+import { patienceOf as hostPatienceOf } from '../../hosts/records/all-hosts.js';
 import { hasKept } from '../../run/answer/files.js';
 import { visible } from '../../run/answer/payload.js';
 import { isStructured, render } from '../../run/answer/render.js';

@@ -5,7 +5,7 @@ import { nameList } from '../../base/text/name-list.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { PACKAGE_NAME, VERSION } from '../../base/version.js';
 import type { ToolName } from '../../settings/environment/variables.js';
-import { callsTools, type Language } from '../../settings/languages/language.js';
+import { callsTools, type Language } from '../../settings/languages/records.js';
 import { MAX_FILE_BYTES, MAX_FILES, MAX_INPUT_BYTES, MAX_INPUT_FILES } from '../../wire/limits.js';
 
 export const CAPABILITIES_URI = `resource://${PACKAGE_NAME}/capabilities`;

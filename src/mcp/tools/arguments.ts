@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import { isObject } from '../../base/json/json-object.js';
 import { didYouMean } from '../../base/text/closest.js';
 import { type ArgumentsOf, type ArgumentTable, checkOf } from '../../code-exec/tool-arguments.js';
-import { ADDED_ARGUMENTS } from '../../hosts/tables/clients.js';
+import { ADDED_ARGUMENTS } from '../../hosts/records/all-hosts.js';
 import type { CallProblem } from '../../run/outcome/outcome.js';
 import { complaint, described, echo } from '../requests/complaint.js';
 

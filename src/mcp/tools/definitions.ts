@@ -11,7 +11,7 @@ import { WORK } from '../../sandbox/spec/promises.js';
 import { networkedLanguages, offeredLanguages } from '../../settings/environment/plan.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { ToolName } from '../../settings/environment/variables.js';
-import { callsTools, type Language } from '../../settings/languages/language.js';
+import { callsTools, type Language } from '../../settings/languages/records.js';
 import { MAX_INPUT_BYTES } from '../../wire/limits.js';
 import { pythonWords } from './python-words.js';
 

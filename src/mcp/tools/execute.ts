@@ -12,7 +12,7 @@ import {
   SURE_OUTPUT_BYTES,
 } from '../../code-exec/execute-result.js';
 import { commandSchema, complaintOf } from '../../code-exec/execute-tool.js';
-import { hostView } from '../../hosts/tables/clients.js';
+import { hostView } from '../../hosts/records/all-hosts.js';
 import { outcomeWithoutRun } from '../../run/outcome/outcome.js';
 import { WORK } from '../../sandbox/spec/promises.js';
 import type { Settings } from '../../settings/environment/settings.js';

@@ -8,7 +8,7 @@ import { inOneLine } from '../../base/text/text.js';
 import type { Discovery } from '../../hosts/discovery/discover.js';
 import type { DownstreamSpec } from '../../hosts/downstream-spec.js';
 import type { Settings } from '../../settings/environment/settings.js';
-import { stampOf } from '../../settings/files/file-stamp.js';
+import { stampOf } from '../../settings/files/config-file.js';
 import type { HostFacts } from '../../settings/files/host-facts.js';
 import { type Policy, type PolicyRules, policyOf } from './policy.js';
 import { readPolicyFile } from './policy-file.js';

@@ -8,9 +8,9 @@ import { patternTrouble } from '../../base/text/name-pattern.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { clipHarmless } from '../../base/text/text.js';
 import { APPROVE_MODES } from '../../settings/environment/variables.js';
+import { strictYaml } from '../../settings/files/file-formats.js';
 import { readGuarded } from '../../settings/files/guarded-file.js';
 import type { HostFacts } from '../../settings/files/host-facts.js';
-import { strictYaml } from '../../settings/files/strict-yaml.js';
 import { MAX_CALLS_IN_FLIGHT } from '../../wire/limits.js';
 import { conditionTrouble } from './condition.js';
 

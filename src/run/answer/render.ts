@@ -4,7 +4,7 @@ import { stringify } from '../../base/json/json-text.js';
 import { type Piece, toldApart } from '../../base/text/own-lines.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { clip, harmless, shownExactly } from '../../base/text/text.js';
-import { hostView } from '../../hosts/tables/clients.js';
+import { hostView } from '../../hosts/records/all-hosts.js';
 import type { HostView } from '../../hosts/terms/host.js';
 import type { OutputMode } from '../../settings/environment/variables.js';
 import { sureChars } from '../artifacts/shown-amounts.js';

@@ -3,8 +3,7 @@
 // nothing but the wording.
 
 import { ownCommand } from '../../base/process/own-command.js';
-import type { Language } from '../../settings/languages/language.js';
-import { languages } from '../../settings/languages/records.js';
+import { type Language, languages } from '../../settings/languages/records.js';
 import { type HintSpec, shown, writablePlaces } from './hint.js';
 import {
   diskSentence,

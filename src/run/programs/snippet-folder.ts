@@ -6,8 +6,7 @@ import { lstat, open, opendir, realpath } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { messageOf } from '../../base/errors.js';
 import { isHarmless } from '../../base/text/text.js';
-import type { Language } from '../../settings/languages/language.js';
-import { languageOfFile } from '../../settings/languages/records.js';
+import { type Language, languageOfFile } from '../../settings/languages/records.js';
 import { nameProblem } from '../artifacts/file-names.js';
 
 /** A program that a model would send in a call may have as much; more is data in the wrong place. */

@@ -5,7 +5,7 @@ import { BridgeError, messageOf } from '../../base/errors.js';
 import { didYouMean } from '../../base/text/closest.js';
 import { nameList } from '../../base/text/name-list.js';
 import { clipHarmless, decodedText, harmless, inOneLine, wholeCharacters } from '../../base/text/text.js';
-import type { Language } from '../../settings/languages/language.js';
+import type { Language } from '../../settings/languages/records.js';
 import {
   type FolderListing,
   listFolder,

@@ -1,7 +1,7 @@
 // A task is what a run of code runs: a cell of Python, or a program in a file of some language. Pure.
 
 import { HARNESS_MOUNT } from '../../sandbox/spec/harness-files.js';
-import { isPython, type Language } from '../../settings/languages/language.js';
+import { isPython, type Language } from '../../settings/languages/records.js';
 import type { InputFile, ProgramStart } from '../../wire/frames.js';
 
 /** Python whose last expression is its value. */

@@ -10,7 +10,7 @@ import { BridgeError, messageOf } from '../../base/errors.js';
 import { lockFile } from '../../base/files/file-lock.js';
 import { replaceFile } from '../../base/files/replace-file.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
-import { stampOf } from '../../settings/files/file-stamp.js';
+import { stampOf } from '../../settings/files/config-file.js';
 import { hashOfToken, newTokenText } from './token-text.js';
 
 /** Some ten thousand tokens. */

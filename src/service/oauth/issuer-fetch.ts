@@ -8,7 +8,7 @@ import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { messageOf } from '../../base/errors.js';
 import { KB_BYTES } from '../../base/text/sizes.js';
-import { isLoopbackName } from '../../settings/environment/oauth-settings.js';
+import { isLoopbackName } from '../../settings/environment/setting-rules.js';
 import { isPublicAddress } from './public-address.js';
 
 /** Documents of issuers have a few kilobytes; keys of a large one some twenty. */

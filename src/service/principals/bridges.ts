@@ -21,7 +21,7 @@ import type { Logins } from '../../servers/login/logins.js';
 import { idleTimes } from '../../servers/pool/pool.js';
 import { SharedServers } from '../../servers/pool/shared-servers.js';
 import type { Settings } from '../../settings/environment/settings.js';
-import { principalKey, principalStateDir, principalStateDirs } from '../../settings/files/principal-state.js';
+import { principalKey, principalStateDir, principalStateDirs } from '../../settings/files/state-dir.js';
 import { Bridge, type BridgeOptions } from '../../tenant/bridge.js';
 import { SandboxService, startsSandboxes } from '../../tenant/sandbox-service.js';
 import { PrincipalAccess } from './principal-access.js';

@@ -6,7 +6,7 @@ import type { Observer } from '../../base/log/events.js';
 import type { Principal } from '../../base/principal.js';
 import { inOneLine } from '../../base/text/text.js';
 import type { Settings } from '../../settings/environment/settings.js';
-import { stampOf } from '../../settings/files/file-stamp.js';
+import { stampOf } from '../../settings/files/config-file.js';
 import { absolutePath, type HostFacts } from '../../settings/files/host-facts.js';
 import { NO_RULES, type PrincipalBook, type PrincipalRules } from './principal-rules.js';
 import { sourceOf } from './principal-source.js';

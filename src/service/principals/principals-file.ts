@@ -6,9 +6,9 @@ import { BridgeError } from '../../base/errors.js';
 import { didYouMean } from '../../base/text/closest.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { clipHarmless } from '../../base/text/text.js';
+import { strictYaml } from '../../settings/files/file-formats.js';
 import { readGuarded } from '../../settings/files/guarded-file.js';
 import type { HostFacts } from '../../settings/files/host-facts.js';
-import { strictYaml } from '../../settings/files/strict-yaml.js';
 import {
   allowedAt,
   ENTRY_MAPS,

@@ -4,8 +4,7 @@ import { z } from 'zod';
 import { patternTrouble } from '../../base/text/name-pattern.js';
 import type { PolicyRow } from '../../policy/rules/policy-file.js';
 import { DAY_SECONDS } from '../../settings/bounds.js';
-import { oauthAddressTrouble } from '../../settings/environment/oauth-settings.js';
-import { bytes } from '../../settings/environment/setting-rules.js';
+import { bytes, oauthAddressTrouble } from '../../settings/environment/setting-rules.js';
 
 const MAX_RUNS = 10_000;
 const MAX_PROCESSOR_SECONDS = 365 * DAY_SECONDS;

@@ -1,9 +1,7 @@
 // The operator's decisions about a language: its image, its limits, whether it has a network. A variable that was set comes
 // first, then an import from another program's file, then the language's own record, then our defaults.
 
-import { isPython, type Language } from '../languages/language.js';
-import { languages } from '../languages/records.js';
-import { DEFAULT_WORKDIR } from '../languages/workdir.js';
+import { DEFAULT_WORKDIR, isPython, type Language, languages } from '../languages/records.js';
 import type { Settings } from './settings.js';
 import type { VariableName } from './variables.js';
 

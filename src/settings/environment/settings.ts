@@ -8,11 +8,10 @@ import { didYouMean } from '../../base/text/closest.js';
 import { clipHarmless } from '../../base/text/text.js';
 import { type HostFacts, pathRules } from '../files/host-facts.js';
 import { stateDirFrom, stateDirTrouble } from '../files/state-dir.js';
-import type { ImportedSettings } from '../languages/imported-settings.js';
-import { ENGINE_VARIABLES } from './engine-variables.js';
+import type { ImportedSettings } from '../languages/isolator-file.js';
 import { brokenRule, problem, type SettingProblem, settingsError, shownValue } from './setting-problems.js';
 import { readTable, type SettingRow, settingsIn } from './setting-rules.js';
-import { type SettingValues, type VariableName, variables } from './variables.js';
+import { ENGINE_VARIABLES, type SettingValues, type VariableName, variables } from './variables.js';
 
 /** Whose access tokens the HTTP endpoint takes. */
 export type OAuthSettings = {

@@ -5,13 +5,14 @@ import { totalmem } from 'node:os';
 import { z } from 'zod';
 import { patternTrouble } from '../../base/text/name-pattern.js';
 import { clip } from '../../base/text/text.js';
-import { CPUS, DAY_SECONDS, MIN_MEMORY_BYTES, PIDS, WORD } from '../bounds.js';
+import { CPUS, DAY_SECONDS, imageReferenceTrouble, MIN_MEMORY_BYTES, PIDS, WORD } from '../bounds.js';
 import { absolutePath, pathRules } from '../files/host-facts.js';
 import { imageReferenceTrouble } from '../image-reference.js';
 import { LANGUAGE_NAMES, languageImages, languageName } from '../languages/naming.js';
 import { languages } from '../languages/records.js';
 import { engineNames } from './engine-variables.js';
 import { oauthAddressTrouble } from './oauth-settings.js';
+import { LANGUAGE_NAMES, languageImages, languageName, languages } from '../languages/records.js';
 import {
   bytes,
   choice,
@@ -23,6 +24,7 @@ import {
   list,
   megabytes,
   mostFor,
+  oauthAddressTrouble,
   oneOf,
   onOff,
   optional,
@@ -749,3 +751,12 @@ export type OutputMode = SettingValues['outputMode'];
 export type SeccompProfile = SettingValues['seccomp'];
 export type ToolName = SettingValues['tools'][number];
 export type VariableName = VariablesOf<typeof variables>;
+
+/**
+ * Variables by which the engines' own clients find their engine: for each, the one that takes an address, and those that would
+ * say otherwise.
+ */
+export const ENGINE_VARIABLES = {
+  podman: { address: 'CONTAINER_HOST', others: ['CONTAINER_CONNECTION'] },
+  docker: { address: 'DOCKER_HOST', others: ['DOCKER_CONTEXT'] },
+} as const;

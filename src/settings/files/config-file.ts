@@ -1,11 +1,12 @@
 // One configuration file as a plain value. What was parsed is remembered for as long as the file stays the same, since
 // every run looks at all of them again. Never changes a file, never throws.
 
-import type { BigIntStats } from 'node:fs';
+import { type BigIntStats, statSync } from 'node:fs';
 import { messageOf } from '../../base/errors.js';
+import { ownCommand } from '../../base/process/own-command.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
+import { clipHarmless } from '../../base/text/text.js';
 import { formatOf, MAX_BYTES, parseText } from './file-formats.js';
-import type { FileTrouble } from './file-problem.js';
 import { readGuarded, statsOf } from './guarded-file.js';
 import type { HostFacts } from './host-facts.js';
 
@@ -19,7 +20,7 @@ export type ConfigFile =
       readonly bytes: number;
       /** There is no text in it. */
       readonly isBlank: boolean;
-      /** Why the value is an earlier one; see last-good.ts. */
+      /** Why the value is an earlier one; see hosts/discovery/discover.ts. */
       readonly warning?: FileTrouble;
     };
 
@@ -95,3 +96,45 @@ function currentIdentity(file: string, host: HostFacts): string | undefined {
 // A change of owner or mode shows in ctime.
 const identityOf = ({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats, host: HostFacts): string =>
   [dev, ino, size, mtimeNs, ctimeNs, host.uid].join();
+
+// Problems of a configuration file as a whole, and the words in which they are told. Reads nothing.
+
+/** Line and column in a file, both from 1. */
+type LineAndColumn = { readonly line: number; readonly column: number };
+
+export type FileTrouble = {
+  /** For a person. Begins with `FILE:LINE:COLUMN: ` where there is a place, and does not name the file otherwise. */
+  readonly message: string;
+  /** Where the mistake stands; absent where it is in no single place. */
+  readonly place?: LineAndColumn | undefined;
+};
+
+export type FileProblem = FileTrouble & { readonly file: string };
+
+/** A path and a sentence. */
+const MAX_TROUBLE_CHARS = 500;
+
+/** The problem with the name of its file ahead, once. */
+export function problemInWords({ file, message, place }: FileProblem): string {
+  return place === undefined ? `${file}: ${message}` : message;
+}
+
+/** Remedy for a server that no file names; undefined where no file has a problem. */
+export function remedyOfMissing([first, ...others]: readonly FileProblem[]): string | undefined {
+  if (first === undefined) return undefined;
+  const more =
+    others.length === 0 ? '' : ` There are ${others.length} more; see \`${ownCommand('servers')}\`.`;
+  return `It may stand in a file that has a problem: ${clipHarmless(problemInWords(first), MAX_TROUBLE_CHARS)}.${more}`;
+}
+
+// Whether a file is still the one that was read, by what the file system says of it. Cheap enough for every request.
+
+/**
+ * Differs when the file was written, exchanged, or given other rights. Undefined where that was just now: it may change
+ * again within one tick of the file system's clock, and look the same.
+ */
+export function stampOf(path: string): string | undefined {
+  const stat = statSync(path, { throwIfNoEntry: false, bigint: true });
+  if (stat === undefined) return 'absent';
+  return isSettled(stat) ? [stat.ino, stat.size, stat.mtimeNs, stat.ctimeNs].join(' ') : undefined;
+}

@@ -1,7 +1,69 @@
-// The languages of `execute_code`, a record each.
+// The languages of `execute_code`, as data: a record each, their names, and where their programs may lie. Adding a language is
+// adding a record and, where no recipe of ours holds its programs, an image recipe. Nothing here runs anything.
 
+import { z } from 'zod';
+import { didYouMean } from '../../base/text/closest.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
-import { isFileOf, type Language } from './language.js';
+import { clipHarmless } from '../../base/text/text.js';
+import { imageReferenceTrouble } from '../bounds.js';
+
+/** A way to run a program, for images in which `needs` are found. */
+type Way = {
+  /** Programs that must be on the image's PATH. */
+  readonly needs: readonly string[];
+  /**
+   * Argument vectors, run in order in the working directory: each must end with status 0 before the next begins, and the
+   * last becomes the program. `{file}` stands for the entry file's path, `{folder}` for that of its folder, both relative
+   * and beginning with `./`, `{harness}` for that of our own files; a vector's last element may be `{args}`, for the
+   * program's arguments.
+   */
+  readonly steps: ReadonlyArray<readonly string[]>;
+};
+
+/** A further place for files, in memory like all others; only one that is `executable` may hold programs. */
+export type Place = { readonly target: string; readonly sizeMb: number; readonly executable: boolean };
+
+export type Language = {
+  /** As calls name it. */
+  readonly name: string;
+  /** As people read it. */
+  readonly title: string;
+  /** Other names that calls may use. */
+  readonly aliases: readonly string[];
+  /** Extensions of its files, with the dot; the first is the one of `file`. */
+  readonly extensions: readonly string[];
+  /** The entry file's name where a call gives none. */
+  readonly file: string;
+  /** The recipe of its image, as `image build` takes it. */
+  readonly profile: string;
+  /** In order of preference; empty for Python, which the harness runs itself. */
+  readonly ways: readonly Way[];
+  /** Run while a sandbox waits, in the working directory; a failure is nobody's. */
+  readonly ahead: ReadonlyArray<readonly string[]>;
+  /** For the program and its steps. `{heapMb}` stands for what a managed heap may take of its memory. */
+  readonly env: Readonly<Record<string, string>>;
+  /** On top of it where there is no network. */
+  readonly envOffline?: Readonly<Record<string, string>>;
+  readonly places: readonly Place[];
+  /** Where neither the call nor the operator says otherwise. */
+  readonly limits: {
+    readonly timeoutSeconds?: number;
+    readonly memoryBytes?: number;
+    readonly pids?: number;
+  };
+  /** In what idiom its programs call MCP tools. */
+  readonly tools: 'none' | 'python' | 'javascript';
+};
+
+/** Whether the harness itself runs its programs, in the image's own Python. */
+export const isPython = ({ ways }: Pick<Language, 'ways'>): boolean => ways.length === 0;
+
+/** Whether its programs can call MCP tools. */
+export const callsTools = ({ tools }: Pick<Language, 'tools'>): boolean => tools !== 'none';
+
+/** Whether a file of this name is one of its own, by its ending. */
+export const isFileOf = ({ extensions }: Pick<Language, 'extensions'>, file: string): boolean =>
+  extensions.some((extension) => file.endsWith(extension));
 
 const python: Language = {
   name: 'python',
@@ -134,3 +196,92 @@ export function languageNamed(name: string): Language | undefined {
 export function languageOfFile(file: string): Language | undefined {
   return languages.find((language) => isFileOf(language, file));
 }
+
+// Which folder of a sandbox can be its working directory. A file system in memory is put there, and hides what the image
+// has in that place: where programs, the kernel's files and our own lie, none can be.
+
+/** Where nobody names another. */
+export const DEFAULT_WORKDIR = '/workspace';
+
+const MAX_CHARS = 200;
+/** Each of them, what is in them, and what they are in. */
+const RESERVED: Readonly<Record<string, string>> = {
+  'has programs of the image':
+    '/bin /lib /lib32 /lib64 /libx32 /sbin /usr/bin /usr/lib /usr/lib32 /usr/lib64 /usr/libexec /usr/libx32 /usr/local /usr/sbin /usr/share',
+  'has what the system is set up with': '/boot /etc /var/lib',
+  'belongs to the kernel': '/dev /proc /sys',
+  'is where the system keeps its own files': '/run /var/run /var/lock',
+  'can be entered by root only': '/root /lost+found',
+  'holds what the bridge runs in the sandbox': '/ipc /python-fallback',
+  'is a writable place already': [
+    '/tmp',
+    ...languages.flatMap(({ places }) => places.map(({ target }) => target)),
+  ].join(' '),
+};
+
+const isWithin = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
+
+/** Why it cannot be one, as `it …`; undefined where it can. */
+export function workdirTrouble(path: string): string | undefined {
+  if (!path.startsWith('/')) return 'it is not absolute';
+  if (path === '/') return 'it is the whole file system';
+  if (path.length > MAX_CHARS) return `it has ${path.length} characters; at most ${MAX_CHARS} are taken`;
+  // The engines' options have no way to quote.
+  if (!/^[\w./+@-]+$/.test(path)) return 'it has characters other than letters, digits and _ . + @ -';
+  if (/\/\.{0,2}(\/|$)/.test(path)) return 'it has a part that is empty, . or ..';
+  for (const [why, folders] of Object.entries(RESERVED)) {
+    const folder = folders
+      .split(' ')
+      .find((reserved) => isWithin(path, reserved) || isWithin(reserved, path));
+    if (folder !== undefined)
+      return `${isWithin(path, folder) ? folder : `${folder}, which is in it,`} ${why}`;
+  }
+  return undefined;
+}
+
+// How operators name languages: rules for variables and files that take every name a language has, hand on its own one,
+// and say which name is none.
+
+const MAX_NAME_CHARS = 60;
+
+/** In words, for what is allowed. */
+export const LANGUAGE_NAMES = languages.map(({ name }) => name).join(', ');
+
+/** A sentence, with the name that was probably meant. */
+export function noSuchLanguage(name: string): string {
+  const known = languages.flatMap(({ name: own, aliases }) => [own, ...aliases]);
+  return `There is no language '${clipHarmless(name, MAX_NAME_CHARS)}'.${didYouMean(name, known)}`;
+}
+
+/** Makes `message` what is said of the value, besides what is allowed. */
+function objectTo(context: z.core.$RefinementCtx, input: string, message: string): never {
+  context.issues.push({ code: 'custom', input, message, params: { explains: true } });
+  return z.NEVER;
+}
+
+/** Any of its names becomes its own. */
+export const languageName = z
+  .string()
+  .transform(
+    (name, context): string => languageNamed(name)?.name ?? objectTo(context, name, noSuchLanguage(name)),
+  );
+
+/** `language=image` pairs, by the languages' own names. */
+export const languageImages = z
+  .array(z.string())
+  .min(1)
+  .transform((pairs, context): ReadonlyMap<string, string> => {
+    const images = new Map<string, string>();
+    for (const pair of pairs) {
+      const [, name = '', image = ''] = /^([^=]*)=(.*)$/s.exec(pair) ?? [];
+      const shown = clipHarmless(pair, MAX_NAME_CHARS);
+      if (image === '') return objectTo(context, pair, `'${shown}' is no pair of that kind.`);
+      const trouble = imageReferenceTrouble(image);
+      if (trouble !== undefined) return objectTo(context, pair, `'${shown}' names no image. ${trouble}`);
+      const language = languageNamed(name);
+      if (language === undefined) return objectTo(context, pair, noSuchLanguage(name));
+      if (images.has(language.name)) return objectTo(context, pair, `${language.title} is there twice.`);
+      images.set(language.name, image);
+    }
+    return images;
+  });

@@ -7,10 +7,8 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { DownstreamSpec } from '../../../src/hosts/downstream-spec.js';
-import { ADOPTABLE_HOSTS } from '../../../src/hosts/rules/known-rules.js';
-import { ADOPTABLE, withAdopted } from '../../../src/hosts/tables/adopted.js';
-import { HOSTS } from '../../../src/hosts/tables/installable.js';
-import { SOURCES } from '../../../src/hosts/tables/sources.js';
+import { ADOPTABLE_HOSTS } from '../../../src/hosts/install/known-rules.js';
+import { ADOPTABLE, HOSTS, SOURCES, withAdopted } from '../../../src/hosts/records/all-hosts.js';
 import { policyOf } from '../../../src/policy/rules/policy.js';
 import { KeptCatalog } from '../../../src/servers/catalog/kept-catalog.js';
 import type { ServerTool } from '../../../src/servers/server/tool-list.js';

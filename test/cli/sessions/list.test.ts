@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { liveSessions } from '../../../src/cli/kept/sessions.js';
 import { livingAt } from '../../../src/engine/machine/first-process.js';
 import { SessionFiles, type SessionRecord } from '../../../src/run/sessions/session-file.js';
-import { principalStateDir } from '../../../src/settings/files/principal-state.js';
+import { principalStateDir } from '../../../src/settings/files/state-dir.js';
 import { tempHome } from '../../support/start-bridge.js';
 import { commandHere } from '../command.js';
 

@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import { editedText } from '../../../src/hosts/edit/edited-text.js';
-import type { MemberEdit } from '../../../src/hosts/edit/member-edit.js';
+import type { MemberEdit } from '../../../src/hosts/edit/json-members.js';
 import { type Format, parseText } from '../../../src/settings/files/file-formats.js';
 
 const OURS = { command: 'npx', args: ['-y', 'mcp-sandbox-bridge'], env: { A: 'ä "quoted"' } };

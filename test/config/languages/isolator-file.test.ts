@@ -4,8 +4,7 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BridgeError } from '../../../src/base/errors.js';
-import { readIsolatorFile } from '../../../src/settings/languages/isolator-file.js';
-import { isolatorTable } from '../../../src/settings/languages/isolator-keys.js';
+import { isolatorTable, readIsolatorFile } from '../../../src/settings/languages/isolator-file.js';
 import { Home } from '../home.js';
 
 let home: Home;

@@ -5,9 +5,8 @@ import type { Environment } from '../../../src/base/process/environment.js';
 import { kindOf, pythonProfile } from '../../../src/sandbox/spec/profile.js';
 import { type LanguagePlan, offeredLanguages, planFor } from '../../../src/settings/environment/plan.js';
 import { parseSettings } from '../../../src/settings/environment/settings.js';
-import type { ImportedSettings } from '../../../src/settings/languages/imported-settings.js';
-import type { Language } from '../../../src/settings/languages/language.js';
-import { languageNamed, languages } from '../../../src/settings/languages/records.js';
+import type { ImportedSettings } from '../../../src/settings/languages/isolator-file.js';
+import { type Language, languageNamed, languages } from '../../../src/settings/languages/records.js';
 
 const host = { home: '/h', platform: 'linux', cores: 2, cwd: '/', uid: 1, exists: () => false } as const;
 const MB_BYTES = 1024 ** 2;

@@ -2,8 +2,7 @@
 
 import { expect, it } from 'vitest';
 import { sandboxSpec } from '../../../src/sandbox/spec/spec.js';
-import { languages } from '../../../src/settings/languages/records.js';
-import { DEFAULT_WORKDIR, workdirTrouble } from '../../../src/settings/languages/workdir.js';
+import { DEFAULT_WORKDIR, languages, workdirTrouble } from '../../../src/settings/languages/records.js';
 import { PLAIN_KIND } from '../../support/plain-kind.js';
 
 it.each([DEFAULT_WORKDIR, '/app', '/code/src', '/usr/src/app', '/home/ann', '/opt/work', '/srv/a-b_c.d+e@f'])(

@@ -9,8 +9,7 @@ import {
   type Program,
   startOf,
 } from '../../../src/run/programs/task.js';
-import type { Language } from '../../../src/settings/languages/language.js';
-import { languageNamed } from '../../../src/settings/languages/records.js';
+import { type Language, languageNamed } from '../../../src/settings/languages/records.js';
 
 const language = (steps: Language['ways'][number]['steps']): Language => ({
   ...(languageNamed('bash') as Language),

@@ -6,7 +6,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { TokenFile, type TokenRecord } from '../../../src/service/access/token-file.js';
-import { principalStateDir } from '../../../src/settings/files/principal-state.js';
+import { principalStateDir } from '../../../src/settings/files/state-dir.js';
 import { answerOf, HttpAgent, type Place, textOf } from '../../support/http-agent.js';
 import { bridgeEnv, MAIN, type ServerEntry, tempHome } from '../../support/start-bridge.js';
 import { HANGS_MS, nodeStarts, pause } from '../../support/time.js';

@@ -1,27 +1,152 @@
-// Rules by which hosts deny a server's tools or ask before a call, as far as the hosts' files say so; those of Claude Code
-// stand in a file beside this one. The rules are not in the hosts' records, since only adopt loads them.
+// Rules by which hosts deny a server's tools or ask before a call, as far as the hosts' files say so. They are not in the hosts'
+// records, since only adopt loads them. A rule that cannot be kept by a list of tools is a reason to leave the server alone.
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: file patterns name environment variables this way
 
 import { isRecord, saysOff, textsOf } from '../../base/json/records.js';
+import { namePattern } from '../../base/text/name-pattern.js';
+import { HOSTS } from '../records/all-hosts.js';
+import { CLAUDE_SETTINGS } from '../records/claude-code.js';
 import { codex } from '../records/codex.js';
 import { HOME as GEMINI_HOME, geminiCli } from '../records/gemini-cli.js';
 import { opencode } from '../records/opencode.js';
-import { HOSTS } from '../tables/installable.js';
-import type { Adoptable } from '../terms/install.js';
-import { claudeCodeRules } from './claude-code.js';
-import {
-  asked,
-  type DeniedTool,
-  type HostRules,
-  matchesGlob,
-  NO_RULES,
-  onlyUnasked,
-  type ReadRules,
-  type RulesContext,
-} from './rules.js';
+import type { Adoptable } from '../terms/host.js';
 
-export type AdoptableHost = Adoptable & { readonly rules: ReadRules };
+/** A tool that is not to be called here, and what the host would have done with it. */
+export type DeniedTool = { readonly tool: string; readonly why: string };
+
+export type HostRules = {
+  /** Why the server stays in the host; undefined where nothing speaks against moving it. */
+  readonly leave?: string | undefined;
+  /** The only tools that the host calls without asking, where it asks before the others; undefined means no such list. */
+  readonly only?: { readonly tools: readonly string[]; readonly why: string } | undefined;
+  readonly denied: readonly DeniedTool[];
+};
+
+export const NO_RULES: HostRules = { denied: [] };
+
+/** Facts from which the rules of a host are read. */
+export type RulesContext = {
+  readonly server: string;
+  readonly entry: Readonly<Record<string, unknown>>;
+  /** Our own entry in the host and the name it has, or will have. */
+  readonly own: { readonly name: string; readonly entry: Readonly<Record<string, unknown>> };
+  /** Reads the file of this pattern (see source-files.ts), if the file is there; a broken one throws E_CONFIG. */
+  readonly read: (pattern: string) => ReadonlyArray<{ readonly file: string; readonly value: unknown }>;
+};
+
+export type ReadRules = (context: RulesContext) => HostRules;
+
+/** `*` stands for any characters. */
+export function matchesGlob(pattern: string, text: string): boolean {
+  // No host gives a backslash a meaning.
+  return namePattern(pattern.replaceAll('\\', '\\\\'), 'exact')(text);
+}
+
+export const asked = (host: string): string => `${host} asks before it, which cannot be done here`;
+
+/** The list where only some tools may be called unasked; a server of which none may stays. */
+export function onlyUnasked(host: string, tools: readonly string[], why: string): HostRules {
+  if (tools.length === 0) return { leave: why, denied: [] };
+  return { only: { tools, why: `${host} asks before all others` }, denied: [] };
+}
+
+// Claude Code's rules for single servers and tools: permissions and hooks, in the user's, the administrator's and every
+// known project's settings. A rule of a project that denies or asks counts everywhere, since a moved server is one for all.
+
+const HOST = 'Claude Code';
+const MANAGED = [
+  '/etc/claude-code/managed-settings.json',
+  '/Library/Application Support/ClaudeCode/managed-settings.json',
+  'C:/Program Files/ClaudeCode/managed-settings.json',
+];
+
+/** The meaning of a permission rule for a server: all of it, one tool, or tools by a pattern. */
+type Meant =
+  | { readonly kind: 'server' }
+  | { readonly kind: 'tool'; readonly tool: string }
+  | { readonly kind: 'pattern' };
+
+const claudeCodeRules: ReadRules = (context) => {
+  const { server, own } = context;
+  const settings = settingsOf(context);
+  const ownTool = `mcp__${own.name}__run_python`;
+  const rules = (list: 'allow' | 'ask' | 'deny') =>
+    settings.flatMap(({ file, value }) =>
+      textsOf(memberOf(memberOf(value, 'permissions'), list)).map((rule) => ({ rule, file })),
+    );
+  const denied: HostRules['denied'][number][] = [];
+  for (const list of ['deny', 'ask'] as const) {
+    for (const { rule, file } of rules(list)) {
+      const meant = meaningFor(server, rule);
+      const where = `permissions.${list} in ${file}`;
+      if (meant === undefined || covers(rule, own.name, ownTool)) continue;
+      if (meant.kind === 'tool')
+        denied.push({ tool: meant.tool, why: list === 'deny' ? `denied by ${where}` : asked(HOST) });
+      else return { leave: `${where} has the rule ${rule}`, denied: [] };
+    }
+  }
+  const hook = settings.find(({ value }) => hasHookFor(value, server, ownTool));
+  if (hook !== undefined) return { leave: `a hook in ${hook.file} looks at its calls`, denied: [] };
+  const allowed = rules('allow');
+  const isOwnFree = allowed.some(({ rule }) => covers(rule, own.name, ownTool));
+  const meant = allowed.flatMap(({ rule }) => meaningFor(server, rule) ?? []);
+  if (!isOwnFree || meant.some(({ kind }) => kind === 'server')) return { denied };
+  const tools = meant.flatMap((one) => (one.kind === 'tool' ? [one.tool] : []));
+  return {
+    ...onlyUnasked(HOST, tools, `${HOST} asks before its tools, and is set to run ${ownTool} without asking`),
+    denied,
+  };
+};
+
+/** Settings of the user and the administrator, and of each project that Claude Code knows. */
+function settingsOf({ read }: RulesContext): ReturnType<RulesContext['read']> {
+  const projects = read('${CLAUDE_CONFIG_DIR:-~}/.claude.json').flatMap(({ value }) => {
+    const known = memberOf(value, 'projects');
+    return isRecord(known) ? Object.keys(known) : [];
+  });
+  const ofProjects = projects
+    .filter((folder) => !folder.includes('*') && !folder.includes('${'))
+    .flatMap((folder) => [`${folder}/.claude/settings.json`, `${folder}/.claude/settings.local.json`]);
+  return [CLAUDE_SETTINGS, ...MANAGED, ...ofProjects].flatMap(read);
+}
+
+function meaningFor(server: string, rule: string): Meant | undefined {
+  const named = /^mcp__[^(]*/.exec(rule)?.[0].trim() ?? (rule === '*' ? 'mcp__*' : '');
+  if (named === '') return undefined;
+  if (named === `mcp__${server}` || named === `mcp__${server}__*`) return { kind: 'server' };
+  const prefix = `mcp__${server}__`;
+  if (named.startsWith(prefix)) {
+    const tool = named.slice(prefix.length);
+    return tool.includes('*') ? { kind: 'pattern' } : { kind: 'tool', tool };
+  }
+  if (!named.includes('*')) return undefined;
+  return matchesGlob(named, `${prefix}some_tool`) ? { kind: 'server' } : undefined;
+}
+
+const covers = (rule: string, name: string, tool: string): boolean =>
+  rule === `mcp__${name}` || rule === '*' || matchesGlob(rule, tool);
+
+/** Whether a hook sees the server's calls and not ours. */
+function hasHookFor(value: unknown, server: string, ownTool: string): boolean {
+  const hooks = memberOf(value, 'hooks');
+  const matchers = ['PreToolUse', 'PermissionRequest', 'PostToolUse'].flatMap((event) => {
+    const list = memberOf(hooks, event);
+    return Array.isArray(list) ? list.flatMap((one: unknown) => textsOf([memberOf(one, 'matcher')])) : [];
+  });
+  return matchers.some((matcher) => {
+    if (matcher === '' || matcher === '*') return false;
+    try {
+      const pattern = new RegExp(`^(?:${matcher})`);
+      const seesServer = [`mcp__${server}`, `mcp__${server}__some_tool`].some((name) => pattern.test(name));
+      return (seesServer || matcher.includes(`mcp__${server}`)) && !pattern.test(ownTool);
+    } catch {
+      return matcher.includes('mcp__');
+    }
+  });
+}
+
+const memberOf = (value: unknown, name: string): unknown => (isRecord(value) ? value[name] : undefined);
 
 // Codex's approvals stand in the server's own entry: `default_tools_approval_mode`, and `approval_mode` of a tool. `auto` asks
 // before what may destroy something, `prompt` before every call, `approve` never.
@@ -306,6 +431,8 @@ function mapAt(value: unknown, key: string): Readonly<Record<string, unknown>> {
   const found = isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined;
   return isRecord(found) ? found : {};
 }
+
+export type AdoptableHost = Adoptable & { readonly rules: ReadRules };
 
 /** By the host's id; the files of any other host have no rules for single tools. */
 const RULES: Readonly<Record<string, ReadRules>> = {
