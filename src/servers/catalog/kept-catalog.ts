@@ -14,13 +14,14 @@ import type { ServerTool } from '../server/tool-list.js';
 import {
   type CatalogFile,
   catalogFileText,
+  changedParts,
+  digestOf,
   type FirstSeen,
   readCatalogFile,
   sweepCatalog,
   type ToolBefore,
   writeCatalogFile,
 } from './catalog-file.js';
-import { changedParts, digestOf } from './tool-digest.js';
 
 /** A tool that is no longer what it was when it was first seen, and what it was. */
 export type ToolChange = Omit<FirstSeen, 'digest'> & { readonly tool: string; readonly now: ToolBefore };

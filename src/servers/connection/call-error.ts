@@ -5,8 +5,7 @@ import { isObject } from '../../base/json/json-object.js';
 import type { Redact } from '../../base/secrets/redact.js';
 import { clipHarmless, webAddress } from '../../base/text/text.js';
 import type { EndCause } from '../../base/waiting/deadline.js';
-import { ErrorAnswer, INVALID_PARAMS } from './error-answer.js';
-import type { Link } from './link.js';
+import { ErrorAnswer, INVALID_PARAMS, type Link } from './link.js';
 
 /** A server's own message is data, and may be long. */
 const MAX_MESSAGE_CHARS = 4_000;

@@ -13,9 +13,8 @@ import { BridgeError } from '../../base/errors.js';
 import { isObject, type JsonObject } from '../../base/json/json-object.js';
 import { clipHarmless, withoutFullStop } from '../../base/text/text.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
-import { ErrorAnswer } from './error-answer.js';
 import { asId, failure } from './inbound.js';
-import type { Link } from './link.js';
+import { ErrorAnswer, type Link } from './link.js';
 
 /** The SDK's client counts from 0, and has nothing to ask but its greeting. */
 const FIRST_ID = 1_000;

@@ -9,8 +9,7 @@ import { ownCommand } from '../../base/process/own-command.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { clipHarmless, withoutFullStop } from '../../base/text/text.js';
 import { LinkedSignal } from '../../base/waiting/linked-signal.js';
-import { readBody } from '../remote/body.js';
-import { HttpClient } from '../remote/http-client.js';
+import { HttpClient, readBody } from '../remote/http-client.js';
 import { NO_PROXIES, type ProxyFor } from '../remote/proxies.js';
 import { ProxyRefusal } from '../remote/proxy-agent.js';
 

@@ -7,7 +7,7 @@ import type { Downstream } from '../server/downstream.js';
 import type { DownstreamPoolOptions } from './pool.js';
 import { type DownstreamPool, openDownstreamPool } from './pool.js';
 import type { ServerLease } from './server-lease.js';
-import type { DownstreamState } from './slot-state.js';
+import type { DownstreamState } from './slot.js';
 
 type SharedServersOptions = {
   /** Names of those that are shared, as the operator says now. */

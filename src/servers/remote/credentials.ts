@@ -11,12 +11,11 @@ import { within } from '../../base/waiting/within.js';
 import type { RemoteSpec } from '../../hosts/downstream-spec.js';
 import { hideHeaders, hideLatest } from '../connection/hide-secrets.js';
 import { atItsEntry } from '../connection/link.js';
-import { LastWords } from '../stdio/last-words.js';
 import { type ProcessExit, ProcessTree } from '../stdio/process-tree.js';
-import { LoginNeeded, type LoginOwner } from './login-needed.js';
+import { LastWords } from '../stdio/stdio-transport.js';
+import { type Challenge, LoginNeeded, type LoginOwner, type ServerLogin } from './login-needed.js';
 import { decoded, proxySecrets } from './proxies.js';
 import { RemoteFailure } from './remote-failure.js';
-import type { Challenge, ServerLogin } from './server-login.js';
 
 const BEARER = 'Bearer ';
 

@@ -13,21 +13,16 @@ import { unlessAborted } from '../../base/waiting/unless-aborted.js';
 import type { RemoteSpec } from '../../hosts/downstream-spec.js';
 import { withoutPrefix } from '../connection/call-error.js';
 import { modernHeaders } from '../connection/envelope.js';
-import { ErrorAnswer } from '../connection/error-answer.js';
 import { failure } from '../connection/inbound.js';
-import { LeftOut } from '../connection/left-out.js';
-import { atItsEntry, CLOSED_BY_BRIDGE, type Link, type Problem } from '../connection/link.js';
-import { readingPurse, Unasked } from '../connection/unasked.js';
+import { atItsEntry, CLOSED_BY_BRIDGE, ErrorAnswer, type Link, type Problem } from '../connection/link.js';
+import { LeftOut, readingPurse, Unasked } from '../connection/unasked.js';
 import { Credentials, type RemoteContext } from './credentials.js';
 import { Door } from './door.js';
 import type { EventReader } from './event-reader.js';
-import { LoginNeeded } from './login-needed.js';
+import { LoginNeeded, type ServerLogin } from './login-needed.js';
 import { proxiesOf } from './proxies.js';
 import { broken, RefusedStatus, RemoteFailure, type Untaken } from './remote-failure.js';
-import type { ServerLogin } from './server-login.js';
-import { SseWire } from './sse-wire.js';
-import { StreamableWire } from './streamable-wire.js';
-import type { Outgoing, Wire } from './wire.js';
+import { type Outgoing, SseWire, StreamableWire, type Wire } from './wire.js';
 
 /** A server that is being restarted is away for about so long; a request waits for it once. */
 const RESTART_MS = 1_000;

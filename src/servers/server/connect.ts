@@ -14,7 +14,7 @@ import { type EraMemory, ErasInMemory } from '../connection/eras.js';
 import { greet } from '../connection/greet.js';
 import { type Link, WaitsForUser } from '../connection/link.js';
 import type { RemoteContext } from '../remote/credentials.js';
-import type { LoginFor } from '../remote/server-login.js';
+import type { LoginFor } from '../remote/login-needed.js';
 import { StdioTransport } from '../stdio/stdio-transport.js';
 import { listTools, type ToolList } from './tool-list.js';
 
