@@ -12,7 +12,7 @@ import { type Discovery, discover } from '../../hosts/discovery/discover.js';
 import { explainSkip } from '../../hosts/discovery/explain-skip.js';
 import type { RemoteSpec } from '../../hosts/downstream-spec.js';
 import { LOGIN_TIMEOUT_MS, logIn, logOut } from '../../servers/login/log-in.js';
-import { noLoginReason } from '../../servers/login/no-login.js';
+import { noLoginReason } from '../../servers/login/logins.js';
 import { type StoredLogin, TokenStore } from '../../servers/login/token-store.js';
 import { loginCommand } from '../../servers/remote/login-needed.js';
 import { proxiesOf } from '../../servers/remote/proxies.js';

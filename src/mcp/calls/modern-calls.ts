@@ -11,8 +11,7 @@ import { WrongParams } from '../../wire/wrong-params.js';
 import type { AgentContext, AgentRequest } from '../requests/agent-request.js';
 import type { AgentServer } from '../requests/agent-server.js';
 import { offersOf, TASKS_EXTENSION } from '../requests/client-offers.js';
-import { described } from '../requests/complaint.js';
-import { fieldsOf } from '../requests/request-params.js';
+import { described, fieldsOf } from '../requests/complaint.js';
 import type { CallAnswer, ResumableCalls } from './resumable-calls.js';
 import type { Tasks } from './tasks.js';
 

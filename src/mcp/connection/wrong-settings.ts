@@ -10,8 +10,7 @@ import type { Settings } from '../../settings/environment/settings.js';
 import { allTools, knowsLinks, resultOf, toolNamed, toolsOf } from '../calls/tool-calls.js';
 import type { Era } from '../requests/agent-request.js';
 import { AgentServer } from '../requests/agent-server.js';
-import { callParams } from '../requests/call-request.js';
-import { textIn } from '../requests/request-params.js';
+import { callParams, textIn } from '../requests/complaint.js';
 import { CAPABILITIES_MIME_TYPE, CAPABILITIES_URI } from '../resources/capabilities.js';
 import { type StdioConnection, serveConnection } from './stdio-connection.js';
 

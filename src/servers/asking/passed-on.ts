@@ -16,8 +16,8 @@ import { clip, clipHarmless, harmless, inOneLine, isHarmless, webAddress } from 
 import { isAllSeen } from '../../base/text/unseen.js';
 import { LinkedSignal } from '../../base/waiting/linked-signal.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
-import type { FailureCode } from '../connection/call-error.js';
 import type { McpClient } from '../connection/client.js';
+import type { FailureCode } from '../connection/link.js';
 import { LeftOut } from '../connection/unasked.js';
 import type { AgentCapabilities, Callers } from './agent-capabilities.js';
 import type { CallsUnderWay } from './calls-under-way.js';

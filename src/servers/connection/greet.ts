@@ -1,18 +1,21 @@
 // From a link to a client of whichever era the server speaks. What is not known is asked once, and it costs a server of
 // 2025 nothing: it is greeted in its own way whatever it did with the question, in a new process where it ended.
 
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
+import { z } from 'zod';
 import { BridgeError } from '../../base/errors.js';
+import { replaceFile } from '../../base/files/replace-file.js';
 import { isObject, type JsonObject } from '../../base/json/json-object.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { clipHarmless } from '../../base/text/text.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
-import type { DownstreamSpec } from '../../hosts/downstream-spec.js';
+import { type DownstreamSpec, definitionKey } from '../../hosts/downstream-spec.js';
 import type { RpcError } from '../../wire/rpc-error.js';
 import { type ClientHandlers, McpClient } from './client.js';
 import { envelopeOf, MODERN_VERSION, WITH_INITIALIZE } from './envelope.js';
-import type { EraMemory, KnownEra } from './eras.js';
 import { ErrorAnswer, type Link, UNSUPPORTED_VERSION } from './link.js';
 
 /** For the answer to an earlier question, of a server that has refused a later one. */
@@ -270,4 +273,87 @@ function noCommonVersion(versions: readonly string[]): BridgeError {
     ? `it refuses MCP ${MODERN_VERSION}, although it names it among its versions: ${offered}`
     : `it speaks MCP in versions that this bridge does not know: ${offered}`;
   return new BridgeError('E_SERVER_UNAVAILABLE', message, { fault: 'operator' });
+}
+
+// Which era of MCP each server speaks, remembered from start to start: a server of 2025 that hangs or exits when it is
+// asked for `server/discover` is asked only once. By what starts or reaches a server, and not by its name.
+
+/** `legacy` opens with `initialize` (2024-11-05 to 2025-11-25), `modern` does without (2026-07-28). */
+type ServerEra = 'legacy' | 'modern';
+
+export type KnownEra = {
+  readonly era: ServerEra;
+  /** The server's own version when it was found out; undefined where it did not get that far. */
+  readonly version?: string | undefined;
+};
+
+export interface EraMemory {
+  of(spec: DownstreamSpec): KnownEra | undefined;
+  /** Undefined forgets. Never throws. */
+  learn(spec: DownstreamSpec, known: KnownEra | undefined): void;
+}
+
+/** For as long as this process lives. */
+export class ErasInMemory implements EraMemory {
+  readonly #known = new Map<string, KnownEra>();
+
+  of(spec: DownstreamSpec): KnownEra | undefined {
+    return this.#known.get(definitionKey(spec));
+  }
+
+  learn(spec: DownstreamSpec, known: KnownEra | undefined): void {
+    const key = definitionKey(spec);
+    if (known === undefined) this.#known.delete(key);
+    else this.#known.set(key, known);
+  }
+}
+
+/** The oldest are forgotten: they are only asked once more. */
+const MAX_SERVERS = 1_000;
+const MAX_VERSION_CHARS = 200;
+
+const file = z.record(
+  z.string(),
+  z.object({ era: z.enum(['legacy', 'modern']), version: z.string().max(MAX_VERSION_CHARS).optional() }),
+);
+
+/**
+ * In `cache/eras.json` of the state directory, which several bridges may share; the last one who writes is right. Nothing of
+ * ours lies in that directory itself under a name that discovery reads: it may be ~/MCPs.
+ */
+export class KeptEras implements EraMemory {
+  readonly #path: string;
+
+  constructor(stateDir: string) {
+    this.#path = join(stateDir, 'cache', 'eras.json');
+  }
+
+  of(spec: DownstreamSpec): KnownEra | undefined {
+    return this.#read().get(definitionKey(spec));
+  }
+
+  learn(spec: DownstreamSpec, known: KnownEra | undefined): void {
+    const key = definitionKey(spec);
+    const all = this.#read();
+    const before = all.get(key);
+    const version = known?.version?.slice(0, MAX_VERSION_CHARS);
+    if (before?.era === known?.era && before?.version === version) return;
+    // The latest stand at the end.
+    all.delete(key);
+    if (known !== undefined) all.set(key, { era: known.era, version });
+    try {
+      replaceFile(this.#path, `${JSON.stringify(Object.fromEntries([...all].slice(-MAX_SERVERS)))}\n`);
+    } catch {
+      // It is asked once more.
+    }
+  }
+
+  /** A file that is damaged is as none. */
+  #read(): Map<string, KnownEra> {
+    try {
+      return new Map(Object.entries(file.parse(JSON.parse(readFileSync(this.#path, 'utf8')))));
+    } catch {
+      return new Map();
+    }
+  }
 }

@@ -15,7 +15,7 @@ import type { Redactor } from '../../base/secrets/redact.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { clipHarmless, withoutFullStop } from '../../base/text/text.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
-import type { MachineLogin, RemoteSpec } from '../../hosts/downstream-spec.js';
+import type { DownstreamSpec, MachineLogin, RemoteSpec } from '../../hosts/downstream-spec.js';
 import {
   type Challenge,
   LoginNeeded,
@@ -26,8 +26,7 @@ import {
 import { NO_PROXIES } from '../remote/proxies.js';
 import type { LoginPlan } from './discovery.js';
 import { MachineServerLogin } from './machine-login.js';
-import { noLoginReason } from './no-login.js';
-import { loginError, type OAuthFetch, oauthFetch, wordsOf } from './oauth-fetch.js';
+import { loginError, type OAuthFetch, oauthFetch, unsafeAddress, wordsOf } from './oauth-fetch.js';
 import { hideTokens, type Login, TokenStore } from './token-store.js';
 
 /** So long before its end a token is refreshed: a request may be on its way for a while, and clocks differ. */
@@ -278,4 +277,26 @@ function whatIsKeptOf(metadata: AuthorizationServerMetadata): Login['metadata'] 
     ...(methods === undefined ? {} : { token_endpoint_auth_methods_supported: methods }),
     ...(typeof revocation === 'string' ? { revocation_endpoint: revocation } : {}),
   };
+}
+
+// Which servers take no login of ours, and why: asked by the command, and by runs before they look for one.
+
+/** A whole sentence, or undefined where the server may have a login. */
+export function noLoginReason(spec: DownstreamSpec): string | undefined {
+  const server = `Server '${shownName(spec.name)}'`;
+  if (spec.transport === 'stdio') {
+    return `${server} is a program of this machine, which needs no login here: it logs in by itself, or by its \`env\`.`;
+  }
+  if (spec.oauth === false)
+    return `${server} has no login: its entry says \`oauth: false\` (${spec.source.file}).`;
+  if (spec.oauth.machine !== undefined) {
+    return `${server} needs no login: its entry names a client that logs in by itself (\`oauth.grant\`, ${spec.source.file}).`;
+  }
+  if (Object.keys(spec.headers).some((name) => name.toLowerCase() === 'authorization')) {
+    return `${server} needs no login: its entry gives an Authorization header (${spec.source.file}).`;
+  }
+  if (!URL.canParse(spec.url))
+    return `${server} has no login: its \`url\` is no address (${spec.source.file}).`;
+  const unsafe = unsafeAddress(spec.url, spec.url);
+  return unsafe === undefined ? undefined : `${server} has no login: ${new URL(spec.url).origin} ${unsafe}.`;
 }

@@ -8,7 +8,7 @@ import { shownName } from '../../base/text/shown-name.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
 import { type DownstreamSpec, secretsOf } from '../../hosts/downstream-spec.js';
 import { type AgentCapabilities, Callers, NO_AGENT } from '../asking/agent-capabilities.js';
-import { type EraMemory, ErasInMemory } from '../connection/eras.js';
+import { type EraMemory, ErasInMemory } from '../connection/greet.js';
 import { hideLatest } from '../connection/hide-secrets.js';
 import type { DownstreamTimes, ServerContext } from '../server/connect.js';
 import type { Downstream } from '../server/downstream.js';

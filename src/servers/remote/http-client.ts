@@ -7,8 +7,7 @@ import https from 'node:https';
 import type { Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { KB_BYTES } from '../../base/text/sizes.js';
-import { NO_PROXIES, type ProxyFor } from './proxies.js';
-import { ProxyRefusal, proxiedRequest, refusal, TunnelAgent } from './proxy-agent.js';
+import { NO_PROXIES, type ProxyFor, ProxyRefusal, proxiedRequest, refusal, TunnelAgent } from './proxies.js';
 
 export type HttpRequest = {
   readonly method: 'GET' | 'POST' | 'DELETE';

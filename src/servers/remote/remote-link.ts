@@ -11,10 +11,16 @@ import { clipHarmless } from '../../base/text/text.js';
 import { LinkedSignal } from '../../base/waiting/linked-signal.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
 import type { RemoteSpec } from '../../hosts/downstream-spec.js';
-import { withoutPrefix } from '../connection/call-error.js';
 import { modernHeaders } from '../connection/envelope.js';
 import { failure } from '../connection/inbound.js';
-import { atItsEntry, CLOSED_BY_BRIDGE, ErrorAnswer, type Link, type Problem } from '../connection/link.js';
+import {
+  atItsEntry,
+  CLOSED_BY_BRIDGE,
+  ErrorAnswer,
+  type Link,
+  type Problem,
+  withoutPrefix,
+} from '../connection/link.js';
 import { LeftOut, readingPurse, Unasked } from '../connection/unasked.js';
 import { Credentials, type RemoteContext } from './credentials.js';
 import { Door } from './door.js';

@@ -14,7 +14,6 @@ import { harmless, linesOf, withoutFullStop } from '../../base/text/text.js';
 import { within } from '../../base/waiting/within.js';
 import { EnvelopeReader } from '../../wire/envelope.js';
 import { type Line, LineSplitter } from '../../wire/lines.js';
-import { withoutPrefix } from '../connection/call-error.js';
 import {
   answeredIn,
   failure,
@@ -25,7 +24,7 @@ import {
   readMessages,
   readOversized,
 } from '../connection/inbound.js';
-import { atItsEntry, CLOSED_BY_BRIDGE, type Link, type Problem } from '../connection/link.js';
+import { atItsEntry, CLOSED_BY_BRIDGE, type Link, type Problem, withoutPrefix } from '../connection/link.js';
 import { LeftOut, type Purse, readingPurse, Unasked } from '../connection/unasked.js';
 import { type ProcessCalls, type ProcessCommand, type ProcessExit, ProcessTree } from './process-tree.js';
 
