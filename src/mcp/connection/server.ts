@@ -160,16 +160,23 @@ function tellOfRoots(bridge: Bridge | LateBridge, agent: AgentCapabilities): voi
   made?.servers.pool.rootsChanged(agent);
 }
 
-type Listing = {
-  readonly bridge: Bridge | LateBridge;
-  readonly agent: AgentCapabilities;
-  readonly tools: OfferedTools;
-  readonly connection: AgentConnection;
-  readonly listChanged: (list: 'tools') => void;
-};
-
 /** Answers tools/list. An agent that was told less of the image than is known later is told that the list has changed. */
-function listTools(server: AgentServer, { bridge, agent, tools, connection, listChanged }: Listing): void {
+function listTools(
+  server: AgentServer,
+  {
+    bridge,
+    agent,
+    tools,
+    connection,
+    listChanged,
+  }: {
+    readonly bridge: Bridge | LateBridge;
+    readonly agent: AgentCapabilities;
+    readonly tools: OfferedTools;
+    readonly connection: AgentConnection;
+    readonly listChanged: (list: 'tools') => void;
+  },
+): void {
   const described = () => tools.map(({ description }) => description).join('\n');
   const onImageKnown = () => {
     if (connection.toldOfTools === undefined || connection.toldOfTools === described()) return;

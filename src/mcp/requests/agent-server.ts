@@ -37,15 +37,6 @@ const notFound = () => new ProtocolError(ProtocolErrorCode.MethodNotFound, 'Meth
 /** `params` is what the request has, undefined where it has none. What is returned is sent as it is. */
 export type Handler = (params: unknown, request: AgentRequest) => object | Promise<object>;
 
-export type AgentServerOptions = {
-  /** `modern` is 2026-07-28 and later; `legacy` is all that begins with `initialize`. */
-  readonly era: Era;
-  readonly capabilities: ServerCapabilities;
-  readonly instructions: string;
-  /** The version of MCP that the client speaks, where it is known before its first message. */
-  readonly clientProtocol?: string | undefined;
-};
-
 type AgentGreeting = {
   readonly protocolVersion: string;
   readonly capabilities: ClientCapabilities;
@@ -63,7 +54,19 @@ export class AgentServer extends Server {
   #clientProtocol: string | undefined;
   #greeting: AgentGreeting | undefined;
 
-  constructor({ era, capabilities, instructions, clientProtocol }: AgentServerOptions) {
+  constructor({
+    era,
+    capabilities,
+    instructions,
+    clientProtocol,
+  }: {
+    /** `modern` is 2026-07-28 and later; `legacy` is all that begins with `initialize`. */
+    readonly era: Era;
+    readonly capabilities: ServerCapabilities;
+    readonly instructions: string;
+    /** The version of MCP that the client speaks, where it is known before its first message. */
+    readonly clientProtocol?: string | undefined;
+  }) {
     super(SERVER_INFO, {
       capabilities,
       instructions,

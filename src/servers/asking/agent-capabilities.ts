@@ -36,14 +36,6 @@ export const NO_AGENT: AgentCapabilities = {
 // those whose calls are under way, else those whose runs hold the server, else the one that used it last. A question that
 // could belong to several agents is put to none of them, unless they are one client.
 
-/** Abilities of its client that a server is told in its greeting. */
-type ServerOffer = {
-  readonly form: boolean;
-  readonly url: boolean;
-  readonly roots: boolean;
-  readonly rootsChanges: boolean;
-};
-
 export class Callers {
   readonly #canAsk: boolean;
   /** How many runs of each agent hold the server. */
@@ -88,7 +80,12 @@ export class Callers {
    * All that one of those who want the server now can do. The server keeps what it was greeted with: an agent that can do
    * less declines, and one that can do more is not asked for it before the server is started anew.
    */
-  get offered(): ServerOffer {
+  get offered(): {
+    readonly form: boolean;
+    readonly url: boolean;
+    readonly roots: boolean;
+    readonly rootsChanges: boolean;
+  } {
     const agents = this.#canAsk ? new Set([...this.#holders.keys(), this.#last]) : [];
     const has = (feature: (agent: AgentCapabilities) => boolean) => [...agents].some(feature);
     return {

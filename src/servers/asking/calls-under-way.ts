@@ -13,9 +13,6 @@ export type Caller = { readonly agent: AgentCapabilities; readonly stopClock: St
 
 export const NOBODY: Caller = { agent: NO_AGENT, stopClock: () => () => {} };
 
-/** The calls that a question may belong to; `ended` aborts when the last of them has ended. */
-type Askers = Disposable & { readonly ended: AbortSignal };
-
 export class CallsUnderWay {
   readonly #calls = new Set<CallClock>();
   readonly #watches = new Set<{ readonly left: Set<CallClock>; readonly controller: AbortController }>();
@@ -45,8 +42,8 @@ export class CallsUnderWay {
     return call;
   }
 
-  /** Follows those that are under way now. */
-  askers(): Askers {
+  /** Follows the calls that are under way now; `ended` aborts when the last of them has ended. */
+  askers(): Disposable & { readonly ended: AbortSignal } {
     const controller = new AbortController();
     const watch = { left: new Set(this.#calls), controller };
     if (watch.left.size === 0) controller.abort('cancelled');

@@ -199,10 +199,11 @@ export type ToolPart = (typeof TOOL_PARTS)[number];
 
 /** 32 hex digits for each part. */
 export type ToolDigest = Readonly<Record<ToolPart, string>>;
-/** Members of a tool that its digest covers. */
-type ToolText = Pick<ServerTool, 'description' | 'inputSchema' | 'outputSchema'>;
-
-export function digestOf({ description, inputSchema, outputSchema }: ToolText): ToolDigest {
+export function digestOf({
+  description,
+  inputSchema,
+  outputSchema,
+}: Pick<ServerTool, 'description' | 'inputSchema' | 'outputSchema'>): ToolDigest {
   return {
     description: digest(description),
     'input schema': digest(canonicalJson(inputSchema)),

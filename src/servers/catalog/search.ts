@@ -280,14 +280,14 @@ function nearWords(): ReadonlyMap<string, ReadonlySet<string>> {
   return near;
 }
 
-/** One tool as the fields that search weighs, each a list of words. */
-type SearchFields = Readonly<Record<keyof typeof FIELD_BOOSTS, readonly string[]>>;
-
 /** Objects within objects that are looked into: nobody asks for what is deeper. */
 const MAX_LEVEL = 4;
 
 /** The words of one of a server's tools, by field. What a server wrote is data, and only the beginning of it is read. */
-function searchFields(server: ServerDoc, tool: ToolDoc): SearchFields {
+function searchFields(
+  server: ServerDoc,
+  tool: ToolDoc,
+): Readonly<Record<keyof typeof FIELD_BOOSTS, readonly string[]>> {
   const room = Math.min(MAX_FIELD_CHARS, Math.floor(MAX_SERVER_CHARS / server.tools.length));
   const words = (text: string, kind: TextKind) => searchWords(text.slice(0, room), kind);
   const details: string[] = [];

@@ -278,11 +278,9 @@ function noCommonVersion(versions: readonly string[]): BridgeError {
 // Which era of MCP each server speaks, remembered from start to start: a server of 2025 that hangs or exits when it is
 // asked for `server/discover` is asked only once. By what starts or reaches a server, and not by its name.
 
-/** `legacy` opens with `initialize` (2024-11-05 to 2025-11-25), `modern` does without (2026-07-28). */
-type ServerEra = 'legacy' | 'modern';
-
 export type KnownEra = {
-  readonly era: ServerEra;
+  /** `legacy` opens with `initialize` (2024-11-05 to 2025-11-25), `modern` does without (2026-07-28). */
+  readonly era: 'legacy' | 'modern';
   /** The server's own version when it was found out; undefined where it did not get that far. */
   readonly version?: string | undefined;
 };

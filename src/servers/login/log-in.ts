@@ -209,21 +209,20 @@ async function clientFor(
 // The end of a login: its tokens are revoked where the authorization server knows how (RFC 7009), and forgotten here
 // whatever it answers.
 
-/** `trouble` says why the tokens may still be good at the authorization server. */
-type LoggedOut = { readonly wasLoggedIn: boolean; readonly trouble: string | undefined };
-
-type LogOutOptions = {
-  readonly store: TokenStore;
-  readonly redactor: Redactor;
-  readonly proxyFor?: ProxyFor;
-};
-
-/** Throws E_STATE where it cannot be forgotten. */
+/** `trouble` says why the tokens may still be good at the authorization server. Throws E_STATE where the login cannot be forgotten. */
 export async function logOut(
   url: string,
-  { store, redactor, proxyFor }: LogOutOptions,
+  {
+    store,
+    redactor,
+    proxyFor,
+  }: {
+    readonly store: TokenStore;
+    readonly redactor: Redactor;
+    readonly proxyFor?: ProxyFor;
+  },
   signal: AbortSignal,
-): Promise<LoggedOut> {
+): Promise<{ readonly wasLoggedIn: boolean; readonly trouble: string | undefined }> {
   using _lock = await store.lock(url, signal);
   const stored = store.read(url);
   let trouble: string | undefined;

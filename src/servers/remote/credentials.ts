@@ -154,14 +154,6 @@ const HELPER_LIMIT_MS = 10_000;
 const MAX_PRINTED_BYTES = 64 * KB_BYTES;
 const PRINTED_LIMITS = { maxDepth: 4, maxValues: 1_000 };
 
-type HelperOptions = {
-  /** Its whole environment. */
-  readonly env: Readonly<Record<string, string>>;
-  /** Where it starts; without it, where the bridge did. */
-  readonly cwd?: string | undefined;
-  readonly redact: Redact;
-};
-
 /**
  * Headers that `line` prints, which is the entry's `headersHelper`: the user's own command line, which prints headers as JSON.
  * The line is part of the configuration that the user approved in the host, and is written for that host's shell; so this one
@@ -171,7 +163,17 @@ type HelperOptions = {
  */
 export async function helperHeaders(
   line: string,
-  { env, cwd, redact }: HelperOptions,
+  {
+    env,
+    cwd,
+    redact,
+  }: {
+    /** Its whole environment. */
+    readonly env: Readonly<Record<string, string>>;
+    /** Where it starts; without it, where the bridge did. */
+    readonly cwd?: string | undefined;
+    readonly redact: Redact;
+  },
   signal: AbortSignal,
 ): Promise<Readonly<Record<string, string>>> {
   const start = startOfLine(line, { platform: process.platform, env });

@@ -193,14 +193,15 @@ function blamed(thrown: Error, proxy: URL, isTunnel: boolean): Error {
 
 // The body behind an answer's headers: taken whole up to a limit, or not wanted.
 
-type ReadBody = { readonly text: string } | { readonly oversized: number };
-
 /** The media type alone, in lower case; empty when the answer names none. */
 export const mediaTypeOf = ({ headers }: IncomingMessage): string =>
   (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
 
 /** The body as text. One above `maxBytes` is given up there. Rejects when the connection breaks. */
-export async function readBody(answer: IncomingMessage, maxBytes: number): Promise<ReadBody> {
+export async function readBody(
+  answer: IncomingMessage,
+  maxBytes: number,
+): Promise<{ readonly text: string } | { readonly oversized: number }> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of answer as AsyncIterable<Buffer>) {

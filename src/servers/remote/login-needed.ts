@@ -26,15 +26,20 @@ export class LoginTrouble extends RemoteFailure {
  */
 export type LoginOwner = { readonly principal: string } | 'everybody' | undefined;
 
-type WantedLogin = {
-  /** Scopes that the server asks for on top of those that it has granted. */
-  readonly scopes?: readonly string[];
-  readonly owner?: LoginOwner;
-};
-
 /** Its remedy is the command. It is no fault of the server's, which need not rest after it. */
 export class LoginNeeded extends LoginTrouble {
-  constructor(server: string, reason: string, { scopes = [], owner }: WantedLogin = {}) {
+  constructor(
+    server: string,
+    reason: string,
+    {
+      scopes = [],
+      owner,
+    }: {
+      /** Scopes that the server asks for on top of those that it has granted. */
+      readonly scopes?: readonly string[];
+      readonly owner?: LoginOwner;
+    } = {},
+  ) {
     super(
       reason,
       owner === undefined

@@ -303,10 +303,6 @@ function failureIn(thrown: unknown): RemoteFailure | undefined {
   return data instanceof BridgeError && data.cause instanceof RemoteFailure ? data.cause : undefined;
 }
 
-/** The client's first messages on the first session, word for word. */
-type FirstWords = { readonly greeting: Outgoing; readonly initialized: Outgoing };
-type Witness = { readonly waiting: WaitingRequests; readonly redact: Redact };
-
 const MAX_SAID_CHARS = 300;
 
 /**
@@ -316,8 +312,8 @@ const MAX_SAID_CHARS = 300;
  */
 async function greetAnew(
   wire: Wire,
-  { greeting, initialized }: FirstWords,
-  { waiting, redact }: Witness,
+  { greeting, initialized }: { readonly greeting: Outgoing; readonly initialized: Outgoing },
+  { waiting, redact }: { readonly waiting: WaitingRequests; readonly redact: Redact },
   signal: AbortSignal,
 ): Promise<void> {
   await wire.open(signal);

@@ -52,14 +52,6 @@ export type Connection = {
   readonly listed: ToolList;
 };
 
-/** How the client answers what it is told and asked. */
-type ConnectHandlers = {
-  /** Called for every `tools/list_changed`, from the first moment on. */
-  readonly onToolsChanged: () => void;
-  /** Answers what the server asks. */
-  readonly passedOn: ServerRequests;
-};
-
 /**
  * Starts or reaches the server, greets it and lists its tools. Throws E_SERVER_UNAVAILABLE, or E_SHUTDOWN when `signal`
  * ended it; nothing of the server or of the connection is left then.
@@ -67,7 +59,15 @@ type ConnectHandlers = {
 export async function connect(
   spec: DownstreamSpec,
   context: ServerContext,
-  { onToolsChanged, passedOn }: ConnectHandlers,
+  {
+    onToolsChanged,
+    passedOn,
+  }: {
+    /** Called for every `tools/list_changed`, from the first moment on. */
+    readonly onToolsChanged: () => void;
+    /** Answers what the server asks. */
+    readonly passedOn: ServerRequests;
+  },
   signal: AbortSignal,
 ): Promise<Connection> {
   const limitMs = spec.startTimeoutMs ?? context.times.connectTimeoutMs;

@@ -285,9 +285,6 @@ async function letExit(tree: ProcessTree): Promise<void> {
   await tree.end();
 }
 
-/** `isNoise`: the line is for the server's last words as well. */
-type Spoken = { readonly messages: readonly JSONRPCMessage[]; readonly isNoise: boolean };
-
 /** Requests whose ids are remembered. */
 const MAX_REMEMBERED = 1_000;
 /** Methods that only servers use; a log quotes what the server has heard as well. */
@@ -307,7 +304,8 @@ class SpokenLines {
   readonly #quoted = new Set<RequestId>();
   readonly #asked = new Set<RequestId>();
 
-  read(line: string): Spoken {
+  /** `isNoise`: the line is for the server's last words as well. */
+  read(line: string): { readonly messages: readonly JSONRPCMessage[]; readonly isNoise: boolean } {
     if (line.trim() === '') return { messages: [], isNoise: false };
     const laidOut = this.#addToLaidOut(line);
     if (laidOut !== undefined) {
@@ -491,14 +489,6 @@ const ALLOWED_PREFIXES = ['LC_', 'XDG_', 'FNM_'];
 /** Tells a bridge started by a server of ours how deep it is nested, so that the recursion ends. */
 const DEPTH_VARIABLE = 'MCP_BRIDGE_DEPTH';
 
-type ChildEnvOptions = {
-  /** The nesting depth that the child is told. */
-  readonly depth: number;
-  /** Names that the operator allows on top of the list, in their exact spelling; on Windows case does not count. */
-  readonly extraNames: readonly string[];
-  readonly platform?: NodeJS.Platform;
-};
-
 // Windows spells names in any case, and proxies are found in both; so case does not count.
 function isAllowed(name: string): boolean {
   const upper = name.toUpperCase();
@@ -509,7 +499,17 @@ function isAllowed(name: string): boolean {
 export function childEnv(
   hostEnv: Readonly<Record<string, string | undefined>>,
   specEnv: Readonly<Record<string, string>>,
-  { depth, extraNames, platform = process.platform }: ChildEnvOptions,
+  {
+    depth,
+    extraNames,
+    platform = process.platform,
+  }: {
+    /** The nesting depth that the child is told. */
+    readonly depth: number;
+    /** Names that the operator allows on top of the list, in their exact spelling; on Windows case does not count. */
+    readonly extraNames: readonly string[];
+    readonly platform?: NodeJS.Platform;
+  },
 ): Record<string, string> {
   const spelt = (name: string) => (platform === 'win32' ? name.toUpperCase() : name);
   const extra = new Set(extraNames.map(spelt));
