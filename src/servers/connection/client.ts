@@ -122,7 +122,7 @@ export class McpClient {
     this.#client.onclose = told;
   }
 
-  /** The result, which leads to its own text by `rawResultOf`. Throws ErrorAnswer, E_CANCELLED, or what the link throws. */
+  /** The result, which leads to its own text by `rawResultOf`. Throws as `SdkTransport.request` does. */
   request(method: string, params: JsonObject, options: RequestOptions): Promise<object> {
     return this.#transport.request(method, this.#withLogLevel(params), options);
   }
