@@ -29,7 +29,7 @@ const MAX_WARNING_CHARS = 200;
 /** Methods that are not asked for before the tools are listed. */
 const ANSWERED_LATER = ['tools/call', 'resources/list', 'resources/templates/list', 'resources/read'];
 
-export type AgentServerParts = {
+type AgentServerParts = {
   /** All that the agent's principal has, or what will have it. */
   readonly bridge: Bridge | LateBridge;
   readonly observer: Observer;

@@ -46,7 +46,7 @@ export async function serveConnection(
 // A client on a connection of its own that listens for its tasks. It stands between the transport and the SDK, which answers
 // every `subscriptions/listen` but knows of lists only: the tasks are added to what it acknowledges.
 
-export class TaskListening implements Transport {
+class TaskListening implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
   onclose?: () => void;
   onerror?: (error: Error) => void;

@@ -30,11 +30,7 @@ export function serveWrongSettings(
 }
 
 /** The server object for one agent; like `agentServer`, without a bridge. */
-export function wrongSettingsServer(
-  settings: Settings,
-  problems: readonly SettingProblem[],
-  era: Era,
-): AgentServer {
+function wrongSettingsServer(settings: Settings, problems: readonly SettingProblem[], era: Era): AgentServer {
   const server = new AgentServer({
     era,
     capabilities: { tools: {}, resources: {}, logging: {} },
@@ -69,7 +65,7 @@ function answerReading(server: AgentServer, text: string): void {
 }
 
 /** Begins with one line that says what is wrong and what to do; several settings have a line each below it. */
-export function wrongSettingsInstructions(problems: readonly SettingProblem[]): string {
+function wrongSettingsInstructions(problems: readonly SettingProblem[]): string {
   const [first, ...more] = problems;
   const lines = problems.map(({ message }) => clip(message, MAX_LINE_CHARS));
   const until = 'Until then every call answers with this error. Tell the user.';
@@ -81,7 +77,7 @@ ${until}`;
 }
 
 /** Wrong settings as the error of a call. */
-export function wrongSettingsObjection(problems: readonly SettingProblem[]): CallProblem {
+function wrongSettingsObjection(problems: readonly SettingProblem[]): CallProblem {
   const lines = problems.map(({ message }) => message);
   const message =
     lines.length === 1

@@ -35,7 +35,7 @@ const DISCOVER = 'server/discover';
 const notFound = () => new ProtocolError(ProtocolErrorCode.MethodNotFound, 'Method not found');
 
 /** `params` is what the request has, undefined where it has none. What is returned is sent as it is. */
-export type Handler = (params: unknown, request: AgentRequest) => object | Promise<object>;
+type Handler = (params: unknown, request: AgentRequest) => object | Promise<object>;
 
 type AgentGreeting = {
   readonly protocolVersion: string;

@@ -194,11 +194,11 @@ export function sweepCatalog(folder: string, now: number): void {
 // what was listed, before anything is cut or made harmless for showing.
 
 /** The parts of a tool that a change can be in, as they are called in sentences. */
-export const TOOL_PARTS = ['description', 'input schema', 'output schema'] as const;
-export type ToolPart = (typeof TOOL_PARTS)[number];
+const TOOL_PARTS = ['description', 'input schema', 'output schema'] as const;
+type ToolPart = (typeof TOOL_PARTS)[number];
 
 /** 32 hex digits for each part. */
-export type ToolDigest = Readonly<Record<ToolPart, string>>;
+type ToolDigest = Readonly<Record<ToolPart, string>>;
 export function digestOf({
   description,
   inputSchema,

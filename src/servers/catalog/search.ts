@@ -30,7 +30,7 @@ import {
 // Text to the words that search compares: identifiers split, endings taken off, words that mean the same made one. Pure.
 
 /** In `names` every part of an identifier is a word; in `prose` GitHub and JavaScript are names of their own. */
-export type TextKind = 'names' | 'prose';
+type TextKind = 'names' | 'prose';
 
 const WORD = /[\p{L}\p{N}]+/gu;
 const MARKS = /\p{M}+/gu;

@@ -173,7 +173,7 @@ async function within<T>(
 // One `server/discover`, sent before anything else, and what a server makes of it. Servers of 2025 answer with an error
 // or with anything, print, hang, close the connection or exit: all of that means `legacy`, and none of it is an error.
 
-export type ProbeVerdict =
+type ProbeVerdict =
   | { readonly era: 'modern'; readonly said: JsonObject }
   | { readonly era: 'legacy' }
   /** The connection ended: what is known of it is that it does not survive this question. */
@@ -278,7 +278,7 @@ function noCommonVersion(versions: readonly string[]): BridgeError {
 // Which era of MCP each server speaks, remembered from start to start: a server of 2025 that hangs or exits when it is
 // asked for `server/discover` is asked only once. By what starts or reaches a server, and not by its name.
 
-export type KnownEra = {
+type KnownEra = {
   /** `legacy` opens with `initialize` (2024-11-05 to 2025-11-25), `modern` does without (2026-07-28). */
   readonly era: 'legacy' | 'modern';
   /** The server's own version when it was found out; undefined where it did not get that far. */

@@ -246,7 +246,7 @@ export function loginOf(
 }
 
 /** The login after a refresh. What the answer does not say of the new token is not taken from the old one. */
-export function renewedLogin({ expiresAtMs: _ofTheOldToken, ...login }: Login, tokens: OAuthTokens): Login {
+function renewedLogin({ expiresAtMs: _ofTheOldToken, ...login }: Login, tokens: OAuthTokens): Login {
   return { ...login, ...tokenFields(tokens, login.scopes) };
 }
 

@@ -306,14 +306,14 @@ type Ready = {
   /** Ends it; undefined while calls are under way. */
   readonly idleTimer: NodeJS.Timeout | undefined;
 };
-export type Resting = {
+type Resting = {
   readonly at: 'resting';
   readonly reason: string;
   readonly remedy: string | undefined;
   /** By performance.now(). */
   readonly until: number;
 };
-export type SlotState = Idle | Opening | Ready | Resting;
+type SlotState = Idle | Opening | Ready | Resting;
 
 /** Facts about a server that are known without starting it. */
 export type DownstreamState = {
@@ -329,7 +329,7 @@ export type DownstreamState = {
 };
 
 /** A rest ends by itself: one that is over has become idleness. */
-export function asOfNow(state: SlotState): SlotState {
+function asOfNow(state: SlotState): SlotState {
   if (state.at !== 'resting' || state.until > performance.now()) return state;
   return { at: 'idle', reason: state.reason };
 }
@@ -347,7 +347,7 @@ export function describe(name: string, state: SlotState): DownstreamState {
 }
 
 /** The error for those who ask for the server while it rests. */
-export function restingError(resting: Resting): BridgeError {
+function restingError(resting: Resting): BridgeError {
   const later = `It is not tried again at once: retry in ${Math.ceil(msLeft(resting) / 1000)} s.`;
   const remedy = resting.remedy === undefined ? later : `${resting.remedy} ${later}`;
   return new BridgeError('E_SERVER_UNAVAILABLE', resting.reason, { fault: 'operator', remedy });

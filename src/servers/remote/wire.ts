@@ -29,7 +29,7 @@ export type Outgoing = {
   readonly modern?: Readonly<Record<string, string>> | undefined;
 };
 
-export type WireEvents = {
+type WireEvents = {
   readonly onMessage: Take;
   /** After each piece of a stream; where it gives a promise, no more is read until that resolves, which it always does. */
   readonly onRead: (reader: EventReader) => Promise<void> | undefined;
@@ -41,13 +41,13 @@ export type WireEvents = {
 export type Take = (message: JSONRPCMessage, bytes: number) => void;
 
 /** Hands on what of a body is messages. */
-export function takeAll(text: string, take: Take): void {
+function takeAll(text: string, take: Take): void {
   const messages = readMessages(text);
   for (const message of messages) take(message, text.length / messages.length);
 }
 
 /** Hands on the messages of a stream of events until it ends; `onOther` gets events that are no messages. Rejects as the stream does. */
-export async function readStream(
+async function readStream(
   answer: IncomingMessage,
   reader: EventReader,
   {

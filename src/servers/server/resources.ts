@@ -136,7 +136,7 @@ const MAX_LIST_CHARS = 8 * 1024 * 1024;
 /** For people, and compared with nothing. */
 const WORDS: ReadonlySet<string> = new Set(['title', 'description']);
 
-export type ListingKind = PagedList & {
+type ListingKind = PagedList & {
   readonly of: 'resources' | 'prompts';
   /** Which member tells the items apart, and what it may be long. */
   readonly key: 'uri' | 'uriTemplate' | 'name';
@@ -157,7 +157,7 @@ export const TEMPLATES: ListingKind = {
   key: 'uriTemplate',
   maxKeyChars: MAX_URI_CHARS,
 };
-export const PROMPTS: ListingKind = {
+const PROMPTS: ListingKind = {
   of: 'prompts',
   method: 'prompts/list',
   member: 'prompts',
@@ -216,7 +216,7 @@ function withinLimits(raw: JsonObject, key: string, name: string): JsonObject {
 }
 
 /** Throws `failureOf(kind)` where the server said in its greeting that it has none. */
-export function checkHas(server: Downstream, { of }: ListingKind): void {
+function checkHas(server: Downstream, { of }: ListingKind): void {
   if (server.has(of)) return;
   const tools = server.tools().length;
   const has = tools === 0 ? 'no tools either' : `${tools} tool${tools === 1 ? '' : 's'}`;
@@ -224,5 +224,5 @@ export function checkHas(server: Downstream, { of }: ListingKind): void {
   throw new BridgeError(failureOf({ of }), message, { fault: 'guest', remedy: `It has ${has}.` });
 }
 
-export const failureOf = ({ of }: Pick<ListingKind, 'of'>) =>
+const failureOf = ({ of }: Pick<ListingKind, 'of'>) =>
   of === 'prompts' ? 'E_PROMPT_FAILED' : 'E_RESOURCE_FAILED';
