@@ -17,7 +17,7 @@ import { serverAliases, toServerDoc } from '../servers/catalog/catalog.js';
 import { acceptCommand, KeptCatalog } from '../servers/catalog/kept-catalog.js';
 import { type KnownDocs, KnownServers } from '../servers/catalog/known-servers.js';
 import { ObservedShapes } from '../servers/catalog/observed-shapes.js';
-import { KeptEras } from '../servers/connection/eras.js';
+import { KeptEras } from '../servers/connection/greet.js';
 import type { Logins } from '../servers/login/logins.js';
 import {
   type DownstreamPool,

@@ -4,8 +4,7 @@
 import type { Discovery } from '../hosts/discovery/discover.js';
 import type { DownstreamSpec, RemoteSpec } from '../hosts/downstream-spec.js';
 import type { Policy } from '../policy/rules/policy.js';
-import type { LoginOwner } from '../servers/remote/login-needed.js';
-import type { ServerLogin } from '../servers/remote/server-login.js';
+import type { LoginOwner, ServerLogin } from '../servers/remote/login-needed.js';
 
 export interface ServerAccess {
   /** Whether it is told of all that there is, with the reason where something is denied or passed over. */

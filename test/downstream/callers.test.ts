@@ -2,8 +2,7 @@
 // what it is greeted with.
 
 import { afterEach, describe, expect, it } from 'vitest';
-import { type AgentCapabilities, NO_AGENT } from '../../src/servers/asking/agent-capabilities.js';
-import { Callers } from '../../src/servers/asking/callers.js';
+import { type AgentCapabilities, Callers, NO_AGENT } from '../../src/servers/asking/agent-capabilities.js';
 import type { Downstream } from '../../src/servers/server/downstream.js';
 import { NEVER, until } from '../support/time.js';
 import { call, hostile, poolOf, type TestPool } from './hostile.js';

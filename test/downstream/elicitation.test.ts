@@ -1,7 +1,7 @@
 // Questions of servers, made fit to be put to a person or refused with a reason.
 
 import { describe, expect, it } from 'vitest';
-import { readElicitation } from '../../src/servers/asking/elicitation.js';
+import { readElicitation } from '../../src/servers/asking/passed-on.js';
 
 const BOTH = { form: true, url: true };
 const FORM = { type: 'object', properties: { name: { type: 'string' } } };

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { childEnv } from '../../src/servers/stdio/env.js';
+import { childEnv } from '../../src/servers/stdio/stdio-transport.js';
 
 const NONE = { depth: 1, extraNames: [], platform: 'linux' as const };
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Redactor } from '../../src/base/secrets/redact.js';
 import type { DownstreamSpec } from '../../src/hosts/downstream-spec.js';
-import { type EraMemory, ErasInMemory, KeptEras } from '../../src/servers/connection/eras.js';
+import { type EraMemory, ErasInMemory, KeptEras } from '../../src/servers/connection/greet.js';
 import { openDownstreamPool } from '../../src/servers/pool/pool.js';
 import { NEVER, until } from '../support/time.js';
 import { call, hostile, spec } from './hostile.js';

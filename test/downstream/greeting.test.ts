@@ -4,7 +4,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { Redactor } from '../../src/base/secrets/redact.js';
 import type { DownstreamSpec } from '../../src/hosts/downstream-spec.js';
-import { ErasInMemory } from '../../src/servers/connection/eras.js';
+import { ErasInMemory } from '../../src/servers/connection/greet.js';
 import { openDownstreamPool } from '../../src/servers/pool/pool.js';
 import type { DownstreamTimes } from '../../src/servers/server/connect.js';
 import { HANGS_MS, NEVER, nodeStarts, until } from '../support/time.js';

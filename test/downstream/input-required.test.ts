@@ -3,7 +3,7 @@
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type AgentCapabilities, NO_AGENT } from '../../src/servers/asking/agent-capabilities.js';
-import { withInput } from '../../src/servers/asking/input-required.js';
+import { withInput } from '../../src/servers/asking/passed-on.js';
 import type { DownstreamTimes } from '../../src/servers/server/connect.js';
 import { NEVER, pause, until } from '../support/time.js';
 import { call, poolOf, type TestPool } from './hostile.js';

@@ -1,7 +1,7 @@
 // How often a server's own word has its list of tools read, with time that is handed in.
 
 import { expect, it } from 'vitest';
-import { ListPace } from '../../src/servers/server/list-pace.js';
+import { ListPace } from '../../src/servers/server/tool-list.js';
 
 type Server = {
   /** When it says that its list has changed: each `everyMs` until `untilMs`. */

@@ -12,7 +12,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { BridgeError } from '../../src/base/errors.js';
 import { Redactor } from '../../src/base/secrets/redact.js';
 import type { RemoteSpec } from '../../src/hosts/downstream-spec.js';
-import { Callers } from '../../src/servers/asking/callers.js';
+import { Callers } from '../../src/servers/asking/agent-capabilities.js';
 import { CallsUnderWay } from '../../src/servers/asking/calls-under-way.js';
 import { ServerRequests } from '../../src/servers/asking/passed-on.js';
 import { connect } from '../../src/servers/server/connect.js';

@@ -2,8 +2,7 @@
 
 import { expect, it } from 'vitest';
 import { toServerDoc } from '../../src/servers/catalog/catalog.js';
-import { searchTools } from '../../src/servers/catalog/search.js';
-import { searchWords, stemOf } from '../../src/servers/catalog/search-words.js';
+import { searchTools, searchWords, stemOf } from '../../src/servers/catalog/search.js';
 import type { ServerTool } from '../../src/servers/server/tool-list.js';
 import { growth, LINEAR } from '../support/cpu-time.js';
 import { hostile } from './hostile.js';

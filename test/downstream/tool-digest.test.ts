@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { canonicalJson, changedParts, digestOf } from '../../src/servers/catalog/tool-digest.js';
+import { canonicalJson, changedParts, digestOf } from '../../src/servers/catalog/catalog-file.js';
 
 const TOOL = {
   description: 'Sends a mail.',

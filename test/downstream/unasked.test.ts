@@ -2,8 +2,7 @@
 
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { LeftOut } from '../../src/servers/connection/left-out.js';
-import { Unasked } from '../../src/servers/connection/unasked.js';
+import { LeftOut, Unasked } from '../../src/servers/connection/unasked.js';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
 afterEach(() => void vi.useRealTimers());

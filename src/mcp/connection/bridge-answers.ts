@@ -10,7 +10,7 @@ import type { Bridge } from '../../tenant/bridge.js';
 import { WrongParams } from '../../wire/wrong-params.js';
 import { answerCalls, type CallsParts, toolsOf } from '../calls/tool-calls.js';
 import type { AgentServer } from '../requests/agent-server.js';
-import { type AllowedParams, paramsBy } from '../requests/request-params.js';
+import { type AllowedParams, paramsBy } from '../requests/complaint.js';
 import { offerResources } from '../resources/resources.js';
 import { offeredSnippets } from '../resources/snippet-resources.js';
 

@@ -17,7 +17,7 @@ import { Jobs } from '../calls/jobs.js';
 /** Loads the handlers that answer out of a whole bridge. */
 export const loadAnswers = loadedOnce(() => import('./bridge-answers.js'));
 
-export type LateBridgeOptions = {
+type LateBridgeOptions = {
   readonly settings: Settings;
   readonly discovery: DiscoverContext;
   readonly observer: Observer;

@@ -13,14 +13,13 @@ import type { Jobs } from '../calls/jobs.js';
 import { answerTaskRequests, TASK_CAPABILITIES, watchTasks } from '../calls/tasks.js';
 import { agentCapabilitiesOf } from '../requests/agent-capabilities.js';
 import type { Era } from '../requests/agent-request.js';
-import { AgentServer } from '../requests/agent-server.js';
-import { CACHED_FOR } from '../requests/cached-for.js';
-import { described } from '../requests/complaint.js';
-import { LOG_LEVELS } from '../requests/log-notifications.js';
-import { checkCursor, fieldsOf } from '../requests/request-params.js';
+import { AgentServer, CACHED_FOR } from '../requests/agent-server.js';
+import { checkCursor, described, fieldsOf } from '../requests/complaint.js';
+import { LOG_LEVELS, type McpLogLevel } from '../requests/log-notifications.js';
 import { instructions } from '../resources/capabilities.js';
 import { type OfferedTools, offeredTools, offersSnippets } from '../tools/definitions.js';
 import { AgentConnection } from './connection.js';
+import { type OfferedTools, offeredTools, offersSnippets } from '../tools/offered-tools.js';
 import { LateBridge, loadAnswers, wholeBridge } from './late-bridge.js';
 import { type StdioConnection, serveConnection } from './stdio-connection.js';
 
@@ -31,7 +30,7 @@ const MAX_WARNING_CHARS = 200;
 /** Methods that are not asked for before the tools are listed. */
 const ANSWERED_LATER = ['tools/call', 'resources/list', 'resources/templates/list', 'resources/read'];
 
-export type AgentServerParts = {
+type AgentServerParts = {
   /** All that the agent's principal has, or what will have it. */
   readonly bridge: Bridge | LateBridge;
   /** The principal's, too. Whoever made them ends them. */
@@ -160,16 +159,23 @@ function tellOfRoots(bridge: Bridge | LateBridge, agent: AgentCapabilities): voi
   made?.servers.pool.rootsChanged(agent);
 }
 
-type Listing = {
-  readonly bridge: Bridge | LateBridge;
-  readonly agent: AgentCapabilities;
-  readonly tools: OfferedTools;
-  readonly connection: AgentConnection;
-  readonly listChanged: (list: 'tools') => void;
-};
-
 /** Answers tools/list. An agent that was told less of the image than is known later is told that the list has changed. */
-function listTools(server: AgentServer, { bridge, agent, tools, connection, listChanged }: Listing): void {
+function listTools(
+  server: AgentServer,
+  {
+    bridge,
+    agent,
+    tools,
+    connection,
+    listChanged,
+  }: {
+    readonly bridge: Bridge | LateBridge;
+    readonly agent: AgentCapabilities;
+    readonly tools: OfferedTools;
+    readonly connection: AgentConnection;
+    readonly listChanged: (list: 'tools') => void;
+  },
+): void {
   const described = () => tools.map(({ description }) => description).join('\n');
   const onImageKnown = () => {
     if (connection.toldOfTools === undefined || connection.toldOfTools === described()) return;
@@ -195,4 +201,43 @@ function takeLogLevel(server: AgentServer, connection: AgentConnection): void {
     const shown = typeof level === 'string' ? `'${clipHarmless(level, 200)}'` : described(level);
     throw new WrongParams(`There is no log level ${shown}. There is: ${LOG_LEVELS.join(', ')}.`);
   });
+}
+
+// State of one agent's connection, kept from request to request, apart from the SDK's server object: over HTTP there is a
+// server object for each request of 2026-07-28, and these objects share one state for each bridge.
+
+/** Hosts start servers in health checks that live 20 ms: house-keeping waits until a client has stayed. */
+const QUIET_BEFORE_WARM_MS = 250;
+const QUIET_BEFORE_SWEEP_MS = 2_000;
+
+let made = 0;
+
+export class AgentConnection implements Disposable {
+  /** No two in one process have the same. */
+  readonly id = String(++made);
+  /** Log level that an agent of 2025 wants, as the agent has last said. */
+  logLevel: McpLogLevel | undefined;
+  /** Descriptions that the agent was given when it last listed the tools. */
+  toldOfTools: string | undefined;
+  #plans: NodeJS.Timeout[] = [];
+  #stopListening: (() => void) | undefined;
+
+  /** Plans warm-up, since an agent that lists the tools may call one soon, and house-keeping for when a client has stayed. */
+  prepare(bridge: Bridge | LateBridge, agent: AgentCapabilities): void {
+    for (const plan of this.#plans) clearTimeout(plan);
+    this.#plans = [
+      setTimeout(() => bridge.warmUp(agent), QUIET_BEFORE_WARM_MS).unref(),
+      setTimeout(() => bridge.sweepOnce(), QUIET_BEFORE_SWEEP_MS).unref(),
+    ];
+  }
+
+  /** `listener` hears when more is known of the image. Only the first one that is given does. */
+  onImageKnown(bridge: Bridge | LateBridge, listener: () => void): void {
+    this.#stopListening ??= bridge.onImageKnown(listener);
+  }
+
+  /** Plans still happen: these are the bridge's house-keeping. */
+  [Symbol.dispose](): void {
+    this.#stopListening?.();
+  }
 }

@@ -10,8 +10,7 @@ import type { Settings } from '../../settings/environment/settings.js';
 import { allTools, knowsLinks, resultOf, toolNamed, toolsOf } from '../calls/tool-calls.js';
 import type { Era } from '../requests/agent-request.js';
 import { AgentServer } from '../requests/agent-server.js';
-import { callParams } from '../requests/call-request.js';
-import { textIn } from '../requests/request-params.js';
+import { callParams, textIn } from '../requests/complaint.js';
 import { CAPABILITIES_MIME_TYPE, CAPABILITIES_URI } from '../resources/capabilities.js';
 import { type StdioConnection, serveConnection } from './stdio-connection.js';
 
@@ -31,11 +30,7 @@ export function serveWrongSettings(
 }
 
 /** The server object for one agent; like `agentServer`, without a bridge. */
-export function wrongSettingsServer(
-  settings: Settings,
-  problems: readonly SettingProblem[],
-  era: Era,
-): AgentServer {
+function wrongSettingsServer(settings: Settings, problems: readonly SettingProblem[], era: Era): AgentServer {
   const server = new AgentServer({
     era,
     capabilities: { tools: {}, resources: {}, logging: {} },
@@ -70,7 +65,7 @@ function answerReading(server: AgentServer, text: string): void {
 }
 
 /** Begins with one line that says what is wrong and what to do; several settings have a line each below it. */
-export function wrongSettingsInstructions(problems: readonly SettingProblem[]): string {
+function wrongSettingsInstructions(problems: readonly SettingProblem[]): string {
   const [first, ...more] = problems;
   const lines = problems.map(({ message }) => clip(message, MAX_LINE_CHARS));
   const until = 'Until then every call answers with this error. Tell the user.';
@@ -82,7 +77,7 @@ ${until}`;
 }
 
 /** Wrong settings as the error of a call. */
-export function wrongSettingsObjection(problems: readonly SettingProblem[]): CallProblem {
+function wrongSettingsObjection(problems: readonly SettingProblem[]): CallProblem {
   const lines = problems.map(({ message }) => message);
   const message =
     lines.length === 1

@@ -25,8 +25,7 @@ import { loadedOnce } from '../../base/replaced-part.js';
 import { PACKAGE_NAME, VERSION } from '../../base/version.js';
 import { NO_AGENT } from '../../servers/asking/agent-capabilities.js';
 import { AgentRequest, type AuthExtra, type Era, type Peer } from './agent-request.js';
-import { CACHED_FOR } from './cached-for.js';
-import { type AllowedParams, paramsBy } from './request-params.js';
+import { type AllowedParams, paramsBy } from './complaint.js';
 
 const SERVER_INFO = { name: PACKAGE_NAME, title: 'MCP sandbox bridge', version: VERSION };
 const anything = { params: z.unknown() };
@@ -36,16 +35,7 @@ const DISCOVER = 'server/discover';
 const notFound = () => new ProtocolError(ProtocolErrorCode.MethodNotFound, 'Method not found');
 
 /** `params` is what the request has, undefined where it has none. What is returned is sent as it is. */
-export type Handler = (params: unknown, request: AgentRequest) => object | Promise<object>;
-
-export type AgentServerOptions = {
-  /** `modern` is 2026-07-28 and later; `legacy` is all that begins with `initialize`. */
-  readonly era: Era;
-  readonly capabilities: ServerCapabilities;
-  readonly instructions: string;
-  /** The version of MCP that the client speaks, where it is known before its first message. */
-  readonly clientProtocol?: string | undefined;
-};
+type Handler = (params: unknown, request: AgentRequest) => object | Promise<object>;
 
 type AgentGreeting = {
   readonly protocolVersion: string;
@@ -64,7 +54,19 @@ export class AgentServer extends Server {
   #clientProtocol: string | undefined;
   #greeting: AgentGreeting | undefined;
 
-  constructor({ era, capabilities, instructions, clientProtocol }: AgentServerOptions) {
+  constructor({
+    era,
+    capabilities,
+    instructions,
+    clientProtocol,
+  }: {
+    /** `modern` is 2026-07-28 and later; `legacy` is all that begins with `initialize`. */
+    readonly era: Era;
+    readonly capabilities: ServerCapabilities;
+    readonly instructions: string;
+    /** The version of MCP that the client speaks, where it is known before its first message. */
+    readonly clientProtocol?: string | undefined;
+  }) {
     super(SERVER_INFO, {
       capabilities,
       instructions,
@@ -215,3 +217,31 @@ const ALLOWED: AllowedParams = {
   },
   whole: 'an object with protocolVersion, capabilities and clientInfo',
 };
+
+// How long an agent may take an answer of ours for current, which 2026-07-28 wants said with every list and every read.
+// Always `private`: names of servers, files and descriptions are those of one user. Whoever needs to know at once listens
+// for changes (subscriptions/listen).
+
+type CachedFor = { readonly ttlMs: number; readonly cacheScope: 'private' };
+
+const forMs = (ttlMs: number): CachedFor => ({ ttlMs, cacheScope: 'private' });
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+export const CACHED_FOR = {
+  /** Its instructions name the configured servers, and a configuration may be changed at any time. */
+  discover: forMs(MINUTE_MS),
+  /** Nothing changes as long as this bridge lives, but what is said of the image, once, when it becomes known. */
+  tools: forMs(5 * MINUTE_MS),
+  templates: forMs(HOUR_MS),
+  /** Every run may leave something. */
+  resources: forMs(0),
+  /** The bridge's description of itself, which names servers as well. */
+  capabilities: forMs(MINUTE_MS),
+  /** Somebody may be writing one. */
+  snippets: forMs(0),
+} as const;
+
+/** Cache time of what a run has left: it never changes under its address; `keepSeconds` is how long it can be read at most. */
+export const keptFor = (keepSeconds: number): CachedFor => forMs(Math.min(keepSeconds * 1_000, HOUR_MS));

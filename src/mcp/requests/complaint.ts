@@ -1,8 +1,13 @@
 // Messages about wrong arguments of a call, as the agent reads them: the field, what was got, what is allowed. All tools share
 // these messages.
 
+import { CallToolRequestParamsSchema } from '@modelcontextprotocol/core';
+import type { CallToolRequest } from '@modelcontextprotocol/server';
+import type { z } from 'zod';
+import { didYouMean } from '../../base/text/closest.js';
 import { clipHarmless } from '../../base/text/text.js';
 import type { CallProblem } from '../../run/outcome/outcome.js';
+import { WrongParams } from '../../wire/wrong-params.js';
 
 /** Longest part of a wrong word that is repeated to the caller. */
 const MAX_ECHO_CHARS = 80;
@@ -25,3 +30,57 @@ export function described(value: unknown): string {
 
 /** A word of the agent's, likewise. */
 export const echo = (word: string): string => clipHarmless(word, MAX_ECHO_CHARS);
+
+// The parameters of requests that have few: read in words of ours where they are not what the protocol says.
+
+/** The members of `params`, none where there are no params. */
+export const fieldsOf = (params: unknown): Readonly<Record<string, unknown>> =>
+  typeof params === 'object' && params !== null ? (params as Readonly<Record<string, unknown>>) : {};
+
+/** Every list of ours has one page. Throws -32602 for a cursor that is none. */
+export function checkCursor(params: unknown): void {
+  const { cursor } = fieldsOf(params);
+  if (cursor !== undefined && typeof cursor !== 'string')
+    throw new WrongParams(`cursor: got ${described(cursor)}, expected a text, or none for the first page.`);
+}
+
+/** Throws -32602 where `params` has no text of this name. */
+export function textIn(params: unknown, field: string, allowed: string): string {
+  const value = fieldsOf(params)[field];
+  if (typeof value === 'string') return value;
+  throw new WrongParams(`${field}: got ${described(value)}, expected ${allowed}.`);
+}
+
+/** Parameters that are allowed: each field, as the end of a sentence, and all of them. */
+export type AllowedParams = {
+  readonly fields: Readonly<Record<string, string>>;
+  readonly whole: string;
+};
+
+/** `params` by `schema`. Throws -32602 that names the field, what was got and what is allowed. */
+export function paramsBy<T>(schema: z.ZodType<T>, params: unknown, { fields, whole }: AllowedParams): T {
+  const parsed = schema.safeParse(params);
+  if (parsed.success) return parsed.data;
+  const at = parsed.error.issues[0]?.path[0];
+  if (at === undefined) throw new WrongParams(`params: got ${described(params)}, expected ${whole}.`);
+  const field = String(at);
+  const allowed = Object.hasOwn(fields, field) ? fields[field] : whole;
+  throw new WrongParams(`${echo(field)}: got ${described(fieldsOf(params)[field])}, expected ${allowed}.`);
+}
+
+// The request `tools/call`, checked in place of the SDK, which answers one that is malformed as a fault of ours (-32603), in
+// the words of its schema. What a tool's arguments may be is the tool's own business: it answers as a tool.
+
+const ALLOWED: AllowedParams = {
+  fields: {
+    name: 'the name of a tool',
+    arguments: 'an object by argument names',
+    task: 'what MCP says of a call of a tool',
+    _meta: 'what MCP says of a call of a tool',
+  },
+  whole: 'an object with name and arguments',
+};
+
+/** Throws -32602 that names the field, what was got and what is allowed. */
+export const callParams = (params: unknown): CallToolRequest['params'] =>
+  paramsBy(CallToolRequestParamsSchema, params, ALLOWED);

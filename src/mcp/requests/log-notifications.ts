@@ -34,14 +34,12 @@ const MAX_OPEN_CHARS = 2_000;
 
 const REST = 'The rest of the output is in the answer.';
 
-type OpenPiece = { text: string; batches: number };
-
 /** The output of one run, said to come from `logger`. Free while `threshold` is undefined, which is asked at every piece. */
 export class OutputLog implements Disposable {
   readonly #logger: string;
   readonly #threshold: () => McpLogLevel | undefined;
   readonly #send: (params: LogParams) => void;
-  readonly #open: Record<OutputStream, OpenPiece> = {
+  readonly #open: Record<OutputStream, { text: string; batches: number }> = {
     stdout: { text: '', batches: 0 },
     stderr: { text: '', batches: 0 },
   };

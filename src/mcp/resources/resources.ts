@@ -11,9 +11,8 @@ import { offeredLanguages } from '../../settings/environment/plan.js';
 import type { Bridge } from '../../tenant/bridge.js';
 import { MAX_FILE_BYTES } from '../../wire/frames.js';
 import { WrongParams } from '../../wire/wrong-params.js';
-import type { AgentServer } from '../requests/agent-server.js';
-import { CACHED_FOR, keptFor } from '../requests/cached-for.js';
-import { checkCursor, textIn } from '../requests/request-params.js';
+import { type AgentServer, CACHED_FOR, keptFor } from '../requests/agent-server.js';
+import { checkCursor, textIn } from '../requests/complaint.js';
 import { CAPABILITIES_MIME_TYPE, CAPABILITIES_URI, capabilities } from './capabilities.js';
 import { offeredSnippets, readSnippets, SNIPPET_TEMPLATE, SNIPPETS_RESOURCE } from './snippet-resources.js';
 

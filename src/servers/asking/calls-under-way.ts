@@ -1,6 +1,6 @@
 // Calls that one server has to answer just now, each with its clock. A server may put a question to the person only while it is
 // asked something itself, and while the person thinks, the server's silence is no fault. MCP does not say which call a question
-// belongs to, so the question is taken to belong to all calls that were under way when it came (callers.ts: all of one agent).
+// belongs to, so the question is taken to belong to all calls that were under way when it came (agent-capabilities.ts: all of one agent).
 
 import { Deadline, type EndCause, type StopClock } from '../../base/waiting/deadline.js';
 import { type AgentCapabilities, NO_AGENT } from './agent-capabilities.js';
@@ -12,9 +12,6 @@ type CallLimit = { readonly ms: number; readonly of: 'silence' | 'whole' };
 export type Caller = { readonly agent: AgentCapabilities; readonly stopClock: StopClock };
 
 export const NOBODY: Caller = { agent: NO_AGENT, stopClock: () => () => {} };
-
-/** The calls that a question may belong to; `ended` aborts when the last of them has ended. */
-type Askers = Disposable & { readonly ended: AbortSignal };
 
 export class CallsUnderWay {
   readonly #calls = new Set<CallClock>();
@@ -45,8 +42,8 @@ export class CallsUnderWay {
     return call;
   }
 
-  /** Follows those that are under way now. */
-  askers(): Askers {
+  /** Follows the calls that are under way now; `ended` aborts when the last of them has ended. */
+  askers(): Disposable & { readonly ended: AbortSignal } {
     const controller = new AbortController();
     const watch = { left: new Set(this.#calls), controller };
     if (watch.left.size === 0) controller.abort('cancelled');

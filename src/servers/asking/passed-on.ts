@@ -2,22 +2,25 @@
 // who may ask and when; relays, and keeps nothing. Only what the agent offers is advertised. Sampling never is: a server could
 // spend the user's model on words of its own, and no agent that was tried offers it.
 
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientCapabilities } from '@modelcontextprotocol/client';
 import PQueue from 'p-queue';
-import { messageOf } from '../../base/errors.js';
+import { BridgeError, messageOf } from '../../base/errors.js';
 import { isObject, type JsonObject } from '../../base/json/json-object.js';
 import { excessOf } from '../../base/json/json-text.js';
 import type { Observer } from '../../base/log/events.js';
 import type { Redact } from '../../base/secrets/redact.js';
-import { clip } from '../../base/text/text.js';
+import { shownName } from '../../base/text/shown-name.js';
+import { clip, clipHarmless, harmless, inOneLine, isHarmless, webAddress } from '../../base/text/text.js';
+import { isAllSeen } from '../../base/text/unseen.js';
 import { LinkedSignal } from '../../base/waiting/linked-signal.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
 import type { McpClient } from '../connection/client.js';
-import { LeftOut } from '../connection/left-out.js';
-import type { AgentCapabilities } from './agent-capabilities.js';
-import type { Callers } from './callers.js';
+import type { FailureCode } from '../connection/link.js';
+import { LeftOut } from '../connection/unasked.js';
+import type { AgentCapabilities, Callers } from './agent-capabilities.js';
 import type { CallsUnderWay } from './calls-under-way.js';
-import { readElicitation } from './elicitation.js';
 
 type PassedOnParts = {
   readonly server: string;
@@ -213,4 +216,199 @@ function relayed({ action, content }: Readonly<JsonObject>): JsonObject {
 function isTooMuch(value: unknown): boolean {
   const json = JSON.stringify(value);
   return json.length > MAX_ANSWER_CHARS || excessOf(json, ANSWER_LIMITS) !== undefined;
+}
+
+// A server's question to the person, made fit to be put: capped, harmless, and with the asking server's name ahead of
+// its words, or a `>` ahead of each line of them. What would have to be changed to be shown safely, and must not be (a
+// property's name, an allowed value), makes the whole question unfit. Pure; who is asked and when is for others to decide.
+
+type Modes = { readonly form: boolean; readonly url: boolean };
+
+/** Params for the agent, or why there are none, as the end of a sentence. */
+type Elicitation = { readonly params: Readonly<JsonObject> } | { readonly unfit: string };
+
+/** Limits of a question that a dialog can show; MCP wants flat forms of few fields. */
+const MAX_QUESTION_CHARS = 100_000;
+const QUESTION_LIMITS = { maxDepth: 12, maxValues: 5_000 };
+const MAX_MESSAGE_CHARS = 4_000;
+const MAX_LABEL_CHARS = 1_000;
+const MAX_ID_CHARS = 256;
+
+/** `redact` takes out of the server's words what the configuration knows for secret. */
+export function readElicitation(
+  raw: unknown,
+  server: string,
+  modes: Modes,
+  redact: (text: string) => string,
+): Elicitation {
+  if (!isObject(raw) || typeof raw['message'] !== 'string') return { unfit: 'it holds no message' };
+  const json = JSON.stringify(raw);
+  if (json.length > MAX_QUESTION_CHARS)
+    return { unfit: `it is longer than ${MAX_QUESTION_CHARS} characters` };
+  const excess = excessOf(json, QUESTION_LIMITS);
+  if (excess !== undefined) return { unfit: `it ${excess}` };
+  const words = quoted(clipHarmless(redact(raw['message']), MAX_MESSAGE_CHARS));
+  const asks = words.includes('\n') ? ' asks:\n' : ' ';
+  const message = `[server '${shownName(server)}']${asks}${words}`;
+  const mode = raw['mode'] ?? 'form';
+  if (mode === 'url' && modes.url) return readUrl(raw, message);
+  if (mode !== 'form' || !modes.form)
+    return { unfit: `the agent has no way to ask in the mode ${clip(String(mode), 20)}` };
+  const schema = isObject(raw['requestedSchema']) ? shownSchema(raw['requestedSchema']) : undefined;
+  if (schema === undefined) return { unfit: 'its form cannot be shown safely' };
+  // `mode` as the server had it: clients of before 2025-11-25 know none.
+  const said = raw['mode'] === undefined ? {} : { mode };
+  return { params: { ...said, message, requestedSchema: schema } };
+}
+
+function readUrl(raw: JsonObject, message: string): Elicitation {
+  // The modern era has no such id, since its servers do not tell when a page has been dealt with; agents of 2025 want one.
+  const elicitationId = raw['elicitationId'] ?? randomUUID();
+  const url = webAddress(raw['url']);
+  if (url === undefined) return { unfit: 'its address is no http or https URL' };
+  if (typeof elicitationId !== 'string' || elicitationId.length > MAX_ID_CHARS)
+    return { unfit: 'it has no elicitationId' };
+  return { params: { mode: 'url', message, url, elicitationId } };
+}
+
+/** Many blanks would push what follows onto a line of its own; U+2800 is a braille pattern without dots. */
+const BLANKS = /(?:[^\S\n]|\u2800){2,}/g;
+/** Where a question names its server; in a server's own words it is nothing of that kind. */
+const NAMES_A_SERVER = /[[［](?=\W{0,9}server\b)/gi;
+
+/** A server's words, which cannot look like the beginning of another question: several lines have a `>` each. */
+function quoted(words: string): string {
+  const said = words
+    .trim()
+    .replace(BLANKS, ' ')
+    .replace(/\n{3,}/g, '\n\n')
+    .replace(NAMES_A_SERVER, '\\$&');
+  return said.includes('\n') ? said.replace(/^/gm, '> ').replace(/(?<! ) +$/gm, '') : said;
+}
+
+/** The schema with its labels made harmless; undefined where something else in it is not. */
+function shownSchema(schema: JsonObject): JsonObject | undefined {
+  try {
+    return Object.fromEntries(
+      Object.entries(schema).map(([key, value]) => [nameOf(key), shownMember(key, value)]),
+    );
+  } catch (thrown) {
+    if (thrown === UNFIT) return undefined;
+    throw thrown;
+  }
+}
+
+const UNFIT = Symbol('unfit');
+
+function shownMember(key: string, value: unknown): unknown {
+  if (typeof value === 'string') {
+    if (key === 'title') return clip(quoted(inOneLine(harmless(value))), MAX_LABEL_CHARS);
+    if (key === 'description') return clip(quoted(harmless(value)), MAX_LABEL_CHARS);
+    return key === 'default' ? shows(value, isHarmless) : unchanged(value);
+  }
+  if (Array.isArray(value))
+    return value.map((member) => (key === 'required' ? nameOf(member) : shownMember('', member)));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [nameOf(name), shownMember(name, member)]),
+  );
+}
+
+/** A value that the person chooses or that the server compares: one line, as it is. */
+const unchanged = (text: string): string => shows(text, isOneLine);
+
+/** A name is compared too, and nobody looks at it twice: it has not even what emoji need and does not show. */
+const nameOf = (name: unknown): unknown =>
+  typeof name === 'string' ? shows(name, (text) => isAllSeen(text) && isOneLine(text)) : name;
+
+const isOneLine = (text: string): boolean => isHarmless(text) && !/[\t\n]/.test(text);
+
+function shows(text: string, isFit: (text: string) => boolean): string {
+  if (!isFit(text)) throw UNFIT;
+  return text;
+}
+
+// A server of the modern era asks its user by its answer: `input_required`, with questions and a state of its own. The
+// questions go the way of those that servers of 2025 push (asking/passed-on.ts), and the request is sent once more with
+// the answers and the state as it was.
+
+/** A server that still asks after so many answers is not taken to end. */
+const MAX_ROUNDS = 10;
+/** Questions of one round: a person answers no more at once. */
+const MAX_QUESTIONS = 8;
+/** Before a request is sent again that was only put off, in ms. */
+const PAUSE_MS = 250;
+/** Longest state, in characters, that is carried back. */
+const MAX_STATE_CHARS = 1_000_000;
+
+type InputParts = {
+  /** Names what was asked for and its server, as the beginning of a sentence. */
+  readonly what: string;
+  readonly failure: FailureCode;
+  readonly send: (params: JsonObject) => Promise<object>;
+  /** Undefined for a method that is not answered. */
+  readonly answer: (method: string, params: unknown, signal: AbortSignal) => Promise<JsonObject> | undefined;
+};
+
+/** The final result of a request. Throws as `send` does, and E_TOOL_FAILED for what the bridge does not pass on. */
+export async function withInput(params: JsonObject, parts: InputParts, signal: AbortSignal): Promise<object> {
+  const { what, failure, send } = parts;
+  const refused = (said: string) => refusal(failure, `${what} ${said}`);
+  let result = await send(params);
+  for (let round = 1; Reflect.get(result, 'resultType') === 'input_required'; round++) {
+    if (round > MAX_ROUNDS) throw refused(`still asks for input after ${MAX_ROUNDS} rounds.`);
+    const { inputRequests, requestState } = result as JsonObject;
+    const questions = isObject(inputRequests) ? Object.entries(inputRequests) : [];
+    const state = requestState ?? undefined;
+    const fault = troubleOf(state, questions.length);
+    if (fault !== undefined) throw refused(fault);
+    if (questions.length === 0) await sleep(PAUSE_MS, undefined, { signal });
+    const answers = await Promise.all(
+      questions.map(async ([key, question]) => [key, await answered(question, parts, signal)] as const),
+    );
+    result = await send({
+      ...params,
+      ...(answers.length === 0 ? {} : { inputResponses: Object.fromEntries(answers) }),
+      ...(state === undefined ? {} : { requestState: state }),
+    });
+  }
+  return result;
+}
+
+async function answered(
+  question: unknown,
+  { what, failure, answer }: InputParts,
+  signal: AbortSignal,
+): Promise<JsonObject> {
+  const { method, params } = Object(question) as { method?: unknown; params?: unknown };
+  const given = typeof method === 'string' ? answer(method, params, signal) : undefined;
+  if (given !== undefined) return given;
+  if (method === 'sampling/createMessage') {
+    throw refusal(
+      failure,
+      `${what} asks for the use of the agent's model (sampling), which the bridge never passes on.`,
+      'Use another tool of it, or one that needs no model.',
+    );
+  }
+  const asked = clipHarmless(String(method), 100);
+  throw refusal(failure, `${what} asks for '${asked}', which the agent does not offer.`);
+}
+
+/** The trouble with the question as a whole, as the rest of a sentence. The state is opaque: it goes back as it came. */
+function troubleOf(state: unknown, questions: number): string | undefined {
+  if (state === undefined && questions === 0)
+    return 'asks for input, but names neither a question nor a state.';
+  if (questions > MAX_QUESTIONS)
+    return `asks ${questions} questions at once; at most ${MAX_QUESTIONS} are put.`;
+  if (state !== undefined && typeof state !== 'string') return 'asks for input with a state that is no text.';
+  if (state !== undefined && state.length > MAX_STATE_CHARS)
+    return `asks for input with a state of ${state.length} characters; at most ${MAX_STATE_CHARS} are carried.`;
+  return undefined;
+}
+
+function refusal(failure: FailureCode, message: string, remedy?: string): BridgeError {
+  return new BridgeError(failure, message, {
+    fault: 'downstream',
+    ...(remedy === undefined ? {} : { remedy }),
+  });
 }

@@ -1,6 +1,7 @@
 // One server's file in the catalog: what it said of itself when it was last asked, and what each of its tools was when
 // it was first seen. Written whole, capped, private to the user. A file that is damaged or somebody else's is as none.
 
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -10,7 +11,6 @@ import { excessOf } from '../../base/json/json-text.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { clip } from '../../base/text/text.js';
 import { MAX_TOOLS, readTool, SCHEMA_LIMITS, type ServerTool } from '../server/tool-list.js';
-import { TOOL_PARTS, type ToolDigest, type ToolPart } from './tool-digest.js';
 
 /** Facts about a tool from the day that it was first seen, or last accepted. */
 export type FirstSeen = {
@@ -188,4 +188,55 @@ export function sweepCatalog(folder: string, now: number): void {
   } catch {
     // Another bridge sweeps as well, or there is no folder.
   }
+}
+
+// Whether a tool is still what it was when it was first seen: a digest of each part that a model reads. Pure; compares
+// what was listed, before anything is cut or made harmless for showing.
+
+/** The parts of a tool that a change can be in, as they are called in sentences. */
+const TOOL_PARTS = ['description', 'input schema', 'output schema'] as const;
+type ToolPart = (typeof TOOL_PARTS)[number];
+
+/** 32 hex digits for each part. */
+type ToolDigest = Readonly<Record<ToolPart, string>>;
+export function digestOf({
+  description,
+  inputSchema,
+  outputSchema,
+}: Pick<ServerTool, 'description' | 'inputSchema' | 'outputSchema'>): ToolDigest {
+  return {
+    description: digest(description),
+    'input schema': digest(canonicalJson(inputSchema)),
+    'output schema': digest(canonicalJson(outputSchema ?? null)),
+  };
+}
+
+/** The parts that are not the same, in the order of TOOL_PARTS. */
+export function changedParts(first: ToolDigest, now: ToolDigest): readonly ToolPart[] {
+  return TOOL_PARTS.filter((part) => first[part] !== now[part]);
+}
+
+/** In JSON Schema their order means nothing, and servers that keep them as sets list them differently at each start. */
+const UNORDERED = new Set(['required', 'enum', 'type']);
+
+/**
+ * Gives the same text for the same value, in whatever order the keys of its objects stand. For JSON values that are no deeper
+ * than SCHEMA_LIMITS allows, since the function is recursive.
+ */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  if (!isObject(value)) return JSON.stringify(value) ?? 'null';
+  const members = Object.keys(value)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${canonicalMember(key, value[key])}`);
+  return `{${members.join(',')}}`;
+}
+
+function canonicalMember(key: string, value: unknown): string {
+  if (!Array.isArray(value) || !UNORDERED.has(key)) return canonicalJson(value);
+  return `[${value.map(canonicalJson).sort().join(',')}]`;
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 32);
 }

@@ -14,13 +14,14 @@ import type { ServerTool } from '../server/tool-list.js';
 import {
   type CatalogFile,
   catalogFileText,
+  changedParts,
+  digestOf,
   type FirstSeen,
   readCatalogFile,
   sweepCatalog,
   type ToolBefore,
   writeCatalogFile,
 } from './catalog-file.js';
-import { changedParts, digestOf } from './tool-digest.js';
 
 /** A tool that is no longer what it was when it was first seen, and what it was. */
 export type ToolChange = Omit<FirstSeen, 'digest'> & { readonly tool: string; readonly now: ToolBefore };
@@ -34,7 +35,6 @@ export type KeptServer = {
   readonly changes: ReadonlyMap<string, ToolChange>;
 };
 
-type Learnable = Pick<Downstream, 'spec' | 'serverVersion' | 'instructions' | 'tools'>;
 /** `stamp` is that of the file that was read; null where what was learned could not be written. */
 type CachedCatalog = {
   readonly stamp: string | undefined | null;
@@ -69,7 +69,7 @@ export class KeptCatalog {
   }
 
   /** Takes what a server lists, whenever it has listed it. Emits `downstream.changed` for what is not as first seen. */
-  learn(server: Learnable): void {
+  learn(server: Pick<Downstream, 'spec' | 'serverVersion' | 'instructions' | 'tools'>): void {
     const { spec, serverVersion, instructions } = server;
     const path = this.#pathOf(spec);
     const before = this.#entry(path).file;

@@ -5,8 +5,7 @@
 import type { ClientCapabilities } from '@modelcontextprotocol/client';
 import { isObject, type JsonObject } from '../../base/json/json-object.js';
 import { CLIENT_INFO, envelopeOf, LOG_LEVEL_KEY, MODERN_VERSION } from './envelope.js';
-import { ErrorAnswer, METHOD_NOT_FOUND } from './error-answer.js';
-import type { Link } from './link.js';
+import { ErrorAnswer, type Link, METHOD_NOT_FOUND } from './link.js';
 import { type Aside, type RequestOptions, SdkTransport } from './sdk-transport.js';
 
 export type { CallProgress } from './sdk-transport.js';
@@ -123,7 +122,7 @@ export class McpClient {
     this.#client.onclose = told;
   }
 
-  /** The result, which leads to its own text by `rawResultOf`. Throws ErrorAnswer, E_CANCELLED, or what the link throws. */
+  /** The result, which leads to its own text by `rawResultOf`. Throws as `SdkTransport.request` does. */
   request(method: string, params: JsonObject, options: RequestOptions): Promise<object> {
     return this.#transport.request(method, this.#withLogLevel(params), options);
   }

@@ -1,6 +1,6 @@
-// One line from a server's stdout, or one body or event over HTTP -> one JSON-RPC message for the SDK, read with tolerance: the SDK leaves a request
-// hanging until its timeout when the answer breaks a rule that nobody needs. What cannot be handed on fails the one
-// request that it answers, never the connection. Keeps each answer's own text so that it can be relayed unchanged.
+// One line from a server's stdout, or one body or event over HTTP -> one JSON-RPC message, read with tolerance: the SDK would
+// leave a request hanging until its timeout when the answer breaks a rule that nobody needs. What cannot be handed on fails the
+// one request that it answers, never the connection. Keeps each answer's own text so that it can be relayed unchanged.
 
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
 import { BridgeError } from '../../base/errors.js';
@@ -159,7 +159,7 @@ function answeredBy({ id, hasMethod, isAnswer }: Envelope): RequestId | undefine
   return hasMethod || !isAnswer || id === undefined ? undefined : asId(JSON.parse(id));
 }
 
-// The SDK numbers its requests, but for a few; a server that answers with the number as text is understood.
+/** Our requests have numbers, but for a few of the SDK's; a server that answers with the number as text is understood. */
 export function asId(id: unknown): RequestId | undefined {
   if (typeof id === 'string' && !/^\d+$/.test(id)) return id;
   const number = typeof id === 'number' || typeof id === 'string' ? Number(id) : Number.NaN;

@@ -1,9 +1,13 @@
-// The connection to one server as connect, downstream and call-error see it: it carries messages, and knows why it ended
-// and why it did not begin. They know no kind of it.
+// The connection to one server as connect and downstream see it: it carries messages, and knows why it ended
+// and why it did not begin. They know no kind of it. Errors of what was asked over it are put into words here as well.
 
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
-import { BridgeError } from '../../base/errors.js';
+import { BridgeError, messageOf } from '../../base/errors.js';
+import { isObject } from '../../base/json/json-object.js';
 import { ownCommand } from '../../base/process/own-command.js';
+import type { Redact } from '../../base/secrets/redact.js';
+import { clipHarmless, webAddress } from '../../base/text/text.js';
+import type { EndCause } from '../../base/waiting/deadline.js';
 
 export interface Link {
   /** Runs once, when the connection is over. */
@@ -54,3 +58,136 @@ export const CLOSED_BY_BRIDGE = 'was closed by the bridge';
 /** A remedy that is a change of the server's entry, and where that is. */
 export const atItsEntry = (remedy: string): string =>
   `${remedy}; \`${ownCommand('servers')}\` shows where it is configured.`;
+
+// The error that a server answered a request with. What the SDK itself notices (a closed connection, an abort) is none.
+
+export const METHOD_NOT_FOUND = -32601;
+export const INVALID_PARAMS = -32602;
+/** Code of revision 2026-07-28: the server does not speak the protocol version of the request. */
+export const UNSUPPORTED_VERSION = -32022;
+
+export class ErrorAnswer extends Error {
+  constructor(
+    message: string,
+    /** As in JSON-RPC. */
+    readonly code: number,
+    readonly data: unknown,
+  ) {
+    super(message);
+  }
+}
+
+// Why a call has no result, told apart and put into words.
+
+/** A server's own message is data, and may be long. */
+const MAX_MESSAGE_CHARS = 4_000;
+const MAX_LAST_WORDS_CHARS = 1_500;
+/** Most addresses that one error names. */
+const MAX_ADDRESSES = 3;
+
+/** Codes of a call that has no result. */
+export type FailureCode = 'E_TOOL_FAILED' | 'E_RESOURCE_FAILED' | 'E_PROMPT_FAILED';
+
+type FailedCall = {
+  readonly failure: FailureCode;
+  /** The cause that ended the call's deadline; undefined when nothing did. */
+  readonly cause: EndCause | undefined;
+  readonly limitMs: number;
+  readonly transport: Link;
+  readonly redact: Redact;
+  /** Lines that are no messages and came while the answer was waited for. */
+  readonly noiseLines: number;
+};
+
+/** `what` names what was asked for and its server, as the beginning of a sentence. */
+export function callError(
+  what: string,
+  thrown: unknown,
+  { failure, cause, limitMs, transport, redact, noiseLines }: FailedCall,
+): BridgeError {
+  if (cause === 'timeout') {
+    const late = `${what} did not answer within ${limitMs / 1000} s.`;
+    return new BridgeError(failure, `${late}${instead(noiseLines, transport)}`, {
+      fault: 'downstream',
+      remedy: 'Ask it for less at a time, or try again.',
+    });
+  }
+  if (cause !== undefined) {
+    return new BridgeError('E_CANCELLED', `${what} was cancelled.`, { fault: 'agent' });
+  }
+  if (thrown instanceof BridgeError) return thrown;
+  if (transport.ending !== undefined || !(thrown instanceof ErrorAnswer)) {
+    const reason = transport.ending ?? `cannot be reached: ${messageOf(thrown)}`;
+    return new BridgeError(
+      'E_SERVER_UNAVAILABLE',
+      `${what} is gone: the server ${reason}.${lastWordsOf(transport)}`,
+      {
+        fault: 'downstream',
+        remedy: 'It is restarted on the next call.',
+        cause: thrown,
+      },
+    );
+  }
+  // The transport's own refusals come with the error as data.
+  if (thrown.data instanceof BridgeError) {
+    const { code, message, remedy, fault } = thrown.data;
+    return new BridgeError(code, `${what} failed. ${redact(message)}`, {
+      fault,
+      ...(remedy === undefined ? {} : { remedy }),
+    });
+  }
+  const said = clipHarmless(redact(beginning(thrown.message)), MAX_MESSAGE_CHARS);
+  const fault = thrown.code === INVALID_PARAMS ? 'guest' : 'downstream';
+  if (said === '')
+    return new BridgeError(failure, `${what} failed without a word.`, { fault, cause: thrown });
+  const [address, ...more] = addressesOf(thrown.data);
+  if (address !== undefined) {
+    const remedy = `The user has to open ${[address, ...more].join(' and ')} first.`;
+    return new BridgeError(failure, asSentence(said), { fault, remedy, cause: thrown });
+  }
+  // The guest says whose words they are where it was a tool.
+  const words = failure === 'E_TOOL_FAILED' ? said : `${what}: ${asSentence(said)}`;
+  return new BridgeError(failure, words, { fault, cause: thrown });
+}
+
+/** The addresses of the error UrlElicitationRequired (-32042), for whoever may open them. */
+function addressesOf(errorData: unknown): readonly string[] {
+  const questions = isObject(errorData) ? errorData['elicitations'] : undefined;
+  if (!Array.isArray(questions)) return [];
+  return questions
+    .slice(0, MAX_ADDRESSES)
+    .map((question) => webAddress(Object(question).url))
+    .filter((url) => url !== undefined);
+}
+
+/** A sentence about what `who` wrote in place of an answer that never came; empty where nothing was written. */
+export function instead(noiseLines: number, transport: Pick<Link, 'lastWords'>, who = 'it'): string {
+  if (noiseLines === 0) return '';
+  const wrote =
+    noiseLines === 1
+      ? '1 line to its stdout that is no message of MCP'
+      : `${noiseLines} lines to its stdout that are no messages of MCP`;
+  return ` Instead ${who} wrote ${wrote}.${lastWordsOf(transport)}`;
+}
+
+/** For words that another sentence may follow. */
+const asSentence = (words: string): string => (/[.!?…]\s*$/.test(words) ? words : `${words}.`);
+
+/** More than is shown, so that no secret is cut in two before it is known for one, and less than a server may send. */
+const beginning = (message: string): string => withoutPrefix(message.slice(0, 4 * MAX_MESSAGE_CHARS));
+
+/** The server's last words as a quotation, to be put after a sentence; empty when it said nothing. */
+export function lastWordsOf({ lastWords }: Pick<Link, 'lastWords'>): string {
+  if (lastWords === '') return '';
+  // How it ended stands at the end.
+  const end =
+    lastWords.length > MAX_LAST_WORDS_CHARS
+      ? `…${lastWords.slice(-MAX_LAST_WORDS_CHARS).toWellFormed()}`
+      : lastWords;
+  return ` Its last words:\n${end.replace(/^/gm, '> ')}\n`;
+}
+
+/** Servers of the SDK's first line put `MCP error <code>: ` ahead of a message; the code says nothing to the reader. */
+export function withoutPrefix(message: string): string {
+  return message.replace(/^(?:MCP error -?\d+: )+/, '');
+}

@@ -12,10 +12,8 @@ import type {
 import { BridgeError } from '../../base/errors.js';
 import { isObject, type JsonObject } from '../../base/json/json-object.js';
 import { clipHarmless, withoutFullStop } from '../../base/text/text.js';
-import { unlessAborted } from '../../base/waiting/unless-aborted.js';
-import { ErrorAnswer } from './error-answer.js';
 import { asId, failure } from './inbound.js';
-import type { Link } from './link.js';
+import { ErrorAnswer, type Link } from './link.js';
 
 /** The SDK's client counts from 0, and has nothing to ask but its greeting. */
 const FIRST_ID = 1_000;
@@ -37,7 +35,8 @@ export type RequestOptions = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-type PendingRequest = Pick<RequestOptions, 'signal' | 'onprogress'> & {
+type PendingRequest = {
+  readonly onprogress: RequestOptions['onprogress'];
   readonly resolve: (result: object) => void;
   readonly reject: (error: Error) => void;
 };
@@ -77,16 +76,19 @@ export class SdkTransport implements Transport {
   /** The SDK closes what it could not greet by; the link may still be of use, and whoever made it ends it. */
   close(): Promise<void> {
     this.onclose?.();
-    for (const { reject } of this.#waiting.values()) reject(new Error('The connection is closed.'));
+    for (const { reject } of this.#waiting.values()) reject(new Error('Connection closed'));
     this.#waiting.clear();
     return Promise.resolve();
   }
 
-  /** The very result that the link has read. Throws ErrorAnswer, E_CANCELLED at `signal`, or what the link throws. */
-  async request(method: string, params: JsonObject, options: RequestOptions): Promise<object> {
-    const { signal, onprogress, headers } = options;
-    // Nothing is sent for which nobody waits any more.
-    if (signal.aborted) return await unlessAborted(new Promise(() => {}), signal);
+  /** The very result that the link has read. Throws ErrorAnswer, the reason of `signal` as an error, or what the link throws. */
+  async request(
+    method: string,
+    params: JsonObject,
+    { signal, onprogress, headers }: RequestOptions,
+  ): Promise<object> {
+    const cancelled = () => new Error(String(signal.reason));
+    if (signal.aborted) throw cancelled();
     const id = this.#nextId++;
     const meta = {
       ...this.envelope,
@@ -95,14 +97,21 @@ export class SdkTransport implements Transport {
     };
     const isPlain = Object.keys(meta).length === 0;
     const all = isPlain ? params : { ...params, _meta: meta };
-    const answer = new Promise<object>((resolve, reject) => {
-      this.#waiting.set(id, { ...options, resolve, reject });
-      this.#link.send({ jsonrpc: '2.0', id, method, params: all }, headers).catch(reject);
-    });
+    let onAbort = () => {};
     try {
-      return await unlessAborted(answer, signal);
+      return await new Promise<object>((resolve, reject) => {
+        this.#waiting.set(id, { onprogress, resolve, reject });
+        onAbort = () => {
+          if (!this.#waiting.delete(id)) return;
+          reject(cancelled());
+          this.#cancel(id, String(signal.reason));
+        };
+        signal.addEventListener('abort', onAbort, { once: true });
+        this.#link.send({ jsonrpc: '2.0', id, method, params: all }, headers).catch(reject);
+      });
     } finally {
-      if (this.#waiting.delete(id) && signal.aborted) this.#cancel(id, String(signal.reason));
+      this.#waiting.delete(id);
+      signal.removeEventListener('abort', onAbort);
     }
   }
 
@@ -140,8 +149,7 @@ export class SdkTransport implements Transport {
     const id = asId(progressToken);
     const pending = id === undefined ? undefined : this.#waiting.get(id);
     if (pending === undefined) return false;
-    // Several messages may come at once, and with the first of them the call may have been cancelled.
-    if (typeof progress === 'number' && !pending.signal.aborted)
+    if (typeof progress === 'number')
       pending.onprogress?.({
         progress,
         ...(typeof total === 'number' ? { total } : {}),

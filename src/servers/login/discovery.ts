@@ -130,13 +130,14 @@ function checkUsable({
   }
 }
 
-type ServerChallenge = {
+async function challengeOf(
+  spec: RemoteSpec,
+  fetchFn: FetchLike,
+): Promise<{
   readonly refused: boolean;
   readonly metadataUrl: URL | undefined;
   readonly scope: string | undefined;
-};
-
-async function challengeOf(spec: RemoteSpec, fetchFn: FetchLike): Promise<ServerChallenge> {
+}> {
   const accept = { ...spec.headers, accept: 'application/json, text/event-stream' };
   const response = await fetchFn(
     spec.url,

@@ -2,26 +2,32 @@
 // it, without anybody noticing. Nobody is asked anything here: where a person is needed, LoginNeeded says so.
 
 import {
+  type AuthorizationServerMetadata,
   extractWWWAuthenticateParams,
+  type OAuthClientInformationMixed,
   OAuthError,
   OAuthErrorCode,
+  type OAuthTokens,
   refreshAuthorization,
 } from '@modelcontextprotocol/client';
 import { BridgeError } from '../../base/errors.js';
 import type { Redactor } from '../../base/secrets/redact.js';
 import { shownName } from '../../base/text/shown-name.js';
-import { withoutFullStop } from '../../base/text/text.js';
+import { clipHarmless, withoutFullStop } from '../../base/text/text.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
-import type { MachineLogin, RemoteSpec } from '../../hosts/downstream-spec.js';
-import { LoginNeeded, type LoginOwner, LoginTrouble } from '../remote/login-needed.js';
+import type { DownstreamSpec, MachineLogin, RemoteSpec } from '../../hosts/downstream-spec.js';
+import {
+  type Challenge,
+  LoginNeeded,
+  type LoginOwner,
+  LoginTrouble,
+  type ServerLogin,
+} from '../remote/login-needed.js';
 import { NO_PROXIES } from '../remote/proxies.js';
-import type { Challenge, ServerLogin } from '../remote/server-login.js';
-import { renewedLogin } from './login-record.js';
+import type { LoginPlan } from './discovery.js';
 import { MachineServerLogin } from './machine-login.js';
-import { noLoginReason } from './no-login.js';
-import { type OAuthFetch, oauthFetch, wordsOf } from './oauth-fetch.js';
-import { hideTokens } from './secrets.js';
-import { type Login, TokenStore } from './token-store.js';
+import { loginError, type OAuthFetch, oauthFetch, unsafeAddress, wordsOf } from './oauth-fetch.js';
+import { hideTokens, type Login, TokenStore } from './token-store.js';
 
 /** So long before its end a token is refreshed: a request may be on its way for a while, and clocks differ. */
 const MARGIN_MS = 30_000;
@@ -205,4 +211,92 @@ function isEnding({ expiresAtMs, obtainedAtMs }: Login): boolean {
   if (expiresAtMs === undefined) return false;
   const marginMs = Math.min(MARGIN_MS, (expiresAtMs - obtainedAtMs) * MARGIN_SHARE);
   return Date.now() >= expiresAtMs - marginMs;
+}
+
+// The login that is kept from an authorization server's answers.
+
+/** Throws E_LOGIN for tokens of another type than Bearer. */
+export function loginOf(
+  spec: RemoteSpec,
+  { issuer, metadata, resource }: LoginPlan,
+  client: OAuthClientInformationMixed,
+  tokens: OAuthTokens,
+  asked: readonly string[],
+): Login {
+  if (tokens.token_type.toLowerCase() !== 'bearer') {
+    throw loginError(
+      `${issuer} gives tokens of type ${clipHarmless(tokens.token_type, 40)}; only Bearer is known.`,
+    );
+  }
+  const { client_id, client_secret } = client;
+  const method = 'token_endpoint_auth_method' in client ? client.token_endpoint_auth_method : undefined;
+  return {
+    name: spec.name,
+    url: spec.url,
+    ...(resource === undefined ? {} : { resource }),
+    issuer,
+    metadata: whatIsKeptOf(metadata),
+    client: {
+      client_id,
+      ...(client_secret === undefined ? {} : { client_secret }),
+      ...(method === undefined ? {} : { token_endpoint_auth_method: method }),
+    },
+    ...tokenFields(tokens, asked),
+  };
+}
+
+/** The login after a refresh. What the answer does not say of the new token is not taken from the old one. */
+function renewedLogin({ expiresAtMs: _ofTheOldToken, ...login }: Login, tokens: OAuthTokens): Login {
+  return { ...login, ...tokenFields(tokens, login.scopes) };
+}
+
+/** The members of a login that a token answer says; `asked` holds where it does not say what was granted. */
+function tokenFields(tokens: OAuthTokens, asked: readonly string[]) {
+  const now = Date.now();
+  // Some say 0 for a token without an end; one that has ended when it comes would be refreshed with each request.
+  const seconds = tokens.expires_in !== undefined && tokens.expires_in > 0 ? tokens.expires_in : undefined;
+  return {
+    // RFC 6749, 5.1: without a scope it granted what was asked for.
+    scopes: tokens.scope === undefined ? [...asked] : tokens.scope.split(' ').filter((scope) => scope !== ''),
+    accessToken: tokens.access_token,
+    ...(tokens.refresh_token === undefined ? {} : { refreshToken: tokens.refresh_token }),
+    ...(seconds === undefined ? {} : { expiresAtMs: now + seconds * 1000 }),
+    obtainedAtMs: now,
+  };
+}
+
+function whatIsKeptOf(metadata: AuthorizationServerMetadata): Login['metadata'] {
+  const { issuer, authorization_endpoint, token_endpoint, response_types_supported } = metadata;
+  const { token_endpoint_auth_methods_supported: methods } = metadata;
+  const revocation = Reflect.get(metadata, 'revocation_endpoint');
+  return {
+    issuer,
+    authorization_endpoint,
+    token_endpoint,
+    response_types_supported,
+    ...(methods === undefined ? {} : { token_endpoint_auth_methods_supported: methods }),
+    ...(typeof revocation === 'string' ? { revocation_endpoint: revocation } : {}),
+  };
+}
+
+// Which servers take no login of ours, and why: asked by the command, and by runs before they look for one.
+
+/** A whole sentence, or undefined where the server may have a login. */
+export function noLoginReason(spec: DownstreamSpec): string | undefined {
+  const server = `Server '${shownName(spec.name)}'`;
+  if (spec.transport === 'stdio') {
+    return `${server} is a program of this machine, which needs no login here: it logs in by itself, or by its \`env\`.`;
+  }
+  if (spec.oauth === false)
+    return `${server} has no login: its entry says \`oauth: false\` (${spec.source.file}).`;
+  if (spec.oauth.machine !== undefined) {
+    return `${server} needs no login: its entry names a client that logs in by itself (\`oauth.grant\`, ${spec.source.file}).`;
+  }
+  if (Object.keys(spec.headers).some((name) => name.toLowerCase() === 'authorization')) {
+    return `${server} needs no login: its entry gives an Authorization header (${spec.source.file}).`;
+  }
+  if (!URL.canParse(spec.url))
+    return `${server} has no login: its \`url\` is no address (${spec.source.file}).`;
+  const unsafe = unsafeAddress(spec.url, spec.url);
+  return unsafe === undefined ? undefined : `${server} has no login: ${new URL(spec.url).origin} ${unsafe}.`;
 }

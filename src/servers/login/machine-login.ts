@@ -21,8 +21,7 @@ import { clipHarmless } from '../../base/text/text.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
 import type { MachineLogin, RemoteSpec, SecretSource } from '../../hosts/downstream-spec.js';
 import { atItsEntry } from '../connection/link.js';
-import { LoginTrouble } from '../remote/login-needed.js';
-import type { Challenge, ServerLogin } from '../remote/server-login.js';
+import { type Challenge, LoginTrouble, type ServerLogin } from '../remote/login-needed.js';
 import { discoverMachine, discoverTokenEndpoint } from './discovery.js';
 import { type OAuthFetch, wordsOf } from './oauth-fetch.js';
 

@@ -9,10 +9,8 @@ import { ownCommand } from '../../base/process/own-command.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { clipHarmless, withoutFullStop } from '../../base/text/text.js';
 import { LinkedSignal } from '../../base/waiting/linked-signal.js';
-import { readBody } from '../remote/body.js';
-import { HttpClient } from '../remote/http-client.js';
-import { NO_PROXIES, type ProxyFor } from '../remote/proxies.js';
-import { ProxyRefusal } from '../remote/proxy-agent.js';
+import { HttpClient, readBody } from '../remote/http-client.js';
+import { NO_PROXIES, type ProxyFor, ProxyRefusal } from '../remote/proxies.js';
 
 /** Time limit of one request. Two of them, when a refresh token is tried again, end before a lock grows old. */
 const TIMEOUT_MS = 8_000;

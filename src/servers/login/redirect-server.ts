@@ -28,16 +28,14 @@ interface RedirectServer extends AsyncDisposable {
   paste(address: string): string | undefined;
 }
 
-type RedirectOptions = {
+/** Throws E_LOGIN where the port is taken. */
+export async function openRedirectServer(options: {
   /** 0: any that is free. */
   readonly port: number;
   /** `localhost` for clients that were registered with it, which is how other hosts do it. */
   readonly host: '127.0.0.1' | 'localhost';
   readonly state: string;
-};
-
-/** Throws E_LOGIN where the port is taken. */
-export async function openRedirectServer(options: RedirectOptions): Promise<RedirectServer> {
+}): Promise<RedirectServer> {
   const receiver = new Receiver(options.state);
   const first = await listen(receiver, '127.0.0.1', options.port);
   const { port } = first.address() as AddressInfo;

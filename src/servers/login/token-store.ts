@@ -18,6 +18,7 @@ import { z } from 'zod';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { lockFile } from '../../base/files/file-lock.js';
 import { replaceFile } from '../../base/files/replace-file.js';
+import type { Redactor } from '../../base/secrets/redact.js';
 import { KB_BYTES } from '../../base/text/sizes.js';
 
 /** Tokens have a few kilobytes at most. */
@@ -177,4 +178,14 @@ function refusal(fd: number): string | undefined {
   if (uid === undefined) return undefined;
   if (stat.uid !== uid) return `belongs to user ${stat.uid}`;
   return (stat.mode & OPEN_TO_OTHERS) === 0 ? undefined : 'can be read or written by other users';
+}
+
+// The parts of a login that must never be in a log line or an error.
+
+/** Tells the redactor; to be called with every login before it is used. */
+export function hideTokens(redactor: Redactor, { name, accessToken, refreshToken, client }: Login): void {
+  redactor.addLatest(`access token of ${name}`, accessToken);
+  if (refreshToken !== undefined) redactor.addLatest(`refresh token of ${name}`, refreshToken);
+  if (client.client_secret !== undefined)
+    redactor.addLatest(`client secret of ${name}`, client.client_secret);
 }

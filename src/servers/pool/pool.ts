@@ -7,17 +7,15 @@ import { didYouMean } from '../../base/text/closest.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
 import { type DownstreamSpec, secretsOf } from '../../hosts/downstream-spec.js';
-import { type AgentCapabilities, NO_AGENT } from '../asking/agent-capabilities.js';
-import { Callers } from '../asking/callers.js';
-import { type EraMemory, ErasInMemory } from '../connection/eras.js';
+import { type AgentCapabilities, Callers, NO_AGENT } from '../asking/agent-capabilities.js';
+import { type EraMemory, ErasInMemory } from '../connection/greet.js';
 import { hideLatest } from '../connection/hide-secrets.js';
 import type { DownstreamTimes, ServerContext } from '../server/connect.js';
 import type { Downstream } from '../server/downstream.js';
-import { childEnv } from '../stdio/env.js';
+import { childEnv } from '../stdio/stdio-transport.js';
 import { type ServerLease, SlotLease } from './server-lease.js';
 import type { SlotParts } from './shared-slots.js';
-import { type ServerSlot, Slot } from './slot.js';
-import type { DownstreamState } from './slot-state.js';
+import { type DownstreamState, type ServerSlot, Slot } from './slot.js';
 import { START_TIME_MS } from './start-time.js';
 
 const DEFAULT_TIMES: DownstreamTimes = {

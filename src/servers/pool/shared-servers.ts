@@ -7,20 +7,21 @@ import type { Downstream } from '../server/downstream.js';
 import type { DownstreamPoolOptions } from './pool.js';
 import { type DownstreamPool, openDownstreamPool } from './pool.js';
 import type { ServerLease } from './server-lease.js';
-import type { DownstreamState } from './slot-state.js';
-
-type SharedServersOptions = {
-  /** Names of those that are shared, as the operator says now. */
-  readonly names: () => readonly string[];
-  readonly pool: Omit<DownstreamPoolOptions, 'specs' | 'isShared'>;
-};
+import type { DownstreamState } from './slot.js';
 
 export class SharedServers implements AsyncDisposable {
   readonly pool: DownstreamPool;
   readonly #names: () => readonly string[];
   #shared: ReadonlySet<string> = new Set();
 
-  constructor({ names, pool }: SharedServersOptions) {
+  constructor({
+    names,
+    pool,
+  }: {
+    /** Names of those that are shared, as the operator says now. */
+    readonly names: () => readonly string[];
+    readonly pool: Omit<DownstreamPoolOptions, 'specs' | 'isShared'>;
+  }) {
     this.#names = names;
     this.pool = openDownstreamPool({ ...pool, specs: [], isShared: true });
   }

@@ -4,12 +4,10 @@
 import { messageOf } from '../../base/errors.js';
 import type { BridgeEvent } from '../../base/log/events.js';
 import type { DownstreamSpec } from '../../hosts/downstream-spec.js';
-import { type AgentCapabilities, NO_AGENT } from '../asking/agent-capabilities.js';
-import { Callers } from '../asking/callers.js';
+import { type AgentCapabilities, Callers, NO_AGENT } from '../asking/agent-capabilities.js';
 import type { ServerContext } from '../server/connect.js';
 import type { Downstream } from '../server/downstream.js';
-import { type ServerSlot, Slot } from './slot.js';
-import { type DownstreamState, describe } from './slot-state.js';
+import { type DownstreamState, describe, type ServerSlot, Slot } from './slot.js';
 
 /** An agent that says nothing for so long is taken for one with roots of its own. */
 const ROOTS_WITHIN_MS = 5_000;

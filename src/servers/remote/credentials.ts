@@ -11,12 +11,11 @@ import { within } from '../../base/waiting/within.js';
 import type { RemoteSpec } from '../../hosts/downstream-spec.js';
 import { hideHeaders, hideLatest } from '../connection/hide-secrets.js';
 import { atItsEntry } from '../connection/link.js';
-import { LastWords } from '../stdio/last-words.js';
 import { type ProcessExit, ProcessTree } from '../stdio/process-tree.js';
-import { LoginNeeded, type LoginOwner } from './login-needed.js';
+import { LastWords } from '../stdio/stdio-transport.js';
+import { type Challenge, LoginNeeded, type LoginOwner, type ServerLogin } from './login-needed.js';
 import { decoded, proxySecrets } from './proxies.js';
 import { RemoteFailure } from './remote-failure.js';
-import type { Challenge, ServerLogin } from './server-login.js';
 
 const BEARER = 'Bearer ';
 
@@ -155,14 +154,6 @@ const HELPER_LIMIT_MS = 10_000;
 const MAX_PRINTED_BYTES = 64 * KB_BYTES;
 const PRINTED_LIMITS = { maxDepth: 4, maxValues: 1_000 };
 
-type HelperOptions = {
-  /** Its whole environment. */
-  readonly env: Readonly<Record<string, string>>;
-  /** Where it starts; without it, where the bridge did. */
-  readonly cwd?: string | undefined;
-  readonly redact: Redact;
-};
-
 /**
  * Headers that `line` prints, which is the entry's `headersHelper`: the user's own command line, which prints headers as JSON.
  * The line is part of the configuration that the user approved in the host, and is written for that host's shell; so this one
@@ -172,7 +163,17 @@ type HelperOptions = {
  */
 export async function helperHeaders(
   line: string,
-  { env, cwd, redact }: HelperOptions,
+  {
+    env,
+    cwd,
+    redact,
+  }: {
+    /** Its whole environment. */
+    readonly env: Readonly<Record<string, string>>;
+    /** Where it starts; without it, where the bridge did. */
+    readonly cwd?: string | undefined;
+    readonly redact: Redact;
+  },
   signal: AbortSignal,
 ): Promise<Readonly<Record<string, string>>> {
   const start = startOfLine(line, { platform: process.platform, env });

@@ -10,9 +10,8 @@ import { clipHarmless } from '../../base/text/text.js';
 import { PACKAGE_NAME, VERSION } from '../../base/version.js';
 import type { RpcError } from '../../wire/rpc-error.js';
 import { atItsEntry } from '../connection/link.js';
-import { readBody } from './body.js';
 import type { Credentials } from './credentials.js';
-import { HttpClient, type HttpRequest, StrayRedirect } from './http-client.js';
+import { HttpClient, type HttpRequest, readBody, StrayRedirect } from './http-client.js';
 import { NO_PROXIES } from './proxies.js';
 import { fromNode, oddAnswer, RefusedStatus, RemoteFailure } from './remote-failure.js';
 

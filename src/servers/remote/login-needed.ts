@@ -2,6 +2,7 @@
 
 import { ownCommand, shellLine } from '../../base/process/own-command.js';
 import { PACKAGE_NAME } from '../../base/version.js';
+import type { RemoteSpec } from '../../hosts/downstream-spec.js';
 import { RemoteFailure } from './remote-failure.js';
 
 /** A scope that a server asks for is data, and people copy commands into a shell: one of other characters is left out. */
@@ -25,15 +26,20 @@ export class LoginTrouble extends RemoteFailure {
  */
 export type LoginOwner = { readonly principal: string } | 'everybody' | undefined;
 
-type WantedLogin = {
-  /** Scopes that the server asks for on top of those that it has granted. */
-  readonly scopes?: readonly string[];
-  readonly owner?: LoginOwner;
-};
-
 /** Its remedy is the command. It is no fault of the server's, which need not rest after it. */
 export class LoginNeeded extends LoginTrouble {
-  constructor(server: string, reason: string, { scopes = [], owner }: WantedLogin = {}) {
+  constructor(
+    server: string,
+    reason: string,
+    {
+      scopes = [],
+      owner,
+    }: {
+      /** Scopes that the server asks for on top of those that it has granted. */
+      readonly scopes?: readonly string[];
+      readonly owner?: LoginOwner;
+    } = {},
+  ) {
     super(
       reason,
       owner === undefined
@@ -54,3 +60,27 @@ function words(server: string, scopes: readonly string[], owner: LoginOwner): re
   const whose = typeof owner === 'object' ? ['--principal', owner.principal] : [];
   return ['login', server, ...wanted, ...whose];
 }
+
+// The user's login at a remote server, as the connection to that server knows it. Given from above: the connection neither
+// keeps tokens nor asks a person.
+
+export interface ServerLogin {
+  /**
+   * For the server's own origin only; undefined where nobody has logged in, since the server may do without. Throws
+   * RemoteFailure where it has ended, and where a refresh is due and its issuer cannot be reached.
+   */
+  token(signal: AbortSignal): Promise<string | undefined>;
+  /** The server answered 401 to a request with `refused`; afterwards `token` gives another one. Throws as it does. */
+  renew(refused: string | undefined, signal: AbortSignal): Promise<void>;
+  /** The failure for a 401 to a renewed token, or for a 403; undefined for a 403 that no login would fix. */
+  refused(challenge: Challenge): RemoteFailure | undefined;
+}
+
+export type Challenge = {
+  readonly status: number;
+  /** The value of `WWW-Authenticate`. */
+  readonly challenge: string | undefined;
+};
+
+/** Undefined for a server that takes no login of ours, as its entry says. */
+export type LoginFor = (spec: RemoteSpec) => Promise<ServerLogin | undefined>;

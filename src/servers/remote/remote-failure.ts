@@ -6,7 +6,7 @@ import { BridgeError, type ErrorCode, type Fault, messageOf } from '../../base/e
 import type { RpcError } from '../../wire/rpc-error.js';
 import { atItsEntry } from '../connection/link.js';
 import { NeverSent } from './http-client.js';
-import { ProxyRefusal } from './proxy-agent.js';
+import { ProxyRefusal } from './proxies.js';
 
 /** Why a message was certainly not acted upon: its session is over, or nobody could be reached. */
 export type Untaken = 'session' | 'unreachable';

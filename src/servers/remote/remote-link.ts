@@ -11,23 +11,24 @@ import { clipHarmless } from '../../base/text/text.js';
 import { LinkedSignal } from '../../base/waiting/linked-signal.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
 import type { RemoteSpec } from '../../hosts/downstream-spec.js';
-import { withoutPrefix } from '../connection/call-error.js';
 import { modernHeaders } from '../connection/envelope.js';
-import { ErrorAnswer } from '../connection/error-answer.js';
 import { failure } from '../connection/inbound.js';
-import { LeftOut } from '../connection/left-out.js';
-import { atItsEntry, CLOSED_BY_BRIDGE, type Link, type Problem } from '../connection/link.js';
-import { readingPurse, Unasked } from '../connection/unasked.js';
+import {
+  atItsEntry,
+  CLOSED_BY_BRIDGE,
+  ErrorAnswer,
+  type Link,
+  type Problem,
+  withoutPrefix,
+} from '../connection/link.js';
+import { LeftOut, readingPurse, Unasked } from '../connection/unasked.js';
 import { Credentials, type RemoteContext } from './credentials.js';
 import { Door } from './door.js';
 import type { EventReader } from './event-reader.js';
-import { LoginNeeded } from './login-needed.js';
+import { LoginNeeded, type ServerLogin } from './login-needed.js';
 import { proxiesOf } from './proxies.js';
 import { broken, RefusedStatus, RemoteFailure, type Untaken } from './remote-failure.js';
-import type { ServerLogin } from './server-login.js';
-import { SseWire } from './sse-wire.js';
-import { StreamableWire } from './streamable-wire.js';
-import type { Outgoing, Wire } from './wire.js';
+import { type Outgoing, SseWire, StreamableWire, type Wire } from './wire.js';
 
 /** A server that is being restarted is away for about so long; a request waits for it once. */
 const RESTART_MS = 1_000;
@@ -302,10 +303,6 @@ function failureIn(thrown: unknown): RemoteFailure | undefined {
   return data instanceof BridgeError && data.cause instanceof RemoteFailure ? data.cause : undefined;
 }
 
-/** The client's first messages on the first session, word for word. */
-type FirstWords = { readonly greeting: Outgoing; readonly initialized: Outgoing };
-type Witness = { readonly waiting: WaitingRequests; readonly redact: Redact };
-
 const MAX_SAID_CHARS = 300;
 
 /**
@@ -315,8 +312,8 @@ const MAX_SAID_CHARS = 300;
  */
 async function greetAnew(
   wire: Wire,
-  { greeting, initialized }: FirstWords,
-  { waiting, redact }: Witness,
+  { greeting, initialized }: { readonly greeting: Outgoing; readonly initialized: Outgoing },
+  { waiting, redact }: { readonly waiting: WaitingRequests; readonly redact: Redact },
   signal: AbortSignal,
 ): Promise<void> {
   await wire.open(signal);

@@ -8,13 +8,11 @@ import { shownName } from '../../base/text/shown-name.js';
 import { Deadline } from '../../base/waiting/deadline.js';
 import type { DownstreamSpec } from '../../hosts/downstream-spec.js';
 import type { ServerRequests } from '../asking/passed-on.js';
-import { lastWordsOf } from '../connection/call-error.js';
 import type { McpClient } from '../connection/client.js';
-import { type EraMemory, ErasInMemory } from '../connection/eras.js';
-import { greet } from '../connection/greet.js';
-import { type Link, WaitsForUser } from '../connection/link.js';
+import { type EraMemory, ErasInMemory, greet } from '../connection/greet.js';
+import { type Link, lastWordsOf, WaitsForUser } from '../connection/link.js';
 import type { RemoteContext } from '../remote/credentials.js';
-import type { LoginFor } from '../remote/server-login.js';
+import type { LoginFor } from '../remote/login-needed.js';
 import { StdioTransport } from '../stdio/stdio-transport.js';
 import { listTools, type ToolList } from './tool-list.js';
 
@@ -54,14 +52,6 @@ export type Connection = {
   readonly listed: ToolList;
 };
 
-/** How the client answers what it is told and asked. */
-type ConnectHandlers = {
-  /** Called for every `tools/list_changed`, from the first moment on. */
-  readonly onToolsChanged: () => void;
-  /** Answers what the server asks. */
-  readonly passedOn: ServerRequests;
-};
-
 /**
  * Starts or reaches the server, greets it and lists its tools. Throws E_SERVER_UNAVAILABLE, or E_SHUTDOWN when `signal`
  * ended it; nothing of the server or of the connection is left then.
@@ -69,7 +59,15 @@ type ConnectHandlers = {
 export async function connect(
   spec: DownstreamSpec,
   context: ServerContext,
-  { onToolsChanged, passedOn }: ConnectHandlers,
+  {
+    onToolsChanged,
+    passedOn,
+  }: {
+    /** Called for every `tools/list_changed`, from the first moment on. */
+    readonly onToolsChanged: () => void;
+    /** Answers what the server asks. */
+    readonly passedOn: ServerRequests;
+  },
   signal: AbortSignal,
 ): Promise<Connection> {
   const limitMs = spec.startTimeoutMs ?? context.times.connectTimeoutMs;

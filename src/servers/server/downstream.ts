@@ -9,18 +9,15 @@ import { RawJson } from '../../base/json/json-text.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { Deadline, type StopClock } from '../../base/waiting/deadline.js';
 import type { DownstreamSpec } from '../../hosts/downstream-spec.js';
-import type { AgentCapabilities } from '../asking/agent-capabilities.js';
-import type { Callers } from '../asking/callers.js';
+import type { AgentCapabilities, Callers } from '../asking/agent-capabilities.js';
 import { type Caller, CallsUnderWay, NOBODY } from '../asking/calls-under-way.js';
-import { withInput } from '../asking/input-required.js';
-import { ServerRequests } from '../asking/passed-on.js';
-import { callError, type FailureCode, instead, withoutPrefix } from '../connection/call-error.js';
+import { ServerRequests, withInput } from '../asking/passed-on.js';
 import type { CallProgress, McpClient } from '../connection/client.js';
 import { rawResultOf } from '../connection/inbound.js';
+import { callError, type FailureCode, instead, withoutPrefix } from '../connection/link.js';
 import { type Connection, connect, type ServerContext } from './connect.js';
 import { type HeaderValues, parameterHeaders, withHeaders } from './header-parameters.js';
-import { ListPace } from './list-pace.js';
-import { listTools, type ServerTool, type ToolList } from './tool-list.js';
+import { ListPace, listTools, type ServerTool, type ToolList } from './tool-list.js';
 
 export type { CallProgress } from '../connection/client.js';
 

@@ -5,7 +5,7 @@
 import { isObject } from '../../base/json/json-object.js';
 import type { RawJson } from '../../base/json/json-text.js';
 import { headerValue } from '../connection/envelope.js';
-import { ErrorAnswer } from '../connection/error-answer.js';
+import { ErrorAnswer } from '../connection/link.js';
 
 /** The error of a server that misses such a header, or finds something else in it than in the body. */
 const HEADER_MISMATCH = -32020;

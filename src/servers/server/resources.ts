@@ -2,23 +2,15 @@
 // name that the server does not know what it does know. Keeps nothing.
 
 import { BridgeError } from '../../base/errors.js';
-import type { JsonObject } from '../../base/json/json-object.js';
-import type { RawJson } from '../../base/json/json-text.js';
+import { isObject, type JsonObject } from '../../base/json/json-object.js';
+import { excessOf, type RawJson } from '../../base/json/json-text.js';
 import { closest } from '../../base/text/closest.js';
 import { shownName } from '../../base/text/shown-name.js';
+import { clipHarmless } from '../../base/text/text.js';
 import { Deadline } from '../../base/waiting/deadline.js';
 import { rawResultOf } from '../connection/inbound.js';
 import type { Downstream, ServerRequest } from './downstream.js';
-import {
-  checkHas,
-  failureOf,
-  type Listed,
-  type ListingKind,
-  list,
-  PROMPTS,
-  RESOURCES,
-  TEMPLATES,
-} from './listing.js';
+import { eachPage, type PagedList } from './tool-list.js';
 
 /** To find out what a server has, when it did not know what it was asked for. */
 const HINT_WITHIN_MS = 3_000;
@@ -122,3 +114,115 @@ function argumentsOf(prompt: JsonObject): string | undefined {
 
 /** A stranger's word in a sentence of ours. */
 const shown = (word: string): string => shownName(word);
+
+// Items that one server lists of a kind, resources, their templates or prompts: all pages, read with tolerance and within
+// limits. An item needs the one member by which it is asked for, and keeps whatever else fits.
+
+/** Items that a server lists; `problems` says in words which of them are missing. */
+export type Listed = { readonly items: readonly JsonObject[]; readonly problems: readonly string[] };
+
+/** Some servers list a file tree; more of it is for reading and not for listing. */
+const MAX_ITEMS = 5_000;
+/** A URI may hold a query; what browsers and proxies take. */
+const MAX_URI_CHARS = 8_000;
+const MAX_NAME_CHARS = 256;
+/** Longest title or description of one item; the rest is cut. */
+const MAX_TEXT_CHARS = 4_000;
+/** Longest item as JSON; of a longer one only the name is kept. */
+const MAX_ITEM_CHARS = 50_000;
+const ITEM_LIMITS = { maxDepth: 32, maxValues: 5_000 };
+/** Limit for all items together, the same as for a list of tools. */
+const MAX_LIST_CHARS = 8 * 1024 * 1024;
+/** For people, and compared with nothing. */
+const WORDS: ReadonlySet<string> = new Set(['title', 'description']);
+
+type ListingKind = PagedList & {
+  readonly of: 'resources' | 'prompts';
+  /** Which member tells the items apart, and what it may be long. */
+  readonly key: 'uri' | 'uriTemplate' | 'name';
+  readonly maxKeyChars: number;
+};
+
+export const RESOURCES: ListingKind = {
+  of: 'resources',
+  method: 'resources/list',
+  member: 'resources',
+  key: 'uri',
+  maxKeyChars: MAX_URI_CHARS,
+};
+export const TEMPLATES: ListingKind = {
+  of: 'resources',
+  method: 'resources/templates/list',
+  member: 'resourceTemplates',
+  key: 'uriTemplate',
+  maxKeyChars: MAX_URI_CHARS,
+};
+const PROMPTS: ListingKind = {
+  of: 'prompts',
+  method: 'prompts/list',
+  member: 'prompts',
+  key: 'name',
+  maxKeyChars: MAX_NAME_CHARS,
+};
+
+/** Throws as `checkHas` and `Downstream.ask` do. */
+export async function list(server: Downstream, kind: ListingKind, signal: AbortSignal): Promise<Listed> {
+  checkHas(server, kind);
+  const { method, key, maxKeyChars } = kind;
+  const items = new Map<string, JsonObject>();
+  let unusable = 0;
+  let chars = 0;
+  let isFull = false;
+  const request = (params: object) =>
+    server.ask(
+      {
+        what: `${method} of server '${shownName(server.spec.name)}'`,
+        method: method as ServerRequest['method'],
+        params: { ...params },
+        failure: failureOf(kind),
+      },
+      signal,
+    );
+  const ofPages = await eachPage(kind, request, (page) => {
+    for (const raw of page) {
+      const name = isObject(raw) ? raw[key] : undefined;
+      if (!isObject(raw) || typeof name !== 'string' || name === '' || name.length > maxKeyChars) unusable++;
+      else if (items.size === MAX_ITEMS || chars > MAX_LIST_CHARS) isFull = true;
+      else if (!items.has(name)) {
+        const item = withinLimits(raw, key, name);
+        chars += JSON.stringify(item).length;
+        items.set(name, item);
+      }
+    }
+    return !isFull;
+  });
+  const problems = [...ofPages];
+  if (unusable > 0) problems.push(`left out for want of a usable ${key}: ${unusable} of ${kind.member}`);
+  if (isFull) problems.push(`${method} is longer than this: stopped after ${items.size}`);
+  return { items: [...items.values()], problems };
+}
+
+/** The item with its words made harmless and cut; what is too large or too deep is left out, all but its name. */
+function withinLimits(raw: JsonObject, key: string, name: string): JsonObject {
+  const json = JSON.stringify(raw);
+  if (json.length > MAX_ITEM_CHARS || excessOf(json, ITEM_LIMITS) !== undefined) return { [key]: name };
+  return Object.fromEntries(
+    Object.entries(raw).map(([member, value]) => {
+      const isWords =
+        typeof value === 'string' && (WORDS.has(member) || (member === 'name' && key !== 'name'));
+      return [member, isWords ? clipHarmless(value, MAX_TEXT_CHARS) : value];
+    }),
+  );
+}
+
+/** Throws `failureOf(kind)` where the server said in its greeting that it has none. */
+function checkHas(server: Downstream, { of }: ListingKind): void {
+  if (server.has(of)) return;
+  const tools = server.tools().length;
+  const has = tools === 0 ? 'no tools either' : `${tools} tool${tools === 1 ? '' : 's'}`;
+  const message = `Server '${shownName(server.spec.name)}' has no ${of}.`;
+  throw new BridgeError(failureOf({ of }), message, { fault: 'guest', remedy: `It has ${has}.` });
+}
+
+const failureOf = ({ of }: Pick<ListingKind, 'of'>) =>
+  of === 'prompts' ? 'E_PROMPT_FAILED' : 'E_RESOURCE_FAILED';

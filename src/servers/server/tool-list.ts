@@ -3,13 +3,13 @@
 // out, since the whole list goes into every sandbox that loads the server.
 
 import { z } from 'zod';
-import { isObject } from '../../base/json/json-object.js';
+import { isObject, type JsonObject } from '../../base/json/json-object.js';
 import { excessOf } from '../../base/json/json-text.js';
 import { shownName } from '../../base/text/shown-name.js';
-import { clip, clipHarmless } from '../../base/text/text.js';
+import { clip, clipHarmless, clipHarmlessLine } from '../../base/text/text.js';
 import type { McpClient } from '../connection/client.js';
+import { ErrorAnswer, METHOD_NOT_FOUND } from '../connection/link.js';
 import { type HeaderParameter, headerParametersOf } from './header-parameters.js';
-import { eachPage } from './pages.js';
 
 /** A server's own claims about a tool's effects (ToolAnnotations); undefined where it makes none. */
 export type ToolHints = {
@@ -181,4 +181,123 @@ function hintsIn(annotations: Readonly<Record<string, unknown>> = {}): Pick<Serv
   );
   if ([readOnly, destructive, openWorld].every((said) => said === undefined)) return {};
   return { hints: { readOnly, destructive, openWorld } };
+}
+
+// When a server's own word may have its list of tools read again. The first word counts at once; while the list turns out to
+// be what it was, the next one has to wait, twice as long each time. However often a list does change, reading it takes a
+// small share of the time.
+
+/** Between two readings that a server has caused: at least, and where nothing changes, at most. */
+const GAP_MS = { least: 1_000, most: 60_000 };
+/** The time that a list has taken is at most one part in so many. */
+const PARTS = 20;
+
+export class ListPace {
+  readonly #now: () => number;
+  /** Between the end of the last reading and the next that a word of the server causes. */
+  #gapMs = 0;
+  /** The gap between the end of the last reading and the next that somebody who uses the server causes. */
+  #leastMs = 0;
+  #readAt = Number.NEGATIVE_INFINITY;
+  #toldAt = Number.NEGATIVE_INFINITY;
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  /** The server says that its list has changed. One that has not said so for long is believed at once. */
+  told(): void {
+    const now = this.#now();
+    if (now - this.#toldAt > GAP_MS.most) this.#gapMs = 0;
+    this.#toldAt = now;
+  }
+
+  /** How long until the list may be read because the server has said so. */
+  get waitMs(): number {
+    return this.#left(Math.max(this.#gapMs, this.#leastMs));
+  }
+
+  /** How long the next reading has to wait where somebody is about to use the server. */
+  get waitForUserMs(): number {
+    return this.#left(this.#leastMs);
+  }
+
+  /** The list has been read, or could not be, in `tookMs`. */
+  read(isChanged: boolean, tookMs: number): void {
+    this.#readAt = this.#now();
+    this.#leastMs = Math.min(Math.max(GAP_MS.least, PARTS * tookMs), GAP_MS.most);
+    this.#gapMs = isChanged ? GAP_MS.least : Math.min(Math.max(GAP_MS.least, 2 * this.#gapMs), GAP_MS.most);
+  }
+
+  #left(gapMs: number): number {
+    return Math.max(0, this.#readAt + gapMs - this.#now());
+  }
+}
+
+// A list that a server gives on pages, followed to its end or to where it is not taken to have one. Knows neither what
+// is listed nor how it is asked for; reads a page with tolerance.
+
+/** A server that still names a next page after this many is not taken to end. */
+const MAX_PAGES = 100;
+
+/** Characters of an odd thing that a server said, in words about it. */
+const MAX_SHOWN_CHARS = 100;
+
+/** The MCP method, and under which name its result holds the items. */
+export type PagedList = { readonly method: string; readonly member: string };
+
+/**
+ * Gives the items of each page to `onItems`, until there is no next page or `onItems` says false. A page is asked for by
+ * the very thing that names it, text or not: MCP wants a text, and servers count or write objects.
+ * Returns what was wrong with the list, in words for the operator. Throws as `request` does; a server that does not know
+ * the method has an empty list.
+ */
+export async function eachPage(
+  { method, member }: PagedList,
+  request: (params: { readonly cursor?: unknown }) => Promise<object>,
+  onItems: (items: readonly unknown[]) => boolean,
+): Promise<readonly string[]> {
+  const seen = new Set<string>();
+  const problems: string[] = [];
+  let first = '';
+  let cursor: unknown;
+  for (let pages = 1; ; pages++) {
+    let page: object;
+    try {
+      page = await request(pages === 1 ? {} : { cursor });
+    } catch (thrown) {
+      if (isMethodUnknown(thrown)) return problems;
+      if (pages === 1 || isText(cursor) || !(serversOwn(thrown) instanceof ErrorAnswer)) throw thrown;
+      const refused = `names its next page by ${shown(cursor)} and then refuses that`;
+      return [...problems, `${method} ${refused}: stopped there`];
+    }
+    const { [member]: items, nextCursor } = page as JsonObject;
+    const isList = Array.isArray(items);
+    if (!isList && items !== undefined && items !== null)
+      problems.push(`${method} gives ${shown(items)} as its \`${member}\`, which is no list`);
+    if (cursor === '' && JSON.stringify(items) === first) return problems;
+    if (pages === 1) first = JSON.stringify(items) ?? '';
+    if (!onItems(isList ? items : []) || isEnd(nextCursor)) return problems;
+    cursor = nextCursor;
+    const name = JSON.stringify(cursor);
+    if (seen.has(name) || pages === MAX_PAGES)
+      return [...problems, `${method} does not end: stopped after ${pages} pages`];
+    seen.add(name);
+  }
+}
+
+/** An empty text may name a page: a server by which it ends the list answers it with the first page. */
+const isEnd = (cursor: unknown): boolean => cursor === undefined || cursor === null || cursor === false;
+
+const isText = (cursor: unknown): boolean => typeof cursor === 'string' && cursor !== '';
+
+const shown = (said: unknown): string => clipHarmlessLine(JSON.stringify(said), MAX_SHOWN_CHARS);
+
+/** The server's own error, or one of ours that was made of it. */
+const serversOwn = (thrown: unknown): unknown =>
+  thrown instanceof ErrorAnswer ? thrown : Object(thrown).cause;
+
+function isMethodUnknown(thrown: unknown): boolean {
+  const error = serversOwn(thrown);
+  return error instanceof ErrorAnswer && error.code === METHOD_NOT_FOUND;
 }

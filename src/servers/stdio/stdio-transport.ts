@@ -7,13 +7,13 @@ import type { Readable } from 'node:stream';
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { stringify } from '../../base/json/json-text.js';
+import { mergedVariables } from '../../base/process/environment.js';
 import type { Redact } from '../../base/secrets/redact.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
-import { withoutFullStop } from '../../base/text/text.js';
+import { harmless, linesOf, withoutFullStop } from '../../base/text/text.js';
 import { within } from '../../base/waiting/within.js';
 import { EnvelopeReader } from '../../wire/envelope.js';
 import { type Line, LineSplitter } from '../../wire/lines.js';
-import { withoutPrefix } from '../connection/call-error.js';
 import {
   answeredIn,
   failure,
@@ -24,10 +24,8 @@ import {
   readMessages,
   readOversized,
 } from '../connection/inbound.js';
-import { LeftOut } from '../connection/left-out.js';
-import { atItsEntry, CLOSED_BY_BRIDGE, type Link, type Problem } from '../connection/link.js';
-import { type Purse, readingPurse, Unasked } from '../connection/unasked.js';
-import { LastWords } from './last-words.js';
+import { atItsEntry, CLOSED_BY_BRIDGE, type Link, type Problem, withoutPrefix } from '../connection/link.js';
+import { LeftOut, type Purse, readingPurse, Unasked } from '../connection/unasked.js';
 import { type ProcessCalls, type ProcessCommand, type ProcessExit, ProcessTree } from './process-tree.js';
 
 /** Requests that a server does not read; each may be as long as a frame, and the code may give up on them and go on. */
@@ -287,9 +285,6 @@ async function letExit(tree: ProcessTree): Promise<void> {
   await tree.end();
 }
 
-/** `isNoise`: the line is for the server's last words as well. */
-type Spoken = { readonly messages: readonly JSONRPCMessage[]; readonly isNoise: boolean };
-
 /** Requests whose ids are remembered. */
 const MAX_REMEMBERED = 1_000;
 /** Methods that only servers use; a log quotes what the server has heard as well. */
@@ -309,7 +304,8 @@ class SpokenLines {
   readonly #quoted = new Set<RequestId>();
   readonly #asked = new Set<RequestId>();
 
-  read(line: string): Spoken {
+  /** `isNoise`: the line is for the server's last words as well. */
+  read(line: string): { readonly messages: readonly JSONRPCMessage[]; readonly isNoise: boolean } {
     if (line.trim() === '') return { messages: [], isNoise: false };
     const laidOut = this.#addToLaidOut(line);
     if (laidOut !== undefined) {
@@ -418,4 +414,112 @@ function told({ command, cwd }: ProcessCommand, { thrown, timedOutMs, ending, la
   if (timedOutMs !== undefined) return { reason: `it was not ready within ${timedOutMs / 1000} s`, remedy };
   if (ending !== undefined) return { reason: `it ${ending} before it was ready`, remedy };
   return { reason: withoutPrefix(messageOf(thrown)), remedy };
+}
+
+// The last things a server said outside the protocol, kept for its errors: most servers explain their end on stderr.
+// Bounded whatever the server floods; shown only after secrets and control characters are out.
+
+const MAX_CHARS = 4096;
+const MAX_LINES = 40;
+
+export class LastWords {
+  readonly #redact: Redact;
+  #text = '';
+  #isCut = false;
+
+  /** A server may print its own token: what is shown goes through `redact`. */
+  constructor(redact: Redact) {
+    this.#redact = redact;
+  }
+
+  add(text: string): void {
+    this.#isCut ||= this.#text.length + text.length > MAX_CHARS;
+    this.#text = (this.#text + text).slice(-MAX_CHARS);
+  }
+
+  /** Adds a line of its own, whatever stood before. */
+  addLine(line: string): void {
+    const separator = this.#text === '' || this.#text.endsWith('\n') ? '' : '\n';
+    this.add(`${separator}${line.slice(0, MAX_CHARS)}\n`);
+  }
+
+  /** At most 40 lines; an empty string when nothing was said. */
+  toString(): string {
+    // The cut may have split a word, and its rest could be part of a secret.
+    const text = this.#redact(this.#isCut ? this.#text.replace(/^\S*/, '…') : this.#text);
+    return linesOf(harmless(text)).slice(-MAX_LINES).join('\n').trim();
+  }
+}
+
+// The environment of a downstream server: a short allow-list of the host's variables, then the server's own. A list,
+// not everything, because the bridge's environment may hold keys that are none of the server's business. Reads no
+// process.env: the host's environment comes in as a value.
+
+/** Where programs live, who the user is, how text is encoded: what a server started from a shell would rely on. */
+const ALLOWED_NAMES = new Set([
+  // The MCP SDK's own default, on POSIX and on Windows.
+  ...['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER'],
+  ...[
+    'APPDATA',
+    'HOMEDRIVE',
+    'HOMEPATH',
+    'LOCALAPPDATA',
+    'PROCESSOR_ARCHITECTURE',
+    'SYSTEMDRIVE',
+    'SYSTEMROOT',
+  ],
+  ...[
+    'TEMP',
+    'TMP',
+    'USERNAME',
+    'USERPROFILE',
+    'PROGRAMFILES',
+    'PROGRAMDATA',
+    'COMSPEC',
+    'PATHEXT',
+    'WINDIR',
+  ],
+  // Variables that servers which work in a terminal are most often found to miss.
+  ...['LANG', 'LANGUAGE', 'TZ', 'TMPDIR', 'NVM_DIR', 'VOLTA_HOME', 'PYENV_ROOT'],
+  ...['SSL_CERT_FILE', 'SSL_CERT_DIR', 'NODE_EXTRA_CA_CERTS'],
+  ...['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY'],
+]);
+const ALLOWED_PREFIXES = ['LC_', 'XDG_', 'FNM_'];
+
+/** Tells a bridge started by a server of ours how deep it is nested, so that the recursion ends. */
+const DEPTH_VARIABLE = 'MCP_BRIDGE_DEPTH';
+
+// Windows spells names in any case, and proxies are found in both; so case does not count.
+function isAllowed(name: string): boolean {
+  const upper = name.toUpperCase();
+  return ALLOWED_NAMES.has(upper) || ALLOWED_PREFIXES.some((prefix) => upper.startsWith(prefix));
+}
+
+/** The child's environment: allowed variables of the host, overridden by `specEnv`; nobody overrides the depth. */
+export function childEnv(
+  hostEnv: Readonly<Record<string, string | undefined>>,
+  specEnv: Readonly<Record<string, string>>,
+  {
+    depth,
+    extraNames,
+    platform = process.platform,
+  }: {
+    /** The nesting depth that the child is told. */
+    readonly depth: number;
+    /** Names that the operator allows on top of the list, in their exact spelling; on Windows case does not count. */
+    readonly extraNames: readonly string[];
+    readonly platform?: NodeJS.Platform;
+  },
+): Record<string, string> {
+  const spelt = (name: string) => (platform === 'win32' ? name.toUpperCase() : name);
+  const extra = new Set(extraNames.map(spelt));
+  const inherited = Object.entries(hostEnv).filter(
+    (entry): entry is [string, string] =>
+      entry[1] !== undefined &&
+      // An exported shell function: code in disguise (CVE-2014-6271).
+      !entry[1].startsWith('()') &&
+      (isAllowed(entry[0]) || extra.has(spelt(entry[0]))),
+  );
+  const own = mergedVariables(specEnv, { [DEPTH_VARIABLE]: String(depth) }, platform);
+  return mergedVariables(Object.fromEntries(inherited), own, platform);
 }

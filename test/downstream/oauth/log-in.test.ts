@@ -7,8 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Redactor } from '../../../src/base/secrets/redact.js';
-import { type LogInOptions, logIn } from '../../../src/servers/login/log-in.js';
-import { logOut } from '../../../src/servers/login/log-out.js';
+import { type LogInOptions, logIn, logOut } from '../../../src/servers/login/log-in.js';
 import {
   Browser,
   CLIENT_DOCUMENT,
