@@ -3,7 +3,7 @@
 
 import type { Readable, Writable } from 'node:stream';
 import type { Observer } from '../base/log/events.js';
-import type { ENGINE_VARIABLES } from '../settings/environment/engine-variables.js';
+import type { ENGINE_VARIABLES } from '../settings/environment/variables.js';
 import type { PullTraces } from './images/pull-traces.js';
 
 export type EngineName = keyof typeof ENGINE_VARIABLES;

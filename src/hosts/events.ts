@@ -1,7 +1,7 @@
 // Events of the files in which servers and rules are looked for.
 
 import { countOf, type EventWords, oneLine } from '../base/log/events.js';
-import type { FileProblem } from '../settings/files/file-problem.js';
+import type { FileProblem } from '../settings/files/config-file.js';
 
 type HostEvents = {
   /** A file that cannot be used as it is, of whichever room. */

@@ -11,11 +11,8 @@ import { principalIdOf } from '../../service/access/token-id.js';
 import { readPrincipalsFile } from '../../service/principals/principals-file.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { hostFacts } from '../../settings/files/host-facts.js';
-import { principalStateDir } from '../../settings/files/principal-state.js';
-import { usageError, visible } from '../terminal/output.js';
 import { principalStateDir } from '../../settings/files/state-dir.js';
-import { usageError } from '../terminal/failure.js';
-import { visible } from '../terminal/output.js';
+import { usageError, visible } from '../terminal/output.js';
 
 const ALLOWED =
   "the name of a token, subject:SUBJECT or client:CLIENT of the configured issuer, or, with several issuers, 'subject:ISSUER SUBJECT'";

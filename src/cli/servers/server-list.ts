@@ -7,15 +7,11 @@ import { type Discovery, discover } from '../../hosts/discovery/discover.js';
 import { type Beside, explainSkip } from '../../hosts/discovery/explain-skip.js';
 import type { DownstreamSpec, SpecSource } from '../../hosts/downstream-spec.js';
 import { withoutDenied } from '../../policy/rules/policy-book.js';
-import { type FileProblem, problemInWords } from '../../settings/files/file-problem.js';
+import { type FileProblem, problemInWords } from '../../settings/files/config-file.js';
 import { prepare } from '../serving/prepare.js';
 import { coloursFor, printJson } from '../terminal/output.js';
 import { hanging, shownWidth, widthOf } from '../terminal/wrap.js';
 import { type ServerChange, serverChanges } from './servers-refresh.js';
-import { type FileProblem, problemInWords } from '../../settings/files/config-file.js';
-import type { coloursFor } from '../terminal/output.js';
-import { hanging, shownWidth } from '../terminal/wrap.js';
-import type { ServerChange } from './server-changes.js';
 
 /** One server as `--json` shows it. */
 type ServerLine = {

@@ -11,8 +11,6 @@ import type { DiscoverContext } from '../../hosts/discovery/discover.js';
 import { NameOwners } from '../../hosts/discovery/name-owners.js';
 import { PolicyBook } from '../../policy/rules/policy-book.js';
 import { Audit } from '../../run/audit/audit.js';
-import { absentEngine, absentFiles } from '../../settings/environment/named-files.js';
-import { stateOpenToOthers } from '../../settings/environment/own-state.js';
 import { absentEngine, absentFiles, stateOpenToOthers } from '../../settings/environment/setting-paths.js';
 import {
   problemsIn,

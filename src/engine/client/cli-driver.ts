@@ -4,16 +4,11 @@
 import { asBridgeError, BridgeError, messageOf } from '../../base/errors.js';
 import { type ProcessResult, run } from '../../base/process/process.js';
 import { clip } from '../../base/text/text.js';
-import { ENGINE_VARIABLES } from '../../settings/environment/engine-variables.js';
+import { ENGINE_VARIABLES } from '../../settings/environment/variables.js';
 import type { EngineConnection, EngineDriver, EngineFacts, EngineStatus } from '../engine.js';
 import { hangingRemedy, inSeconds, saysNotAnswering } from '../machine/client-words.js';
 import { variantsOf } from '../machine/oci-runtime.js';
 import { type CliName, connectionEnv, isElsewhere } from '../machine/place.js';
-import { ENGINE_VARIABLES } from '../../settings/environment/variables.js';
-import type { EngineName, EngineStatus } from '../engine.js';
-import { saysNotAnswering } from '../machine/client-words.js';
-import { hangingRemedy, inSeconds } from '../machine/hanging.js';
-import { connectionEnv, type EngineConnection, engineNameOf } from '../machine/place.js';
 import { noUserNamespace } from '../machine/user-namespaces.js';
 import { CliEngine } from './cli-engine.js';
 import { CliImages } from './cli-images.js';

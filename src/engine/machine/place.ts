@@ -3,10 +3,8 @@
 // client's own configuration, says of itself; runs nothing.
 
 import { basename } from 'node:path';
-import { ENGINE_VARIABLES } from '../../settings/environment/engine-variables.js';
-import type { EngineConnection, EngineMode, IdMapping } from '../engine.js';
 import { ENGINE_VARIABLES } from '../../settings/environment/variables.js';
-import type { EngineMode, EngineName, IdMapping } from '../engine.js';
+import type { EngineConnection, EngineMode, IdMapping } from '../engine.js';
 
 /** The engines that are driven by their command line. */
 export type CliName = 'podman' | 'docker';

@@ -10,7 +10,7 @@ import { WrongParams } from '../../wire/wrong-params.js';
 import type { AgentRequest } from '../requests/agent-request.js';
 import type { AgentServer } from '../requests/agent-server.js';
 import { offersOf, TASKS_EXTENSION } from '../requests/client-offers.js';
-import { fieldsOf } from '../requests/request-params.js';
+import { fieldsOf } from '../requests/complaint.js';
 import type { Job } from './job.js';
 import { type Jobs, RESULT_KEPT_MS } from './jobs.js';
 import type { InputRequests } from './questions.js';

@@ -18,8 +18,6 @@ import { checkCursor, described, fieldsOf } from '../requests/complaint.js';
 import { LOG_LEVELS, type McpLogLevel } from '../requests/log-notifications.js';
 import { instructions } from '../resources/capabilities.js';
 import { type OfferedTools, offeredTools, offersSnippets } from '../tools/definitions.js';
-import { AgentConnection } from './connection.js';
-import { type OfferedTools, offeredTools, offersSnippets } from '../tools/offered-tools.js';
 import { LateBridge, loadAnswers, wholeBridge } from './late-bridge.js';
 import { type StdioConnection, serveConnection } from './stdio-connection.js';
 

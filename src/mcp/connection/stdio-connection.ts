@@ -3,16 +3,16 @@
 
 import type { JSONRPCMessage, RequestId, Transport } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import type { WatchTasks } from '../calls/tasks.js';
 import { isObject } from '../../base/json/json-object.js';
 import {
   ACKNOWLEDGED,
   notificationOf,
   SUBSCRIPTION_ID,
   TASK_CHANGED,
+  type TaskWatch,
   tasksAskedFor,
-} from '../calls/listen-request.js';
-import type { TaskWatch, WatchTasks } from '../calls/task-watch.js';
+  type WatchTasks,
+} from '../calls/tasks.js';
 import type { Era } from '../requests/agent-request.js';
 import type { AgentServer } from '../requests/agent-server.js';
 

@@ -4,7 +4,6 @@
 import { CallToolRequestParamsSchema } from '@modelcontextprotocol/core';
 import type { CallToolRequest } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
-import { didYouMean } from '../../base/text/closest.js';
 import { clipHarmless } from '../../base/text/text.js';
 import type { CallProblem } from '../../run/outcome/outcome.js';
 import { WrongParams } from '../../wire/wrong-params.js';

@@ -21,7 +21,7 @@ import { join } from 'node:path';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { replaceFile } from '../../base/files/replace-file.js';
 import { isAlive } from '../../base/process/owner.js';
-import { principalStateDirs } from '../../settings/files/principal-state.js';
+import { principalStateDirs } from '../../settings/files/state-dir.js';
 import {
   answerText,
   type FiledAnswer,
@@ -31,9 +31,6 @@ import {
   MAX_ANSWER_BYTES,
   MAX_QUESTION_BYTES,
 } from './question-file.js';
-import { principalStateDirs } from '../../settings/files/state-dir.js';
-import { answerText, type FiledAnswer, filedAnswer, MAX_ANSWER_BYTES } from './answer-file.js';
-import { type FiledQuestion, filedQuestion, MAX_QUESTION_BYTES } from './question-file.js';
 
 const APPROVALS = 'approvals';
 const QUESTION_FILE = /^(q-[a-z0-9]{16})\.json$/;

@@ -1,9 +1,7 @@
 // From the start of the code to its end: its calls are answered, what it says is heard, what it leaves is kept.
 
 import type { StopClock } from '../../base/waiting/deadline.js';
-import { hostView } from '../../hosts/tables/clients.js';
 import { hostView } from '../../hosts/records/all-hosts.js';
-import { AskingTime } from '../../policy/approvals/asking-time.js';
 import { Plan, type Planned } from '../../policy/approvals/plan.js';
 import { RunApprovals } from '../../policy/approvals/run-approvals.js';
 import { AskingTime, StandingClock } from '../../policy/approvals/standing-clock.js';

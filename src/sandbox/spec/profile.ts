@@ -12,11 +12,8 @@ import {
   planFor,
 } from '../../settings/environment/plan.js';
 import type { Settings } from '../../settings/environment/settings.js';
-import { isPython, type Language, type Place } from '../../settings/languages/language.js';
-import { DEFAULT_WORKDIR } from '../../settings/languages/workdir.js';
-import { WORK } from './promises.js';
 import { DEFAULT_WORKDIR, isPython, type Language, type Place } from '../../settings/languages/records.js';
-import { WORK } from './work.js';
+import { WORK } from './promises.js';
 
 export type SandboxProfile = {
   /** A reference, or the name of a profile. */

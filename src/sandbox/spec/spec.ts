@@ -5,11 +5,8 @@ import { join } from 'node:path';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import type { Mount, NetworkMode, SandboxSpec, Tmpfs, Ulimit } from '../../engine/engine.js';
 import type { Enforcement } from '../../engine/machine/enforcement.js';
-import { DEFAULT_WORKDIR } from '../../settings/languages/workdir.js';
-import { ENTRYPOINT, FALLBACK_MOUNT, FALLBACK_PYTHON, HARNESS_MOUNT, STAT_FILE } from './harness-files.js';
 import { DEFAULT_WORKDIR } from '../../settings/languages/records.js';
-import { FALLBACK_MOUNT, FALLBACK_PYTHON } from './fallback-files.js';
-import { ENTRYPOINT, HARNESS_MOUNT, STAT_FILE } from './harness-files.js';
+import { ENTRYPOINT, FALLBACK_MOUNT, FALLBACK_PYTHON, HARNESS_MOUNT, STAT_FILE } from './harness-files.js';
 import type { PythonName } from './image-pythons.js';
 import type { SandboxProfile } from './profile.js';
 

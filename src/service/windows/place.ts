@@ -7,7 +7,7 @@ import { delimiter, join } from 'node:path';
 import { breakIfLeft, isProcess, tryLock } from '../../base/files/file-lock.js';
 import { isOnlyOurs } from '../../base/files/only-ours.js';
 import type { Environment } from '../../base/process/environment.js';
-import { engineNames } from '../../settings/environment/engine-variables.js';
+import { engineNames } from '../../settings/environment/variables.js';
 import { RELAY_PROTOCOL } from './frames.js';
 
 const FOLDER = 'mcp-sandbox-bridge';

@@ -7,11 +7,6 @@ import { patternTrouble } from '../../base/text/name-pattern.js';
 import { clip } from '../../base/text/text.js';
 import { CPUS, DAY_SECONDS, imageReferenceTrouble, MIN_MEMORY_BYTES, PIDS, WORD } from '../bounds.js';
 import { absolutePath, pathRules } from '../files/host-facts.js';
-import { imageReferenceTrouble } from '../image-reference.js';
-import { LANGUAGE_NAMES, languageImages, languageName } from '../languages/naming.js';
-import { languages } from '../languages/records.js';
-import { engineNames } from './engine-variables.js';
-import { oauthAddressTrouble } from './oauth-settings.js';
 import { LANGUAGE_NAMES, languageImages, languageName, languages } from '../languages/records.js';
 import {
   bytes,
@@ -97,6 +92,18 @@ const origin = z.string().refine((text) => URL.canParse(text) && new URL(text).o
 const addressRange = z.string().regex(/^(?:unix|[0-9a-fA-F:.]+(?:\/\d{1,3})?)$/);
 const absoluteOr = (names: readonly string[]) =>
   z.string().refine((text) => names.includes(text) || isWholePath(text));
+
+/**
+ * Variables by which the engines' own clients find their engine: for each, the one that takes an address, and those that would
+ * say otherwise.
+ */
+export const ENGINE_VARIABLES = {
+  podman: { address: 'CONTAINER_HOST', others: ['CONTAINER_CONNECTION'] },
+  docker: { address: 'DOCKER_HOST', others: ['DOCKER_CONTEXT'] },
+} as const;
+
+/** Engines that can be named. Each has a driver in engine/engines.ts. */
+export const engineNames = Object.keys(ENGINE_VARIABLES);
 
 export const variables = {
   /** `podman`, `docker` or an absolute path; undefined means that the bridge chooses. */
@@ -751,12 +758,3 @@ export type OutputMode = SettingValues['outputMode'];
 export type SeccompProfile = SettingValues['seccomp'];
 export type ToolName = SettingValues['tools'][number];
 export type VariableName = VariablesOf<typeof variables>;
-
-/**
- * Variables by which the engines' own clients find their engine: for each, the one that takes an address, and those that would
- * say otherwise.
- */
-export const ENGINE_VARIABLES = {
-  podman: { address: 'CONTAINER_HOST', others: ['CONTAINER_CONNECTION'] },
-  docker: { address: 'DOCKER_HOST', others: ['DOCKER_CONTEXT'] },
-} as const;
