@@ -15,7 +15,7 @@ import { compileSchemas } from '../../wire/schema-making.js';
 import { Jobs } from '../calls/jobs.js';
 
 /** Loads the handlers that answer out of a whole bridge. */
-export const loadAnswers = loadedOnce(() => import('./bridge-answers.js'));
+export const loadAnswers = loadedOnce(() => import('../resources/resources.js'));
 
 export type LateBridgeOptions = {
   readonly settings: Settings;

@@ -16,11 +16,10 @@ import type { Era } from '../requests/agent-request.js';
 import { AgentServer } from '../requests/agent-server.js';
 import { CACHED_FOR } from '../requests/cached-for.js';
 import { described } from '../requests/complaint.js';
-import { LOG_LEVELS } from '../requests/log-notifications.js';
+import { LOG_LEVELS, type McpLogLevel } from '../requests/log-notifications.js';
 import { checkCursor, fieldsOf } from '../requests/request-params.js';
 import { instructions } from '../resources/capabilities.js';
 import { type OfferedTools, offeredTools, offersSnippets } from '../tools/offered-tools.js';
-import { AgentConnection } from './connection.js';
 import { LateBridge, loadAnswers, wholeBridge } from './late-bridge.js';
 import { type StdioConnection, serveConnection } from './stdio-connection.js';
 
@@ -86,7 +85,7 @@ export function agentServer(parts: AgentServerParts): AgentServer {
     server.closed.addEventListener('abort', () => connection[Symbol.dispose]());
   const agent = whoIsAsked(server, bridge);
   server.peer = { agent, scope: connection.id, logLevel: () => connection.logLevel };
-  listTools(server, { bridge, agent, tools, connection, listChanged });
+  listTools(server, { bridge, connection }, tools, agent, listChanged);
   takeLogLevel(server, connection);
   const later = [...ANSWERED_LATER, ...(hasSnippets ? ['completion/complete'] : [])];
   server.answerLater(later, async () => {
@@ -160,16 +159,14 @@ function tellOfRoots(bridge: Bridge | LateBridge, agent: AgentCapabilities): voi
   made?.servers.pool.rootsChanged(agent);
 }
 
-type Listing = {
-  readonly bridge: Bridge | LateBridge;
-  readonly agent: AgentCapabilities;
-  readonly tools: OfferedTools;
-  readonly connection: AgentConnection;
-  readonly listChanged: (list: 'tools') => void;
-};
-
 /** Answers tools/list. An agent that was told less of the image than is known later is told that the list has changed. */
-function listTools(server: AgentServer, { bridge, agent, tools, connection, listChanged }: Listing): void {
+function listTools(
+  server: AgentServer,
+  { bridge, connection }: { readonly bridge: Bridge | LateBridge; readonly connection: AgentConnection },
+  tools: OfferedTools,
+  agent: AgentCapabilities,
+  listChanged: (list: 'tools') => void,
+): void {
   const described = () => tools.map(({ description }) => description).join('\n');
   const onImageKnown = () => {
     if (connection.toldOfTools === undefined || connection.toldOfTools === described()) return;
@@ -195,4 +192,43 @@ function takeLogLevel(server: AgentServer, connection: AgentConnection): void {
     const shown = typeof level === 'string' ? `'${clipHarmless(level, 200)}'` : described(level);
     throw new WrongParams(`There is no log level ${shown}. There is: ${LOG_LEVELS.join(', ')}.`);
   });
+}
+
+// State of one agent's connection, kept from request to request, apart from the SDK's server object: over HTTP there is a
+// server object for each request of 2026-07-28, and these objects share one state for each bridge.
+
+/** Hosts start servers in health checks that live 20 ms: house-keeping waits until a client has stayed. */
+const QUIET_BEFORE_WARM_MS = 250;
+const QUIET_BEFORE_SWEEP_MS = 2_000;
+
+let made = 0;
+
+export class AgentConnection implements Disposable {
+  /** No two in one process have the same. */
+  readonly id = String(++made);
+  /** Log level that an agent of 2025 wants, as the agent has last said. */
+  logLevel: McpLogLevel | undefined;
+  /** Descriptions that the agent was given when it last listed the tools. */
+  toldOfTools: string | undefined;
+  #plans: NodeJS.Timeout[] = [];
+  #stopListening: (() => void) | undefined;
+
+  /** Plans warm-up, since an agent that lists the tools may call one soon, and house-keeping for when a client has stayed. */
+  prepare(bridge: Bridge | LateBridge, agent: AgentCapabilities): void {
+    for (const plan of this.#plans) clearTimeout(plan);
+    this.#plans = [
+      setTimeout(() => bridge.warmUp(agent), QUIET_BEFORE_WARM_MS).unref(),
+      setTimeout(() => bridge.sweepOnce(), QUIET_BEFORE_SWEEP_MS).unref(),
+    ];
+  }
+
+  /** `listener` hears when more is known of the image. Only the first one that is given does. */
+  onImageKnown(bridge: Bridge | LateBridge, listener: () => void): void {
+    this.#stopListening ??= bridge.onImageKnown(listener);
+  }
+
+  /** Plans still happen: these are the bridge's house-keeping. */
+  [Symbol.dispose](): void {
+    this.#stopListening?.();
+  }
 }

@@ -3,8 +3,7 @@
 import type { Observer } from '../../base/log/events.js';
 import type { Principal } from '../../base/principal.js';
 import { watchTasks } from '../../mcp/calls/tasks.js';
-import { AgentConnection } from '../../mcp/connection/connection.js';
-import { agentServer } from '../../mcp/connection/server.js';
+import { AgentConnection, agentServer } from '../../mcp/connection/server.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { Bridge } from '../../tenant/bridge.js';
 import { startsSandboxes } from '../../tenant/sandbox-service.js';

@@ -1,8 +1,7 @@
 // The HTTP front with the server object that agents get, over a bridge that starts nothing.
 
 import type { Jobs } from '../../../src/mcp/calls/jobs.js';
-import { AgentConnection } from '../../../src/mcp/connection/connection.js';
-import { agentServer } from '../../../src/mcp/connection/server.js';
+import { AgentConnection, agentServer } from '../../../src/mcp/connection/server.js';
 import type { Bridge } from '../../../src/tenant/bridge.js';
 import { HttpAgent } from '../../support/http-agent.js';
 import { stubFront } from '../../support/http-front.js';
