@@ -202,13 +202,13 @@ function say(
 /** A form has a decision, a token and a word of some hundred characters, each of which may be nine in it. */
 const MAX_FORM_BYTES = 16_384;
 
-type Form = { readonly token: string; readonly decision: Decision; readonly word: string };
-
 /**
  * The form that a person has sent: `too large`, or `not a form` where a field is missing, stands twice or says something else.
  * Rejects when the sender goes.
  */
-async function formOf(request: IncomingMessage): Promise<Form | 'too large' | 'not a form'> {
+async function formOf(
+  request: IncomingMessage,
+): Promise<{ token: string; decision: Decision; word: string } | 'too large' | 'not a form'> {
   if (Number(request.headers['content-length']) > MAX_FORM_BYTES) return 'too large';
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -320,10 +320,7 @@ const refusal = (says: string): PageRefusal => ({ status: 403, says });
 /** 32 letters of base64url. */
 const SECRET_BYTES = 24;
 
-/** Whose page a secret opens. */
-type PageOwner = { readonly principal: string | undefined };
-
-export class PageKeys {
+class PageKeys {
   readonly #secrets = new Map<string | undefined, string>();
   readonly #key = randomBytes(32);
 
@@ -335,7 +332,7 @@ export class PageKeys {
   }
 
   /** A secret opens the questions of one principal, and of no other. */
-  openedBy(secret: string): PageOwner | undefined {
+  openedBy(secret: string): { readonly principal: string | undefined } | undefined {
     for (const [principal, own] of this.#secrets) if (isSame(secret, own)) return { principal };
     return undefined;
   }
