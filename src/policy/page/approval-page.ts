@@ -22,13 +22,6 @@ const MAX_CONNECTIONS = 64;
 /** How long a page that is under way may still take when the server ends. */
 const ENDS_WITHIN_MS = 500;
 
-type PageOptions = {
-  /** Called when the page has ended by itself. */
-  readonly onEnd: () => void;
-  /** A test shortens it. */
-  readonly idleMs?: number;
-};
-
 export class ApprovalPage implements PostedPage {
   readonly #source: PostedQuestions;
   readonly #server: Server;
@@ -42,8 +35,11 @@ export class ApprovalPage implements PostedPage {
   #port = 0;
 
   /** Rejects where no port can be had. */
-  static async open(source: PostedQuestions, options: PageOptions): Promise<ApprovalPage> {
-    const page = new ApprovalPage(source, options);
+  static async open(
+    source: PostedQuestions,
+    { onEnd, idleMs = IDLE_MS }: { readonly onEnd: () => void; readonly idleMs?: number },
+  ): Promise<ApprovalPage> {
+    const page = new ApprovalPage(source, onEnd, idleMs);
     page.#server.listen(0, '127.0.0.1');
     await once(page.#server, 'listening');
     page.#port = (page.#server.address() as AddressInfo).port;
@@ -52,7 +48,7 @@ export class ApprovalPage implements PostedPage {
     return page;
   }
 
-  private constructor(source: PostedQuestions, { onEnd, idleMs = IDLE_MS }: PageOptions) {
+  private constructor(source: PostedQuestions, onEnd: () => void, idleMs: number) {
     this.#source = source;
     this.#onEnd = onEnd;
     this.#idleMs = idleMs;
