@@ -11,9 +11,9 @@ import { Scheduler, type TurnLimits, UNLIMITED } from '../base/waiting/scheduler
 import type { DiscoverContext } from '../hosts/discovery/discover.js';
 import { Dialogs } from '../policy/approvals/asking.js';
 import type { Inbox } from '../policy/approvals/question.js';
-import { type Always, Grants, type SharedApprovals } from '../policy/approvals/run-approvals.js';
+import { Grants, type SharedApprovals } from '../policy/approvals/run-approvals.js';
 import { type OpenPage, openInbox } from '../policy/inbox/inbox.js';
-import { allowAlways } from '../policy/rules/always-allowed.js';
+import { type Always, allowAlways } from '../policy/rules/always-allowed.js';
 import { KeptFiles } from '../run/artifacts/kept-files.js';
 import { SavedTools } from '../run/calls/saved-tools.js';
 import { Runs } from '../run/life/runs.js';

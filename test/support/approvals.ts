@@ -5,12 +5,12 @@ import type { BridgeEvent } from '../../src/base/log/events.js';
 import { Dialogs } from '../../src/policy/approvals/asking.js';
 import type { ApprovalAnswer, Inbox, Question } from '../../src/policy/approvals/question.js';
 import {
-  type Always,
   type ApprovalScope,
   Grants,
   RunApprovals,
   type SharedApprovals,
 } from '../../src/policy/approvals/run-approvals.js';
+import type { Always } from '../../src/policy/rules/always-allowed.js';
 import { type AgentCapabilities, NO_AGENT } from '../../src/servers/asking/agent-capabilities.js';
 
 /** An inbox in which `answer` answers each question; one that it gives nothing for stays. */

@@ -52,14 +52,14 @@ export type JobAnswer =
   | { readonly inputRequests: InputRequests; readonly requestState: string }
   | { readonly task: Job };
 
-/** A job that has ended and is kept; `since` is by performance.now(). */
-type Kept = { readonly since: number; readonly chars: number; readonly timer: NodeJS.Timeout };
-
 export class Jobs implements Disposable {
   readonly #keepMs: number;
   readonly #jobs = new Map<string, Job>();
-  /** In the order in which they have ended. */
-  readonly #kept = new Map<Job, Kept>();
+  /** Jobs that have ended and are kept, in that order; `since` is by performance.now(). */
+  readonly #kept = new Map<
+    Job,
+    { readonly since: number; readonly chars: number; readonly timer: NodeJS.Timeout }
+  >();
   /** Why what a handle named is gone. */
   readonly #gone = new Map<string, string>();
   readonly #startedAt = new Date();

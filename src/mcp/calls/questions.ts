@@ -19,18 +19,19 @@ export type InputRequests = Readonly<Record<string, InputRequest>>;
  */
 export const ANSWER_WITHIN_MS = 600_000;
 
-type OpenQuestion = {
-  readonly request: InputRequest;
-  readonly signal: AbortSignal;
-  /** Ends it; another call may ask it anew, and answer it later. */
-  readonly answer: (response: JsonObject | Promise<JsonObject>) => void;
-  readonly refuse: (error: Error) => void;
-};
-
 const ACTIONS: readonly unknown[] = ['accept', 'decline', 'cancel'];
 
 export class Questions {
-  readonly #open = new Map<string, OpenQuestion>();
+  readonly #open = new Map<
+    string,
+    {
+      readonly request: InputRequest;
+      readonly signal: AbortSignal;
+      /** Ends it; another call may ask it anew, and answer it later. */
+      readonly answer: (response: JsonObject | Promise<JsonObject>) => void;
+      readonly refuse: (error: Error) => void;
+    }
+  >();
   readonly #onChange: () => void;
   #asked = 0;
 

@@ -28,17 +28,8 @@ const INTERNAL_ERROR = -32_603;
 const WORDS_EVERY_MS = 1_000;
 const MAX_SHOWN_CHARS = 80;
 
-type TaskTimes = {
-  readonly taskId: string;
-  /** ISO 8601. */
-  readonly createdAt: string;
-  readonly lastUpdatedAt: string;
-  /** From `createdAt` on. It grows while the task is at work. */
-  readonly ttlMs: number;
-};
-
 /** MCP's DetailedTask. */
-export type DetailedTask = TaskTimes & {
+export type DetailedTask = ReturnType<typeof timesOf> & {
   readonly pollIntervalMs?: number;
   readonly statusMessage?: string;
 } & (
@@ -107,7 +98,8 @@ const pollMs = (ageMs: number): number =>
 
 const isOver = ({ state }: Job): boolean => state !== 'working' && state !== 'input_required';
 
-function timesOf(job: Job, now: number): TaskTimes {
+/** Names and times of a task, in ISO 8601; `ttlMs` counts from its creation, and grows while it is at work. */
+function timesOf(job: Job, now: number) {
   const createdAtMs = sinceMs(job);
   // Changes from before the job was a task are none of the task's.
   const changedAtMs = Math.max(createdAtMs, job.changedAtMs);

@@ -121,15 +121,12 @@ export function toolNamed(name: string, tools: ReadonlyMap<string, BridgeTool>):
   );
 }
 
-/** `links`: whether the client knows links to resources. */
-type Reader = { readonly client: string; readonly links: boolean };
-
-/** The answer as this client can read it. */
+/** The answer as this client can read it; `links`: whether the client knows links to resources. */
 export function resultOf(
   answer: ToolAnswer,
   tool: BridgeTool,
   { explicitlySet, outputMode, structured }: Settings,
-  { client, links }: Reader,
+  { client, links }: { readonly client: string; readonly links: boolean },
 ): CallToolResult {
   if ('isRelayed' in answer) {
     const result = visible(withoutClaims(answer.result));

@@ -2,20 +2,17 @@
 // called, or ahead of that a moment after the tools were listed. Hosts start bridges often, and most are never called.
 
 import { BridgeError, messageOf } from '../../base/errors.js';
-import type { Observer } from '../../base/log/events.js';
 import { loadedOnce } from '../../base/replaced-part.js';
 import { Redactor } from '../../base/secrets/redact.js';
-import type { DiscoverContext } from '../../hosts/discovery/discover.js';
-import type { Inbox } from '../../policy/approvals/question.js';
 import type { AgentCapabilities } from '../../servers/asking/agent-capabilities.js';
 import type { Settings } from '../../settings/environment/settings.js';
-import type { Bridge } from '../../tenant/bridge.js';
+import type { Bridge, BridgeOptions } from '../../tenant/bridge.js';
 import { Configured } from '../../tenant/configured.js';
 import { compileSchemas } from '../../wire/schema-making.js';
 import { Jobs } from '../calls/jobs.js';
 
 /** Loads the handlers that answer out of a whole bridge. */
-export const loadAnswers = loadedOnce(() => import('./bridge-answers.js'));
+export const loadAnswers = loadedOnce(() => import('../resources/resources.js'));
 
 type LateBridgeOptions = {
   readonly settings: Settings;
@@ -33,14 +30,19 @@ export class LateBridge implements AsyncDisposable {
   readonly servers: Configured;
   /** Calls of its agent. */
   readonly jobs: Jobs;
-  readonly #options: LateBridgeOptions & { readonly redactor: Redactor };
+  readonly #options: BridgeOptions;
   readonly #imageListeners = new Set<() => void>();
   #made: Bridge | undefined;
   #isBegun = false;
   #isClosing = false;
 
   /** Throws E_SETTINGS where the policy cannot be used. */
-  constructor(options: LateBridgeOptions) {
+  constructor(
+    options: Pick<
+      BridgeOptions,
+      'settings' | 'discovery' | 'observer' | 'redactor' | 'setUpPatienceMs' | 'inbox'
+    >,
+  ) {
     const { settings, discovery: context, observer, redactor = new Redactor() } = options;
     this.settings = settings;
     this.jobs = new Jobs(settings.keepSeconds);

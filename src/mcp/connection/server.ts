@@ -18,6 +18,11 @@ import { checkCursor, described, fieldsOf } from '../requests/complaint.js';
 import { LOG_LEVELS, type McpLogLevel } from '../requests/log-notifications.js';
 import { instructions } from '../resources/capabilities.js';
 import { type OfferedTools, offeredTools, offersSnippets } from '../tools/definitions.js';
+import { AgentServer } from '../requests/agent-server.js';
+import { CACHED_FOR } from '../requests/cached-for.js';
+import { described } from '../requests/complaint.js';
+import { checkCursor, fieldsOf } from '../requests/request-params.js';
+import { type OfferedTools, offeredTools, offersSnippets } from '../tools/offered-tools.js';
 import { LateBridge, loadAnswers, wholeBridge } from './late-bridge.js';
 import { type StdioConnection, serveConnection } from './stdio-connection.js';
 
@@ -83,7 +88,7 @@ export function agentServer(parts: AgentServerParts): AgentServer {
     server.closed.addEventListener('abort', () => connection[Symbol.dispose]());
   const agent = whoIsAsked(server, bridge);
   server.peer = { agent, scope: connection.id, logLevel: () => connection.logLevel };
-  listTools(server, { bridge, agent, tools, connection, listChanged });
+  listTools(server, { bridge, connection }, tools, agent, listChanged);
   takeLogLevel(server, connection);
   const later = [...ANSWERED_LATER, ...(hasSnippets ? ['completion/complete'] : [])];
   server.answerLater(later, async () => {
@@ -160,19 +165,10 @@ function tellOfRoots(bridge: Bridge | LateBridge, agent: AgentCapabilities): voi
 /** Answers tools/list. An agent that was told less of the image than is known later is told that the list has changed. */
 function listTools(
   server: AgentServer,
-  {
-    bridge,
-    agent,
-    tools,
-    connection,
-    listChanged,
-  }: {
-    readonly bridge: Bridge | LateBridge;
-    readonly agent: AgentCapabilities;
-    readonly tools: OfferedTools;
-    readonly connection: AgentConnection;
-    readonly listChanged: (list: 'tools') => void;
-  },
+  { bridge, connection }: { readonly bridge: Bridge | LateBridge; readonly connection: AgentConnection },
+  tools: OfferedTools,
+  agent: AgentCapabilities,
+  listChanged: (list: 'tools') => void,
 ): void {
   const described = () => tools.map(({ description }) => description).join('\n');
   const onImageKnown = () => {

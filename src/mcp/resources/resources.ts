@@ -1,29 +1,54 @@
-// Resources that can be read besides answers: the bridge's own description of itself, the operator's snippets, and what runs
-// have left, for as long as that is kept. A URI is looked up and never made into a path. Whatever a file is called, its type is
-// one that nothing runs.
+// Answers that a server object takes from its bridge: calls of tools, resources, names of snippets. Resources are the bridge's own
+// description of itself, the operator's snippets, and what runs have left, for as long as that is kept. A URI is looked up and never
+// made into a path. Whatever a file is called, its type is one that nothing runs. This file is loaded when the first of these
+// answers is asked for, or ahead of that; nobody who only lists the tools waits for it.
 
+import { z } from 'zod';
+import { asBridgeError } from '../../base/errors.js';
 import { clipHarmless, harmless } from '../../base/text/text.js';
 import { duration } from '../../run/answer/files.js';
 import { fileType } from '../../run/artifacts/file-type.js';
 import type { KeptContent, KeptFiles } from '../../run/artifacts/kept-files.js';
 import { KEPT_URI_TEMPLATE, parseKeptUri } from '../../run/artifacts/kept-uri.js';
+import {
+  parseSnippetUri,
+  SNIPPET_URI_TEMPLATE,
+  SNIPPETS_URI,
+  snippetUri,
+} from '../../run/programs/snippet-uri.js';
+import type { SnippetBrief, Snippets } from '../../run/programs/snippets.js';
 import { offeredLanguages } from '../../settings/environment/plan.js';
 import type { Bridge } from '../../tenant/bridge.js';
 import { MAX_FILE_BYTES } from '../../wire/frames.js';
 import { WrongParams } from '../../wire/wrong-params.js';
 import { type AgentServer, CACHED_FOR, keptFor } from '../requests/agent-server.js';
 import { checkCursor, textIn } from '../requests/complaint.js';
+import { answerCalls, type CallsParts, toolsOf } from '../calls/tool-calls.js';
+import type { AgentServer } from '../requests/agent-server.js';
+import { CACHED_FOR, keptFor } from '../requests/cached-for.js';
+import { type AllowedParams, checkCursor, paramsBy, textIn } from '../requests/request-params.js';
+import { offersSnippets } from '../tools/offered-tools.js';
 import { CAPABILITIES_MIME_TYPE, CAPABILITIES_URI, capabilities } from './capabilities.js';
-import { offeredSnippets, readSnippets, SNIPPET_TEMPLATE, SNIPPETS_RESOURCE } from './snippet-resources.js';
 
 const OUTPUT = /^std(?:out|err)\.txt$/;
 
-/** Answers resources/list, resources/templates/list and resources/read. */
-export function offerResources(server: AgentServer, bridge: Bridge): void {
+/** Answers on `server` whatever is asked of `bridge`. */
+export function answerFrom(
+  bridge: Bridge,
+  server: AgentServer,
+  parts: Omit<CallsParts, 'bridge' | 'tools'>,
+): void {
+  answerCalls(server, { ...parts, bridge, tools: toolsOf(bridge.settings) });
+  const snippets = offersSnippets(bridge.settings, bridge.snippets.folder) ? bridge.snippets : undefined;
+  offerResources(server, bridge, snippets);
+  if (snippets !== undefined) completeSnippets(server, snippets);
+}
+
+/** Answers resources/list, resources/templates/list and resources/read. `snippets`: undefined where no tool runs any. */
+function offerResources(server: AgentServer, bridge: Bridge, snippets: Snippets | undefined): void {
   const { kept, settings } = bridge;
   const { tools } = settings;
   const languages = offeredLanguages(settings);
-  const snippets = offeredSnippets(bridge);
   /** Only clients of a later era know what is said of an answer's age. */
   const aged = (answer: object, age: object) => (server.era === 'legacy' ? answer : { ...answer, ...age });
 
@@ -83,21 +108,13 @@ function notFound(uri: string, { isOn, keepSeconds }: KeptFiles): string {
   return `This is no longer kept: what a run leaves can be read for ${duration(keepSeconds)}, and less while much is left. Run the code again.`;
 }
 
-type Contents = { readonly uri: string; readonly mimeType: string } & (
-  | { readonly text: string }
-  | { readonly blob: string }
-);
+type Readable = Pick<KeptContent, 'uri' | 'name' | 'mimeType' | 'content'>;
 
 /** Text may grow by its escapes; the same bytes in base64 always fit into one message. */
 const MAX_TEXT_JSON_CHARS = (MAX_FILE_BYTES * 4) / 3;
 
 /** Contents as text where that is safe, exact and short enough; output is shown by the same rule as in answers. */
-function contentsOf({
-  uri,
-  name,
-  mimeType,
-  content,
-}: Pick<KeptContent, 'uri' | 'name' | 'mimeType' | 'content'>): Contents {
+function contentsOf({ uri, name, mimeType, content }: Readable) {
   const text = OUTPUT.test(name) ? harmless(content.toString()) : exactText(name, content);
   return text === undefined || JSON.stringify(text).length > MAX_TEXT_JSON_CHARS
     ? { uri, mimeType, blob: content.toString('base64') }
@@ -109,3 +126,99 @@ function exactText(name: string, content: Buffer): string | undefined {
   const { text } = fileType(name, content);
   return text !== undefined && Buffer.byteLength(text) === content.length ? text : undefined;
 }
+
+// The operator's snippets as resources: one list of them, and each by its name. Nothing is read before somebody reads
+// one; a list of resources costs no look into the folder.
+
+const LIST_MIME_TYPE = 'application/json';
+/** Type of every snippet, whatever its language: a client must not run what it reads. */
+const CODE_MIME_TYPE = 'text/plain';
+
+const SNIPPETS_RESOURCE = {
+  uri: SNIPPETS_URI,
+  name: 'snippets',
+  title: 'Snippets',
+  description:
+    'Programs that execute_code runs by `snippet_name`, each with its language and what it says of itself.',
+  mimeType: LIST_MIME_TYPE,
+};
+
+const SNIPPET_TEMPLATE = {
+  uriTemplate: SNIPPET_URI_TEMPLATE,
+  name: 'snippet',
+  title: 'The code of a snippet',
+  mimeType: CODE_MIME_TYPE,
+};
+
+/** Undefined for an address of something else. Throws WrongParams where there is nothing to read. */
+async function readSnippets(uri: string, snippets: Snippets): Promise<Readable | undefined> {
+  const name = parseSnippetUri(uri);
+  if (name === undefined && uri !== SNIPPETS_URI) return undefined;
+  try {
+    if (name === undefined) {
+      const content = Buffer.from(listText(await snippets.list()));
+      return { uri, name: 'snippets.json', mimeType: LIST_MIME_TYPE, content };
+    }
+    const { file, code } = await snippets.find(name);
+    return { uri, name: file, mimeType: CODE_MIME_TYPE, content: Buffer.from(code) };
+  } catch (thrown) {
+    throw new WrongParams(asBridgeError(thrown).advice);
+  }
+}
+
+/** JSON with a line for each. */
+function listText(briefs: readonly SnippetBrief[]): string {
+  const lines = briefs.map(({ name, language, description }) =>
+    JSON.stringify({
+      name,
+      language: language.name,
+      ...(description === '' ? {} : { description }),
+      uri: snippetUri(name),
+    }),
+  );
+  return `{"snippets": [${lines.map((line) => `\n${line}`).join(',')}\n]}\n`;
+}
+
+// completion/complete: the names of snippets, for the one argument that this bridge can complete, `name` of the template
+// of a snippet. What else is asked about is answered as the protocol says: by an error for what there is not, by
+// nothing for what has no names to offer.
+
+/** The protocol's own limit. */
+const MAX_VALUES = 100;
+const MAX_ECHO_CHARS = 200;
+
+const Complete = z.object({
+  ref: z.object({ type: z.string(), uri: z.string().optional(), name: z.string().optional() }),
+  argument: z.object({ name: z.string(), value: z.string() }),
+});
+
+const ALLOWED: AllowedParams = {
+  fields: {
+    ref: 'an object with type and, for ref/resource, uri',
+    argument: 'an object with name and value, both texts',
+  },
+  whole: 'an object with ref and argument',
+};
+
+function completeSnippets(server: AgentServer, snippets: Snippets): void {
+  server.answer('completion/complete', async (params) => {
+    const { ref, argument } = paramsBy(Complete, params, ALLOWED);
+    if (ref.type === 'ref/resource' && ref.uri === KEPT_URI_TEMPLATE) return completion([]);
+    if (ref.type !== 'ref/resource' || ref.uri !== SNIPPET_URI_TEMPLATE)
+      throw new WrongParams(
+        `There is no '${shown(ref.uri ?? ref.name ?? ref.type)}' to complete. There is: ${SNIPPET_URI_TEMPLATE}.`,
+      );
+    if (argument.name !== 'name')
+      throw new WrongParams(`The template has no argument '${shown(argument.name)}'. It has: name.`);
+    const start = argument.value.toLowerCase();
+    // A folder that cannot be read has no names; whoever runs or reads a snippet is told why.
+    const briefs = await snippets.list().catch(() => []);
+    return completion(briefs.map(({ name }) => name).filter((name) => name.toLowerCase().startsWith(start)));
+  });
+}
+
+const completion = (names: readonly string[]) => ({
+  completion: { values: names.slice(0, MAX_VALUES), total: names.length, hasMore: names.length > MAX_VALUES },
+});
+
+const shown = (text: string): string => clipHarmless(text, MAX_ECHO_CHARS);

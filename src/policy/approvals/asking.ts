@@ -80,12 +80,10 @@ export async function ask(
     const parts = { agent, page, waitsElsewhere: posted !== undefined };
     void dialogs
       .inTurn(agent, () => dialog(question, parts, over.signal), over.signal)
-      .then((end = { is: 'nobody' }) => {
-        if (end.is === 'answer') settle({ is: 'answered', answer: end.answer });
-        else if (end.is === 'closed') settle({ is: 'closed' });
-        else if (posted === undefined) settle({ is: 'nobody' });
+      .then((end = NOBODY) => {
+        if (end.is !== 'nobody' || posted === undefined) settle(end);
       });
-  } else if (posted === undefined) settle({ is: 'nobody' });
+  } else if (posted === undefined) settle(NOBODY);
   const asked = await settled;
   posted?.withdraw(whyTaken(asked));
   over.abort('cancelled');
@@ -126,15 +124,6 @@ function whyTaken(asked: AskingEnd): string {
 // A question put to a person through the agent's client: a form with the decision, or the address of the page. What comes back
 // is the client's word for what the person did; nothing in it can be taken for more than one of the decisions that were offered.
 
-/**
- * End of a dialog, as the client tells it. `nobody`: the client has asked nobody, so that the question goes on waiting
- * elsewhere; `closed`: the person has taken the question away without a decision.
- */
-type DialogEnd =
-  | { readonly is: 'answer'; readonly answer: ApprovalAnswer }
-  | { readonly is: 'nobody' }
-  | { readonly is: 'closed' };
-
 type DialogParts = {
   readonly agent: AgentCapabilities;
   /** The page of the question; undefined where there is none. */
@@ -154,20 +143,20 @@ const WORDS: Readonly<Record<Decision, string>> = {
   no: 'No',
 };
 
-const NOBODY: DialogEnd = { is: 'nobody' };
+const NOBODY: AskingEnd = { is: 'nobody' };
 
 /** Whether the client can be asked at all. */
-export function canAsk({ elicits }: AgentCapabilities): boolean {
+function canAsk({ elicits }: AgentCapabilities): boolean {
   const { form, url } = elicits();
   return form || url;
 }
 
-/** Never rejects: a client that fails has asked nobody. */
-export async function dialog(
-  question: Question,
-  parts: DialogParts,
-  signal: AbortSignal,
-): Promise<DialogEnd> {
+/**
+ * End of a dialog, as the client tells it. `nobody`: the client has asked nobody, so that the question goes on waiting
+ * elsewhere; `closed`: the person has taken the question away without a decision. Never rejects: a client that fails has asked
+ * nobody.
+ */
+async function dialog(question: Question, parts: DialogParts, signal: AbortSignal): Promise<AskingEnd> {
   const asked = await asDialog(question, parts);
   if (asked === undefined || signal.aborted) return NOBODY;
   const startedAt = performance.now();
@@ -243,8 +232,8 @@ function endOf(
   { offers, elicitationId }: ApprovalDialog,
   { client }: Question,
   isTooFast: boolean,
-): DialogEnd {
-  const no = (word?: string): DialogEnd => ({ is: 'answer', answer: answered('no', word, client) });
+): AskingEnd {
+  const no = (word?: string): AskingEnd => ({ is: 'answered', answer: answered('no', word, client) });
   if (action !== 'accept') {
     if (isTooFast) return NOBODY;
     return action === 'decline' ? no() : { is: 'closed' };
@@ -255,7 +244,7 @@ function endOf(
   const chosen = offers.find((offered) => offered === decision);
   const said = typeof word === 'string' ? word : undefined;
   if (chosen === undefined) return no('the answer holds none of the decisions that were offered');
-  return { is: 'answer', answer: answered(chosen, said, client) };
+  return { is: 'answered', answer: answered(chosen, said, client) };
 }
 
 const answered = (decision: Decision, word: string | undefined, who: string): ApprovalAnswer => ({

@@ -10,6 +10,7 @@ import { shownName, shownTool } from '../../base/text/shown-name.js';
 import { clipHarmless } from '../../base/text/text.js';
 import type { StopClock } from '../../base/waiting/deadline.js';
 import type { AgentCapabilities } from '../../servers/asking/agent-capabilities.js';
+import type { Always } from '../rules/always-allowed.js';
 import type { ApprovalVerdict } from '../rules/approval-rules.js';
 import { type AskingEnd, type AskingParts, ask } from './asking.js';
 import { type ApprovalAnswer, type Decision, MAX_WORD_CHARS, type Question } from './question.js';
@@ -298,28 +299,16 @@ const subjectOf = ({ server, tool, verdict }: WaitingCall): string =>
 /** Whose calls; a run that is one of no named session has that of its bridge. */
 type GrantScope = { readonly run: string; readonly session: string | undefined };
 
-/** The tool that is allowed for good. */
-export type Always = {
-  readonly server: string;
-  readonly tool: string;
-  /** Key that tells the server's entry from others of its name. */
-  readonly entry?: string;
-  readonly reason: string | undefined;
-};
-
-type GrantParts = {
-  /** Writes it into the policy file; rejects where that cannot be done. */
-  readonly write: (always: Always) => Promise<void>;
-  readonly observer: Observer;
-};
-
 export class Grants {
-  readonly #parts: GrantParts;
+  readonly #write: (always: Always) => Promise<void>;
+  readonly #observer: Observer;
   readonly #ofRuns = new Map<string, Set<string>>();
   readonly #ofSessions = new Map<string, Set<string>>();
 
-  constructor(parts: GrantParts) {
-    this.#parts = parts;
+  /** `write` writes it into the policy file, and rejects where that cannot be done. */
+  constructor(parts: { readonly write: (always: Always) => Promise<void>; readonly observer: Observer }) {
+    this.#write = parts.write;
+    this.#observer = parts.observer;
   }
 
   /** `what` names a tool of an entry and all rules that ask about it: a decision about some of them is none about the others. */
@@ -336,10 +325,10 @@ export class Grants {
     if (decision === 'session' || decision === 'always') put(this.#ofSessions, sessionKey(session), what);
     if (decision !== 'always') return;
     try {
-      await this.#parts.write(always);
+      await this.#write(always);
     } catch (thrown) {
       const message = `'${shownName(always.tool)}' of '${shownName(always.server)}' is allowed for this session only: ${messageOf(thrown)}`;
-      this.#parts.observer({ type: 'config.problem', file: 'the policy file', message });
+      this.#observer({ type: 'config.problem', file: 'the policy file', message });
     }
   }
 

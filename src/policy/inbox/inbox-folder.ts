@@ -46,11 +46,6 @@ export const UNFINISHED_MS = 2_000;
 /** Why a file of the folder cannot be taken for a question; the end of a sentence about it. */
 export type Unreadable = { readonly file: string; readonly why: string };
 
-type FoundAnswer =
-  | { readonly is: 'absent' }
-  | { readonly is: 'answer'; readonly answer: FiledAnswer }
-  | { readonly is: 'refused'; readonly why: string; readonly changedMs: number };
-
 /** The folders of a state directory: the user's own one, and those of principals who have a directory of their own. */
 export const inboxFolders = (stateDir: string): readonly InboxFolder[] =>
   [stateDir, ...principalStateDirs(stateDir)].map((dir) => new InboxFolder(dir));
@@ -132,7 +127,9 @@ export class InboxFolder {
     }
   }
 
-  answer(id: string): FoundAnswer {
+  answer(
+    id: string,
+  ): Exclude<PrivateText, { is: 'read' }> | { readonly is: 'answer'; readonly answer: FiledAnswer } {
     const text = readPrivate(this.#answerFile(id), MAX_ANSWER_BYTES);
     if (text.is !== 'read') return text;
     const answer = filedAnswer(text.text);

@@ -23,24 +23,15 @@ import {
 
 // A question that was put into the inbox, from then until it is forgotten. It ends once: answered, or taken away.
 
-export type PostedState =
-  | { readonly at: 'open' }
-  /** `why` says how it ended, as the rest of a sentence about it: `expired`, `denied by ann on the page`. */
-  | { readonly at: 'closed'; readonly why: string; readonly sinceMs: number };
-
 export type Posted = {
   readonly question: Question;
   /** Digest of the text that was written for the question; an answer has to name the digest. */
   readonly digest: string;
-  readonly state: PostedState;
+  readonly state:
+    | { readonly at: 'open' }
+    /** `why` says how it ended, as the rest of a sentence about it: `expired`, `denied by ann on the page`. */
+    | { readonly at: 'closed'; readonly why: string; readonly sinceMs: number };
 };
-
-/** Outcome of an answer: it is taken, or why not. */
-export type TakenAnswer =
-  | { readonly is: 'taken' }
-  /** The question has ended already; `why` as above. */
-  | { readonly is: 'late'; readonly why: string }
-  | { readonly is: 'wrong'; readonly why: string };
 
 /** Part of the inbox that the page knows. */
 export interface PostedQuestions {
@@ -48,7 +39,11 @@ export interface PostedQuestions {
   of(principal: string | undefined): readonly Posted[];
   /** Whether anything of anybody waits. */
   isAnyOpen(): boolean;
-  answer(id: string, answer: ApprovalAnswer): TakenAnswer;
+  /** Takes an answer, or says why not; `late` is one to a question that has ended already, `why` as above. */
+  answer(
+    id: string,
+    answer: ApprovalAnswer,
+  ): { readonly is: 'taken' } | { readonly is: 'late' | 'wrong'; readonly why: string };
   /** Calls `listener` after each change; returns how to take it back. */
   onChange(listener: () => void): () => void;
 }
@@ -85,7 +80,7 @@ export type InboxOptions = {
 export const openInbox = (options: InboxOptions): Inbox => new FileInbox(options);
 
 type KeptQuestion = Posted & {
-  state: PostedState;
+  state: Posted['state'];
   readonly isFiled: boolean;
   readonly answered: (answer: ApprovalAnswer) => void;
   /** An answer file that was told to be none. */
@@ -151,7 +146,7 @@ class FileInbox implements Inbox, PostedQuestions {
   }
 
   /** `mark` is that of the answer's file, where it came in one. */
-  answer(id: string, given: ApprovalAnswer, mark?: string): TakenAnswer {
+  answer(id: string, given: ApprovalAnswer, mark?: string): ReturnType<PostedQuestions['answer']> {
     const answer = cleaned(given);
     const asked = this.#posted.get(id);
     if (asked === undefined) return { is: 'wrong', why: 'there is no such question' };

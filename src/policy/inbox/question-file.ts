@@ -6,7 +6,7 @@ import { userInfo } from 'node:os';
 import { z } from 'zod';
 import { type Owner, thisOwner } from '../../base/process/owner.js';
 import { MAX_FRAME_BYTES } from '../../wire/frames.js';
-import { DECISIONS, type Decision, MAX_WORD_CHARS, type Question } from '../approvals/question.js';
+import { DECISIONS, MAX_WORD_CHARS, type Question } from '../approvals/question.js';
 
 /** Version of the format of both files. */
 const FORMAT = 1;
@@ -118,22 +118,12 @@ const answer = z.strictObject({
   mark: z.string().max(64),
 });
 
-export type FiledAnswer = {
-  readonly id: string;
-  readonly digest: string;
-  readonly decision: Decision;
-  readonly word: string | undefined;
-  readonly who: string;
-  readonly mark: string;
-};
+export type FiledAnswer = Omit<z.infer<typeof answer>, 'format'>;
 
 export const answerText = (given: FiledAnswer): string => `${JSON.stringify({ format: FORMAT, ...given })}\n`;
 
 /** Undefined for a text that is no answer. */
-export function filedAnswer(text: string): FiledAnswer | undefined {
-  const read = answer.safeParse(json(text));
-  return read.success ? { ...read.data, word: read.data.word } : undefined;
-}
+export const filedAnswer = (text: string): FiledAnswer | undefined => answer.safeParse(json(text)).data;
 
 // The name of the user whose process this is, for whoever asks later who has answered.
 

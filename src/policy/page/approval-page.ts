@@ -22,13 +22,6 @@ const MAX_CONNECTIONS = 64;
 /** How long a page that is under way may still take when the server ends. */
 const ENDS_WITHIN_MS = 500;
 
-type PageOptions = {
-  /** Called when the page has ended by itself. */
-  readonly onEnd: () => void;
-  /** A test shortens it. */
-  readonly idleMs?: number;
-};
-
 export class ApprovalPage implements PostedPage {
   readonly #source: PostedQuestions;
   readonly #server: Server;
@@ -42,8 +35,11 @@ export class ApprovalPage implements PostedPage {
   #port = 0;
 
   /** Rejects where no port can be had. */
-  static async open(source: PostedQuestions, options: PageOptions): Promise<ApprovalPage> {
-    const page = new ApprovalPage(source, options);
+  static async open(
+    source: PostedQuestions,
+    { onEnd, idleMs = IDLE_MS }: { readonly onEnd: () => void; readonly idleMs?: number },
+  ): Promise<ApprovalPage> {
+    const page = new ApprovalPage(source, onEnd, idleMs);
     page.#server.listen(0, '127.0.0.1');
     await once(page.#server, 'listening');
     page.#port = (page.#server.address() as AddressInfo).port;
@@ -52,7 +48,7 @@ export class ApprovalPage implements PostedPage {
     return page;
   }
 
-  private constructor(source: PostedQuestions, { onEnd, idleMs = IDLE_MS }: PageOptions) {
+  private constructor(source: PostedQuestions, onEnd: () => void, idleMs: number) {
     this.#source = source;
     this.#onEnd = onEnd;
     this.#idleMs = idleMs;
@@ -202,13 +198,13 @@ function say(
 /** A form has a decision, a token and a word of some hundred characters, each of which may be nine in it. */
 const MAX_FORM_BYTES = 16_384;
 
-type Form = { readonly token: string; readonly decision: Decision; readonly word: string };
-
 /**
  * The form that a person has sent: `too large`, or `not a form` where a field is missing, stands twice or says something else.
  * Rejects when the sender goes.
  */
-async function formOf(request: IncomingMessage): Promise<Form | 'too large' | 'not a form'> {
+async function formOf(
+  request: IncomingMessage,
+): Promise<{ token: string; decision: Decision; word: string } | 'too large' | 'not a form'> {
   if (Number(request.headers['content-length']) > MAX_FORM_BYTES) return 'too large';
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -320,10 +316,7 @@ const refusal = (says: string): PageRefusal => ({ status: 403, says });
 /** 32 letters of base64url. */
 const SECRET_BYTES = 24;
 
-/** Whose page a secret opens. */
-type PageOwner = { readonly principal: string | undefined };
-
-export class PageKeys {
+class PageKeys {
   readonly #secrets = new Map<string | undefined, string>();
   readonly #key = randomBytes(32);
 
@@ -335,7 +328,7 @@ export class PageKeys {
   }
 
   /** A secret opens the questions of one principal, and of no other. */
-  openedBy(secret: string): PageOwner | undefined {
+  openedBy(secret: string): { readonly principal: string | undefined } | undefined {
     for (const [principal, own] of this.#secrets) if (isSame(secret, own)) return { principal };
     return undefined;
   }

@@ -19,14 +19,14 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-export class Html {
+class Html {
   constructor(readonly text: string) {}
 }
 
 type Value = string | number | Html | readonly Html[];
 
 /** Attributes stand in double quotes. Characters that do not show become visible escapes. */
-export const html = (parts: TemplateStringsArray, ...values: readonly Value[]): Html =>
+const html = (parts: TemplateStringsArray, ...values: readonly Value[]): Html =>
   new Html(parts.map((part, at) => part + (at < values.length ? markup(values[at] ?? '') : '')).join(''));
 
 function markup(value: Value): string {
@@ -47,19 +47,6 @@ export type Notice = { readonly says: string; readonly isDone: boolean };
 
 export type Page = { readonly headers: Readonly<Record<string, string>>; readonly text: string };
 
-export type PageFacts = {
-  /** Tokens that make forms ours. */
-  readonly keys: { readonly tokenOf: (posted: Posted) => string };
-  readonly secret: string;
-  /** Questions of this principal, as the inbox has them. */
-  readonly posted: readonly Posted[];
-  /** Where the page is that of one question. */
-  readonly only?: Posted | undefined;
-  readonly notice?: Notice | undefined;
-  /** Without style and script, for the page's own script, which has both. */
-  readonly isBare?: boolean;
-};
-
 /** Sent with every answer. Forms say where they come from only as far as the page lets browsers say it. */
 export const HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
@@ -73,7 +60,25 @@ export const HEADERS: Readonly<Record<string, string>> = {
 };
 
 /** Open ones first; each part has the newest first. */
-export function questionsPage({ keys, secret, posted, only, notice, isBare = false }: PageFacts): Page {
+export function questionsPage({
+  keys,
+  secret,
+  posted,
+  only,
+  notice,
+  isBare = false,
+}: {
+  /** Tokens that make forms ours. */
+  readonly keys: { readonly tokenOf: (posted: Posted) => string };
+  readonly secret: string;
+  /** Questions of this principal, as the inbox has them. */
+  readonly posted: readonly Posted[];
+  /** Where the page is that of one question. */
+  readonly only?: Posted | undefined;
+  readonly notice?: Notice | undefined;
+  /** Without style and script, for the page's own script, which has both. */
+  readonly isBare?: boolean;
+}): Page {
   const open = posted.filter(({ state }) => state.at === 'open');
   const listed =
     only === undefined ? [...open, ...posted.filter(({ state }) => state.at === 'closed')] : [only];
@@ -112,9 +117,11 @@ export const plainPage = (says: string): Page =>
     style: STYLE,
   });
 
-type Looks = { readonly style?: string; readonly script?: string };
-
-function shell(title: string, body: Html, { style, script }: Looks): Page {
+function shell(
+  title: string,
+  body: Html,
+  { style, script }: { readonly style?: string; readonly script?: string },
+): Page {
   const nonce = randomBytes(16).toString('base64');
   const element = (name: 'style' | 'script', code: string | undefined): Html =>
     new Html(code === undefined ? '' : `<${name} nonce="${nonce}">${code}</${name}>\n`);
@@ -250,7 +257,7 @@ function facts({ question }: Posted): readonly Html[] {
 /** By the clock of this machine, where the browser is too. */
 const clock = (at: Date): string => at.toLocaleTimeString('en-GB', { timeStyle: 'medium' });
 
-export const capital = (sentence: string): string => sentence.charAt(0).toUpperCase() + sentence.slice(1);
+const capital = (sentence: string): string => sentence.charAt(0).toUpperCase() + sentence.slice(1);
 
 /** Longer arguments have no colours: each piece is an element, and browsers grow slow over some ten thousand. */
 const MAX_COLOURED_CHARS = 60_000;

@@ -13,8 +13,8 @@ import type { HostFacts } from '../../settings/files/host-facts.js';
 import { yamlParser } from '../../settings/files/parsers.js';
 import { type PolicyFile, parsePolicy, policyText } from './policy-file.js';
 
-/** Exact names. */
-type AllowedTool = {
+/** A tool that is allowed for good, by exact names. */
+export type Always = {
   readonly server: string;
   readonly tool: string;
   /** Key that tells the server's entry from others of its name. */
@@ -28,7 +28,7 @@ const LOCK_WITHIN_MS = 10_000;
 /** Does nothing where it is allowed already. Throws E_SETTINGS or E_STATE, and then the file is as it was. */
 export async function allowAlways(
   file: string,
-  allowed: AllowedTool,
+  allowed: Always,
   host: HostFacts,
   signal: AbortSignal,
   now = new Date(),

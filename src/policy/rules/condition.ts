@@ -34,10 +34,11 @@ export type ConditionFacts = {
  * `unclear`: readers may take the arguments differently, or the expression has failed over them or has taken too long. It
  * counts as met where a rule asks or denies, and as not met where it allows.
  */
-type ConditionVerdict = 'met' | 'not met' | 'unclear';
-
-/** `why` it is unclear, or is not met without having been looked at. */
-export type ConditionReading = { readonly is: ConditionVerdict; readonly why?: string };
+export type ConditionReading = {
+  readonly is: 'met' | 'not met' | 'unclear';
+  /** Why it is unclear, or is not met without having been looked at. */
+  readonly why?: string;
+};
 
 const MAX_CONDITION_CHARS = 2_000;
 /** Larger arguments are not judged: no condition that a person writes is about them. */
@@ -154,18 +155,18 @@ function environmentsOnce(): Environments {
 
 const firstLine = (message = ''): string => linesOf(message)[0] ?? '';
 
-type ReadArguments = Pick<ConditionFacts, 'argumentsText' | 'inputSchema'> & { readonly args: unknown };
+type ArgumentsText = Pick<ConditionFacts, 'argumentsText' | 'inputSchema'>;
 /** Arguments that were read last: one call is judged by several conditions. */
-let last: ReadArguments | undefined;
+let last: (ArgumentsText & { readonly args: unknown }) | undefined;
 
 /** Throws a sentence where readers could read different arguments altogether. */
-function argumentsOf({ argumentsText, inputSchema }: ConditionFacts): unknown {
+function argumentsOf({ argumentsText, inputSchema }: ArgumentsText): unknown {
   if (last?.argumentsText !== argumentsText || last.inputSchema !== inputSchema)
     last = { argumentsText, inputSchema, args: readArguments({ argumentsText, inputSchema }) };
   return last.args;
 }
 
-function readArguments({ argumentsText: text, inputSchema }: Omit<ReadArguments, 'args'>): unknown {
+function readArguments({ argumentsText: text, inputSchema }: ArgumentsText): unknown {
   if (text.length > MAX_ARGUMENTS_CHARS)
     throw new Error(`the arguments have ${text.length} characters; at most ${MAX_ARGUMENTS_CHARS} are read`);
   const excess = excessOf(text, ARGUMENTS_LIMITS);
@@ -206,7 +207,7 @@ function bounded(work: () => unknown): unknown {
 // members, comparisons, sizes and what is gone through become calls of functions (either-reading.ts). An error is what CEL has for `nobody knows`: `false && error` is false, `true && error` an error.
 
 /** The functions; whoever writes a condition cannot name them. */
-export const STRICT = {
+const STRICT = {
   member: 'strictMember',
   has: 'strictHas',
   same: 'strictSame',
@@ -223,7 +224,7 @@ const NAMES: ReadonlySet<unknown> = new Set(['server', 'tool', 'principal']);
 const GO_THROUGH: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'map', 'filter']);
 
 /** `source` is the text that `ast` was made of. */
-export function strictExpression(source: string, ast: CelNode): string {
+function strictExpression(source: string, ast: CelNode): string {
   const texts: string[] = [];
   collectTexts(ast, texts);
   const mentioned = `[${texts.map(celString).join(', ')}]`;

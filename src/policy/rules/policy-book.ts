@@ -13,10 +13,6 @@ import type { HostFacts } from '../../settings/files/host-facts.js';
 import { type Policy, type PolicyRules, policyOf } from './policy.js';
 import { readPolicyFile } from './policy-file.js';
 
-/** Where a policy comes from; `names` as in PolicyRules. */
-type PolicySource = Pick<Settings, 'policyFile' | 'allow' | 'deny'> &
-  Pick<PolicyRules, 'names' | 'approve' | 'approveTrust'>;
-
 export class PolicyBook {
   readonly #path: string | undefined;
   readonly #host: HostFacts;
@@ -31,7 +27,11 @@ export class PolicyBook {
     | undefined;
 
   /** Throws E_SETTINGS where there is to be a policy file and it cannot be used. */
-  constructor({ policyFile, ...settings }: PolicySource, host: HostFacts, observer: Observer) {
+  constructor(
+    { policyFile, ...settings }: Pick<Settings, 'policyFile'> & Omit<PolicyRules, 'file'>,
+    host: HostFacts,
+    observer: Observer,
+  ) {
     this.#path = policyFile;
     this.#host = host;
     this.#observer = observer;

@@ -331,15 +331,13 @@ function runLimits(file: File): RunLimits {
   };
 }
 
-type LimitName = Exclude<keyof ServerRules['limits'], undefined>;
-
 function serverLimits(file: File, server: string): ServerLimits {
   const all = file?.content.limits;
   const of = limitIn(file);
   const rules = alike(file?.content, server);
   const exact = rules.filter(([name]) => name === server);
   /** The server's own, else the tightest of those whose names it looks like. */
-  const own = (name: LimitName): Limit | undefined =>
+  const own = (name: keyof ServerRules['limits']): Limit | undefined =>
     (exact.length > 0 ? exact : rules)
       .flatMap(([at, { limits }]) => of(`perServer.${shown(at)}.limits.${name}`, limits[name]) ?? [])
       .sort((one, other) => one.max - other.max)[0];

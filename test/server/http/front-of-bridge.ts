@@ -1,6 +1,6 @@
 // The HTTP front with the server object that agents get, over a bridge that starts nothing.
 
-import { Jobs } from '../../../src/mcp/calls/jobs.js';
+import type { Jobs } from '../../../src/mcp/calls/jobs.js';
 import { AgentConnection, agentServer } from '../../../src/mcp/connection/server.js';
 import type { Bridge } from '../../../src/tenant/bridge.js';
 import { HttpAgent } from '../../support/http-agent.js';
