@@ -14,16 +14,6 @@ import { Jobs } from '../calls/jobs.js';
 /** Loads the handlers that answer out of a whole bridge. */
 export const loadAnswers = loadedOnce(() => import('../resources/resources.js'));
 
-type LateBridgeOptions = {
-  readonly settings: Settings;
-  readonly discovery: DiscoverContext;
-  readonly observer: Observer;
-  readonly redactor?: Redactor;
-  /** Milliseconds, as the bridge takes them (BridgeOptions). */
-  readonly setUpPatienceMs?: number;
-  readonly inbox?: Inbox | undefined;
-};
-
 export class LateBridge implements AsyncDisposable {
   readonly settings: Settings;
   /** Servers that a run can use. */

@@ -18,11 +18,6 @@ import { checkCursor, described, fieldsOf } from '../requests/complaint.js';
 import { LOG_LEVELS, type McpLogLevel } from '../requests/log-notifications.js';
 import { instructions } from '../resources/capabilities.js';
 import { type OfferedTools, offeredTools, offersSnippets } from '../tools/definitions.js';
-import { AgentServer } from '../requests/agent-server.js';
-import { CACHED_FOR } from '../requests/cached-for.js';
-import { described } from '../requests/complaint.js';
-import { checkCursor, fieldsOf } from '../requests/request-params.js';
-import { type OfferedTools, offeredTools, offersSnippets } from '../tools/offered-tools.js';
 import { LateBridge, loadAnswers, wholeBridge } from './late-bridge.js';
 import { type StdioConnection, serveConnection } from './stdio-connection.js';
 
