@@ -5,7 +5,7 @@ import { HeadTail } from '../../base/text/text.js';
 import { MAX_OUTPUT_CHARS } from '../../run/artifacts/shown-amounts.js';
 import type { CallEvent, OutputEvent } from '../../run/calls/call-context.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
-import { capturedOf, running } from '../../run/outcome/running.js';
+import { capturedOf, running } from '../../run/outcome/transcript.js';
 import type { Bridge } from '../../tenant/bridge.js';
 import type { AgentContext } from '../requests/agent-request.js';
 import { OutputLog } from '../requests/log-notifications.js';

@@ -17,8 +17,16 @@ import {
 } from '../outcome/outcome.js';
 import { addressPieces, filePieces, type ResourceLink, resourceLinks } from './files.js';
 import { payloadOf, visible } from './payload.js';
-import { type ImageBlock, imageBlocks, pictureLines } from './pictures.js';
-import { failurePieces, planPieces, runningPieces, sessionPieces, streamPieces } from './pieces.js';
+import {
+  failurePieces,
+  type ImageBlock,
+  imageBlocks,
+  pictureLines,
+  planPieces,
+  runningPieces,
+  sessionPieces,
+  streamPieces,
+} from './pieces.js';
 import { toonOrJson, toonRows } from './toon.js';
 
 /** `sections` is what execute_code says where nobody chose: stdout and stderr, each under its own head. */

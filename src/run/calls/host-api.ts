@@ -23,8 +23,8 @@ import type { ServerBrief, ServerDoc, ToolHit } from '../../wire/frames.js';
 import type { CallContext } from './call-context.js';
 import type { Admitted, Handlers } from './call-guard.js';
 import type { LoadedServers } from './loaded-servers.js';
-import { howToLoad, notLoaded } from './reach.js';
-import type { SavedByRun } from './saved-by-run.js';
+import { howToLoad, notLoaded } from './on-demand.js';
+import type { SavedByRun } from './saved-tools.js';
 
 export type HostApiParts = {
   readonly loaded: LoadedServers;

@@ -10,15 +10,14 @@ import type { Sandbox, SandboxEnd } from '../../sandbox/conversation/sandbox.js'
 import type { RunHandlers } from '../../sandbox/conversation/turn.js';
 import type { ServerLease } from '../../servers/pool/server-lease.js';
 import type { GuestFrame, HostFrame, ServerBrief } from '../../wire/frames.js';
-import type { Left } from '../artifacts/artifacts.js';
-import { Artifacts } from '../artifacts/artifacts.js';
+import { Artifacts, type Left } from '../artifacts/artifacts.js';
 import type { Meter } from '../calls/call-context.js';
 import type { CallGuard } from '../calls/call-guard.js';
 import { Dispatcher } from '../calls/dispatcher.js';
 import { guardCalls } from '../calls/guarded-calls.js';
 import type { LoadedServers } from '../calls/loaded-servers.js';
 import { type AskingWords, OnDemand } from '../calls/on-demand.js';
-import { SavedByRun } from '../calls/saved-by-run.js';
+import { SavedByRun } from '../calls/saved-tools.js';
 import { CodeEnd } from '../outcome/code-end.js';
 import { type Awaited, NOTHING_AWAITED, type SandboxFacts } from '../outcome/ending-errors.js';
 import { filesOf, startOf } from '../programs/task.js';

@@ -6,9 +6,8 @@ import type { RunStatus } from '../../base/log/events.js';
 import { clip, harmless } from '../../base/text/text.js';
 import type { EndCause } from '../../base/waiting/deadline.js';
 import type { GuestError, SandboxEnd } from '../../sandbox/conversation/sandbox.js';
-import { unawaitedNote } from '../hints/asynchrony.js';
 import type { HintSpec } from '../hints/hint.js';
-import { hintFor } from '../hints/hints.js';
+import { hintFor, unawaitedNote } from '../hints/hints.js';
 import { notInstalledNote } from '../hints/modules.js';
 import { isPythonTask, type Task } from '../programs/task.js';
 import {
@@ -25,8 +24,8 @@ import {
   signalled,
   timedOut,
   wasKilledForMemory,
+  wordsFor,
 } from './ending-errors.js';
-import { wordsFor } from './ending-words.js';
 import type { Outcome, OutcomeError } from './outcome.js';
 import type { Transcript } from './transcript.js';
 

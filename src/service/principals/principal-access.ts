@@ -21,7 +21,7 @@ import type { LoginOwner } from '../../servers/remote/login-needed.js';
 import { RemoteFailure } from '../../servers/remote/remote-failure.js';
 import type { ServerLogin } from '../../servers/remote/server-login.js';
 import type { HostFacts } from '../../settings/files/host-facts.js';
-import type { ServerAccess } from '../../tenant/server-access.js';
+import type { ServerAccess } from '../../tenant/configured.js';
 import type { HeaderSources, PrincipalBook, PrincipalRules, TokenExchange } from './principal-rules.js';
 import { principalWord } from './principal-source.js';
 import { reachAdvice } from './reach-advice.js';
