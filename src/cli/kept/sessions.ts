@@ -13,7 +13,7 @@ import { duration } from '../../run/answer/files.js';
 import { SessionFiles, type SessionRecord } from '../../run/sessions/session-file.js';
 import { Launcher } from '../../sandbox/launch/launcher.js';
 import { heldBytes } from '../../sandbox/limits/held-memory.js';
-import { wordOfId } from '../../service/principals/principal-source.js';
+import { wordOfId } from '../../service/principals/principal-rules.js';
 import { principalStateDirs } from '../../settings/files/principal-state.js';
 import { type Prepared, prepare } from '../serving/prepare.js';
 import { columns } from '../terminal/columns.js';

@@ -23,10 +23,16 @@ import {
   missing,
   unavailable,
 } from '../principals/refusals.js';
-import { LastUses } from './last-uses.js';
-import { isExpired, TokenFile, type TokenRecord } from './token-file.js';
-import { principalIdOf } from './token-id.js';
-import { hashOfToken, isTokenText, TOKEN_PREFIX } from './token-text.js';
+import {
+  hashOfToken,
+  isExpired,
+  isTokenText,
+  LastUses,
+  principalIdOf,
+  TOKEN_PREFIX,
+  TokenFile,
+  type TokenRecord,
+} from './token-file.js';
 
 /** How long to wait before asking again where the file of tokens cannot be used: until somebody has mended it. */
 const UNREADABLE_RETRY_SECONDS = 30;

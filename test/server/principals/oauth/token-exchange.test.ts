@@ -7,8 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Principal } from '../../../../src/base/principal.js';
 import { Redactor } from '../../../../src/base/secrets/redact.js';
 import type { RemoteSpec } from '../../../../src/hosts/downstream-spec.js';
-import { CallerTokens } from '../../../../src/service/oauth/caller-tokens.js';
-import { TokenExchanges } from '../../../../src/service/oauth/token-exchange.js';
+import { CallerTokens, TokenExchanges } from '../../../../src/service/oauth/token-exchange.js';
 import { exchangedLogin } from '../../../../src/service/principals/principal-access.js';
 import type { TokenGrant } from '../../../../src/service/principals/principals-book.js';
 
