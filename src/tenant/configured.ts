@@ -43,14 +43,6 @@ export const FULL_ACCESS: ServerAccess = {
   loginFor: () => undefined,
 };
 
-export type ConfiguredOptions = {
-  readonly settings: Settings;
-  readonly context: DiscoverContext;
-  readonly observer: Observer;
-  /** Access of the principal to the configured servers; without it, to all of them. */
-  readonly access?: ServerAccess | undefined;
-};
-
 export class Configured {
   /** Sources that discovery reads from, with what it has read before. */
   readonly context: DiscoverContext;
@@ -63,7 +55,18 @@ export class Configured {
   #specs: readonly DownstreamSpec[] = [];
 
   /** Throws E_SETTINGS where the policy cannot be used. */
-  constructor({ settings, context, observer, access = FULL_ACCESS }: ConfiguredOptions) {
+  constructor({
+    settings,
+    context,
+    observer,
+    access = FULL_ACCESS,
+  }: {
+    readonly settings: Settings;
+    readonly context: DiscoverContext;
+    readonly observer: Observer;
+    /** Access of the principal to the configured servers; without it, to all of them. */
+    readonly access?: ServerAccess | undefined;
+  }) {
     this.context = { lastGood: new LastGoodFiles(), ...context };
     this.access = access;
     this.#observer = observer;

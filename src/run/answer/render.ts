@@ -126,13 +126,11 @@ const STEPS_CHARS = [20_000, 5_000, 1_000] as const;
 /** Parts of a host's room that a single text may take, one step after the other; the last one is `sureChars`. */
 const STEPS_OF_ROOM = [1.25, 1.5, 2, 3, 4, 6, 8, 12] as const;
 
-type FittedAnswer = { readonly content: readonly [{ readonly text: string }, ...unknown[]] };
-
 /**
  * The answer that `render` makes of `outcome`, or of as much of the outcome as fits. `roomBytes` is what the host shows of the
  * text, where it cuts: our own cut says what is missing and where all of it is, a host's does not.
  */
-function fitted<T extends FittedAnswer>(
+function fitted<T extends { readonly content: readonly [{ readonly text: string }, ...unknown[]] }>(
   outcome: Outcome,
   render: (outcome: Outcome) => T,
   roomBytes = Number.POSITIVE_INFINITY,

@@ -12,17 +12,6 @@ import { HANDLE, type KeptAddress, keptUri, parseKeptUri } from './kept-uri.js';
 
 export type KeptContent = KeptThing & { readonly content: Buffer };
 
-export type KeptFilesOptions = {
-  readonly stateDir: string;
-  /** Nought keeps nothing, as does a quota of nought. */
-  readonly keepSeconds: number;
-  readonly quotaBytes: number;
-  /** Milliseconds since the epoch; tests have their own. */
-  readonly now?: () => number;
-  /** False for a principal that is not the user of this machine: answers say addresses only. */
-  readonly tellsPaths?: boolean;
-};
-
 /** Most files of this bridge in a list that a model may read. */
 const MAX_LISTED = 100;
 /** The longest delay that a timer takes. */
@@ -37,7 +26,22 @@ export class KeptFiles implements Disposable {
   readonly #now: () => number;
   #expiry: NodeJS.Timeout | undefined;
 
-  constructor({ stateDir, keepSeconds, quotaBytes, now = Date.now, tellsPaths = true }: KeptFilesOptions) {
+  constructor({
+    stateDir,
+    keepSeconds,
+    quotaBytes,
+    now = Date.now,
+    tellsPaths = true,
+  }: {
+    readonly stateDir: string;
+    /** Nought keeps nothing, as does a quota of nought. */
+    readonly keepSeconds: number;
+    readonly quotaBytes: number;
+    /** Milliseconds since the epoch; tests have their own. */
+    readonly now?: () => number;
+    /** False for a principal that is not the user of this machine: answers say addresses only. */
+    readonly tellsPaths?: boolean;
+  }) {
     this.keepSeconds = keepSeconds;
     this.quotaBytes = quotaBytes;
     this.#now = now;
@@ -130,19 +134,17 @@ export type SurveyedFile = Omit<KeptThing, 'path'> & {
   readonly atMs: number;
 };
 
-export type SurveyOptions = {
-  readonly stateDir: string;
-  /** Files kept longer ago are not listed, as they cannot be read any more. */
-  readonly keepSeconds: number;
-  readonly nowMs?: number;
-};
-
 /** Newest first; files of one run in the order in which they were kept. Throws where the folder cannot be read. */
 export async function surveyKept({
   stateDir,
   keepSeconds,
   nowMs = Date.now(),
-}: SurveyOptions): Promise<readonly SurveyedFile[]> {
+}: {
+  readonly stateDir: string;
+  /** Files kept longer ago are not listed, as they cannot be read any more. */
+  readonly keepSeconds: number;
+  readonly nowMs?: number;
+}): Promise<readonly SurveyedFile[]> {
   const dir = join(stateDir, KEPT_FOLDER);
   const handles = (await namesIn(dir)).filter((name) => HANDLE.test(name));
   const runs = await Promise.all(handles.map((handle) => runIn(dir, handle)));
@@ -161,9 +163,10 @@ async function namesIn(dir: string): Promise<string[]> {
   }
 }
 
-type SurveyedRun = { readonly atMs: number; readonly files: readonly SurveyedFile[] };
-
-async function runIn(dir: string, handle: string): Promise<SurveyedRun> {
+async function runIn(
+  dir: string,
+  handle: string,
+): Promise<{ readonly atMs: number; readonly files: readonly SurveyedFile[] }> {
   const folder = join(dir, handle);
   try {
     const { mtimeMs: atMs } = await stat(folder);

@@ -47,9 +47,6 @@ export type SavedTool = {
 /** Parts of a function that are saved. */
 export type NewTool = Pick<SavedTool, 'name' | 'signature' | 'description'> & { readonly source: string };
 
-/** The run that saves it, and whether it may take the place of one that is there. */
-export type SavedBy = { readonly run: string; readonly mayReplace: boolean };
-
 export class SavedTools {
   readonly #dir: string;
   readonly #enabled: boolean;
@@ -91,7 +88,10 @@ export class SavedTools {
    * Says whether there was one of this name. Throws E_DENIED for what is not kept and for what would replace another
    * without leave, E_STATE where nothing can be kept.
    */
-  put(tool: NewTool, { run, mayReplace }: SavedBy): { readonly replaced: boolean } {
+  put(
+    tool: NewTool,
+    { run, mayReplace }: { readonly run: string; readonly mayReplace: boolean },
+  ): { readonly replaced: boolean } {
     const { name } = tool;
     if (!this.#enabled) throw refuse('Saving tools is switched off (MCP_BRIDGE_SAVE_TOOLS=off).');
     if (!NAME.test(name) || TAKEN.test(name) || PYTHON_KEYWORDS.has(name))

@@ -145,19 +145,20 @@ const meterOf = (dispatcher: Dispatcher, approvals: RunApprovals | undefined): M
   },
 });
 
-type GuardedBy = {
-  readonly saved: SavedByRun;
-  readonly onDemand: OnDemand;
-  readonly approvals: RunApprovals | undefined;
-  readonly plan: Plan | undefined;
-  /** While a server has a person asked. */
-  readonly stopClock: StopClock;
-};
-
 function guardOf(
   { services, context: { tell } }: Run,
   { loaded, discovered }: OpenServers,
-  { onDemand, ...guardedBy }: GuardedBy,
+  {
+    onDemand,
+    ...guardedBy
+  }: {
+    readonly saved: SavedByRun;
+    readonly onDemand: OnDemand;
+    readonly approvals: RunApprovals | undefined;
+    readonly plan: Plan | undefined;
+    /** While a server has a person asked. */
+    readonly stopClock: StopClock;
+  },
 ): CallGuard {
   const { id, observer, servers, calls } = services;
   const loadServer = (server: string, signal: AbortSignal) => onDemand.load(server, signal);

@@ -76,9 +76,6 @@ export type Run = {
 
 type Started = Omit<Extract<BridgeEvent, { type: 'run.started' }>, 'type'>;
 
-/** Why a run failed. `type` is an exception's class or a code of ours. */
-type Reason = { readonly type: string; readonly message: string };
-
 export class RunRecord {
   readonly #run: string;
   readonly #observer: Observer;
@@ -92,7 +89,13 @@ export class RunRecord {
 
   /** Tells of the end, and returns how long the run has taken, in milliseconds. */
   ended(
-    { status, error }: { readonly status: RunStatus; readonly error?: Reason | undefined },
+    {
+      status,
+      error,
+    }: {
+      readonly status: RunStatus;
+      readonly error?: { readonly type: string; readonly message: string } | undefined;
+    },
     servers: readonly string[],
     calls: number,
   ): number {

@@ -242,17 +242,18 @@ export type OpenedServers = {
   readonly failed: ReadonlyMap<string, string>;
 };
 
-export type OpeningParts = {
-  /** Opens and describes one; rejects when it does not open or `signal` ends the wait. */
-  readonly open: (server: string, signal: AbortSignal) => Promise<ServerDoc>;
-  readonly allWithinMs?: number;
-};
-
 /** Rejects when one of `named` does not open, never because of `others`. */
 export async function openServers(
   named: readonly string[],
   others: readonly string[],
-  { open, allWithinMs = ALL_WITHIN_MS }: OpeningParts,
+  {
+    open,
+    allWithinMs = ALL_WITHIN_MS,
+  }: {
+    /** Opens and describes one; rejects when it does not open or `signal` ends the wait. */
+    readonly open: (server: string, signal: AbortSignal) => Promise<ServerDoc>;
+    readonly allWithinMs?: number;
+  },
   signal: AbortSignal,
 ): Promise<OpenedServers> {
   const failed = new Map<string, string>();

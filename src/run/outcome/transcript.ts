@@ -86,15 +86,19 @@ function resultJson(text: string): RawJson | undefined {
 
 // Outcome of a call that has not ended when its host has waited long enough.
 
-export type RunningParts = GoesOn & {
+export const running = ({
+  elapsedMs,
+  stdout,
+  stderr,
+  timeoutSeconds,
+  ...goesOn
+}: GoesOn & {
   readonly elapsedMs: number;
   readonly timeoutSeconds: number;
   /** Output of the call since it was last asked. */
   readonly stdout: Captured;
   readonly stderr: Captured;
-};
-
-export const running = ({ elapsedMs, stdout, stderr, timeoutSeconds, ...goesOn }: RunningParts): Outcome => ({
+}): Outcome => ({
   status: 'running',
   exitCode: undefined,
   stdout,

@@ -40,9 +40,6 @@ const UNREADABLE_RETRY_SECONDS = 30;
 const TOLD_PER_MINUTE = 20;
 const MINUTE_MS = 60_000;
 
-type AuthenticatorOptions = Omit<AccessTokensOptions, 'observer' | 'groupsClaim'> &
-  Partial<Pick<AccessTokensOptions, 'groupsClaim'>>;
-
 export class Authenticator {
   readonly #settings: Pick<Settings, 'stateDir' | 'oauth'>;
   readonly #observer: Observer;
@@ -55,7 +52,8 @@ export class Authenticator {
   constructor(
     settings: Pick<Settings, 'stateDir' | 'oauth'>,
     observer: Observer,
-    options: AuthenticatorOptions = {},
+    options: Omit<AccessTokensOptions, 'observer' | 'groupsClaim'> &
+      Partial<Pick<AccessTokensOptions, 'groupsClaim'>> = {},
   ) {
     const { oauth } = settings;
     this.#settings = settings;

@@ -291,17 +291,6 @@ const LISTS = {
   resourcesListChanged: { kind: 'resources_list_changed', method: 'notifications/resources/list_changed' },
 } as const;
 
-type TaskListener = {
-  readonly id: string | number;
-  readonly taskIds: readonly string[];
-  /** The whole filter that the client has sent. */
-  readonly asked: Readonly<Record<string, unknown>>;
-  readonly watchTasks: WatchTasks;
-  /** On which changes of lists are published. */
-  readonly bus: ServerEventBus;
-  readonly keepAliveMs: number;
-};
-
 export type TaskStream = {
   readonly response: Response;
   /** Ends the stream and tells the client that this was all. */
@@ -309,7 +298,19 @@ export type TaskStream = {
 };
 
 /** The stream is in `open` for as long as it is. */
-export function taskStream(listener: TaskListener, open: Set<TaskStream>): TaskStream {
+export function taskStream(
+  listener: {
+    readonly id: string | number;
+    readonly taskIds: readonly string[];
+    /** The whole filter that the client has sent. */
+    readonly asked: Readonly<Record<string, unknown>>;
+    readonly watchTasks: WatchTasks;
+    /** On which changes of lists are published. */
+    readonly bus: ServerEventBus;
+    readonly keepAliveMs: number;
+  },
+  open: Set<TaskStream>,
+): TaskStream {
   const { id, taskIds, asked, watchTasks, bus, keepAliveMs } = listener;
   const encoder = new TextEncoder();
   let controller!: ReadableStreamDefaultController<Uint8Array>;

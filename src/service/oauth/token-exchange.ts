@@ -40,12 +40,6 @@ type KeptExchange = {
   had?: string;
 };
 
-type WantedToken = {
-  readonly principalId: string;
-  readonly server: string;
-  readonly refused: string | undefined;
-};
-
 export class TokenExchanges {
   readonly #book: Pick<PrincipalsBook, 'grantOf'>;
   readonly #tokens: CallerTokens;
@@ -88,7 +82,15 @@ export class TokenExchanges {
   };
 
   async #exchanged(
-    { principalId, server, refused }: WantedToken,
+    {
+      principalId,
+      server,
+      refused,
+    }: {
+      readonly principalId: string;
+      readonly server: string;
+      readonly refused: string | undefined;
+    },
     entry: ExchangeEntry,
     token: CallerToken,
     signal: AbortSignal,

@@ -43,9 +43,6 @@ type BridgesOptions = Pick<
   readonly idleMs?: number;
 };
 
-/** A bridge that is not ended before it is let go of. */
-type HeldBridge = Disposable & { readonly bridge: Bridge };
-
 type Live = {
   readonly bridge: Bridge;
   holders: number;
@@ -111,7 +108,7 @@ export class Bridges implements AsyncDisposable {
   }
 
   /** As `of`, and it is not ended until what is given back is disposed: for a session. */
-  hold(principal: Principal): HeldBridge {
+  hold(principal: Principal): Disposable & { readonly bridge: Bridge } {
     const live = this.#used(principal);
     live.holders++;
     let isHeld = true;

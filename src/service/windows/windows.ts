@@ -25,13 +25,6 @@ import { Bridge } from '../../tenant/bridge.js';
 import { SandboxService } from '../../tenant/sandbox-service.js';
 import type { ServerStatus, SharedStatus } from './greeting.js';
 
-type WindowsOptions = {
-  readonly settings: Settings;
-  readonly discovery: DiscoverContext;
-  /** As SandboxServiceOptions. */
-  readonly setUpPatienceMs: number;
-};
-
 /** At runs that go on, while somebody waits for their end. */
 const LOOK_AGAIN_MS = 250;
 
@@ -78,7 +71,16 @@ export class Windows implements AsyncDisposable {
   /** Containers that there are, by id. */
   readonly #containers = new Set<string>();
 
-  constructor({ settings, discovery, setUpPatienceMs }: WindowsOptions) {
+  constructor({
+    settings,
+    discovery,
+    setUpPatienceMs,
+  }: {
+    readonly settings: Settings;
+    readonly discovery: DiscoverContext;
+    /** As SandboxServiceOptions. */
+    readonly setUpPatienceMs: number;
+  }) {
     this.#settings = settings;
     const observer = (event: BridgeEvent) => this.#tell(event);
     this.#service = new SandboxService({ settings, host: discovery.host, observer, setUpPatienceMs });
