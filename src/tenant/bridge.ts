@@ -27,10 +27,9 @@ import type { AgentCapabilities } from '../servers/asking/agent-capabilities.js'
 import type { SharedServers } from '../servers/pool/shared-servers.js';
 import { longestStartSeconds } from '../servers/pool/start-time.js';
 import type { Settings } from '../settings/environment/settings.js';
-import type { Configured } from './configured.js';
+import type { Configured, ServerAccess } from './configured.js';
 import { ConfiguredServers, type ConfiguredServersOptions } from './configured-servers.js';
 import { SandboxService } from './sandbox-service.js';
-import type { ServerAccess } from './server-access.js';
 
 /** Facts about a principal other than the user who started the bridge. */
 export type BridgeOwner = {

@@ -30,9 +30,8 @@ import { RoutedPool, type SharedServers } from '../servers/pool/shared-servers.j
 import type { Settings } from '../settings/environment/settings.js';
 import { remedyOfMissing } from '../settings/files/config-file.js';
 import type { ServerBrief, ServerDoc } from '../wire/frames.js';
-import { Configured } from './configured.js';
+import { Configured, type ServerAccess } from './configured.js';
 import { type Refreshed, refreshServers } from './refresh.js';
-import type { ServerAccess } from './server-access.js';
 
 /** In the place of a server's name: all that are allowed. */
 const ALL_SERVERS = '*';

@@ -10,17 +10,44 @@ import {
   LastGoodFiles,
 } from '../hosts/discovery/discover.js';
 import type { DownstreamSpec } from '../hosts/downstream-spec.js';
+import { type DiscoverContext, type Discovery, discover } from '../hosts/discovery/discover.js';
+import { LastGoodFiles } from '../hosts/discovery/last-good.js';
+import type { DownstreamSpec, RemoteSpec } from '../hosts/downstream-spec.js';
 import type { Policy } from '../policy/rules/policy.js';
 import { PolicyBook, withoutDenied } from '../policy/rules/policy-book.js';
+import type { LoginOwner } from '../servers/remote/login-needed.js';
+import type { ServerLogin } from '../servers/remote/server-login.js';
 import type { Settings } from '../settings/environment/settings.js';
-import { FULL_ACCESS, type ServerAccess } from './server-access.js';
 
-export type ConfiguredOptions = {
-  readonly settings: Settings;
-  readonly context: DiscoverContext;
-  readonly observer: Observer;
-  /** Access of the principal to the configured servers; without it, to all of them. */
-  readonly access?: ServerAccess | undefined;
+// The part of the configured servers that one principal has, as its bridge asks for it. principal-access.ts has the rules of
+// principals other than the user who started the bridge.
+
+export interface ServerAccess {
+  /** Whether it is told of all that there is, with the reason where something is denied or passed over. */
+  readonly isWhole: boolean;
+  /** The servers of `found` that exist for the principal, as the principal reaches them. */
+  existing(found: Discovery): Discovery;
+  /** The principal's own layer on top of the operator's policy; the same object as long as both are the same. */
+  policy(operators: Policy, specs: readonly DownstreamSpec[]): Policy;
+  /** Why its rules as they are now do not count, in one line; undefined where they do. */
+  readonly trouble: string | undefined;
+  /** Why it has few servers or none, and who can change that; undefined where nothing narrows what it reaches. */
+  readonly advice: string | undefined;
+  /** Whose logins its bridge uses. */
+  readonly loginOwner: LoginOwner;
+  /** How it is known to this server where no login of its own is used. */
+  loginFor(spec: RemoteSpec): ServerLogin | undefined;
+}
+
+/** Access of the user who started the bridge. */
+export const FULL_ACCESS: ServerAccess = {
+  isWhole: true,
+  existing: (found) => found,
+  policy: (operators) => operators,
+  trouble: undefined,
+  advice: undefined,
+  loginOwner: undefined,
+  loginFor: () => undefined,
 };
 
 export class Configured {
@@ -35,7 +62,18 @@ export class Configured {
   #specs: readonly DownstreamSpec[] = [];
 
   /** Throws E_SETTINGS where the policy cannot be used. */
-  constructor({ settings, context, observer, access = FULL_ACCESS }: ConfiguredOptions) {
+  constructor({
+    settings,
+    context,
+    observer,
+    access = FULL_ACCESS,
+  }: {
+    readonly settings: Settings;
+    readonly context: DiscoverContext;
+    readonly observer: Observer;
+    /** Access of the principal to the configured servers; without it, to all of them. */
+    readonly access?: ServerAccess | undefined;
+  }) {
     this.context = { lastGood: new LastGoodFiles(), ...context };
     this.access = access;
     this.#observer = observer;

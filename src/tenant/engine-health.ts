@@ -25,13 +25,11 @@ export type EngineHealthParts = {
   readonly now?: () => number;
 };
 
-type HealthState = 'unknown' | 'well' | 'failed';
-
 export class EngineHealth implements Disposable {
   readonly #parts: EngineHealthParts;
   readonly #now: () => number;
   readonly #closing = new AbortController();
-  #state: HealthState = 'unknown';
+  #state: 'unknown' | 'well' | 'failed' = 'unknown';
   /** Whether a start or an answer has failed since one went well: then only a start shows that all is well again. */
   #isStartDoubted = false;
   #knownAt = Number.NEGATIVE_INFINITY;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { keptByUser, takeOut } from '../../src/cli/run/left.js';
 import type { Prepared } from '../../src/cli/serving/prepare.js';
-import { surveyKept } from '../../src/run/artifacts/kept-survey.js';
+import { surveyKept } from '../../src/run/artifacts/kept-files.js';
 import { type Outcome, outcomeWithoutRun } from '../../src/run/outcome/outcome.js';
 
 const PICTURE = { number: 1, kind: 'png', width: 2, height: 3, bytes: 4 } as const;

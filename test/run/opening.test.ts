@@ -2,7 +2,7 @@
 
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
-import { failureNote, openServers } from '../../src/run/life/opening.js';
+import { failureNote, openServers } from '../../src/run/life/run.js';
 import type { ServerDoc } from '../../src/wire/frames.js';
 import { NEVER } from '../support/time.js';
 

@@ -1,7 +1,7 @@
 // What a run is counted for its principal's quota.
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { RunMeter } from '../../src/run/queue/run-meter.js';
+import { RunMeter } from '../../src/run/queue/run-queue.js';
 import type { Sandbox } from '../../src/sandbox/conversation/sandbox.js';
 
 beforeEach(() => void vi.useFakeTimers());

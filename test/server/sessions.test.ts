@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { thisOwner } from '../../src/base/process/owner.js';
-import { sessionTold } from '../../src/run/sessions/session-runs.js';
-import { type Entered, Sessions } from '../../src/run/sessions/sessions.js';
+import { type Entered, Sessions, sessionTold } from '../../src/run/sessions/sessions.js';
 import type { Sandbox, SandboxEnd } from '../../src/sandbox/conversation/sandbox.js';
 import { NEVER } from '../support/time.js';
 

@@ -9,8 +9,7 @@ import type { BridgeEvent } from '../../src/base/log/events.js';
 import { LOCAL_USER, type Principal } from '../../src/base/principal.js';
 import { HttpFront, type HttpFrontOptions } from '../../src/service/endpoint/front.js';
 import { parseHttpAddress } from '../../src/service/http/address.js';
-import { HTTP_LIMITS, type HttpLimits } from '../../src/service/http/limits.js';
-import type { HttpFrontParts } from '../../src/service/http/parts.js';
+import { HTTP_LIMITS, type HttpFrontParts, type HttpLimits } from '../../src/service/http/parts.js';
 import { parseSettings } from '../../src/settings/environment/settings.js';
 import { hostFacts } from '../../src/settings/files/host-facts.js';
 

@@ -8,7 +8,7 @@ import { ownCommand } from '../../base/process/own-command.js';
 import { closest } from '../../base/text/closest.js';
 import { clip } from '../../base/text/text.js';
 import { duration } from '../../run/answer/files.js';
-import { type SurveyedFile, surveyKept } from '../../run/artifacts/kept-survey.js';
+import { type SurveyedFile, surveyKept } from '../../run/artifacts/kept-files.js';
 import { prepare } from '../serving/prepare.js';
 import { columns } from '../terminal/columns.js';
 import { coloursFor, megabytes, printJson, usageError, visible } from '../terminal/output.js';

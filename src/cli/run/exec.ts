@@ -8,6 +8,7 @@ import { LinkedSignal } from '../../base/waiting/linked-signal.js';
 import { Progress } from '../../mcp/requests/progress.js';
 import { pictureLines } from '../../run/answer/pictures.js';
 import type { Left } from '../../run/artifacts/artifacts.js';
+import { pictureLines } from '../../run/answer/pieces.js';
 import { byCommandLine } from '../../run/calls/call-context.js';
 import type { RunInput } from '../../run/life/run-request.js';
 import type { Outcome } from '../../run/outcome/outcome.js';

@@ -8,9 +8,9 @@ import { nameList } from '../../base/text/name-list.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { clipHarmless } from '../../base/text/text.js';
 import { discover } from '../../hosts/discovery/discover.js';
-import { LastUses } from '../../service/access/last-uses.js';
 import {
   isExpired,
+  LastUses,
   membersOf,
   TokenFile,
   type TokenRecord,

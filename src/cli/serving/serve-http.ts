@@ -4,13 +4,12 @@
 import { BridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
 import { SET_UP_PATIENCE_MS } from '../../run/queue/patience.js';
-import { firstTokenText, makeFirstToken } from '../../service/access/first-token.js';
 import { HttpAccess } from '../../service/access/http-access.js';
+import { firstTokenText, makeFirstToken } from '../../service/access/token-file.js';
 import { HttpFront } from '../../service/endpoint/front.js';
 import { httpParts } from '../../service/endpoint/http-serving.js';
-import { type HttpAddress, isLoopback, parseHttpAddress } from '../../service/http/address.js';
+import { type HttpAddress, isLoopback, notifySystemd, parseHttpAddress } from '../../service/http/address.js';
 import { withRequests } from '../../service/http/request-context.js';
-import { notifySystemd } from '../../service/http/systemd.js';
 import { Bridges } from '../../service/principals/bridges.js';
 import { interruptSignal } from '../terminal/interrupt.js';
 import { audited, type Prepared, prepare } from './prepare.js';

@@ -6,8 +6,7 @@ import { linesOf, shownExactly } from '../../base/text/text.js';
 import type { PlannedCall } from '../../policy/approvals/plan.js';
 import type { Outcome } from '../outcome/outcome.js';
 import { type FileEntry, fileEntries } from './files.js';
-import { type PictureSize, pictureSizes } from './pictures.js';
-import { sessionLine } from './pieces.js';
+import { type PictureSize, pictureSizes, sessionLine } from './pieces.js';
 
 export type Payload = {
   readonly status: Outcome['status'];

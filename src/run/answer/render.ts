@@ -17,8 +17,16 @@ import {
 } from '../outcome/outcome.js';
 import { addressPieces, filePieces, type ResourceLink, resourceLinks } from './files.js';
 import { payloadOf, visible } from './payload.js';
-import { type ImageBlock, imageBlocks, pictureLines } from './pictures.js';
-import { failurePieces, planPieces, runningPieces, sessionPieces, streamPieces } from './pieces.js';
+import {
+  failurePieces,
+  type ImageBlock,
+  imageBlocks,
+  pictureLines,
+  planPieces,
+  runningPieces,
+  sessionPieces,
+  streamPieces,
+} from './pieces.js';
 import { toonOrJson, toonRows } from './toon.js';
 
 /** `sections` is what execute_code says where nobody chose: stdout and stderr, each under its own head. */
@@ -118,13 +126,11 @@ const STEPS_CHARS = [20_000, 5_000, 1_000] as const;
 /** Parts of a host's room that a single text may take, one step after the other; the last one is `sureChars`. */
 const STEPS_OF_ROOM = [1.25, 1.5, 2, 3, 4, 6, 8, 12] as const;
 
-type FittedAnswer = { readonly content: readonly [{ readonly text: string }, ...unknown[]] };
-
 /**
  * The answer that `render` makes of `outcome`, or of as much of the outcome as fits. `roomBytes` is what the host shows of the
  * text, where it cuts: our own cut says what is missing and where all of it is, a host's does not.
  */
-function fitted<T extends FittedAnswer>(
+function fitted<T extends { readonly content: readonly [{ readonly text: string }, ...unknown[]] }>(
   outcome: Outcome,
   render: (outcome: Outcome) => T,
   roomBytes = Number.POSITIVE_INFINITY,

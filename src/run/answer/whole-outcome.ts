@@ -9,9 +9,7 @@ export const OUTCOME_KEY = 'mcp-sandbox-bridge/outcome';
 /** The notification that has a piece of what the call prints: `stream`, `text`, and `base64` where it is no text. */
 export const OUTPUT_METHOD = 'notifications/mcp-sandbox-bridge/output';
 
-type OnWire = { readonly [name: string]: unknown };
-
-export function outcomeToWire(outcome: Outcome): OnWire {
+export function outcomeToWire(outcome: Outcome): { readonly [name: string]: unknown } {
   const { left, result } = outcome;
   const files = left?.files.map(({ content, ...file }) => ({ ...file, content: content.toString('base64') }));
   return {

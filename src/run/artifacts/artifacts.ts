@@ -91,9 +91,6 @@ export type Settled = {
   readonly stderr: KeptThing | undefined;
 };
 
-type Arrived = { readonly name: string; readonly content: Buffer };
-type ResultFrame = Extract<GuestFrame, { type: 'result' }>;
-
 export class Artifacts {
   readonly #store: KeptFiles;
   readonly #run: KeptRun;
@@ -101,7 +98,7 @@ export class Artifacts {
   readonly #output: Readonly<Record<OutputStream, WholeOutput>> | undefined;
   readonly #sharedBytes: number | undefined;
   readonly #room: AnswerRoom;
-  readonly #files: Arrived[] = [];
+  readonly #files: { readonly name: string; readonly content: Buffer }[] = [];
   readonly #names = new Set<string>();
   readonly #skipped: Array<Left['skipped'][number]> = [];
   #skippedMore = 0;
@@ -141,7 +138,7 @@ export class Artifacts {
   }
 
   /** Takes a value that the answer has no room for; the first result counts. `text` is the frame's own line. */
-  addResult({ repr, exact }: ResultFrame, text: string): void {
+  addResult({ repr, exact }: Extract<GuestFrame, { type: 'result' }>, text: string): void {
     const { resultChars } = this.#room;
     if (!this.#store.isOn || this.#result !== undefined || text.length <= resultChars) return;
     const json = exact ? (sliceAt(text, ['value']) ?? '') : '';

@@ -54,14 +54,15 @@ const MAGIC_BYTES = 16;
 /** Excel's CSV files begin with one. It does not show, and is nothing to read. */
 const BYTE_ORDER_MARK = /^\ufeff/;
 
-export type FileType = {
+/** Reads all of `content`, so it is for files that are capped. */
+export function fileType(
+  name: string,
+  content: Buffer,
+): {
   readonly mimeType: string;
   /** The content, where it is text that is safe to show (`isHarmless`); without its byte order mark, where it has one. */
   readonly text: string | undefined;
-};
-
-/** Reads all of `content`, so it is for files that are capped. */
-export function fileType(name: string, content: Buffer): FileType {
+} {
   const ending = extname(name).toLowerCase();
   const binary = BINARY_TYPES[ending];
   if (binary?.magic.test(content.subarray(0, MAGIC_BYTES).toString('latin1')))

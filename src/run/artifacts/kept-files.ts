@@ -3,25 +3,14 @@
 // nothing that is kept is ever executed.
 
 import { constants } from 'node:fs';
-import { open, readFile, stat } from 'node:fs/promises';
+import { lstat, open, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MAX_FILE_BYTES } from '../../wire/frames.js';
 import { INDEX_FILE, KEPT_FOLDER, KeptRoom } from './kept-room.js';
 import { fileNameOf, KeptRun, type KeptThing, keptIndex } from './kept-run.js';
-import { type KeptAddress, keptUri, parseKeptUri } from './kept-uri.js';
+import { HANDLE, type KeptAddress, keptUri, parseKeptUri } from './kept-uri.js';
 
 export type KeptContent = KeptThing & { readonly content: Buffer };
-
-export type KeptFilesOptions = {
-  readonly stateDir: string;
-  /** Nought keeps nothing, as does a quota of nought. */
-  readonly keepSeconds: number;
-  readonly quotaBytes: number;
-  /** Milliseconds since the epoch; tests have their own. */
-  readonly now?: () => number;
-  /** False for a principal that is not the user of this machine: answers say addresses only. */
-  readonly tellsPaths?: boolean;
-};
 
 /** Most files of this bridge in a list that a model may read. */
 const MAX_LISTED = 100;
@@ -37,7 +26,22 @@ export class KeptFiles implements Disposable {
   readonly #now: () => number;
   #expiry: NodeJS.Timeout | undefined;
 
-  constructor({ stateDir, keepSeconds, quotaBytes, now = Date.now, tellsPaths = true }: KeptFilesOptions) {
+  constructor({
+    stateDir,
+    keepSeconds,
+    quotaBytes,
+    now = Date.now,
+    tellsPaths = true,
+  }: {
+    readonly stateDir: string;
+    /** Nought keeps nothing, as does a quota of nought. */
+    readonly keepSeconds: number;
+    readonly quotaBytes: number;
+    /** Milliseconds since the epoch; tests have their own. */
+    readonly now?: () => number;
+    /** False for a principal that is not the user of this machine: answers say addresses only. */
+    readonly tellsPaths?: boolean;
+  }) {
     this.keepSeconds = keepSeconds;
     this.quotaBytes = quotaBytes;
     this.#now = now;
@@ -115,5 +119,68 @@ export class KeptFiles implements Disposable {
     clearTimeout(this.#expiry);
     const inMs = Math.min(this.keepSeconds * 1000 + 1_000, MAX_TIMER_MS);
     this.#expiry = setTimeout(() => void this.sweep(), inMs).unref();
+  }
+}
+
+// The survey of what all bridges of this user have kept, as their shared folder has it: for people, who know no addresses.
+// Reads only; a file that is being written, removed or torn meanwhile is passed over.
+
+export type SurveyedFile = Omit<KeptThing, 'path'> & {
+  /** The file on this machine. */
+  readonly path: string;
+  /** Id of the run that left it; undefined where an earlier version has kept it. */
+  readonly run: string | undefined;
+  /** When its run ended, in milliseconds since the epoch. */
+  readonly atMs: number;
+};
+
+/** Newest first; files of one run in the order in which they were kept. Throws where the folder cannot be read. */
+export async function surveyKept({
+  stateDir,
+  keepSeconds,
+  nowMs = Date.now(),
+}: {
+  readonly stateDir: string;
+  /** Files kept longer ago are not listed, as they cannot be read any more. */
+  readonly keepSeconds: number;
+  readonly nowMs?: number;
+}): Promise<readonly SurveyedFile[]> {
+  const dir = join(stateDir, KEPT_FOLDER);
+  const handles = (await namesIn(dir)).filter((name) => HANDLE.test(name));
+  const runs = await Promise.all(handles.map((handle) => runIn(dir, handle)));
+  return runs
+    .filter(({ atMs, files }) => files.length > 0 && nowMs - atMs <= keepSeconds * 1000)
+    .sort((one, other) => other.atMs - one.atMs)
+    .flatMap(({ files }) => files);
+}
+
+async function namesIn(dir: string): Promise<string[]> {
+  try {
+    return await readdir(dir);
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw thrown;
+  }
+}
+
+async function runIn(
+  dir: string,
+  handle: string,
+): Promise<{ readonly atMs: number; readonly files: readonly SurveyedFile[] }> {
+  const folder = join(dir, handle);
+  try {
+    const { mtimeMs: atMs } = await stat(folder);
+    const entries = keptIndex.parse(JSON.parse(await readFile(join(folder, INDEX_FILE), 'utf8')));
+    const files = await Promise.all(
+      entries.map(async ({ name, mimeType, run, ...file }) => {
+        const path = join(folder, fileNameOf(file));
+        const found = await lstat(path);
+        if (!found.isFile()) return [];
+        return [{ uri: keptUri({ handle, name }), name, mimeType, sizeBytes: found.size, path, run, atMs }];
+      }),
+    );
+    return { atMs, files: files.flat() };
+  } catch {
+    return { atMs: 0, files: [] };
   }
 }

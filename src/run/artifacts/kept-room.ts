@@ -30,9 +30,6 @@ export const INDEX_FILE = 'index.json';
 /** In the state directory. */
 export const KEPT_FOLDER = 'kept';
 
-/** `no-room` where runs that still write have taken too much of the quota, `too-large` where all of it were too small. */
-export type TakenRoom = 'taken' | 'too-large' | 'no-room';
-
 type Folder = {
   readonly bytes: number;
   readonly atMs: number;
@@ -62,8 +59,11 @@ export class KeptRoom {
     return join(this.#options.dir, handle);
   }
 
-  /** Makes the folder, and room in it for `bytes` more. It stays until it is sealed or removed. */
-  take(handle: string, bytes: number): Promise<TakenRoom> {
+  /**
+   * Makes the folder, and room in it for `bytes` more. It stays until it is sealed or removed. `no-room` where runs that still write
+   * have taken too much of the quota, `too-large` where all of it were too small.
+   */
+  take(handle: string, bytes: number): Promise<'taken' | 'too-large' | 'no-room'> {
     return this.#turns.add(async () => {
       const folders = await this.#look();
       const own = folders.get(handle)?.bytes ?? 0;

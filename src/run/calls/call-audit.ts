@@ -57,7 +57,15 @@ export class CallAudit {
     }
   }
 
-  #tell({ call: { id, argumentsText }, target, verdict }: JudgedCall, ended: CallEnd): void {
+  #tell(
+    { call: { id, argumentsText }, target, verdict }: JudgedCall,
+    ended: {
+      readonly result: Weight | undefined;
+      /** The code of what it failed with. */
+      readonly error: string | undefined;
+      readonly durationMs: number;
+    },
+  ): void {
     const { runId, mode, observer } = this.#parts;
     observer({
       type: 'run.call',
@@ -74,13 +82,6 @@ export class CallAudit {
     });
   }
 }
-
-type CallEnd = {
-  readonly result: TextDigest | undefined;
-  /** The code of what it failed with. */
-  readonly error: string | undefined;
-  readonly durationMs: number;
-};
 
 /** The code that the guest fails with when a server says that its tool has failed, which is an answer to the protocol. */
 const failureIn = (text: string): string | undefined =>

@@ -39,9 +39,6 @@ export type Handlers = {
 /** A call of a tool, as its verdict needs it. */
 type ToolTarget = Extract<CallTarget, { readonly kind: 'tool' }>;
 
-/** A server's own words about its tool, by which a call of the tool is judged. */
-export type ToolClaims = Pick<ServerTool, 'hints' | 'inputSchema'>;
-
 export type CallGuardParts = {
   readonly runId: string;
   readonly policy: () => Policy;
@@ -53,7 +50,11 @@ export type CallGuardParts = {
   /** Changes that a server has made to a tool by now, in words; null where there are none. */
   readonly changed: (server: string, tool: string) => string | null;
   /** Claims of the server about a tool, as of now; undefined where the server cannot be reached. */
-  readonly said: (server: string, tool: string, signal: AbortSignal) => Promise<ToolClaims | undefined>;
+  readonly said: (
+    server: string,
+    tool: string,
+    signal: AbortSignal,
+  ) => Promise<Pick<ServerTool, 'hints' | 'inputSchema'> | undefined>;
   /** Id of the principal. */
   readonly principal: string;
   /** Where a call waits for a person; undefined where nobody can be asked, and then such a call is refused. */

@@ -26,8 +26,6 @@ type Label = {
   /** Who answers it, for people. */
   readonly awaited: string;
 };
-type Pending = { readonly label: Label; readonly controller: AbortController };
-
 /** A refusal quotes what it refuses; hostile code could have its own megabytes sent back to it. */
 const MAX_MESSAGE_CHARS = 8_000;
 /** All calls are of one run, and none is refused for those that wait. */
@@ -39,7 +37,7 @@ export class Dispatcher implements Disposable {
   readonly #guard: Pick<CallGuard, 'answer'>;
   readonly #send: (frame: HostFrame) => boolean;
   readonly #queue: Scheduler;
-  readonly #pending = new Map<number, Pending>();
+  readonly #pending = new Map<number, { readonly label: Label; readonly controller: AbortController }>();
   #pendingChars = 0;
   #repliedChars = 0;
   #answered = 0;

@@ -17,7 +17,7 @@ import { CallGuard } from './call-guard.js';
 import { CallLimits, type CallTurn } from './call-limits.js';
 import { hostApi } from './host-api.js';
 import type { LoadedServers } from './loaded-servers.js';
-import type { SavedByRun } from './saved-by-run.js';
+import type { SavedByRun } from './saved-tools.js';
 
 /** Knowledge of servers, and the way to reach them. */
 export type CallServers = {

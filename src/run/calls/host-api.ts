@@ -23,8 +23,8 @@ import type { ServerBrief, ServerDoc, ToolHit } from '../../wire/frames.js';
 import type { CallContext } from './call-context.js';
 import type { Admitted, Handlers } from './call-guard.js';
 import type { LoadedServers } from './loaded-servers.js';
-import { howToLoad, notLoaded } from './reach.js';
-import type { SavedByRun } from './saved-by-run.js';
+import { howToLoad, notLoaded } from './on-demand.js';
+import type { SavedByRun } from './saved-tools.js';
 
 export type HostApiParts = {
   readonly loaded: LoadedServers;
@@ -152,16 +152,14 @@ function unknownTool(doc: ServerDoc, tool: string): BridgeError {
 // Requests of the guest to a server besides calls of its tools: resources and prompts. The guard (call-guard.ts) has judged,
 // counted and limited each of these calls like a call of a tool.
 
-type ResourceCallParts = {
-  readonly lease: Pick<ServerLease, 'get'>;
-  /** Throws for a server that the run may not reach. */
-  readonly reach: (server: string) => ServerDoc;
-};
-
 type Methods = 'resources.list' | 'resources.read' | 'prompts.list' | 'prompts.get';
 
 /** The handlers of these methods. */
-function resourceCalls(parts: ResourceCallParts): Pick<Handlers, Methods> {
+function resourceCalls(parts: {
+  readonly lease: Pick<ServerLease, 'get'>;
+  /** Throws for a server that the run may not reach. */
+  readonly reach: (server: string) => ServerDoc;
+}): Pick<Handlers, Methods> {
   const ask = async <T>(
     server: string,
     question: (downstream: Downstream) => Promise<T>,

@@ -12,7 +12,36 @@ import { MAX_ASKING_SECONDS } from '../../sandbox/spec/spec.js';
 import type { AgentCapabilities } from '../../servers/asking/agent-capabilities.js';
 import type { AutoloadMode } from '../../settings/environment/variables.js';
 import type { ServerBrief, ServerDoc } from '../../wire/frames.js';
-import { howToLoad } from './reach.js';
+
+// Which servers a run can reach, and what is said of one that it cannot.
+
+/**
+ * How to get a server that exists but was not asked for; the guest's own messages say the same. `onDemand`: code may ask
+ * for it itself.
+ */
+export function howToLoad(server: string, onDemand = false): string {
+  const name = JSON.stringify(server);
+  return `Pass servers=[${name}] in the call to load it${onDemand ? `, or await runtime.load_server(${name})` : ''}.`;
+}
+
+/** The refusal of a server that this run has not loaded. */
+export function notLoaded(server: string, discovered: readonly ServerBrief[]): BridgeError {
+  const brief = discovered.find(({ name }) => name === server);
+  if (brief?.problem !== undefined) {
+    return new BridgeError(
+      'E_SERVER_UNAVAILABLE',
+      `Server '${shownName(server)}' is not available: ${brief.problem}`,
+      {
+        fault: 'operator',
+      },
+    );
+  }
+  const names = discovered.map(({ name }) => name);
+  const advice = brief === undefined ? didYouMean(server, names) : ` ${howToLoad(server, brief.onDemand)}`;
+  return new BridgeError('E_SERVER_NOT_LOADED', `Server '${shownName(server)}' is not available.${advice}`, {
+    fault: 'guest',
+  });
+}
 
 /** Code could ask for every server that there is; nobody reads more than this. */
 const MAX_QUESTIONS = 8;

@@ -10,6 +10,7 @@ import { didYouMean } from '../../base/text/closest.js';
 import { KB_BYTES } from '../../base/text/sizes.js';
 import { clip, clipHarmless, inOneLine } from '../../base/text/text.js';
 import { PYTHON_KEYWORDS } from '../../servers/catalog/catalog.js';
+import type { CallParams } from '../../wire/frames.js';
 
 /** A long function has 5 KB; this bounds what a run can leave on the disk together with MAX_TOOLS. */
 const MAX_SOURCE_BYTES = 64 * KB_BYTES;
@@ -45,9 +46,6 @@ export type SavedTool = {
 
 /** Parts of a function that are saved. */
 export type NewTool = Pick<SavedTool, 'name' | 'signature' | 'description'> & { readonly source: string };
-
-/** The run that saves it, and whether it may take the place of one that is there. */
-export type SavedBy = { readonly run: string; readonly mayReplace: boolean };
 
 export class SavedTools {
   readonly #dir: string;
@@ -90,7 +88,10 @@ export class SavedTools {
    * Says whether there was one of this name. Throws E_DENIED for what is not kept and for what would replace another
    * without leave, E_STATE where nothing can be kept.
    */
-  put(tool: NewTool, { run, mayReplace }: SavedBy): { readonly replaced: boolean } {
+  put(
+    tool: NewTool,
+    { run, mayReplace }: { readonly run: string; readonly mayReplace: boolean },
+  ): { readonly replaced: boolean } {
     const { name } = tool;
     if (!this.#enabled) throw refuse('Saving tools is switched off (MCP_BRIDGE_SAVE_TOOLS=off).');
     if (!NAME.test(name) || TAKEN.test(name) || PYTHON_KEYWORDS.has(name))
@@ -194,3 +195,53 @@ function oneLine(text: string): string {
 const tooLarge = (name: string) => `The source of '${name}' is larger than ${MAX_SOURCE_BYTES} bytes.`;
 
 const refuse = (message: string) => new BridgeError('E_DENIED', message, { fault: 'guest' });
+
+// Rights of one run over the functions that are kept for later runs: save a few of its own, and put one in the place of another
+// run's only where its code asks for that. Whoever reads the answer hears of such a replacement from here, whatever the code
+// does with what save_tool() told it.
+
+/** A library of helpers has a handful; a run that saves more fills the 200 places of all runs. */
+const MAX_SAVED_PER_RUN = 8;
+
+export class SavedByRun {
+  readonly #saved: SavedTools;
+  readonly #run: string;
+  readonly #own = new Set<string>();
+  readonly #replaced = new Set<string>();
+
+  constructor(saved: SavedTools, run: string) {
+    this.#saved = saved;
+    this.#run = run;
+  }
+
+  list(): readonly SavedTool[] {
+    return this.#saved.list();
+  }
+
+  get(name: string): string {
+    return this.#saved.get(name);
+  }
+
+  /** Throws E_DENIED for what this run may not save, E_STATE where nothing can be. */
+  put({ replace, ...tool }: CallParams['saved.put']): { readonly replaced: boolean } {
+    const isOwn = this.#own.has(tool.name);
+    if (!isOwn && this.#own.size >= MAX_SAVED_PER_RUN) throw tooMany([...this.#own]);
+    const { replaced } = this.#saved.put(tool, { run: this.#run, mayReplace: isOwn || replace });
+    this.#own.add(tool.name);
+    if (replaced && !isOwn) this.#replaced.add(tool.name);
+    return { replaced };
+  }
+
+  /** For the answer: what this run has taken the place of. */
+  get note(): string | undefined {
+    if (this.#replaced.size === 0) return undefined;
+    return `This run has replaced saved tools of earlier runs: ${[...this.#replaced].join(', ')}.`;
+  }
+}
+
+const tooMany = (names: readonly string[]): BridgeError =>
+  new BridgeError(
+    'E_DENIED',
+    `This run has saved ${MAX_SAVED_PER_RUN} functions, the most that one run may: ${names.join(', ')}.`,
+    { fault: 'guest', remedy: 'Save this one in a later run.' },
+  );

@@ -5,13 +5,18 @@
 import { ownCommand } from '../../base/process/own-command.js';
 import { type Language, languages } from '../../settings/languages/records.js';
 import { type HintSpec, shown, writablePlaces } from './hint.js';
+import type { Language } from '../../settings/languages/language.js';
+import { languages } from '../../settings/languages/records.js';
 import {
   diskSentence,
   fileSizeSentence,
+  type HintSpec,
   memorySentence,
   openFilesSentence,
   processesSentence,
-} from './limits.js';
+  shown,
+  writablePlaces,
+} from './hint.js';
 
 /** Facts that a sentence may name: the sandbox, the language, and the word that the pattern has found. */
 type HintFacts = { readonly spec: HintSpec; readonly language: Language; readonly word: string };

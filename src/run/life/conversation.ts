@@ -16,7 +16,7 @@ import { Dispatcher } from '../calls/dispatcher.js';
 import { guardCalls } from '../calls/guarded-calls.js';
 import type { LoadedServers } from '../calls/loaded-servers.js';
 import { type AskingWords, OnDemand } from '../calls/on-demand.js';
-import { SavedByRun } from '../calls/saved-by-run.js';
+import { SavedByRun } from '../calls/saved-tools.js';
 import { CodeEnd } from '../outcome/code-end.js';
 import { type Awaited, NOTHING_AWAITED, type SandboxFacts } from '../outcome/ending-errors.js';
 import { filesOf, startOf } from '../programs/task.js';
@@ -144,19 +144,20 @@ const meterOf = (dispatcher: Dispatcher, approvals: RunApprovals | undefined): M
   },
 });
 
-type GuardedBy = {
-  readonly saved: SavedByRun;
-  readonly onDemand: OnDemand;
-  readonly approvals: RunApprovals | undefined;
-  readonly plan: Plan | undefined;
-  /** While a server has a person asked. */
-  readonly stopClock: StopClock;
-};
-
 function guardOf(
   { services, context: { tell } }: Run,
   { loaded, discovered }: OpenServers,
-  { onDemand, ...guardedBy }: GuardedBy,
+  {
+    onDemand,
+    ...guardedBy
+  }: {
+    readonly saved: SavedByRun;
+    readonly onDemand: OnDemand;
+    readonly approvals: RunApprovals | undefined;
+    readonly plan: Plan | undefined;
+    /** While a server has a person asked. */
+    readonly stopClock: StopClock;
+  },
 ): CallGuard {
   const { id, observer, servers, calls } = services;
   const loadServer = (server: string, signal: AbortSignal) => onDemand.load(server, signal);

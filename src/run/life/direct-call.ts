@@ -14,10 +14,9 @@ import type { CallContext } from '../calls/call-context.js';
 import { type CallScope, guardCalls } from '../calls/guarded-calls.js';
 import { toolCall } from '../calls/guest-call.js';
 import { LoadedServers } from '../calls/loaded-servers.js';
-import { notLoaded } from '../calls/reach.js';
-import { SavedByRun } from '../calls/saved-by-run.js';
-import { RunRecord } from './run-record.js';
-import type { RunServices } from './run-request.js';
+import { notLoaded } from '../calls/on-demand.js';
+import { SavedByRun } from '../calls/saved-tools.js';
+import { RunRecord, type RunServices } from './run-request.js';
 
 export type DirectCall = {
   /** Unique among all bridges. */

@@ -1,6 +1,6 @@
 // The request for a run of code, and the services that the run may use.
 
-import type { Observer } from '../../base/log/events.js';
+import type { BridgeEvent, Observer, RunStatus } from '../../base/log/events.js';
 import type { Deadline } from '../../base/waiting/deadline.js';
 import type { SharedApprovals } from '../../policy/approvals/run-approvals.js';
 import type { ServerLease } from '../../servers/pool/server-lease.js';
@@ -12,7 +12,7 @@ import type { CallServers, CallServices } from '../calls/guarded-calls.js';
 import type { SavedTools } from '../calls/saved-tools.js';
 import type { Transcript } from '../outcome/transcript.js';
 import type { Task } from '../programs/task.js';
-import type { SessionUse } from '../sessions/session-use.js';
+import type { SessionUse } from '../sessions/session-call.js';
 import type { AskedSession } from '../sessions/sessions.js';
 import type { Sandboxes } from './sandbox-use.js';
 
@@ -71,3 +71,45 @@ export type Run = {
   readonly deadline: Deadline;
   readonly transcript: Transcript;
 };
+
+// A run's record tells log and audit of one run, whoever asked for it: that the run has begun, and how it has ended.
+
+type Started = Omit<Extract<BridgeEvent, { type: 'run.started' }>, 'type'>;
+
+export class RunRecord {
+  readonly #run: string;
+  readonly #observer: Observer;
+  readonly #startedAt = performance.now();
+
+  constructor(started: Started, observer: Observer) {
+    this.#run = started.run;
+    this.#observer = observer;
+    observer({ type: 'run.started', ...started });
+  }
+
+  /** Tells of the end, and returns how long the run has taken, in milliseconds. */
+  ended(
+    {
+      status,
+      error,
+    }: {
+      readonly status: RunStatus;
+      readonly error?: { readonly type: string; readonly message: string } | undefined;
+    },
+    servers: readonly string[],
+    calls: number,
+  ): number {
+    const durationMs = performance.now() - this.#startedAt;
+    const reason = error === undefined ? undefined : { kind: error.type, message: error.message };
+    this.#observer({
+      type: 'run.ended',
+      run: this.#run,
+      servers,
+      status,
+      error: reason,
+      durationMs,
+      calls,
+    });
+    return durationMs;
+  }
+}

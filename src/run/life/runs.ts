@@ -40,9 +40,15 @@ import { type CallProblem, type Outcome, outcomeWithoutRun, withoutSecrets } fro
 import type { Patience, Waited } from '../queue/patience.js';
 import { type Arrival, type GivenTurn, LATELY_MS, type RunQueue } from '../queue/run-queue.js';
 import type { SetUp } from '../queue/set-up.js';
-import { serversOf, sessionTold, useOf } from '../sessions/session-runs.js';
-import type { SessionUse } from '../sessions/session-use.js';
-import type { AskedSession, Entered, Sessions } from '../sessions/sessions.js';
+import type { SessionUse } from '../sessions/session-call.js';
+import {
+  type AskedSession,
+  type Entered,
+  type Sessions,
+  serversOf,
+  sessionTold,
+  useOf,
+} from '../sessions/sessions.js';
 import { callDirectly, type DirectServices, type ServerCall } from './direct-call.js';
 import { runCode } from './run.js';
 import type { RunInput } from './run-request.js';

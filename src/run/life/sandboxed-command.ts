@@ -1,6 +1,7 @@
 // The life of one command in a sandbox, top to bottom: take a sandbox, start the command, gather its output, see how it
 // ends, let go. It has no servers and is checked by nobody, and its end is its own: an exit status is no error.
 
+import { basename } from 'node:path/posix';
 import { asBridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
 import type { OutputStream } from '../../base/process/streams.js';
@@ -10,7 +11,9 @@ import type { Capped } from '../../code-exec/capped-output.js';
 import { CappedOutput, type Whole } from '../../code-exec/capped-output.js';
 import type { CommandEnd } from '../../code-exec/run-command.js';
 import type { GuestError, Sandbox } from '../../sandbox/conversation/sandbox.js';
+import { WORK } from '../../sandbox/spec/work.js';
 import type { AuditMode } from '../../settings/environment/variables.js';
+import { type HostFrame, INPUT_PIECE_BYTES } from '../../wire/frames.js';
 import { Artifacts, type Settled } from '../artifacts/artifacts.js';
 import type { KeptFiles } from '../artifacts/kept-files.js';
 import type { KeptThing } from '../artifacts/kept-run.js';
@@ -23,9 +26,59 @@ import { type CommandEnding, type CommandFailure, endingOf, recordedEnd } from '
 import { own } from '../outcome/ending-errors.js';
 import { type Captured, capturedWithGap, type Outcome } from '../outcome/outcome.js';
 import { NO_PICTURES } from '../outcome/pictures.js';
-import { type Command, commandFrame, inputOf, vectorText } from '../programs/command.js';
-import { RunRecord } from './run-record.js';
+import { RunRecord } from './run-request.js';
 import { endOf, keep, refuseCancelled, type Sandboxes, sandboxFactsOf, takeSandbox } from './sandbox-use.js';
+
+// A command, and how the harness is told to start it. Pure.
+
+/** A program that the image has, or an earlier command has made; its arguments as they are. */
+export type Command = {
+  readonly argv: readonly [string, ...string[]];
+  readonly stdin: Buffer | undefined;
+  /** Absolute. */
+  readonly cwd: string;
+  /** Besides the sandbox's own. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Bytes of stdout and stderr together that are held for the answer: their head and their tail. */
+  readonly maxOutputBytes: number;
+  /** A command that writes more bytes than this to both streams together has all its output kept for reading later. */
+  readonly shownBytes: number;
+};
+
+/** Text that an audit weighs: the argument vector. */
+export const vectorText = ({ argv }: Command): string => JSON.stringify(argv);
+
+/** A command has no servers: nothing that it sends is answered as a call. */
+export const commandFrame = (
+  { argv, stdin, cwd, env }: Command,
+  timeoutSeconds: number,
+): Extract<HostFrame, { type: 'run' }> => ({
+  type: 'run',
+  timeoutSeconds,
+  loaded: [],
+  discovered: [],
+  files: [],
+  program: {
+    file: basename(argv[0]),
+    args: argv.slice(1),
+    stdin: stdin === undefined || goesAhead(stdin) ? null : stdin.toString('base64'),
+    cwd,
+    env,
+    ways: [{ needs: [], steps: [argv] }],
+  },
+});
+
+/**
+ * Input of a command, where it is long: sent ahead of the run, onto the disk, since the input need fit neither into a frame nor
+ * into the sandbox's memory.
+ */
+export function* inputOf({ stdin }: Command): Generator<Extract<HostFrame, { type: 'input' }>> {
+  if (stdin === undefined || !goesAhead(stdin)) return;
+  for (let at = 0; at < stdin.length; at += INPUT_PIECE_BYTES)
+    yield { type: 'input', data: stdin.toString('base64', at, at + INPUT_PIECE_BYTES), folder: WORK };
+}
+
+const goesAhead = ({ length }: Buffer): boolean => length > INPUT_PIECE_BYTES;
 
 export type CommandRequest = {
   /** Unique among all bridges. */

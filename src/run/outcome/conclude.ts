@@ -8,7 +8,7 @@ import type { GuestError, SandboxEnd } from '../../sandbox/conversation/sandbox.
 import type { RunStatus } from '../events.js';
 import { unawaitedNote } from '../hints/asynchrony.js';
 import type { HintSpec } from '../hints/hint.js';
-import { hintFor } from '../hints/hints.js';
+import { hintFor, unawaitedNote } from '../hints/hints.js';
 import { notInstalledNote } from '../hints/modules.js';
 import { isPythonTask, type Task } from '../programs/task.js';
 import {
@@ -25,8 +25,8 @@ import {
   signalled,
   timedOut,
   wasKilledForMemory,
+  wordsFor,
 } from './ending-errors.js';
-import { wordsFor } from './ending-words.js';
 import type { Outcome, OutcomeError } from './outcome.js';
 import type { Transcript } from './transcript.js';
 

@@ -8,9 +8,8 @@ import type { GuestError } from '../../sandbox/conversation/sandbox.js';
 import type { GuestFrame } from '../../wire/frames.js';
 import type { KeptThing } from '../artifacts/kept-run.js';
 import { MAX_OUTPUT_CHARS, MAX_REPR_CHARS } from '../artifacts/shown-amounts.js';
-import type { Captured, ResultValue } from './outcome.js';
-import { PictureCollector, type Pictures } from './pictures.js';
-import { capturedOf } from './running.js';
+import { type Captured, capturedWithGap, type GoesOn, type Outcome, type ResultValue } from './outcome.js';
+import { NO_PICTURES, PictureCollector, type Pictures } from './pictures.js';
 
 /** A larger value is shown by its clipped repr alone: a model cannot use it, and clients choke on it. */
 const MAX_RESULT_JSON_CHARS = 100_000;
@@ -83,4 +82,42 @@ function resultJson(text: string): RawJson | undefined {
   const json = sliceAt(text, ['value']);
   if (json === undefined || json === 'null' || json.length > MAX_RESULT_JSON_CHARS) return undefined;
   return new RawJson(wellFormedJson(json));
+}
+
+// Outcome of a call that has not ended when its host has waited long enough.
+
+export const running = ({
+  elapsedMs,
+  stdout,
+  stderr,
+  timeoutSeconds,
+  ...goesOn
+}: GoesOn & {
+  readonly elapsedMs: number;
+  readonly timeoutSeconds: number;
+  /** Output of the call since it was last asked. */
+  readonly stdout: Captured;
+  readonly stderr: Captured;
+}): Outcome => ({
+  status: 'running',
+  exitCode: undefined,
+  stdout,
+  stderr,
+  servers: [],
+  error: undefined,
+  result: undefined,
+  note: undefined,
+  pictures: NO_PICTURES,
+  timeoutSeconds,
+  durationMs: elapsedMs,
+  calls: 0,
+  goesOn,
+});
+
+/** A stream as an answer shows it. `whole` is where all of it was kept, which is known when its code has ended. */
+export function capturedOf(kept: HeadTail, whole?: KeptThing): Captured {
+  if (kept.dropped === 0) return { text: harmless(kept.toString()), dropped: 0, whole };
+  const { dropped, droppedBytes, head, tail } = kept;
+  // One by one: a sequence that the code has left open at the end of the head must not swallow the line between.
+  return capturedWithGap(harmless(head), harmless(tail), { dropped, droppedBytes, whole });
 }

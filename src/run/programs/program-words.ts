@@ -16,8 +16,6 @@ const OURS: readonly string[] = ['MCP_SANDBOX_CONVERSATION'];
 /** As every shell can name it. Without `=`, which would end the name, and without NUL. */
 const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-type ProgramVariables = Readonly<Record<string, string>>;
-
 /** The problem with the name of a variable, as the end of a sentence that says what was got. */
 export function variableNameTrouble(name: string): string | undefined {
   if (OURS.includes(name)) return 'which the sandbox sets itself, expected another one';
@@ -33,7 +31,7 @@ export function allowedWord(text: string, name?: string): string | undefined {
 }
 
 /** Bytes that the kernel counts for arguments and variables, to be compared with MAX_WORDS_BYTES. */
-export function wordsBytes(args: readonly string[], env: ProgramVariables): number {
+export function wordsBytes(args: readonly string[], env: Readonly<Record<string, string>>): number {
   const words = [...args, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)];
   return words.reduce((sum, word) => sum + Buffer.byteLength(word) + BYTES_BESIDES_WORD, 0);
 }

@@ -4,9 +4,6 @@ import { HARNESS_MOUNT } from '../../sandbox/spec/harness-files.js';
 import { isPython, type Language } from '../../settings/languages/records.js';
 import type { InputFile, ProgramStart } from '../../wire/frames.js';
 
-/** Python whose last expression is its value. */
-export type Cell = { readonly type: 'cell'; readonly code: string };
-
 /** A file that is run as a shell would run it. */
 export type Program = {
   readonly type: 'program';
@@ -21,7 +18,8 @@ export type Program = {
   readonly env: Readonly<Record<string, string>>;
 };
 
-export type Task = Cell | Program;
+/** A cell is Python whose last expression is its value. */
+export type Task = { readonly type: 'cell'; readonly code: string } | Program;
 
 /** Whether the harness itself runs it. */
 export const isPythonTask = (task: Task): boolean =>

@@ -22,19 +22,22 @@ import {
   missing,
   unavailable,
 } from '../principals/refusals.js';
-import { LastUses } from './last-uses.js';
-import { isExpired, TokenFile, type TokenRecord } from './token-file.js';
-import { principalIdOf } from './token-id.js';
-import { hashOfToken, isTokenText, TOKEN_PREFIX } from './token-text.js';
+import {
+  hashOfToken,
+  isExpired,
+  isTokenText,
+  LastUses,
+  principalIdOf,
+  TOKEN_PREFIX,
+  TokenFile,
+  type TokenRecord,
+} from './token-file.js';
 
 /** How long to wait before asking again where the file of tokens cannot be used: until somebody has mended it. */
 const UNREADABLE_RETRY_SECONDS = 30;
 /** Refusals in one minute that are told; a stranger can cause any number. */
 const TOLD_PER_MINUTE = 20;
 const MINUTE_MS = 60_000;
-
-type AuthenticatorOptions = Omit<AccessTokensOptions, 'observer' | 'groupsClaim'> &
-  Partial<Pick<AccessTokensOptions, 'groupsClaim'>>;
 
 export class Authenticator {
   readonly #settings: Pick<Settings, 'stateDir' | 'oauth'>;
@@ -48,7 +51,8 @@ export class Authenticator {
   constructor(
     settings: Pick<Settings, 'stateDir' | 'oauth'>,
     observer: Observer,
-    options: AuthenticatorOptions = {},
+    options: Omit<AccessTokensOptions, 'observer' | 'groupsClaim'> &
+      Partial<Pick<AccessTokensOptions, 'groupsClaim'>> = {},
   ) {
     const { oauth } = settings;
     this.#settings = settings;

@@ -5,8 +5,7 @@ import type { Principal } from '../../base/principal.js';
 import type { Environment } from '../../base/process/environment.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { HostFacts } from '../../settings/files/host-facts.js';
-import { CallerTokens } from '../oauth/caller-tokens.js';
-import { TokenExchanges } from '../oauth/token-exchange.js';
+import { CallerTokens, TokenExchanges } from '../oauth/token-exchange.js';
 import type {
   Authentication,
   AuthenticationFacts,

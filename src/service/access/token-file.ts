@@ -2,16 +2,64 @@
 // command line changes the file, and bridges that run read it again. What cannot be read, or what others could have
 // written, lets nobody in: an earlier state of it might hold a token that has been revoked since.
 
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { chmodSync, closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { lockFile } from '../../base/files/file-lock.js';
+import { readText } from '../../base/files/read-text.js';
 import { replaceFile } from '../../base/files/replace-file.js';
+import { ownCommand } from '../../base/process/own-command.js';
+import { shellWord } from '../../base/process/shell-word.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
-import { stampOf } from '../../settings/files/config-file.js';
-import { hashOfToken, newTokenText } from './token-text.js';
+import { stampOf } from '../../settings/files/file-stamp.js';
+
+// The form of a named token: `msb_`, 43 characters of base 62 for 256 random bits, and 6 for a checksum of the rest. The prefix
+// and the fixed length let secret scanners find one (`msb_[0-9A-Za-z]{49}`), and the checksum tells a mistyped or cut token
+// from one that nobody has made, without a look at what is kept. The checksum is no secret and proves nothing.
+
+export const TOKEN_PREFIX = 'msb_';
+const SECRET_BYTES = 32;
+/** 62^43 is just above 2^256. */
+const SECRET_CHARS = 43;
+const CHECKSUM_BYTES = 4;
+/** 62^6 is above 2^32. */
+const CHECKSUM_CHARS = 6;
+const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const SHAPE = /^msb_[0-9A-Za-z]{49}$/;
+
+/** A token that did not exist before. */
+export function newTokenText(secret: Buffer = randomBytes(SECRET_BYTES)): string {
+  const body = TOKEN_PREFIX + base62(secret, SECRET_CHARS);
+  return body + checksumOf(body);
+}
+
+/** Whether it has the shape and the checksum of a token; says nothing about whether it is one. */
+export function isTokenText(text: string): boolean {
+  if (!SHAPE.test(text)) return false;
+  return text.slice(-CHECKSUM_CHARS) === checksumOf(text.slice(0, -CHECKSUM_CHARS));
+}
+
+/**
+ * Digest of a token, which alone is kept. A plain SHA-256 is right here: slow hashes with salt protect passwords, which can be guessed
+ * from a list; 256 random bits cannot, however fast one guess is, and this hash is computed for every request.
+ */
+export const hashOfToken = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+const checksumOf = (body: string): string =>
+  base62(createHash('sha256').update(body).digest().subarray(0, CHECKSUM_BYTES), CHECKSUM_CHARS);
+
+/** The bytes as one number, with leading zeros. */
+function base62(bytes: Buffer, chars: number): string {
+  let rest = BigInt(`0x${bytes.toString('hex')}`);
+  let text = '';
+  for (let place = 0; place < chars; place++) {
+    text = (DIGITS[Number(rest % 62n)] ?? '') + text;
+    rest /= 62n;
+  }
+  return text;
+}
 
 /** Some ten thousand tokens. */
 const MAX_FILE_BYTES = 4 * MB_BYTES;
@@ -175,3 +223,121 @@ export const membersOf = ({ servers, scopes, expiresAtMs }: TokenTerms) => ({
   scopes,
   ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
 });
+
+// The id of the principal that a named token stands for.
+
+/** Its second part is the token's own, so that a later token of the same name is somebody else. */
+export const principalIdOf = ({ name, id }: Pick<TokenRecord, 'name' | 'id'>): string =>
+  `token:${name}#${id}`;
+
+// When each token was last used, to within ten minutes: for whoever wonders whether one is still needed. Kept beside the
+// tokens and not among them, so that a request never writes what decides who comes in. Losing it loses nothing else.
+
+/** A use sooner than this after a written one is not written. */
+export const ROUGHLY_MS = 10 * 60_000;
+
+const lastUses = z.record(z.string(), z.number());
+
+export class LastUses {
+  readonly #path: string;
+  /** By a token's id, when this process last wrote it, in ms since 1970. */
+  readonly #written = new Map<string, number>();
+
+  constructor(stateDir: string) {
+    this.#path = join(stateDir, 'http', 'token-uses.json');
+  }
+
+  /** By a token's id, in ms since 1970. Never throws. */
+  read(): ReadonlyMap<string, number> {
+    try {
+      return new Map(Object.entries(lastUses.parse(JSON.parse(readText(this.#path) ?? '{}'))));
+    } catch {
+      return new Map();
+    }
+  }
+
+  /** `known` are the ids of all tokens: what is kept of others is forgotten. Never throws. */
+  note(id: string, known: readonly string[], nowMs = Date.now()): void {
+    const lastMs = this.#written.get(id);
+    if (lastMs !== undefined && Math.abs(nowMs - lastMs) < ROUGHLY_MS) return;
+    this.#written.set(id, nowMs);
+    try {
+      // Another bridge may write at the same time; then one of the two uses is forgotten for ten minutes.
+      const uses = [...this.read(), [id, nowMs] as const].filter(([one]) => known.includes(one));
+      replaceFile(this.#path, `${JSON.stringify(Object.fromEntries(uses))}\n`);
+    } catch {
+      // A full disk, or one that may not be written, keeps nobody out.
+    }
+  }
+}
+
+// The token of a first start: a bridge that listens on this machine only, and that nobody could use yet, makes one for the
+// user who started it, who alone sees it. It reaches all that this user's bridge reaches over stdio.
+
+export const FIRST_TOKEN_NAME = 'first-start';
+
+/** Ends `change` without one; never leaves this file. */
+class NotFirst extends Error {}
+
+/**
+ * Makes the token where there is none that lets somebody in; undefined where another process was faster. Its text is
+ * nowhere but in what this returns. Throws E_STATE, and the reason of `signal`.
+ */
+export async function makeFirstToken(
+  stateDir: string,
+  signal: AbortSignal,
+): Promise<{ readonly name: string; readonly text: string } | undefined> {
+  const file = new TokenFile(stateDir);
+  const name = freeName(file.read());
+  const conflict = (tokens: readonly TokenRecord[]) => {
+    if (tokens.some((token) => !isExpired(token))) throw new NotFirst();
+  };
+  try {
+    const { text } = await file.add(
+      name,
+      { servers: '*', scopes: [], expiresAtMs: undefined },
+      conflict,
+      signal,
+    );
+    return { name, text };
+  } catch (thrown) {
+    if (thrown instanceof NotFirst) return undefined;
+    throw thrown;
+  }
+}
+
+/** An expired token may have the name. */
+function freeName(tokens: readonly TokenRecord[]): string {
+  const taken = new Set(tokens.map(({ name }) => name));
+  for (let count = 1; ; count++) {
+    const name = count === 1 ? FIRST_TOKEN_NAME : `${FIRST_TOKEN_NAME}-${count}`;
+    if (!taken.has(name)) return name;
+  }
+}
+
+/** Text that tells the user of the token, once, on stderr; `endpoint` is the address of `/mcp`. Ends with a newline. */
+export function firstTokenText(
+  { name, text }: { readonly name: string; readonly text: string },
+  endpoint: string,
+): string {
+  const header = `Authorization: Bearer ${text}`;
+  const entry = {
+    mcpServers: { sandbox: { type: 'http', url: endpoint, headers: { Authorization: `Bearer ${text}` } } },
+  };
+  return `
+Nobody could use this bridge yet, so a token was made. It is shown only now:
+
+  ${text}
+
+A host is registered with it like this (Claude Code), or by an entry with the header:
+
+  claude mcp add --transport http sandbox ${shellWord(endpoint)} --header ${shellWord(header)}
+  ${JSON.stringify(entry)}
+
+It reaches every server that this bridge may use. Others get tokens of their own, and this one can be revoked:
+
+  ${ownCommand('token', 'create', 'NAME', '--servers', 'SERVER')}
+  ${ownCommand('token', 'revoke', name)}
+
+`;
+}

@@ -9,18 +9,23 @@ import type { Environment } from '../../base/process/environment.js';
 import { repeatedHeader } from '../../base/text/repeated-header.js';
 import { RelayedTexts } from '../../mcp/requests/relayed-texts.js';
 import { BodyRefused, type RequestId } from '../../wire/request-body.js';
-import type { HttpAddress } from '../http/address.js';
+import { type HttpAddress, listenFd } from '../http/address.js';
 import { Admission } from '../http/admission.js';
-import { problem, rpcError, sendAnswer } from '../http/answers.js';
-import { HostAndOrigin } from '../http/host-and-origin.js';
-import { HTTP_LIMITS, type HttpLimits } from '../http/limits.js';
+import { HostAndOrigin, TrustedProxies } from '../http/host-and-origin.js';
 import { Listener } from '../http/listener.js';
-import type { HttpAnswer, HttpFrontParts, RequestFacts } from '../http/parts.js';
-import { TrustedProxies } from '../http/proxies.js';
+import {
+  HTTP_LIMITS,
+  type HttpAnswer,
+  type HttpFrontParts,
+  type HttpLimits,
+  problem,
+  type RequestFacts,
+  rpcError,
+  sendAnswer,
+} from '../http/parts.js';
 import { RequestBodies } from '../http/request-body.js';
 import { asPartOf } from '../http/request-context.js';
 import { ResponseStreams } from '../http/response-stream.js';
-import { listenFd } from '../http/systemd.js';
 import {
   beginsWork,
   type Exchange,

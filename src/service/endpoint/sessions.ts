@@ -6,8 +6,7 @@ import { type Server, WebStandardStreamableHTTPServerTransport } from '@modelcon
 import type { Observer } from '../../base/log/events.js';
 import { type Principal, rightsOf } from '../../base/principal.js';
 import type { RequestId } from '../../wire/request-body.js';
-import { rpcError } from '../http/answers.js';
-import type { HttpAnswer } from '../http/parts.js';
+import { type HttpAnswer, rpcError } from '../http/parts.js';
 
 /** 256 bits of chance: an id cannot be guessed. */
 const ID_BYTES = 32;

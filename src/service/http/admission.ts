@@ -3,8 +3,13 @@
 import type { BridgeError } from '../../base/errors.js';
 import { Bucket } from '../../base/waiting/bucket.js';
 import type { RequestId } from '../../wire/request-body.js';
-import { rpcError } from './answers.js';
-import type { Authenticated, HttpAnswer, HttpFrontParts, RequestFacts } from './parts.js';
+import {
+  type Authenticated,
+  type HttpAnswer,
+  type HttpFrontParts,
+  type RequestFacts,
+  rpcError,
+} from './parts.js';
 
 /** Whose turn it is that a request is refused. No principal has this id. */
 const REFUSED = 'refused requests';

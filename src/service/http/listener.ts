@@ -9,9 +9,8 @@ import { dirname, resolve } from 'node:path';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { exchangeable, whatIsOpen } from '../../base/files/only-ours.js';
 import type { Observer } from '../../base/log/events.js';
-import { type HttpAddress, isLoopback, refuseOpenAddress } from './address.js';
-import type { HttpLimits } from './limits.js';
-import { pathOfSocket } from './systemd.js';
+import { type HttpAddress, isLoopback, pathOfSocket, refuseOpenAddress } from './address.js';
+import type { HttpLimits } from './parts.js';
 import { readTls, type TlsFiles, TlsWatch } from './tls-files.js';
 
 /** How often a request that is late is looked for. */

@@ -1,7 +1,7 @@
 // Parts that the HTTP front is given: who is asking, what serves them, and what that may cost. The front knows HTTP and MCP's
 // transports, and nothing of runs, tokens or sandboxes.
 
-import type { IncomingHttpHeaders } from 'node:http';
+import { type IncomingHttpHeaders, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Server } from '@modelcontextprotocol/server';
 import type { BridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
@@ -9,6 +9,10 @@ import type { Principal } from '../../base/principal.js';
 import type { WatchTasks } from '../../mcp/calls/tasks.js';
 import type { AuthExtra } from '../../mcp/requests/agent-request.js';
 import type { Settings } from '../../settings/environment/settings.js';
+import { MB_BYTES } from '../../base/text/sizes.js';
+import type { WatchTasks } from '../../mcp/calls/task-watch.js';
+import type { HttpSettings } from '../../settings/environment/http-variables.js';
+import { errorAnswer, type HttpErrorAnswer, type RequestId } from '../../wire/request-body.js';
 
 /** A complete answer that needs no server of MCP. `body` is sent as JSON; undefined sends none. */
 export type HttpAnswer = {
@@ -91,3 +95,82 @@ export type HttpFrontParts = {
   readonly observer: Observer;
   readonly settings: Settings['http'];
 };
+
+// Answers that the front gives itself: JSON-RPC errors at /mcp, problem documents (RFC 9457) elsewhere, each with one
+// sentence that says what to do.
+
+// JSON-RPC 2.0, section 5.1; -32000 to -32099 are for servers to define.
+const INVALID_REQUEST = -32_600;
+const REFUSED = -32_000;
+const SESSION_NOT_FOUND = -32_001;
+
+/** An error of JSON-RPC under an HTTP status; `id` is that of the request, null where it is not known. */
+export const rpcError = (
+  status: number,
+  message: string,
+  { id = null, headers = {} }: { id?: RequestId; headers?: Readonly<Record<string, string>> } = {},
+): HttpErrorAnswer => errorAnswer(status, codeFor(status), message, { id, headers });
+
+function codeFor(status: number): number {
+  if (status === 404) return SESSION_NOT_FOUND;
+  return status === 400 ? INVALID_REQUEST : REFUSED;
+}
+
+/** A problem document. */
+export const problem = (
+  status: number,
+  detail: string,
+  headers: Readonly<Record<string, string>> = {},
+): HttpAnswer => ({
+  status,
+  headers: { 'content-type': 'application/problem+json', ...headers },
+  body: { title: STATUS_CODES[status], status, detail },
+});
+
+/** Sends `answer`, unless the response has begun or its reader has gone. */
+export function sendAnswer(response: ServerResponse, { status, headers = {}, body }: HttpAnswer): void {
+  if (response.headersSent || response.destroyed) return;
+  const text = body === undefined ? '' : `${JSON.stringify(body)}\n`;
+  response.writeHead(status, {
+    ...(text === '' ? {} : { 'content-type': 'application/json' }),
+    'cache-control': 'no-store',
+    'content-length': Buffer.byteLength(text),
+    ...headers,
+  });
+  // An answer to a HEAD has the headers alone; Node leaves the text out.
+  response.end(text);
+}
+
+// The limits of the HTTP front that nobody sets: how long it waits, and how much it holds. Tests shorten them.
+
+export const HTTP_LIMITS = {
+  /** Milliseconds for all headers of a request, from the connection's or the last answer's end on. */
+  headersMs: 10_000,
+  /** For a whole request, its body included. */
+  requestMs: 300_000,
+  /** Between two pieces of a body. */
+  bodyIdleMs: 20_000,
+  /** For the handshake of TLS. */
+  handshakeMs: 10_000,
+  /** Longer than what proxies keep connections for, or they would send a request into one that is being closed. */
+  keepAliveMs: 75_000,
+  /** How long a reader may take nothing of what waits for it. */
+  unreadMs: 30_000,
+  /** Most that waits for one reader. An answer has 40 MB, and escapes make it longer. */
+  unreadBytes: 96 * MB_BYTES,
+  /** Most that waits for all readers together; the one with the most goes first. */
+  unreadBytesInAll: 384 * MB_BYTES,
+  /** Bytes of the headers of one request together. */
+  headerBytes: 16_384,
+  headers: 100,
+  /** Requests that one connection may have under way: no client sends more before it has read an answer. */
+  pipelined: 16,
+  /** How often what stays open is looked at: credentials of streams, and certificates. */
+  lookMs: 15_000,
+  /** `subscriptions/listen` streams of one principal. */
+  subscriptions: 256,
+  /** A comment in a stream, so that proxies do not take it for dead, and that we notice who has gone. */
+  streamKeepAliveMs: 15_000,
+} as const;
+
+export type HttpLimits = { readonly [Name in keyof typeof HTTP_LIMITS]: number };

@@ -11,7 +11,7 @@ import {
   parseBody,
   type RequestId,
 } from '../../wire/request-body.js';
-import { rpcError } from './answers.js';
+import { rpcError } from './parts.js';
 
 /** Bodies that one principal may have under way, as a multiple of the largest one. */
 const HELD_TIMES = 4;

@@ -3,7 +3,7 @@
 // loses its connection.
 
 import type { ServerResponse } from 'node:http';
-import type { HttpLimits } from './limits.js';
+import type { HttpLimits } from './parts.js';
 
 /** A large piece is written in parts, so that a slow reader is seen to read. */
 const PART_BYTES = 65_536;

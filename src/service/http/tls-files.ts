@@ -6,10 +6,8 @@ import { createSecureContext } from 'node:tls';
 import { BridgeError, messageOf } from '../../base/errors.js';
 
 export type TlsFiles = { readonly cert: string; readonly key: string };
-type TlsMaterial = { readonly cert: Buffer; readonly key: Buffer };
-
 /** Chain and key. Throws E_SETTINGS where they cannot be read or do not belong together. */
-export function readTls({ cert, key }: TlsFiles): TlsMaterial {
+export function readTls({ cert, key }: TlsFiles): { readonly cert: Buffer; readonly key: Buffer } {
   try {
     const material = { cert: readFileSync(cert), key: readFileSync(key) };
     createSecureContext(material);

@@ -39,8 +39,7 @@ export class IssuerUnavailable extends Error {
   }
 }
 
-type KeySet = ReturnType<typeof createLocalJWKSet>;
-type KnownKeys = { readonly set: KeySet; readonly fetchedAtMs: number };
+type KnownKeys = { readonly set: ReturnType<typeof createLocalJWKSet>; readonly fetchedAtMs: number };
 
 export type IssuerKeysOptions = {
   readonly observer: Observer;

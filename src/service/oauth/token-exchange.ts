@@ -14,7 +14,6 @@ import type { CallerToken } from '../principals/authentication.js';
 import type { TokenExchange } from '../principals/principal-rules.js';
 import type { PrincipalsBook } from '../principals/principals-book.js';
 import type { ExchangeEntry } from '../principals/principals-table.js';
-import type { CallerTokens } from './caller-tokens.js';
 
 const GRANT = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token';
@@ -39,12 +38,6 @@ type KeptExchange = {
   endsAtMs: number;
   /** The token that `text` has resolved to. */
   had?: string;
-};
-
-type WantedToken = {
-  readonly principalId: string;
-  readonly server: string;
-  readonly refused: string | undefined;
 };
 
 export class TokenExchanges {
@@ -89,7 +82,15 @@ export class TokenExchanges {
   };
 
   async #exchanged(
-    { principalId, server, refused }: WantedToken,
+    {
+      principalId,
+      server,
+      refused,
+    }: {
+      readonly principalId: string;
+      readonly server: string;
+      readonly refused: string | undefined;
+    },
     entry: ExchangeEntry,
     token: CallerToken,
     signal: AbortSignal,
@@ -223,3 +224,34 @@ const failed = (server: string, why: string): BridgeError =>
     fault: 'operator',
     remedy: 'Whoever runs the bridge finds the rule in the principals file (docs/principals.md).',
   });
+
+// The access tokens of principals, for as long as they are good, for servers that the operator lets have them or have one in
+// exchange. In memory only. A principal with several clients has several tokens; the one that came last counts.
+
+/** More principals than one bridge serves; the longest unused goes first. */
+const MAX_CALLERS = 10_000;
+
+export class CallerTokens {
+  /** By the principal's id, the last used at the end. */
+  readonly #tokens = new Map<string, CallerToken>();
+  readonly #nowMs: () => number;
+
+  constructor(nowMs: () => number = Date.now) {
+    this.#nowMs = nowMs;
+  }
+
+  keep(principalId: string, token: CallerToken): void {
+    this.#tokens.delete(principalId);
+    this.#tokens.set(principalId, token);
+    const [oldest] = this.#tokens.keys();
+    if (this.#tokens.size > MAX_CALLERS && oldest !== undefined) this.#tokens.delete(oldest);
+  }
+
+  /** Undefined where there is none, or it has expired. */
+  of(principalId: string): CallerToken | undefined {
+    const token = this.#tokens.get(principalId);
+    if (token === undefined || token.expiresAtMs > this.#nowMs()) return token;
+    this.#tokens.delete(principalId);
+    return undefined;
+  }
+}

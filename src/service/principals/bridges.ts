@@ -107,7 +107,7 @@ export class Bridges implements AsyncDisposable {
   }
 
   /** As `of`, and it is not ended until what is given back is disposed: for a session. */
-  hold(principal: Principal): HeldBridge {
+  hold(principal: Principal): Disposable & { readonly bridge: Bridge } {
     const live = this.#used(principal);
     live.holders++;
     let isHeld = true;

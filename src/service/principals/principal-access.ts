@@ -7,9 +7,11 @@ import { messageOf } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
 import type { Principal } from '../../base/principal.js';
 import type { Environment } from '../../base/process/environment.js';
+import { shellWord } from '../../base/process/shell-word.js';
 import type { Redactor } from '../../base/secrets/redact.js';
 import { shownName } from '../../base/text/shown-name.js';
-import { inOneLine } from '../../base/text/text.js';
+import { clipHarmlessLine, inOneLine } from '../../base/text/text.js';
+import { PACKAGE_NAME } from '../../base/version.js';
 import type { Discovery } from '../../hosts/discovery/discover.js';
 import type { DownstreamSpec, RemoteSpec } from '../../hosts/downstream-spec.js';
 import { deniesAllCalls } from '../../policy/rules/approval-rules.js';
@@ -19,10 +21,15 @@ import { hideHeaders } from '../../servers/connection/hide-secrets.js';
 import type { LoginOwner, ServerLogin } from '../../servers/remote/login-needed.js';
 import { RemoteFailure } from '../../servers/remote/remote-failure.js';
 import type { HostFacts } from '../../settings/files/host-facts.js';
-import type { ServerAccess } from '../../tenant/server-access.js';
-import type { HeaderSources, PrincipalBook, PrincipalRules, TokenExchange } from './principal-rules.js';
-import { principalWord } from './principal-source.js';
-import { reachAdvice } from './reach-advice.js';
+import type { ServerAccess } from '../../tenant/configured.js';
+import {
+  type HeaderSources,
+  type PrincipalBook,
+  type PrincipalRules,
+  principalWord,
+  sourceOf,
+  type TokenExchange,
+} from './principal-rules.js';
 
 type PrincipalAccessOptions = {
   readonly principal: Principal;
@@ -228,3 +235,27 @@ const failed = (why: string): RemoteFailure =>
     fault: 'operator',
     remedy: 'Only the operator of the bridge can change that.',
   });
+
+// Why a principal has few servers or none, and who can change that, for the error of a call that names another one. Read by
+// whoever is served over HTTP, so it names nothing of this machine and no server that the principal does not have.
+
+const MAX_NAME_CHARS = 128;
+
+/** One or two sentences; undefined where neither credential nor principals file narrows what it reaches. */
+export function reachAdvice(
+  principal: Principal,
+  { servers: ruled }: Pick<PrincipalRules, 'servers'>,
+): string | undefined {
+  const { kind } = sourceOf(principal);
+  const { servers: named } = principal;
+  const name = clipHarmlessLine(principal.name, MAX_NAME_CHARS);
+  if (kind === 'local' || (named === undefined && ruled === undefined)) return undefined;
+  if (kind === 'token' && named !== undefined) {
+    const reach =
+      named.length === 0 ? 'reaches no server' : 'reaches only the servers that were named for it';
+    return `The token '${name}' ${reach}. Whoever runs the bridge can change that: \`${PACKAGE_NAME} token change ${shellWord(name)} --servers NAMES\`.`;
+  }
+  const reach =
+    ruled?.length === 0 ? 'reaches no server' : 'reaches only the servers that the operator has named';
+  return `'${name}' ${reach}. Whoever runs the bridge can change that in the principals file (MCP_BRIDGE_PRINCIPALS).`;
+}

@@ -4,8 +4,7 @@
 import type { Principal } from '../../base/principal.js';
 import { serverPattern } from '../../base/text/name-pattern.js';
 import type { AuthenticationRefusal } from './authentication.js';
-import type { PrincipalRules } from './principal-rules.js';
-import { sourceOf } from './principal-source.js';
+import { type PrincipalRules, sourceOf } from './principal-rules.js';
 import type { PrincipalsFile } from './principals-table.js';
 import { type ChallengeFacts, insufficient } from './refusals.js';
 

@@ -4,8 +4,7 @@
 import type { Socket } from 'node:net';
 import { Readable, Writable } from 'node:stream';
 import type { LineTarget } from '../../base/log/lossy-writer.js';
-import { type FirstMessage, readFrames } from './first-message.js';
-import { framesOf, messageFrame, messageIn } from './frames.js';
+import { type FirstMessage, framesOf, messageFrame, messageIn, readFrames } from './frames.js';
 import type { BridgeMessage } from './greeting.js';
 
 export class BridgeEnd {

@@ -38,17 +38,6 @@ export type BridgeMessage =
 /** Report of a shared bridge to whoever has started it, as a line of JSON. */
 export type StartReport = { readonly is: 'listening' } | { readonly is: 'failed'; readonly why: string };
 
-/** One request of 2025 or 2026 that came in, in `status`. */
-type WindowStatus = {
-  readonly window: number;
-  readonly pid: number;
-  /** Name that the agent gives itself; undefined before the agent has. */
-  readonly client: string | undefined;
-  readonly folder: string;
-  readonly sinceMs: number;
-  readonly isBusy: boolean;
-};
-
 export type ServerStatus = {
   readonly server: string;
   readonly state: string;
@@ -62,7 +51,15 @@ export type SharedStatus = {
   readonly socket: string;
   readonly startedAtMs: number;
   readonly isClosing: boolean;
-  readonly windows: readonly WindowStatus[];
+  readonly windows: readonly {
+    readonly window: number;
+    readonly pid: number;
+    /** Name that the agent gives itself; undefined before the agent has. */
+    readonly client: string | undefined;
+    readonly folder: string;
+    readonly sinceMs: number;
+    readonly isBusy: boolean;
+  }[];
   readonly servers: readonly ServerStatus[];
   readonly sandboxes: { readonly running: number; readonly waiting: number };
   readonly memory: { readonly bridgeBytes: number; readonly processesBytes: number | undefined };

@@ -4,8 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type FirstMessage, firstMessage } from './first-message.js';
-import { messageFrame } from './frames.js';
+import { type FirstMessage, firstMessage, messageFrame } from './frames.js';
 import type { BridgeMessage, Greeting, StartReport, WindowGreeting, WindowRefusal } from './greeting.js';
 import { lockStart } from './place.js';
 

@@ -3,8 +3,7 @@
 
 import type { Readable, Writable } from 'node:stream';
 import { AgentConversation, type Said } from './conversation.js';
-import { readFrames } from './first-message.js';
-import { framesOf, messageFrame, messageIn, type SharedFrame } from './frames.js';
+import { framesOf, messageFrame, messageIn, readFrames, type SharedFrame } from './frames.js';
 import type { BridgeMessage } from './greeting.js';
 import type { Joined, Meeting } from './meet.js';
 

@@ -2,8 +2,16 @@
 // and with servers that windows share where nothing tells them apart. What else a window has is its own: folder, environment,
 // project files, approvals, agent, log.
 
+import { randomBytes } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  CLIENT_INFO_META_KEY,
+  type JSONRPCMessage,
+  type RequestId,
+  type Transport,
+} from '@modelcontextprotocol/server';
+import { isObject } from '../../base/json/json-object.js';
 import type { BridgeEvent, Observer } from '../../base/log/events.js';
 import type { Redactor } from '../../base/secrets/redact.js';
 import type { DiscoverContext } from '../../hosts/discovery/discover.js';
@@ -17,14 +25,6 @@ import type { Settings } from '../../settings/environment/settings.js';
 import { Bridge } from '../../tenant/bridge.js';
 import { SandboxService } from '../../tenant/sandbox-service.js';
 import type { ServerStatus, SharedStatus } from './greeting.js';
-import { WindowTransport } from './window-transport.js';
-
-type WindowsOptions = {
-  readonly settings: Settings;
-  readonly discovery: DiscoverContext;
-  /** As SandboxServiceOptions. */
-  readonly setUpPatienceMs: number;
-};
 
 /** At runs that go on, while somebody waits for their end. */
 const LOOK_AGAIN_MS = 250;
@@ -72,7 +72,16 @@ export class Windows implements AsyncDisposable {
   /** Containers that there are, by id. */
   readonly #containers = new Set<string>();
 
-  constructor({ settings, discovery, setUpPatienceMs }: WindowsOptions) {
+  constructor({
+    settings,
+    discovery,
+    setUpPatienceMs,
+  }: {
+    readonly settings: Settings;
+    readonly discovery: DiscoverContext;
+    /** As SandboxServiceOptions. */
+    readonly setUpPatienceMs: number;
+  }) {
     this.#settings = settings;
     const observer = (event: BridgeEvent) => this.#tell(event);
     this.#service = new SandboxService({ settings, host: discovery.host, observer, setUpPatienceMs });
@@ -206,4 +215,93 @@ export class ServedWindow implements AsyncDisposable {
     })();
     return this.#disposing;
   }
+}
+
+// Stands between a window's transport and the SDK. It knows which requests wait for an answer, so that a bridge that ends can
+// tell when a window has none; and it gives what the bridge asks an agent ids that no other bridge gives, since the agent of a
+// window may still answer what one asked that has died.
+
+/** Requests that stay open as long as the agent is there. */
+const STANDING: ReadonlySet<string> = new Set(['subscriptions/listen']);
+
+export class WindowTransport implements Transport {
+  onmessage?: (message: JSONRPCMessage) => void;
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  /** Name that the agent gives itself; undefined before the agent has. */
+  client: string | undefined;
+  /** Called when no request waits any more. */
+  onQuiet: () => void = () => {};
+  readonly #inner: Transport;
+  readonly #prefix = `${randomBytes(6).toString('hex')}:`;
+  readonly #open = new Set<RequestId>();
+
+  constructor(inner: Transport) {
+    this.#inner = inner;
+  }
+
+  /** Whether some request waits for its answer. */
+  get isBusy(): boolean {
+    return this.#open.size > 0;
+  }
+
+  start(): Promise<void> {
+    this.#inner.onmessage = (message) => this.#receive(message);
+    this.#inner.onerror = (error) => this.onerror?.(error);
+    this.#inner.onclose = () => {
+      this.#open.clear();
+      this.onclose?.();
+    };
+    return this.#inner.start();
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    await this.#inner.send(this.#marked(message));
+    if (!('method' in message) && message.id !== undefined) this.#ended(message.id);
+  }
+
+  close(): Promise<void> {
+    return this.#inner.close();
+  }
+
+  #marked(message: JSONRPCMessage): JSONRPCMessage {
+    if (!('method' in message)) return message;
+    if ('id' in message) return { ...message, id: `${this.#prefix}${message.id}` };
+    if (message.method !== 'notifications/cancelled') return message;
+    const { params } = message;
+    return { ...message, params: { ...params, requestId: `${this.#prefix}${params?.['requestId']}` } };
+  }
+
+  #receive(message: JSONRPCMessage): void {
+    if (!('method' in message)) {
+      const id = this.#ownId(message.id);
+      // It answers what a bridge asked that is gone.
+      if (id !== undefined) this.onmessage?.({ ...message, id });
+      return;
+    }
+    const { method, params } = message;
+    if ('id' in message && !STANDING.has(method)) this.#open.add(message.id);
+    this.client ??= nameIn(params);
+    this.onmessage?.(message);
+    // A call that was cancelled may never be answered.
+    if (method === 'notifications/cancelled') this.#ended(params?.['requestId'] as RequestId);
+  }
+
+  #ended(id: RequestId): void {
+    if (this.#open.delete(id) && !this.isBusy) this.onQuiet();
+  }
+
+  /** As the SDK knows it: it counts from 0. */
+  #ownId(id: RequestId | undefined): RequestId | undefined {
+    if (typeof id !== 'string' || !id.startsWith(this.#prefix)) return undefined;
+    return Number(id.slice(this.#prefix.length));
+  }
+}
+
+/** Name in a greeting of 2025, or in any request of 2026. */
+function nameIn(params: Readonly<Record<string, unknown>> | undefined): string | undefined {
+  const meta = params?.['_meta'];
+  const info = params?.['clientInfo'] ?? (isObject(meta) ? meta[CLIENT_INFO_META_KEY] : undefined);
+  const name = isObject(info) ? info['name'] : undefined;
+  return typeof name === 'string' ? name : undefined;
 }

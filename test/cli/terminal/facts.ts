@@ -11,7 +11,7 @@ import type { ServerChange } from '../../../src/cli/servers/servers-refresh.js';
 import type { ListedToken } from '../../../src/cli/servers/token.js';
 import type { Discovery } from '../../../src/hosts/discovery/discover.js';
 import type { Question } from '../../../src/policy/approvals/question.js';
-import type { SurveyedFile } from '../../../src/run/artifacts/kept-survey.js';
+import type { SurveyedFile } from '../../../src/run/artifacts/kept-files.js';
 import { SessionFiles } from '../../../src/run/sessions/session-file.js';
 import type { SharedStatus } from '../../../src/service/windows/greeting.js';
 import type { Refreshed } from '../../../src/tenant/refresh.js';

@@ -7,9 +7,8 @@ import type { CallTurn } from '../../../src/run/calls/call-limits.js';
 import { type CallServers, guardCalls } from '../../../src/run/calls/guarded-calls.js';
 import { toolCall } from '../../../src/run/calls/guest-call.js';
 import { LoadedServers } from '../../../src/run/calls/loaded-servers.js';
-import { SavedByRun } from '../../../src/run/calls/saved-by-run.js';
-import { SavedTools } from '../../../src/run/calls/saved-tools.js';
-import { NEVER, pause } from '../../support/time.js';
+import { SavedByRun, SavedTools } from '../../../src/run/calls/saved-tools.js';
+import { pause } from '../../support/time.js';
 
 function callWith(turn: CallTurn, signal: AbortSignal, args: object = {}) {
   const asked: string[] = [];

@@ -14,8 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { BridgeError } from '../../../src/base/errors.js';
-import { SavedByRun } from '../../../src/run/calls/saved-by-run.js';
-import { type NewTool, SavedTools } from '../../../src/run/calls/saved-tools.js';
+import { type NewTool, SavedByRun, SavedTools } from '../../../src/run/calls/saved-tools.js';
 
 /** As a run that may replace everything. */
 class Freely extends SavedTools {

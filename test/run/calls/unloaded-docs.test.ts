@@ -5,8 +5,7 @@ import { policyOf } from '../../../src/policy/rules/policy.js';
 import { type CallServers, guardCalls } from '../../../src/run/calls/guarded-calls.js';
 import { callFrom, type GuestCall } from '../../../src/run/calls/guest-call.js';
 import { LoadedServers } from '../../../src/run/calls/loaded-servers.js';
-import { SavedByRun } from '../../../src/run/calls/saved-by-run.js';
-import { SavedTools } from '../../../src/run/calls/saved-tools.js';
+import { SavedByRun, SavedTools } from '../../../src/run/calls/saved-tools.js';
 import type { ServerBrief, ServerDoc, ToolHit } from '../../../src/wire/frames.js';
 import { NEVER } from '../../support/time.js';
 

@@ -1,7 +1,7 @@
 // What the harness is told of a command: how it is started, and what it reads.
 
 import { expect, it } from 'vitest';
-import { type Command, commandFrame, inputOf, vectorText } from '../../../src/run/programs/command.js';
+import { type Command, commandFrame, inputOf, vectorText } from '../../../src/run/life/sandboxed-command.js';
 import { INPUT_PIECE_BYTES } from '../../../src/wire/frames.js';
 
 const command: Command = {

@@ -8,8 +8,7 @@ import net from 'node:net';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { parseHttpAddress } from '../../../src/service/http/address.js';
-import { listenFd, pathOfSocket } from '../../../src/service/http/systemd.js';
+import { listenFd, parseHttpAddress, pathOfSocket } from '../../../src/service/http/address.js';
 import { ownFolder, type Stub, stubFront } from '../../support/http-front.js';
 import { HANGS_MS, PATIENTLY } from '../../support/time.js';
 

@@ -7,8 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { BridgeEvent } from '../../../src/base/log/events.js';
 import { LOCAL_USER } from '../../../src/base/principal.js';
 import { Authenticator } from '../../../src/service/access/authenticator.js';
-import { TokenFile } from '../../../src/service/access/token-file.js';
-import { newTokenText } from '../../../src/service/access/token-text.js';
+import { newTokenText, TokenFile } from '../../../src/service/access/token-file.js';
 import type {
   AuthenticationFacts,
   AuthenticationRefusal,

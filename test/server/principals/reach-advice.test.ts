@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { LOCAL_USER, type Principal } from '../../../src/base/principal.js';
-import { reachAdvice } from '../../../src/service/principals/reach-advice.js';
+import { reachAdvice } from '../../../src/service/principals/principal-access.js';
 
 const CI: Principal = {
   id: 'token:ci#0123456789abcdef',

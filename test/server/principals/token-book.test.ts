@@ -15,11 +15,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { TokenBook } from '../../../src/service/access/authenticator.js';
-import { FIRST_TOKEN_NAME, makeFirstToken } from '../../../src/service/access/first-token.js';
-import { LastUses, ROUGHLY_MS } from '../../../src/service/access/last-uses.js';
-import { TokenFile, type TokenTerms } from '../../../src/service/access/token-file.js';
-import { newTokenText } from '../../../src/service/access/token-text.js';
-import { NEVER, pause } from '../../support/time.js';
+import {
+  FIRST_TOKEN_NAME,
+  LastUses,
+  makeFirstToken,
+  newTokenText,
+  ROUGHLY_MS,
+  TokenFile,
+  type TokenTerms,
+} from '../../../src/service/access/token-file.js';
+import { pause } from '../../support/time.js';
 
 let folder: string;
 let file: TokenFile;

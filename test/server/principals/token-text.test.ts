@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hashOfToken, isTokenText, newTokenText } from '../../../src/service/access/token-text.js';
+import { hashOfToken, isTokenText, newTokenText } from '../../../src/service/access/token-file.js';
 
 describe('the text of a token', () => {
   it('has a prefix, 256 bits and a checksum, in characters that a double click selects', () => {

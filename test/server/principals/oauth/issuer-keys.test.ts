@@ -3,14 +3,17 @@
 import { errors } from 'jose';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { BridgeEvent } from '../../../../src/base/log/events.js';
-import { fetchJson, MAX_DOCUMENT_BYTES } from '../../../../src/service/oauth/issuer-fetch.js';
+import {
+  fetchJson,
+  isPublicAddress,
+  MAX_DOCUMENT_BYTES,
+} from '../../../../src/service/oauth/issuer-fetch.js';
 import {
   FAILURE_PAUSE_MS,
   FETCH_PAUSE_MS,
   IssuerKeys,
   IssuerUnavailable,
 } from '../../../../src/service/oauth/issuer-keys.js';
-import { isPublicAddress } from '../../../../src/service/oauth/public-address.js';
 import { HANGS_MS, PATIENTLY } from '../../../support/time.js';
 import { Issuer, newKey } from './issuer.js';
 

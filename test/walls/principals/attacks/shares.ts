@@ -9,7 +9,7 @@ import { execute, executing, type Party, SOON_MS, type World } from '../world.js
 const ONE_CALL = fileURLToPath(new URL('../one-call.yaml', import.meta.url));
 const MB = 1_000_000;
 const PING = { jsonrpc: '2.0', id: 1, method: 'ping' };
-/** As src/service/http/limits.ts says. */
+/** As src/service/http/parts.ts says. */
 const SUBSCRIPTIONS = 256;
 
 const statusOf = async ({ agent }: Party, body: unknown = PING): Promise<number> => {
