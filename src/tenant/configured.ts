@@ -9,14 +9,10 @@ import {
   discover,
   LastGoodFiles,
 } from '../hosts/discovery/discover.js';
-import type { DownstreamSpec } from '../hosts/downstream-spec.js';
-import { type DiscoverContext, type Discovery, discover } from '../hosts/discovery/discover.js';
-import { LastGoodFiles } from '../hosts/discovery/last-good.js';
 import type { DownstreamSpec, RemoteSpec } from '../hosts/downstream-spec.js';
 import type { Policy } from '../policy/rules/policy.js';
 import { PolicyBook, withoutDenied } from '../policy/rules/policy-book.js';
-import type { LoginOwner } from '../servers/remote/login-needed.js';
-import type { ServerLogin } from '../servers/remote/server-login.js';
+import type { LoginOwner, ServerLogin } from '../servers/remote/login-needed.js';
 import type { Settings } from '../settings/environment/settings.js';
 
 // The part of the configured servers that one principal has, as its bridge asks for it. principal-access.ts has the rules of

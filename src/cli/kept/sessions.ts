@@ -13,16 +13,12 @@ import { duration } from '../../run/answer/files.js';
 import { SessionFiles, type SessionRecord } from '../../run/sessions/session-file.js';
 import { Launcher } from '../../sandbox/launch/launcher.js';
 import { heldBytes } from '../../sandbox/limits/measure.js';
-import { wordOfId } from '../../service/principals/principal-source.js';
-import { principalStateDirs } from '../../settings/files/state-dir.js';
-import { heldBytes } from '../../sandbox/limits/held-memory.js';
 import { wordOfId } from '../../service/principals/principal-rules.js';
-import { principalStateDirs } from '../../settings/files/principal-state.js';
+import { principalStateDirs } from '../../settings/files/state-dir.js';
 import { type Prepared, prepare } from '../serving/prepare.js';
 import { columns } from '../terminal/columns.js';
 import { interruptSignal } from '../terminal/interrupt.js';
 import { coloursFor, megabytes, printJson, usageError, visible } from '../terminal/output.js';
-
 import { hanging, paragraph, widthOf } from '../terminal/wrap.js';
 
 const MAX_ECHO_CHARS = 80;

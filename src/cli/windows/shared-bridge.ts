@@ -12,8 +12,7 @@ import { descendantsBytes } from '../../base/process/process-memory.js';
 import { VERSION } from '../../base/version.js';
 import { SET_UP_PATIENCE_MS } from '../../run/queue/patience.js';
 import { BridgeEnd } from '../../service/windows/bridge-end.js';
-import { type FirstMessage, firstMessage } from '../../service/windows/first-message.js';
-import { messageFrame } from '../../service/windows/frames.js';
+import { type FirstMessage, firstMessage, messageFrame } from '../../service/windows/frames.js';
 import {
   type Build,
   buildOf,

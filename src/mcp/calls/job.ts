@@ -10,7 +10,7 @@ import { unlessAborted } from '../../base/waiting/unless-aborted.js';
 import { MAX_OUTPUT_CHARS } from '../../run/artifacts/shown-amounts.js';
 import type { CallContext, CallEvent, OutputEvent } from '../../run/calls/call-context.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
-import { capturedOf, running } from '../../run/outcome/running.js';
+import { capturedOf, running } from '../../run/outcome/transcript.js';
 import type { AgentCapabilities } from '../../servers/asking/agent-capabilities.js';
 import type { AgentRequest } from '../requests/agent-request.js';
 import type { ClientOffers } from '../requests/client-offers.js';

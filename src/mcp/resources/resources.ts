@@ -10,15 +10,20 @@ import { duration } from '../../run/answer/files.js';
 import { fileType } from '../../run/artifacts/file-type.js';
 import type { KeptContent, KeptFiles } from '../../run/artifacts/kept-files.js';
 import { KEPT_URI_TEMPLATE, parseKeptUri } from '../../run/artifacts/kept-uri.js';
-import { parseSnippetUri, SNIPPET_URI_TEMPLATE, SNIPPETS_URI, snippetUri } from '../../run/programs/snippet-uri.js';
+import {
+  parseSnippetUri,
+  SNIPPET_URI_TEMPLATE,
+  SNIPPETS_URI,
+  snippetUri,
+} from '../../run/programs/snippet-uri.js';
 import type { SnippetBrief, Snippets } from '../../run/programs/snippets.js';
 import { offeredLanguages } from '../../settings/environment/plan.js';
 import type { Bridge } from '../../tenant/bridge.js';
 import { MAX_FILE_BYTES } from '../../wire/frames.js';
 import { WrongParams } from '../../wire/wrong-params.js';
-import { type AgentServer, CACHED_FOR, keptFor } from '../requests/agent-server.js';
-import { checkCursor, textIn, type AllowedParams, paramsBy } from '../requests/complaint.js';
 import { answerCalls, type CallsParts, toolsOf } from '../calls/tool-calls.js';
+import { type AgentServer, CACHED_FOR, keptFor } from '../requests/agent-server.js';
+import { type AllowedParams, checkCursor, paramsBy, textIn } from '../requests/complaint.js';
 import { offersSnippets } from '../tools/definitions.js';
 import { CAPABILITIES_MIME_TYPE, CAPABILITIES_URI, capabilities } from './capabilities.js';
 

@@ -60,7 +60,7 @@ export class CallAudit {
   #tell(
     { call: { id, argumentsText }, target, verdict }: JudgedCall,
     ended: {
-      readonly result: Weight | undefined;
+      readonly result: TextDigest | undefined;
       /** The code of what it failed with. */
       readonly error: string | undefined;
       readonly durationMs: number;

@@ -4,9 +4,6 @@
 
 import { ownCommand } from '../../base/process/own-command.js';
 import { type Language, languages } from '../../settings/languages/records.js';
-import { type HintSpec, shown, writablePlaces } from './hint.js';
-import type { Language } from '../../settings/languages/language.js';
-import { languages } from '../../settings/languages/records.js';
 import {
   diskSentence,
   fileSizeSentence,

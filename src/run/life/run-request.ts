@@ -1,6 +1,6 @@
 // The request for a run of code, and the services that the run may use.
 
-import type { BridgeEvent, Observer, RunStatus } from '../../base/log/events.js';
+import type { BridgeEvent, Observer } from '../../base/log/events.js';
 import type { Deadline } from '../../base/waiting/deadline.js';
 import type { SharedApprovals } from '../../policy/approvals/run-approvals.js';
 import type { ServerLease } from '../../servers/pool/server-lease.js';
@@ -10,6 +10,7 @@ import type { KeptFiles } from '../artifacts/kept-files.js';
 import type { CallContext } from '../calls/call-context.js';
 import type { CallServers, CallServices } from '../calls/guarded-calls.js';
 import type { SavedTools } from '../calls/saved-tools.js';
+import type { RunStatus } from '../events.js';
 import type { Transcript } from '../outcome/transcript.js';
 import type { Task } from '../programs/task.js';
 import type { SessionUse } from '../sessions/session-call.js';

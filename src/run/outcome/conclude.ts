@@ -6,7 +6,6 @@ import { clip, harmless } from '../../base/text/text.js';
 import type { EndCause } from '../../base/waiting/deadline.js';
 import type { GuestError, SandboxEnd } from '../../sandbox/conversation/sandbox.js';
 import type { RunStatus } from '../events.js';
-import { unawaitedNote } from '../hints/asynchrony.js';
 import type { HintSpec } from '../hints/hint.js';
 import { hintFor, unawaitedNote } from '../hints/hints.js';
 import { notInstalledNote } from '../hints/modules.js';

@@ -7,8 +7,6 @@ import { join, sep } from 'node:path';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { didYouMean } from '../../base/text/closest.js';
 import { nameList } from '../../base/text/name-list.js';
-import { clipHarmless, decodedText, harmless, inOneLine, wholeCharacters } from '../../base/text/text.js';
-import type { Language } from '../../settings/languages/records.js';
 import {
   clipHarmless,
   decodedText,
@@ -17,8 +15,7 @@ import {
   isHarmless,
   wholeCharacters,
 } from '../../base/text/text.js';
-import type { Language } from '../../settings/languages/language.js';
-import { languageOfFile } from '../../settings/languages/records.js';
+import { type Language, languageOfFile } from '../../settings/languages/records.js';
 import { nameProblem } from '../artifacts/file-names.js';
 
 // The folder that holds an operator's snippets: which of its files are some, and the bytes of one. Only what the folder

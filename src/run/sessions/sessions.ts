@@ -7,8 +7,6 @@ import { shownName } from '../../base/text/shown-name.js';
 import { livingAt } from '../../engine/machine/first-process.js';
 import type { Sandbox } from '../../sandbox/conversation/sandbox.js';
 import type { Settings } from '../../settings/environment/settings.js';
-import type { CallProblem } from '../outcome/outcome.js';
-import type { SessionLimits } from '../../settings/environment/settings.js';
 import type { CallProblem, Outcome, SessionTold } from '../outcome/outcome.js';
 import { Session } from './session.js';
 import type { SessionUse } from './session-call.js';

@@ -13,7 +13,7 @@ import { replaceFile } from '../../base/files/replace-file.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { shellWord } from '../../base/process/shell-word.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
-import { stampOf } from '../../settings/files/file-stamp.js';
+import { stampOf } from '../../settings/files/config-file.js';
 
 // The form of a named token: `msb_`, 43 characters of base 62 for 256 random bits, and 6 for a checksum of the rest. The prefix
 // and the fixed length let secret scanners find one (`msb_[0-9A-Za-z]{49}`), and the checksum tells a mistyped or cut token

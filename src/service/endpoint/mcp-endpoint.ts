@@ -15,15 +15,14 @@ import {
 import { messageOf } from '../../base/errors.js';
 import { stringify } from '../../base/json/json-text.js';
 import type { Principal } from '../../base/principal.js';
-import { tasksAskedFor } from '../../mcp/calls/tasks.js';
 import {
   ACKNOWLEDGED,
   notificationOf,
   SUBSCRIPTION_ID,
   TASK_CHANGED,
   tasksAskedFor,
-} from '../../mcp/calls/listen-request.js';
-import type { WatchTasks } from '../../mcp/calls/task-watch.js';
+  type WatchTasks,
+} from '../../mcp/calls/tasks.js';
 import type { AuthExtra } from '../../mcp/requests/agent-request.js';
 import type { RequestId } from '../../wire/request-body.js';
 import { type HttpAnswer, type HttpFrontParts, type HttpLimits, rpcError } from '../http/parts.js';

@@ -6,12 +6,10 @@ import type { Server } from '@modelcontextprotocol/server';
 import type { BridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
 import type { Principal } from '../../base/principal.js';
+import { MB_BYTES } from '../../base/text/sizes.js';
 import type { WatchTasks } from '../../mcp/calls/tasks.js';
 import type { AuthExtra } from '../../mcp/requests/agent-request.js';
 import type { Settings } from '../../settings/environment/settings.js';
-import { MB_BYTES } from '../../base/text/sizes.js';
-import type { WatchTasks } from '../../mcp/calls/task-watch.js';
-import type { HttpSettings } from '../../settings/environment/http-variables.js';
 import { errorAnswer, type HttpErrorAnswer, type RequestId } from '../../wire/request-body.js';
 
 /** A complete answer that needs no server of MCP. `body` is sent as JSON; undefined sends none. */

@@ -9,8 +9,6 @@ import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { messageOf } from '../../base/errors.js';
 import { KB_BYTES } from '../../base/text/sizes.js';
 import { isLoopbackName } from '../../settings/environment/setting-rules.js';
-import { isPublicAddress } from './public-address.js';
-import { isLoopbackName } from '../../settings/environment/oauth-settings.js';
 
 /** Documents of issuers have a few kilobytes; keys of a large one some twenty. */
 export const MAX_DOCUMENT_BYTES = 512 * KB_BYTES;

@@ -38,9 +38,6 @@ type BridgesOptions = Pick<
   readonly idleMs?: number;
 };
 
-/** A bridge that is not ended before it is let go of, and its principal's jobs. */
-type HeldBridge = Disposable & { readonly bridge: Bridge; readonly jobs: Jobs };
-
 type Live = {
   readonly bridge: Bridge;
   readonly jobs: Jobs;
@@ -107,7 +104,7 @@ export class Bridges implements AsyncDisposable {
   }
 
   /** As `of`, and it is not ended until what is given back is disposed: for a session. */
-  hold(principal: Principal): Disposable & { readonly bridge: Bridge } {
+  hold(principal: Principal): Disposable & { readonly bridge: Bridge; readonly jobs: Jobs } {
     const live = this.#used(principal);
     live.holders++;
     let isHeld = true;

@@ -8,7 +8,7 @@ import { type CallServers, guardCalls } from '../../../src/run/calls/guarded-cal
 import { toolCall } from '../../../src/run/calls/guest-call.js';
 import { LoadedServers } from '../../../src/run/calls/loaded-servers.js';
 import { SavedByRun, SavedTools } from '../../../src/run/calls/saved-tools.js';
-import { pause } from '../../support/time.js';
+import { NEVER, pause } from '../../support/time.js';
 
 function callWith(turn: CallTurn, signal: AbortSignal, args: object = {}) {
   const asked: string[] = [];

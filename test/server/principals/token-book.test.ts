@@ -24,7 +24,7 @@ import {
   TokenFile,
   type TokenTerms,
 } from '../../../src/service/access/token-file.js';
-import { pause } from '../../support/time.js';
+import { NEVER, pause } from '../../support/time.js';
 
 let folder: string;
 let file: TokenFile;
