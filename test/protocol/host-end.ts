@@ -14,7 +14,7 @@ import { allowedPart, type Policy, type PolicyRules, policyOf } from '../../src/
 import { turnOfCode } from '../../src/run/calls/call-limits.js';
 import { Dispatcher } from '../../src/run/calls/dispatcher.js';
 import { guardCalls } from '../../src/run/calls/guarded-calls.js';
-import { LoadedServers } from '../../src/run/calls/loaded-servers.js';
+import { LoadedServers } from '../../src/run/calls/on-demand.js';
 import { SavedByRun, SavedTools } from '../../src/run/calls/saved-tools.js';
 import { Transcript } from '../../src/run/outcome/transcript.js';
 import type { ServerLease } from '../../src/servers/pool/server-lease.js';

@@ -156,7 +156,6 @@ type QueueEntry = TurnRequest & {
   /** How long it had a place before it stood. */
   ranMs: number;
   hasBound: boolean;
-  onWanted: (() => void) | undefined;
 };
 
 type Used = { readonly at: number; readonly seconds: number };
@@ -206,6 +205,8 @@ export class Scheduler {
   #order: Lane[] = [];
   /** By owner, oldest first, by the clock: when each has entered last. Only of the last minutes. */
   readonly #enteredAt = new Map<string, number>();
+  /** Runs whose rest can be cut short, and what does it. */
+  readonly #lingering = new Map<QueueEntry, () => void>();
   /** How many have one, by the key of the bound. */
   readonly #bounds = new Map<string, number>();
   #running = 0;
@@ -318,10 +319,12 @@ export class Scheduler {
       loopAt: undefined,
       ranMs: 0,
       hasBound: false,
-      onWanted: undefined,
     };
-    const behind = lane.waiting.findIndex(({ rank, state }) => rank > entry.rank && state !== 'returning');
-    lane.waiting.splice(behind < 0 ? lane.waiting.length : behind, 0, entry);
+    const isBehind = ({ rank, state }: QueueEntry) => rank > entry.rank && state !== 'returning';
+    // Ten thousand calls of one run may wait here, so that nothing looks at each of them for each.
+    const behind = entry.group === undefined ? -1 : lane.waiting.findIndex(isBehind);
+    if (behind < 0) lane.waiting.push(entry);
+    else lane.waiting.splice(behind, 0, entry);
     this.#serve();
     return this.#turnOf(entry);
   }
@@ -344,7 +347,8 @@ export class Scheduler {
       goOn: (onTurn, bound) => this.#goOn(entry, onTurn, bound),
       moveTo: (bound, signal) => this.#moveTo(entry, bound, signal),
       lingers: (onWanted) => {
-        entry.onWanted = onWanted;
+        if (hasEnded(entry)) return;
+        this.#lingering.set(entry, onWanted);
         this.#serve();
       },
       charge: (seconds) => this.charge(entry.owner, seconds),
@@ -455,8 +459,8 @@ export class Scheduler {
       this.#running >= this.#options.atOnce ||
       !this.#hasBound(request) ||
       !this.#hasRoom(lane, request);
-    while (!isHeld && mustWait() && this.#reclaim(lane, request));
-    if (!mustWait()) return;
+    while (!isHeld && this.#lingering.size > 0 && mustWait() && this.#reclaim(lane, request));
+    if (lane.waiting.length < limits.waiting || !mustWait()) return;
     // Runs that wait already go first; one that waits for its bound alone is in nobody's way.
     const waiting = lane.waiting.filter((entry) => !isWaiting(entry) || this.#hasBound(entry)).length;
     if (waiting >= limits.waiting) {
@@ -543,6 +547,7 @@ export class Scheduler {
 
   /** Has one that only lingers end for the first one that waits and can have its place; false where there is none. */
   #reclaimForOne(): boolean {
+    if (this.#lingering.size === 0) return false;
     return this.#order.some((lane) => {
       const entry = lane.waiting.find(this.#wants);
       return entry !== undefined && this.#reclaim(lane, entry);
@@ -554,15 +559,12 @@ export class Scheduler {
     const isOfOthers = this.#hasRoom(lane, request);
     // With room of its own and a place of all there is nothing to wait for.
     if (isOfOthers && this.#running < this.#options.atOnce) return false;
-    const lanes = isOfOthers ? this.#order : [lane];
-    for (const { running } of lanes)
-      for (const entry of running) {
-        const { onWanted } = entry;
-        if (onWanted === undefined) continue;
-        entry.onWanted = undefined;
-        onWanted();
-        if (entry.state === 'ended') return true;
-      }
+    for (const [entry, onWanted] of this.#lingering) {
+      if (entry.state !== 'running' || !(isOfOthers || lane.running.has(entry))) continue;
+      this.#lingering.delete(entry);
+      onWanted();
+      if (hasEnded(entry)) return true;
+    }
     return false;
   }
 
@@ -599,9 +601,9 @@ export class Scheduler {
     const { state } = entry;
     if (state === 'ended') return;
     entry.state = 'ended';
+    this.#lingering.delete(entry);
     const lane = this.#laneOf(entry.owner);
-    const at = lane.waiting.indexOf(entry);
-    if (at >= 0) lane.waiting.splice(at, 1);
+    if (state !== 'running' && state !== 'standing') lane.waiting.splice(lane.waiting.indexOf(entry), 1);
     const now = this.#now();
     if (state !== 'held' && state !== 'waiting') {
       lane.memoryBytes -= entry.memoryBytes;
@@ -659,6 +661,7 @@ export class Scheduler {
 
   /** Refuses runs that have had no turn yet; a run that stood has begun, and ends as it would have without standing. */
   #refuseWaiting(lane: Lane): void {
+    if (lane.used.length === 0) return;
     for (const entry of [...lane.waiting]) {
       if (entry.state === 'returning') continue;
       const usedUp = this.#usedUp(lane, entry.limits);
@@ -704,6 +707,8 @@ export class Scheduler {
 
 /** Whether it can have its turn as soon as there is a place, and one of its bound. */
 const isWaiting = ({ state }: QueueEntry): boolean => state === 'waiting' || state === 'returning';
+
+const hasEnded = ({ state }: QueueEntry): boolean => state === 'ended';
 
 /** One that has begun gives up its place whenever it stands: as many of one owner as may stand are all that begin. */
 const mostBegun = ({ begun, atOnce }: TurnLimits): number => begun ?? STANDING_TIMES * atOnce;

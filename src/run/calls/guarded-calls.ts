@@ -16,7 +16,7 @@ import type { CallContext } from './call-context.js';
 import { CallGuard } from './call-guard.js';
 import { CallLimits, type CallTurn } from './call-limits.js';
 import { hostApi } from './host-api.js';
-import type { LoadedServers } from './loaded-servers.js';
+import type { LoadedServers } from './on-demand.js';
 import type { SavedByRun } from './saved-tools.js';
 
 /** Knowledge of servers, and the way to reach them. */

@@ -22,8 +22,7 @@ import {
 import type { ServerBrief, ServerDoc, ToolHit } from '../../wire/frames.js';
 import type { CallContext } from './call-context.js';
 import type { Admitted, Handlers } from './call-guard.js';
-import type { LoadedServers } from './loaded-servers.js';
-import { howToLoad, notLoaded } from './on-demand.js';
+import { howToLoad, type LoadedServers, notLoaded } from './on-demand.js';
 import type { SavedByRun } from './saved-tools.js';
 
 export type HostApiParts = {

@@ -13,8 +13,7 @@ import { digestOf } from '../audit/digest.js';
 import type { CallContext } from '../calls/call-context.js';
 import { type CallScope, guardCalls } from '../calls/guarded-calls.js';
 import { toolCall } from '../calls/guest-call.js';
-import { LoadedServers } from '../calls/loaded-servers.js';
-import { notLoaded } from '../calls/on-demand.js';
+import { LoadedServers, notLoaded } from '../calls/on-demand.js';
 import { SavedByRun } from '../calls/saved-tools.js';
 import { RunRecord, type RunServices } from './run-request.js';
 

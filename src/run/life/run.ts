@@ -16,8 +16,7 @@ import { START_TIME_MS } from '../../servers/pool/start-time.js';
 import type { NamedTool, ServerDoc } from '../../wire/frames.js';
 import { digestOf } from '../audit/digest.js';
 import type { CallContext } from '../calls/call-context.js';
-import { LoadedServers } from '../calls/loaded-servers.js';
-import type { AskingWords } from '../calls/on-demand.js';
+import { type AskingWords, LoadedServers } from '../calls/on-demand.js';
 import {
   type Conclusion,
   conclude,

@@ -6,7 +6,7 @@ import { policyOf } from '../../../src/policy/rules/policy.js';
 import type { CallTurn } from '../../../src/run/calls/call-limits.js';
 import { type CallServers, guardCalls } from '../../../src/run/calls/guarded-calls.js';
 import { toolCall } from '../../../src/run/calls/guest-call.js';
-import { LoadedServers } from '../../../src/run/calls/loaded-servers.js';
+import { LoadedServers } from '../../../src/run/calls/on-demand.js';
 import { SavedByRun, SavedTools } from '../../../src/run/calls/saved-tools.js';
 import { NEVER, pause } from '../../support/time.js';
 

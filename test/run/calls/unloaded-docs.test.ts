@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { policyOf } from '../../../src/policy/rules/policy.js';
 import { type CallServers, guardCalls } from '../../../src/run/calls/guarded-calls.js';
 import { callFrom, type GuestCall } from '../../../src/run/calls/guest-call.js';
-import { LoadedServers } from '../../../src/run/calls/loaded-servers.js';
+import { LoadedServers } from '../../../src/run/calls/on-demand.js';
 import { SavedByRun, SavedTools } from '../../../src/run/calls/saved-tools.js';
 import type { ServerBrief, ServerDoc, ToolHit } from '../../../src/wire/frames.js';
 import { NEVER } from '../../support/time.js';
