@@ -5,13 +5,11 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { type ExecSettings, isLoopback } from './exec-settings.js';
 
-type HttpRefusal = { readonly status: 401 | 403; readonly message: string };
-
 /** Undefined where it may. */
 export function objectionTo(
   headers: IncomingHttpHeaders,
   settings: Pick<ExecSettings, 'listen' | 'token' | 'hosts' | 'origins'>,
-): HttpRefusal | undefined {
+): { readonly status: 401 | 403; readonly message: string } | undefined {
   const { host = '', origin, authorization } = headers;
   if (!isOurName(host, settings)) {
     return {

@@ -35,16 +35,6 @@ type ImageReason =
   | { readonly kind: 'stand-in'; readonly image: string; readonly by: ImageSource }
   | { readonly kind: 'pulled' };
 
-type LocalImage = {
-  readonly image: string;
-  readonly id: string;
-  readonly sizeBytes: number;
-  /** Whether a sandbox that starts now uses it. */
-  readonly chosen: boolean;
-  /** Half a sentence about one of ours that today's recipe would make otherwise; undefined for all others. */
-  readonly age: string | undefined;
-};
-
 export type ImageWish = {
   /** A reference, or the name of a profile. */
   readonly image: string;
@@ -256,7 +246,17 @@ export async function listImages(
   wish: ImageWish,
   images: EngineImages,
   signal: AbortSignal,
-): Promise<readonly LocalImage[]> {
+): Promise<
+  ReadonlyArray<{
+    readonly image: string;
+    readonly id: string;
+    readonly sizeBytes: number;
+    /** Whether a sandbox that starts now uses it. */
+    readonly chosen: boolean;
+    /** Half a sentence about one of ours that today's recipe would make otherwise; undefined for all others. */
+    readonly age: string | undefined;
+  }>
+> {
   const ours = (await images.names(signal)).filter((name) => isOurs(name));
   const profile = profileOf(wish.image);
   const wanted = profile === undefined ? [wish.image] : builtNames(profile);
@@ -284,9 +284,6 @@ function missing(wish: ImageWish, why: string): BridgeError {
   );
 }
 
-/** An image that cannot be had, and why. */
-type Unavailable = { readonly image: string; readonly why: string };
-
 /**
  * The image of `profile`, once it is built and the engine finds it, in place of a default one that cannot be pulled. Only for
  * an image that nobody has named: whoever names one means that one. Throws E_IMAGE_BUILD, or what the build needs and this
@@ -294,7 +291,7 @@ type Unavailable = { readonly image: string; readonly why: string };
  */
 async function buildInstead(
   profile: string,
-  unavailable: Unavailable,
+  unavailable: { readonly image: string; readonly why: string },
   engine: ImageStore,
   observer: Observer,
   signal: AbortSignal,

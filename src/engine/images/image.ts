@@ -185,11 +185,8 @@ function sourcesFile(suite: string, scratch: string): string[] {
   return [file];
 }
 
-/** The image to import, by which recipe it was made, and of which release of Debian. */
-type MadeImage = { readonly recipe: Recipe; readonly suite: string; readonly image: string };
-
 async function importImage(
-  { recipe, suite, image }: MadeImage,
+  { recipe, suite, image }: { readonly recipe: Recipe; readonly suite: string; readonly image: string },
   tarFile: string,
   { client, version }: BuildOptions,
   signal: AbortSignal,

@@ -43,8 +43,6 @@ import {
   wasGivenRun,
 } from './turn.js';
 
-/** Made one by one, as they are sent. */
-type InputFrames = Iterable<FrameOf<HostFrame, 'input'>>;
 export type GuestError = FrameOf<SupervisorFrame, 'refused'>['error'];
 
 /** How a sandbox ended: the supervisor's report, broken rules, a limit, or no word at all. */
@@ -280,7 +278,7 @@ export class Sandbox implements AsyncDisposable {
    * session. `input` goes ahead of it, as fast as the sandbox reads; from its first piece on the sandbox counts as one that has
    * its run. Does nothing where the guest has ended between two calls: `ended` says so in a moment.
    */
-  run(frame: RunFrame, handlers: RunHandlers, input: InputFrames = []): void {
+  run(frame: RunFrame, handlers: RunHandlers, input: Iterable<FrameOf<HostFrame, 'input'>> = []): void {
     if (endsBetweenCalls(this.#turn)) return;
     this.#standstill?.end();
     this.#standstill = undefined;
@@ -495,7 +493,7 @@ export class Sandbox implements AsyncDisposable {
   }
 }
 
-function* inOrder(input: InputFrames, run: RunFrame): Generator<HostFrame> {
+function* inOrder(input: Iterable<FrameOf<HostFrame, 'input'>>, run: RunFrame): Generator<HostFrame> {
   yield* input;
   yield run;
 }

@@ -55,13 +55,6 @@ import { MAX_WAIT_SECONDS } from './warm-pool.js';
 
 type EngineThere = Extract<EngineStatus, { state: 'ready' }> & { readonly binary: string };
 
-type ChosenRuntime = {
-  readonly runtime: OciRuntime;
-  readonly tried: readonly Tried[];
-  readonly enforcement: Enforcement;
-  readonly compiled: Files | undefined;
-};
-
 /** A start takes about 0.2 s, and up to a minute when the store copies the image for a new id mapping. */
 export const START_TIMEOUT_MS = 60_000;
 
@@ -165,7 +158,12 @@ async function tryRuntimes(
   facts: EngineThere,
   image: ImageChoice,
   signal: AbortSignal,
-): Promise<ChosenRuntime> {
+): Promise<{
+  readonly runtime: OciRuntime;
+  readonly tried: readonly Tried[];
+  readonly enforcement: Enforcement;
+  readonly compiled: Files | undefined;
+}> {
   const { settings } = context;
   await carryAhead(context, facts, image, signal);
   // Failures of several that come late must not add up to more than one that hangs.
@@ -291,19 +289,21 @@ function engineFor(
   });
 }
 
-type RuntimeTrial = {
-  readonly runtime: OciRuntime;
-  /** By performance.now(). */
-  readonly until: number;
-  /** Has the sandbox, which then ends. */
-  readonly onStarted: (sandbox: Sandbox, spec: SandboxSpec) => Promise<void>;
-};
-
 /** Starts the real thing under an OCI runtime; undefined when it greets, else why not. */
 async function attempt(
   context: LaunchContext,
   pad: Pick<LaunchSetUp, 'engine' | 'image' | 'files'>,
-  { runtime, until, onStarted }: RuntimeTrial,
+  {
+    runtime,
+    until,
+    onStarted,
+  }: {
+    readonly runtime: OciRuntime;
+    /** By performance.now(). */
+    readonly until: number;
+    /** Has the sandbox, which then ends. */
+    readonly onStarted: (sandbox: Sandbox, spec: SandboxSpec) => Promise<void>;
+  },
   signal: AbortSignal,
 ): Promise<Failure | undefined> {
   const { observer } = context;

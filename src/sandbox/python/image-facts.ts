@@ -30,7 +30,6 @@ const recordFile = z.object({
 });
 
 export type ImageFacts = { readonly python: string; readonly modules: readonly string[] | null };
-type Records = z.infer<typeof recordFile>;
 
 /** The settings that decide which image is chosen. */
 type Choosing = Pick<Settings, 'stateDir' | 'image' | 'runtime' | 'engineUrl' | 'explicitlySet'>;
@@ -71,7 +70,7 @@ export function factsFrom(version: string, modules: readonly string[] | undefine
   return parsed.success ? parsed.data : undefined;
 }
 
-function read(stateDir: string): Records {
+function read(stateDir: string): z.infer<typeof recordFile> {
   try {
     return recordFile.parse(JSON.parse(readFileSync(join(stateDir, RECORD_FILE), 'utf8')));
   } catch {

@@ -27,14 +27,11 @@ export function lacksPython(thrown: unknown): boolean {
   return NAMES_PYTHON.test(thrown.detail) || saysTooOld(thrown.detail);
 }
 
-type StartWithPython<T> = (python: PythonName) => Promise<T>;
-type Context = { readonly settings: Pick<Settings, 'stateDir'>; readonly observer: Observer };
-
 /** Calls `start` with the name that works. Throws what `start` throws; where neither name works, what was said of both. */
 export async function startByName<T>(
   image: { readonly id: string },
-  { settings, observer }: Context,
-  start: StartWithPython<T>,
+  { settings, observer }: { readonly settings: Pick<Settings, 'stateDir'>; readonly observer: Observer },
+  start: (python: PythonName) => Promise<T>,
   signal: AbortSignal,
 ): Promise<T> {
   const known = knownPythonName(settings.stateDir, image.id);
@@ -56,7 +53,7 @@ export async function startByName<T>(
 }
 
 async function startAsPython<T>(
-  start: StartWithPython<T>,
+  start: (python: PythonName) => Promise<T>,
   first: NotStarted,
   signal: AbortSignal,
 ): Promise<T> {
@@ -69,15 +66,17 @@ async function startAsPython<T>(
   }
 }
 
-type OwnResult = {
+/** Runs it to its end, or until `seconds` are over, which shows in what is missing. */
+export async function runOwnCode(
+  sandbox: Sandbox,
+  code: string,
+  seconds: number,
+): Promise<{
   /** Value of the last expression; undefined when there was none. */
   readonly value: unknown;
   readonly stdout: string;
   readonly stderr: string;
-};
-
-/** Runs it to its end, or until `seconds` are over, which shows in what is missing. */
-export async function runOwnCode(sandbox: Sandbox, code: string, seconds: number): Promise<OwnResult> {
+}> {
   let value: unknown;
   const printed = { stdout: [] as string[], stderr: [] as string[] };
   const onGuest = (frame: GuestFrame) => {
