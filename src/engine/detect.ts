@@ -2,11 +2,12 @@
 // The answer is remembered per boot in the state directory, so that only the first run after a boot pays for it.
 
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { release } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { BridgeError } from '../base/errors.js';
+import { replaceFile } from '../base/files/replace-file.js';
 import { thisOwner } from '../base/process/owner.js';
 import type { EngineDriver, EngineFacts, EngineImages, EngineStatus, OciRuntime } from './engine.js';
 import { automaticEngines, driverOf } from './engines.js';
@@ -200,8 +201,7 @@ export function rememberedChoice(wishes: EngineWishes): EngineChoice | undefined
 }
 
 export function rememberChoice(wishes: EngineWishes, choice: EngineChoice): void {
-  mkdirSync(join(wishes.stateDir, CHOICE_DIR), { recursive: true, mode: 0o700 });
-  writeFileSync(choiceFileOf(wishes), JSON.stringify({ key: keyOf(wishes), choice }, undefined, 2));
+  replaceFile(choiceFileOf(wishes), JSON.stringify({ key: keyOf(wishes), choice }, undefined, 2));
 }
 
 /** Something that was remembered proved wrong: the next start tries again. */

@@ -15,8 +15,8 @@ import { cliNameOf, type EngineClient } from '../machine/place.js';
 import { debianSources, readAptFacts } from './apt-sources.js';
 import { labelsFor } from './image-labels.js';
 import { RECIPE_DIR } from './image-name.js';
+import { staleScratch } from './pull-traces.js';
 import { CARRIED_TO, localImageName, type Recipe, readRecipe, withPackages } from './recipe.js';
-import { staleScratch } from './stale-scratch.js';
 
 type BuildOptions = BuildWish & {
   readonly client: EngineClient;

@@ -12,7 +12,7 @@ import { factsFrom, factsOf, rememberFacts } from '../python/image-facts.js';
 import { bestKnownFirst, KNOWN_MODULES } from '../python/known-modules.js';
 import { runOwnCode, startByName } from '../python/python-name.js';
 import { carry } from '../spec/carried-files.js';
-import type { PythonName } from '../spec/image-pythons.js';
+import type { PythonName } from '../spec/harness-files.js';
 import { type LaunchContext, type LaunchSetUp, specOn, startOptionsOn } from './launch-set-up.js';
 
 /** The first call comes first. */

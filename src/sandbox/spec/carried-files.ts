@@ -4,8 +4,7 @@
 import { basename, dirname } from 'node:path';
 import type { Derivation, Engine } from '../../engine/engine.js';
 import type { ImageChoice } from '../../engine/images/image-choice.js';
-import { FALLBACK_MOUNT, HARNESS_MOUNT } from './harness-files.js';
-import type { PythonName } from './image-pythons.js';
+import { FALLBACK_MOUNT, HARNESS_MOUNT, type PythonName } from './harness-files.js';
 import { hashOf } from './installed-files.js';
 
 /** Files of ours that the engine reads from the host, and the Python that is to read them. */

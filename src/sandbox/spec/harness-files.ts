@@ -12,6 +12,9 @@ import { OLDEST_PYTHON } from './promises.js';
 export const HARNESS_MOUNT = '/ipc';
 export const ENTRYPOINT = `${HARNESS_MOUNT}/entrypoint.py`;
 
+/** Names that the Python of an image may have. */
+export type PythonName = 'python3' | 'python';
+
 /** A stand-in for /proc/stat, by its name in that directory. */
 export const STAT_FILE = 'proc-stat';
 
