@@ -15,13 +15,11 @@ import {
   tableOf,
 } from '../settings/environment/setting-rules.js';
 
-type Listen =
-  | { readonly at: 'stdio' }
-  | { readonly at: 'tcp'; readonly host: string; readonly port: number }
-  | { readonly at: 'socket'; readonly path: string };
-
 export type ExecSettings = {
-  readonly listen: Listen;
+  readonly listen:
+    | { readonly at: 'stdio' }
+    | { readonly at: 'tcp'; readonly host: string; readonly port: number }
+    | { readonly at: 'socket'; readonly path: string };
   /** Undefined asks requests for nothing. */
   readonly token: string | undefined;
   readonly hosts: readonly string[];
@@ -195,7 +193,7 @@ const shortenedTimeout = (isSaid: boolean, timeoutMs: number, maxTimeoutMs: numb
 export const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
 
-function listenOf(text: string | undefined): Listen {
+function listenOf(text: string | undefined): ExecSettings['listen'] {
   if (text === undefined) return { at: 'stdio' };
   if (text.startsWith('unix:')) return { at: 'socket', path: text.slice('unix:'.length) };
   const { six, host = six ?? '', port = '' } = LISTEN.exec(text)?.groups ?? {};

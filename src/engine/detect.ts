@@ -58,15 +58,13 @@ export type EngineWishes = {
   readonly stateDir: string;
 };
 
-type ReadyEngine = Extract<EngineStatus, { state: 'ready' }>;
-
 /** The engine to use; throws E_ENGINE_* with the first engine's trouble and its remedy. */
 export async function chooseEngine(
   wishes: EngineWishes,
   signal: AbortSignal,
-): Promise<{ readonly binary: string; readonly status: ReadyEngine; readonly images: EngineImages }> {
+): Promise<{ readonly binary: string; readonly status: EngineFacts; readonly images: EngineImages }> {
   const programs = wishes.runtime === undefined ? automaticEngines : [wishes.runtime];
-  const troubles: Array<{ binary: string; status: Exclude<EngineStatus, ReadyEngine> }> = [];
+  const troubles: Array<{ binary: string; status: Exclude<EngineStatus, { state: 'ready' }> }> = [];
   for (const binary of programs) {
     const { url } = wishes;
     const driver = driverOf(binary);
@@ -77,7 +75,8 @@ export async function chooseEngine(
     }
     // In a machine of this computer it is the machine that keeps root away from the host.
     if (status.ids === 'rootful' && status.mode !== 'vm' && !wishes.allowRootful) throw unsafe(binary);
-    return { binary, status, images: driver.images({ binary, url, facts: status }) };
+    const { state: _, ...facts } = status;
+    return { binary, status: facts, images: driver.images({ binary, url, facts }) };
   }
   // An engine that is there but broken says more than one that is absent.
   const worst = troubles.find(({ status }) => status.state !== 'missing') ?? troubles[0];
@@ -116,7 +115,7 @@ export type Failure = { readonly reason: string; readonly waitedMs?: number | un
  */
 export async function chooseOciRuntime(
   driver: EngineDriver,
-  status: ReadyEngine,
+  status: EngineFacts,
   wish: string | undefined,
   attempt: (runtime: OciRuntime) => Promise<Failure | undefined>,
 ): Promise<{ readonly runtime: OciRuntime; readonly tried: readonly Tried[] }> {

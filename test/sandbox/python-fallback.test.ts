@@ -15,7 +15,7 @@ import {
   rememberTree,
   rememberWithoutPython,
 } from '../../src/sandbox/python/image-facts.js';
-import type { HostFiles } from '../../src/sandbox/spec/carried-files.js';
+import type { HostFiles } from '../../src/sandbox/spec/harness-files.js';
 import { inOrder, installFiles, removeOthers } from '../../src/sandbox/spec/installed-files.js';
 import { PLAIN_KIND, settingsOf } from '../support/plain-kind.js';
 

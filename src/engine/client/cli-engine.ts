@@ -22,7 +22,6 @@ import type {
   Engine,
   EngineOptions,
   EngineTraits,
-  EngineVolumes,
   NetworkMode,
   SandboxSpec,
   Unreachable,
@@ -362,7 +361,7 @@ const MAX_SAID_CHARS = 300;
  * Volumes: made where they are not there, opened to gVisor, and removed with what is in them. Relies on the engine's commands
  * alone; whose a volume is stands in its labels (owner.ts), so that a sweep finds it.
  */
-class Volumes implements EngineVolumes {
+class Volumes {
   readonly #parts: VolumeParts;
 
   constructor(parts: VolumeParts) {

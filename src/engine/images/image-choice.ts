@@ -22,18 +22,14 @@ export type ImageChoice = {
   readonly image: string;
   /** The engine's id, which changes when the image behind the name does. */
   readonly id: string;
-  readonly reason: ImageReason;
+  readonly reason: /** The image that was meant is here; `by` says who named it. */
+    | { readonly kind: 'found'; readonly by: ImageSource }
+    /** A profile was meant, and its image has been built here. */
+    | { readonly kind: 'profile'; readonly profile: string }
+    /** Our own stands in for `image`, which is not here; `by` says who named that. */
+    | { readonly kind: 'stand-in'; readonly image: string; readonly by: ImageSource }
+    | { readonly kind: 'pulled' };
 };
-
-/** Why an image was chosen. */
-type ImageReason =
-  /** The image that was meant is here; `by` says who named it. */
-  | { readonly kind: 'found'; readonly by: ImageSource }
-  /** A profile was meant, and its image has been built here. */
-  | { readonly kind: 'profile'; readonly profile: string }
-  /** Our own stands in for `image`, which is not here; `by` says who named that. */
-  | { readonly kind: 'stand-in'; readonly image: string; readonly by: ImageSource }
-  | { readonly kind: 'pulled' };
 
 export type ImageWish = {
   /** A reference, or the name of a profile. */
@@ -52,7 +48,7 @@ const namedBy = (source: ImageSource): string =>
   typeof source === 'string' ? NAMED_BY[source] : `named in ${source.importedFrom}`;
 
 /** Half a sentence for doctor. */
-export function imageReasonInWords(reason: ImageReason): string {
+export function imageReasonInWords(reason: ImageChoice['reason']): string {
   switch (reason.kind) {
     case 'found':
       return `${namedBy(reason.by)}, found locally`;

@@ -82,15 +82,6 @@ const LAST_FRAME_WITHIN_MS = 500;
 
 const RESTLESS: Breach = { limit: 'wakes', allowed: MAX_WAKES, seen: MAX_WAKES + 1 };
 
-/**
- * A sandbox that lives is where its conversation is. What a dying or a gone one had said before is still in our pipes and
- * is read on, in the turn that it `was` in. Nothing leads back from `dying`, and nothing at all from `gone`.
- */
-type SandboxState =
-  | SandboxTurn
-  | { readonly at: 'dying'; readonly was: SandboxTurn; readonly breach: Breach | undefined }
-  | { readonly at: 'gone'; readonly was: SandboxTurn };
-
 export class Sandbox implements AsyncDisposable {
   readonly ended: Promise<SandboxEnd>;
   /** By performance.now(): since when the engine's own clock runs, which ends every container at last. */
@@ -109,7 +100,14 @@ export class Sandbox implements AsyncDisposable {
   readonly #whyUnreachable: StartOptions['whyUnreachable'];
   /** Whether we have told the code to stop: then its end by a signal is our doing. */
   #wasStopped = false;
-  #state: SandboxState;
+  /**
+   * A sandbox that lives is where its conversation is. What a dying or a gone one had said before is still in our pipes and
+   * is read on, in the turn that it `was` in. Nothing leads back from `dying`, and nothing at all from `gone`.
+   */
+  #state:
+    | SandboxTurn
+    | { readonly at: 'dying'; readonly was: SandboxTurn; readonly breach: Breach | undefined }
+    | { readonly at: 'gone'; readonly was: SandboxTurn };
   /** From the first check of code until it waits again or is gone; even then it knows what the kernel has killed. */
   #guard: Guard | undefined;
   #processorTime: ProcessorTime | undefined;

@@ -16,7 +16,7 @@ import { described } from '../../engine/machine/oci-runtime.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { HostFacts } from '../../settings/files/host-facts.js';
 import { Sandbox } from '../conversation/sandbox.js';
-import { carry, type HostFiles } from '../spec/carried-files.js';
+import { carry, type HostFiles } from '../spec/harness-files.js';
 import { networked, pythonProfile, type SandboxProfile } from '../spec/profile.js';
 import { ImageStudy } from './image-study.js';
 import { lastProbe, probeKey } from './last-probe.js';
