@@ -5,18 +5,6 @@ import { accessSync, constants, realpathSync, statSync } from 'node:fs';
 import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import { BridgeError } from '../base/errors.js';
 
-type CommandRules = {
-  /** Names or absolute paths; undefined allows all. */
-  readonly allow: readonly string[] | undefined;
-  /** Comes before `allow`. */
-  readonly deny: readonly string[];
-};
-
-type FoundProgram =
-  | { readonly path: string }
-  /** Why it may not run, or cannot, as a sentence. */
-  | { readonly refused: string };
-
 type SearchPlace = {
   readonly path: string;
   /** Where rules are looked for: the server's own search path, whatever a call has as its own. */
@@ -24,12 +12,23 @@ type SearchPlace = {
   readonly cwd: string;
 };
 
-/** `command` is a name for the search path `path`, or, where it has a slash, a path of its own. */
+/**
+ * Finds `command`, a name for the search path `path`, or, where it has a slash, a path of its own; or says why it may not run, or
+ * cannot, as a sentence.
+ */
 export function findCommand(
   command: string,
   place: SearchPlace,
-  { allow, deny }: CommandRules,
-): FoundProgram {
+  {
+    allow,
+    deny,
+  }: {
+    /** Names or absolute paths; undefined allows all. */
+    readonly allow: readonly string[] | undefined;
+    /** Comes before `allow`. */
+    readonly deny: readonly string[];
+  },
+): { readonly path: string } | { readonly refused: string } {
   const ours = { ...place, path: place.rulesPath };
   const path = located(command, place);
   const called = basename(command);

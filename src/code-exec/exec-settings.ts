@@ -205,7 +205,7 @@ const shortenedTimeout = (isSaid: boolean, timeoutMs: number, maxTimeoutMs: numb
 export const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
 
-function listenOf(text: string | undefined): Listen {
+function listenOf(text: string | undefined): ExecSettings['listen'] {
   if (text === undefined) return { at: 'stdio' };
   if (text.startsWith('unix:')) return { at: 'socket', path: text.slice('unix:'.length) };
   const { six, host = six ?? '', port = '' } = LISTEN.exec(text)?.groups ?? {};

@@ -86,5 +86,3 @@ const stays = (limits: ExecuteLimits | undefined): string =>
   limits === undefined
     ? 'Of long output, head and tail come back.'
     : `Files in ${limits.workdir} stay; everything else may go. Of stdout and stderr, head and tail of ${limits.maxOutputBytes} bytes come back.`;
-
-export type ExecuteDefinition = ReturnType<typeof definitionFor>;

@@ -10,7 +10,7 @@ import { messageOf } from '../base/errors.js';
 import { clip } from '../base/text/text.js';
 import { findCommand, type ProcessLimit, processLimit } from './command-rules.js';
 import type { ExecSettings } from './exec-settings.js';
-import { definitionFor, type ExecuteDefinition } from './execute-definition.js';
+import { definitionFor } from './execute-definition.js';
 import { type ExecuteResult, outcomeOf, refused, resultOf, shown } from './execute-result.js';
 import { type CommandArguments, type CommandSchema, commandSchema, complaintOf } from './execute-tool.js';
 import { runCommand } from './run-command.js';
@@ -41,7 +41,7 @@ const MAX_ARG_CHARS_TOLD = 1_000;
 const MAX_WAITING = 1_000;
 
 export class Execute {
-  readonly definition: ExecuteDefinition;
+  readonly definition: ReturnType<typeof definitionFor>;
   readonly #settings: ExecSettings;
   readonly #env: Readonly<Record<string, string>>;
   readonly #schema: CommandSchema;

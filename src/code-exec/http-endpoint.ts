@@ -1,10 +1,11 @@
 // Streamable HTTP for `execute`: POST, GET and DELETE at /mcp, and /health for whoever watches over it. A session for each
 // client of 2025, since a call is cancelled by another request; one that is silent for long is ended. A call whose connection
 // is lost is cancelled: its answer is kept for nobody. Relies on the SDK for the protocol; what may speak at all is decided
-// before it (admission.ts).
+// before it.
 
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
 import { lstatSync, rmSync } from 'node:fs';
+import type { IncomingHttpHeaders } from 'node:http';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import { dirname, resolve } from 'node:path';
 import {
@@ -18,9 +19,9 @@ import { exchangeable, whatIsOpen } from '../base/files/only-ours.js';
 import { repeatedHeader } from '../base/text/repeated-header.js';
 import { MB_BYTES } from '../base/text/sizes.js';
 import { BodyRefused, errorAnswer, PARSE_ERROR, parseBody } from '../wire/request-body.js';
-import { objectionTo } from './admission.js';
 import { executeServer } from './exec-server.js';
 import type { ExecSettings } from './exec-settings.js';
+import { isLoopback } from './exec-settings.js';
 import type { Execute } from './execute.js';
 
 /** Silent for so long, a session is taken for forgotten; its client is greeted anew. */
@@ -325,3 +326,48 @@ const memberOf = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null
     ? (value as Readonly<Record<string, unknown>>)[name]
     : undefined;
+
+/**
+ * Why a request may not speak at all; undefined where it may. Asked for are a name that it may call us by (a web page can make a
+ * browser resolve its own name to loopback), an origin that may ask, and the token. Pure.
+ */
+export function objectionTo(
+  headers: IncomingHttpHeaders,
+  settings: Pick<ExecSettings, 'listen' | 'token' | 'hosts' | 'origins'>,
+): { readonly status: 401 | 403; readonly message: string } | undefined {
+  const { host = '', origin, authorization } = headers;
+  if (!isOurName(host, settings)) {
+    return {
+      status: 403,
+      message: `The Host '${host}' is none of this server's: MCP_EXEC_HOSTS names others.`,
+    };
+  }
+  if (origin !== undefined && !settings.origins.includes(origin)) {
+    return {
+      status: 403,
+      message: `The Origin '${origin}' may not ask: MCP_EXEC_ORIGINS names those that may.`,
+    };
+  }
+  // The scheme's letters may be large or small (RFC 9110, 11.1).
+  const shown = authorization?.replace(/^bearer +/i, 'Bearer ') ?? '';
+  if (settings.token !== undefined && !isEqual(shown, `Bearer ${settings.token}`)) {
+    return { status: 401, message: 'A bearer token is wanted in the Authorization header.' };
+  }
+  return undefined;
+}
+
+function isOurName(host: string, { listen, hosts }: Pick<ExecSettings, 'listen' | 'hosts'>): boolean {
+  // No browser reaches a unix socket.
+  if (listen.at !== 'tcp') return true;
+  const name = host
+    .replace(/:\d+$/, '')
+    .replace(/^\[(.*)\]$/, '$1')
+    .toLowerCase();
+  return isLoopback(name) || name === listen.host.toLowerCase() || hosts.includes(name);
+}
+
+/** In a time that tells nothing of how much is right. */
+function isEqual(got: string, wanted: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(got), digest(wanted));
+}

@@ -2,11 +2,12 @@
 // The answer is remembered per boot in the state directory, so that only the first run after a boot pays for it.
 
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { release } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { BridgeError } from '../base/errors.js';
+import { replaceFile } from '../base/files/replace-file.js';
 import { thisOwner } from '../base/process/owner.js';
 import type { EngineDriver, EngineFacts, EngineImages, EngineStatus, OciRuntime } from './engine.js';
 import { automaticEngines, driverOf } from './engines.js';
@@ -57,15 +58,13 @@ export type EngineWishes = {
   readonly stateDir: string;
 };
 
-type ReadyEngine = Extract<EngineStatus, { state: 'ready' }>;
-
 /** The engine to use; throws E_ENGINE_* with the first engine's trouble and its remedy. */
 export async function chooseEngine(
   wishes: EngineWishes,
   signal: AbortSignal,
-): Promise<{ readonly binary: string; readonly status: ReadyEngine; readonly images: EngineImages }> {
+): Promise<{ readonly binary: string; readonly status: EngineFacts; readonly images: EngineImages }> {
   const programs = wishes.runtime === undefined ? automaticEngines : [wishes.runtime];
-  const troubles: Array<{ binary: string; status: Exclude<EngineStatus, ReadyEngine> }> = [];
+  const troubles: Array<{ binary: string; status: Exclude<EngineStatus, { state: 'ready' }> }> = [];
   for (const binary of programs) {
     const { url } = wishes;
     const driver = driverOf(binary);
@@ -76,7 +75,8 @@ export async function chooseEngine(
     }
     // In a machine of this computer it is the machine that keeps root away from the host.
     if (status.ids === 'rootful' && status.mode !== 'vm' && !wishes.allowRootful) throw unsafe(binary);
-    return { binary, status, images: driver.images({ binary, url, facts: status }) };
+    const { state: _, ...facts } = status;
+    return { binary, status: facts, images: driver.images({ binary, url, facts }) };
   }
   // An engine that is there but broken says more than one that is absent.
   const worst = troubles.find(({ status }) => status.state !== 'missing') ?? troubles[0];
@@ -115,7 +115,7 @@ export type Failure = { readonly reason: string; readonly waitedMs?: number | un
  */
 export async function chooseOciRuntime(
   driver: EngineDriver,
-  status: ReadyEngine,
+  status: EngineFacts,
   wish: string | undefined,
   attempt: (runtime: OciRuntime) => Promise<Failure | undefined>,
 ): Promise<{ readonly runtime: OciRuntime; readonly tried: readonly Tried[] }> {
@@ -200,8 +200,7 @@ export function rememberedChoice(wishes: EngineWishes): EngineChoice | undefined
 }
 
 export function rememberChoice(wishes: EngineWishes, choice: EngineChoice): void {
-  mkdirSync(join(wishes.stateDir, CHOICE_DIR), { recursive: true, mode: 0o700 });
-  writeFileSync(choiceFileOf(wishes), JSON.stringify({ key: keyOf(wishes), choice }, undefined, 2));
+  replaceFile(choiceFileOf(wishes), JSON.stringify({ key: keyOf(wishes), choice }, undefined, 2));
 }
 
 /** Something that was remembered proved wrong: the next start tries again. */

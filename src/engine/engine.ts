@@ -38,10 +38,6 @@ export type Unreachable = { readonly why: string; readonly isSilent: boolean };
 
 /** On disk, and shared by all containers that name it; one that is not `isKept` goes with the bridge that made it. */
 export type Volume = { readonly name: string; readonly target: string; readonly isKept: boolean };
-export type Ulimit = {
-  readonly name: 'nofile' | 'nproc' | 'core' | 'fsize' | 'memlock' | 'data' | 'cpu';
-  readonly limit: number;
-};
 
 /** Every wall of one sandbox. No optional fields: who reads a value of this type sees every wall. */
 export type SandboxSpec = {
@@ -78,7 +74,10 @@ export type SandboxSpec = {
   readonly memoryBytes: number;
   readonly pids: number;
   readonly cpus: number | undefined;
-  readonly ulimits: readonly Ulimit[];
+  readonly ulimits: ReadonlyArray<{
+    readonly name: 'nofile' | 'nproc' | 'core' | 'fsize' | 'memlock' | 'data' | 'cpu';
+    readonly limit: number;
+  }>;
   /** The engine itself ends the container after this long, even when the bridge is gone (podman; docker has no such switch). */
   readonly deadManSeconds: number;
 };
@@ -232,20 +231,18 @@ export interface DerivedImages {
   remove(key: string): Promise<void>;
 }
 
-/** Volumes, which live apart from containers. */
-export interface EngineVolumes {
-  /** Makes it where it is not there. Throws E_ENGINE_BROKEN. */
-  make(volume: Volume, signal: AbortSignal): Promise<void>;
-  /** With what is in them, and with containers that still have them. Trouble is told, not thrown. */
-  remove(names: readonly string[]): Promise<void>;
-}
-
 /** An engine as `sandbox/` needs it. What only some engines have may be undefined, and then is not needed with the others. */
 export interface Engine {
   readonly name: EngineName;
   readonly traits: EngineTraits;
   readonly images: EngineImages;
-  readonly volumes: EngineVolumes;
+  /** Volumes live apart from containers. */
+  readonly volumes: {
+    /** Makes it where it is not there. Throws E_ENGINE_BROKEN. */
+    make(volume: Volume, signal: AbortSignal): Promise<void>;
+    /** With what is in them, and with containers that still have them. Trouble is told, not thrown. */
+    remove(names: readonly string[]): Promise<void>;
+  };
   /** Undefined where containers mount the files of this machine. */
   readonly derived: DerivedImages | undefined;
   /** How containers are launched, and why so; doctor says it. */

@@ -1,4 +1,4 @@
-// The images as they are installed, whoever made them: what tar-audit.ts refuses when we build must not be in it either. Each
+// The images as they are installed, whoever made them: what image.ts refuses when we build must not be in it either. Each
 // is mounted beside a throw-away container of itself, so that its own /dev is seen and not the engine's.
 
 import { describe, expect, it } from 'vitest';

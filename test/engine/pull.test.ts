@@ -8,8 +8,7 @@ import type { BridgeEvent } from '../../src/base/log/events.js';
 import type { EngineImages } from '../../src/engine/engine.js';
 import { pullWhileAlive } from '../../src/engine/images/image-choice.js';
 import type { PullTraces } from '../../src/engine/images/pull-traces.js';
-import { staleScratch } from '../../src/engine/images/stale-scratch.js';
-import { NEVER } from '../support/time.js';
+import { staleScratch } from '../../src/engine/images/pull-traces.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { objectionTo } from '../../src/code-exec/admission.js';
+import { objectionTo } from '../../src/code-exec/http-endpoint.js';
 
 const TOKEN = 'a-token-of-some-length';
 const open = {

@@ -10,12 +10,12 @@ import { NotStarted } from '../../src/sandbox/conversation/sandbox.js';
 import type { LaunchContext, LaunchSetUp } from '../../src/sandbox/launch/launch-set-up.js';
 import { harnessKey } from '../../src/sandbox/launch/launch-set-up.js';
 import { PythonFallback } from '../../src/sandbox/launch/python-fallback.js';
-import type { HostFiles } from '../../src/sandbox/spec/carried-files.js';
 import {
   readImagePythons,
   rememberTree,
   rememberWithoutPython,
-} from '../../src/sandbox/spec/image-pythons.js';
+} from '../../src/sandbox/python/image-facts.js';
+import type { HostFiles } from '../../src/sandbox/spec/harness-files.js';
 import { inOrder, installFiles, removeOthers } from '../../src/sandbox/spec/installed-files.js';
 import { PLAIN_KIND, settingsOf } from '../support/plain-kind.js';
 import { NEVER } from '../support/time.js';

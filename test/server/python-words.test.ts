@@ -9,8 +9,13 @@ import { localImageName, modulesOf, readRecipe, withPackages } from '../../src/e
 import { instructions } from '../../src/mcp/resources/capabilities.js';
 import { pythonWords } from '../../src/mcp/tools/python-words.js';
 import { runPython } from '../../src/mcp/tools/run-python.js';
-import { factsFrom, factsOf, lastFacts, rememberFacts } from '../../src/sandbox/python/image-facts.js';
-import { KNOWN_MODULES } from '../../src/sandbox/python/known-modules.js';
+import {
+  factsFrom,
+  factsOf,
+  KNOWN_MODULES,
+  lastFacts,
+  rememberFacts,
+} from '../../src/sandbox/python/image-facts.js';
 import { parseSettings, type Settings } from '../../src/settings/environment/settings.js';
 
 let root: string;

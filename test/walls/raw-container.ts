@@ -16,7 +16,7 @@ import {
   setUpEngine,
   specOn,
 } from '../../src/sandbox/launch/launch-set-up.js';
-import { carry } from '../../src/sandbox/spec/carried-files.js';
+import { carry } from '../../src/sandbox/spec/harness-files.js';
 import { parseSettings } from '../../src/settings/environment/settings.js';
 import { hostFacts } from '../../src/settings/files/host-facts.js';
 import { engineUnderTest } from '../support/engine-under-test.js';

@@ -7,7 +7,7 @@ import { ownCommand } from '../../base/process/own-command.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { probeKey, rememberProbe } from '../../sandbox/launch/last-probe.js';
 import { specOn } from '../../sandbox/launch/launch-set-up.js';
-import { carry } from '../../sandbox/spec/carried-files.js';
+import { carry } from '../../sandbox/spec/harness-files.js';
 import { type Prepared, prepare, withProgress } from '../serving/prepare.js';
 import { interruptSignal } from '../terminal/interrupt.js';
 import { errorJson, printJson, reportFailure, sayDim } from '../terminal/output.js';

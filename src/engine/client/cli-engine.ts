@@ -22,13 +22,12 @@ import type {
   Engine,
   EngineOptions,
   EngineTraits,
-  EngineVolumes,
   NetworkMode,
   SandboxSpec,
   Unreachable,
   Volume,
 } from '../engine.js';
-import { CliDerivedImages } from '../images/derived-image.js';
+import { CliDerivedImages, type RunEngineCommand } from '../images/derived-image.js';
 import {
   isExpectedWarning,
   saysGoneAlready,
@@ -108,7 +107,7 @@ export class CliEngine implements Engine {
     this.traits = traitsOf(this.#dialect, this.#place.isHere, options);
     this.#runDir = runDirOf(options);
     this.#client = { binary, env: connectionEnv(this.name, options.url) };
-    const command: CliEngine['command'] = (...args) => this.command(...args);
+    const command: RunEngineCommand = (...args) => this.command(...args);
     this.images = new CliImages(this.#client, facts, command);
     this.volumes = new Volumes({
       binary,
@@ -349,12 +348,7 @@ type VolumeParts = {
   readonly rootGroup: number | undefined;
   /** Labels for volumes that belong to one bridge and go with it, as `name=value`. */
   readonly labels: readonly string[];
-  /** One command of the engine; a non-zero exit is a result, not an error. */
-  readonly command: (
-    args: readonly string[],
-    timeoutMs: number,
-    signal: AbortSignal,
-  ) => Promise<ProcessResult>;
+  readonly command: RunEngineCommand;
   readonly tellTrouble: (message: string) => void;
 };
 
@@ -367,7 +361,7 @@ const MAX_SAID_CHARS = 300;
  * Volumes: made where they are not there, opened to gVisor, and removed with what is in them. Relies on the engine's commands
  * alone; whose a volume is stands in its labels (owner.ts), so that a sweep finds it.
  */
-class Volumes implements EngineVolumes {
+class Volumes {
   readonly #parts: VolumeParts;
 
   constructor(parts: VolumeParts) {

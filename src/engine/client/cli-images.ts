@@ -3,10 +3,11 @@
 
 import { BridgeError } from '../../base/errors.js';
 import { ownCommand } from '../../base/process/own-command.js';
-import { type ProcessResult, run } from '../../base/process/process.js';
+import { run } from '../../base/process/process.js';
 import { clip } from '../../base/text/text.js';
 import { VERSION } from '../../base/version.js';
 import type { BuildWish, BuiltImage, EngineFacts, EngineImages } from '../engine.js';
+import type { RunEngineCommand } from '../images/derived-image.js';
 import { buildImage, inspectImage } from '../images/image.js';
 import type { PullTraces } from '../images/pull-traces.js';
 import { foreignArchitecture } from '../images/recipe.js';
@@ -18,16 +19,17 @@ const QUERY_TIMEOUT_MS = 15_000;
 const LOOK_TIMEOUT_MS = 30_000;
 const PULL_TIMEOUT_MS = 600_000;
 
-/** One command of the engine; a non-zero exit is a result, not an error. */
-type RunCommand = (args: readonly string[], timeoutMs: number, signal: AbortSignal) => Promise<ProcessResult>;
-
 export class CliImages implements EngineImages {
   readonly name: CliName;
   readonly #client: EngineClient;
   readonly #facts: Pick<EngineFacts, 'mode' | 'architecture'>;
-  readonly #command: RunCommand;
+  readonly #command: RunEngineCommand;
 
-  constructor(client: EngineClient, facts: Pick<EngineFacts, 'mode' | 'architecture'>, command?: RunCommand) {
+  constructor(
+    client: EngineClient,
+    facts: Pick<EngineFacts, 'mode' | 'architecture'>,
+    command?: RunEngineCommand,
+  ) {
     this.name = cliNameOf(client.binary);
     this.#client = client;
     this.#facts = facts;

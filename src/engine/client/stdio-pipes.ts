@@ -18,8 +18,17 @@ const SHARED_MEMORY = '/dev/shm';
 /** Nobody but us opens one by its name; in the container /proc/self/fd leads to it, and its user is another. */
 const MODE = '600';
 
-/** Our ends as streams, and the descriptors of the other ends, which are for one child. */
-type StdioPipes = {
+/**
+ * Makes the pipes: our ends as streams, and the descriptors of the other ends, which are for one child. `dir` is a folder of ours for where there is no /dev/shm, `name` is unique; no file is left. Throws
+ * E_STATE where the file system has no named pipes, and E_PROCESS where there are no descriptors left.
+ *
+ * Each end has an open file description of its own: ours is non-blocking, the child's is not. And nobody but us holds a
+ * writing end of stdin, since its closing is what tells the supervisor that the bridge is gone.
+ */
+export function openStdioPipes(
+  dir: string,
+  name: string,
+): {
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;
@@ -29,16 +38,7 @@ type StdioPipes = {
    * Closes `childEnds`, once the child has its own copies. Until then the end of the child is not seen on our streams.
    */
   closeChildEnds(): void;
-};
-
-/**
- * Makes the pipes. `dir` is a folder of ours for where there is no /dev/shm, `name` is unique; no file is left. Throws
- * E_STATE where the file system has no named pipes, and E_PROCESS where there are no descriptors left.
- *
- * Each end has an open file description of its own: ours is non-blocking, the child's is not. And nobody but us holds a
- * writing end of stdin, since its closing is what tells the supervisor that the bridge is gone.
- */
-export function openStdioPipes(dir: string, name: string): StdioPipes {
+} {
   const folder = isWritable(SHARED_MEMORY) ? SHARED_MEMORY : dir;
   const paths = ['stdin', 'stdout', 'stderr'].map((stream) => join(folder, `${name}.${stream}`));
   const [stdin = '', stdout = '', stderr = ''] = paths;

@@ -22,27 +22,13 @@ export type ImageChoice = {
   readonly image: string;
   /** The engine's id, which changes when the image behind the name does. */
   readonly id: string;
-  readonly reason: ImageReason;
-};
-
-/** Why an image was chosen. */
-type ImageReason =
-  /** The image that was meant is here; `by` says who named it. */
-  | { readonly kind: 'found'; readonly by: ImageSource }
-  /** A profile was meant, and its image has been built here. */
-  | { readonly kind: 'profile'; readonly profile: string }
-  /** Our own stands in for `image`, which is not here; `by` says who named that. */
-  | { readonly kind: 'stand-in'; readonly image: string; readonly by: ImageSource }
-  | { readonly kind: 'pulled' };
-
-type LocalImage = {
-  readonly image: string;
-  readonly id: string;
-  readonly sizeBytes: number;
-  /** Whether a sandbox that starts now uses it. */
-  readonly chosen: boolean;
-  /** Half a sentence about one of ours that today's recipe would make otherwise; undefined for all others. */
-  readonly age: string | undefined;
+  readonly reason: /** The image that was meant is here; `by` says who named it. */
+    | { readonly kind: 'found'; readonly by: ImageSource }
+    /** A profile was meant, and its image has been built here. */
+    | { readonly kind: 'profile'; readonly profile: string }
+    /** Our own stands in for `image`, which is not here; `by` says who named that. */
+    | { readonly kind: 'stand-in'; readonly image: string; readonly by: ImageSource }
+    | { readonly kind: 'pulled' };
 };
 
 export type ImageWish = {
@@ -62,7 +48,7 @@ const namedBy = (source: ImageSource): string =>
   typeof source === 'string' ? NAMED_BY[source] : `named in ${source.importedFrom}`;
 
 /** Half a sentence for doctor. */
-export function imageReasonInWords(reason: ImageReason): string {
+export function imageReasonInWords(reason: ImageChoice['reason']): string {
   switch (reason.kind) {
     case 'found':
       return `${namedBy(reason.by)}, found locally`;
@@ -256,7 +242,17 @@ export async function listImages(
   wish: ImageWish,
   images: EngineImages,
   signal: AbortSignal,
-): Promise<readonly LocalImage[]> {
+): Promise<
+  ReadonlyArray<{
+    readonly image: string;
+    readonly id: string;
+    readonly sizeBytes: number;
+    /** Whether a sandbox that starts now uses it. */
+    readonly chosen: boolean;
+    /** Half a sentence about one of ours that today's recipe would make otherwise; undefined for all others. */
+    readonly age: string | undefined;
+  }>
+> {
   const ours = (await images.names(signal)).filter((name) => isOurs(name));
   const profile = profileOf(wish.image);
   const wanted = profile === undefined ? [wish.image] : builtNames(profile);
@@ -284,9 +280,6 @@ function missing(wish: ImageWish, why: string): BridgeError {
   );
 }
 
-/** An image that cannot be had, and why. */
-type Unavailable = { readonly image: string; readonly why: string };
-
 /**
  * The image of `profile`, once it is built and the engine finds it, in place of a default one that cannot be pulled. Only for
  * an image that nobody has named: whoever names one means that one. Throws E_IMAGE_BUILD, or what the build needs and this
@@ -294,7 +287,7 @@ type Unavailable = { readonly image: string; readonly why: string };
  */
 async function buildInstead(
   profile: string,
-  unavailable: Unavailable,
+  unavailable: { readonly image: string; readonly why: string },
   engine: ImageStore,
   observer: Observer,
   signal: AbortSignal,

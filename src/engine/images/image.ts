@@ -15,8 +15,8 @@ import { cliNameOf, type EngineClient } from '../machine/place.js';
 import { debianSources, readAptFacts } from './apt-sources.js';
 import { labelsFor } from './image-labels.js';
 import { RECIPE_DIR } from './image-name.js';
+import { staleScratch } from './pull-traces.js';
 import { CARRIED_TO, localImageName, type Recipe, readRecipe, withPackages } from './recipe.js';
-import { staleScratch } from './stale-scratch.js';
 
 type BuildOptions = BuildWish & {
   readonly client: EngineClient;
@@ -185,11 +185,8 @@ function sourcesFile(suite: string, scratch: string): string[] {
   return [file];
 }
 
-/** The image to import, by which recipe it was made, and of which release of Debian. */
-type MadeImage = { readonly recipe: Recipe; readonly suite: string; readonly image: string };
-
 async function importImage(
-  { recipe, suite, image }: MadeImage,
+  { recipe, suite, image }: { readonly recipe: Recipe; readonly suite: string; readonly image: string },
   tarFile: string,
   { client, version }: BuildOptions,
   signal: AbortSignal,

@@ -2,7 +2,7 @@
 // podman prints a line when it begins a layer and none until it has all of it. Only a client that does the work itself has
 // such traces: docker's daemon and an engine elsewhere have none that can be seen from here.
 
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { lstatSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readText } from '../../base/files/read-text.js';
@@ -10,7 +10,6 @@ import { onExit } from '../../base/process/exit-hook.js';
 import { processIds } from '../../base/process/process-ids.js';
 import { processStat } from '../../base/process/process-stat.js';
 import { PACKAGE_NAME } from '../../base/version.js';
-import { staleScratch } from './stale-scratch.js';
 
 /**
  * A process of Go reads and writes some bytes a second only to wake its own threads: 5 were measured with podman 4.3, which
@@ -105,4 +104,30 @@ function groupBytes(group: number): number {
     for (const [, bytes] of io.matchAll(/^[rw]char: (\d+)$/gm)) sum += Number(bytes);
   }
   return sum;
+}
+
+/** Nothing takes longer: a build has twenty minutes, a pull ten. */
+const STALE_MS = 3_600_000;
+
+/**
+ * Scratch folders that a bridge has left which was killed while it pulled or built: hosts kill us without waiting for a package
+ * manager to tidy up. Some hundred megabytes each, so whoever makes the next one removes them. They are this user's, below
+ * `parent`, with names that begin with `prefix`, and nobody has changed them for an hour. One with a file system mounted below it
+ * is left alone: what is removed there would be something else's.
+ */
+export function staleScratch(parent: string, prefix: string, now: number = Date.now()): readonly string[] {
+  // Linux only; elsewhere nothing of ours mounts anything.
+  const mounts = readText('/proc/self/mountinfo') ?? '';
+  try {
+    return readdirSync(parent)
+      .filter((name) => name.startsWith(prefix))
+      .map((name) => join(parent, name))
+      .filter((path) => {
+        if (mounts.includes(path)) return false;
+        const stat = lstatSync(path, { throwIfNoEntry: false });
+        return stat?.isDirectory() && stat.uid === process.getuid?.() && now - stat.mtimeMs > STALE_MS;
+      });
+  } catch {
+    return [];
+  }
 }

@@ -100,15 +100,13 @@ type Hierarchy = Control | 'cpuacct' | 'unified';
 /** A limit and the folder of the group that has it. */
 export type GroupLimit = { readonly value: number; readonly dir: string };
 
-/** A group as the host's file system shows it; `mount` is where its hierarchy begins. */
-type Group = { readonly mount: string; readonly path: string; readonly version: 1 | 2 };
-
 /** No memory limit is near this; v1 says "unlimited" by a number beyond it. */
 const UNLIMITED = 2 ** 60;
 
-type CgroupMount = { readonly root: string; readonly target: string; readonly options: readonly string[] };
-
-function mounts(type: 'cgroup' | 'cgroup2', read: ReadText): CgroupMount[] {
+function mounts(
+  type: 'cgroup' | 'cgroup2',
+  read: ReadText,
+): Array<{ readonly root: string; readonly target: string; readonly options: readonly string[] }> {
   return (read('/proc/self/mountinfo') ?? '').split('\n').flatMap((line) => {
     const [before = '', after = ''] = line.split(' - ');
     const [, , , root = '', target = ''] = before.split(' ');
@@ -117,8 +115,14 @@ function mounts(type: 'cgroup' | 'cgroup2', read: ReadText): CgroupMount[] {
   });
 }
 
-/** Where `pid` stands in the hierarchy of `controller`: v1's own one where it has one, else the unified one. */
-function groupOf(pid: number | 'self', controller: Hierarchy, read: ReadText): Group | undefined {
+/**
+ * Where `pid` stands in the hierarchy of `controller`, which begins at `mount`: v1's own one where it has one, else the unified one.
+ */
+function groupOf(
+  pid: number | 'self',
+  controller: Hierarchy,
+  read: ReadText,
+): { readonly mount: string; readonly path: string; readonly version: 1 | 2 } | undefined {
   const lines = (read(`/proc/${pid}/cgroup`) ?? '').split('\n').map((line) => {
     const [, controllers = '', ...path] = line.split(':');
     return { controllers: controllers.split(','), path: path.join(':') };

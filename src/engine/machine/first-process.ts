@@ -9,6 +9,7 @@ import { BridgeError, messageOf } from '../../base/errors.js';
 import { readText } from '../../base/files/read-text.js';
 import { isAlive, type Owner } from '../../base/process/owner.js';
 import { processStat } from '../../base/process/process-stat.js';
+import type { EngineOptions } from '../engine.js';
 
 const argvOf = (pid: number): string[] => (readText(`/proc/${pid}/cmdline`) ?? '').split('\0');
 
@@ -89,20 +90,14 @@ export function killFirstProcess(pidFile: string): boolean {
   return true;
 }
 
-/** Whose directory it is. */
-type RunDirOf = {
-  readonly stateDir: string;
-  /** Unique to this bridge process. */
-  readonly instance: string;
-};
-
 const OWNER_FILE = 'owner.json';
 /** A directory without a readable owner is being made for a moment, or was when its bridge was killed. */
 const OWNED_WITHIN_MS = 60_000;
 
 const parentOf = (stateDir: string): string => join(stateDir, 'run');
 
-export const runDirOf = ({ stateDir, instance }: RunDirOf): string => join(parentOf(stateDir), instance);
+export const runDirOf = ({ stateDir, instance }: Pick<EngineOptions, 'stateDir' | 'instance'>): string =>
+  join(parentOf(stateDir), instance);
 
 /** Throws E_STATE, as a full disk does. */
 export function makeRunDir(runDir: string, owner: Owner): void {
@@ -119,7 +114,7 @@ export function makeRunDir(runDir: string, owner: Owner): void {
 }
 
 /** Removes the run directory of a bridge that starts nothing any more, whether or not an engine was ever chosen. */
-export function removeRunDir(of: RunDirOf): void {
+export function removeRunDir(of: Pick<EngineOptions, 'stateDir' | 'instance'>): void {
   rmSync(runDirOf(of), { recursive: true, force: true });
 }
 

@@ -15,24 +15,16 @@ import { saysMachineRuns } from './client-words.js';
 
 type PodmanMachineOptions = MachineOptions & {
   /** For tests; the defaults allow for a slow disk and a slow network. */
-  readonly timeouts?: Partial<MachineTimeouts>;
+  readonly timeouts?: Partial<typeof TIMEOUTS>;
 };
 
-type MachineTimeouts = {
-  readonly queryMs: number;
-  /** Downloads the machine's disk, several hundred MB. */
-  readonly initMs: number;
-  readonly startMs: number;
-  readonly stopMs: number;
-  /** For whether containers still run when the bridge ends: it has about 100 ms to end politely, and this is worth more. */
-  readonly lastLookMs: number;
-};
-
-const TIMEOUTS: MachineTimeouts = {
+const TIMEOUTS = {
   queryMs: 15_000,
+  /** Downloads the machine's disk, several hundred MB. */
   initMs: 900_000,
   startMs: 180_000,
   stopMs: 60_000,
+  /** For whether containers still run when the bridge ends: it has about 100 ms to end politely, and this is worth more. */
   lastLookMs: 1_000,
 };
 const WAIT_CANCELLED = 'Waiting for the podman machine was cancelled.';
@@ -49,7 +41,7 @@ export const needsMachine = (platform: NodeJS.Platform): boolean =>
 
 export class PodmanMachine implements EngineMachine {
   readonly #options: PodmanMachineOptions;
-  readonly #timeouts: MachineTimeouts;
+  readonly #timeouts: Readonly<typeof TIMEOUTS>;
   readonly #closing = new AbortController();
   /** How many leases do not rest. */
   #inUse = 0;

@@ -13,11 +13,8 @@ import { whyNoNamespace } from './client-words.js';
 export type NamespaceMachine = {
   readonly read: ReadText;
   /** The file behind a program's name, which is what AppArmor goes by; `isOwn`: it belongs to this user. */
-  readonly find: (program: string) => NamespaceProgram | undefined;
+  readonly find: (program: string) => { readonly path: string; readonly isOwn: boolean } | undefined;
 };
-type NamespaceProgram = { readonly path: string; readonly isOwn: boolean };
-
-type NoUserNamespace = { readonly reason: string; readonly remedy: string };
 
 const PROFILES = '/etc/apparmor.d';
 /** Where distributions put podman, and what theirs is called there. */
@@ -32,7 +29,11 @@ const ELSEWHERE =
 const OTHERWISE =
   'Leave the switch as it is; if this changes nothing, `sudo dmesg | grep -i apparmor` says what refuses.';
 
-type Cause = {
+const forAll = (setting: string, value: number): string =>
+  `It concerns every user, so ask whoever set it. \`sudo sysctl -w ${setting}=${value}\` lifts it until the next start, and a file in /etc/sysctl.d for good; ${ELSEWHERE}.`;
+
+/** In the order in which the kernel looks at them, the surest first. */
+const CAUSES: ReadonlyArray<{
   /** The file that has to say it, and what. */
   readonly file: string;
   readonly value: string;
@@ -40,13 +41,7 @@ type Cause = {
   readonly said: RegExp;
   readonly reason: string;
   readonly remedy: (program: string, machine: NamespaceMachine) => string;
-};
-
-const forAll = (setting: string, value: number): string =>
-  `It concerns every user, so ask whoever set it. \`sudo sysctl -w ${setting}=${value}\` lifts it until the next start, and a file in /etc/sysctl.d for good; ${ELSEWHERE}.`;
-
-/** In the order in which the kernel looks at them, the surest first. */
-const CAUSES: readonly Cause[] = [
+}> = [
   {
     file: '/proc/sys/kernel/unprivileged_userns_clone',
     value: '0',
@@ -85,7 +80,7 @@ export function noUserNamespace(
   program: string,
   stderr: string,
   machine: NamespaceMachine = thisMachine,
-): NoUserNamespace | undefined {
+): { readonly reason: string; readonly remedy: string } | undefined {
   const words = whyNoNamespace(stderr);
   if (words === undefined) return undefined;
   const cause = CAUSES.find(

@@ -3,8 +3,7 @@
 
 import { profiles, readOwnName } from '../../engine/images/image-name.js';
 import { modulesOf, type Recipe, readRecipe, recipeOf } from '../../engine/images/recipe.js';
-import { type ImageFacts, lastFacts } from '../../sandbox/python/image-facts.js';
-import { bestKnownFirst } from '../../sandbox/python/known-modules.js';
+import { bestKnownFirst, type ImageFacts, lastFacts } from '../../sandbox/python/image-facts.js';
 import { OLDEST_PYTHON } from '../../sandbox/spec/promises.js';
 import type { Settings } from '../../settings/environment/settings.js';
 

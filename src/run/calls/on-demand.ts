@@ -8,7 +8,6 @@ import { clipHarmless } from '../../base/text/text.js';
 import { Deadline, type StopClock } from '../../base/waiting/deadline.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
 import { AskingTime } from '../../policy/approvals/standing-clock.js';
-import { AskingTime } from '../../policy/approvals/asking-time.js';
 import { allowedPart, type Policy } from '../../policy/rules/policy.js';
 import { MAX_ASKING_SECONDS } from '../../sandbox/spec/spec.js';
 import type { AgentCapabilities } from '../../servers/asking/agent-capabilities.js';

@@ -6,7 +6,7 @@ import { closest } from '../../base/text/closest.js';
 import { VERSION } from '../../base/version.js';
 import { profiles, readOwnName } from '../../engine/images/image-name.js';
 import { localImageName, modulesOf, packageOf, readRecipe, recipeOf } from '../../engine/images/recipe.js';
-import { PACKAGED_MODULES } from '../../sandbox/python/known-modules.js';
+import { PACKAGED_MODULES } from '../../sandbox/python/image-facts.js';
 import { during, errno, type Hint, type HintSpec, STARTS_SOMETHING, says } from './hint.js';
 
 // Programs that install packages, and what is printed where one was started and could do nothing: a shell's and a Python's

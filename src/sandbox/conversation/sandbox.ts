@@ -43,8 +43,6 @@ import {
   wasGivenRun,
 } from './turn.js';
 
-/** Made one by one, as they are sent. */
-type InputFrames = Iterable<FrameOf<HostFrame, 'input'>>;
 export type GuestError = FrameOf<SupervisorFrame, 'refused'>['error'];
 
 /** How a sandbox ended: the supervisor's report, broken rules, a limit, or no word at all. */
@@ -84,15 +82,6 @@ const LAST_FRAME_WITHIN_MS = 500;
 
 const RESTLESS: Breach = { limit: 'wakes', allowed: MAX_WAKES, seen: MAX_WAKES + 1 };
 
-/**
- * A sandbox that lives is where its conversation is. What a dying or a gone one had said before is still in our pipes and
- * is read on, in the turn that it `was` in. Nothing leads back from `dying`, and nothing at all from `gone`.
- */
-type SandboxState =
-  | SandboxTurn
-  | { readonly at: 'dying'; readonly was: SandboxTurn; readonly breach: Breach | undefined }
-  | { readonly at: 'gone'; readonly was: SandboxTurn };
-
 export class Sandbox implements AsyncDisposable {
   readonly ended: Promise<SandboxEnd>;
   /** By performance.now(): since when the engine's own clock runs, which ends every container at last. */
@@ -111,7 +100,14 @@ export class Sandbox implements AsyncDisposable {
   readonly #whyUnreachable: StartOptions['whyUnreachable'];
   /** Whether we have told the code to stop: then its end by a signal is our doing. */
   #wasStopped = false;
-  #state: SandboxState;
+  /**
+   * A sandbox that lives is where its conversation is. What a dying or a gone one had said before is still in our pipes and
+   * is read on, in the turn that it `was` in. Nothing leads back from `dying`, and nothing at all from `gone`.
+   */
+  #state:
+    | SandboxTurn
+    | { readonly at: 'dying'; readonly was: SandboxTurn; readonly breach: Breach | undefined }
+    | { readonly at: 'gone'; readonly was: SandboxTurn };
   /** From the first check of code until it waits again or is gone; even then it knows what the kernel has killed. */
   #guard: Guard | undefined;
   #processorTime: ProcessorTime | undefined;
@@ -280,7 +276,7 @@ export class Sandbox implements AsyncDisposable {
    * session. `input` goes ahead of it, as fast as the sandbox reads; from its first piece on the sandbox counts as one that has
    * its run. Does nothing where the guest has ended between two calls: `ended` says so in a moment.
    */
-  run(frame: RunFrame, handlers: RunHandlers, input: InputFrames = []): void {
+  run(frame: RunFrame, handlers: RunHandlers, input: Iterable<FrameOf<HostFrame, 'input'>> = []): void {
     if (endsBetweenCalls(this.#turn)) return;
     this.#standstill?.end();
     this.#standstill = undefined;
@@ -495,7 +491,7 @@ export class Sandbox implements AsyncDisposable {
   }
 }
 
-function* inOrder(input: InputFrames, run: RunFrame): Generator<HostFrame> {
+function* inOrder(input: Iterable<FrameOf<HostFrame, 'input'>>, run: RunFrame): Generator<HostFrame> {
   yield* input;
   yield run;
 }

@@ -32,16 +32,6 @@ export type RunHandlers = {
   readonly onAnswered?: (answered: Answered) => void;
 };
 
-type Starting = { readonly at: 'starting'; readonly onHello: (hello: Hello) => void };
-type WaitingTurn = {
-  readonly at: 'waiting';
-  /** Whether the program that it was asked about last may be run. */
-  readonly hasProgram: boolean;
-  /** Whether no check was so large, or took so long, that the sandbox is no longer as it was. */
-  readonly isAsItWas: boolean;
-  /** In a session after its first call: who heard the last one. */
-  readonly session?: RunHandlers | undefined;
-};
 type Checking = {
   readonly at: 'checking';
   readonly onAnswer: (answer: CheckAnswer) => void;
@@ -60,7 +50,20 @@ type Reported = OfRun & {
   /** In a session, that no call was under way. */
   readonly isBetweenCalls?: true;
 };
-export type SandboxTurn = Starting | WaitingTurn | Checking | Running | Reported;
+export type SandboxTurn =
+  | { readonly at: 'starting'; readonly onHello: (hello: Hello) => void }
+  | {
+      readonly at: 'waiting';
+      /** Whether the program that it was asked about last may be run. */
+      readonly hasProgram: boolean;
+      /** Whether no check was so large, or took so long, that the sandbox is no longer as it was. */
+      readonly isAsItWas: boolean;
+      /** In a session after its first call: who heard the last one. */
+      readonly session?: RunHandlers | undefined;
+    }
+  | Checking
+  | Running
+  | Reported;
 
 /** The turn that follows a frame, and the call that hands the frame to whom it is for, once that turn has begun. */
 export type TurnStep = { readonly next: SandboxTurn; readonly tell: () => void };

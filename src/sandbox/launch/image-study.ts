@@ -8,11 +8,10 @@ import { readLabels } from '../../engine/images/image-labels.js';
 import { readOwnName } from '../../engine/images/image-name.js';
 import { modulesOf, recipeOf } from '../../engine/images/recipe.js';
 import { Sandbox } from '../conversation/sandbox.js';
-import { factsFrom, factsOf, rememberFacts } from '../python/image-facts.js';
-import { bestKnownFirst, KNOWN_MODULES } from '../python/known-modules.js';
+import { bestKnownFirst, factsFrom, factsOf, KNOWN_MODULES, rememberFacts } from '../python/image-facts.js';
 import { runOwnCode, startByName } from '../python/python-name.js';
-import { carry } from '../spec/carried-files.js';
-import type { PythonName } from '../spec/image-pythons.js';
+import type { PythonName } from '../spec/harness-files.js';
+import { carry } from '../spec/harness-files.js';
 import { type LaunchContext, type LaunchSetUp, specOn, startOptionsOn } from './launch-set-up.js';
 
 /** The first call comes first. */

@@ -1,9 +1,10 @@
 // The findings of the last `doctor --probe`, kept in the state directory so that a start can say them in its log without
 // probing. They hold for one boot, user, engine, OCI runtime, image and version of ours; for another there are none.
 
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { replaceFile } from '../../base/files/replace-file.js';
 import { thisOwner } from '../../base/process/owner.js';
 import { VERSION } from '../../base/version.js';
 import type { EngineChoice } from '../../engine/detect.js';
@@ -43,9 +44,7 @@ export function probeKey(choice: EngineChoice, imageId: string, settings: Settin
 
 /** Throws what the file system says. */
 export function rememberProbe(stateDir: string, key: string, found: ProbeSummary): void {
-  const file = join(stateDir, PROBE_FILE);
-  mkdirSync(join(file, '..'), { recursive: true, mode: 0o700 });
-  writeFileSync(file, JSON.stringify({ key, summary: found }, undefined, 2), { mode: 0o600 });
+  replaceFile(join(stateDir, PROBE_FILE), JSON.stringify({ key, summary: found }, undefined, 2));
 }
 
 /** Undefined where there was none under these circumstances, or its file cannot be read. */

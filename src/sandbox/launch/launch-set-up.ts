@@ -21,9 +21,9 @@ import {
 } from '../../engine/detect.js';
 import type {
   Engine,
+  EngineFacts,
   EngineLimits,
   EngineOptions,
-  EngineStatus,
   NetworkMode,
   OciRuntime,
   SandboxSpec,
@@ -43,24 +43,21 @@ import type { SeccompProfile } from '../../settings/environment/variables.js';
 import type { StartOptions } from '../conversation/sandbox.js';
 import { NotStarted, Sandbox } from '../conversation/sandbox.js';
 import { enforcementAt } from '../limits/guard.js';
-import { compileIn, keepCompiled, readCompiled } from '../python/compiled-harness.js';
-import { startByName } from '../python/python-name.js';
-import { carry, dropCarried, type HostFiles } from '../spec/carried-files.js';
-import { ENTRYPOINT, harnessVersion, prepareHarness } from '../spec/harness-files.js';
-import { knownPythonName, type PythonName } from '../spec/image-pythons.js';
+import { knownPythonName } from '../python/image-facts.js';
+import { compileIn, keepCompiled, readCompiled, startByName } from '../python/python-name.js';
+import {
+  carry,
+  dropCarried,
+  ENTRYPOINT,
+  type HostFiles,
+  harnessVersion,
+  type PythonName,
+  prepareHarness,
+} from '../spec/harness-files.js';
 import { type Files, installFiles, OPEN_DIR } from '../spec/installed-files.js';
 import { pythonProfile, type SandboxProfile } from '../spec/profile.js';
 import { sandboxSpec } from '../spec/spec.js';
 import { MAX_WAIT_SECONDS } from './warm-pool.js';
-
-type EngineThere = Extract<EngineStatus, { state: 'ready' }> & { readonly binary: string };
-
-type ChosenRuntime = {
-  readonly runtime: OciRuntime;
-  readonly tried: readonly Tried[];
-  readonly enforcement: Enforcement;
-  readonly compiled: Files | undefined;
-};
 
 /** A start takes about 0.2 s, and up to a minute when the store copies the image for a new id mapping. */
 export const START_TIMEOUT_MS = 60_000;
@@ -140,7 +137,7 @@ async function chosenByTrying(context: LaunchContext, signal: AbortSignal): Prom
   const facts = { binary, ...status };
   const image = await imageOn(context, engineFor(context, facts, undefined), signal);
   const { runtime, tried, enforcement, compiled } = await tryRuntimes(context, facts, image, signal);
-  const { state: _, defaultOciRuntime: __, ...known } = facts;
+  const { defaultOciRuntime: _, ...known } = facts;
   const choice = { ...known, ociRuntime: runtime.name, ociFlags: runtime.flags, tried, enforcement };
   demandEnforcement(enforcement, settings.acceptUnenforced);
   try {
@@ -162,10 +159,15 @@ async function chosenByTrying(context: LaunchContext, signal: AbortSignal): Prom
 /** The first OCI runtime that starts the real thing, what then holds it, and what its Python made of the harness. */
 async function tryRuntimes(
   context: LaunchContext,
-  facts: EngineThere,
+  facts: EngineFacts & { readonly binary: string },
   image: ImageChoice,
   signal: AbortSignal,
-): Promise<ChosenRuntime> {
+): Promise<{
+  readonly runtime: OciRuntime;
+  readonly tried: readonly Tried[];
+  readonly enforcement: Enforcement;
+  readonly compiled: Files | undefined;
+}> {
   const { settings } = context;
   await carryAhead(context, facts, image, signal);
   // Failures of several that come late must not add up to more than one that hangs.
@@ -190,7 +192,7 @@ async function tryRuntimes(
 /** An image that has to be made first has a time of its own, and is not what hangs when it takes long. */
 async function carryAhead(
   context: LaunchContext,
-  facts: EngineThere,
+  facts: EngineFacts & { readonly binary: string },
   image: ImageChoice,
   signal: AbortSignal,
 ): Promise<void> {
@@ -291,19 +293,21 @@ function engineFor(
   });
 }
 
-type RuntimeTrial = {
-  readonly runtime: OciRuntime;
-  /** By performance.now(). */
-  readonly until: number;
-  /** Has the sandbox, which then ends. */
-  readonly onStarted: (sandbox: Sandbox, spec: SandboxSpec) => Promise<void>;
-};
-
 /** Starts the real thing under an OCI runtime; undefined when it greets, else why not. */
 async function attempt(
   context: LaunchContext,
   pad: Pick<LaunchSetUp, 'engine' | 'image' | 'files'>,
-  { runtime, until, onStarted }: RuntimeTrial,
+  {
+    runtime,
+    until,
+    onStarted,
+  }: {
+    readonly runtime: OciRuntime;
+    /** By performance.now(). */
+    readonly until: number;
+    /** Has the sandbox, which then ends. */
+    readonly onStarted: (sandbox: Sandbox, spec: SandboxSpec) => Promise<void>;
+  },
   signal: AbortSignal,
 ): Promise<Failure | undefined> {
   const { observer } = context;

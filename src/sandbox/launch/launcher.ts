@@ -16,7 +16,7 @@ import { described } from '../../engine/machine/oci-runtime.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { HostFacts } from '../../settings/files/host-facts.js';
 import { Sandbox } from '../conversation/sandbox.js';
-import { carry, type HostFiles } from '../spec/carried-files.js';
+import { carry, type HostFiles } from '../spec/harness-files.js';
 import { networked, pythonProfile, type SandboxProfile } from '../spec/profile.js';
 import { ImageStudy } from './image-study.js';
 import { lastProbe, probeKey } from './last-probe.js';
@@ -32,17 +32,17 @@ import {
 } from './launch-set-up.js';
 import { PythonFallback } from './python-fallback.js';
 
-/** A living sandbox's lease of its engine's machine, where there is one, and the stamp of what the sandbox was started from. */
-type Life = { readonly lease: MachineLease | undefined; readonly stamp: string };
-
 /** Errors that another engine, or the same one tried anew, would not fix. */
 const NO_ENGINES_DOING: ReadonlySet<string> = new Set(['E_IMAGE_MISSING', 'E_NETWORK']);
 
 export class Launcher implements AsyncDisposable {
   readonly #context: LaunchContext;
   readonly #machine: EngineMachine | undefined;
-  /** Every sandbox that was given away and not yet retired. */
-  readonly #live = new Map<Sandbox, Life>();
+  /**
+   * Every sandbox that was given away and not yet retired, with its lease of the engine's machine, where there is one, and the stamp
+   * of what it was started from.
+   */
+  readonly #live = new Map<Sandbox, { readonly lease: MachineLease | undefined; readonly stamp: string }>();
   /** Under way; a container that is being made is not gone before its start has failed. */
   readonly #starting = new Set<Promise<unknown>>();
   readonly #ending = new Set<Promise<void>>();

@@ -8,15 +8,15 @@ import { clip } from '../../base/text/text.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
 import type { ImageChoice } from '../../engine/images/image-choice.js';
 import { Sandbox } from '../conversation/sandbox.js';
+import { readImagePythons, rememberTree, rememberWithoutPython } from '../python/image-facts.js';
 import { lacksPython, runOwnCode, startByName } from '../python/python-name.js';
-import { carry, type HostFiles } from '../spec/carried-files.js';
-import { fallbackFilesIn, HARNESS_MOUNT } from '../spec/harness-files.js';
 import {
+  carry,
+  fallbackFilesIn,
+  HARNESS_MOUNT,
+  type HostFiles,
   type PythonName,
-  readImagePythons,
-  rememberTree,
-  rememberWithoutPython,
-} from '../spec/image-pythons.js';
+} from '../spec/harness-files.js';
 import { type Files, installedDir, installFiles, OPEN_DIR, removeOthers } from '../spec/installed-files.js';
 import { pythonProfile, type SandboxProfile } from '../spec/profile.js';
 import { OLDEST_PYTHON } from '../spec/promises.js';

@@ -3,15 +3,20 @@
 // which nobody else's ever runs, for what only the image's own Python can tell: what comes back passes the parser like every guest's
 // word, and the sandbox is used up like every other.
 
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
 import { messageOf } from '../../base/errors.js';
+import { replaceFile } from '../../base/files/replace-file.js';
 import type { Observer } from '../../base/log/events.js';
 import type { OutputStream } from '../../base/process/streams.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { GuestFrame } from '../../wire/frames.js';
 import type { Sandbox } from '../conversation/sandbox.js';
 import { NotStarted } from '../conversation/sandbox.js';
-import { saysTooOld } from '../spec/harness-files.js';
-import { knownPythonName, type PythonName, rememberPython } from '../spec/image-pythons.js';
+import { HARNESS_MOUNT, type PythonName, saysTooOld } from '../spec/harness-files.js';
+import type { Files } from '../spec/installed-files.js';
+import { knownPythonName, rememberPython } from './image-facts.js';
 
 /**
  * Engines and OCI runtimes name the program that they did not find: runc 1.1 says `exec: "python3": executable file not found
@@ -27,14 +32,11 @@ export function lacksPython(thrown: unknown): boolean {
   return NAMES_PYTHON.test(thrown.detail) || saysTooOld(thrown.detail);
 }
 
-type StartWithPython<T> = (python: PythonName) => Promise<T>;
-type Context = { readonly settings: Pick<Settings, 'stateDir'>; readonly observer: Observer };
-
 /** Calls `start` with the name that works. Throws what `start` throws; where neither name works, what was said of both. */
 export async function startByName<T>(
   image: { readonly id: string },
-  { settings, observer }: Context,
-  start: StartWithPython<T>,
+  { settings, observer }: { readonly settings: Pick<Settings, 'stateDir'>; readonly observer: Observer },
+  start: (python: PythonName) => Promise<T>,
   signal: AbortSignal,
 ): Promise<T> {
   const known = knownPythonName(settings.stateDir, image.id);
@@ -56,7 +58,7 @@ export async function startByName<T>(
 }
 
 async function startAsPython<T>(
-  start: StartWithPython<T>,
+  start: (python: PythonName) => Promise<T>,
   first: NotStarted,
   signal: AbortSignal,
 ): Promise<T> {
@@ -69,15 +71,17 @@ async function startAsPython<T>(
   }
 }
 
-type OwnResult = {
+/** Runs it to its end, or until `seconds` are over, which shows in what is missing. */
+export async function runOwnCode(
+  sandbox: Sandbox,
+  code: string,
+  seconds: number,
+): Promise<{
   /** Value of the last expression; undefined when there was none. */
   readonly value: unknown;
   readonly stdout: string;
   readonly stderr: string;
-};
-
-/** Runs it to its end, or until `seconds` are over, which shows in what is missing. */
-export async function runOwnCode(sandbox: Sandbox, code: string, seconds: number): Promise<OwnResult> {
+}> {
   let value: unknown;
   const printed = { stdout: [] as string[], stderr: [] as string[] };
   const onGuest = (frame: GuestFrame) => {
@@ -101,3 +105,54 @@ export async function runOwnCode(sandbox: Sandbox, code: string, seconds: number
   clearTimeout(timer);
   return { value, stdout: printed.stdout.join(''), stderr: printed.stderr.join('') };
 }
+
+const CACHE_FILE = join('cache', 'harness.json');
+const COMPILE_SECONDS = 10;
+
+// Unchecked: the bridge compares the folder with what was installed, and each check of Python's would read the source.
+const CODE = `
+import base64, glob, importlib.util, os
+from importlib._bootstrap_external import _code_to_hash_pyc
+root = "${HARNESS_MOUNT}/"
+compiled = {}
+for path in glob.glob(root + "*/*.py"):
+    with open(path, "rb") as file:
+        source = file.read()
+    code = compile(source, path, "exec", dont_inherit=True)
+    data = _code_to_hash_pyc(code, importlib.util.source_hash(source), False)
+    compiled[importlib.util.cache_from_source(path)[len(root):]] = base64.b64encode(data).decode()
+compiled
+`;
+
+const files = z.record(z.string().regex(/^\w+\/__pycache__\/[\w.-]+\.pyc$/), z.base64());
+const cacheFile = z.object({ key: z.string(), files });
+
+/**
+ * Compiles the harness with the very Python that runs it: half of its start is compiling, and its folder is read-only in every
+ * sandbox, so nothing could be kept there. Asked of the trial sandbox, in which no code of anybody else ever runs. What another
+ * Python made is not wrong, only unused: Python looks for its own. Undefined where it cannot. Uses up the sandbox.
+ */
+export async function compileIn(sandbox: Sandbox): Promise<Files | undefined> {
+  const { value } = await runOwnCode(sandbox, CODE, COMPILE_SECONDS);
+  const parsed = files.safeParse(value);
+  return parsed.success ? decoded(parsed.data) : undefined;
+}
+
+/** Files that an earlier start kept for the same harness and image. */
+export function readCompiled(stateDir: string, key: string): Files | undefined {
+  try {
+    const cached = cacheFile.parse(JSON.parse(readFileSync(join(stateDir, CACHE_FILE), 'utf8')));
+    return cached.key === key ? decoded(cached.files) : undefined;
+  } catch {
+    // Absent, or of another version: the next trial makes it anew.
+    return undefined;
+  }
+}
+
+export function keepCompiled(stateDir: string, key: string, compiled: Files): void {
+  const text = [...compiled].map(([name, data]) => [name, Buffer.from(data).toString('base64')]);
+  replaceFile(join(stateDir, CACHE_FILE), JSON.stringify({ key, files: Object.fromEntries(text) }));
+}
+
+const decoded = (encoded: Readonly<Record<string, string>>): Files =>
+  new Map(Object.entries(encoded).map(([name, data]) => [name, Buffer.from(data, 'base64')]));

@@ -1,16 +1,21 @@
 // The harness as files on the host, mounted read-only at /ipc in every sandbox: what was installed with the bridge, for
-// Python and for JavaScript, a generated entry point, and what Python has compiled of them (compiled-harness.ts).
+// Python and for JavaScript, a generated entry point, and what Python has compiled of them (python-name.ts).
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { PACKAGE_ROOT, VERSION } from '../../base/version.js';
+import type { Derivation, Engine } from '../../engine/engine.js';
+import type { ImageChoice } from '../../engine/images/image-choice.js';
 import { type Files, hashOf, inOrder, installFiles } from './installed-files.js';
 import { OLDEST_PYTHON } from './promises.js';
 
 /** Where the directory is mounted, and what the container runs. */
 export const HARNESS_MOUNT = '/ipc';
 export const ENTRYPOINT = `${HARNESS_MOUNT}/entrypoint.py`;
+
+/** Names that the Python of an image may have. */
+export type PythonName = 'python3' | 'python';
 
 /** A stand-in for /proc/stat, by its name in that directory. */
 export const STAT_FILE = 'proc-stat';
@@ -112,3 +117,61 @@ export function fallbackFilesIn(printed: string): Files | undefined {
   }
   return files.has(LOADER) && files.has(PYTHON) && printed.endsWith('\n') ? inOrder(files) : undefined;
 }
+
+/** Files of ours that the engine reads from the host, and the Python that is to read them. */
+export type HostFiles = {
+  readonly harnessDir: string;
+  readonly fallbackDir: string | undefined;
+  /** Whether the image that is started holds them already. */
+  readonly areInImage?: boolean;
+  readonly seccompFile: string;
+  /** The name that the image gives its Python. */
+  readonly python: PythonName;
+};
+
+/** The image that a container starts from, and where the bridge's files lie for it. */
+type Carried = { readonly image: ImageChoice; readonly files: HostFiles };
+
+/**
+ * Has what the bridge brings along lie where a container finds it: mounted from this machine, or, where the engine cannot do that, in
+ * an image of ours on top of the sandbox's own, made once for each image and each state of the files. Throws E_IMAGE_BUILD.
+ */
+export async function carry(
+  { derived }: Pick<Engine, 'derived'>,
+  brought: Carried,
+  signal: AbortSignal,
+): Promise<Carried> {
+  if (derived === undefined) return brought;
+  const { image, files } = brought;
+  const made = await derived.make(derivationOf(brought), signal);
+  return { image: { ...image, image: made }, files: { ...files, areInImage: true } };
+}
+
+/** Removes the image that was made for these files, which nobody will start from again. */
+export async function dropCarried({ derived }: Pick<Engine, 'derived'>, brought: Carried): Promise<void> {
+  await derived?.remove(derivationOf(brought).key);
+}
+
+function derivationOf({ image, files }: Carried): Derivation {
+  const { harnessDir, fallbackDir, seccompFile } = files;
+  return {
+    base: image.image,
+    key: keyOf(image, files),
+    folders: {
+      [HARNESS_MOUNT]: harnessDir,
+      ...(fallbackDir === undefined ? {} : { [FALLBACK_MOUNT]: fallbackDir }),
+    },
+    seccompFile,
+  };
+}
+
+/** The folders are named for their content. */
+const keyOf = ({ id }: ImageChoice, { harnessDir, fallbackDir, seccompFile }: HostFiles): string =>
+  hashOf(
+    new Map([
+      ['image', id],
+      ['harness', basename(harnessDir)],
+      ['python-fallback', fallbackDir === undefined ? '' : basename(fallbackDir)],
+      ['seccomp', basename(dirname(seccompFile))],
+    ]),
+  );

@@ -3,11 +3,10 @@
 
 import { join } from 'node:path';
 import { MB_BYTES } from '../../base/text/sizes.js';
-import type { Mount, NetworkMode, SandboxSpec, Tmpfs, Ulimit } from '../../engine/engine.js';
+import type { Mount, NetworkMode, SandboxSpec, Tmpfs } from '../../engine/engine.js';
 import type { Enforcement } from '../../engine/machine/enforcement.js';
 import { DEFAULT_WORKDIR } from '../../settings/languages/records.js';
-import { ENTRYPOINT, FALLBACK_MOUNT, FALLBACK_PYTHON, HARNESS_MOUNT, STAT_FILE } from './harness-files.js';
-import type { PythonName } from './image-pythons.js';
+import { ENTRYPOINT, FALLBACK_MOUNT, FALLBACK_PYTHON, HARNESS_MOUNT, STAT_FILE, type PythonName } from './harness-files.js';
 import type { SandboxProfile } from './profile.js';
 
 /** Inputs of a sandbox's spec besides the walls, which are constant. */
@@ -78,7 +77,7 @@ const tcpBuffers = ({ network }: SandboxProfile) => ({
 });
 
 /** Without a memory cgroup a single giant allocation becomes a MemoryError at once; the sum is the watchdog's business. */
-function dataLimit({ enforcement, kind: { memoryBytes, pids } }: SpecInputs): Ulimit[] {
+function dataLimit({ enforcement, kind: { memoryBytes, pids } }: SpecInputs): SandboxSpec['ulimits'] {
   if (enforcement?.memory !== 'watchdog') return [];
   return [{ name: 'data', limit: memoryBytes + pids * THREAD_STACK_BYTES }];
 }
