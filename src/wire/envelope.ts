@@ -174,3 +174,6 @@ function jsonIn(text: string): unknown {
     return undefined;
   }
 }
+
+/** An error of JSON-RPC 2.0 (section 5.1), as a peer sends it or gets it. */
+export type RpcError = { readonly code: number; readonly message: string; readonly data?: unknown };

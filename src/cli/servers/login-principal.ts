@@ -4,8 +4,8 @@ import type { BridgeError } from '../../base/errors.js';
 import type { Principal } from '../../base/principal.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { didYouMean } from '../../base/text/closest.js';
-import { nameList } from '../../base/text/name-list.js';
-import { clipHarmless } from '../../base/text/text.js';
+import { clipHarmless, nameList } from '../../base/text/text.js';
+
 import { TokenFile, type TokenRecord } from '../../service/access/token-file.js';
 import { principalIdOf } from '../../service/access/token-id.js';
 import { readPrincipalsFile } from '../../service/principals/principals-file.js';

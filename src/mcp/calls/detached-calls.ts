@@ -1,11 +1,11 @@
 // The calls of one principal that go on after they were answered: each has a handle, by which whoever was given it asks for
 // the rest, or ends it. What a call has come to is kept for a while, whether or not anybody asks.
 
-import { charsIn } from '../../base/text/chars-in.js';
 import { drawnLetters } from '../../base/text/drawn-letters.js';
-import { clipHarmless } from '../../base/text/text.js';
-import { aborted } from '../../base/waiting/aborted.js';
-import { within } from '../../base/waiting/within.js';
+import { charsIn, clipHarmless } from '../../base/text/text.js';
+
+import { aborted, within } from '../../base/waiting/unless-aborted.js';
+
 import type { AgentContext } from '../requests/agent-request.js';
 import type { ToolAnswer } from '../tools/answer.js';
 

@@ -4,7 +4,7 @@
 import { MissingRequiredClientCapabilityError } from '@modelcontextprotocol/server';
 import { isObject } from '../../base/json/json-object.js';
 import { clipHarmless } from '../../base/text/text.js';
-import type { RpcError } from '../../wire/rpc-error.js';
+import type { RpcError } from '../../wire/envelope.js';
 import { WrongParams } from '../../wire/wrong-params.js';
 import { offersOf, TASKS_EXTENSION } from '../requests/client-offers.js';
 

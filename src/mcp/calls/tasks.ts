@@ -2,9 +2,9 @@
 // until it has the result. A task belongs to its principal; to everybody else it is as unknown as one that never was.
 
 import { randomBytes } from '../../base/crypto.js';
-import { charsIn } from '../../base/text/chars-in.js';
-import { clipHarmless } from '../../base/text/text.js';
-import type { RpcError } from '../../wire/rpc-error.js';
+import { charsIn, clipHarmless } from '../../base/text/text.js';
+
+import type { RpcError } from '../../wire/envelope.js';
 import { WrongParams } from '../../wire/wrong-params.js';
 import type { InputRequests } from './questions.js';
 import type { ResumableCall, ResumableCallEnd } from './resumable-call.js';

@@ -4,9 +4,9 @@
 
 import { asBridgeError, BridgeError } from '../../base/errors.js';
 import { shownName } from '../../base/text/shown-name.js';
-import { aborted } from '../../base/waiting/aborted.js';
 import { Deadline } from '../../base/waiting/deadline.js';
-import { within } from '../../base/waiting/within.js';
+import { aborted, within } from '../../base/waiting/unless-aborted.js';
+
 import { StandingClock } from '../../policy/approvals/standing-clock.js';
 import type { Sandbox } from '../../sandbox/conversation/sandbox.js';
 import type { CheckAnswer } from '../../sandbox/conversation/turn.js';

@@ -3,8 +3,15 @@
 
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { didYouMean } from '../../base/text/closest.js';
-import { nameList } from '../../base/text/name-list.js';
-import { clipHarmless, decodedText, harmless, inOneLine, wholeCharacters } from '../../base/text/text.js';
+import {
+  clipHarmless,
+  decodedText,
+  harmless,
+  inOneLine,
+  nameList,
+  wholeCharacters,
+} from '../../base/text/text.js';
+
 import type { Language } from '../../settings/languages/language.js';
 import {
   type FolderListing,

@@ -5,7 +5,7 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import { BridgeError } from '../../base/errors.js';
 import { isObject, type JsonObject } from '../../base/json/json-object.js';
 import { clipHarmless } from '../../base/text/text.js';
-import type { RpcError } from '../../wire/rpc-error.js';
+import type { RpcError } from '../../wire/envelope.js';
 import { envelopeOf, MODERN_VERSION, WITH_INITIALIZE } from './envelope.js';
 import { ErrorAnswer, UNSUPPORTED_VERSION } from './error-answer.js';
 import type { Link } from './link.js';

@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
-import { within } from '../../base/waiting/within.js';
+import { within } from '../../base/waiting/unless-aborted.js';
 import { failure, MAX_MESSAGE_BYTES, tooLarge } from '../connection/inbound.js';
 import { discard, mediaTypeOf, readBody } from './body.js';
 import type { Door } from './door.js';

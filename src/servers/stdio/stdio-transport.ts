@@ -10,7 +10,7 @@ import { stringify } from '../../base/json/json-text.js';
 import type { Redact } from '../../base/secrets/redact.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { withoutFullStop } from '../../base/text/text.js';
-import { within } from '../../base/waiting/within.js';
+import { within } from '../../base/waiting/unless-aborted.js';
 import { EnvelopeReader } from '../../wire/envelope.js';
 import { type Line, LineSplitter } from '../../wire/lines.js';
 import { withoutPrefix } from '../connection/call-error.js';

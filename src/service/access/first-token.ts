@@ -1,8 +1,8 @@
 // The token of a first start: a bridge that listens on this machine only, and that nobody could use yet, makes one for the
 // user who started it, who alone sees it. It reaches all that this user's bridge reaches over stdio.
 
-import { ownCommand } from '../../base/process/own-command.js';
-import { shellWord } from '../../base/process/shell-word.js';
+import { ownCommand, shellWord } from '../../base/process/own-command.js';
+
 import { isExpired, TokenFile, type TokenRecord } from './token-file.js';
 
 export const FIRST_TOKEN_NAME = 'first-start';

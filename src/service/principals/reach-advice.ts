@@ -2,7 +2,7 @@
 // whoever is served over HTTP, so it names nothing of this machine and no server that the principal does not have.
 
 import type { Principal } from '../../base/principal.js';
-import { shellWord } from '../../base/process/shell-word.js';
+import { shellWord } from '../../base/process/own-command.js';
 import { clipHarmlessLine } from '../../base/text/text.js';
 import { PACKAGE_NAME } from '../../base/version.js';
 import type { PrincipalRules } from './principal-rules.js';
