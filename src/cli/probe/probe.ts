@@ -28,6 +28,7 @@ import {
 import { attackSession, judgeSession, SESSION_ATTACKS } from './between-calls.js';
 import { openCanaries } from './canaries.js';
 import type { Judgement, ProbedControl, ProbedSandbox } from './control.js';
+import { judgeRuntime, RUNTIME_REQUEST, versionOf } from './host-look.js';
 import {
   judgeCpus,
   judgeDeadline,
@@ -43,7 +44,6 @@ import {
 } from './judge.js';
 import { killOwner } from './owner-kill.js';
 import { exitCodeOf, makeReport, type ProbeReport, reportText, summaryOf } from './report.js';
-import { judgeRuntime, RUNTIME_REQUEST, versionOf } from './runtime-version.js';
 import { guestCode, WALLS } from './walls.js';
 
 const COULD_NOT_PROBE = 2;

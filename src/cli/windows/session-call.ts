@@ -18,20 +18,21 @@ import { LineSplitter } from '../../wire/lines.js';
 import type { ProgramOutput } from '../terminal/pass-on.js';
 import { meetingHere } from './start-relay.js';
 
-type SessionCallWatcher = {
-  /** How far it is, in a sentence. */
-  readonly onProgress: (sentence: string) => void;
-  /** All that it prints, of which the outcome has no more than an answer has room for. */
-  readonly output: ProgramOutput;
-};
-
 /**
  * The outcome of a call, whatever the call came to. `signal` interrupts the call, which then still answers, and keeps the
  * session. Throws E_SESSION where no bridge can stay here, and what a bridge answers that knows no such call.
  */
 export async function callInSession(
   args: Readonly<Record<string, unknown>>,
-  { onProgress, output }: SessionCallWatcher,
+  {
+    onProgress,
+    output,
+  }: {
+    /** How far it is, in a sentence. */
+    readonly onProgress: (sentence: string) => void;
+    /** All that it prints, of which the outcome has no more than an answer has room for. */
+    readonly output: ProgramOutput;
+  },
   signal: AbortSignal,
 ): Promise<Outcome> {
   const link = await openWindow();
