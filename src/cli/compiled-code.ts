@@ -10,25 +10,7 @@ import { crc32 } from 'node:zlib';
 import { isOnlyOurs } from '../base/files/only-ours.js';
 import { replaceFile } from '../base/files/replace-file.js';
 
-type CompiledCodeOptions = {
-  /** Folder of the bundle's files. */
-  readonly folder: string;
-  /** The last line of every file of one build names it; one of another build fits no file of this one. */
-  readonly build: string;
-  /** Folder below which compiled code is kept, by build, version of Node and processor; undefined keeps nothing. */
-  readonly cache: string | undefined;
-};
-
 type Module = { exports: Record<string, unknown> };
-type Factory = (
-  this: unknown,
-  exports: Module['exports'],
-  require: (name: string) => unknown,
-  module: Module,
-  path: string,
-  folder: string,
-) => void;
-
 /** Builds whose code is kept: hosts that were set up at different times may start different ones. */
 const MAX_BUILDS = 4;
 /** Bytes that must be free in the file system, or nothing is kept: its room is there for the user's own things first. */
@@ -47,7 +29,18 @@ export class CompiledCode {
   /** Scripts that had to be compiled, by the name of their file. */
   readonly #compiled = new Map<string, Script>();
 
-  constructor({ folder, build, cache }: CompiledCodeOptions) {
+  constructor({
+    folder,
+    build,
+    cache,
+  }: {
+    /** Folder of the bundle's files. */
+    readonly folder: string;
+    /** The last line of every file of one build names it; one of another build fits no file of this one. */
+    readonly build: string;
+    /** Folder below which compiled code is kept, by build, version of Node and processor; undefined keeps nothing. */
+    readonly cache: string | undefined;
+  }) {
     this.#folder = folder;
     this.#build = build;
     // Older versions of Node have no sum; there each start compiles.
@@ -63,7 +56,14 @@ export class CompiledCode {
     if (loaded !== undefined) return loaded.exports as Exports;
     const module: Module = { exports: {} };
     const path = join(this.#folder, name);
-    const factory = this.#script(name, path).runInThisContext() as Factory;
+    const factory = this.#script(name, path).runInThisContext() as (
+      this: unknown,
+      exports: Module['exports'],
+      require: (name: string) => unknown,
+      module: Module,
+      path: string,
+      folder: string,
+    ) => void;
     // Files may import each other in a circle, as modules do.
     this.#modules.set(name, module);
     try {

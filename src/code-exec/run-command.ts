@@ -8,9 +8,9 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { messageOf } from '../base/errors.js';
-import { onExit } from '../base/process/exit-hook.js';
-import { groupOptions, signalGroup } from '../base/process/process-group.js';
-import { processIds } from '../base/process/process-ids.js';
+import { groupOptions, onExit, signalGroup } from '../base/process/process-group.js';
+
+import { processIds } from '../base/process/process-stat.js';
 import { heardOut } from '../base/process/streams.js';
 import { CappedOutput } from './capped-output.js';
 import type { ProcessLimit } from './command-rules.js';

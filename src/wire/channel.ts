@@ -28,12 +28,6 @@ const FRAME_LIMITS = { maxDepth: MAX_DEPTH, maxValues: MAX_VALUES };
 // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII, controls included
 const ASCII = /^[\x00-\x7f]*$/;
 
-export type ChannelStreams = {
-  readonly stdin: Writable;
-  readonly stdout: Readable;
-  readonly stderr: Readable;
-};
-
 export type ChannelHandlers = {
   /** `text` is the frame's own line, for values that are relayed verbatim. */
   readonly onGuest: (frame: GuestFrame, text: string) => void;
@@ -50,7 +44,14 @@ export class Channel {
   #closed = false;
   #guestBytes = 0;
 
-  constructor(streams: ChannelStreams, handlers: ChannelHandlers) {
+  constructor(
+    streams: {
+      readonly stdin: Writable;
+      readonly stdout: Readable;
+      readonly stderr: Readable;
+    },
+    handlers: ChannelHandlers,
+  ) {
     this.#stdin = streams.stdin;
     this.#handlers = handlers;
     // The far side may vanish at any time; its exit tells why, so a broken pipe is no news.

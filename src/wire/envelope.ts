@@ -27,8 +27,6 @@ const CLOSE_BRACKET = 93;
 /** Members that tell what a message is. */
 const KEYS: readonly string[] = ['method', 'result', 'error'];
 
-type ReaderState = 'start' | 'member' | 'key' | 'colon' | 'value' | 'over';
-
 /** The envelope of a text that is there as a whole. */
 export function envelopeOf(text: string): Envelope {
   const reader = new EnvelopeReader();
@@ -38,7 +36,7 @@ export function envelopeOf(text: string): Envelope {
 
 /** Reads one envelope after the other: `push` each piece of a message, then `take` what it is. */
 export class EnvelopeReader {
-  #state: ReaderState = 'start';
+  #state: 'start' | 'member' | 'key' | 'colon' | 'value' | 'over' = 'start';
   /** How many brackets are open in the value that is being read. */
   #depth = 0;
   #inString = false;
@@ -174,3 +172,6 @@ function jsonIn(text: string): unknown {
     return undefined;
   }
 }
+
+/** An error of JSON-RPC 2.0 (section 5.1), as a peer sends it or gets it. */
+export type RpcError = { readonly code: number; readonly message: string; readonly data?: unknown };

@@ -1,7 +1,7 @@
 // How much text a value holds.
 
 import { expect, it } from 'vitest';
-import { charsIn } from '../../src/base/text/chars-in.js';
+import { charsIn } from '../../src/base/text/text.js';
 
 it.each([
   ['text', 4],

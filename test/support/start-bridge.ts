@@ -8,8 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import type { CallToolResult, ClientCapabilities, Progress } from '@modelcontextprotocol/sdk/types.js';
-import { argvOf } from '../../src/base/process/own-command.js';
-import { shellWord } from '../../src/base/process/shell-word.js';
+import { argvOf, shellWord } from '../../src/base/process/own-command.js';
+
 import { engineUnderTest } from './engine-under-test.js';
 import { HANGS_MS } from './time.js';
 

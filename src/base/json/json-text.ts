@@ -4,7 +4,6 @@
 
 import { randomUUID } from '../crypto.js';
 import { BridgeError } from '../errors.js';
-import { endOfString } from './json-string.js';
 
 /** Marks for a RawJson's place while the rest is written. A mark never leaves this process, so no data can contain it. */
 const marks = (() => {
@@ -295,4 +294,16 @@ export function stringify(value: unknown): string {
     : text.replace(marks().placeholder, (_match, index: string) =>
         (raws[Number(index)] ?? 'null').replace(/[\r\n]+/g, ' '),
       );
+}
+
+/** Index just past the string of JSON that opens at `start`; the text's length where it does not end. */
+export function endOfString(text: string, start: number): number {
+  let quote = start;
+  for (;;) {
+    quote = text.indexOf('"', quote + 1);
+    if (quote === -1) return text.length;
+    let slashes = 0;
+    while (text[quote - 1 - slashes] === '\\') slashes++;
+    if (slashes % 2 === 0) return quote + 1;
+  }
 }

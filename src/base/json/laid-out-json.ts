@@ -2,7 +2,7 @@
 // written, since what is shown must be what is sent. Knows nothing of what the text is for.
 
 import { madeVisibleJson } from '../text/unseen.js';
-import { endOfString } from './json-string.js';
+import { endOfString } from './json-text.js';
 
 /** Deeper values are not moved further to the right, or a deep one would be mostly spaces. */
 const MAX_INDENTS = 16;

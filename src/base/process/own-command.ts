@@ -2,7 +2,6 @@
 // the script that node was given: a link in a folder of programs, npx's cache, or a checkout. Reads no environment.
 
 import { PACKAGE_NAME } from '../version.js';
-import { shellWord } from './shell-word.js';
 
 /**
  * The argv without a subcommand that starts us as `script` was started: `npx -y …` out of npx's cache, `node` and the
@@ -31,3 +30,10 @@ export const ownCommand = (...words: readonly string[]): string => shellLine([..
 /** Words as a line for a POSIX shell, with options as they are written. */
 export const shellLine = (words: readonly string[]): string =>
   words.map((word) => (OPTION.test(word) || word === '-y' ? word : shellWord(word))).join(' ');
+
+/** Characters that mean nothing to a shell; the first must not be a hyphen, which would make an option of the word. */
+const PLAIN = /^[\w.@:/+][\w.@:/+-]*$/;
+
+/** `text` as one word of a command that a person pastes into a POSIX shell: as it is where it is plain, else between single quotes. */
+export const shellWord = (text: string): string =>
+  PLAIN.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;

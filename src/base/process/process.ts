@@ -9,8 +9,8 @@ import { isFile } from '../files/is-file.js';
 import { MB_BYTES } from '../text/sizes.js';
 import { HeadTail, linesOf } from '../text/text.js';
 import { mergedVariables } from './environment.js';
-import { onExit } from './exit-hook.js';
-import { groupOptions, signalGroup } from './process-group.js';
+import { groupOptions, onExit, signalGroup } from './process-group.js';
+
 import { type Start, startOf } from './start-of.js';
 import { heardOut } from './streams.js';
 

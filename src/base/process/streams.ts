@@ -2,7 +2,7 @@
 // process said is listened for after its end.
 
 import type { Readable, Writable } from 'node:stream';
-import { within } from '../waiting/within.js';
+import { within } from '../waiting/unless-aborted.js';
 
 /** The two streams that a program writes its output to. */
 export type OutputStream = 'stdout' | 'stderr';

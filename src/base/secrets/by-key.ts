@@ -2,7 +2,7 @@
 // so. Nothing is known of the texts themselves. Every one of these looks at each character a bounded number of times:
 // strangers write what they read.
 
-import { endOfString } from '../json/json-string.js';
+import { endOfString } from '../json/json-text.js';
 
 const HIDDEN = '…';
 const WORDS = 'token|secret|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key|authorization|cookie';

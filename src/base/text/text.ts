@@ -188,3 +188,36 @@ export class HeadTail {
     return this.#tailMax === 0 ? '' : this.#tail.join('').slice(-this.#tailMax);
   }
 }
+
+/** Characters of all texts in `value`, each counted once. Numbers and names of fields count for nothing. */
+export function charsIn(value: unknown): number {
+  const seen = new Set<object>();
+  const rest = [value];
+  let chars = 0;
+  while (rest.length > 0) {
+    const next = rest.pop();
+    if (typeof next === 'string') chars += next.length;
+    if (typeof next !== 'object' || next === null || seen.has(next)) continue;
+    seen.add(next);
+    // One by one: an array may be longer than a call has arguments.
+    for (const each of Object.values(next)) rest.push(each);
+  }
+  return chars;
+}
+
+const MAX_NAMES = 30;
+const MAX_NAMES_CHARS = 600;
+
+/** The first of the names, cut with a count, for a reader who has room for a line and not for all. */
+export function nameList(names: readonly string[]): string {
+  const shown: string[] = [];
+  let chars = 0;
+  for (const name of names) {
+    chars += name.length + 2;
+    if (shown.length >= MAX_NAMES || chars > MAX_NAMES_CHARS) break;
+    shown.push(name);
+  }
+  const more = names.length - shown.length;
+  if (names.length === 0) return 'none';
+  return shown.join(', ') + (more > 0 ? ` and ${more} more` : '');
+}

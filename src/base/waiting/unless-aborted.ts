@@ -1,4 +1,4 @@
-// Waiting for what is shared: one who no longer wants it stops waiting, and it goes on for the others.
+// Waits with an end. Where something is shared, one who no longer wants it stops waiting, and it goes on for the others.
 
 import { BridgeError } from '../errors.js';
 
@@ -29,4 +29,24 @@ export async function unlessAborted<T>(
   } finally {
     signal.removeEventListener('abort', onAbort);
   }
+}
+
+/** Resolves when `signal` aborts, at once where it has; for whoever waits for several things. */
+export function aborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+}
+
+/**
+ * `promise`, or the end of `timeoutMs`, whichever comes first; rejects as `promise` does. Whoever
+ * uses it looks at the state afterwards, since it does not say which came first.
+ */
+export function within(timeoutMs: number, promise: Promise<unknown>): Promise<unknown> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise((resolve) => {
+    timer = setTimeout(resolve, timeoutMs);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }

@@ -15,18 +15,16 @@ const TAKEN_WITHIN_MS = 15_000;
 const LOOK_EVERY_MS = 50;
 const MARK_LETTERS = 16;
 
-/** `why` is how the question ended, as the rest of a sentence about it. */
-type GivenAnswer =
-  | { readonly is: 'taken'; readonly why: string }
-  | { readonly is: 'late'; readonly why: string };
-
-/** Throws E_STATE where the bridge takes no answer `withinMs`, E_ARGUMENTS where the decision is not offered. */
+/**
+ * Resolves with how the question ended, `why` as the rest of a sentence about it. Throws E_STATE where the bridge takes no answer
+ * `withinMs`, E_ARGUMENTS where the decision is not offered.
+ */
 export async function giveAnswer(
   { question, digest, folder }: WaitingQuestion,
   decision: Decision,
   word: string | undefined,
   withinMs = TAKEN_WITHIN_MS,
-): Promise<GivenAnswer> {
+): Promise<{ readonly is: 'taken' | 'late'; readonly why: string }> {
   const { id, offers } = question;
   if (!offers.includes(decision))
     throw new BridgeError('E_ARGUMENTS', `Question ${id} does not offer '${decision}'.`, {

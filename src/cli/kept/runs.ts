@@ -199,17 +199,15 @@ export type AuditedRun = {
   readonly questions?: readonly QuestionLine[];
 };
 
-type AuditRead = {
-  readonly runs: readonly AuditedRun[];
-  /** Where lines are missing, in the order in which the disk took lines again. */
-  readonly lost: readonly LostLine[];
-};
-
 /**
  * Reads what the audit of all bridges holds from its files: runs with their calls, the newest last. Files that go while they
  * are read, and lines that are torn, are passed over.
  */
-export function readAudit(dir: string): AuditRead {
+export function readAudit(dir: string): {
+  readonly runs: readonly AuditedRun[];
+  /** Where lines are missing, in the order in which the disk took lines again. */
+  readonly lost: readonly LostLine[];
+} {
   const lines = filesOf(dir).flatMap((file) => linesOf(join(dir, file)));
   const lost = lines.filter((line) => line.kind === 'lost');
   return { runs: runsOf(lines.filter((line) => line.kind !== 'lost')), lost: lost.sort(byTime) };

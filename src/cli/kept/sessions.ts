@@ -6,8 +6,8 @@ import { BridgeError } from '../../base/errors.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { isAlive, isHere } from '../../base/process/owner.js';
 import { closest } from '../../base/text/closest.js';
-import { nameList } from '../../base/text/name-list.js';
-import { clip } from '../../base/text/text.js';
+import { clip, nameList } from '../../base/text/text.js';
+
 import { killLiving, lives } from '../../engine/machine/first-process.js';
 import { duration } from '../../run/answer/files.js';
 import { SessionFiles, type SessionRecord } from '../../run/sessions/session-file.js';

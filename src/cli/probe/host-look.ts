@@ -3,11 +3,15 @@
 
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { asBridgeError } from '../../base/errors.js';
 import { readText } from '../../base/files/read-text.js';
+import { run } from '../../base/process/process.js';
+import { groupLimit } from '../../engine/machine/cgroup.js';
 import type { AskedLimits, Enforcement } from '../../engine/machine/enforcement.js';
 import { groupLimit } from '../../engine/machine/enforcement.js';
 import { firstProcess, monitorOf } from '../../engine/machine/first-process.js';
 import { enforcementAt } from '../../sandbox/limits/guard.js';
+import type { Judgement } from './control.js';
 
 export type IdRange = { readonly first: number; readonly count: number };
 
@@ -78,4 +82,73 @@ function namesIn(folder: string): string[] {
   } catch {
     return [];
   }
+}
+
+// Which known holes of OCI runtimes the one in use has closed, by its version. A version below the fix is not called
+// open: distributions fix old versions without changing the number. Pure but for `versionOf`.
+
+const QUERY_TIMEOUT_MS = 5_000;
+
+/** Writes through masked paths, /dev/console and procfs (with CVE-2025-52565 and CVE-2025-52881), per release line. */
+const CVE = 'CVE-2025-31133';
+const RUNC_FIXES: readonly (readonly [line: string, version: string])[] = [
+  ['1.2', '1.2.8'],
+  ['1.3', '1.3.3'],
+  ['1.4', '1.4.0-rc.3'],
+];
+
+/** The runtime's own words about its version; undefined where the runtime cannot be asked. */
+export async function versionOf(ociRuntime: string, signal: AbortSignal): Promise<string | undefined> {
+  try {
+    const { stdout, exitCode } = await run(
+      [ociRuntime, '--version'],
+      { timeoutMs: QUERY_TIMEOUT_MS },
+      signal,
+    );
+    return exitCode === 0 ? stdout : undefined;
+  } catch (thrown) {
+    if (asBridgeError(thrown).code === 'E_PROCESS') return undefined;
+    throw thrown;
+  }
+}
+
+export const RUNTIME_REQUEST = `the fix of ${CVE}`;
+
+export function judgeRuntime(said: string | undefined): Judgement {
+  const how = 'its own --version';
+  const [, name, version] = /^(runc|crun|runsc) version (?:release-)?v?(\S+)/m.exec(said ?? '') ?? [];
+  if (name === undefined || version === undefined)
+    return { observed: `fix of ${CVE} not confirmed: unknown version`, how, verdict: 'UNKNOWN' };
+  const distribution = /^commit: (\S*[+~]\S*)/m.exec(said ?? '')?.[1];
+  const shown = `${name} ${distribution ?? version}`;
+  if (name !== 'runc') return { observed: `${shown}, to which it does not apply`, how, verdict: 'ENFORCED' };
+  const line = version.split('.').slice(0, 2).join('.');
+  const fix = RUNC_FIXES.find(([fixed]) => fixed === line)?.[1];
+  const hasIt = fix === undefined ? isBefore('1.4', line) : !isBefore(version, fix);
+  return hasIt
+    ? { observed: shown, how, verdict: 'ENFORCED' }
+    : { observed: `${shown}: fix of ${CVE} not confirmed`, how, verdict: 'UNKNOWN' };
+}
+
+/** Compares by numbers; a release candidate comes before its release. */
+function isBefore(a: string, b: string): boolean {
+  const [left, right] = [parts(a), parts(b)];
+  for (let index = 0; index < Math.max(left.length, right.length); index++) {
+    const difference = (left[index] ?? 0) - (right[index] ?? 0);
+    if (difference !== 0) return difference < 0;
+  }
+  return false;
+}
+
+function parts(version: string): number[] {
+  const [numbers = '', candidate] = version.split(/-rc\.?/);
+  const [major = 0, minor = 0, patch = 0] = numbers
+    .split(/[.+~-]/)
+    .map((part) => Number.parseInt(part, 10) || 0);
+  return [
+    major,
+    minor,
+    patch,
+    candidate === undefined ? Number.MAX_SAFE_INTEGER : Number.parseInt(candidate, 10),
+  ];
 }

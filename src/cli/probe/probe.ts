@@ -25,6 +25,7 @@ import {
 import { attackSession, judgeSession, SESSION_ATTACKS } from './between-calls.js';
 import { openCanaries } from './canaries.js';
 import type { Judgement, ProbedControl, ProbedSandbox } from './control.js';
+import { judgeRuntime, RUNTIME_REQUEST, versionOf } from './host-look.js';
 import {
   judgeCpus,
   judgeDeadline,

@@ -96,15 +96,13 @@ function argumentNames({ inputSchema }: Pick<ToolDoc, 'inputSchema'>): readonly 
   return Object.keys(Object(properties)).filter((name) => NAME.test(name));
 }
 
-type CompletionPlace = {
+function placeIn(line: string): {
   readonly isInText: boolean;
   /** Text before the innermost open bracket, where that is a round one. */
   readonly callee: string;
   /** Text behind the innermost open bracket, where that is a round one. */
   readonly given: string;
-};
-
-function placeIn(line: string): CompletionPlace {
+} {
   const open: number[] = [];
   let quote = '';
   for (let at = 0; at < line.length; at++) {

@@ -13,14 +13,12 @@ export function needsMore(text: string): boolean {
   return isBlock && !/\n[ \t]*$/.test(text);
 }
 
-type Scanned = {
+function scanned(text: string): {
   /** The text ends within brackets, a text of three quotes, or behind a backslash. */
   readonly isOpen: boolean;
   /** Some statement of it has a block. */
   readonly isBlock: boolean;
-};
-
-function scanned(text: string): Scanned {
+} {
   let depth = 0;
   let isBlock = false;
   let isStart = true;

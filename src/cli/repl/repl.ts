@@ -8,8 +8,8 @@ import { readText } from '../../base/files/read-text.js';
 import { replaceFile } from '../../base/files/replace-file.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import type { OutputStream } from '../../base/process/streams.js';
-import { nameList } from '../../base/text/name-list.js';
-import { harmless } from '../../base/text/text.js';
+import { harmless, nameList } from '../../base/text/text.js';
+
 import { Progress } from '../../mcp/requests/progress.js';
 import { runPython } from '../../mcp/tools/run-python.js';
 import type { BridgeTool } from '../../mcp/tools/tool.js';

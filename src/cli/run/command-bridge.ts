@@ -30,18 +30,19 @@ export async function withBridge<T>(prepared: Prepared, use: (bridge: Bridge) =>
 /** As `timeout(1)` ends. */
 const TIMEOUT_EXIT_CODE = 124;
 
-type RunEnding = {
-  readonly prepared: Prepared;
-  /** The folder into which files are taken. */
-  readonly out: string | undefined;
-  /** Aborted when nobody reads the output any more. */
-  readonly readerGone: AbortSignal;
-  /** Says what came of the run; false where some of its output is missing. */
-  readonly say: (outcome: Outcome) => boolean;
-};
-
 /** Says what came of a run, takes its files out and sets the exit code; a reader who has gone is told nothing. */
-export async function endRun(outcome: Outcome, ending: RunEnding): Promise<void> {
+export async function endRun(
+  outcome: Outcome,
+  ending: {
+    readonly prepared: Prepared;
+    /** The folder into which files are taken. */
+    readonly out: string | undefined;
+    /** Aborted when nobody reads the output any more. */
+    readonly readerGone: AbortSignal;
+    /** Says what came of the run; false where some of its output is missing. */
+    readonly say: (outcome: Outcome) => boolean;
+  },
+): Promise<void> {
   const { prepared, out, readerGone, say } = ending;
   if (readerGone.aborted) {
     process.exitCode = READER_GONE_EXIT_CODE;

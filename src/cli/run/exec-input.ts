@@ -40,8 +40,6 @@ export type ExecInputOptions = {
 /** Operands of the command line: those before a `--`, and those after it. */
 export type Words = { readonly before: readonly string[]; readonly after: readonly string[] };
 
-type ExecInput = { readonly program: Program; readonly files: readonly InputFile[] };
-
 const STDIN = '-';
 const NAME_ONE = 'Name a file, or - for stdin with --language, or a snippet with --snippet.';
 const MAX_ECHO_CHARS = 80;
@@ -59,7 +57,7 @@ export async function execInput(
   words: Words,
   options: ExecInputOptions,
   snippets: Snippets,
-): Promise<ExecInput> {
+): Promise<{ readonly program: Program; readonly files: readonly InputFile[] }> {
   const { before, after } = words;
   const isSnippet = options.snippet !== undefined;
   if (isSnippet && before.length > 0)

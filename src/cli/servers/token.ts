@@ -4,9 +4,9 @@
 import { BridgeError } from '../../base/errors.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { didYouMean } from '../../base/text/closest.js';
-import { nameList } from '../../base/text/name-list.js';
 import { shownName } from '../../base/text/shown-name.js';
-import { clipHarmless } from '../../base/text/text.js';
+import { clipHarmless, nameList } from '../../base/text/text.js';
+
 import { discover } from '../../hosts/discovery/discover.js';
 import {
   isExpired,

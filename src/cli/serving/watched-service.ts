@@ -9,8 +9,8 @@ import { constants } from 'node:os';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { neverBlock } from '../../base/log/lossy-writer.js';
-import { onExit } from '../../base/process/exit-hook.js';
-import { groupOptions } from '../../base/process/process-group.js';
+import { groupOptions, onExit } from '../../base/process/process-group.js';
+
 import { parseExecSettings } from '../../code-exec/exec-settings.js';
 
 const OWN_NAME = 'code-exec';

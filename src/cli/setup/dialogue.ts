@@ -22,13 +22,11 @@ export async function agrees(
   return answer;
 }
 
-type Choice = { readonly value: string; readonly label: string; readonly hint: string };
-
 /** The values that the user leaves ticked; all are at first. Throws E_CANCELLED at Ctrl-C. */
 export async function picks(
   { clear }: SetupContext,
   question: string,
-  choices: readonly Choice[],
+  choices: readonly { readonly value: string; readonly label: string; readonly hint: string }[],
 ): Promise<readonly string[]> {
   clear();
   const answer = await multiselect({

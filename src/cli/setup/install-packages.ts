@@ -2,8 +2,8 @@
 
 import { spawn } from 'node:child_process';
 import { BridgeError } from '../../base/errors.js';
+import { shellWord } from '../../base/process/own-command.js';
 import { run, tailOf } from '../../base/process/process.js';
-import { shellWord } from '../../base/process/shell-word.js';
 import { agrees } from './dialogue.js';
 import { type SetupContext, type StepResult, skipped } from './step.js';
 import type { System } from './systems.js';

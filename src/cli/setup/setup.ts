@@ -11,7 +11,7 @@ import { interruptSignal } from '../terminal/interrupt.js';
 import { coloursFor, errorJson, printJson, reportFailure, usageError, visible } from '../terminal/output.js';
 import { ProgressBar } from '../terminal/progress-bar.js';
 import { columnsOf, layOut, wrappedCommand } from '../terminal/wrap.js';
-import { answerStep } from './answer-step.js';
+import { answerStep, wallsStep } from './answer-step.js';
 import { engineStep, idsStep } from './engine-step.js';
 import { hostsStep } from './hosts-step.js';
 import { imageStep } from './image-step.js';
@@ -27,7 +27,6 @@ import {
 } from './step.js';
 import { storageStep } from './storage-step.js';
 import { thisMachine } from './systems.js';
-import { wallsStep } from './walls-step.js';
 
 const STEPS: readonly Step[] = [
   engineStep,

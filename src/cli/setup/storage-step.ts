@@ -6,8 +6,10 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { readText } from '../../base/files/read-text.js';
 import { replaceFile } from '../../base/files/replace-file.js';
+import { shellWord } from '../../base/process/own-command.js';
 import { run } from '../../base/process/process.js';
 import { shellWord } from '../../base/process/shell-word.js';
+import { probeEngine } from '../../engine/client/engine-status.js';
 import type { EngineStatus } from '../../engine/engine.js';
 import { driverOf } from '../../engine/engines.js';
 import {

@@ -10,21 +10,19 @@ const POSIX_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
  */
 const WINDOWS_SIGNALS = ['SIGINT', 'SIGBREAK', 'SIGHUP'] as const;
 
-type InterruptOptions = {
-  readonly platform?: NodeJS.Platform;
-  readonly events?: Pick<NodeJS.EventEmitter, 'on'>;
-  readonly exit?: (code: number) => void;
-  /** Signals that mean something else here. */
-  readonly except?: readonly NodeJS.Signals[];
-};
-
 /** Aborts on the first signal that asks us to end, with the signal's name as its reason. */
 export function interruptSignal({
   platform = process.platform,
   events = process,
   exit = (code) => process.exit(code),
   except = [],
-}: InterruptOptions = {}): AbortSignal {
+}: {
+  readonly platform?: NodeJS.Platform;
+  readonly events?: Pick<NodeJS.EventEmitter, 'on'>;
+  readonly exit?: (code: number) => void;
+  /** Signals that mean something else here. */
+  readonly except?: readonly NodeJS.Signals[];
+} = {}): AbortSignal {
   const controller = new AbortController();
   for (const name of platform === 'win32' ? WINDOWS_SIGNALS : POSIX_SIGNALS) {
     if (except.includes(name)) continue;

@@ -169,23 +169,26 @@ const MOST_COLUMNS = 120;
 export const columnsOf = (stream: NodeJS.WriteStream): number =>
   Math.min(MOST_COLUMNS, widthOf(stream) ?? USUAL_COLUMNS);
 
-type Layout = {
-  readonly width: number;
-  /** Text before the first line; every character of this text counts as a column, so it has no colour. */
-  readonly first?: string;
-  /** Text before every further line. */
-  readonly further?: string;
-  /** Text at the end of each line that goes on, such as the backslash of a shell. */
-  readonly continued?: string;
-};
-
 /** A number keeps its unit. */
 const BETWEEN_WORDS = / +(?!(?:s|ms|MB|%)(?!\w))/;
 
 /** `text` in lines of at most `width` columns, broken at spaces only: a longer word has a line of its own. */
 export function layOut(
   text: string,
-  { width, first = '', further = first, continued = '' }: Layout,
+  {
+    width,
+    first = '',
+    further = first,
+    continued = '',
+  }: {
+    readonly width: number;
+    /** Text before the first line; every character of this text counts as a column, so it has no colour. */
+    readonly first?: string;
+    /** Text before every further line. */
+    readonly further?: string;
+    /** Text at the end of each line that goes on, such as the backslash of a shell. */
+    readonly continued?: string;
+  },
 ): readonly string[] {
   const lines: string[] = [];
   let line = first;

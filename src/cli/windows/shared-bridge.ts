@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { messageOf } from '../../base/errors.js';
 import { LossyWriter } from '../../base/log/lossy-writer.js';
-import { descendantsBytes } from '../../base/process/process-memory.js';
+import { descendantsBytes } from '../../base/process/process-stat.js';
 import { VERSION } from '../../base/version.js';
 import { SET_UP_PATIENCE_MS } from '../../run/queue/patience.js';
 import { BridgeEnd, type ServedWindow, Windows } from '../../service/windows/windows.js';

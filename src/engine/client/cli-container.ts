@@ -8,9 +8,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { readText } from '../../base/files/read-text.js';
-import { onExit } from '../../base/process/exit-hook.js';
 import { environmentWith } from '../../base/process/process.js';
-import { groupOptions, signalGroup } from '../../base/process/process-group.js';
+import { groupOptions, onExit, signalGroup } from '../../base/process/process-group.js';
+
 import { closed } from '../../base/process/streams.js';
 import type { Container, ContainerExit, Engine } from '../engine.js';
 import {

@@ -6,9 +6,9 @@ import { lstatSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readText } from '../../base/files/read-text.js';
-import { onExit } from '../../base/process/exit-hook.js';
-import { processIds } from '../../base/process/process-ids.js';
-import { processStat } from '../../base/process/process-stat.js';
+import { onExit } from '../../base/process/process-group.js';
+import { processIds, processStat } from '../../base/process/process-stat.js';
+
 import { PACKAGE_NAME } from '../../base/version.js';
 
 /**

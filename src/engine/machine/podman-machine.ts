@@ -11,6 +11,7 @@ import { groupOptions } from '../../base/process/process-group.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
 import { within } from '../../base/waiting/within.js';
 import type { EngineMachine, MachineLease, MachineOptions } from '../engine.js';
+import { unlessAborted, within } from '../../base/waiting/unless-aborted.js';
 import { saysMachineRuns } from './client-words.js';
 
 type PodmanMachineOptions = MachineOptions & {

@@ -6,6 +6,9 @@ import { MissingRequiredClientCapabilityError } from '@modelcontextprotocol/serv
 import { isObject } from '../../base/json/json-object.js';
 import { clipHarmless } from '../../base/text/text.js';
 import type { RpcError } from '../../wire/rpc-error.js';
+import { randomBytes } from '../../base/crypto.js';
+import { charsIn, clipHarmless } from '../../base/text/text.js';
+import type { RpcError } from '../../wire/envelope.js';
 import { WrongParams } from '../../wire/wrong-params.js';
 import type { AgentRequest } from '../requests/agent-request.js';
 import type { AgentServer } from '../requests/agent-server.js';

@@ -1,8 +1,8 @@
 // Words of the bridge about itself: the server's instructions and the capabilities resource. The size of both does not grow
 // with the number of tools; server names are cut with a count.
 
-import { nameList } from '../../base/text/name-list.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
+import { nameList } from '../../base/text/text.js';
 import { PACKAGE_NAME, VERSION } from '../../base/version.js';
 import type { ToolName } from '../../settings/environment/variables.js';
 import { callsTools, type Language } from '../../settings/languages/records.js';

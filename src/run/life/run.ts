@@ -8,7 +8,8 @@ import { shownName } from '../../base/text/shown-name.js';
 import { clipHarmlessLine } from '../../base/text/text.js';
 import { aborted } from '../../base/waiting/aborted.js';
 import { Deadline } from '../../base/waiting/deadline.js';
-import { within } from '../../base/waiting/within.js';
+import { aborted, within } from '../../base/waiting/unless-aborted.js';
+
 import { StandingClock } from '../../policy/approvals/standing-clock.js';
 import type { Sandbox } from '../../sandbox/conversation/sandbox.js';
 import type { CheckAnswer } from '../../sandbox/conversation/turn.js';

@@ -2,9 +2,9 @@
 // kept. A sandbox is used once.
 
 import { BridgeError } from '../../base/errors.js';
-import { aborted } from '../../base/waiting/aborted.js';
 import type { Deadline } from '../../base/waiting/deadline.js';
-import { within } from '../../base/waiting/within.js';
+import { aborted, within } from '../../base/waiting/unless-aborted.js';
+
 import type { Sandbox, SandboxEnd } from '../../sandbox/conversation/sandbox.js';
 import type { Artifacts, Settled } from '../artifacts/artifacts.js';
 import type { CodeEnd } from '../outcome/code-end.js';

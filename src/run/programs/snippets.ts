@@ -12,6 +12,15 @@ import {
   decodedText,
   harmless,
   inOneLine,
+  nameList,
+  wholeCharacters,
+} from '../../base/text/text.js';
+import type { Language } from '../../settings/languages/language.js';
+import {
+  clipHarmless,
+  decodedText,
+  harmless,
+  inOneLine,
   isHarmless,
   wholeCharacters,
 } from '../../base/text/text.js';

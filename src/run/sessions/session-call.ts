@@ -3,9 +3,9 @@
 
 import { BridgeError } from '../../base/errors.js';
 import { drawnLetters } from '../../base/text/drawn-letters.js';
-import { aborted } from '../../base/waiting/aborted.js';
 import type { Deadline } from '../../base/waiting/deadline.js';
-import { within } from '../../base/waiting/within.js';
+import { aborted, within } from '../../base/waiting/unless-aborted.js';
+
 import type { Sandbox, SandboxEnd } from '../../sandbox/conversation/sandbox.js';
 import type { Answered, RunHandlers } from '../../sandbox/conversation/turn.js';
 import type { GuestFrame, SessionFacts } from '../../wire/frames.js';

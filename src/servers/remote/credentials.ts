@@ -6,8 +6,8 @@ import { parseJson } from '../../base/json/json-text.js';
 import { startOfLine } from '../../base/process/start-of.js';
 import type { Redact, Redactor } from '../../base/secrets/redact.js';
 import { KB_BYTES } from '../../base/text/sizes.js';
-import { unlessAborted } from '../../base/waiting/unless-aborted.js';
-import { within } from '../../base/waiting/within.js';
+import { unlessAborted, within } from '../../base/waiting/unless-aborted.js';
+
 import type { RemoteSpec } from '../../hosts/downstream-spec.js';
 import { hideHeaders, hideLatest } from '../connection/hide-secrets.js';
 import { atItsEntry } from '../connection/link.js';

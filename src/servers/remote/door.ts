@@ -8,7 +8,7 @@ import type { Redact } from '../../base/secrets/redact.js';
 import { KB_BYTES } from '../../base/text/sizes.js';
 import { clipHarmless } from '../../base/text/text.js';
 import { PACKAGE_NAME, VERSION } from '../../base/version.js';
-import type { RpcError } from '../../wire/rpc-error.js';
+import type { RpcError } from '../../wire/envelope.js';
 import { atItsEntry } from '../connection/link.js';
 import type { Credentials } from './credentials.js';
 import { HttpClient, type HttpRequest, readBody, StrayRedirect } from './http-client.js';

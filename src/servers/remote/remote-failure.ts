@@ -3,7 +3,7 @@
 
 import { STATUS_CODES } from 'node:http';
 import { BridgeError, type ErrorCode, type Fault, messageOf } from '../../base/errors.js';
-import type { RpcError } from '../../wire/rpc-error.js';
+import type { RpcError } from '../../wire/envelope.js';
 import { atItsEntry } from '../connection/link.js';
 import { NeverSent } from './http-client.js';
 import { ProxyRefusal } from './proxies.js';

@@ -5,14 +5,15 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isFile } from '../../base/files/is-file.js';
-import { onExit } from '../../base/process/exit-hook.js';
 import {
   GROUP_CALLS,
   type GroupCalls,
   groupOptions,
   isGroupAlive,
+  onExit,
   signalGroup,
 } from '../../base/process/process-group.js';
+
 import { type Start, startOf } from '../../base/process/start-of.js';
 import { heardOut } from '../../base/process/streams.js';
 

@@ -12,6 +12,8 @@ import type { Redact } from '../../base/secrets/redact.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { harmless, linesOf, withoutFullStop } from '../../base/text/text.js';
 import { within } from '../../base/waiting/within.js';
+import { withoutFullStop } from '../../base/text/text.js';
+import { within } from '../../base/waiting/unless-aborted.js';
 import { EnvelopeReader } from '../../wire/envelope.js';
 import { type Line, LineSplitter } from '../../wire/lines.js';
 import {

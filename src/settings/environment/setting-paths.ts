@@ -5,7 +5,7 @@
 import { lstatSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Exchangeable, exchangeable, whatIsOpen } from '../../base/files/only-ours.js';
-import { shellWord } from '../../base/process/shell-word.js';
+import { shellWord } from '../../base/process/own-command.js';
 import type { HostFacts } from '../files/host-facts.js';
 import { problem, type SettingProblem, shownValue } from './setting-problems.js';
 import type { Settings } from './settings.js';

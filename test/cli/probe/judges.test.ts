@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Seen } from '../../../src/cli/probe/attack.js';
 import { judgeSession } from '../../../src/cli/probe/between-calls.js';
 import type { ProbedControl, WallVerdict } from '../../../src/cli/probe/control.js';
-import { monitorSeconds } from '../../../src/cli/probe/host-look.js';
+import { judgeRuntime, monitorSeconds } from '../../../src/cli/probe/host-look.js';
 import {
   judgeCpus,
   judgeDeadline,
@@ -16,7 +16,7 @@ import {
   judgeToldIds,
 } from '../../../src/cli/probe/judge.js';
 import { exitCodeOf } from '../../../src/cli/probe/report.js';
-import { judgeRuntime } from '../../../src/cli/probe/runtime-version.js';
+
 import type { Enforcement } from '../../../src/engine/machine/enforcement.js';
 import { type Outcome, outcomeWithoutRun } from '../../../src/run/outcome/outcome.js';
 
