@@ -9,6 +9,7 @@ import type { EngineImages } from '../../src/engine/engine.js';
 import { pullWhileAlive } from '../../src/engine/images/image-choice.js';
 import type { PullTraces } from '../../src/engine/images/pull-traces.js';
 import { staleScratch } from '../../src/engine/images/pull-traces.js';
+import { NEVER } from '../support/time.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -3,12 +3,8 @@
 
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { asBridgeError } from '../../base/errors.js';
 import { readText } from '../../base/files/read-text.js';
-import { run } from '../../base/process/process.js';
-import { groupLimit } from '../../engine/machine/cgroup.js';
-import type { AskedLimits, Enforcement } from '../../engine/machine/enforcement.js';
-import { groupLimit } from '../../engine/machine/enforcement.js';
+import { groupLimit, type AskedLimits, type Enforcement } from '../../engine/machine/enforcement.js';
 import { firstProcess, monitorOf } from '../../engine/machine/first-process.js';
 import { enforcementAt } from '../../sandbox/limits/guard.js';
 import type { Judgement } from './control.js';
@@ -85,9 +81,8 @@ function namesIn(folder: string): string[] {
 }
 
 // Which known holes of OCI runtimes the one in use has closed, by its version. A version below the fix is not called
-// open: distributions fix old versions without changing the number. Pure but for `versionOf`.
+// open: distributions fix old versions without changing the number. Pure.
 
-const QUERY_TIMEOUT_MS = 5_000;
 
 /** Writes through masked paths, /dev/console and procfs (with CVE-2025-52565 and CVE-2025-52881), per release line. */
 const CVE = 'CVE-2025-31133';
@@ -96,21 +91,6 @@ const RUNC_FIXES: readonly (readonly [line: string, version: string])[] = [
   ['1.3', '1.3.3'],
   ['1.4', '1.4.0-rc.3'],
 ];
-
-/** The runtime's own words about its version; undefined where the runtime cannot be asked. */
-export async function versionOf(ociRuntime: string, signal: AbortSignal): Promise<string | undefined> {
-  try {
-    const { stdout, exitCode } = await run(
-      [ociRuntime, '--version'],
-      { timeoutMs: QUERY_TIMEOUT_MS },
-      signal,
-    );
-    return exitCode === 0 ? stdout : undefined;
-  } catch (thrown) {
-    if (asBridgeError(thrown).code === 'E_PROCESS') return undefined;
-    throw thrown;
-  }
-}
 
 export const RUNTIME_REQUEST = `the fix of ${CVE}`;
 

@@ -8,20 +8,9 @@ import { readText } from '../../base/files/read-text.js';
 import { replaceFile } from '../../base/files/replace-file.js';
 import { shellWord } from '../../base/process/own-command.js';
 import { run } from '../../base/process/process.js';
-import { shellWord } from '../../base/process/shell-word.js';
-import { probeEngine } from '../../engine/client/engine-status.js';
 import type { EngineStatus } from '../../engine/engine.js';
 import { driverOf } from '../../engine/engines.js';
-import {
-  done,
-  failed,
-  isOwnPodman,
-  ok,
-  type SetupContext,
-  type Step,
-  type StepResult,
-  skipped,
-} from './step.js';
+import { done, failed, isOwnPodman, ok, type SetupContext, type Step, type StepResult, skipped } from './step.js';
 
 const QUERY_TIMEOUT_MS = 30_000;
 const SLOW =

@@ -8,10 +8,8 @@ import { z } from 'zod';
 import { asBridgeError, BridgeError, messageOf } from '../../base/errors.js';
 import { run, tailOf } from '../../base/process/process.js';
 import { groupOptions } from '../../base/process/process-group.js';
-import { unlessAborted } from '../../base/waiting/unless-aborted.js';
-import { within } from '../../base/waiting/within.js';
-import type { EngineMachine, MachineLease, MachineOptions } from '../engine.js';
 import { unlessAborted, within } from '../../base/waiting/unless-aborted.js';
+import type { EngineMachine, MachineLease, MachineOptions } from '../engine.js';
 import { saysMachineRuns } from './client-words.js';
 
 type PodmanMachineOptions = MachineOptions & {

@@ -6,24 +6,7 @@ import { lstat, open, opendir, realpath } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { didYouMean } from '../../base/text/closest.js';
-import { nameList } from '../../base/text/name-list.js';
-import {
-  clipHarmless,
-  decodedText,
-  harmless,
-  inOneLine,
-  nameList,
-  wholeCharacters,
-} from '../../base/text/text.js';
-import type { Language } from '../../settings/languages/language.js';
-import {
-  clipHarmless,
-  decodedText,
-  harmless,
-  inOneLine,
-  isHarmless,
-  wholeCharacters,
-} from '../../base/text/text.js';
+import { nameList, clipHarmless, decodedText, harmless, inOneLine, wholeCharacters, isHarmless } from '../../base/text/text.js';
 import { type Language, languageOfFile } from '../../settings/languages/records.js';
 import { nameProblem } from '../artifacts/file-names.js';
 

@@ -13,7 +13,7 @@ import { shownName } from '../../base/text/shown-name.js';
 import { clipHarmless } from '../../base/text/text.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
 import { type DownstreamSpec, definitionKey } from '../../hosts/downstream-spec.js';
-import type { RpcError } from '../../wire/rpc-error.js';
+import type { RpcError } from '../../wire/envelope.js';
 import { type ClientHandlers, McpClient } from './client.js';
 import { envelopeOf, MODERN_VERSION, WITH_INITIALIZE } from './envelope.js';
 import { ErrorAnswer, type Link, UNSUPPORTED_VERSION } from './link.js';

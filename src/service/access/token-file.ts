@@ -10,8 +10,7 @@ import { BridgeError, messageOf } from '../../base/errors.js';
 import { lockFile } from '../../base/files/file-lock.js';
 import { readText } from '../../base/files/read-text.js';
 import { replaceFile } from '../../base/files/replace-file.js';
-import { ownCommand } from '../../base/process/own-command.js';
-import { shellWord } from '../../base/process/shell-word.js';
+import { ownCommand, shellWord } from '../../base/process/own-command.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { stampOf } from '../../settings/files/config-file.js';
 

@@ -7,7 +7,7 @@ import { messageOf } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
 import type { Principal } from '../../base/principal.js';
 import type { Environment } from '../../base/process/environment.js';
-import { shellWord } from '../../base/process/shell-word.js';
+import { shellWord } from '../../base/process/own-command.js';
 import type { Redactor } from '../../base/secrets/redact.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { clipHarmlessLine, inOneLine } from '../../base/text/text.js';
@@ -22,14 +22,7 @@ import type { LoginOwner, ServerLogin } from '../../servers/remote/login-needed.
 import { RemoteFailure } from '../../servers/remote/remote-failure.js';
 import type { HostFacts } from '../../settings/files/host-facts.js';
 import type { ServerAccess } from '../../tenant/configured.js';
-import {
-  type HeaderSources,
-  type PrincipalBook,
-  type PrincipalRules,
-  principalWord,
-  sourceOf,
-  type TokenExchange,
-} from './principal-rules.js';
+import { type HeaderSources, type PrincipalBook, type PrincipalRules, principalWord, sourceOf, type TokenExchange } from './principal-rules.js';
 
 type PrincipalAccessOptions = {
   readonly principal: Principal;
