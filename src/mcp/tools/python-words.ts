@@ -23,10 +23,8 @@ export function pythonWords(settings: Settings): string {
   return inWords(known?.python ?? version, modules);
 }
 
-type Expected = { readonly version: string; readonly modules: ImageFacts['modules'] };
-
 /** Version and modules that the image is sure to have, as far as its name tells. */
-function expected({ image, explicitlySet }: Settings): Expected {
+function expected({ image, explicitlySet }: Settings) {
   const orLater = (version: string) => `${version} or later`;
   const own = readOwnName(image);
   const recipe = own === undefined ? profileRecipe(image) : recipeOf(own);
