@@ -23,7 +23,6 @@ export type ToolFilter = {
 };
 
 export const VERSION_NEGOTIATIONS = ['auto', 'legacy', '2026-07-28'] as const;
-export type VersionNegotiation = (typeof VERSION_NEGOTIATIONS)[number];
 
 type SpecBase = {
   readonly name: string;
@@ -37,7 +36,7 @@ type SpecBase = {
    * Which era of MCP the server is greeted in: found out (`auto`, and where nothing is said), `initialize` alone
    * (`legacy`), or none but the version that is named.
    */
-  readonly versionNegotiation?: VersionNegotiation | undefined;
+  readonly versionNegotiation?: (typeof VERSION_NEGOTIATIONS)[number] | undefined;
   readonly source: SpecSource;
   /** It is a project's, and its name was another entry's (name-owners.ts): nothing that was decided of that name holds for it. */
   readonly takesName?: true;

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { VERSION } from '../../src/base/version.js';
 import { localImageName, modulesOf, readRecipe, withPackages } from '../../src/engine/images/recipe.js';
 import { instructions } from '../../src/mcp/resources/capabilities.js';
-import { pythonWords } from '../../src/mcp/tools/python-words.js';
+import { pythonWords } from '../../src/mcp/tools/definitions.js';
 import { runPython } from '../../src/mcp/tools/run-python.js';
 import {
   factsFrom,

@@ -31,15 +31,12 @@ export type PluginContext = {
   readonly read: (file: string, ofProject?: 'of project') => unknown;
 };
 
-type PluginPlace = {
+type Plugin = {
   /** `NAME@MARKETPLACE`. */
   readonly id: string;
   readonly root: string;
   /** Its plugin.json. */
   readonly manifest: Readonly<Record<string, unknown>>;
-};
-
-type Plugin = PluginPlace & {
   readonly name: string;
   readonly manifestFile: string;
   /** Whether the user installed it for this project alone. */
@@ -205,7 +202,7 @@ class PluginVariables {
   readonly #missing = new Map<string, PluginOption>();
 
   constructor(
-    { id, root, manifest }: PluginPlace,
+    { id, root, manifest }: Pick<Plugin, 'id' | 'root' | 'manifest'>,
     options: Readonly<Record<string, unknown>>,
     context: { readonly env: Environment; readonly host: HostFacts },
   ) {

@@ -11,12 +11,6 @@ const MAX_NAMES = 2_000;
 
 type Owners = ReadonlyMap<string, readonly string[]>;
 
-/** Parts of a discovery that are looked at here. */
-type Found = {
-  readonly ready: readonly DownstreamSpec[];
-  readonly skipped: readonly Pick<SkippedSpec, 'spec'>[];
-};
-
 export class NameOwners {
   readonly #path: string;
   /** Entries that were seen here and are not written down. */
@@ -27,7 +21,12 @@ export class NameOwners {
   }
 
   /** Marks each entry that takes a name. A name that nobody had belongs to its entry from now on. */
-  judged<F extends Found>(found: F): F {
+  judged<
+    F extends {
+      readonly ready: readonly DownstreamSpec[];
+      readonly skipped: readonly Pick<SkippedSpec, 'spec'>[];
+    },
+  >(found: F): F {
     const { ready, skipped } = found;
     // One that is passed over for a project's entry is still the user's.
     const own = [...skipped.flatMap(({ spec }) => spec ?? []), ...ready].filter((spec) => !isOfProject(spec));

@@ -13,14 +13,16 @@ import {
 } from './json-members.js';
 import { putTable, takeTable } from './toml-tables.js';
 
-export type EditedText = {
+/** Throws CannotEdit, whose message is the end of a sentence that begins with the file's name. */
+export function editedText(
+  text: string,
+  format: Format,
+  edits: readonly MemberEdit[],
+): {
   readonly text: string;
   /** Edits that would take the made ones back, the last one first. */
   readonly undo: readonly MemberEdit[];
-};
-
-/** Throws CannotEdit, whose message is the end of a sentence that begins with the file's name. */
-export function editedText(text: string, format: Format, edits: readonly MemberEdit[]): EditedText {
+} {
   let now = text;
   const undo: MemberEdit[] = [];
   for (const edit of edits) {
@@ -35,10 +37,14 @@ export function editedText(text: string, format: Format, edits: readonly MemberE
   return { text: now, undo };
 }
 
-type PutEdit = Extract<MemberEdit, { kind: 'put' }>;
 type EditStep = { readonly text: string; readonly back: readonly MemberEdit[] };
 
-function put(text: string, before: unknown, format: Format, edit: PutEdit): EditStep {
+function put(
+  text: string,
+  before: unknown,
+  format: Format,
+  edit: Extract<MemberEdit, { kind: 'put' }>,
+): EditStep {
   const { path, value, raw } = edit;
   const earlier = memberAt(before, path);
   if (earlier === undefined) {

@@ -9,14 +9,12 @@ import { jsoncParser } from '../../settings/files/parsers.js';
 /** An obstacle to an edit; its message is the end of a sentence that begins with the file's name. */
 export class CannotEdit extends Error {}
 
-type PutMember = {
-  readonly value: unknown;
-  readonly raw?: string | undefined;
-  readonly behind?: readonly string[] | undefined;
-};
-
 /** Throws CannotEdit. A text without anything in it becomes a whole file. */
-export function putMember(text: string, path: MemberPath, { value, raw, behind }: PutMember): string {
+export function putMember(
+  text: string,
+  path: MemberPath,
+  { value, raw, behind }: Omit<Extract<MemberEdit, { kind: 'put' }>, 'kind' | 'path'>,
+): string {
   if (text.trim() === '') return `${JSON.stringify(nested(path, value), undefined, 2)}\n`;
   const { node, rest } = walk(rootOf(text), path);
   const style = styleOf(text);

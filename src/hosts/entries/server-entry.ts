@@ -155,15 +155,13 @@ function programOf(
 /** Characters that a header may carry: visible ones, space, tab, and the upper half of Latin-1 (RFC 9110, 5.5). */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-type Remote = Pick<RemoteSpec, 'transport' | 'url' | 'headers' | 'headersHelper' | 'oauth'>;
-
 /** Tells `filling` what speaks against the entry. */
 function remoteOf(
   fields: RemoteFields,
   transport: Exclude<Transport, 'stdio'>,
   filling: Filling,
   spelledUrl: string,
-): Remote {
+): Pick<RemoteSpec, 'transport' | 'url' | 'headers' | 'headersHelper' | 'oauth'> {
   const { headersHelper } = fields;
   return {
     transport,
@@ -357,10 +355,11 @@ const fields = z.object({
   identity: identity.optional(),
 });
 
-type WrittenLogin = Readonly<Record<string, unknown>>;
-
 /** Undefined where the entry names no such grant, and where it does so wrongly, which is said to `filling`. */
-export function machineLoginOf(said: WrittenLogin, filling: Filling): MachineLogin | undefined {
+export function machineLoginOf(
+  said: Readonly<Record<string, unknown>>,
+  filling: Filling,
+): MachineLogin | undefined {
   if (said['grant'] === undefined || said['grant'] === null || said['grant'] === 'authorization_code')
     return undefined;
   const { data, error } = fields.safeParse(said);
@@ -409,7 +408,12 @@ export function machineLoginOf(said: WrittenLogin, filling: Filling): MachineLog
 }
 
 /** By `nameVariable`, by `nameFile`, or as it stands in `name`, where variables are filledText in as everywhere. */
-function sourceOf(said: WrittenLogin, name: string, filling: Filling, within = ''): SecretSource | undefined {
+function sourceOf(
+  said: Readonly<Record<string, unknown>>,
+  name: string,
+  filling: Filling,
+  within = '',
+): SecretSource | undefined {
   const [written, variable, file] = ['', 'Variable', 'File'].map((ending) => said[`${name}${ending}`]);
   const ways = [written, variable, file].filter((way) => way !== undefined);
   if (ways.length > 1) {

@@ -114,13 +114,15 @@ export function restore(id: string, { dryRun = false }: AdoptOptions, place: Ado
   return { host: record.id, title, result, files };
 }
 
-type OwnHere = {
+function ownEntryFor(
+  record: HostRecord,
+  { name = DEFAULT_NAME }: AdoptOptions,
+  place: AdoptPlace,
+): {
   readonly name: string;
   readonly entry: Readonly<Record<string, unknown>>;
   readonly isThere: boolean;
-};
-
-function ownEntryFor(record: HostRecord, { name = DEFAULT_NAME }: AdoptOptions, place: AdoptPlace): OwnHere {
+} {
   const [own] = ownEntries(record, place);
   if (own !== undefined && isRecord(own.value)) return { name: own.name, entry: own.value, isThere: true };
   return { name, entry: record.entry(ownLaunch(record, {}, place)), isThere: false };

@@ -48,18 +48,21 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** A file of the user's in which a host keeps its servers, and how it is read. */
-export type UserSource = { readonly file: string; readonly source: Source };
-
 /** All files of the user's scope, in the host's own order; most of them need not exist. */
-export function userFiles({ title }: HostRecord, { env, host }: Machine): UserSource[] {
+export function userFiles(
+  { title }: HostRecord,
+  { env, host }: Machine,
+): { readonly file: string; readonly source: Source }[] {
   return SOURCES.filter((source) => source.host === title && source.scope === 'user').flatMap((source) =>
     filesOf(source, env, host).map((file) => ({ file, source })),
   );
 }
 
 /** The file that a registration goes into: the first that is there, else the one that the host would make. */
-export function registrationFile(record: HostRecord, machine: Machine): UserSource {
+export function registrationFile(
+  record: HostRecord,
+  machine: Machine,
+): { readonly file: string; readonly source: Source } {
   const all = userFiles(record, machine);
   const [first] = all;
   if (first === undefined) throw new Error(`no file of ${record.title} on ${machine.host.platform}`);

@@ -61,12 +61,6 @@ const MANAGED = [
   'C:/Program Files/ClaudeCode/managed-settings.json',
 ];
 
-/** The meaning of a permission rule for a server: all of it, one tool, or tools by a pattern. */
-type Meant =
-  | { readonly kind: 'server' }
-  | { readonly kind: 'tool'; readonly tool: string }
-  | { readonly kind: 'pattern' };
-
 const claudeCodeRules: ReadRules = (context) => {
   const { server, own } = context;
   const settings = settingsOf(context);
@@ -111,7 +105,14 @@ function settingsOf({ read }: RulesContext): ReturnType<RulesContext['read']> {
   return [CLAUDE_SETTINGS, ...MANAGED, ...ofProjects].flatMap(read);
 }
 
-function meaningFor(server: string, rule: string): Meant | undefined {
+function meaningFor(
+  server: string,
+  rule: string,
+):
+  | { readonly kind: 'server' }
+  | { readonly kind: 'tool'; readonly tool: string }
+  | { readonly kind: 'pattern' }
+  | undefined {
   const named = /^mcp__[^(]*/.exec(rule)?.[0].trim() ?? (rule === '*' ? 'mcp__*' : '');
   if (named === '') return undefined;
   if (named === `mcp__${server}` || named === `mcp__${server}__*`) return { kind: 'server' };
@@ -238,9 +239,7 @@ function geminiListsIn({ read }: RulesContext, name: string, once: string) {
   });
 }
 
-type GeminiPolicy = { readonly file: string; readonly server: string; readonly decision: unknown };
-
-function geminiPoliciesFor({ read, server, own }: RulesContext): GeminiPolicy[] {
+function geminiPoliciesFor({ read, server, own }: RulesContext) {
   return read(`${GEMINI_HOME}/policies/*.toml`).flatMap(({ file, value }) => {
     const rules = isRecord(value) && Array.isArray(value['rule']) ? (value['rule'] as unknown[]) : [];
     return rules.flatMap((rule) =>
@@ -277,11 +276,6 @@ const OPENCODE_FILES = [
 ];
 
 type OpenCodeDecision = 'allow' | 'ask' | 'deny';
-type OpenCodeRule = {
-  readonly pattern: string;
-  readonly decision: OpenCodeDecision | undefined;
-  readonly file: string;
-};
 
 const openCodeRules: ReadRules = ({ server, own, read }) => {
   const leave = (reason: string): HostRules => ({ leave: reason, denied: [] });
@@ -317,7 +311,7 @@ const openCodeRules: ReadRules = ({ server, own, read }) => {
   return { denied: [...off, ...by('ask').map((tool) => ({ tool, why: asked(opencode.title) }))] };
 };
 
-function openCodeRulesIn(value: unknown, file: string): OpenCodeRule[] {
+function openCodeRulesIn(value: unknown, file: string) {
   if (!isRecord(value)) return [];
   const { tools, permission } = value;
   const switches = Object.entries(isRecord(tools) ? tools : {}).map(([pattern, isOn]) => ({

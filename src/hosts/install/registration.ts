@@ -155,15 +155,13 @@ export function refuseIfManaged({ title }: HostRecord, { env, host }: ChangePlac
   });
 }
 
-export type PlannedRegistration = PlannedFile & { readonly name: string; readonly entry: unknown };
-
 /** The host's file with us in it; nothing is written. `further` are edits of the same file that are made first. */
 export function planRegistration(
   record: HostRecord,
   { name = DEFAULT_NAME, env = {} }: InstallOptions,
   place: ChangePlace,
   further: readonly MemberEdit[] = [],
-): PlannedRegistration {
+): PlannedFile & { readonly name: string; readonly entry: unknown } {
   if (!NAME.test(name)) {
     throw new BridgeError('E_ARGUMENTS', `--name is '${name}'; no host takes that for a name.`, {
       fault: 'operator',

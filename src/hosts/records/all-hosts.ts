@@ -2,7 +2,7 @@
 // keep their servers, which clients they are, what was moved out of them. A new host is a file beside this one and a line here.
 
 import type { HostDialect } from '../terms/dialect.js';
-import type { Host, HostClient, HostInstall, HostPatience, HostView, Source } from '../terms/host.js';
+import type { Host, HostView, Source } from '../terms/host.js';
 import { antigravity } from './antigravity.js';
 import { claudeCode } from './claude-code.js';
 import { claudeDesktop } from './claude-desktop.js';
@@ -69,7 +69,7 @@ function sourcesOf({ title, dialect, expansion, sources }: Host): Source[] {
   }));
 }
 
-export type HostRecord = HostInstall & Pick<Host, 'title'>;
+export type HostRecord = NonNullable<Host['install']> & Pick<Host, 'title'>;
 
 /** In the order in which they are shown: those of the command line, then those of a desktop, of which Claude Desktop comes first. */
 export const HOSTS: readonly HostRecord[] = ALL_HOSTS.flatMap(({ title, install }) =>
@@ -146,7 +146,7 @@ function adoptedBehind(table: readonly Source[], index: number): Source[] {
 const UNKNOWN: HostView = { paths: true, links: true, showsStructured: false };
 
 /** The time that the SDK's client waits where its program sets none, and with it nearly every client. */
-const USUAL: HostPatience = { silent: 60 };
+const USUAL = { silent: 60, told: undefined };
 /** For the answer to be written, sent and read; of a long wait it is lost in it. */
 const SPARE_SECONDS = 10;
 
@@ -167,7 +167,7 @@ export function patienceOf(client: string, isTold: boolean): number {
   return (isTold ? told : silent) - SPARE_SECONDS;
 }
 
-function knownClient(client: string): HostClient | undefined {
+function knownClient(client: string): Host['client'] {
   const isNamed = (known: string) => client === known || client.startsWith(`${known} `);
   return ALL_HOSTS.find((host) => host.client !== undefined && isNamed(host.client.name))?.client;
 }

@@ -88,9 +88,6 @@ export type Translated = {
   readonly spelled: (field: string) => string;
 };
 
-/** Why an entry is not used. */
-type RefusedEntry = { readonly reason: ServerSkipReason };
-
 /** Fields that no host knows, and that an entry of any host may have for the bridge. */
 const OWN_FIELDS = { versionNegotiation: 'versionNegotiation' } as const;
 
@@ -109,7 +106,10 @@ export function translate(entry: RawEntry, dialect: HostDialect): Translated {
 }
 
 /** The transport that the entry asks for, or why there is none. */
-export function transportOf(entry: RawEntry, dialect: HostDialect): Transport | RefusedEntry {
+export function transportOf(
+  entry: RawEntry,
+  dialect: HostDialect,
+): Transport | { readonly reason: ServerSkipReason } {
   const type = memberOf(entry, 'type');
   if (type !== undefined) {
     const known = typeof type === 'string' ? inAnyCase(type, dialect.types) : undefined;
@@ -146,7 +146,7 @@ const NOT_SERVED: Readonly<Record<string, ServerSkipReason>> = {
 export function timeOf(
   entry: RawEntry,
   times: readonly TimeField[],
-): { readonly ms: number | undefined } | RefusedEntry {
+): { readonly ms: number | undefined } | { readonly reason: ServerSkipReason } {
   for (const { at, unitMs, minMs = 0 } of times) {
     let value: unknown = entry;
     for (const name of at) value = isRecord(value) ? memberOf(value, name) : undefined;

@@ -19,8 +19,6 @@ export type ExpansionContext = {
   readonly contentOf: (written: string) => string | undefined;
 };
 
-type Expand = (text: string, context: ExpansionContext) => Expanded;
-
 /** By the host whose way it is; `editor` is that of Cursor, VS Code and what grew out of it. */
 export const EXPANSIONS = {
   /** Text stays as it is. */
@@ -78,7 +76,7 @@ export const EXPANSIONS = {
       const [kind = '', name] = written.trim().split(/\.(.*)/s);
       return name === undefined ? hostValue('value', kind) : hostValue(kind.replace(/s$/, ''), name);
     }),
-} satisfies Record<string, Expand>;
+} satisfies Record<string, (text: string, context: ExpansionContext) => Expanded>;
 
 export type Expansion = keyof typeof EXPANSIONS;
 
@@ -141,10 +139,11 @@ function replaced(
 
 const REFERENCE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-((?:[^$}]|\$(?!\{))*))?\}/g;
 
-export type ExpandedText = { readonly text: string; readonly missing: readonly string[] };
-
 /** `missing` names the variables that are neither set nor have a default; their references stay in the text. */
-export function expand(text: string, env: Environment): ExpandedText {
+export function expand(
+  text: string,
+  env: Environment,
+): { readonly text: string; readonly missing: readonly string[] } {
   const missing: string[] = [];
   const [head, tail] = atLastBrace(text);
   const expanded = head.replace(REFERENCE, (reference, name: string, fallback: string | undefined) => {

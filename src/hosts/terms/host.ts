@@ -21,9 +21,37 @@ export type Host = {
   /** Reads what its user has decided about servers; absent where no file says it. */
   readonly decisions?: ReadDecisions;
   /** Facts about the host as a client of the bridge; absent where nobody has looked. */
-  readonly client?: HostClient;
+  readonly client?: {
+    /** The name under which it greets (clientInfo.name). */
+    readonly name: string;
+    /** The parts of an answer that the host shows its model. */
+    readonly view: HostView;
+    /** How long it waits for the answer of a call; absent where that has not been tried. */
+    readonly patience?: {
+      /** Seconds until it gives a call up that says nothing. */
+      readonly silent: number;
+      /** Seconds for a call that tells of its progress, where the host wants to be told; absent where that changes nothing. */
+      readonly told?: number;
+    };
+    /** Arguments that it adds to the schema of every tool. */
+    readonly addedArguments?: readonly string[];
+  };
   /** How the bridge is registered in it and servers are moved out of it; absent where a person does that by hand. */
-  readonly install?: HostInstall;
+  readonly install?: {
+    /** By which name a person asks for the host; also that of its file in the bridge's own folder. */
+    readonly id: string;
+    /** Names under which its program is found on PATH. */
+    readonly programs: readonly string[];
+    /** Files or folders that only this host makes; without any, the folder of its file is one. */
+    readonly signs?: readonly string[];
+    /** Started from a desktop, with a PATH that has little more than the system's programs. */
+    readonly isDesktop: boolean;
+    /** An entry of ours in this host's words. */
+    readonly entry: (launch: HostLaunch) => Record<string, unknown>;
+    /** An entry of ours for a file in the form that the host had before. */
+    readonly earlierEntry?: (launch: HostLaunch) => Record<string, unknown>;
+    readonly adopt: Adoptable;
+  };
 };
 
 /**
@@ -51,17 +79,6 @@ export type HostDecisions = {
   reasonOff(name: string): ServerSkipReason | undefined;
 };
 
-export type HostClient = {
-  /** The name under which it greets (clientInfo.name). */
-  readonly name: string;
-  /** The parts of an answer that the host shows its model. */
-  readonly view: HostView;
-  /** How long it waits for the answer of a call; absent where that has not been tried. */
-  readonly patience?: HostPatience;
-  /** Arguments that it adds to the schema of every tool. */
-  readonly addedArguments?: readonly string[];
-};
-
 /** The parts of an answer that a host program shows its model. */
 export type HostView = {
   /** How much of an answer's text, as UTF-8, reaches the model; undefined where the host cuts nothing that we send. */
@@ -75,13 +92,6 @@ export type HostView = {
   readonly links: boolean;
   /** Whether it shows the model `structuredContent`, instead of the text or beside it. */
   readonly showsStructured: boolean;
-};
-
-export type HostPatience = {
-  /** Seconds until it gives a call up that says nothing. */
-  readonly silent: number;
-  /** Seconds for a call that tells of its progress, where the host wants to be told; absent where that changes nothing. */
-  readonly told?: number;
 };
 
 // Where some of a host's servers stand, and how they are written: one row of the table of sources.
@@ -123,22 +133,6 @@ export type HostLaunch = {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-};
-
-export type HostInstall = {
-  /** By which name a person asks for the host; also that of its file in the bridge's own folder. */
-  readonly id: string;
-  /** Names under which its program is found on PATH. */
-  readonly programs: readonly string[];
-  /** Files or folders that only this host makes; without any, the folder of its file is one. */
-  readonly signs?: readonly string[];
-  /** Started from a desktop, with a PATH that has little more than the system's programs. */
-  readonly isDesktop: boolean;
-  /** An entry of ours in this host's words. */
-  readonly entry: (launch: HostLaunch) => Record<string, unknown>;
-  /** An entry of ours for a file in the form that the host had before. */
-  readonly earlierEntry?: (launch: HostLaunch) => Record<string, unknown>;
-  readonly adopt: Adoptable;
 };
 
 /** Facts about a host that must be known before a server is moved out of it. Its rules for single tools stand in install/known-rules.ts. */

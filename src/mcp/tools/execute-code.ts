@@ -187,10 +187,8 @@ function fileObjection(file: string): CallProblem | undefined {
 
 // Errors about the arguments and variables that a call of `execute_code` gives its program, as the agent reads them.
 
-type ProgramWords = { readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> };
-
 /** Error about the first wrong argument or variable of the program. */
-function wordsObjection({ args, env }: ProgramWords): CallProblem | undefined {
+function wordsObjection({ args, env }: Pick<ProgramValues, 'args' | 'env'>): CallProblem | undefined {
   for (const [number, arg] of args.entries()) {
     const allowed = allowedWord(arg);
     if (allowed !== undefined) return wordObjection(`args[${number}]`, arg, allowed);

@@ -94,7 +94,6 @@ const MAX_TEXT_CHARS = Math.floor(MAX_ANSWER_CHARS / 8);
 const MAX_TEXTS = 100;
 
 type Result = Readonly<Record<string, unknown>>;
-type TextBlock = { readonly type: 'text'; readonly text: string };
 
 /** `text` is the CallToolResult as the server wrote it. */
 function relayedResult(text: string): Result {
@@ -119,7 +118,7 @@ function withBlocks(result: Result): Result {
   return isObject(content) ? { ...result, content: [content] } : result;
 }
 
-const isText = (block: unknown): block is TextBlock => {
+const isText = (block: unknown): block is { readonly type: 'text'; readonly text: string } => {
   const { type, text } = Object(block) as { type?: unknown; text?: unknown };
   return type === 'text' && typeof text === 'string';
 };

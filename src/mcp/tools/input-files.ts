@@ -64,15 +64,12 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 const list = z.array(z.unknown()).max(MAX_INPUT_FILES);
 
-/** Fault of the files, as a sentence. */
-export type FilesComplaint = { readonly complaint: string };
-
 /** `names` are those that are taken already; it takes the others. */
 export function readInputFiles(
   value: unknown,
   form: FilesForm,
   names = new NameSet(),
-): readonly InputFile[] | FilesComplaint {
+): readonly InputFile[] | { readonly complaint: string } {
   const { argument, shape, nameField, contentField } = form;
   const parsed = list.safeParse(value ?? []);
   if (!parsed.success)
@@ -103,7 +100,12 @@ const encodedText = (text: string): string | undefined =>
 
 const withoutBreaks = (base64: string): string => base64.replaceAll(/[\r\n]+/g, '');
 
-function complain(where: string, value: unknown, expected: string, problem = ''): FilesComplaint {
+function complain(
+  where: string,
+  value: unknown,
+  expected: string,
+  problem = '',
+): { readonly complaint: string } {
   const got = value === undefined && problem !== '' ? '' : ` ${described(value)}`;
   return { complaint: `${where}: got${got}${problem}, expected ${expected}.` };
 }

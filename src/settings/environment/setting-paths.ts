@@ -10,10 +10,10 @@ import type { HostFacts } from '../files/host-facts.js';
 import { problem, type SettingProblem, shownValue } from './setting-problems.js';
 import type { Settings } from './settings.js';
 
-type PathSettings = Pick<Settings, 'explicitlySet' | 'serversConfig' | 'snippetsDir' | 'runtime'>;
-
 /** A problem for each path that leads nowhere, or to another kind of thing. */
-export function absentFiles(settings: PathSettings): readonly SettingProblem[] {
+export function absentFiles(
+  settings: Pick<Settings, 'explicitlySet' | 'serversConfig' | 'snippetsDir'>,
+): readonly SettingProblem[] {
   const { explicitlySet, serversConfig, snippetsDir } = settings;
   const files = serversConfig.flatMap((file) =>
     kindAt(file) === undefined
@@ -35,7 +35,7 @@ export function absentFiles(settings: PathSettings): readonly SettingProblem[] {
 }
 
 /** The engine's client, where its path is set. A command that runs code asks it at once, and says the same. */
-export function absentEngine({ runtime }: PathSettings): readonly SettingProblem[] {
+export function absentEngine({ runtime }: Pick<Settings, 'runtime'>): readonly SettingProblem[] {
   if (runtime === undefined || !/[\\/]/.test(runtime) || kindAt(runtime) === 'file') return [];
   return [absent('MCP_BRIDGE_RUNTIME', runtime, 'auto, podman, docker or the path of a program that exists')];
 }

@@ -34,8 +34,10 @@ export const REMEMBERED_BYTES = 16 * MB_BYTES;
  */
 const SETTLED_AFTER_MS = 100;
 
-type Remembered = { readonly identity: string; readonly bytes: number; readonly content: ConfigFile };
-const remembered = new Map<string, Remembered>();
+const remembered = new Map<
+  string,
+  { readonly identity: string; readonly bytes: number; readonly content: ConfigFile }
+>();
 
 /** `maxBytes` where the format's own limit is too generous. */
 export function readConfigFile(
@@ -99,14 +101,11 @@ const identityOf = ({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats, host: Hos
 
 // Problems of a configuration file as a whole, and the words in which they are told. Reads nothing.
 
-/** Line and column in a file, both from 1. */
-type LineAndColumn = { readonly line: number; readonly column: number };
-
 export type FileTrouble = {
   /** For a person. Begins with `FILE:LINE:COLUMN: ` where there is a place, and does not name the file otherwise. */
   readonly message: string;
   /** Where the mistake stands; absent where it is in no single place. */
-  readonly place?: LineAndColumn | undefined;
+  readonly place?: { readonly line: number; readonly column: number } | undefined;
 };
 
 export type FileProblem = FileTrouble & { readonly file: string };

@@ -7,19 +7,6 @@ import { MB_BYTES } from '../../base/text/sizes.js';
 import { clipHarmless } from '../../base/text/text.js';
 import { imageReferenceTrouble } from '../bounds.js';
 
-/** A way to run a program, for images in which `needs` are found. */
-type Way = {
-  /** Programs that must be on the image's PATH. */
-  readonly needs: readonly string[];
-  /**
-   * Argument vectors, run in order in the working directory: each must end with status 0 before the next begins, and the
-   * last becomes the program. `{file}` stands for the entry file's path, `{folder}` for that of its folder, both relative
-   * and beginning with `./`, `{harness}` for that of our own files; a vector's last element may be `{args}`, for the
-   * program's arguments.
-   */
-  readonly steps: ReadonlyArray<readonly string[]>;
-};
-
 /** A further place for files, in memory like all others; only one that is `executable` may hold programs. */
 export type Place = { readonly target: string; readonly sizeMb: number; readonly executable: boolean };
 
@@ -37,7 +24,17 @@ export type Language = {
   /** The recipe of its image, as `image build` takes it. */
   readonly profile: string;
   /** In order of preference; empty for Python, which the harness runs itself. */
-  readonly ways: readonly Way[];
+  readonly ways: readonly {
+    /** Programs that must be on the image's PATH. */
+    readonly needs: readonly string[];
+    /**
+     * Argument vectors, run in order in the working directory: each must end with status 0 before the next begins, and the
+     * last becomes the program. `{file}` stands for the entry file's path, `{folder}` for that of its folder, both relative
+     * and beginning with `./`, `{harness}` for that of our own files; a vector's last element may be `{args}`, for the
+     * program's arguments.
+     */
+    readonly steps: ReadonlyArray<readonly string[]>;
+  }[];
   /** Run while a sandbox waits, in the working directory; a failure is nobody's. */
   readonly ahead: ReadonlyArray<readonly string[]>;
   /** For the program and its steps. `{heapMb}` stands for what a managed heap may take of its memory. */
