@@ -4,7 +4,7 @@
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { readText } from '../../base/files/read-text.js';
-import { groupLimit, type AskedLimits, type Enforcement } from '../../engine/machine/enforcement.js';
+import { type AskedLimits, type Enforcement, groupLimit } from '../../engine/machine/enforcement.js';
 import { firstProcess, monitorOf } from '../../engine/machine/first-process.js';
 import { enforcementAt } from '../../sandbox/limits/guard.js';
 import type { Judgement } from './control.js';
@@ -82,7 +82,6 @@ function namesIn(folder: string): string[] {
 
 // Which known holes of OCI runtimes the one in use has closed, by its version. A version below the fix is not called
 // open: distributions fix old versions without changing the number. Pure.
-
 
 /** Writes through masked paths, /dev/console and procfs (with CVE-2025-52565 and CVE-2025-52881), per release line. */
 const CVE = 'CVE-2025-31133';

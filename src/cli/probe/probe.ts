@@ -11,12 +11,34 @@ import { carry } from '../../sandbox/spec/harness-files.js';
 import { type Prepared, prepare, withProgress } from '../serving/prepare.js';
 import { interruptSignal } from '../terminal/interrupt.js';
 import { errorJson, printJson, reportFailure, sayDim } from '../terminal/output.js';
-import { AttackedBridge, DEADLINE_ATTACK, DEADLINES_SECONDS, MEMORY_ATTACKS, MEMORY_LIMIT_MB, type MemoryKind, PIDS_LIMIT, pidsAttack, type Seen } from './attack.js';
+import {
+  AttackedBridge,
+  DEADLINE_ATTACK,
+  DEADLINES_SECONDS,
+  MEMORY_ATTACKS,
+  MEMORY_LIMIT_MB,
+  type MemoryKind,
+  PIDS_LIMIT,
+  pidsAttack,
+  type Seen,
+} from './attack.js';
 import { attackSession, judgeSession, SESSION_ATTACKS } from './between-calls.js';
 import { openCanaries } from './canaries.js';
 import type { Judgement, ProbedControl, ProbedSandbox } from './control.js';
 import { judgeRuntime, RUNTIME_REQUEST } from './host-look.js';
-import { judgeCpus, judgeDeadline, judgeDeadMan, judgeIds, judgeLog, judgeMemory, judgeOwner, judgePids, judgeToldDeadMan, judgeToldIds, judgeWall } from './judge.js';
+import {
+  judgeCpus,
+  judgeDeadline,
+  judgeDeadMan,
+  judgeIds,
+  judgeLog,
+  judgeMemory,
+  judgeOwner,
+  judgePids,
+  judgeToldDeadMan,
+  judgeToldIds,
+  judgeWall,
+} from './judge.js';
 import { killOwner } from './owner-kill.js';
 import { exitCodeOf, makeReport, type ProbeReport, reportText, summaryOf } from './report.js';
 import { guestCode, WALLS } from './walls.js';

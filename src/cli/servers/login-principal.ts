@@ -4,7 +4,7 @@ import type { BridgeError } from '../../base/errors.js';
 import type { Principal } from '../../base/principal.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { didYouMean } from '../../base/text/closest.js';
-import { nameList, clipHarmless } from '../../base/text/text.js';
+import { clipHarmless, nameList } from '../../base/text/text.js';
 import { principalIdOf, TokenFile, type TokenRecord } from '../../service/access/token-file.js';
 import { readPrincipalsFile } from '../../service/principals/principals-file.js';
 import type { Settings } from '../../settings/environment/settings.js';

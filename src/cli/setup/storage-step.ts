@@ -10,7 +10,16 @@ import { shellWord } from '../../base/process/own-command.js';
 import { run } from '../../base/process/process.js';
 import type { EngineStatus } from '../../engine/engine.js';
 import { driverOf } from '../../engine/engines.js';
-import { done, failed, isOwnPodman, ok, type SetupContext, type Step, type StepResult, skipped } from './step.js';
+import {
+  done,
+  failed,
+  isOwnPodman,
+  ok,
+  type SetupContext,
+  type Step,
+  type StepResult,
+  skipped,
+} from './step.js';
 
 const QUERY_TIMEOUT_MS = 30_000;
 const SLOW =

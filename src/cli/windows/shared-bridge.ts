@@ -11,10 +11,19 @@ import { LossyWriter } from '../../base/log/lossy-writer.js';
 import { descendantsBytes } from '../../base/process/process-stat.js';
 import { VERSION } from '../../base/version.js';
 import { SET_UP_PATIENCE_MS } from '../../run/queue/patience.js';
-import { BridgeEnd, type ServedWindow, Windows } from '../../service/windows/windows.js';
 import { type FirstMessage, firstMessage, messageFrame } from '../../service/windows/frames.js';
-import { type Build, buildOf, compareBuilds, greetingIn, type SharedStatus, type StartReport, type WindowGreeting, type WindowRefusal } from '../../service/windows/greeting.js';
+import {
+  type Build,
+  buildOf,
+  compareBuilds,
+  greetingIn,
+  type SharedStatus,
+  type StartReport,
+  type WindowGreeting,
+  type WindowRefusal,
+} from '../../service/windows/greeting.js';
 import { OWN_VARIABLES, removeIfEmpty } from '../../service/windows/place.js';
+import { BridgeEnd, type ServedWindow, Windows } from '../../service/windows/windows.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { hostFacts } from '../../settings/files/host-facts.js';
 import { type Audited, audited, type Examined, examine } from '../serving/prepare.js';

@@ -3,8 +3,8 @@
 // (`requestState`, from 2026-07-28 on), and by the id of its task.
 
 import { randomBytes } from '../../base/crypto.js';
-import { charsIn, clipHarmless } from '../../base/text/text.js';
 import { drawnLetters } from '../../base/text/drawn-letters.js';
+import { charsIn, clipHarmless } from '../../base/text/text.js';
 import type { AgentRequest } from '../requests/agent-request.js';
 import type { ToolAnswer } from '../tools/definitions.js';
 import { Job, type JobParts } from './job.js';

@@ -6,8 +6,8 @@ import PQueue from 'p-queue';
 import { asBridgeError, BridgeError } from '../../base/errors.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { clipHarmlessLine } from '../../base/text/text.js';
-import { aborted, within } from '../../base/waiting/unless-aborted.js';
 import { Deadline } from '../../base/waiting/deadline.js';
+import { aborted, within } from '../../base/waiting/unless-aborted.js';
 import { StandingClock } from '../../policy/approvals/standing-clock.js';
 import type { Sandbox } from '../../sandbox/conversation/sandbox.js';
 import type { CheckAnswer } from '../../sandbox/conversation/turn.js';
@@ -16,7 +16,13 @@ import type { NamedTool, ServerDoc } from '../../wire/frames.js';
 import { digestOf } from '../audit/digest.js';
 import type { CallContext } from '../calls/call-context.js';
 import { type AskingWords, LoadedServers } from '../calls/on-demand.js';
-import { type Conclusion, conclude, concludeFailure, concludePlan, concludeRefused } from '../outcome/conclude.js';
+import {
+  type Conclusion,
+  conclude,
+  concludeFailure,
+  concludePlan,
+  concludeRefused,
+} from '../outcome/conclude.js';
 import type { Outcome } from '../outcome/outcome.js';
 import { Transcript } from '../outcome/transcript.js';
 import { fileOf, isPythonTask, languageOf } from '../programs/task.js';
@@ -25,7 +31,6 @@ import { type Conversed, converse, type OpenServers, onDemandOf } from './conver
 import { preflight } from './preflight.js';
 import { type Run, type RunInput, RunRecord, type RunServices } from './run-request.js';
 import { type FallbackSandbox, refuseCancelled, sandboxFactsOf, takeSandbox } from './sandbox-use.js';
-
 
 /** Never rejects for what guest, agent, downstream or engine did: that is an Outcome. */
 export async function runCode(

@@ -6,7 +6,15 @@ import { lstat, open, opendir, realpath } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { didYouMean } from '../../base/text/closest.js';
-import { nameList, clipHarmless, decodedText, harmless, inOneLine, wholeCharacters, isHarmless } from '../../base/text/text.js';
+import {
+  clipHarmless,
+  decodedText,
+  harmless,
+  inOneLine,
+  isHarmless,
+  nameList,
+  wholeCharacters,
+} from '../../base/text/text.js';
 import { type Language, languageOfFile } from '../../settings/languages/records.js';
 import { nameProblem } from '../artifacts/file-names.js';
 

@@ -6,7 +6,14 @@ import { MB_BYTES } from '../../base/text/sizes.js';
 import type { Mount, NetworkMode, SandboxSpec, Tmpfs } from '../../engine/engine.js';
 import type { Enforcement } from '../../engine/machine/enforcement.js';
 import { DEFAULT_WORKDIR } from '../../settings/languages/records.js';
-import { ENTRYPOINT, FALLBACK_MOUNT, FALLBACK_PYTHON, HARNESS_MOUNT, STAT_FILE, type PythonName } from './harness-files.js';
+import {
+  ENTRYPOINT,
+  FALLBACK_MOUNT,
+  FALLBACK_PYTHON,
+  HARNESS_MOUNT,
+  type PythonName,
+  STAT_FILE,
+} from './harness-files.js';
 import type { SandboxProfile } from './profile.js';
 
 /** Inputs of a sandbox's spec besides the walls, which are constant. */

@@ -1,10 +1,10 @@
 // One session with a remote server over one kind of transport. A session that is over is not mended: the link makes a
 // new wire.
 
-import { within } from '../../base/waiting/unless-aborted.js';
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
+import { within } from '../../base/waiting/unless-aborted.js';
 import { failure, MAX_MESSAGE_BYTES, readMessages, readOversized, tooLarge } from '../connection/inbound.js';
 import type { Door } from './door.js';
 import { EventReader, type ServerEvent } from './event-reader.js';

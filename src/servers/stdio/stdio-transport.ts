@@ -14,7 +14,16 @@ import { harmless, linesOf, withoutFullStop } from '../../base/text/text.js';
 import { within } from '../../base/waiting/unless-aborted.js';
 import { EnvelopeReader } from '../../wire/envelope.js';
 import { type Line, LineSplitter } from '../../wire/lines.js';
-import { answeredIn, failure, garbled, isOneValue, MAX_MESSAGE_BYTES, messagesAmong, readMessages, readOversized } from '../connection/inbound.js';
+import {
+  answeredIn,
+  failure,
+  garbled,
+  isOneValue,
+  MAX_MESSAGE_BYTES,
+  messagesAmong,
+  readMessages,
+  readOversized,
+} from '../connection/inbound.js';
 import { atItsEntry, CLOSED_BY_BRIDGE, type Link, type Problem, withoutPrefix } from '../connection/link.js';
 import { LeftOut, type Purse, readingPurse, Unasked } from '../connection/unasked.js';
 import { type ProcessCalls, type ProcessCommand, type ProcessExit, ProcessTree } from './process-tree.js';

@@ -22,7 +22,14 @@ import type { LoginOwner, ServerLogin } from '../../servers/remote/login-needed.
 import { RemoteFailure } from '../../servers/remote/remote-failure.js';
 import type { HostFacts } from '../../settings/files/host-facts.js';
 import type { ServerAccess } from '../../tenant/configured.js';
-import { type HeaderSources, type PrincipalBook, type PrincipalRules, principalWord, sourceOf, type TokenExchange } from './principal-rules.js';
+import {
+  type HeaderSources,
+  type PrincipalBook,
+  type PrincipalRules,
+  principalWord,
+  sourceOf,
+  type TokenExchange,
+} from './principal-rules.js';
 
 type PrincipalAccessOptions = {
   readonly principal: Principal;
