@@ -18,7 +18,7 @@ const ALLOWED = {
     "mistakes of smol-toml and yaml quote the file below their first line; jsonc-parser's are in camel case",
   ],
   'hosts/entries/server-entry.ts': [1, 'zod puts a prefix ahead of what it expected'],
-  'servers/connection/call-error.ts': [1, "the SDK's prefix ahead of a server's words"],
+  'servers/connection/link.ts': [1, "the SDK's prefix ahead of a server's words"],
   'servers/login/oauth-fetch.ts': [1, 'the SDK quotes whole pages'],
   'run/hints/hint.ts': [1, "what Python and other languages say of the guest's mistakes"],
   'sandbox/python/python-name.ts': [2, 'what engines and Python say of a Python that is missing or old'],
