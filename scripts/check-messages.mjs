@@ -19,7 +19,7 @@ const ALLOWED = {
   ],
   'hosts/entries/entry-fields.ts': [1, 'zod puts a prefix ahead of what it expected'],
   'settings/files/strict-yaml.ts': [1, "yaml's mistakes quote the file below their first line"],
-  'servers/connection/call-error.ts': [1, "the SDK's prefix ahead of a server's words"],
+  'servers/connection/link.ts': [1, "the SDK's prefix ahead of a server's words"],
   'servers/login/oauth-fetch.ts': [1, 'the SDK quotes whole pages'],
   'run/hints/hint.ts': [1, "what Python and other languages say of the guest's mistakes"],
   'sandbox/python/python-name.ts': [2, 'what engines and Python say of a Python that is missing or old'],
