@@ -86,12 +86,12 @@ it.each([
 });
 
 it('a file of the list may ask as often as the list says, neither more nor less', async () => {
-  const file = 'servers/connection/call-error.ts';
+  const file = 'servers/connection/link.ts';
   const question = "trouble.message.split('\\n', 1);\n";
   expect(await check(question, file)).toEqual({ complaints: [], status: 0 });
   expect((await check(question + question, file)).complaints).toHaveLength(2);
   expect(await check('', file)).toEqual({
-    complaints: ['src/servers/connection/call-error.ts: has 0 questions, and the list allows 1'],
+    complaints: ['src/servers/connection/link.ts: has 0 questions, and the list allows 1'],
     status: 1,
   });
 });
