@@ -18,9 +18,10 @@ const containers = [
 
 const programs = [
   'test/cli/{approvals,cli,code-exec,eras,exec,login,policy,reload,serve-http,servers-refresh,start-up,upgrade,wrong-settings}.test.ts',
-  'test/downstream/{learned,real-servers,search-quality}.test.ts',
-  'test/server/{asking/*,inbox/two-processes}.test.ts',
-  'test/shared/{kills,windows}.test.ts',
+  'test/servers/{learned,real-servers,search-quality}.test.ts',
+  'test/mcp/asking/*.test.ts',
+  'test/policy/inbox/two-processes.test.ts',
+  'test/service/windows/{kills,windows}.test.ts',
   'test/walls/{approvals,principals,windows}/walls.test.ts',
   'test/scripts/{commands,installed,mcpb,package,plugin}.test.ts',
 ];

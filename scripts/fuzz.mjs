@@ -29,8 +29,8 @@ const { inputs, seed, readers } = takeOptions({
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const [file, count, env] = readers
-  ? ['test/config/condition-readers.test.ts', Math.ceil(inputs / AS_SLOW), furtherReaders(root)]
-  : ['test/protocol/fuzz.test.ts', inputs, {}];
+  ? ['test/policy/condition-readers.test.ts', Math.ceil(inputs / AS_SLOW), furtherReaders(root)]
+  : ['test/wire/fuzz.test.ts', inputs, {}];
 console.log(`seed ${seed}, ${count} inputs`);
 const { status } = spawnSync(
   process.execPath,

@@ -6,7 +6,7 @@ import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Question } from '../../src/policy/approvals/question.js';
-import { answerTo, inboxAt, question, soon, withArguments } from '../server/inbox/questions.js';
+import { answerTo, inboxAt, question, soon, withArguments } from '../policy/inbox/questions.js';
 import { bridgeEnv, MAIN, tempHome } from '../support/start-bridge.js';
 import { PATIENTLY } from '../support/time.js';
 import { command, commandHere } from './command.js';

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { CHECKS } from '../../src/cli/doctor/doctor-checks.js';
 import type { Examination } from '../../src/cli/doctor/examination.js';
 import { readIsolatorFile } from '../../src/settings/languages/isolator-file.js';
-import { Home } from '../config/home.js';
+import { Home } from '../hosts/home.js';
 import { tempHome } from '../support/start-bridge.js';
 import { commandHere } from './command.js';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RuleReading } from '../../src/policy/rules/approval-rules.js';
 import { KeptCatalog } from '../../src/servers/catalog/kept-catalog.js';
-import { hostile } from '../downstream/hostile.js';
+import { hostile } from '../servers/hostile.js';
 import { bridgeEnv, tempHome } from '../support/start-bridge.js';
 import { command, commandHere } from './command.js';
 

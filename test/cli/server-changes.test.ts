@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { serverFindings } from '../../src/cli/doctor/doctor.js';
 import { serverChanges } from '../../src/cli/servers/servers-refresh.js';
 import { KeptCatalog } from '../../src/servers/catalog/kept-catalog.js';
-import { hostile } from '../downstream/hostile.js';
+import { hostile } from '../servers/hostile.js';
 
 let stateDir: string;
 beforeEach(() => {

@@ -4,7 +4,7 @@
 import { mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { everythingWeb } from '../downstream/remote-servers.js';
+import { everythingWeb } from '../servers/remote-servers.js';
 import { descendants } from '../support/nothing-left.js';
 import { type ServerEntry, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
 import { makeUsed } from '../support/used-state.js';

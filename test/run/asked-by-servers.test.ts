@@ -10,7 +10,7 @@ import { callDirectly, type DirectServices } from '../../src/run/life/direct-cal
 import { runCode } from '../../src/run/life/run.js';
 import type { RunServices } from '../../src/run/life/run-request.js';
 import type { AgentCapabilities } from '../../src/servers/asking/agent-capabilities.js';
-import { hostile, poolOf, type TestPool } from '../downstream/hostile.js';
+import { hostile, poolOf, type TestPool } from '../servers/hostile.js';
 import { approvalsWith, askedAgent } from '../support/approvals.js';
 import { FakeContainer, greeted } from '../support/fake-container.js';
 import { NEVER, until } from '../support/time.js';

@@ -14,9 +14,9 @@ import { policyOf } from '../../src/policy/rules/policy.js';
 import { planPieces } from '../../src/run/answer/pieces.js';
 import { digestOf } from '../../src/run/audit/digest.js';
 import type { Outcome } from '../../src/run/outcome/outcome.js';
-import { hear } from '../protocol/host-end.js';
 import { approvalsWith, MemoryInbox } from '../support/approvals.js';
 import { until } from '../support/time.js';
+import { hear } from '../wire/host-end.js';
 
 const TOOL = 'delete_all\rlist\u001b[31m_notes';
 /** What a function for output makes of it. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { chosenQuestion, giveAnswer, surveyApprovals } from '../../../src/cli/approvals/give-answer.js';
 
-import { inboxAt, newStateDir, question } from '../../server/inbox/questions.js';
+import { inboxAt, newStateDir, question } from '../../policy/inbox/questions.js';
 import { HANGS_MS } from '../../support/time.js';
 
 let stateDir: string;

@@ -12,7 +12,7 @@ import { ADOPTABLE, HOSTS, SOURCES, withAdopted } from '../../../src/hosts/recor
 import { policyOf } from '../../../src/policy/rules/policy.js';
 import { KeptCatalog } from '../../../src/servers/catalog/kept-catalog.js';
 import type { ServerTool } from '../../../src/servers/server/tool-list.js';
-import { Home } from '../../config/home.js';
+import { Home } from '../../hosts/home.js';
 import { typed, typedJson } from './typed.js';
 
 let home: Home;

@@ -15,7 +15,7 @@ import {
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { install } from '../../../src/hosts/install/registration.js';
-import { Home } from '../../config/home.js';
+import { Home } from '../../hosts/home.js';
 import { typed, typedJson } from './typed.js';
 
 let home: Home;

@@ -9,7 +9,7 @@ import { adopt, restore } from '../../../src/hosts/install/adoption.js';
 import type { AdoptPlace } from '../../../src/hosts/install/candidates.js';
 import { install, uninstall } from '../../../src/hosts/install/registration.js';
 import { parseSettings } from '../../../src/settings/environment/settings.js';
-import { Home } from '../../config/home.js';
+import { Home } from '../../hosts/home.js';
 
 /** What happens right after a file was closed. Modules are loaded anew with it, and once more without it for the files that run afterwards. */
 const meanwhile = vi.hoisted((): Array<() => void> => {

@@ -1,6 +1,6 @@
 // What a person types into a shell in a home of its own: our command line, and what it prints as JSON.
 
-import type { Home } from '../../config/home.js';
+import type { Home } from '../../hosts/home.js';
 import { commandLine } from '../../support/command-line.js';
 
 export const typed = (home: Home, args: readonly string[]) =>

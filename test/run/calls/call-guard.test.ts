@@ -7,8 +7,8 @@ import type { PolicyFile } from '../../../src/policy/rules/policy-file.js';
 import type { Admitted, Handlers } from '../../../src/run/calls/call-guard.js';
 import { type GuestCall, toolCall } from '../../../src/run/calls/guest-call.js';
 import type { Refusal, ToolDoc } from '../../../src/wire/frames.js';
-import { type Heard, hear, type Scene } from '../../protocol/host-end.js';
 import { NEVER } from '../../support/time.js';
+import { type Heard, hear, type Scene } from '../../wire/host-end.js';
 
 const tool = (name: string, changed: string | null = null): ToolDoc => ({
   name,

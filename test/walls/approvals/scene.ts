@@ -6,8 +6,8 @@ import { type Policy, policyOf } from '../../../src/policy/rules/policy.js';
 import type { ApprovalSection, PolicyFile } from '../../../src/policy/rules/policy-file.js';
 import type { ToolHints } from '../../../src/servers/server/tool-list.js';
 import type { ToolDoc } from '../../../src/wire/frames.js';
-import { type Heard, hear } from '../../protocol/host-end.js';
 import { approvalsWith, later, MemoryInbox } from '../../support/approvals.js';
+import { type Heard, hear } from '../../wire/host-end.js';
 
 export const doc = (name: string, inputSchema: ToolDoc['inputSchema'] = {}): ToolDoc => ({
   name,

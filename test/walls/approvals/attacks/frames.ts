@@ -2,9 +2,9 @@
 
 import { Plan } from '../../../../src/policy/approvals/plan.js';
 import { layeredPolicy, type Policy, policyOf } from '../../../../src/policy/rules/policy.js';
-import { hear } from '../../../protocol/host-end.js';
 import { approvalsWith, later, MemoryInbox } from '../../../support/approvals.js';
 import { NEVER } from '../../../support/time.js';
+import { hear } from '../../../wire/host-end.js';
 import { type Attack, through } from '../attack.js';
 import { answered, calling, doc, type Frame, played, type SceneParts } from '../scene.js';
 
