@@ -2,8 +2,8 @@
 // gives its place to more, and what nobody wants any more has no place.
 
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { OF_ONE_PROCESS, Scheduler, UNLIMITED } from '../../../src/base/waiting/scheduler.js';
-import { NEVER, pause } from '../../support/time.js';
+import { OF_ONE_PROCESS, Scheduler, UNLIMITED } from '../../src/base/waiting/scheduler.js';
+import { NEVER, pause } from '../support/time.js';
 
 const WORDS = { one: 'request', many: 'requests', refused: 'Nothing was done' };
 type ProcessorTurns = ReturnType<typeof turnsOf>;
