@@ -131,7 +131,7 @@ function questionsIn(file, text) {
       if ((isWords(left) && !isNothing(right)) || (isWords(right) && !isNothing(left))) found.push(node);
     },
     CallExpression(node) {
-      const callee = bare(node.callee);
+      const callee = bareNode(node.callee);
       if (callee.type !== 'MemberExpression' || callee.computed) return;
       const { name } = callee.property;
       const asks = QUESTIONS.includes(name) && isWords(callee.object);
@@ -171,7 +171,7 @@ function namesOfWords(program) {
 }
 
 function holdsWords(node, names) {
-  const it = bare(node);
+  const it = bareNode(node);
   switch (it.type) {
     case 'Identifier':
       return names.has(it.name);
@@ -191,7 +191,7 @@ function holdsWords(node, names) {
 }
 
 function givesWords({ callee, arguments: given }, names) {
-  const called = bare(callee);
+  const called = bareNode(callee);
   const name = called.type === 'MemberExpression' ? called.property.name : called.name;
   if (GIVERS.includes(name)) return true;
   if (NETWORK_HELPERS.includes(name)) return given.some((one) => holdsWords(one, names));
@@ -200,16 +200,16 @@ function givesWords({ callee, arguments: given }, names) {
 }
 
 /** The expression without `?.`, `!`, `await`, brackets and what only the type checker sees. */
-function bare(node) {
+function bareNode(node) {
   switch (node.type) {
     case 'AwaitExpression':
-      return bare(node.argument);
+      return bareNode(node.argument);
     case 'ChainExpression':
     case 'ParenthesizedExpression':
     case 'TSAsExpression':
     case 'TSNonNullExpression':
     case 'TSSatisfiesExpression':
-      return bare(node.expression);
+      return bareNode(node.expression);
     default:
       return node;
   }
@@ -217,7 +217,7 @@ function bare(node) {
 
 /** Asking whether there are any words is no question about them. */
 function isNothing(node) {
-  const it = bare(node);
+  const it = bareNode(node);
   if (it.type === 'Identifier') return it.name === 'undefined';
   return it.type === 'Literal' && (it.value === null || it.value === '');
 }

@@ -30,7 +30,7 @@ function environment(home) {
 }
 
 const timings = [];
-async function timed(what, work) {
+async function timeWork(what, work) {
   const startedAt = performance.now();
   const value = await work();
   timings.push([what, `${Math.round(performance.now() - startedAt)} ms`]);
@@ -38,7 +38,7 @@ async function timed(what, work) {
 }
 
 const heading = (text) => console.log(`\n${pc.bold(text)}`);
-const indented = (text) => text.replace(/^(?=.)/gm, '  ');
+const indentLines = (text) => text.replace(/^(?=.)/gm, '  ');
 
 async function demonstrate(home) {
   const client = new Client({ name: 'demo', version: '1.0.0' });
@@ -54,14 +54,14 @@ async function demonstrate(home) {
       timeout: 120_000,
     });
   try {
-    await timed('start and initialize', () => client.connect(transport));
-    const listed = await timed('tools/list', () => client.listTools());
-    const first = await timed('first call (finds the engine, starts three servers)', runPython);
-    const second = await timed('second call (a fresh container again)', runPython);
+    await timeWork('start and initialize', () => client.connect(transport));
+    const listed = await timeWork('tools/list', () => client.listTools());
+    const first = await timeWork('first call (finds the engine, starts three servers)', runPython);
+    const second = await timeWork('second call (a fresh container again)', runPython);
     heading('The code that an agent would write');
-    console.log(pc.cyan(indented(MAIN_JOB)));
+    console.log(pc.cyan(indentLines(MAIN_JOB)));
     heading('What it gets back');
-    for (const { text } of first.content) console.log(indented(text));
+    for (const { text } of first.content) console.log(indentLines(text));
     heading('Where the time went');
     for (const [what, time] of timings) console.log(`  ${what.padEnd(54)}${time.padStart(9)}`);
     console.log(

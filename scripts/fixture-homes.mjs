@@ -79,7 +79,7 @@ function keep(name, { title, version, files }, { home, project }) {
     const from = at.startsWith('~/') ? join(home, at.slice(2)) : join(project, at.slice(2));
     if (!existsSync(from)) throw new Error(`it has not written ${at}`);
     cpSync(from, join(folder, file));
-    writeFileSync(join(folder, file), normalised(readFileSync(from, 'utf8'), home, project));
+    writeFileSync(join(folder, file), normaliseText(readFileSync(from, 'utf8'), home, project));
     wrote.push({ file, at });
   }
   const manifest = join(folder, 'fixture.json');
@@ -96,7 +96,7 @@ function keep(name, { title, version, files }, { home, project }) {
   writeFileSync(manifest, `${JSON.stringify(next, undefined, 2)}\n`);
 }
 
-function normalised(text, home, project) {
+function normaliseText(text, home, project) {
   return text
     .replaceAll(`"${project}"`, '"{PROJECT/}"')
     .replaceAll(project, '{PROJECT}')

@@ -73,11 +73,11 @@ function read(file) {
 function look(checkout) {
   const src = join(checkout, 'src');
   const files = filesIn(src).map(read);
-  const rooms = grouped(files, ({ file }) => roomOf(file, src));
+  const rooms = groupBy(files, ({ file }) => roomOf(file, src));
   const importers = new Map();
   for (const { file, imports } of files)
     for (const target of new Set(imports)) importers.set(target, [...(importers.get(target) ?? []), file]);
-  const meanings = grouped(
+  const meanings = groupBy(
     files.flatMap(({ file, types, classes }) => [...types, ...classes].map((name) => ({ name, file }))),
     ({ name }) => name,
   );
@@ -115,7 +115,7 @@ function look(checkout) {
   };
 }
 
-function grouped(items, keyOf) {
+function groupBy(items, keyOf) {
   const groups = new Map();
   for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
   return groups;

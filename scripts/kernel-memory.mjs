@@ -39,7 +39,7 @@ function options() {
   }
 }
 
-const available = () =>
+const availableBytes = () =>
   Number(/^MemAvailable:\s+(\d+) kB$/m.exec(readFileSync('/proc/meminfo', 'utf8'))?.[1]) * 1024;
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
@@ -53,10 +53,10 @@ async function attempt(kind, main, home) {
     MCP_BRIDGE_LOG_LEVEL: 'silent',
   };
   await pause(SETTLE_MS);
-  const before = available();
+  const before = availableBytes();
   let least = before;
   const poll = setInterval(() => {
-    least = Math.min(least, available());
+    least = Math.min(least, availableBytes());
   }, POLL_MS);
   const child = spawn(process.execPath, [main, 'run', file, '--timeout', '30'], {
     env,

@@ -9,9 +9,9 @@ import { ATTACK_NAMES } from './load/attackers.mjs';
 import { BridgeUnderLoad, pause } from './load/bridge.mjs';
 import { LoadClient, WAYS } from './load/client.mjs';
 import { Ledger } from './load/ledger.mjs';
-import { beside, kills, measureAlone, paced, storm } from './load/phases.mjs';
+import { floodBeside, kills, measureAlone, paceCrew, storm } from './load/phases.mjs';
 import { bounds, latencies } from './load/report.mjs';
-import { besieged, printAttacks, underAttack } from './load/under-attack.mjs';
+import { besiegedOptions, printAttacks, underAttack } from './load/under-attack.mjs';
 import { Work } from './load/work.mjs';
 import { leaveWrong, takeOptions } from './options.mjs';
 
@@ -60,7 +60,7 @@ const tell = (text) =>
 
 const names = Array.from({ length: values.principals }, (_, at) => `p${String(at + 1).padStart(2, '0')}`);
 const bridge = await BridgeUnderLoad.open(
-  values.attack ? besieged(withContainers) : { principals: names, withContainers },
+  values.attack ? besiegedOptions(withContainers) : { principals: names, withContainers },
 );
 for (const signal of ['SIGINT', 'SIGTERM'])
   process.once(signal, async () => {
@@ -104,9 +104,9 @@ async function load() {
   const runs = Math.max(1, Math.floor((values.runs * MEASURED_SHARE) / 2 / others.length));
   const measured = { crew: others, work, ledger, runs, aloneMs, slots, isOver };
   tell(`calm: ${runs} runs of each of ${others.length} principals; one alone takes ${aloneMs.toFixed(0)} ms`);
-  await paced({ ...measured, phase: 'calm' });
+  await paceCrew({ ...measured, phase: 'calm' });
   tell('the same beside a neighbour that floods');
-  await beside({ neighbour, work, during: () => paced({ ...measured, phase: 'flooded' }) });
+  await floodBeside({ neighbour, work, during: () => paceCrew({ ...measured, phase: 'flooded' }) });
 
   const left = {
     runs: Math.max(0, values.runs - ledger.runs),
@@ -144,15 +144,15 @@ async function load() {
     latencies: found.rows,
     bounds: [
       ...bounds(found),
-      enough('runs', ledger.runs, values.runs),
-      enough('tool calls', ledger.toolCalls, values.calls),
+      atLeastBound('runs', ledger.runs, values.runs),
+      atLeastBound('tool calls', ledger.toolCalls, values.calls),
     ],
     samples,
     log: bridge.log,
   };
 }
 
-function enough(what, found, wanted) {
+function atLeastBound(what, found, wanted) {
   return { bound: `${wanted} ${what}`, found: `${found}`, isKept: found >= wanted };
 }
 

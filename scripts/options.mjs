@@ -15,12 +15,17 @@ export function takeOptions({ command, about, options }) {
   const wrong = (message) => leave(`${message}\n\n${usage}`, console.error, USAGE_EXIT_CODE);
   let values;
   try {
-    ({ values } = parseArgs({ options: { ...parsed(options), help: { type: 'boolean', short: 'h' } } }));
+    ({ values } = parseArgs({
+      options: { ...parserOptions(options), help: { type: 'boolean', short: 'h' } },
+    }));
   } catch (thrown) {
     return wrong(thrown.message);
   }
   if (values.help) leave(usage, console.log, 0);
-  const taken = Object.entries(options).map(([name, option]) => [name, checked(name, option, values, wrong)]);
+  const taken = Object.entries(options).map(([name, option]) => [
+    name,
+    checkOption(name, option, values, wrong),
+  ]);
   return Object.fromEntries(taken);
 }
 
@@ -38,7 +43,7 @@ function leave(text, print, exitCode) {
   process.exit(exitCode);
 }
 
-const parsed = (options) =>
+const parserOptions = (options) =>
   Object.fromEntries(
     Object.entries(options).map(([name, { value, multiple = false }]) => [
       name,
@@ -46,7 +51,7 @@ const parsed = (options) =>
     ]),
   );
 
-function checked(name, { value, default: usual, kind, among, multiple }, values, wrong) {
+function checkOption(name, { value, default: usual, kind, among, multiple }, values, wrong) {
   const said = values[name];
   if (value === undefined) return said ?? false;
   if (among !== undefined) {

@@ -26,7 +26,7 @@ const options = () =>
     },
   });
 
-async function listed() {
+async function listServers() {
   const scratch = mkdtempSync(join(tmpdir(), 'search-quality-'));
   try {
     return await listRealServers(scratch);
@@ -65,7 +65,7 @@ if (!existsSync(join(DIST, 'search.js'))) {
 }
 const { searchTools } = await import(join(DIST, 'search.js'));
 const { toServerDoc } = await import(join(DIST, 'catalog.js'));
-const servers = await listed();
+const servers = await listServers();
 if (file !== undefined) writeFileSync(file, `${JSON.stringify(servers)}\n`);
 const docs = Object.entries(servers).map(([name, { version, instructions, tools }]) => {
   const described = tools.map((tool) => ({ description: '', ...tool }));

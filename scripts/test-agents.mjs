@@ -65,7 +65,7 @@ const transcriptOf = ({ standIn, said, listed }) => ({
   refused: standIn.refused,
 });
 
-async function tried(id, stage, ref, { engine, http, isOnlyHttp }) {
+async function tryHost(id, stage, ref, { engine, http, isOnlyHttp }) {
   const host = HOSTS[id];
   const { title, version } = host;
   try {
@@ -162,7 +162,7 @@ async function tryAll(only, show, { isOnlyHttp, isOnlyShared, judge }) {
   const hosts = [];
   try {
     for (const id of only) {
-      hosts.push(await tried(id, stage, ref, { engine, http, isOnlyHttp }));
+      hosts.push(await tryHost(id, stage, ref, { engine, http, isOnlyHttp }));
       print(hosts.at(-1), show);
     }
   } finally {

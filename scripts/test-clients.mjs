@@ -38,7 +38,7 @@ process.once('exit', () => stage.close());
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130));
 
 /** { client, version, way, findings }, or with `failed` where it could not be tried at all. */
-async function tried(client, way) {
+async function tryClient(client, way) {
   const version = client === 'inspector' ? INSPECTOR.version : versionOf(CLIENTS[client]);
   const opened = await openWay(way, stage);
   try {
@@ -56,7 +56,7 @@ async function tried(client, way) {
 const report = [];
 for (const client of only)
   for (const way of over) {
-    const result = await tried(client, way);
+    const result = await tryClient(client, way);
     report.push(result);
     console.log(pc.bold(`\n${client} over ${way}`));
     if (result.failed !== undefined) console.log(pc.red(`  not tried: ${result.failed}`));

@@ -13,7 +13,7 @@ import Table from 'cli-table3';
 import pc from 'picocolors';
 import { command } from './host/command.mjs';
 import { engineJob } from './host/engine-job.mjs';
-import { engineJudges, measured } from './host/engine-judge.mjs';
+import { engineJudges, measuredSteps } from './host/engine-judge.mjs';
 import { startEngineMachine } from './host/engine-machine.mjs';
 import { jobDisk } from './host/job-disk.mjs';
 import { differences, judge } from './host/judge.mjs';
@@ -101,7 +101,7 @@ async function imageHere() {
 }
 
 /** What doctor says here, to compare with: asked now, or of a file that an earlier run with --json wrote. */
-async function here(file) {
+async function machineHere(file) {
   if (file !== undefined) return JSON.parse(readFileSync(file, 'utf8')).machines[0];
   say('this machine: doctor and doctor --probe');
   const ask = async (...args) =>
@@ -145,7 +145,7 @@ async function tryEngineOf(suite, root, image, scratch) {
   const lines = await engineJob(machine, { scratch: folder, onLine }).finally(() => machine.end());
   const commandSeconds = lines.find(({ step }) => step === 'connection')?.value?.commandSeconds;
   const report = reportOf(suite, lines, judge(lines, engineJudges(commandSeconds)), { startedAt, console });
-  return { ...report, measures: measured(lines) };
+  return { ...report, measures: measuredSteps(lines) };
 }
 
 /** The machine that gives podman no user namespace, and whether the bridge says why. */
@@ -242,7 +242,7 @@ if (isWithoutNamespaces) {
   process.exit(tried.checks.every(({ ok }) => ok) ? 0 : 1);
 }
 const disk = isEngineOnly ? undefined : await jobDisk(scratch, image, say);
-const thisMachine = await here(earlier);
+const thisMachine = await machineHere(earlier);
 const roots = new Map();
 for (const suite of suites) roots.set(suite, await rootDisk(suite, say));
 // Each machine keeps one processor of this one busy.

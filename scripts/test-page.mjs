@@ -31,8 +31,9 @@ const leave = (exitCode, message) => {
   console.error(message);
   process.exit(exitCode);
 };
-const built = (file) => join(ROOT, 'dist', file);
-if (!existsSync(built('policy/inbox/inbox.js'))) leave(3, 'The bridge is not built. Run `npm run build`.');
+const builtFile = (file) => join(ROOT, 'dist', file);
+if (!existsSync(builtFile('policy/inbox/inbox.js')))
+  leave(3, 'The bridge is not built. Run `npm run build`.');
 if (named !== undefined && !existsSync(named)) leave(2, `--browser: there is no '${named}'. See --help.`);
 if (named === undefined && browserHere() === undefined && install) {
   const why = installBrowser();
@@ -43,7 +44,7 @@ if (executable === undefined)
   leave(3, 'There is no Chromium on PATH. Install one, name one with --browser, or run this with --install.');
 if (shots !== undefined) mkdirSync(shots, { recursive: true });
 
-const load = (file) => import(pathToFileURL(built(file)).href);
+const load = (file) => import(pathToFileURL(builtFile(file)).href);
 const { openInbox } = await load('policy/inbox/inbox.js');
 const { ApprovalPage } = await load('policy/page/approval-page.js');
 const { drawnLetters } = await load('base/text/drawn-letters.js');

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { commandLine, mentioning } from './bench/processes.mjs';
+import { commandLine, pidsMentioning } from './bench/processes.mjs';
 import { MAIN, pause, ROOT } from './bench/stage.mjs';
 import { leaveWrong, takeOptions } from './options.mjs';
 
@@ -131,8 +131,8 @@ async function call(window) {
 }
 
 const KILLS = {
-  bridge: () => mentioning(`shared-bridge ${runtime}`)[0],
-  server: () => anyOf(mentioning(`keeping-server.mjs ${home}`)),
+  bridge: () => pidsMentioning(`shared-bridge ${runtime}`)[0],
+  server: () => anyOf(pidsMentioning(`keeping-server.mjs ${home}`)),
   window: () => {
     const window = anyOf([...live]);
     if (window !== undefined) window.isKilled = true;
@@ -141,7 +141,7 @@ const KILLS = {
 };
 const anyOf = (list) => list[Math.floor(Math.random() * list.length)];
 
-async function killing() {
+async function killRepeatedly() {
   while (!isOver()) {
     await pause(values['every-ms'] * (0.5 + Math.random()));
     const kind = anyOf(['bridge', 'bridge', 'window', 'server']);
@@ -161,7 +161,7 @@ async function leftovers() {
   await promisify(execFile)(process.execPath, [MAIN, 'stop'], { env });
   const until = performance.now() + LEFT_WITHIN_MS;
   const found = () => [
-    ...mentioning(home).map((pid) => `process ${pid}: ${commandLine(pid)}`),
+    ...pidsMentioning(home).map((pid) => `process ${pid}: ${commandLine(pid)}`),
     ...readdirSync(runtime).map((name) => `runtime folder: ${name}`),
   ];
   while (found().length > 0 && performance.now() < until) await pause(200);
@@ -169,7 +169,7 @@ async function leftovers() {
 }
 
 try {
-  await Promise.all([killing(), ...Array.from({ length: values.windows }, (_, at) => place(at))]);
+  await Promise.all([killRepeatedly(), ...Array.from({ length: values.windows }, (_, at) => place(at))]);
   report.left = await leftovers();
 } finally {
   rmSync(home, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });

@@ -14,7 +14,7 @@ const CALL = `try:
 except runtime.MCPError as e:
     r = str(e)
 r`;
-const calling = (more = {}) => ({ code: CALL, servers: ['desk'], ...more });
+const callArguments = (more = {}) => ({ code: CALL, servers: ['desk'], ...more });
 
 /** Findings about one host. */
 export async function judgeApprovals({ id, host, argv }, { stage, engine }) {
@@ -28,8 +28,8 @@ export async function judgeApprovals({ id, host, argv }, { stage, engine }) {
   };
   const asks = { MCP_BRIDGE_APPROVE: 'all', MCP_BRIDGE_APPROVE_WAIT: String(WAIT_SECONDS) };
   const trials = [
-    () => refused(session(asks)),
-    () => planned(session(asks)),
+    () => judgeRefused(session(asks)),
+    () => judgePlanned(session(asks)),
     () => control(session({ MCP_BRIDGE_APPROVE: 'off' })),
   ];
   const findings = [];
@@ -44,7 +44,7 @@ export async function judgeApprovals({ id, host, argv }, { stage, engine }) {
 }
 
 /** What the model has read as the result of `args`, and how long it took. */
-async function played({ made }, args) {
+async function playCall({ made }, args) {
   const asked = [];
   const before = async () => void asked.push(performance.now());
   const { standIn } = await made.play([args], { before });
@@ -52,22 +52,22 @@ async function played({ made }, args) {
   return { text: result?.text ?? '', seconds: Math.round((asked[1] - asked[0]) / 100) / 10 };
 }
 
-async function refused(scene) {
-  const { text, seconds } = await played(scene, calling());
+async function judgeRefused(scene) {
+  const { text, seconds } = await playCall(scene, callArguments());
   const why = /(?:not approved|denied by the user)[^.]*/.exec(text)?.[0];
   const held = why !== undefined && scene.sent() === '';
   const saw = `${why ?? `something else: ${brief(text)}`}, after ${seconds} s; ${scene.sent() === '' ? 'nothing' : 'something'} was sent`;
   return { what: 'not approved', saw, held };
 }
 
-async function planned(scene) {
-  const { text } = await played(scene, calling({ mode: 'plan' }));
+async function judgePlanned(scene) {
+  const { text } = await playCall(scene, callArguments({ mode: 'plan' }));
   const held = text.includes('[plan]') && text.includes('desk.erase') && scene.sent() === '';
   return { what: 'plan', saw: held ? 'lists the call, and sends nothing' : brief(text), held };
 }
 
 async function control(scene) {
-  const { text } = await played(scene, calling());
+  const { text } = await playCall(scene, callArguments());
   const held = text.includes('did erase') && scene.sent() !== '';
   return { what: 'without approvals', saw: held ? 'sent' : brief(text), held };
 }

@@ -21,8 +21,8 @@ export function judgeSession(host, { listed, standIn, said }, ref) {
   return [
     { what: 'its list says', saw: listed, held: listed === host.isWell },
     prompt(first, ref),
-    verbatim('result', ...of('text')),
-    verbatim('tool call', ...of('tool call')),
+    judgeVerbatim('result', ...of('text')),
+    judgeVerbatim('tool call', ...of('tool call')),
     failure(...of('error')),
     picture(...of('picture')),
     amount('45,000 characters', host, ...of('45,000 characters')),
@@ -56,19 +56,26 @@ function prompt({ tools, body }, ref) {
   };
 }
 
-function verbatim(what, got, sent) {
+function judgeVerbatim(what, got, sent) {
   const held = got?.text.includes(sent.text) === true;
-  return { what, saw: held ? framed('our text', got.text.length - sent.text.length) : shown(got), held };
+  return {
+    what,
+    saw: held ? frameWords('our text', got.text.length - sent.text.length) : displayText(got),
+    held,
+  };
 }
 
 /** Hosts may wrap it in JSON, and say by a mark of the API or by words alone that it is one. */
 function failure(got, sent) {
   const isText = got?.text.includes(sent.text) === true;
   const held = (isText || got?.text.includes(inJson(sent.text)) === true) && got.isError !== false;
-  const form = framed(isText ? 'our text' : 'our text in JSON', (got?.text.length ?? 0) - sent.text.length);
+  const form = frameWords(
+    isText ? 'our text' : 'our text in JSON',
+    (got?.text.length ?? 0) - sent.text.length,
+  );
   return {
     what: 'failure',
-    saw: held ? `${form}${got.isError === true ? ', marked as failed' : ''}` : shown(got),
+    saw: held ? `${form}${got.isError === true ? ', marked as failed' : ''}` : displayText(got),
     held,
   };
 }
@@ -76,7 +83,8 @@ function failure(got, sent) {
 function picture(got, sent) {
   if (sent.images.length === 0) return { what: 'picture', saw: 'not tried: the bridge sends none' };
   const [image] = got?.images ?? [];
-  if (image === undefined) return { what: 'picture', saw: `no picture, but ${shown(got)}`, held: false };
+  if (image === undefined)
+    return { what: 'picture', saw: `no picture, but ${displayText(got)}`, held: false };
   const isOurs = image.base64 === sent.images[0].base64;
   return { what: 'picture', saw: isOurs ? 'as we sent it' : `made anew as ${image.mimeType}`, held: true };
 }
@@ -94,7 +102,7 @@ function found(name, { file, has }, got, read) {
   const what = `${name}, read`;
   if (addressIn(got?.text, file) === undefined) return { what, saw: 'no address', held: false };
   const isRead = has.test(read?.text ?? '');
-  return { what, saw: isRead ? 'found by its address' : `address, but ${shown(read)}`, held: isRead };
+  return { what, saw: isRead ? 'found by its address' : `address, but ${displayText(read)}`, held: isRead };
 }
 
 /** What a run kept has addresses of its own, which differ from run to run and from home to home. */
@@ -103,5 +111,5 @@ const withoutIds = (result) => ({
   text: result.text.replace(/[0-9a-f]{32}/g, '0'.repeat(32)).replace(/ or \/\S+\/kept\//g, ' or /kept/'),
 });
 const inJson = (text) => JSON.stringify(text).slice(1, -1);
-const framed = (form, more) => (more > 0 ? `${form} + ${count(more)} characters` : form);
-const shown = (got) => (got === undefined ? 'nothing' : JSON.stringify(got.text.slice(0, 200)));
+const frameWords = (form, more) => (more > 0 ? `${form} + ${count(more)} characters` : form);
+const displayText = (got) => (got === undefined ? 'nothing' : JSON.stringify(got.text.slice(0, 200)));

@@ -45,7 +45,7 @@ export function containersOf(pid, engine) {
 }
 
 /** { ms, left }: how long until nothing was seen any more, and what is left after `withinMs` all the same. */
-export async function gone(home, bridges, engine, withinMs) {
+export async function waitUntilGone(home, bridges, engine, withinMs) {
   const startedAt = performance.now();
   let ms = 0;
   const last = async (look) => {

@@ -13,11 +13,11 @@ const MAX_WAITS = 16;
 const SESSION_MS = 1_200_000;
 const HANDLE = /\[running (r-[a-z2-9]{16})\]/;
 
-const sleeping = (seconds) => ({
+const sleepArguments = (seconds) => ({
   code: `import time\ntime.sleep(${seconds})\n"awake"`,
   timeout: seconds + 60,
 });
-const counting = (seconds) => ({
+const countArguments = (seconds) => ({
   code: `import time\nfor n in range(${seconds}):\n    print("line", n)\n    time.sleep(1)\n"counted"`,
   timeout: seconds + 60,
 });
@@ -60,7 +60,7 @@ export async function judgeLongRuns(hosts, { stage, engine }) {
 }
 
 /** Plays `calls`; the answers, and the seconds after which each came. */
-async function played(session, calls) {
+async function playCalls(session, calls) {
   const asked = [];
   const before = async () => void asked.push(performance.now());
   const { standIn } = await session.play(calls, { before, withinMs: SESSION_MS });
@@ -70,7 +70,7 @@ async function played(session, calls) {
 }
 
 async function waits(session) {
-  const { texts, seconds } = await played(session, [sleeping(SLEEP_SECONDS)]);
+  const { texts, seconds } = await playCalls(session, [sleepArguments(SLEEP_SECONDS)]);
   const isAwake = texts[0].includes('awake') && seconds[0] >= SLEEP_SECONDS;
   const saw = isAwake
     ? `waited ${seconds[0]} s for the end`
@@ -79,8 +79,8 @@ async function waits(session) {
 }
 
 async function goesByTheTable(session) {
-  const calls = [sleeping(SLEEP_SECONDS), ...Array.from({ length: MAX_WAITS }, () => goOn('wait', 0))];
-  const { texts, seconds } = await played(session, calls);
+  const calls = [sleepArguments(SLEEP_SECONDS), ...Array.from({ length: MAX_WAITS }, () => goOn('wait', 0))];
+  const { texts, seconds } = await playCalls(session, calls);
   const end = texts.findIndex((text) => text.includes('awake'));
   const parts = texts.slice(0, Math.max(0, end));
   const held = end >= 0 && parts.every((text) => HANDLE.test(text));
@@ -90,14 +90,14 @@ async function goesByTheTable(session) {
 
 async function inParts(session) {
   const calls = [
-    counting(RUN_SECONDS),
+    countArguments(RUN_SECONDS),
     goOn('wait', 0),
     goOn('wait', 0),
     goOn('wait', 0),
     { code: 'import time\nprint("begun")\ntime.sleep(600)', timeout: 700 },
     goOn('stop', 4),
   ];
-  const { texts } = await played(session, calls);
+  const { texts } = await playCalls(session, calls);
   const lines =
     texts
       .slice(0, 4)

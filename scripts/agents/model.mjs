@@ -63,9 +63,9 @@ export class StandIn {
     const chunks = [];
     for await (const chunk of request) chunks.push(chunk);
     const text = Buffer.concat(chunks).toString();
-    const body = parsed(text);
+    const body = parseOrUndefined(text);
     const turn = body && this.dialect.read(request.url, body);
-    if (turn === undefined) return this.#aside(request.url, body, response);
+    if (turn === undefined) return this.#answerAside(request.url, body, response);
     this.turns.push({ ...turn, body: text });
     const next = turn.results.length;
     await this.before(next);
@@ -83,7 +83,7 @@ export class StandIn {
   }
 
   /** Titles, token counts, lists of models: hosts live without a good answer. */
-  #aside(path, body, response) {
+  #answerAside(path, body, response) {
     if (/^https?:/.test(path)) this.#refuse(new URL(path).host);
     if (body?.stream === true || path.includes(':streamGenerateContent'))
       return this.dialect.reply({ text: 'A title' }, response);
@@ -102,7 +102,7 @@ export class StandIn {
   }
 }
 
-function parsed(text) {
+function parseOrUndefined(text) {
   try {
     return JSON.parse(text);
   } catch {

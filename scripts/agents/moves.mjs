@@ -18,13 +18,13 @@ export async function judgeMoves(session, ref) {
   const isGone = !first.body.includes(TOOL);
   const isCalled = result?.text.includes(ref.answers['tool call'].text) === true;
   return [
-    exact('uninstall', prepared.uninstalled),
+    judgeExact('uninstall', prepared.uninstalled),
     {
       what: 'adopt',
       saw: `${isGone ? 'out of its prompt' : 'still in its prompt'}, and ${isCalled ? 'called by code' : `not called: ${result?.text.slice(0, 200)}`}`,
       held: prepared.moved.join() === NAME && isGone && isCalled,
     },
-    exact('restore', prepared.restored),
+    judgeExact('restore', prepared.restored),
     {
       what: 'restore later',
       saw: concluded.isBack ? 'as it was' : `as ${JSON.stringify(concluded.entry)}`,
@@ -60,4 +60,4 @@ async function conclude({ home, host, ours, theirs }) {
   return { isBack, entry: list.slice(0, 200) };
 }
 
-const exact = (what, held) => ({ what, saw: held ? 'byte for byte as before' : 'not as before', held });
+const judgeExact = (what, held) => ({ what, saw: held ? 'byte for byte as before' : 'not as before', held });

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { MAIN, npmServer, pause } from '../bench/stage.mjs';
 import { run } from './install.mjs';
-import { bridgesAt, containersOf, gone } from './leftovers.mjs';
+import { bridgesAt, containersOf, waitUntilGone } from './leftovers.mjs';
 import { StandIn } from './model.mjs';
 import { atTerminal } from './terminal.mjs';
 
@@ -48,7 +48,7 @@ export class Session {
 
   /**
    * { listed, standIn, said, exitMs, end, prepared, concluded }: registers, lists, and has the stand-in make `calls`.
-   * `prepare` and `conclude` are given { home, host, ours, theirs, typed, url } before and after that: `ours` and `theirs` run a
+   * `prepare` and `conclude` are given { home, host, ours, theirs, typed, url } before and after that: `ownEntry` and `theirs` run a
    * command of ours and of the host's, and `typed` one of the host's at a terminal (terminal.mjs), with `more` for its environment.
    */
   async play(
@@ -73,7 +73,7 @@ export class Session {
       const hands = {
         ...place,
         host,
-        ours: this.#ours(env),
+        ours: this.#ownEntry(env),
         theirs: (args) => this.#command(args, env),
         typed,
       };
@@ -84,7 +84,7 @@ export class Session {
         interruptWith,
         withinMs,
       });
-      const end = await gone(home, bridges, this.engine, GONE_WITHIN_MS);
+      const end = await waitUntilGone(home, bridges, this.engine, GONE_WITHIN_MS);
       const concluded = await conclude?.(hands);
       return { listed, standIn, said, exitMs, end: { ...end, bridges: bridges.length }, prepared, concluded };
     } finally {
@@ -97,7 +97,7 @@ export class Session {
   }
 
   /** Runs a command of ours for this host, and gives what it prints as JSON. */
-  #ours(env) {
+  #ownEntry(env) {
     const state = Object.fromEntries(this.handedOn);
     const variables = this.handedOn.flatMap(([name, value]) => ['--env', `${name}=${value}`]);
     return async (verb, ...args) => {

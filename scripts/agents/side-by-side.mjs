@@ -35,7 +35,7 @@ export async function judgeSideBySide(hosts, { stage, engine, ref }) {
     session.handedOn = /** @type {[string, string][]} */ ([...session.handedOn, ...shared]);
     return session;
   });
-  const watch = watching(env);
+  const watch = watchBridges(env);
   // No model answers before all have asked, nor for the last time before all have had their answers: hosts start at their own pace.
   const [haveBegun, haveEnded] = [meeting(hosts.length), meeting(hosts.length)];
   const before = (next) => (next === 0 ? haveBegun() : next > TRIED.length ? haveEnded() : Promise.resolve());
@@ -44,7 +44,7 @@ export async function judgeSideBySide(hosts, { stage, engine, ref }) {
     sessions.map((session) =>
       session
         .play([...TRIED.map((name) => CALLS[name]), { code: `print("${mark(session.id)}")` }], { before })
-        .then((each) => judged(session, each, { ref, mark, ids: hosts.map(({ id }) => id) }))
+        .then((each) => judgeSession(session, each, { ref, mark, ids: hosts.map(({ id }) => id) }))
         .catch((thrown) => [{ what: 'side by side', saw: thrown.message, held: false }]),
     ),
   );
@@ -62,7 +62,7 @@ export async function judgeSideBySide(hosts, { stage, engine, ref }) {
   };
 }
 
-function judged(session, { standIn, said }, { ref, mark, ids }) {
+function judgeSession(session, { standIn, said }, { ref, mark, ids }) {
   const { results } = standIn.turns.at(-1);
   const texts = results.map((result) => result?.text ?? '');
   const isThere = (sent, got) => got.includes(sent) || got.includes(JSON.stringify(sent).slice(1, -1));
@@ -93,7 +93,7 @@ function meeting(size) {
 }
 
 /** Looks again and again who uses the shared bridges: the most windows at once, and all bridges that there were. */
-function watching(env) {
+function watchBridges(env) {
   const bridges = new Set();
   let most = [];
   let isOver = false;

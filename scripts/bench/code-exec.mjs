@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { composeService, podmanArgs } from '../compose-argv.mjs';
-import { pause, timed } from './stage.mjs';
+import { pause, timeWork } from './stage.mjs';
 import { figure } from './statistics.mjs';
 
 const TOKEN = 'a-token-for-the-benchmark';
@@ -34,7 +34,7 @@ export async function codeExec(stage) {
   const times = { runsc: { start: [], call: [] }, runc: { start: [], call: [] } };
   for (let round = 0; round < stage.times(10, 2); round++) {
     for (const [runtime, { start, call }] of Object.entries(times)) {
-      const taken = await once(RUNTIMES[runtime], podmanArgs(compose, `${NAME}-`), stage.times(20, 5));
+      const taken = await runOnce(RUNTIMES[runtime], podmanArgs(compose, `${NAME}-`), stage.times(20, 5));
       start.push(taken.start);
       call.push(...taken.calls);
     }
@@ -59,13 +59,13 @@ async function whyNot(image) {
   return undefined;
 }
 
-async function once(global, args, calls) {
+async function runOnce(global, args, calls) {
   const podman = (...rest) => run('podman', ['--log-level=error', ...global, ...rest]);
   const label = '--label=mcp-sandbox-bridge=bench';
   try {
-    const { ms: start } = await timed(async () => {
+    const { ms: start } = await timeWork(async () => {
       await podman('run', '--detach', `--name=${NAME}`, label, ...LIMITS, ...args);
-      await healthy();
+      await waitUntilHealthy();
     });
     return { start, calls: await callTimes(calls) };
   } finally {
@@ -74,7 +74,7 @@ async function once(global, args, calls) {
   }
 }
 
-async function healthy() {
+async function waitUntilHealthy() {
   for (let waited = 0; waited < 30_000; waited += POLL_MS) {
     const answer = await fetch(new URL('/health', URL_OF)).catch(() => undefined);
     if (answer?.ok) return;
@@ -91,7 +91,7 @@ async function callTimes(count) {
     const call = () => client.callTool({ name: 'execute', arguments: { command: 'true' } });
     await call();
     const times = [];
-    for (let index = 0; index < count; index++) times.push((await timed(call)).ms);
+    for (let index = 0; index < count; index++) times.push((await timeWork(call)).ms);
     return times;
   } finally {
     await client.close();

@@ -1,7 +1,7 @@
 // A call that finds no sandbox waiting, beside the engine's own command line with the same flags. The bridge answers
 // when the code has ended and removes the container afterwards; the command line returns when it is removed.
 
-import { pause, timed } from './stage.mjs';
+import { pause, timeWork } from './stage.mjs';
 import { figure } from './statistics.mjs';
 
 /** Long enough for a container's removal to be over. */
@@ -13,7 +13,7 @@ export async function coldCall(stage, bare) {
   await stage.withBridge({ env: { MCP_BRIDGE_WARM: '0' } }, async (bridge) => {
     for (let round = 0; round < stage.times(24, 6); round++) {
       await pause(SETTLE_MS);
-      cold.push((await timed(() => bridge.run('print(1)'))).ms);
+      cold.push((await timeWork(() => bridge.run('print(1)'))).ms);
       await pause(SETTLE_MS);
       podman.push(await bare.run());
     }

@@ -13,7 +13,7 @@ export async function context(stage) {
   const tools = real.flatMap((server) => server.sizes);
   const rows = [];
   for (const count of TOOL_COUNTS) {
-    const ours = figure('the bridge', [await contextOf(stage, configured(real, count))]);
+    const ours = figure('the bridge', [await contextOf(stage, configureServers(real, count))]);
     const sum = Array.from({ length: count }, (_, index) => tools[index % tools.length]).reduce(
       (all, one) => all + one,
       0,
@@ -48,7 +48,7 @@ async function realServers(stage) {
 }
 
 /** Enough of them, again and again under other names, to have `count` tools. */
-function configured(real, count) {
+function configureServers(real, count) {
   const servers = {};
   let tools = 0;
   for (let index = 0; tools < count; index++) {

@@ -5,7 +5,7 @@
 import { openRemoteEngine, REMOTE_KINDS, whyNoRemoteEngine } from '../remote/engines.mjs';
 import { sustainedRate } from './back-to-back.mjs';
 import { commandLine, family, pssMb } from './processes.mjs';
-import { pause, timed } from './stage.mjs';
+import { pause, timeWork } from './stage.mjs';
 import { figure } from './statistics.mjs';
 
 const THINK_MS = 1_500;
@@ -14,7 +14,7 @@ const IN_FLIGHT = 2;
 /** The engines that stand for another machine's have no control groups to give; what is measured is not the limits. */
 const ACCEPTED = { MCP_BRIDGE_ACCEPT_UNENFORCED: 'memory,pids,cpu' };
 
-export async function elsewhere(stage, bare) {
+export async function measureElsewhere(stage, bare) {
   const rows = [];
   for (const kind of REMOTE_KINDS) rows.push(...(await ofKind(kind, stage, bare)));
   return rows;
@@ -28,8 +28,8 @@ async function ofKind(kind, stage, bare) {
     await engine.load(bare.choice.image);
     const there = { ...engine.environment(), ...ACCEPTED, MCP_BRIDGE_IMAGE: bare.choice.image };
     return [
-      await waiting(kind, stage, there),
-      await cold(kind, stage, there),
+      await measureWaiting(kind, stage, there),
+      await measureCold(kind, stage, there),
       await withoutPause(kind, stage, there),
       await clientMemory(kind, stage, there),
     ];
@@ -50,9 +50,9 @@ async function inTurns(stage, there, env, times, pauseMs) {
     await pause(SETTLE_MS);
     for (let round = 0; round < times; round++) {
       await pause(pauseMs);
-      theirs.push((await timed(() => local.run('print(1)'))).ms);
+      theirs.push((await timeWork(() => local.run('print(1)'))).ms);
       await pause(pauseMs);
-      ours.push((await timed(() => remote.run('print(1)'))).ms);
+      ours.push((await timeWork(() => remote.run('print(1)'))).ms);
     }
   });
   return [ours, theirs];
@@ -63,10 +63,10 @@ const row = (measure, unit, ours, theirs, moreIsBetter = false) => {
   return { measure, unit, ours: there, theirs: here, ratio: there.p50 / here.p50 };
 };
 
-const waiting = async (kind, stage, there) =>
+const measureWaiting = async (kind, stage, there) =>
   row(`warm call over ${kind}`, 'ms', ...(await inTurns(stage, there, {}, stage.times(20, 4), THINK_MS)));
 
-const cold = async (kind, stage, there) =>
+const measureCold = async (kind, stage, there) =>
   row(
     `cold call over ${kind}`,
     'ms',

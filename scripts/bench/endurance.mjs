@@ -1,7 +1,7 @@
 // A thousand calls, four at once: whether memory, open files, processes and latency of the bridge stay what they were.
 
-import { family, mentioning, openFiles, rssMb } from './processes.mjs';
-import { timed } from './stage.mjs';
+import { family, openFiles, pidsMentioning, rssMb } from './processes.mjs';
+import { timeWork } from './stage.mjs';
 import { figure, median } from './statistics.mjs';
 
 const IN_FLIGHT = 4;
@@ -20,7 +20,7 @@ export async function endurance(stage) {
     let begun = 0;
     const worker = async () => {
       while (begun++ < calls) {
-        latencies.push((await timed(() => bridge.run('print(1)'))).ms);
+        latencies.push((await timeWork(() => bridge.run('print(1)'))).ms);
         if (latencies.length % every === 0) samples.push(look(stage, bridge.pid));
       }
     };
@@ -30,7 +30,7 @@ export async function endurance(stage) {
   const count = Math.min(100, Math.floor(calls / 3));
   const slack = (before) => before + COMING_AND_GOING * 3;
   return [
-    compared(
+    comparisonRow(
       `${title}: latency`,
       'ms',
       latencies.slice(-count),
@@ -40,9 +40,9 @@ export async function endurance(stage) {
         label: `the first ${count}`,
       },
     ),
-    grown(`${title}: memory (RSS)`, 'MB', samples, 'rssMb', (before) => before * FLAT_WITHIN),
-    grown(`${title}: open files`, '', samples, 'files', slack),
-    grown(`${title}: processes`, '', samples, 'processes', slack),
+    growthRow(`${title}: memory (RSS)`, 'MB', samples, 'rssMb', (before) => before * FLAT_WITHIN),
+    growthRow(`${title}: open files`, '', samples, 'files', slack),
+    growthRow(`${title}: processes`, '', samples, 'processes', slack),
   ];
 }
 
@@ -51,20 +51,20 @@ const look = (stage, pid) => ({
   rssMb: rssMb(pid),
   files: openFiles(pid),
   // conmon is no child of ours, but its command line names a file in the state directory.
-  processes: new Set([...family(pid), ...mentioning(stage.stateDir)]).size,
+  processes: new Set([...family(pid), ...pidsMentioning(stage.stateDir)]).size,
 });
 
 /** The last fifth of the samples beside the second: in the first the heap and the pool still fill. */
-function grown(measure, unit, samples, key, most) {
+function growthRow(measure, unit, samples, key, most) {
   const values = samples.map((sample) => sample[key]);
   const fifth = Math.max(1, Math.floor(values.length / 5));
-  return compared(measure, unit, values.slice(-fifth), values.slice(fifth, 2 * fifth), most, {
+  return comparisonRow(measure, unit, values.slice(-fifth), values.slice(fifth, 2 * fifth), most, {
     label: 'near the beginning',
     all: values,
   });
 }
 
-function compared(
+function comparisonRow(
   measure,
   unit,
   late,

@@ -2,7 +2,7 @@
 // beside the engine's own command line with the same image, flags and commands. All languages take turns on one bridge.
 
 import { languages } from '../../dist/settings/languages/records.js';
-import { pause, timed } from './stage.mjs';
+import { pause, timeWork } from './stage.mjs';
 import { figure, median } from './statistics.mjs';
 
 /** Long enough for the sandbox that takes the place of the last one to be there. */
@@ -33,21 +33,21 @@ export async function hello(stage, bare, signal) {
   }
   const present = [...images.keys()];
   const tools = { MCP_BRIDGE_TOOLS: 'run_python,execute_code' };
-  const warm = await taken(present, stage.times(6, 2), (record) =>
+  const warm = await takeSamples(present, stage.times(6, 2), (record) =>
     stage.withBridge({ env: tools }, async (bridge) => {
       // Of each the first is a cold start, from which on one waits.
       for (const language of present) await bridge.execute(language.name, HELLO[language.name]);
       await record(async (language, of) => {
         await pause(THINK_MS);
-        of.ours.push((await timed(() => bridge.execute(language.name, HELLO[language.name]))).ms);
+        of.ours.push((await timeWork(() => bridge.execute(language.name, HELLO[language.name]))).ms);
       });
     }),
   );
-  const cold = await taken(present, stage.times(4, 2), (record) =>
+  const cold = await takeSamples(present, stage.times(4, 2), (record) =>
     stage.withBridge({ env: { ...tools, MCP_BRIDGE_WARM: '0' } }, (bridge) =>
       record(async (language, of) => {
         await pause(SETTLE_MS);
-        of.ours.push((await timed(() => bridge.execute(language.name, HELLO[language.name]))).ms);
+        of.ours.push((await timeWork(() => bridge.execute(language.name, HELLO[language.name]))).ms);
         await pause(SETTLE_MS);
         of.theirs.push(await bare.runProgram(language, images.get(language), HELLO[language.name]));
       }),
@@ -57,7 +57,7 @@ export async function hello(stage, bare, signal) {
 }
 
 /** Samples by language, after `rounds` in which each had its turn. */
-async function taken(present, rounds, within) {
+async function takeSamples(present, rounds, within) {
   const samples = new Map(present.map((language) => [language, { ours: [], theirs: [] }]));
   await within(async (measure) => {
     for (let round = 0; round < rounds; round++)

@@ -5,7 +5,7 @@ import { cpus, loadavg, release, totalmem } from 'node:os';
 import { HOST_PYTHON } from './host-python.mjs';
 import { ROOT } from './stage.mjs';
 
-function said(program, args) {
+function outputOf(program, args) {
   try {
     return execFileSync(program, args, {
       cwd: ROOT,
@@ -18,10 +18,10 @@ function said(program, args) {
 }
 
 export function machineFacts(choice) {
-  const status = said('git', ['status', '--porcelain']);
+  const status = outputOf('git', ['status', '--porcelain']);
   return {
     date: new Date().toISOString(),
-    commit: said('git', ['rev-parse', 'HEAD']),
+    commit: outputOf('git', ['rev-parse', 'HEAD']),
     uncommittedChanges: status === undefined ? undefined : status !== '',
     cpu: cpus()[0]?.model,
     cores: cpus().length,

@@ -5,7 +5,7 @@ import { backToBack } from './back-to-back.mjs';
 import { codeExec } from './code-exec.mjs';
 import { coldCall } from './cold-call.mjs';
 import { context } from './context.mjs';
-import { elsewhere } from './elsewhere.mjs';
+import { measureElsewhere } from './elsewhere.mjs';
 import { endurance } from './endurance.mjs';
 import { frames } from './frames.mjs';
 import { hello } from './hello.mjs';
@@ -34,5 +34,5 @@ export const MEASURES = {
   windows,
   context,
   'code-exec': codeExec,
-  elsewhere,
+  elsewhere: measureElsewhere,
 };

@@ -1,7 +1,7 @@
 // The times of a run as one SVG: bars of the p50 on a logarithmic scale with whiskers to the p95, ours above what it
 // was compared with. Readable on light and dark pages, since it takes its colours from the reader's preference.
 
-import { shown } from './report.mjs';
+import { displayNumber } from './report.mjs';
 
 const WIDTH = 960;
 const LABELS = 330;
@@ -19,7 +19,7 @@ const STYLE = `
       .theirs { fill: #6e7681; } .whisker { stroke: #e6edf3; }
     }`;
 
-const escaped = (text) => text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
+const escapeText = (text) => text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
 const round = (value) => Math.round(value * 10) / 10;
 
 /** SVG text; undefined where no row is a time. */
@@ -45,10 +45,10 @@ export function plot(rows, caption) {
   const grid = x.ticks.map(
     (tick) =>
       `<line class="grid" x1="${round(x(tick))}" x2="${round(x(tick))}" y1="${TOP - 8}" y2="${height - 16}"/>` +
-      text(x(tick), TOP - 14, `${shown(tick)} ms`, 'middle', 'axis'),
+      text(x(tick), TOP - 14, `${displayNumber(tick)} ms`, 'middle', 'axis'),
   );
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img">
-  <title>${escaped(caption)}</title>
+  <title>${escapeText(caption)}</title>
   <style>${STYLE}
   </style>
   ${[text(4, 14, caption, 'start', 'axis'), ...grid, ...drawn].join('\n  ')}
@@ -70,7 +70,7 @@ function drawBar({ kind, p50, p95 }, x, y) {
       : `<path class="whisker" fill="none" d="M${round(x(p50))} ${middle}H${round(x(p95))}m0 -4v8"/>`;
   return (
     `<rect class="${kind}" x="${LABELS}" y="${y}" width="${round(x(p50) - LABELS)}" height="${BAR}"/>${whisker}` +
-    text(end + 6, y + BAR - 2, `${shown(p50)} ms`, 'start')
+    text(end + 6, y + BAR - 2, `${displayNumber(p50)} ms`, 'start')
   );
 }
 
@@ -85,5 +85,5 @@ function logScale(values) {
 
 function text(x, y, content, anchor, kind) {
   const role = kind === undefined ? '' : ` class="${kind}"`;
-  return `<text x="${round(x)}" y="${round(y)}" text-anchor="${anchor}"${role}>${escaped(content)}</text>`;
+  return `<text x="${round(x)}" y="${round(y)}" text-anchor="${anchor}"${role}>${escapeText(content)}</text>`;
 }

@@ -61,5 +61,5 @@ export function family(root) {
 }
 
 /** Processes other than ours whose command line contains `mark`. */
-export const mentioning = (mark) =>
+export const pidsMentioning = (mark) =>
   allPids().filter((pid) => pid !== process.pid && commandLine(pid).includes(mark));

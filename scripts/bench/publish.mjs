@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { putIntoRegion } from '../measured-region.mjs';
 import { plot } from './plot.mjs';
-import { shown } from './report.mjs';
+import { displayNumber } from './report.mjs';
 import { ROOT } from './stage.mjs';
 
 /** The names of the files that were written. `about` says where and when the rows were taken. */
@@ -31,8 +31,8 @@ export function benchSummary(rows) {
   const beside =
     row.theirs === undefined
       ? ''
-      : `; \`python3 -c 'print(1)'\` on the same machine took ${shown(row.theirs.p50)} ${row.unit}`;
-  return `A call of \`print(1)\` took ${shown(row.ours.p50)} ${row.unit}${beside}. [docs/benchmark.md](docs/benchmark.md) has all measures, also those that miss their target.`;
+      : `; \`python3 -c 'print(1)'\` on the same machine took ${displayNumber(row.theirs.p50)} ${row.unit}`;
+  return `A call of \`print(1)\` took ${displayNumber(row.ours.p50)} ${row.unit}${beside}. [docs/benchmark.md](docs/benchmark.md) has all measures, also those that miss their target.`;
 }
 
 const HEAD = '| measure | ours | compared with | ratio | target | met |';
@@ -43,8 +43,15 @@ const VERDICTS = new Map([
 ]);
 
 function line({ measure, unit, ours, theirs, ratio, target, met }) {
-  const figure = (value) => `${shown(value)} ${unit}`.trim();
+  const figure = (value) => `${displayNumber(value)} ${unit}`.trim();
   const other = theirs === undefined ? '' : `${theirs.label}: ${figure(theirs.p50)}`;
-  const cells = [measure, figure(ours.p50), other, shown(ratio), target ?? '', VERDICTS.get(met) ?? ''];
+  const cells = [
+    measure,
+    figure(ours.p50),
+    other,
+    displayNumber(ratio),
+    target ?? '',
+    VERDICTS.get(met) ?? '',
+  ];
   return `| ${cells.join(' | ').replaceAll('<', '&lt;').replaceAll('>', '&gt;')} |`;
 }

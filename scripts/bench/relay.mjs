@@ -1,7 +1,7 @@
 // A large tool result on its way into the sandbox, beside the same result for a plain client; and whether the cost
 // per megabyte stays the same as results grow.
 
-import { echoServer, timed } from './stage.mjs';
+import { echoServer, timeWork } from './stage.mjs';
 import { figure } from './statistics.mjs';
 
 const MB = 1024 * 1024;
@@ -29,14 +29,14 @@ export async function relay(stage) {
       for (let round = 0; round < stage.times(6, 2); round++) {
         for (const size of SIZES_MB) inside.get(size).push((await bridge.run(codeFor(size * MB))).result);
         const big = { name: 'big', arguments: { bytes: COMPARED_MB * MB } };
-        plain.push((await timed(() => client.callTool(big))).ms);
+        plain.push((await timeWork(() => client.callTool(big))).ms);
       }
     }),
   );
-  return [beside(inside.get(COMPARED_MB), plain), growth(inside)];
+  return [compareWithPlain(inside.get(COMPARED_MB), plain), growth(inside)];
 }
 
-function beside(inside, plain) {
+function compareWithPlain(inside, plain) {
   const ours = figure('into the sandbox', inside);
   const theirs = figure('plain MCP client on the host', plain);
   const ratio = ours.p50 / theirs.p50;

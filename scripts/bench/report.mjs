@@ -6,13 +6,13 @@ const HEAD = ['measure', 'ours p50', 'p95', 'compared with', 'p50', 'p95', 'rati
 const RIGHT = new Set([1, 2, 4, 5, 6]);
 
 /** Three significant digits; whole numbers keep all of theirs, with thousands apart. */
-export function shown(value) {
+export function displayNumber(value) {
   if (value === undefined) return '';
   if (Number.isInteger(value) || Math.abs(value) >= 1000) return Math.round(value).toLocaleString('en-GB');
   return String(Number(value.toPrecision(3)));
 }
 
-const withUnit = (value, unit) => (value === undefined ? '' : `${shown(value)} ${unit}`.trim());
+const withUnit = (value, unit) => (value === undefined ? '' : `${displayNumber(value)} ${unit}`.trim());
 
 const verdict = (met) => (met === undefined ? '' : met ? 'yes' : 'NO');
 
@@ -28,7 +28,7 @@ function cells({ measure, unit, ours, theirs, ratio, target, met, skipped, faile
     theirs?.label ?? '',
     withUnit(theirs?.p50, unit),
     withUnit(theirs?.p95, unit),
-    shown(ratio),
+    displayNumber(ratio),
     target ?? '',
     verdict(met),
   ];

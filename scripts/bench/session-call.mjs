@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { hostPython } from './bare.mjs';
 import { watchedMemory } from './memory.mjs';
 import { family, stateOf } from './processes.mjs';
-import { pause, timed } from './stage.mjs';
+import { pause, timeWork } from './stage.mjs';
 import { figure } from './statistics.mjs';
 
 /** A session stands still half a second after an answer (HOLD_AFTER_MS in src/run/sessions/session.ts). */
@@ -28,8 +28,8 @@ export async function sessionCall(stage, bare, signal) {
     const first = firstProcess(stage);
     await pause(SETTLE_MS);
     for (let round = 0; round < stage.times(50, 8); round++) {
-      times.held.push(await held(first, call));
-      times.awake.push(await awake(first, call));
+      times.held.push(await callHeld(first, call));
+      times.awake.push(await callAwake(first, call));
       await pause(HELD_MS);
       const ms = await hostPython();
       if (ms !== undefined) times.python.push(ms);
@@ -47,19 +47,19 @@ export async function sessionCall(stage, bare, signal) {
 }
 
 /** Milliseconds of a call that comes before it is stopped; of another one where the machine was too slow for that. */
-async function awake(first, call) {
+async function callAwake(first, call) {
   for (;;) {
     await pause(AWAKE_MS);
     const wasStopped = isStopped(first);
-    const { ms } = await timed(call);
+    const { ms } = await timeWork(call);
     if (!wasStopped) return ms;
   }
 }
 
-async function held(first, call) {
+async function callHeld(first, call) {
   await pause(HELD_MS);
   await standsStill(first);
-  return (await timed(call)).ms;
+  return (await timeWork(call)).ms;
 }
 
 async function standsStill(first) {

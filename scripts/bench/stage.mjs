@@ -21,7 +21,7 @@ const KEPT_SETTINGS = /^MCP_BRIDGE_(?:RUNTIME|OCI_RUNTIME|IMAGE)$/;
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Calls `work` and gives what it gave with how long it took, in milliseconds. */
-export async function timed(work) {
+export async function timeWork(work) {
   const startedAt = performance.now();
   const value = await work();
   return { value, ms: performance.now() - startedAt };

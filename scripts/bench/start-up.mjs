@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { echoServer, MAIN, pause, ROOT, timed } from './stage.mjs';
+import { echoServer, MAIN, pause, ROOT, timeWork } from './stage.mjs';
 import { figure } from './statistics.mjs';
 
 const SERVERS = 50;
@@ -83,8 +83,8 @@ export async function startUp(stage) {
       times[opening].push(await untilListed(OPENINGS[opening], { env, cwd: home }));
       await pause(SETTLE_MS);
     }
-    const bare = (await timed(() => run(process.execPath, ['-e', '0'], { env }))).ms;
-    const version = (await timed(() => run(process.execPath, [MAIN, '--version'], { env }))).ms;
+    const bare = (await timeWork(() => run(process.execPath, ['-e', '0'], { env }))).ms;
+    const version = (await timeWork(() => run(process.execPath, [MAIN, '--version'], { env }))).ms;
     times.node.push(bare);
     times.commandLine.push(Math.max(0, version - bare));
     times.imports.push(Number(await node(IMPORT)));

@@ -1,7 +1,7 @@
 // What a tool call costs from inside a sandbox beyond what the same call of the same server costs a plain client on
 // the host. Timed where it is awaited: by the guest's own clock, and by ours.
 
-import { echoServer, timed } from './stage.mjs';
+import { echoServer, timeWork } from './stage.mjs';
 import { figure } from './statistics.mjs';
 
 const WARM_UPS = 20;
@@ -29,7 +29,7 @@ export async function toolCall(stage) {
       for (let round = 0; round < stage.times(10, 2); round++) {
         inside.push(...(await bridge.run(CODE)).result);
         for (let count = 0; count < WARM_UPS; count++) await echo();
-        for (let count = 0; count < BLOCK; count++) plain.push((await timed(echo)).ms);
+        for (let count = 0; count < BLOCK; count++) plain.push((await timeWork(echo)).ms);
       }
     }),
   );

@@ -2,7 +2,7 @@
 // on the host and a container made for the purpose. Each gets a pause of its own, so that none pays for another.
 
 import { hostPython } from './bare.mjs';
-import { pause, timed } from './stage.mjs';
+import { pause, timeWork } from './stage.mjs';
 import { figure, median, percentile } from './statistics.mjs';
 
 const THINK_MS = 500;
@@ -20,7 +20,7 @@ export async function warmCall(stage, bare) {
     await pause(3_000);
     for (let round = 0; round < stage.times(50, 8); round++) {
       await pause(THINK_MS);
-      warm.push((await timed(() => bridge.run('print(1)'))).ms);
+      warm.push((await timeWork(() => bridge.run('print(1)'))).ms);
       await pause(THINK_MS);
       const ms = await hostPython();
       if (ms !== undefined) python.push(ms);

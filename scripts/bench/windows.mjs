@@ -5,8 +5,8 @@ import { execFile } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { commandLine, family, mentioning, pssMb, rssMb } from './processes.mjs';
-import { MAIN, npmServer, pause, timed } from './stage.mjs';
+import { commandLine, family, pidsMentioning, pssMb, rssMb } from './processes.mjs';
+import { MAIN, npmServer, pause, timeWork } from './stage.mjs';
 import { figure } from './statistics.mjs';
 
 const WINDOWS = 3;
@@ -26,8 +26,8 @@ export async function windows(stage) {
     stage.environment(home, { MCP_BRIDGE_SHARED: shared, MCP_BRIDGE_WARM: '0', XDG_RUNTIME_DIR: runtime });
   try {
     const [shared, own] = [
-      await held(stage, environment('on'), home),
-      await held(stage, environment('off'), home),
+      await measureHeld(stage, environment('on'), home),
+      await measureHeld(stage, environment('off'), home),
     ];
     return [...memoryRows(shared, own), await startRow(stage, environment('on'), home)];
   } finally {
@@ -48,11 +48,11 @@ const servers = (stage) => {
 };
 
 /** Memory of all processes while every server of every window is open, and how many processes they are. */
-async function held(stage, env, home) {
+async function measureHeld(stage, env, home) {
   const program = { command: process.execPath, args: [MAIN], env, cwd: home };
   const open = (pids) =>
     pids.length === WINDOWS
-      ? measured(pids, env)
+      ? measureMemory(pids, env)
       : stage.withClient(program, async (client, pid) => {
           await client.listTools();
           await client.callTool({ name: 'run_python', arguments: { code: '1', servers: ['*'] } }, undefined, {
@@ -63,9 +63,9 @@ async function held(stage, env, home) {
   return await open([]);
 }
 
-async function measured(pids, env) {
+async function measureMemory(pids, env) {
   await pause(SETTLE_MS);
-  const shared = env.MCP_BRIDGE_SHARED === 'on' ? mentioning(`shared-bridge ${env.XDG_RUNTIME_DIR}`) : [];
+  const shared = env.MCP_BRIDGE_SHARED === 'on' ? pidsMentioning(`shared-bridge ${env.XDG_RUNTIME_DIR}`) : [];
   const all = [...new Set([...pids, ...shared].flatMap(family))];
   const isServer = (pid) => commandLine(pid).includes('server-');
   return {
@@ -104,7 +104,7 @@ async function startRow(stage, env, home) {
         times.window.push(performance.now() - startedAt);
       });
       await pause(QUIET_MS);
-      times.node.push((await timed(() => run(process.execPath, ['-e', '0'], { env }))).ms);
+      times.node.push((await timeWork(() => run(process.execPath, ['-e', '0'], { env }))).ms);
     }
   });
   const ours = figure('a further window', times.window);

@@ -13,11 +13,11 @@ export function asciiOnly() {
       for (const chunk of Object.values(output)) {
         if (chunk.type !== 'chunk') continue;
         if (RAW.test(chunk.code)) throw new Error(`${chunk.fileName} has a raw text that is not ASCII`);
-        chunk.code = chunk.code.replace(BEYOND, escaped);
+        chunk.code = chunk.code.replace(BEYOND, escapeUnit);
       }
     },
   };
 }
 
 /** As one or two units of UTF-16. */
-const escaped = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+const escapeUnit = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;

@@ -21,13 +21,13 @@ const CONNECT_MS = 120_000;
 export async function inspect(way, root, say) {
   const home = mkdtempSync(join(tmpdir(), 'inspector-'));
   try {
-    return await asked(way, { cache: join(root, '.cache/clients'), home, say });
+    return await askInspector(way, { cache: join(root, '.cache/clients'), home, say });
   } finally {
     rmSync(home, { recursive: true, force: true });
   }
 }
 
-async function asked({ command, args, env, url, headers }, { cache, home, say }) {
+async function askInspector({ command, args, env, url, headers }, { cache, home, say }) {
   mkdirSync(cache, { recursive: true });
   const isNewEnough = Number(process.versions.node.split('.')[0]) > NEEDED_NODE;
   const node = isNewEnough

@@ -15,14 +15,14 @@ const CALL_MS = 60_000;
 const MODERN = '2026-07-28';
 const OLD = '2025-11-25';
 
-const newer = (mode) => ({ Stdio: StdioClientTransport, Http: StreamableHTTPClientTransport, mode });
+const newerClient = (mode) => ({ Stdio: StdioClientTransport, Http: StreamableHTTPClientTransport, mode });
 
 /** By name; `speaks` is the revision that it has to agree on with a bridge of both eras. */
 export const CLIENTS = {
   'sdk-v1': { Stdio: OldStdio, Http: OldHttp, isOld: true, speaks: OLD },
-  'sdk-v2-legacy': { ...newer('legacy'), speaks: OLD },
-  'sdk-v2-auto': { ...newer('auto'), speaks: MODERN },
-  'sdk-v2-pin': { ...newer({ pin: MODERN }), speaks: MODERN },
+  'sdk-v2-legacy': { ...newerClient('legacy'), speaks: OLD },
+  'sdk-v2-auto': { ...newerClient('auto'), speaks: MODERN },
+  'sdk-v2-pin': { ...newerClient({ pin: MODERN }), speaks: MODERN },
 };
 
 /** Version of the package from which a client of CLIENTS comes. */

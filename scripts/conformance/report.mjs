@@ -12,7 +12,7 @@ const unique = (values) => [...new Set(values)];
 const cell = (text) => text.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 const row = (cells) => `| ${cells.map(cell).join(' | ')} |`;
 
-function shown({ outcome, passed, missed, wrong }, notes) {
+function resultWords({ outcome, passed, missed, wrong }, notes) {
   if (wrong !== undefined) return `failed: ${missed.join(', ')}`;
   if (outcome === 'skipped') return 'left out by the suite';
   const numbers = notes.map((note) => `[${note}]`).join('');
@@ -33,7 +33,7 @@ export function tableOf(results) {
         scenario,
         ...columns.map((column) => {
           const found = own.find((each) => each.scenario === scenario && columnOf(each) === column);
-          return found === undefined ? '' : shown(found, found.reasons.map(number));
+          return found === undefined ? '' : resultWords(found, found.reasons.map(number));
         }),
       ]),
     );

@@ -18,7 +18,7 @@ const textOf = ({ content }) => content.flatMap(({ text }) => text ?? []).join('
 /** { direct: Way, python: Way } of `task`, in folders below `root` whose paths are equally long. */
 export async function bothWays(task, stage, root) {
   return {
-    direct: await directly(task, stage, placeIn(task, `${root}/direct`)),
+    direct: await callDirectly(task, stage, placeIn(task, `${root}/direct`)),
     python: await byPython(task, stage, placeIn(task, `${root}/python`)),
   };
 }
@@ -38,7 +38,7 @@ function serversOf({ servers }, { dir, memory }) {
   return Object.fromEntries(servers.map((name) => [name, all[name]]));
 }
 
-async function directly(task, stage, place) {
+async function callDirectly(task, stage, place) {
   const way = { calls: 0, chars: 0, lookups: 0, structured: 0 };
   const clients = {};
   const call = async (server, name, args) => {

@@ -12,19 +12,19 @@ export class Chance {
   #state = SEED;
 
   /** A whole number below `bound`. */
-  below(bound) {
+  nextBelow(bound) {
     this.#state = (Math.imul(this.#state, 1_664_525) + 1_013_904_223) >>> 0;
     return Math.floor((this.#state / 2 ** 32) * bound);
   }
 
   pick(list) {
-    return list[this.below(list.length)];
+    return list[this.nextBelow(list.length)];
   }
 
   /** A line of code that means nothing. */
   code() {
     const word = () => this.pick(WORDS);
-    return `  const ${word()}${this.below(90)} = ${word()}.${word()}(${word()}, ${this.below(1_000)});`;
+    return `  const ${word()}${this.nextBelow(90)} = ${word()}.${word()}(${word()}, ${this.nextBelow(1_000)});`;
   }
 }
 

@@ -20,7 +20,7 @@ export const todos = {
     for (const folder of FOLDERS)
       for (let file = 0; file < 8; file++) {
         const lines = Array.from({ length: 40 }, () => {
-          if (chance.below(25) > 0) return chance.code();
+          if (chance.nextBelow(25) > 0) return chance.code();
           this.expected[folder]++;
           return `  // TODO: ${chance.code().trim()}`;
         });
@@ -65,16 +65,19 @@ export const crossReference = {
     const entities = all.slice(0, 40).map(({ name, owner }) => ({
       name,
       entityType: 'service',
-      observations: [`owner: ${owner}`, `port: ${8_000 + chance.below(900)}`, chance.code().trim()],
+      observations: [`owner: ${owner}`, `port: ${8_000 + chance.nextBelow(900)}`, chance.code().trim()],
     }));
     put(memory, graphText(entities));
     this.expected = { noFile: all.slice(0, 4).map(({ name }) => name), unknown: [], otherOwner: [] };
     for (const { name, owner } of all.slice(4)) {
-      const isOther = chance.below(10) === 0;
+      const isOther = chance.nextBelow(10) === 0;
       const said = isOther ? 'eve' : owner;
       if (name >= nameOf(40)) this.expected.unknown.push(name);
       else if (isOther) this.expected.otherOwner.push(name);
-      const more = Array.from({ length: 12 }, () => `${chance.pick(OWNERS)}_limit: ${chance.below(9_999)}`);
+      const more = Array.from(
+        { length: 12 },
+        () => `${chance.pick(OWNERS)}_limit: ${chance.nextBelow(9_999)}`,
+      );
       put(`${dir}/deploy/${name}.yaml`, `service: ${name}\nowner: ${said}\n${more.join('\n')}\n`);
     }
   },
@@ -124,7 +127,10 @@ export const oneFile = {
   expected: '8443',
   furnish({ dir }) {
     const chance = new Chance();
-    const lines = Array.from({ length: 19 }, () => `${chance.pick(OWNERS)}_limit: ${chance.below(9_999)}`);
+    const lines = Array.from(
+      { length: 19 },
+      () => `${chance.pick(OWNERS)}_limit: ${chance.nextBelow(9_999)}`,
+    );
     put(`${dir}/settings.yaml`, `${lines.toSpliced(7, 0, 'port: 8443').join('\n')}\n`);
   },
   async direct(call, { dir }) {

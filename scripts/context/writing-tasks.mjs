@@ -65,7 +65,7 @@ const FIRMS = ['acme', 'brix', 'corda'];
 const KINDS = ['invoice', 'letter'];
 
 /** scan_20260305_invoice_acme_07.txt becomes 2026/03/acme-invoice-07.txt. */
-function sorted(name) {
+function sortedPath(name) {
   const [, year, month, kind, firm, number] = /^scan_(\d{4})(\d\d)\d\d_(\w+?)_(\w+?)_(\d+)\.txt$/.exec(name);
   return { folder: `${year}/${month}`, file: `${firm}-${kind}-${number}.txt` };
 }
@@ -77,10 +77,10 @@ export const renaming = {
     const chance = new Chance();
     this.expected = {};
     for (let n = 0; n < 24; n++) {
-      const date = `20260${1 + chance.below(4)}${10 + chance.below(18)}`;
+      const date = `20260${1 + chance.nextBelow(4)}${10 + chance.nextBelow(18)}`;
       const name = `scan_${date}_${chance.pick(KINDS)}_${chance.pick(FIRMS)}_${10 + n}.txt`;
       put(`${dir}/inbox/${name}`, `${n}\n`);
-      const { folder, file } = sorted(name);
+      const { folder, file } = sortedPath(name);
       this.expected[`${folder}/${file}`] = `${n}\n`;
     }
     this.expected = Object.fromEntries(Object.entries(this.expected).sort(([a], [b]) => (a < b ? -1 : 1)));
@@ -88,10 +88,10 @@ export const renaming = {
   async direct(call, { dir }) {
     const listed = await call('filesystem', 'list_directory', { path: `${dir}/inbox` });
     const names = listed.split('\n').map((line) => line.replace('[FILE] ', ''));
-    for (const folder of new Set(names.map((name) => sorted(name).folder)))
+    for (const folder of new Set(names.map((name) => sortedPath(name).folder)))
       await call('filesystem', 'create_directory', { path: `${dir}/inbox/${folder}` });
     for (const name of names) {
-      const { folder, file } = sorted(name);
+      const { folder, file } = sortedPath(name);
       await call('filesystem', 'move_file', {
         source: `${dir}/inbox/${name}`,
         destination: `${dir}/inbox/${folder}/${file}`,
@@ -131,12 +131,12 @@ export const report = {
     const chance = new Chance();
     const orders = Array.from({ length: 30 }, (_, n) => ({
       id: n,
-      customer: `customer-${chance.below(8)}`,
+      customer: `customer-${chance.nextBelow(8)}`,
       note: chance.code().trim(),
       items: Array.from({ length: 4 }, () => ({
-        sku: `sku-${chance.below(900)}`,
-        price: 1 + chance.below(90),
-        count: 1 + chance.below(5),
+        sku: `sku-${chance.nextBelow(900)}`,
+        price: 1 + chance.nextBelow(90),
+        count: 1 + chance.nextBelow(5),
       })),
     }));
     for (const order of orders) put(`${dir}/orders/${100 + order.id}.json`, JSON.stringify(order, null, 2));

@@ -2,7 +2,7 @@
 // what was read, without what is not there, or null where the server would refuse the call.
 
 /** As hasty code does. */
-export function converting(text) {
+export function convertFields(text) {
   const given = Object.assign({}, JSON.parse(text));
   const read = {};
   const take = (name, convert) => {

@@ -35,8 +35,8 @@ const WHAT_TO_DO = /Start the engine at ssh:\/\/|MCP_BRIDGE_ENGINE_URL/;
 /** Of the probe, by its names: what an engine elsewhere may only claim, and the probe has to attack. */
 const DEMANDED = ['memory, in four processes', 'processes'];
 
-const said = (answer) => JSON.stringify(answer).slice(0, 600);
-const works = (name, next) => check(`${name}: the next call works`, next.said === 42, said(next));
+const answerExcerpt = (answer) => JSON.stringify(answer).slice(0, 600);
+const works = (name, next) => check(`${name}: the next call works`, next.said === 42, answerExcerpt(next));
 const nothingLeft = (name, /** @type {any} */ { left, leftAtEnd }) => [
   check(`${name}: no container left of what was`, left.length === 0, left.join(', ')),
   check(`${name}: no container left after the bridge`, leftAtEnd.length === 0, leftAtEnd.join(', ')),
@@ -54,7 +54,7 @@ export const engineJudges = (commandSeconds) => ({
   doctor: JUDGES.doctor,
   'main job': JUDGES['main job'],
   files: (value) => [
-    check('files, in and out', value.payload?.result === 'grüße' && value.isSame, said(value)),
+    check('files, in and out', value.payload?.result === 'grüße' && value.isSame, answerExcerpt(value)),
   ],
   cancel: ({ processSeconds, listSeconds, left }) => {
     const removedSeconds = COMMANDS_TO_REMOVE * commandSeconds;
@@ -76,15 +76,19 @@ export const engineJudges = (commandSeconds) => ({
     check(
       'sleep: a run whose deadline passed hears of its deadline',
       deadlinePassed.status === 'timeout',
-      said(deadlinePassed),
+      answerExcerpt(deadlinePassed),
     ),
-    check('sleep: a run with time left goes on', wentOn.said === 'worked', said(wentOn)),
-    check('sleep: doctor ends, and says so', doctor.exitCode === 1 && doctor.said !== '', said(doctor)),
+    check('sleep: a run with time left goes on', wentOn.said === 'worked', answerExcerpt(wentOn)),
+    check(
+      'sleep: doctor ends, and says so',
+      doctor.exitCode === 1 && doctor.said !== '',
+      answerExcerpt(doctor),
+    ),
     works('sleep', next),
     ...nothingLeft('sleep', left),
   ],
   reboot: ({ under, next, ...left }) => [
-    check('reboot: the run is told that its sandbox was lost', isHonest(under), said(under)),
+    check('reboot: the run is told that its sandbox was lost', isHonest(under), answerExcerpt(under)),
     works('reboot', next),
     ...nothingLeft('reboot', left),
   ],
@@ -101,7 +105,7 @@ export const engineJudges = (commandSeconds) => ({
       ...DEMANDED.map((wanted) => {
         const found = controls.find(({ control }) => control === wanted);
         const isHeld = found?.required === true && found.verdict === 'ENFORCED';
-        return check(`probe demands and finds: ${wanted}`, isHeld, said(found ?? 'not tried'));
+        return check(`probe demands and finds: ${wanted}`, isHeld, answerExcerpt(found ?? 'not tried'));
       }),
       ...wallChecks(controls),
       check('probe exits with 0', exitCode === 0, `it exited with ${exitCode}`),
@@ -109,10 +113,14 @@ export const engineJudges = (commandSeconds) => ({
   },
   left: JUDGES.left,
   'power off': ({ under, next, closeSeconds, doctor }) => [
-    check('power off: the run is told that its sandbox was lost', isHonest(under), said(under)),
-    check('power off: the next call says what to do', WHAT_TO_DO.test(JSON.stringify(next)), said(next)),
+    check('power off: the run is told that its sandbox was lost', isHonest(under), answerExcerpt(under)),
+    check(
+      'power off: the next call says what to do',
+      WHAT_TO_DO.test(JSON.stringify(next)),
+      answerExcerpt(next),
+    ),
     check('power off: it is answered in time', next.seconds <= ANSWERED_SECONDS, `${next.seconds} s`),
-    check('power off: doctor says what to do', WHAT_TO_DO.test(doctor.said), said(doctor)),
+    check('power off: doctor says what to do', WHAT_TO_DO.test(doctor.said), answerExcerpt(doctor)),
     check('power off: doctor answers in time', doctor.seconds <= ANSWERED_SECONDS, `${doctor.seconds} s`),
     check('power off: the bridge ends in time', closeSeconds <= CLOSED_SECONDS, `${closeSeconds} s`),
   ],
@@ -120,7 +128,7 @@ export const engineJudges = (commandSeconds) => ({
 });
 
 /** What was measured, as sentences; nothing of a step that was not made. */
-export function measured(lines) {
+export function measuredSteps(lines) {
   const value = (step) => lines.find((line) => line.step === step)?.value;
   const [connection, cancel, sleep, reboot, off] = [
     'connection',

@@ -114,7 +114,7 @@ export function furnishRoot(root) {
   enable(path(units), 'sockets.target', '/usr/lib/systemd/user/podman.socket');
   // What scripts/setup writes for a user: podman 4.3 takes vfs where nothing is said.
   write(`${home}/.config/containers/storage.conf`, '[storage]\ndriver = "overlay"\n');
-  own(path(home), id);
+  takeOwnership(path(home), id);
 }
 
 function enable(folder, target, unit) {
@@ -123,9 +123,10 @@ function enable(folder, target, unit) {
   symlinkSync(unit, join(wants, unit.split('/').at(-1)));
 }
 
-function own(file, id) {
+function takeOwnership(file, id) {
   const isLink = lstatSync(file).isSymbolicLink();
   if (isLink) return;
   chownSync(file, id, id);
-  if (lstatSync(file).isDirectory()) for (const name of readdirSync(file)) own(join(file, name), id);
+  if (lstatSync(file).isDirectory())
+    for (const name of readdirSync(file)) takeOwnership(join(file, name), id);
 }

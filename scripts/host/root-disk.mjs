@@ -40,7 +40,7 @@ export async function rootDisk(suite, say) {
 export async function namespaceMachine(say) {
   const folder = join(CACHE, `namespaces-${stamp('namespaces')}`);
   if (!existsSync(folder)) {
-    await making(async (scratch) => {
+    await withScratch(async (scratch) => {
       const { suite, packages } = NAMESPACES;
       say(`${suite} with its own kernel: unpacking Debian packages, about two minutes`);
       const root = join(scratch, 'root');
@@ -75,7 +75,7 @@ function stamp(suite) {
 }
 
 /** A folder for `work`, which is gone when that has ended. */
-async function making(work) {
+async function withScratch(work) {
   mkdirSync(CACHE, { recursive: true });
   const scratch = mkdtempSync(join(CACHE, 'making-'));
   const tidy = () => rmSync(scratch, { recursive: true, force: true });
@@ -91,7 +91,7 @@ async function making(work) {
 }
 
 const build = (suite, kernel, say) =>
-  making(async (scratch) => {
+  withScratch(async (scratch) => {
     say(`${suite}: unpacking Debian packages, about two minutes`);
     const root = join(scratch, 'root');
     await unpackDebian({ suite, packages: SUITES[suite].packages, scratch, root });

@@ -27,7 +27,7 @@ export async function firstHour(machine, { home, registry, manifest, say }) {
     const startedAt = performance.now();
     try {
       const stdout = await machine.run(words, options);
-      seconds[check] = since(startedAt);
+      seconds[check] = secondsSince(startedAt);
       demand(check, true);
       return stdout;
     } catch (thrown) {
@@ -55,7 +55,7 @@ export async function firstHour(machine, { home, registry, manifest, say }) {
   say('a first call');
   const first = await firstCall(machine.argv([name]));
   demand("a client's first call is answered", first.text.includes('42'), first.text);
-  const withImageToMake = since(startedAt);
+  const withImageToMake = secondsSince(startedAt);
   say('the next call');
   const again = await firstCall(machine.argv([name]));
   demand('so is the next one', again.text.includes('42'), again.text);
@@ -63,7 +63,7 @@ export async function firstHour(machine, { home, registry, manifest, say }) {
   await step('doctor', [name, 'doctor']);
   await step('a second setup', [name, 'setup', '--yes']);
 
-  const registered = changed(before, hostFiles(home));
+  const registered = changedPaths(before, hostFiles(home));
   const ids = JSON.parse((await step('install lists hosts', [name, 'install', '--json'])) ?? '[]')
     .filter(({ registeredAs }) => registeredAs !== undefined)
     .map(({ id }) => id);
@@ -83,7 +83,7 @@ export async function firstHour(machine, { home, registry, manifest, say }) {
   demand('adopt has taken the servers of Cursor out of its file', !adopted.includes('notes-mcp'), adopted);
   await step('restore', [name, 'restore', 'cursor']);
   await step('uninstall', [name, 'uninstall', ...ids]);
-  const left = changed(before, hostFiles(home));
+  const left = changedPaths(before, hostFiles(home));
   demand('uninstall leaves every file as it was, byte for byte', left.length === 0, left.join(', '));
 
   const sizes = sizesOf(join(home, '.local/lib/node_modules'));
@@ -117,6 +117,6 @@ const isOfNpmItself = (path) => path.startsWith('/-/npm/') || path === '/npm';
 
 const isPackage = (folder) => /\/node_modules\/(?:@[^/]+\/)?[^/]+$/.test(folder);
 
-const changed = (before, after) => Object.keys(before).filter((path) => before[path] !== after[path]);
+const changedPaths = (before, after) => Object.keys(before).filter((path) => before[path] !== after[path]);
 
-const since = (startedAt) => (performance.now() - startedAt) / 1_000;
+const secondsSince = (startedAt) => (performance.now() - startedAt) / 1_000;

@@ -44,25 +44,26 @@ const MANNERS = {
     begin: ([crowd]) => {
       const files = [{ name: 'filling', text: 'x'.repeat(FILE_BYTES) }];
       const call = { session: 'crowd', code: 'import time; time.sleep(2)', files };
-      for (let at = 0; at < CALLS_OF_A_SESSION; at++) again(crowd, 'run_python', call);
+      for (let at = 0; at < CALLS_OF_A_SESSION; at++) callRepeatedly(crowd, 'run_python', call);
     },
-    undo: ([crowd]) => ended(crowd, ['crowd']),
+    undo: ([crowd]) => endSessions(crowd, ['crowd']),
   },
   'between-calls': {
     begin: ([lingerer]) => {
       for (const [at, session] of sessions().entries()) {
         const last = at % 2 === 0 ? 'runtime.keep_running()' : GOODBYE;
         const call = { session, code: `${BUSY}\n${last}`, timeout: GOES_ON_SECONDS };
-        again(lingerer, 'run_python', call, 1000 * GOES_ON_SECONDS);
+        callRepeatedly(lingerer, 'run_python', call, 1000 * GOES_ON_SECONDS);
       }
     },
-    undo: ([lingerer]) => ended(lingerer, sessions()),
+    undo: ([lingerer]) => endSessions(lingerer, sessions()),
   },
   unanswered: {
     begin: async (askers) => {
       const code = 'await mcp_desk.execute(command="say", args=["asked"])';
       for (const asker of askers)
-        for (let at = 0; at < QUESTIONS; at++) again(asker, 'run_python', { code, servers: ['desk'] });
+        for (let at = 0; at < QUESTIONS; at++)
+          callRepeatedly(asker, 'run_python', { code, servers: ['desk'] });
       await pause(ALL_STAND_MS);
     },
     undo: () => {},
@@ -76,34 +77,34 @@ const MANNERS = {
 function flood(...args) {
   const told = (client, words) => client.call('execute', { command: 'flood', args: words });
   return {
-    begin: async ([client]) => noted(await told(client, args)),
+    begin: async ([client]) => noteAnswer(await told(client, args)),
     undo: async ([client]) => void (await told(client, ['nothing'])),
   };
 }
 
 const sessions = () => Array.from({ length: SESSIONS }, (_, at) => `goes on ${at}`);
 
-async function ended(client, names) {
+async function endSessions(client, names) {
   await Promise.all(names.map((session) => client.call('run_python', { session, code: END })));
 }
 
 /** The same call again and again: `thenMs` after its answer, and later where it was refused. */
-async function again(client, tool, args, thenMs = 0) {
+async function callRepeatedly(client, tool, args, thenMs = 0) {
   while (!isOver) {
-    const wasRefused = noted(await client.call(tool, args));
+    const wasRefused = noteAnswer(await client.call(tool, args));
     await pause(wasRefused ? AGAIN_MS : thenMs);
   }
 }
 
 /** Whether the bridge has refused it. */
-function noted({ status, text = '', lost }) {
+function noteAnswer({ status, text = '', lost }) {
   if (lost !== undefined) return true;
   const isRefused = status !== 200 || /E_BUSY|E_LIMIT/.test(text);
   count[isRefused ? 'refused' : 'answered']++;
   return isRefused;
 }
 
-function opened() {
+function openClients() {
   const { port, tokens } = given;
   for (const client of clients.splice(0)) client.close();
   clients.push(...tokens.map((token) => new LoadClient({ port, token, way: 'modern' })));
@@ -116,11 +117,11 @@ process.on('message', async (message) => {
   if (message === 'stop') {
     isOver = true;
     const told = { ...count };
-    await undo(opened());
+    await undo(openClients());
     process.send(told, () => process.exit(0));
     return;
   }
   given = message;
-  await begin(opened());
+  await begin(openClients());
   process.send('begun');
 });

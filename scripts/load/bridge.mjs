@@ -142,7 +142,7 @@ export class BridgeUnderLoad {
   }
 
   /** Bytes of its objects and of their buffers, garbage left out; where `isWeighed`. */
-  async held() {
+  async heldBytes() {
     this.#child.send('how much');
     const [bytes] = await once(this.#child, 'message', { signal: AbortSignal.timeout(WEIGHED_WITHIN_MS) });
     return bytes;

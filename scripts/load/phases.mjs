@@ -2,7 +2,7 @@
 // work as it is given, and ends early when the time is over.
 
 import { pause } from './bridge.mjs';
-import { CALLS_OF_A_RUN, repeatedly } from './work.mjs';
+import { CALLS_OF_A_RUN, workRepeatedly } from './work.mjs';
 
 /** How much of what the bridge can do the calm phases ask for, so that a queue is not what is measured. */
 const CALM_SHARE = 0.4;
@@ -25,7 +25,7 @@ export async function measureAlone(work, client) {
 /** Mean time between two runs of one of `others` principals, in ms, which leaves the bridge mostly idle. */
 const meanMsBetween = ({ aloneMs, others, slots }) => (aloneMs * others) / (slots * CALM_SHARE);
 
-/** How many runs each makes in `ms`, as `paced` paces them. */
+/** How many runs each makes in `ms`, as `paceCrew` paces them. */
 export const runsWithin = (ms, pace) =>
   Math.max(1, Math.floor(ms / ((1 + CALL_SHARE / 2) * meanMsBetween(pace))));
 
@@ -33,7 +33,7 @@ export const runsWithin = (ms, pace) =>
  * Each principal but the neighbour makes `runs` runs, at random moments whose mean distance leaves the bridge mostly idle, and as many
  * calls besides. Their times are noted under `phase`.
  */
-export async function paced({ phase, crew, work, ledger, runs, aloneMs, slots, isOver }) {
+export async function paceCrew({ phase, crew, work, ledger, runs, aloneMs, slots, isOver }) {
   const meanMs = meanMsBetween({ aloneMs, others: crew.length, slots });
   await Promise.all(
     crew.map(async ({ principal, clients }) => {
@@ -51,7 +51,7 @@ export async function paced({ phase, crew, work, ledger, runs, aloneMs, slots, i
 }
 
 /** Runs and calls of the neighbour, each as soon as the one before it has ended, while `during` goes on. */
-export async function beside({ neighbour, work, during }) {
+export async function floodBeside({ neighbour, work, during }) {
   let isOver = false;
   const about = `${neighbour.principal} flood`;
   const manner = { isFlood: true };
@@ -80,7 +80,7 @@ export async function storm({ crew, work, ledger, runs, calls, isOver, bridge })
   let callsLeft = calls - runs * CALLS_OF_A_RUN;
   const clients = crew.flatMap(({ principal, clients: own }) => own.map((client) => ({ client, principal })));
   const isDone = () => isOver() || (runsLeft <= 0 && callsLeft <= 0);
-  await repeatedly(clients, isDone, async ({ client, principal }) => {
+  await workRepeatedly(clients, isDone, async ({ client, principal }) => {
     const manner = mannerOf(Math.random());
     if (runsLeft > 0 && (callsLeft <= 0 || Math.random() < 0.3)) {
       runsLeft--;
@@ -106,7 +106,7 @@ export async function kills({ crew, work, bridge, times, isOver }) {
   let isKilling = true;
   work.mayLose = true;
   const clients = crew.flatMap(({ principal, clients: own }) => own.map((client) => ({ client, principal })));
-  const going = repeatedly(
+  const going = workRepeatedly(
     clients,
     () => !isKilling,
     async ({ client, principal }) => {

@@ -10,7 +10,7 @@ import { ASKS, ATTACKS, rulesFor } from './attackers.mjs';
 import { pause } from './bridge.mjs';
 import { LoadClient, WAYS } from './client.mjs';
 import { Ledger } from './ledger.mjs';
-import { measureAlone, paced, runsWithin } from './phases.mjs';
+import { measureAlone, paceCrew, runsWithin } from './phases.mjs';
 import { isSlower, MAX_SLOWDOWN, NOISE_MS, summary } from './report.mjs';
 import { Work } from './work.mjs';
 
@@ -34,7 +34,7 @@ const MIN_SAMPLES = 20;
 const EXAMPLES = 3;
 
 /** What a bridge is to be opened with for these attacks. */
-export const besieged = (withContainers) => ({
+export const besiegedOptions = (withContainers) => ({
   principals: [...OTHERS, ...ATTACKS.flatMap(({ by }) => Object.keys(by))],
   withContainers,
   files: { 'principals.json': rulesFor(OTHERS), 'asks.json': ASKS },
@@ -64,8 +64,8 @@ export async function underAttack({ bridge, names, seconds, withContainers, tell
       continue;
     }
     tell(`${attack.name}: ${attack.says}`);
-    const window = (phase) => paced({ phase, crew, work, ledger, runs, isOver: () => false, ...pace });
-    attacks.push({ ...attack, ...(await measured(attack, { bridge, ledger, window })) });
+    const window = (phase) => paceCrew({ phase, crew, work, ledger, runs, isOver: () => false, ...pace });
+    attacks.push({ ...attack, ...(await measureAttack(attack, { bridge, ledger, window })) });
   }
   for (const { clients } of crew) for (const client of clients) client.close();
   const { lost, failed, mixedUp } = ledger;
@@ -75,8 +75,8 @@ export async function underAttack({ bridge, names, seconds, withContainers, tell
     attacks,
     bounds: [
       ...attacks.filter(({ missing }) => missing === undefined).flatMap(boundsOf),
-      none('calls of the others lost', lost),
-      none('answered wrongly', [...failed, ...mixedUp]),
+      noneBound('calls of the others lost', lost),
+      noneBound('answered wrongly', [...failed, ...mixedUp]),
       {
         bound: 'no end of the bridge',
         found: `${bridge.crashes}`,
@@ -87,7 +87,7 @@ export async function underAttack({ bridge, names, seconds, withContainers, tell
   };
 }
 
-async function measured(attack, { bridge, ledger, window }) {
+async function measureAttack(attack, { bridge, ledger, window }) {
   const load = loadavg()[0];
   const before = await bridge.held();
   const resident = bridge.sample()?.bytes ?? 0;
@@ -96,9 +96,9 @@ async function measured(attack, { bridge, ledger, window }) {
   let held = before;
   const came = { answered: 0, refused: 0 };
   for (let round = 0; round < ROUNDS; round++) {
-    await calm.during(() => window(`${attack.name} calm`));
+    await calm.measureDuring(() => window(`${attack.name} calm`));
     const attacker = await Attacker.begin(attack, bridge);
-    await beside.during(() => window(`${attack.name} beside`));
+    await beside.measureDuring(() => window(`${attack.name} beside`));
     held = Math.max(held, await bridge.held());
     const { answered, refused } = await attacker.stop();
     came.answered += answered;
@@ -143,7 +143,7 @@ class Watched {
     this.#bridge = bridge;
   }
 
-  async during(work) {
+  async measureDuring(work) {
     const beganAt = performance.now();
     const before = this.#bridge.processorSeconds();
     const sampling = setInterval(() => {
@@ -170,18 +170,18 @@ class Attacker {
     const attacker = new Attacker();
     attacker.#child = fork(ATTACKER, [name], { execArgv: [] });
     attacker.#ended = once(attacker.#child, 'exit');
-    await attacker.#told({ port, tokens: Object.keys(by).map((principal) => tokens.get(principal)) });
+    await attacker.#tellChild({ port, tokens: Object.keys(by).map((principal) => tokens.get(principal)) });
     return attacker;
   }
 
   /** What became of its calls. */
   async stop() {
-    const came = await this.#told('stop');
+    const came = await this.#tellChild('stop');
     await this.#ended;
     return came;
   }
 
-  async #told(message) {
+  async #tellChild(message) {
     this.#child.send(message);
     const signal = AbortSignal.timeout(TOLD_WITHIN_MS);
     const gone = this.#ended.then(([code]) => {
@@ -192,7 +192,7 @@ class Attacker {
   }
 }
 
-function none(what, list) {
+function noneBound(what, list) {
   return {
     bound: `0 ${what}`,
     found: list.length === 0 ? '0' : `${list.length}: ${list.slice(0, EXAMPLES).join('; ')}`,

@@ -35,7 +35,7 @@ export class Work {
     if (this.#withContainers) {
       const secret = newSecret();
       const args = { code: RUN(secret, CALLS_OF_A_RUN), servers: ['desk'] };
-      await this.#until(
+      await this.#sendUntil(
         () => client.call('run_python', args, manner),
         { secret, count: 1, about: `${about} run` },
         client,
@@ -51,7 +51,7 @@ export class Work {
     const beganAt = performance.now();
     const secret = newSecret();
     const args = { command: 'say', args: [secret] };
-    await this.#until(
+    await this.#sendUntil(
       () => client.call('execute', args, manner),
       { secret, count: 1, about: `${about} call` },
       client,
@@ -61,10 +61,10 @@ export class Work {
   }
 
   /** A call whose answer is large. */
-  async large(client, about, manner = {}) {
+  async callLarge(client, about, manner = {}) {
     const secret = newSecret();
     const args = { command: 'large', args: ['400000', secret] };
-    await this.#until(
+    await this.#sendUntil(
       () => client.call('execute', args, manner),
       { secret, count: 1, about: `${about} large` },
       client,
@@ -73,7 +73,7 @@ export class Work {
   }
 
   /** Sends until it is answered or its client has left; a lost answer is counted where the bridge was not killed. */
-  async #until(send, judged, client) {
+  async #sendUntil(send, judged, client) {
     const end = performance.now() + GIVE_UP_MS;
     while (performance.now() < end) {
       const answer = await send();
@@ -95,7 +95,7 @@ export class Work {
 }
 
 /** Each does `work` again and again, as soon as it is done, until `isOver`. */
-export async function repeatedly(clients, isOver, work) {
+export async function workRepeatedly(clients, isOver, work) {
   await Promise.all(
     clients.map(async (client) => {
       while (!isOver()) await work(client);

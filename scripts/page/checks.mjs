@@ -10,15 +10,15 @@ export const REBOUND = 'rebound.example';
 const SETTLED_MS = 1_000;
 const UNANSWERED_MS = 400;
 
-const same = (saw, wanted) =>
+const expectSame = (saw, wanted) =>
   ok(Object.is(saw, wanted), `saw ${JSON.stringify(saw)}, not ${JSON.stringify(wanted)}`);
-const later = (ms) => new Promise((resolve) => setTimeout(resolve, ms, 'nothing'));
+const nothingAfter = (ms) => new Promise((resolve) => setTimeout(resolve, ms, 'nothing'));
 const isUnanswered = async ({ answered }) =>
-  same(await Promise.race([answered, later(UNANSWERED_MS)]), 'nothing');
+  expectSame(await Promise.race([answered, nothingAfter(UNANSWERED_MS)]), 'nothing');
 
 /** Clicks the button of a decision; the page has to be open on the question. */
 const press = async (page, { id }, decision) => {
-  await later(SETTLED_MS);
+  await nothingAfter(SETTLED_MS);
   await Promise.all([page.waitForURL(/\?done=/), page.click(`#${id} button.${decision}`)]);
 };
 
@@ -44,12 +44,12 @@ const decisions = ['once', 'run', 'session', 'always', 'no'].map((decision) => [
     await page.fill(`#word-${asked.id}`, 'for a reason');
     await press(page, asked, decision);
     const { word, by, ...given } = await asked.answered;
-    same(given.decision, decision);
-    same(by, 'page');
-    same(word, decision === 'no' || decision === 'always' ? 'for a reason' : undefined);
+    expectSame(given.decision, decision);
+    expectSame(by, 'page');
+    expectSame(word, decision === 'no' || decision === 'always' ? 'for a reason' : undefined);
     await page.goBack();
     await page.waitForSelector(`#${asked.id}[data-state=closed]`);
-    same(await page.locator('form').count(), 0);
+    expectSame(await page.locator('form').count(), 0);
   },
 ]);
 
@@ -77,7 +77,7 @@ const attacks = [
       await isUnanswered(asked);
       // The control: the same form, sent by the page itself.
       await press(own, asked, 'once');
-      same((await asked.answered).decision, 'once');
+      expectSame((await asked.answered).decision, 'once');
     } finally {
       site.close();
     }
@@ -128,7 +128,7 @@ const hostile = /** @type {[string, string, RegExp?][]} */ ([
           .sort()
           .join(),
       );
-    same(await elements(page), await elements(plain));
+    expectSame(await elements(page), await elements(plain));
     for (const name of ['h2 .server', 'h2 .tool', 'pre']) {
       const read = (await page.locator(name).textContent()).replaceAll('\\"', '"');
       ok(
@@ -136,15 +136,15 @@ const hostile = /** @type {[string, string, RegExp?][]} */ ([
         `${name} is read as ${JSON.stringify(read)}`,
       );
     }
-    same(
+    expectSame(
       /[\p{Cf}\p{Cc}\p{Zl}\p{Zp}]/u.test((await page.locator('article').textContent()).replaceAll('\n', '')),
       false,
     );
     ok(await page.locator('button.no').isVisible(), 'Deny is not seen');
-    same(dialogs.length, 0);
+    expectSame(dialogs.length, 0);
     // The control: it is asked for what was said, and answered.
     await press(page, asked, 'no');
-    same((await asked.answered).decision, 'no');
+    expectSame((await asked.answered).decision, 'no');
   },
 ]);
 
@@ -190,7 +190,7 @@ export const CHECKS = [
     async ({ open, ask }) => {
       const asked = ask();
       const page = await open(await asked.page());
-      await later(SETTLED_MS);
+      await nothingAfter(SETTLED_MS);
       await page.fill(`#word-${asked.id}`, 'hm');
       await page.press(`#word-${asked.id}`, 'Enter');
       await isUnanswered(asked);
@@ -204,7 +204,7 @@ export const CHECKS = [
       await page.fill(`#word-${asked.id}`, 'half a sent');
       other.withdraw('answered in the agent');
       await page.waitForSelector(`#${other.id}[data-state=closed]`);
-      same(await page.inputValue(`#word-${asked.id}`), 'half a sent');
+      expectSame(await page.inputValue(`#word-${asked.id}`), 'half a sent');
       ok((await page.textContent(`#${other.id}`)).includes('Answered in the agent'));
     },
   ],
@@ -213,7 +213,7 @@ export const CHECKS = [
     async ({ open, ask }) => {
       const asked = ask();
       const page = await open(asked.list(await asked.page()));
-      await later(SETTLED_MS);
+      await nothingAfter(SETTLED_MS);
       const next = ask();
       await page.waitForSelector(`#${next.id}`);
       await page.evaluate(
@@ -222,7 +222,7 @@ export const CHECKS = [
       );
       await isUnanswered(next);
       await press(page, next, 'no');
-      same((await next.answered).decision, 'no');
+      expectSame((await next.answered).decision, 'no');
     },
   ],
   [
@@ -232,7 +232,7 @@ export const CHECKS = [
       const page = await open(await asked.page(), { javaScriptEnabled: false });
       await page.fill(`#word-${asked.id}`, 'not today');
       await press(page, asked, 'no');
-      same((await asked.answered).word, 'not today');
+      expectSame((await asked.answered).word, 'not today');
       ok((await page.textContent('[role=status]')).includes('denied'));
     },
   ],
@@ -241,7 +241,7 @@ export const CHECKS = [
     async ({ open, ask }) => {
       const asked = ask();
       const page = await open(await asked.page());
-      await later(SETTLED_MS);
+      await nothingAfter(SETTLED_MS);
       const reached = [];
       for (let at = 0; at < 12 && reached.at(-1) !== 'no'; at++) {
         await page.keyboard.press('Tab');
@@ -249,9 +249,9 @@ export const CHECKS = [
           await page.evaluate(() => /** @type {HTMLInputElement} */ (document.activeElement)?.value ?? ''),
         );
       }
-      same(reached.filter((value) => value !== '').join(), 'once,run,session,always,no');
+      expectSame(reached.filter((value) => value !== '').join(), 'once,run,session,always,no');
       await page.keyboard.press('Enter');
-      same((await asked.answered).decision, 'no');
+      expectSame((await asked.answered).decision, 'no');
     },
   ],
   ...['light', 'dark'].map((colorScheme) => [
@@ -270,7 +270,7 @@ export const CHECKS = [
       );
       for (const button of await page.locator('button:visible').all())
         ok((await button.boundingBox()).height >= 44, 'a button is too small');
-      same((await page.evaluate(lowContrasts)).join(', '), '');
+      expectSame((await page.evaluate(lowContrasts)).join(', '), '');
     },
   ]),
   ...hostile,
@@ -282,8 +282,8 @@ export const CHECKS = [
       const site = await otherSite(`<iframe src="${await asked.page()}"></iframe>`);
       try {
         const page = await open(site.url, { isNoisy: true });
-        await later(SETTLED_MS);
-        same(await page.frameLocator('iframe').locator('form').count(), 0);
+        await nothingAfter(SETTLED_MS);
+        expectSame(await page.frameLocator('iframe').locator('form').count(), 0);
       } finally {
         site.close();
       }
@@ -296,7 +296,7 @@ export const CHECKS = [
       const url = (await asked.page()).replace('127.0.0.1', REBOUND);
       const page = await open(url, { isNoisy: true });
       ok((await page.textContent('main')).includes('not known by that name'));
-      same(await page.locator('form').count(), 0);
+      expectSame(await page.locator('form').count(), 0);
     },
   ],
   [

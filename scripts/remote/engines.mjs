@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { release, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../free-port.mjs';
-import { finish, RemoteMachine, removeCgroups, until, whyNoMachine } from './machine.mjs';
+import { finish, RemoteMachine, removeCgroups, waitUntil, whyNoMachine } from './machine.mjs';
 
 const LABEL = 'mcp-sandbox-bridge';
 const HOST = '127.0.0.1';
@@ -128,8 +128,8 @@ class RemoteEngine {
   /** Starts what is not running, with the store that is there, and waits until it answers. */
   async start() {
     this.#services = this.#way.services.map(({ argv, asRoot }) => this.machine.serve(argv, { asRoot }));
-    await until(
-      () => `${this.kind} does not answer: ${this.#said()}`,
+    await waitUntil(
+      () => `${this.kind} does not answer: ${this.#output()}`,
       async () => {
         const ended = this.#services.find((service) => !service.isRunning);
         if (ended !== undefined) throw new Error(`${this.kind} has ended: ${ended.output}`);
@@ -160,7 +160,7 @@ class RemoteEngine {
     rmSync(this.#keys, { recursive: true, force: true });
   }
 
-  #said() {
+  #output() {
     return this.#services.map(({ output }) => output.trim()).join('\n');
   }
 }
@@ -168,7 +168,7 @@ class RemoteEngine {
 async function podmanService(machine) {
   const socket = join(machine.folder('engine'), 'podman.sock');
   // Else podman takes vfs, which copies the whole image for every container.
-  await must(
+  await requireSuccess(
     machine.run([
       'sh',
       '-c',
@@ -200,10 +200,10 @@ async function podmanOverSsh(machine, keys) {
   const port = await freePort();
   const sshd = machine.folder('sshd');
   const key = (path) =>
-    must(machineless(['ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-C', '', '-f', path]));
+    requireSuccess(runWithoutMachine(['ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-C', '', '-f', path]));
   await key(join(keys, 'id'));
   const hostKey = join(sshd, 'host');
-  await must(machine.run(['ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-C', '', '-f', hostKey]));
+  await requireSuccess(machine.run(['ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-C', '', '-f', hostKey]));
   writeFileSync(join(sshd, 'authorized'), readFileSync(join(keys, 'id.pub')));
   // It runs as the engine's account, so that nobody else can be logged in.
   const options = {
@@ -260,7 +260,7 @@ async function dockerOverTls(machine, keys) {
 
 /** A root certificate, and one of the server and of the client: in `client` what the client wants to find there. */
 async function makeCertificates(client, server) {
-  const openssl = (...args) => must(machineless(['openssl', ...args]));
+  const openssl = (...args) => requireSuccess(runWithoutMachine(['openssl', ...args]));
   const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
   const authority = join(client, 'authority');
   mkdirSync(authority);
@@ -304,9 +304,10 @@ async function makeCertificates(client, server) {
   writeFileSync(join(server, 'ca.pem'), readFileSync(ca));
 }
 
-const machineless = (argv) => finish(spawn(argv[0], argv.slice(1), { stdio: ['ignore', 'pipe', 'pipe'] }));
+const runWithoutMachine = (argv) =>
+  finish(spawn(argv[0], argv.slice(1), { stdio: ['ignore', 'pipe', 'pipe'] }));
 
-async function must(finished) {
+async function requireSuccess(finished) {
   const { exitCode, output } = await finished;
   if (exitCode !== 0) throw new Error(output.trim() || `it ended with ${exitCode}`);
 }

@@ -40,7 +40,7 @@ export function finish(child, input) {
 }
 
 /** Polls until `holds` is true; throws with `what` when it never is. */
-export async function until(what, holds, withinMs = READY_WITHIN_MS) {
+export async function waitUntil(what, holds, withinMs = READY_WITHIN_MS) {
   const end = performance.now() + withinMs;
   while (!(await holds())) {
     if (performance.now() > end) throw new Error(`${what()} (waited ${withinMs / 1000} s)`);
@@ -88,7 +88,7 @@ class Service {
     const timer = setTimeout(() => this.#signal('SIGKILL'), ENDS_WITHIN_MS);
     try {
       this.#signal(signal);
-      await until(
+      await waitUntil(
         () => `it does not end: ${this.#output}`,
         () => !this.#signal(0),
         2 * ENDS_WITHIN_MS,
@@ -142,7 +142,7 @@ export class RemoteMachine {
       said += text;
     });
     try {
-      await until(
+      await waitUntil(
         () => 'the machine was not furnished',
         () => {
           if (holder.exitCode !== null) throw new Error('the machine could not be furnished');
@@ -183,7 +183,7 @@ export class RemoteMachine {
   }
 
   /** What stands before a command that is to be run inside, as root and with the environment that it is given. */
-  inside() {
+  argvInside() {
     const { pid } = this.#holder;
     return [
       'nsenter',
@@ -195,7 +195,7 @@ export class RemoteMachine {
   }
 
   #spawn(argv, asRoot, stdin) {
-    const [program, ...inside] = this.inside();
+    const [program, ...inside] = this.argvInside();
     const as = [...(asRoot ? [] : AS_ENGINE), ...environment(asRoot ? 'root' : 'engine')];
     // A group of its own, by which it is ended; nothing inside is a child of ours.
     return spawn(program, [...inside, ...as, ...argv], {
@@ -213,7 +213,7 @@ export async function removeCgroups(name) {
   for (const hierarchy of hierarchies) {
     const folder = join(hierarchy, name);
     // A killed process is in its group for a moment longer.
-    await until(
+    await waitUntil(
       () => `${folder} cannot be removed`,
       () => !existsSync(folder) || isRemoved(folder),
     );

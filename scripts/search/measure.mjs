@@ -34,13 +34,15 @@ export function measure(search, asked = QUESTIONS) {
 }
 
 function figures(answers) {
-  const share = (test) => rounded(answers.filter(test).length / answers.length);
+  const share = (test) => roundShare(answers.filter(test).length / answers.length);
   return {
     questions: answers.length,
     recallAt1: share(({ place }) => place === 1),
     recallAt5: share(({ place }) => place >= 1 && place <= 5),
-    mrr: rounded(answers.reduce((sum, { place }) => sum + (place === 0 ? 0 : 1 / place), 0) / answers.length),
+    mrr: roundShare(
+      answers.reduce((sum, { place }) => sum + (place === 0 ? 0 : 1 / place), 0) / answers.length,
+    ),
   };
 }
 
-const rounded = (share) => Math.round(share * 1000) / 1000;
+const roundShare = (share) => Math.round(share * 1000) / 1000;

@@ -148,14 +148,14 @@ const INT = 0xffffffff;
 /** Of a socket's type; the bits above it are SOCK_NONBLOCK and SOCK_CLOEXEC. */
 const SOCK_TYPE = 0xf;
 
-const above = (index, value) => ({ index, value, op: 'SCMP_CMP_GT' });
+const isAbove = (index, value) => ({ index, value, op: 'SCMP_CMP_GT' });
 /** True where `argument & mask` is `value`. */
-const masked = (index, mask, value) => ({ index, value: mask, valueTwo: value, op: 'SCMP_CMP_MASKED_EQ' });
+const isMasked = (index, mask, value) => ({ index, value: mask, valueTwo: value, op: 'SCMP_CMP_MASKED_EQ' });
 /**
  * True where the kernel reads `value` as the argument's int. A rule that compares all 64 bits is passed by the value with
  * one more bit set above the int (CVE-2019-10063), so no rule here compares them.
  */
-const int = (index, value) => masked(index, INT, value);
+const int = (index, value) => isMasked(index, INT, value);
 
 const ALL_NAMESPACE_FLAGS = NAMESPACE_FLAGS.reduce((sum, flag) => sum + flag);
 // There the two first arguments of clone are the other way round.
@@ -169,12 +169,12 @@ const PID_BITS = 22;
  */
 const notOne = (index) => [
   int(index, 0),
-  ...Array.from({ length: PID_BITS - 1 }, (_, at) => 2 ** (at + 1)).map((bit) => masked(index, bit, bit)),
+  ...Array.from({ length: PID_BITS - 1 }, (_, at) => 2 ** (at + 1)).map((bit) => isMasked(index, bit, bit)),
 ];
 
 /** `size` numbers from `first` on, as one comparison: size is a power of two, and first a multiple of it. */
 const block = (first, size = 1) => ({ first, size });
-const inBlock = (index, { first, size }) => masked(index, INT - (size - 1), first);
+const inBlock = (index, { first, size }) => isMasked(index, INT - (size - 1), first);
 
 /**
  * Options of sockets that are allowed, by level, in blocks: every rule costs a container some of its start. Whoever adds
@@ -249,9 +249,9 @@ export const LIMITED = [
     reason: 'clone makes processes and threads, and no namespace.',
     names: ['clone'],
     rules: [
-      { allow: [masked(0, ALL_NAMESPACE_FLAGS, 0)], excludes: S390 },
-      ...NAMESPACE_FLAGS.map((flag) => ({ error: 'EPERM', when: [masked(0, flag, flag)], excludes: S390 })),
-      { allow: [masked(1, ALL_NAMESPACE_FLAGS, 0)], includes: S390 },
+      { allow: [isMasked(0, ALL_NAMESPACE_FLAGS, 0)], excludes: S390 },
+      ...NAMESPACE_FLAGS.map((flag) => ({ error: 'EPERM', when: [isMasked(0, flag, flag)], excludes: S390 })),
+      { allow: [isMasked(1, ALL_NAMESPACE_FLAGS, 0)], includes: S390 },
     ],
   },
   {
@@ -262,23 +262,23 @@ export const LIMITED = [
       { allow: [int(0, AF.UNIX)] },
       ...[AF.INET, AF.INET6].flatMap((family) => [
         ...[IPPROTO.DEFAULT, IPPROTO.TCP].map((protocol) => ({
-          allow: [int(0, family), masked(1, SOCK_TYPE, SOCK.STREAM), int(2, protocol)],
+          allow: [int(0, family), isMasked(1, SOCK_TYPE, SOCK.STREAM), int(2, protocol)],
         })),
         ...[IPPROTO.DEFAULT, IPPROTO.UDP].map((protocol) => ({
-          allow: [int(0, family), masked(1, SOCK_TYPE, SOCK.DGRAM), int(2, protocol)],
+          allow: [int(0, family), isMasked(1, SOCK_TYPE, SOCK.DGRAM), int(2, protocol)],
         })),
       ]),
       // What the kernel says to whoever lacks the capability, or the protocol.
       ...[AF.INET, AF.INET6].flatMap((family) => [
-        { error: 'EPERM', when: [int(0, family), masked(1, SOCK_TYPE, SOCK.RAW)] },
+        { error: 'EPERM', when: [int(0, family), isMasked(1, SOCK_TYPE, SOCK.RAW)] },
         ...LOADED_PROTOCOLS.map((protocol) => ({
           error: 'EPROTONOSUPPORT',
           when: [int(0, family), int(2, protocol)],
         })),
       ]),
       { allow: [int(0, AF.NETLINK), int(2, NETLINK_ROUTE)] },
-      { error: 'EPROTONOSUPPORT', when: [int(0, AF.NETLINK), above(2, NETLINK_ROUTE)] },
-      { error: 'EAFNOSUPPORT', when: [above(0, AF.NETLINK)] },
+      { error: 'EPROTONOSUPPORT', when: [int(0, AF.NETLINK), isAbove(2, NETLINK_ROUTE)] },
+      { error: 'EAFNOSUPPORT', when: [isAbove(0, AF.NETLINK)] },
     ],
   },
   {

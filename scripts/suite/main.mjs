@@ -72,7 +72,7 @@ const [{ partsOf }, { print }, { testUser }] = await Promise.all(
 if (isRoot) users.push(['runuser', '-u', await testUser(), '--']);
 before.push(...users.flatMap(orphans));
 const silentMs = Math.max(LEAST_SILENT_MS, SILENT_NODE_STARTS * Number(process.env[NODE_START]));
-const parts = chosen();
+const parts = chooseParts();
 for (const one of parts) await part(one.name, () => one.run());
 const unsteady = [];
 await lookAgain();
@@ -89,7 +89,7 @@ async function setUp() {
   return verdict(false, 'scripts/setup failed');
 }
 
-function chosen() {
+function chooseParts() {
   const parts = partsOf({ root: ROOT, scratch, silentMs, isAll }).filter(({ asRoot }) => isRoot || !asRoot);
   if (only === undefined) return parts.filter(({ inAll }) => isAll || !inAll);
   const names = only.split(',');

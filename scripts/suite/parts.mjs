@@ -136,7 +136,7 @@ const furtherParts = (context, containers) => [
   ...REMOTE_KINDS.map((kind) => ({
     name: kind,
     asRoot: true,
-    run: (files) => elsewhere(context, kind, files),
+    run: (files) => remoteParts(context, kind, files),
   })),
   { name: 'engines-elsewhere', asRoot: true, run: containers({ only: REMOTE_OWN }) },
 ];
@@ -219,7 +219,7 @@ async function wallsUnderGvisor(context, files = WALLS_OF_SANDBOXES) {
 }
 
 /** What stands for everybody's run against an engine that runs elsewhere; `npm run test:remote` has all. */
-async function elsewhere(context, kind, files = SHORT[kind]) {
+async function remoteParts(context, kind, files = SHORT[kind]) {
   const why = whyNoRemoteEngine(kind);
   if (why !== undefined) {
     console.log(`no ${kind}: ${why}`);

@@ -85,7 +85,7 @@ program
   .option(
     '--allowed-host <name>',
     'with --http: a further name under which clients reach it; may be repeated',
-    collected,
+    appendValue,
     [],
   )
   .allowExcessArguments()
@@ -111,7 +111,7 @@ program
   .option(
     '--host <name>',
     'register in this host only, as `install` names it; may be repeated',
-    collected,
+    appendValue,
     [],
   )
   .option('--no-register', 'register in no host')
@@ -149,7 +149,7 @@ program
   )
   .argument('[hosts...]', 'such as claude-code, codex, gemini, opencode, cursor, vscode')
   .option('--name <name>', 'under which name; sandbox without it')
-  .option('--env <name=value>', 'a variable that the host starts it with; may be repeated', collected, [])
+  .option('--env <name=value>', 'a variable that the host starts it with; may be repeated', appendValue, [])
   .option('--dry-run', 'only say what would be written')
   .option('--json', 'print JSON')
   .action(async (hosts: string[], options: InstallCommandOptions) =>
@@ -314,7 +314,7 @@ program
   .argument('<script>', 'a Python file, or - for stdin')
   .option('--servers <names>', 'MCP servers to load, separated by commas', commaSeparated, [])
   .option('--timeout <seconds>', 'seconds that the code may take', wholeNumber)
-  .option('--file <path>', 'a file for the working directory; may be repeated', collected, [])
+  .option('--file <path>', 'a file for the working directory; may be repeated', appendValue, [])
   .option('--out <folder>', 'where pictures go, and files that the code writes to out/')
   .option(
     '--session <name>',
@@ -349,11 +349,11 @@ program
   .option(
     '--file <path>',
     "a further file; may be repeated. Below the program's folder it keeps its path, as does a relative path that leads down from here; any other arrives under its last part",
-    collected,
+    appendValue,
     [],
   )
   .option('--stdin <path>', 'what the program reads: a file, or - for our own stdin; without it, nothing')
-  .option('--env <name=value>', 'a variable of its environment; may be repeated', collected, [])
+  .option('--env <name=value>', 'a variable of its environment; may be repeated', appendValue, [])
   .option('--servers <names>', 'MCP servers to load, separated by commas', commaSeparated, [])
   .option('--timeout <seconds>', 'seconds that it may take, compiling included', wholeNumber)
   .option('--out <folder>', 'where pictures go, and files that it writes to out/')
@@ -436,7 +436,7 @@ const kept = program
   .command('kept')
   .description('list what runs have left: files and long outputs, the newest first')
   .option('--json', 'print JSON')
-  .action(async (options: { json?: true }) => (await import('./kept/kept.js')).kept(options));
+  .action(async (options: { json?: true }) => (await import('./kept/kept.js')).listKept(options));
 
 kept
   .command('save')
@@ -530,7 +530,7 @@ function commaSeparated(text: string): string[] {
     .filter((name) => name !== '');
 }
 
-function collected(value: string, before: readonly string[]): readonly string[] {
+function appendValue(value: string, before: readonly string[]): readonly string[] {
   return [...before, value];
 }
 

@@ -30,10 +30,12 @@ export function findCommand(
   },
 ): { readonly path: string } | { readonly refused: string } {
   const ours = { ...place, path: place.rulesPath };
-  const path = located(command, place);
+  const path = locateCommand(command, place);
   const called = basename(command);
   // Also one that is not there: a rule is no secret, and what is denied shall not look as if it could be installed.
-  const denied = deny.find((rule) => called === basename(rule) || isSameFile(path, located(rule, ours)));
+  const denied = deny.find(
+    (rule) => called === basename(rule) || isSameFile(path, locateCommand(rule, ours)),
+  );
   if (denied !== undefined) return { refused: `'${command}' is denied here, by the rule ${denied}.` };
   if (path === undefined) return { refused: `There is no program '${command}' here.` };
   if (allow === undefined || allow.some((rule) => isMeant(rule, called, path, ours)))
@@ -47,7 +49,7 @@ export function findCommand(
  * command under each, and a file of the same name elsewhere is another program.
  */
 function isMeant(rule: string, called: string, path: string, place: SearchPlace): boolean {
-  const meant = located(rule, place);
+  const meant = locateCommand(rule, place);
   if (meant === undefined || !isSameFile(path, meant)) return false;
   return called === basename(rule) || called === basename(realpathSync(meant));
 }
@@ -55,7 +57,7 @@ function isMeant(rule: string, called: string, path: string, place: SearchPlace)
 const isSameFile = (one: string | undefined, other: string | undefined): boolean =>
   one !== undefined && other !== undefined && realpathSync(one) === realpathSync(other);
 
-function located(
+function locateCommand(
   command: string,
   { path: searchPath, cwd }: Pick<SearchPlace, 'path' | 'cwd'>,
 ): string | undefined {

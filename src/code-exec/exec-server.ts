@@ -14,7 +14,7 @@ import { clipHarmless } from '../base/text/text.js';
 import { VERSION } from '../base/version.js';
 import { WrongParams } from '../wire/wrong-params.js';
 import type { Execute } from './execute.js';
-import { shown } from './execute-result.js';
+import { clipText } from './execute-result.js';
 
 /** Clients and proxies give up after a minute of silence; six words in that time are hardly one too many. */
 const PROGRESS_MS = 10_000;
@@ -62,16 +62,16 @@ export function executeServer(execute: Execute): Server {
 function argumentsOf(params: JSONRPCRequest['params'], tool: string): unknown {
   const { name, arguments: args } = params ?? {};
   if (typeof name !== 'string')
-    throw new WrongParams(`name: got ${described(name)}, expected the name of a tool.`);
+    throw new WrongParams(`name: got ${describeValue(name)}, expected the name of a tool.`);
   if (name !== tool)
     throw new WrongParams(`There is no tool '${clipHarmless(name, 200)}'. There is: ${tool}.`);
   if (args !== undefined && (typeof args !== 'object' || args === null || Array.isArray(args)))
-    throw new WrongParams(`arguments: got ${described(args)}, expected an object by argument names.`);
+    throw new WrongParams(`arguments: got ${describeValue(args)}, expected an object by argument names.`);
   return args;
 }
 
-const described = (value: unknown): string =>
-  value === undefined ? 'nothing' : shown(JSON.stringify(value));
+const describeValue = (value: unknown): string =>
+  value === undefined ? 'nothing' : clipText(JSON.stringify(value));
 
 function tellProgress({ mcpReq }: ServerContext): Disposable {
   const progressToken = mcpReq._meta?.progressToken;

@@ -8,7 +8,7 @@ import { didYouMean } from '../base/text/closest.js';
 import { clipHarmless } from '../base/text/text.js';
 import {
   list,
-  optional,
+  makeOptional,
   orNone,
   outputBytes,
   readTable,
@@ -45,7 +45,7 @@ const program = z.string().regex(/^(?:\/.+|[^/]+)$/);
 
 /** The variables; a table of the documents is made from them. */
 export const execVariables = {
-  listen: optional({
+  listen: makeOptional({
     name: 'MCP_EXEC_LISTEN',
     meaning: 'Where it listens for Streamable HTTP; without it, it speaks on stdio.',
     default: 'stdio',
@@ -53,21 +53,21 @@ export const execVariables = {
     allowed: 'host:port, [IPv6]:port or unix:/path',
   }),
   /** Undefined asks requests for nothing. */
-  token: optional({
+  token: makeOptional({
     name: 'MCP_EXEC_TOKEN',
     meaning: 'What every request over HTTP must bring as its bearer token.',
     default: 'none, which only loopback and unix sockets may do without',
     schema: tokenRule,
     allowed: 'at least 16 characters of ASCII, without spaces',
   }),
-  tokenFile: optional({
+  tokenFile: makeOptional({
     name: 'MCP_EXEC_TOKEN_FILE',
     meaning: 'A file that holds the token, such as a secret of compose.',
     default: 'none',
     schema: path,
     allowed: 'an absolute path',
   }),
-  hosts: optional({
+  hosts: makeOptional({
     name: 'MCP_EXEC_HOSTS',
     meaning:
       'Names by which it may be addressed (the Host of a request), besides localhost and the address it listens on.',
@@ -76,7 +76,7 @@ export const execVariables = {
     allowed: 'host names without ports, separated by commas',
     value: orNone,
   }),
-  origins: optional({
+  origins: makeOptional({
     name: 'MCP_EXEC_ORIGINS',
     meaning: 'Origins of web pages that may send requests.',
     default: 'none',
@@ -120,21 +120,21 @@ export const execVariables = {
     default: '32',
     ...whole(1, 1_000),
   }),
-  processes: optional({
+  processes: makeOptional({
     name: 'MCP_EXEC_PROCESSES',
     meaning:
       "Processes and threads of the server's user that commands may fill up; the server itself can start more. Root is not limited.",
     default: 'none; 128 in our image',
     ...whole(16, 32_768),
   }),
-  allow: optional({
+  allow: makeOptional({
     name: 'MCP_EXEC_ALLOW',
     meaning: 'Commands that may run, by name or path; all others may not.',
     default: 'all',
     schema: list(program),
     allowed: 'names or absolute paths separated by commas',
   }),
-  deny: optional({
+  deny: makeOptional({
     name: 'MCP_EXEC_DENY',
     meaning: 'Commands that may not run, whatever allows them.',
     default: 'none',
@@ -143,7 +143,7 @@ export const execVariables = {
     value: orNone,
   }),
   /** A path, or 'stderr'. */
-  audit: optional({
+  audit: makeOptional({
     name: 'MCP_EXEC_AUDIT',
     meaning:
       'Where a line of JSON is written for each command: arguments as they were, of standard input the size and a digest.',

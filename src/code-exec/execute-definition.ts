@@ -72,7 +72,7 @@ export const executeArguments = ({
 export const definitionFor = (limits?: ExecuteLimits) => ({
   name: 'execute',
   title: 'Run a command',
-  description: `Run a program in an isolated machine. Its arguments are handed on as they are: no shell (for pipes: command "sh", args ["-c", "..."]). ${stays(limits)}`,
+  description: `Run a program in an isolated machine. Its arguments are handed on as they are: no shell (for pipes: command "sh", args ["-c", "..."]). ${outputSentence(limits)}`,
   inputSchema: {
     type: 'object' as const,
     properties: propertiesOf(executeArguments(limits ?? {})),
@@ -82,7 +82,7 @@ export const definitionFor = (limits?: ExecuteLimits) => ({
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
 });
 
-const stays = (limits: ExecuteLimits | undefined): string =>
+const outputSentence = (limits: ExecuteLimits | undefined): string =>
   limits === undefined
     ? 'Of long output, head and tail come back.'
     : `Files in ${limits.workdir} stay; everything else may go. Of stdout and stderr, head and tail of ${limits.maxOutputBytes} bytes come back.`;

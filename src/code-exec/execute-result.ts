@@ -3,7 +3,7 @@
 
 import type { OutputStream } from '../base/process/streams.js';
 import { type Piece, toldApart } from '../base/text/own-lines.js';
-import { clipHarmless, harmless, shownExactly } from '../base/text/text.js';
+import { clipHarmless, makeHarmless, shownExactly } from '../base/text/text.js';
 import type { Capped, Whole } from './capped-output.js';
 import type { CommandEnd } from './run-command.js';
 
@@ -32,10 +32,10 @@ const NOT_STARTED: Readonly<Record<string, string>> = {
 };
 
 /** Shortens a stranger's text to what an error needs, and makes it harmless to show. */
-export const shown = (text: string): string => clipHarmless(text, MAX_SHOWN_CHARS);
+export const clipText = (text: string): string => clipHarmless(text, MAX_SHOWN_CHARS);
 
 /** For a call whose command was not even tried. */
-export const refused = (message: string): ExecuteResult => ({
+export const refusalResult = (message: string): ExecuteResult => ({
   content: [{ type: 'text', text: message }],
   isError: true,
 });
@@ -110,10 +110,10 @@ function piecesOf(stream: OutputStream, { text, bytes, gap, base64 }: Capped): r
   if (text === '') return [];
   if (gap !== undefined) {
     // One by one: what the head leaves open must not swallow the line between.
-    const [head, tail] = [text.slice(0, gap.start - 1), text.slice(gap.end + 1)].map(harmless);
+    const [head, tail] = [text.slice(0, gap.start - 1), text.slice(gap.end + 1)].map(makeHarmless);
     return [{ code: head ?? '' }, { own: text.slice(gap.start, gap.end) }, { code: tail?.trimEnd() ?? '' }];
   }
-  const output = { code: harmless(text).trimEnd() };
+  const output = { code: makeHarmless(text).trimEnd() };
   const exactly = `[${bytes} bytes, not all of them UTF-8: exactly in ${stream}Base64 of the structured result]`;
   return base64 === undefined ? [output] : [{ own: exactly }, output];
 }

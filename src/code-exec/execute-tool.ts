@@ -4,7 +4,7 @@
 import type { z } from 'zod';
 import { didYouMean } from '../base/text/closest.js';
 import { type ExecuteLimits, executeArguments } from './execute-definition.js';
-import { shown } from './execute-result.js';
+import { clipText } from './execute-result.js';
 import { type ArgumentsOf, type ArgumentTable, checkOf } from './tool-arguments.js';
 
 export const commandSchema = (limits: ExecuteLimits) => checkOf(executeArguments(limits));
@@ -19,10 +19,10 @@ export function complaintOf({ issues }: z.ZodError, args: unknown, limits: Execu
   if (issue?.code === 'unrecognized_keys') {
     const [field = ''] = issue.keys;
     const names = Object.keys(table);
-    return `${shown(field)}: there is no such argument.${didYouMean(field, names)} Allowed: ${names.join(', ')}.`;
+    return `${clipText(field)}: there is no such argument.${didYouMean(field, names)} Allowed: ${names.join(', ')}.`;
   }
   const field = String(issue?.path[0] ?? 'arguments');
   const got = (args as Readonly<Record<string, unknown>> | null | undefined)?.[field];
-  const echo = got === undefined ? 'nothing' : shown(JSON.stringify(got));
+  const echo = got === undefined ? 'nothing' : clipText(JSON.stringify(got));
   return `${field}: got ${echo}, expected ${table[field]?.allowed ?? 'an object with command and args'}.`;
 }

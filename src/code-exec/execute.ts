@@ -11,7 +11,7 @@ import { clip } from '../base/text/text.js';
 import { findCommand, type ProcessLimit, processLimit } from './command-rules.js';
 import type { ExecSettings } from './exec-settings.js';
 import { definitionFor } from './execute-definition.js';
-import { type ExecuteResult, outcomeOf, refused, resultOf, shown } from './execute-result.js';
+import { clipText, type ExecuteResult, outcomeOf, refusalResult, resultOf } from './execute-result.js';
 import { type CommandArguments, type CommandSchema, commandSchema, complaintOf } from './execute-tool.js';
 import { runCommand } from './run-command.js';
 
@@ -68,9 +68,9 @@ export class Execute {
   /** Never rejects for what the agent or the command did. */
   async call(args: unknown, signal: AbortSignal): Promise<ExecuteResult> {
     const parsed = this.#schema.safeParse(args ?? {});
-    if (!parsed.success) return refused(complaintOf(parsed.error, args, this.#settings));
+    if (!parsed.success) return refusalResult(complaintOf(parsed.error, args, this.#settings));
     if (this.#queue.size >= MAX_WAITING)
-      return refused(`Busy: ${MAX_WAITING} calls wait already. Try again later.`);
+      return refusalResult(`Busy: ${MAX_WAITING} calls wait already. Try again later.`);
     return await this.#inTurn(parsed.data, signal);
   }
 
@@ -87,13 +87,13 @@ export class Execute {
     try {
       return await this.#queue.add(run, { signal: waiting.signal });
     } catch (thrown) {
-      if (waiting.signal.aborted) return refused('The call was cancelled before its command began.');
+      if (waiting.signal.aborted) return refusalResult('The call was cancelled before its command began.');
       throw thrown;
     }
   }
 
   /** Resolves when no call runs any more. */
-  async idle(): Promise<void> {
+  async waitUntilIdle(): Promise<void> {
     await this.#queue.onIdle();
   }
 
@@ -104,19 +104,19 @@ export class Execute {
     const { workdir, maxOutputBytes, tmp, allow, deny } = this.#settings;
     const cwd = resolve(workdir, wanted);
     const input = Buffer.from(stdin);
-    const told = { at: new Date().toISOString(), ...clipped(command, args, cwd), ...digestOf(input) };
+    const told = { at: new Date().toISOString(), ...clipCommand(command, args, cwd), ...digestOf(input) };
     const refuse = (message: string) => {
       this.#tell({ ...told, durationMs: 0, stdoutBytes: 0, stderrBytes: 0, outcome: 'refused' });
-      return refused(message);
+      return refusalResult(message);
     };
-    if (!isFolder(cwd)) return refuse(`cwd: there is no folder '${shown(cwd)}' that can be entered.`);
+    if (!isFolder(cwd)) return refuse(`cwd: there is no folder '${clipText(cwd)}' that can be entered.`);
     const env = { ...this.#env, ...withoutOwn(added) };
     const found = findCommand(
       command,
       { path: env['PATH'] ?? '', rulesPath: this.#env['PATH'] ?? '', cwd },
       { allow, deny },
     );
-    if ('refused' in found) return refuse(`command: ${shown(found.refused)}`);
+    if ('refused' in found) return refuse(`command: ${clipText(found.refused)}`);
     let folder: string | undefined;
     try {
       folder = tmp === 'per-request' ? makeOwnFolder(tmpdir()) : undefined;
@@ -151,7 +151,7 @@ export class Execute {
   }
 }
 
-const clipped = (
+const clipCommand = (
   command: string,
   args: readonly string[],
   cwd: string,

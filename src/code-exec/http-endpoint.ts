@@ -15,7 +15,7 @@ import {
 } from '@modelcontextprotocol/node';
 import { createMcpHandler, PROTOCOL_VERSION_META_KEY, type Transport } from '@modelcontextprotocol/server';
 import { BridgeError, messageOf } from '../base/errors.js';
-import { exchangeable, whatIsOpen } from '../base/files/only-ours.js';
+import { findExchangeable, whatIsOpen } from '../base/files/only-ours.js';
 import { repeatedHeader } from '../base/text/repeated-header.js';
 import { MB_BYTES } from '../base/text/sizes.js';
 import { BodyRefused, errorAnswer, PARSE_ERROR, parseBody } from '../wire/request-body.js';
@@ -131,7 +131,7 @@ export class HttpEndpoint implements AsyncDisposable {
     if (path === '/health') return say(response, 200, { status: 'ok' });
     const repeated = repeatedHeader(request);
     if (repeated !== undefined) return say(response, 400, { error: repeated });
-    const objection = objectionTo(request.headers, this.#settings);
+    const objection = problemWith(request.headers, this.#settings);
     if (objection !== undefined) return say(response, objection.status, { error: objection.message });
     if (path !== '/mcp') return say(response, 404, { error: 'There is /mcp, and /health.' });
     try {
@@ -237,7 +237,7 @@ const tooMuch = (): BodyRefused =>
 
 /** Throws E_SETTINGS where somebody else could put a socket in the place of ours, and hear what clients say. */
 function refuseOpenFolder(folder: string): void {
-  const open = exchangeable(resolve(folder));
+  const open = findExchangeable(resolve(folder));
   if (open === undefined) return;
   throw new BridgeError(
     'E_SETTINGS',
@@ -331,7 +331,7 @@ const memberOf = (value: unknown, name: string): unknown =>
  * Why a request may not speak at all; undefined where it may. Asked for are a name that it may call us by (a web page can make a
  * browser resolve its own name to loopback), an origin that may ask, and the token. Pure.
  */
-export function objectionTo(
+export function problemWith(
   headers: IncomingHttpHeaders,
   settings: Pick<ExecSettings, 'listen' | 'token' | 'hosts' | 'origins'>,
 ): { readonly status: 401 | 403; readonly message: string } | undefined {

@@ -49,10 +49,10 @@ export async function runCommand(
 ): Promise<CommandEnd> {
   const mark = randomUUID();
   const marked = { ...command, env: { ...command.env, [CALL_VARIABLE]: mark } };
-  return await ended(marked, mark, maxOutputBytes, signal);
+  return await runToEnd(marked, mark, maxOutputBytes, signal);
 }
 
-function ended(
+function runToEnd(
   command: ResolvedCommand,
   mark: string,
   maxOutputBytes: number,
@@ -64,7 +64,7 @@ function ended(
     let killedFor: CommandEnd['killedFor'];
     let killTimer: NodeJS.Timeout | undefined;
     let gone = Promise.resolve();
-    const child = started(command);
+    const child = startProcess(command);
     if (!(child instanceof ChildProcess)) {
       const none = { exitCode: undefined, signal: undefined, killedFor: undefined, durationMs: 0 };
       resolve({ ...none, notStarted: child.notStarted, output });
@@ -110,7 +110,7 @@ function ended(
 }
 
 /** Some of the kernel's refusals are thrown (E2BIG), and some come as an event (ENOENT). */
-function started({
+function startProcess({
   path,
   args,
   cwd,

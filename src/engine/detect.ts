@@ -13,7 +13,7 @@ import type { EngineDriver, EngineFacts, EngineImages, EngineStatus, OciRuntime 
 import { automaticEngines, driverOf } from './engines.js';
 import { inSeconds } from './machine/client-words.js';
 import { type Enforcement, enforcement } from './machine/enforcement.js';
-import { described } from './machine/oci-runtime.js';
+import { describeRuntime } from './machine/oci-runtime.js';
 
 // In a folder of its own: the state directory may be ~/MCPs, whose JSON files are read as lists of servers.
 const CHOICE_DIR = 'cache';
@@ -44,7 +44,7 @@ export const runtimeOf = ({
 export const triedText = (tried: readonly Tried[]): string =>
   tried.map(({ name, reason }) => `${name}: ${reason}`).join('; ');
 
-export type EngineWishes = {
+export type EngineSelection = {
   /** MCP_BRIDGE_RUNTIME: a name or path, or undefined for the first that is there. */
   readonly runtime: string | undefined;
   readonly ociRuntime: string | undefined;
@@ -60,7 +60,7 @@ export type EngineWishes = {
 
 /** The engine to use; throws E_ENGINE_* with the first engine's trouble and its remedy. */
 export async function chooseEngine(
-  wishes: EngineWishes,
+  wishes: EngineSelection,
   signal: AbortSignal,
 ): Promise<{ readonly binary: string; readonly status: EngineFacts; readonly images: EngineImages }> {
   const programs = wishes.runtime === undefined ? automaticEngines : [wishes.runtime];
@@ -74,7 +74,7 @@ export async function chooseEngine(
       continue;
     }
     // In a machine of this computer it is the machine that keeps root away from the host.
-    if (status.ids === 'rootful' && status.mode !== 'vm' && !wishes.allowRootful) throw unsafe(binary);
+    if (status.ids === 'rootful' && status.mode !== 'vm' && !wishes.allowRootful) throw unsafeError(binary);
     const { state: _, ...facts } = status;
     return { binary, status: facts, images: driver.images({ binary, url, facts }) };
   }
@@ -94,7 +94,7 @@ export async function chooseEngine(
   );
 }
 
-const unsafe = (binary: string) =>
+const unsafeError = (binary: string) =>
   new BridgeError(
     'E_ENGINE_UNSAFE',
     `${binary} runs as root without user-namespace remapping: container ids are host ids.`,
@@ -122,7 +122,7 @@ export async function chooseOciRuntime(
   const tried: Tried[] = [];
   for (const runtime of driver.runtimes(status, wish)) {
     const trouble = await attempt(runtime);
-    const name = described(runtime);
+    const name = describeRuntime(runtime);
     if (trouble?.waitedMs !== undefined)
       throw hangs(`${driver.name} with ${name}`, trouble.waitedMs, tried, driver.hangRemedy(status));
     tried.push({ name, ok: trouble === undefined, reason: trouble?.reason ?? 'started a container' });
@@ -169,7 +169,7 @@ const choiceFile = z.object({
   }),
 });
 
-const settled = (wishes: EngineWishes) => [
+const selectionKey = (wishes: EngineSelection) => [
   wishes.runtime,
   wishes.ociRuntime,
   wishes.allowRootful,
@@ -179,18 +179,24 @@ const settled = (wishes: EngineWishes) => [
 ];
 
 /** One for each set of wishes: bridges with different settings share a state directory, and one bridge has several runtimes. */
-const choiceFileOf = (wishes: EngineWishes): string => {
+const choiceFileOf = (wishes: EngineSelection): string => {
   const hash = createHash('sha256')
-    .update(JSON.stringify(settled(wishes)))
+    .update(JSON.stringify(selectionKey(wishes)))
     .digest('hex');
   return join(wishes.stateDir, CHOICE_DIR, `engine-${hash.slice(0, 12)}.json`);
 };
 
-const keyOf = (wishes: EngineWishes): string =>
-  JSON.stringify([CHOICE_VERSION, ...settled(wishes), process.getuid?.(), release(), thisOwner().bootId]);
+const keyOf = (wishes: EngineSelection): string =>
+  JSON.stringify([
+    CHOICE_VERSION,
+    ...selectionKey(wishes),
+    process.getuid?.(),
+    release(),
+    thisOwner().bootId,
+  ]);
 
 /** The choice of an earlier start under the same wishes, user, kernel and boot. */
-export function rememberedChoice(wishes: EngineWishes): EngineChoice | undefined {
+export function rememberedChoice(wishes: EngineSelection): EngineChoice | undefined {
   try {
     const parsed = choiceFile.parse(JSON.parse(readFileSync(choiceFileOf(wishes), 'utf8')));
     return parsed.key === keyOf(wishes) ? parsed.choice : undefined;
@@ -199,11 +205,11 @@ export function rememberedChoice(wishes: EngineWishes): EngineChoice | undefined
   }
 }
 
-export function rememberChoice(wishes: EngineWishes, choice: EngineChoice): void {
+export function rememberChoice(wishes: EngineSelection, choice: EngineChoice): void {
   replaceFile(choiceFileOf(wishes), JSON.stringify({ key: keyOf(wishes), choice }, undefined, 2));
 }
 
 /** Something that was remembered proved wrong: the next start tries again. */
-export function forgetChoice(wishes: EngineWishes): void {
+export function forgetChoice(wishes: EngineSelection): void {
   rmSync(choiceFileOf(wishes), { force: true });
 }

@@ -53,16 +53,16 @@ function nameTrouble(named: string): string | undefined {
     return `Its name has ${name.length} characters; at most ${MAX_NAME_CHARS} are taken.`;
   const [first = '', ...rest] = name.split('/');
   const hasHost = rest.length > 0 && isHost(first);
-  if (hasHost && !HOST.test(first)) return `${shown(first)} is no host of a registry.`;
+  if (hasHost && !HOST.test(first)) return `${quotePart(first)} is no host of a registry.`;
   const wrong = (hasHost ? rest : [first, ...rest]).find((part) => !PATH_PART.test(part));
   if (wrong === '') return 'A part of its name between slashes is empty.';
   if (wrong !== undefined) {
     return PATH_PART.test(wrong.toLowerCase())
-      ? `Names of images have no capital letters: ${shown(wrong)}.`
-      : `${shown(wrong)} is no name of an image: small letters and digits, with single dots, one or two underscores, or dashes between them.`;
+      ? `Names of images have no capital letters: ${quotePart(wrong)}.`
+      : `${quotePart(wrong)} is no name of an image: small letters and digits, with single dots, one or two underscores, or dashes between them.`;
   }
   if (tag === '') return 'Nothing stands behind the colon of its tag.';
-  return tag === undefined || TAG.test(tag) ? undefined : `${shown(tag)} is no tag.`;
+  return tag === undefined || TAG.test(tag) ? undefined : `${quotePart(tag)} is no tag.`;
 }
 
 /** Engines take the first part for a registry by the same marks. */
@@ -70,12 +70,12 @@ const isHost = (part: string): boolean =>
   /[.:]/.test(part) || part === 'localhost' || part !== part.toLowerCase();
 
 function digestTrouble(digest: string): string | undefined {
-  if (!DIGEST.test(digest)) return `${shown(digest)} is no digest.`;
+  if (!DIGEST.test(digest)) return `${quotePart(digest)} is no digest.`;
   const [algorithm = '', encoded = ''] = digest.split(':');
   const chars = DIGEST_CHARS[algorithm];
   if (chars === undefined || (encoded.length === chars && /^[0-9a-f]+$/.test(encoded))) return undefined;
   return `A ${algorithm} digest has ${chars} hexadecimal digits.`;
 }
 
-const shown = (part: string): string =>
+const quotePart = (part: string): string =>
   `'${part.length > MAX_SHOWN_CHARS ? `${part.slice(0, MAX_SHOWN_CHARS)}…` : part}'`;

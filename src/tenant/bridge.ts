@@ -61,7 +61,7 @@ export type BridgeOptions = {
    * Milliseconds that a call waits for set-up before it is answered with how far that is; without it, for as long as it
    * takes.
    */
-  readonly setUpPatienceMs?: number;
+  readonly setUpSoftTimeoutMs?: number;
   /**
    * The log's redactor, so that it learns the secrets that this bridge learns; without it, the bridge makes its own.
    */
@@ -209,8 +209,8 @@ export class Bridge implements AsyncDisposable {
   }
 
   /** Seconds that a run's clock may stand still in a sandbox that starts now, as SandboxService says. */
-  get standstillSeconds(): number {
-    return this.#service.standstillSeconds;
+  get freezeSeconds(): number {
+    return this.#service.freezeSeconds;
   }
 
   /** Whether a run or a call of it is under way or waits, be it for a person. */
@@ -290,5 +290,5 @@ const settingsOwner = ({ stateDir, snippetsDir }: Settings) =>
   ({ access: undefined, shared: undefined, stateDir, snippetsDir }) as const;
 
 /** The service of a bridge that shares it with no other. */
-const serviceFor = ({ settings, discovery, observer, setUpPatienceMs }: BridgeOptions): SandboxService =>
-  new SandboxService({ settings, host: discovery.host, observer, setUpPatienceMs });
+const serviceFor = ({ settings, discovery, observer, setUpSoftTimeoutMs }: BridgeOptions): SandboxService =>
+  new SandboxService({ settings, host: discovery.host, observer, setUpSoftTimeoutMs });

@@ -9,7 +9,7 @@ import { shownName } from '../base/text/shown-name.js';
 import type { DiscoverContext, Discovery } from '../hosts/discovery/discover.js';
 import { explainSkip } from '../hosts/discovery/explain-skip.js';
 import type { DownstreamSpec } from '../hosts/downstream-spec.js';
-import { allowedPart, denied, type Policy } from '../policy/rules/policy.js';
+import { allowedPart, deniedError, type Policy } from '../policy/rules/policy.js';
 import { canLoad } from '../run/calls/on-demand.js';
 import type { CallProblem } from '../run/outcome/outcome.js';
 import type { AgentCapabilities } from '../servers/asking/agent-capabilities.js';
@@ -141,7 +141,7 @@ export class ConfiguredServers implements AsyncDisposable {
   }
 
   /** Servers that the names of a call stand for: those that must open, and all others where the call asks for all. */
-  wanted(names: readonly string[]): {
+  splitNamed(names: readonly string[]): {
     readonly servers: readonly string[];
     readonly others: readonly string[];
   } {
@@ -151,7 +151,7 @@ export class ConfiguredServers implements AsyncDisposable {
   }
 
   /** The problem with the first of these names, said in `field`, that no run can have; undefined where all are well. */
-  objectionTo(wanted: readonly string[], field = 'servers'): CallProblem | undefined {
+  problemWith(wanted: readonly string[], field = 'servers'): CallProblem | undefined {
     const { skipped, problems } = this.discovery;
     const { names } = this;
     const unknown = wanted.find((name) => name !== ALL_SERVERS && !names.includes(name));
@@ -161,7 +161,7 @@ export class ConfiguredServers implements AsyncDisposable {
     // For any but the user who started the bridge, what is denied is not there.
     const isKnown = this.#access.isWhole && this.#configured.has(unknown);
     if (isKnown && !verdict.allowed) {
-      const { code: type, message, remedy } = denied(`${field}: '${echo}'`, verdict);
+      const { code: type, message, remedy } = deniedError(`${field}: '${echo}'`, verdict);
       return { type, message, remedy };
     }
     const passedOver = skipped.find(({ name }) => name === unknown);
@@ -183,7 +183,7 @@ export class ConfiguredServers implements AsyncDisposable {
   }
 
   /** The problem with a server that `setBy` means, where another entry has taken its name; undefined where all is well. */
-  strangerObjection(name: string, setBy: string): CallProblem | undefined {
+  strangerProblem(name: string, setBy: string): CallProblem | undefined {
     const spec = this.discovery.ready.find((one) => one.name === name);
     if (spec?.takesName !== true) return undefined;
     return {

@@ -22,7 +22,7 @@ export interface ServerAccess {
   /** Whether it is told of all that there is, with the reason where something is denied or passed over. */
   readonly isWhole: boolean;
   /** The servers of `found` that exist for the principal, as the principal reaches them. */
-  existing(found: Discovery): Discovery;
+  grantedOf(found: Discovery): Discovery;
   /** The principal's own layer on top of the operator's policy; the same object as long as both are the same. */
   policy(operators: Policy, specs: readonly DownstreamSpec[]): Policy;
   /** Why its rules as they are now do not count, in one line; undefined where they do. */
@@ -38,7 +38,7 @@ export interface ServerAccess {
 /** Access of the user who started the bridge. */
 export const FULL_ACCESS: ServerAccess = {
   isWhole: true,
-  existing: (found) => found,
+  grantedOf: (found) => found,
   policy: (operators) => operators,
   trouble: undefined,
   advice: undefined,
@@ -80,7 +80,7 @@ export class Configured {
   rediscover(): Discovery {
     const everything = discover(this.context, this.#observer);
     this.#everything = everything;
-    const found = this.access.existing(everything);
+    const found = this.access.grantedOf(everything);
     // Keep the array as long as the servers are the same: what is made of the array is kept.
     if (!isDeepStrictEqual(found.ready, this.#specs)) this.#specs = found.ready;
     this.#discovery = this.access.isWhole

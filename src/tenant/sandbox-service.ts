@@ -7,9 +7,9 @@ import { type BridgeEvent, fanOut, type Observer } from '../base/log/events.js';
 import { DisposalStack } from '../base/waiting/disposal.js';
 import { Scheduler } from '../base/waiting/scheduler.js';
 import { canLoad } from '../run/calls/on-demand.js';
-import { Patience } from '../run/queue/patience.js';
 import { LATELY_MS } from '../run/queue/run-queue.js';
 import { EngineSetUp } from '../run/queue/set-up.js';
+import { SoftTimeout } from '../run/queue/soft-timeout.js';
 import type { Sandbox } from '../sandbox/conversation/sandbox.js';
 import { Launcher, Launchers } from '../sandbox/launch/launcher.js';
 import { WarmPools } from '../sandbox/launch/warm-pool.js';
@@ -34,7 +34,7 @@ export type SandboxServiceOptions = {
    * Milliseconds that a call waits for set-up before it is answered with how far that is; without it, for as long as it
    * takes.
    */
-  readonly setUpPatienceMs?: number | undefined;
+  readonly setUpSoftTimeoutMs?: number | undefined;
 };
 
 /** Whether some call starts a sandbox; commands that all go to a configured server start none. */
@@ -47,7 +47,7 @@ export class SandboxService implements AsyncDisposable {
   readonly launcher: Launcher;
   readonly warm: WarmPools;
   readonly setUp = new EngineSetUp();
-  readonly patience: Patience;
+  readonly patience: SoftTimeout;
   readonly turns: Scheduler;
   /** Whether sandboxes can be started now. */
   readonly health: EngineHealth;
@@ -71,18 +71,18 @@ export class SandboxService implements AsyncDisposable {
   #hasSwept = false;
   #sweeping: Promise<unknown> | undefined;
 
-  constructor({ settings, host, observer, setUpPatienceMs }: SandboxServiceOptions) {
+  constructor({ settings, host, observer, setUpSoftTimeoutMs }: SandboxServiceOptions) {
     const told = fanOut(observer, this.setUp.observe, (event) => this.#tell(event));
     this.#settings = settings;
     this.#observer = told;
-    this.patience = new Patience(setUpPatienceMs);
+    this.patience = new SoftTimeout(setUpSoftTimeoutMs);
     this.turns = new Scheduler({
       atOnce: settings.concurrency,
       windowMs: settings.principalWindowSeconds * 1000,
       standing: STANDING_FOR_EACH * settings.concurrency,
       rests: { withinMs: LATELY_MS, aheadMs: MAX_AHEAD_MS, maxMs: MAX_REST_MS },
     });
-    const standstill = () => this.standstillSeconds;
+    const standstill = () => this.freezeSeconds;
     const letGo = () => this.warm.letGo();
     const open = (other: Settings) => new Launcher(other, host, told, standstill, letGo);
     this.launcher = this.#owned.use(open(settings));
@@ -123,7 +123,7 @@ export class SandboxService implements AsyncDisposable {
    * while code has a person asked for another one, while a person is asked about its calls or by its servers, and until there is a
    * place again for a run that stood still meanwhile.
    */
-  get standstillSeconds(): number {
+  get freezeSeconds(): number {
     const opening = Math.max(0, ...[...this.#opensWithin].map((seconds) => seconds()));
     const { approveWaitSeconds, maxTimeoutSeconds } = this.#settings;
     const waits = Number(this.#mayQuestion) + Number(this.#mayElicit);

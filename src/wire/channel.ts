@@ -5,7 +5,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { BridgeError } from '../base/errors.js';
 import { parseJson, stringify } from '../base/json/json-text.js';
-import { drained } from '../base/process/streams.js';
+import { waitForDrain } from '../base/process/streams.js';
 import { MB_BYTES } from '../base/text/sizes.js';
 import { clip } from '../base/text/text.js';
 import {
@@ -78,7 +78,7 @@ export class Channel {
   async sendInTurn(frames: Iterable<HostFrame>): Promise<void> {
     for (const frame of frames) {
       if (!this.send(frame)) return;
-      await drained(this.#stdin);
+      await waitForDrain(this.#stdin);
     }
   }
 

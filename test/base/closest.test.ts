@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { closest, didYouMean } from '../../src/base/text/closest.js';
+import { didYouMean, findClosest } from '../../src/base/text/closest.js';
 
 const servers = ['github', 'filesystem', 'memory', 'git', 'server-everything'];
 
@@ -10,20 +10,20 @@ it.each([
   ['server_everything', 'server-everything'],
   ['got', 'git'],
 ])('%s stands for %s', (word, expected) => {
-  expect(closest(word, servers)).toBe(expected);
+  expect(findClosest(word, servers)).toBe(expected);
 });
 
 it.each(['postgres', '', 'x', 'zzz'])('nothing is near %j', (word) => {
-  expect(closest(word, servers)).toBeUndefined();
+  expect(findClosest(word, servers)).toBeUndefined();
   expect(didYouMean(word, servers)).toBe('');
 });
 
 it('the first of equally near candidates wins', () => {
-  expect(closest('tost', ['test', 'toast'])).toBe('test');
+  expect(findClosest('tost', ['test', 'toast'])).toBe('test');
 });
 
 it('a very long word is not compared', () => {
-  expect(closest('a'.repeat(100_000), ['a'.repeat(100_001)])).toBeUndefined();
+  expect(findClosest('a'.repeat(100_000), ['a'.repeat(100_001)])).toBeUndefined();
 });
 
 it('the suggestion is a sentence that follows another', () => {

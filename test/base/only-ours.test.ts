@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { exchangeable, isOnlyOurs } from '../../src/base/files/only-ours.js';
+import { findExchangeable, isOnlyOurs } from '../../src/base/files/only-ours.js';
 import { tempHome } from '../support/start-bridge.js';
 
 const uid = process.getuid?.() ?? 0;
@@ -21,7 +21,7 @@ const listed =
   (file: string) =>
     ({ '/etc/passwd': `root:x:0:0:::\n${passwd}`, '/etc/group': group, ...more })[file];
 
-const lookAt = (path: string, read = listed()) => exchangeable(path, uid, read);
+const lookAt = (path: string, read = listed()) => findExchangeable(path, uid, read);
 
 describe('what another user could exchange', () => {
   it('is nothing where only this user and root can write', () => {
@@ -103,9 +103,9 @@ describe('what another user could exchange', () => {
     chownSync(state, STRANGER, STRANGER);
     expect(lookAt(state)).toMatchObject({ path: state, is: 'owner', owner: STRANGER });
     // Whose it is may write it, whoever is root.
-    expect(exchangeable(state, STRANGER, listed())).toBeUndefined();
+    expect(findExchangeable(state, STRANGER, listed())).toBeUndefined();
     chownSync(above, STRANGER - 1, 0);
-    expect(exchangeable(state, STRANGER, listed())).toMatchObject({ path: above, is: 'owner' });
+    expect(findExchangeable(state, STRANGER, listed())).toMatchObject({ path: above, is: 'owner' });
   });
 
   it.runIf(uid === 0)(
@@ -143,12 +143,12 @@ describe('a group that may write', () => {
     const state = folder(join(above, 'state'), 0o770);
     const users = uid === 0 ? passwd : `root:x:0:0:::\n${passwd}`;
     const read = (file: string) => ({ '/etc/passwd': users, '/etc/group': group })[file];
-    expect(exchangeable(state, uid, read)?.path).toBe(isOwn ? undefined : above);
+    expect(findExchangeable(state, uid, read)?.path).toBe(isOwn ? undefined : above);
     // What is to be private lets nobody in, whatever the group.
     expect(isOnlyOurs(state)).toBe(false);
   });
 });
 
 it('on Windows nothing is', () => {
-  expect(exchangeable('C:\\Users\\ann\\state', undefined)).toBeUndefined();
+  expect(findExchangeable('C:\\Users\\ann\\state', undefined)).toBeUndefined();
 });

@@ -126,16 +126,22 @@ it('an owner crowds while it has more waiting and somebody else, who has not, is
   const first = enter('ann', 'a1');
   const second = enter('ann', 'a2');
   // Nobody else is there.
-  expect(turns.crowded('ann', 10_000) > 0).toBe(false);
+  expect(turns.othersWaiting('ann', 10_000) > 0).toBe(false);
   const ben = enter('ben', 'b1');
-  expect([turns.crowded('ann', 10_000) > 0, turns.crowded('ben', 10_000) > 0]).toEqual([false, false]);
+  expect([turns.othersWaiting('ann', 10_000) > 0, turns.othersWaiting('ben', 10_000) > 0]).toEqual([
+    false,
+    false,
+  ]);
   ben.end();
-  expect([turns.crowded('ann', 10_000) > 0, turns.crowded('ben', 10_000) > 0]).toEqual([true, false]);
+  expect([turns.othersWaiting('ann', 10_000) > 0, turns.othersWaiting('ben', 10_000) > 0]).toEqual([
+    true,
+    false,
+  ]);
   clock.ms += 20_000;
-  expect(turns.crowded('ann', 10_000) > 0).toBe(false);
-  expect(turns.crowded('ann', 60_000) > 0).toBe(true);
+  expect(turns.othersWaiting('ann', 10_000) > 0).toBe(false);
+  expect(turns.othersWaiting('ann', 60_000) > 0).toBe(true);
   second.end();
-  expect(turns.crowded('ann', 60_000) > 0).toBe(false);
+  expect(turns.othersWaiting('ann', 60_000) > 0).toBe(false);
   first.end();
 });
 

@@ -1,7 +1,7 @@
 // What does not show becomes visible, and what emoji and scripts need stays: the rule for all that is read.
 
 import { describe, expect, it } from 'vitest';
-import { clip, harmless, isHarmless, shownExactly } from '../../src/base/text/text.js';
+import { clip, isHarmless, makeHarmless, shownExactly } from '../../src/base/text/text.js';
 import { isAllSeen, madeVisibleJson } from '../../src/base/text/unseen.js';
 import { growth, LINEAR } from '../support/cpu-time.js';
 
@@ -36,11 +36,11 @@ describe('is made visible', () => {
     ['a far ideographic selector', '葛\u{e01ef}', '葛\\u{e01ef}'],
     ['selectors of digits', '1\ufe0f2', '1\\ufe0f2'],
   ])('%s', (_what, text, expected) => {
-    expect(harmless(text)).toBe(expected);
+    expect(makeHarmless(text)).toBe(expected);
     expect(isHarmless(text)).toBe(false);
     expect(shownExactly(text)).toBe(expected);
     // What is visible is no longer touched.
-    expect(harmless(expected)).toBe(expected);
+    expect(makeHarmless(expected)).toBe(expected);
     expect(isHarmless(expected)).toBe(true);
   });
 });
@@ -67,7 +67,7 @@ describe('stays as it is', () => {
     ['ideographs', '葛\u{e0100}飾区 辻\u{e0101}'],
     ['mathematics', '∪︀'],
   ])('%s', (_what, text) => {
-    expect(harmless(text)).toBe(text);
+    expect(makeHarmless(text)).toBe(text);
     expect(isHarmless(text)).toBe(true);
   });
 });
@@ -107,6 +107,6 @@ it.each([
   ['carriage returns and letters', 'a\r'],
   ['empty lines', '\r\n'],
 ])('%s take time that grows with their length', (_what, piece) => {
-  const looked = (bytes: number) => isHarmless(harmless(piece.repeat(bytes / Buffer.byteLength(piece))));
+  const looked = (bytes: number) => isHarmless(makeHarmless(piece.repeat(bytes / Buffer.byteLength(piece))));
   expect(growth(looked, 16 * 1024)).toBeLessThan(LINEAR);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { objectionTo } from '../../src/code-exec/http-endpoint.js';
+import { problemWith } from '../../src/code-exec/http-endpoint.js';
 
 const TOKEN = 'a-token-of-some-length';
 const open = {
@@ -9,7 +9,7 @@ const open = {
   origins: [],
 } as const;
 const status = (headers: object, settings: object = {}) =>
-  objectionTo({ host: 'localhost:8000', ...headers }, { ...open, ...settings })?.status;
+  problemWith({ host: 'localhost:8000', ...headers }, { ...open, ...settings })?.status;
 
 describe('objectionTo', () => {
   it('takes the names of loopback and its own address', () => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { CappedOutput } from '../../src/code-exec/capped-output.js';
 import { MAX_ANSWER_CHARS, resultOf } from '../../src/code-exec/execute-result.js';
 import { MAX_SENT_CHARS } from '../../src/mcp/requests/stdio-transport.js';
-import { visible } from '../../src/run/answer/payload.js';
+import { showStrings } from '../../src/run/answer/payload.js';
 
 function output(maxBytes: number, stdout: Buffer | string, stderr: Buffer | string = ''): CappedOutput {
   const made = new CappedOutput(maxBytes);
@@ -63,7 +63,7 @@ describe('an answer', () => {
   ])('fits, however much %s is within the cap', (_what, printed) => {
     const result = resultOf(end(output(64_000_000, printed)), 1_000, { stdout: 'kept://x' });
     // As it is, and as the bridge sends it.
-    const length = Math.max(JSON.stringify(result).length, JSON.stringify(visible(result)).length);
+    const length = Math.max(JSON.stringify(result).length, JSON.stringify(showStrings(result)).length);
     expect(length).toBeLessThanOrEqual(MAX_ANSWER_CHARS);
     expect(length).toBeGreaterThan(MAX_ANSWER_CHARS / 2);
     expect(result.structuredContent).toMatchObject({

@@ -38,5 +38,5 @@ it('a call that is cancelled while it waits is gone at once, and keeps nobody fr
   writeFileSync(join(dir, 'let-go'), '');
   await Promise.all([first, last]);
   expect(told).toEqual(['exit status 0', 'exit status 0']);
-  await execute.idle();
+  await execute.waitUntilIdle();
 });

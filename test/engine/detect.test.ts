@@ -9,7 +9,7 @@ import {
   chooseEngine,
   chooseOciRuntime,
   type EngineChoice,
-  type EngineWishes,
+  type EngineSelection,
   forgetChoice,
   rememberChoice,
   rememberedChoice,
@@ -30,7 +30,7 @@ function program(name: string, body: string): string {
   chmodSync(path, 0o755);
   return path;
 }
-const wishes = (runtime: string, allowRootful = false): EngineWishes => ({
+const wishes = (runtime: string, allowRootful = false): EngineSelection => ({
   runtime,
   ociRuntime: undefined,
   allowRootful,

@@ -13,9 +13,9 @@ import { debianSources } from '../../src/engine/images/apt-sources.js';
 import { buildImage, unsafeEntries } from '../../src/engine/images/image.js';
 import {
   chooseImage,
-  type ImageWish,
   imageReasonInWords,
   ownImage,
+  type RequestedImage,
 } from '../../src/engine/images/image-choice.js';
 import { profiles, RECIPE_DIR } from '../../src/engine/images/image-name.js';
 import {
@@ -197,7 +197,7 @@ describe('unsafeEntries', () => {
 describe('chooseImage', () => {
   const choose = (
     local: readonly string[],
-    wish: ImageWish,
+    wish: RequestedImage,
     pull: EngineImages['pull'] = () => Promise.reject(new Error('connection refused')),
   ) => {
     const present = new Set(local);
@@ -309,7 +309,7 @@ describe('chooseImage', () => {
   });
 
   describe('where the registry cannot be reached, and an image can be built', () => {
-    const withBuild = (wish: ImageWish, build: (wish: BuildWish) => Promise<void>) => {
+    const withBuild = (wish: RequestedImage, build: (wish: BuildWish) => Promise<void>) => {
       const present = new Set<string>();
       const events: BridgeEvent[] = [];
       let builds = 0;

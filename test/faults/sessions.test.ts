@@ -92,7 +92,7 @@ async function begin(stage: Stage, caller: Caller, name: string, code = MARK): P
 }
 
 /** Resolves when everything in its container but the first process is held. */
-async function standStill(caller: Caller, name: string): Promise<void> {
+async function freezeProcesses(caller: Caller, name: string): Promise<void> {
   const { supervisor } = processesOf(caller, name);
   const isStill = () => childrenOf(supervisor).every(isHeld);
   expect(await eventually(isStill), 'it stands still').toBe(true);
@@ -155,7 +155,7 @@ describe('killed from outside', () => {
         for (stage.injected = 0; stage.injected < KILLS; stage.injected++) {
           const name = newName();
           await begin(stage, caller, name);
-          await standStill(caller, name);
+          await freezeProcesses(caller, name);
           process.kill(processesOf(caller, name)[what], 'SIGKILL');
           await saysWhy(stage, caller, name, why);
         }
@@ -194,7 +194,7 @@ describe('killed from outside', () => {
           const name = newName();
           await begin(stage, caller, name);
           const call = isBusy ? await occupy(caller, name, 3) : undefined;
-          if (call === undefined) await standStill(caller, name);
+          if (call === undefined) await freezeProcesses(caller, name);
           process.kill(processesOf(caller, name).monitor, 'SIGKILL');
           if (call !== undefined) {
             const { first } = await stage.answered(call.answer);
@@ -220,7 +220,7 @@ describe('killed from outside', () => {
           const caller = throughRaw(bridge);
           await Promise.all([begin(stage, caller, name), begin(stage, caller, other)]);
           if (isBusy) await occupy(caller, name);
-          else await standStill(caller, name);
+          else await freezeProcesses(caller, name);
           process.kill(bridge.pid, 'SIGKILL');
           await bridge.exited;
           // The same program again: what another one had is none of its business.

@@ -51,7 +51,7 @@ const project = (name: string, command: string, file = '/h/project/.mcp.json') =
 /** Names that are taken, as a call finds them, which keeps what it has seen. */
 function takers(owners: NameOwners, ...ready: readonly DownstreamSpec[]): readonly string[] {
   const taken = owners
-    .judged(found(...ready))
+    .judge(found(...ready))
     .ready.flatMap(({ name, takesName }) => (takesName === true ? [name] : []));
   owners.keep();
   return taken;
@@ -77,7 +77,7 @@ describe('a name belongs', () => {
       source: mine.source,
       spec: mine,
     } as const;
-    const judged = new NameOwners(stateDir).judged({ ...found(project('bank', 'evil')), skipped: [skipped] });
+    const judged = new NameOwners(stateDir).judge({ ...found(project('bank', 'evil')), skipped: [skipped] });
     expect(judged.ready[0]?.takesName).toBe(true);
   });
 
@@ -94,8 +94,8 @@ describe('a name belongs', () => {
 
   it('to the same for a process that only looks, which writes nothing', () => {
     const owners = new NameOwners(stateDir);
-    owners.judged(found(spec('bank', 'bank')));
-    expect(owners.judged(found(project('bank', 'evil'))).ready[0]?.takesName).toBe(true);
+    owners.judge(found(spec('bank', 'bank')));
+    expect(owners.judge(found(project('bank', 'evil'))).ready[0]?.takesName).toBe(true);
     expect(readdirSync(stateDir)).toEqual([]);
   });
 

@@ -1,7 +1,7 @@
 // A wrong value as it is repeated to whoever gave it.
 
 import { expect, it } from 'vitest';
-import { described } from '../../src/mcp/requests/complaint.js';
+import { describeValue } from '../../src/mcp/requests/complaint.js';
 
 it.each([
   [undefined, 'nothing'],
@@ -11,7 +11,7 @@ it.each([
   [Array.from({ length: 300 }, () => 'file'), / of 300 items$/],
   [{ long: 'x'.repeat(200) }, /^\{"long":"x+…$/],
 ])('a value that is too long says how long it is', (value, shown) => {
-  const text = described(value);
+  const text = describeValue(value);
   if (typeof shown === 'string') expect(text).toBe(shown);
   else expect(text).toMatch(shown);
   expect(text.length).toBeLessThan(120);

@@ -8,7 +8,7 @@ import type { CommandEnd } from '../../src/code-exec/run-command.js';
 import { capabilities, instructions } from '../../src/mcp/resources/capabilities.js';
 import type { ToolAnswer } from '../../src/mcp/tools/definitions.js';
 import { execute } from '../../src/mcp/tools/execute.js';
-import { visible } from '../../src/run/answer/payload.js';
+import { showStrings } from '../../src/run/answer/payload.js';
 import { byCommandLine, COMMAND_LINE } from '../../src/run/calls/call-context.js';
 import type { ServerCall } from '../../src/run/life/direct-call.js';
 import type { CommandInput, CommandOutcome } from '../../src/run/life/sandboxed-command.js';
@@ -134,7 +134,7 @@ describe('handed to a server', () => {
     expect(seen).toEqual([
       {
         ...{ server: 'sandbox', tool: 'execute', setBy: 'MCP_BRIDGE_EXECUTE_SERVER', args },
-        ...{ timeoutSeconds: 2, patienceSeconds: 32 },
+        ...{ timeoutSeconds: 2, softTimeoutSeconds: 32 },
       },
     ]);
   });
@@ -160,7 +160,7 @@ describe('handed to a server', () => {
     const content = [{ type: 'text', text: '\u200b'.repeat(2_000_000) }];
     const raw = new RawJson(JSON.stringify({ content }));
     const answer = await call({ callServer: () => Promise.resolve(raw) }, { command: 'ls' }, env);
-    expect(JSON.stringify(visible(answer)).length).toBeLessThan(MAX_ANSWER_CHARS);
+    expect(JSON.stringify(showStrings(answer)).length).toBeLessThan(MAX_ANSWER_CHARS);
     expect(answer).toMatchObject({ result: { content: [{ text: expect.stringContaining('14000') }, {}] } });
   });
 

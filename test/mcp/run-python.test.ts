@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { toldApart } from '../../src/base/text/own-lines.js';
 import { hostView } from '../../src/hosts/records/all-hosts.js';
 import { runPython } from '../../src/mcp/tools/run-python.js';
-import { compact } from '../../src/run/answer/render.js';
+import { renderCompact } from '../../src/run/answer/render.js';
 import { type Outcome, outcomeWithoutRun } from '../../src/run/outcome/outcome.js';
 import { parseSettings } from '../../src/settings/environment/settings.js';
 
@@ -28,7 +28,7 @@ describe('what hosts are told', () => {
     };
     const traceback = Array.from({ length: 60 }, () => 't'.repeat(500));
     const error = longest.error && { ...longest.error, traceback };
-    const text = toldApart(compact({ ...longest, error }, hostView('claude-code')));
+    const text = toldApart(renderCompact({ ...longest, error }, hostView('claude-code')));
     expect(text.length).toBeGreaterThan(150_000);
     const INLINE_FILES_CHARS = 8_000;
     expect(text.length + INLINE_FILES_CHARS).toBeLessThanOrEqual(allowed);

@@ -139,7 +139,7 @@ async function start(calls: readonly Call[], options: Options, awaited = calls.l
     }
   };
   const sandbox = await greeted(container);
-  const freezes = vi.spyOn(sandbox, 'standStill');
+  const freezes = vi.spyOn(sandbox, 'freezeProcesses');
   const sandboxes = { take: async () => sandbox, giveBack: () => {}, retire: () => {} };
   playTime();
   const ended = runCode(
@@ -320,7 +320,7 @@ describe('a call of the agent’s own', () => {
     server: 'a',
     args: {},
     timeoutSeconds: TIMEOUT_SECONDS,
-    patienceSeconds: TIMEOUT_SECONDS,
+    softTimeoutSeconds: TIMEOUT_SECONDS,
   };
   const direct = async (tool: string, agent: AgentCapabilities) => {
     const services = await bridge({ agent });

@@ -19,14 +19,14 @@ const call = {
 it.each([
   ['is ended when its server is silent for too long', 0.05, () => {}, 'E_SERVER_UNAVAILABLE', 'timeout'],
   ['is ended by its client', 60, (client: AbortController) => client.abort(), 'E_CANCELLED', 'cancelled'],
-] as const)('%s', async (_what, patienceSeconds, act, code, status) => {
+] as const)('%s', async (_what, softTimeoutSeconds, act, code, status) => {
   const told: BridgeEvent[] = [];
   const client = new AbortController();
   const services = {
     servers: { open: never },
     observer: (event: BridgeEvent) => told.push(event),
   } as unknown as DirectServices;
-  const calling = callDirectly({ ...call, patienceSeconds }, services, byCommandLine(client.signal));
+  const calling = callDirectly({ ...call, softTimeoutSeconds }, services, byCommandLine(client.signal));
   act(client);
   await expect(calling).rejects.toMatchObject({ code });
   expect(told.at(-1)).toMatchObject({ type: 'run.ended', status });

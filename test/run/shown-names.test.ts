@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import type { BridgeEvent } from '../../src/base/log/events.js';
 import { describeEvent } from '../../src/base/log/log.js';
 import { didYouMean } from '../../src/base/text/closest.js';
-import { harmless } from '../../src/base/text/text.js';
+import { makeHarmless } from '../../src/base/text/text.js';
 import { toolOf } from '../../src/cli/approvals/text.js';
 import { eventWords } from '../../src/cli/serving/events.js';
 import { type Question, questionText } from '../../src/policy/approvals/question.js';
@@ -78,12 +78,12 @@ it.each<[string, () => string | Promise<string>]>([
   const shown = await text();
   expect(shown).toContain(SHOWN);
   // Whatever shows it afterwards loses nothing of it.
-  expect(harmless(shown)).toContain(SHOWN);
+  expect(makeHarmless(shown)).toContain(SHOWN);
   expect(shown).not.toContain(TAKEN_FOR);
 });
 
 it('a function for output loses it', () => {
-  expect(harmless(TOOL)).toBe(TAKEN_FOR);
+  expect(makeHarmless(TOOL)).toBe(TAKEN_FOR);
 });
 
 it.each([

@@ -12,9 +12,9 @@ const pad = {
 } as unknown as LaunchSetUp;
 const server = (startTimeoutMs?: number) => ({ name: 's', startTimeoutMs }) as DownstreamSpec;
 
-function clockWith(env: Readonly<Record<string, string>>, standstillSeconds?: () => number): number {
+function clockWith(env: Readonly<Record<string, string>>, freezeSeconds?: () => number): number {
   const context = { settings: settingsOf(env), instance: 'x', observer: () => {} };
-  const all: LaunchContext = standstillSeconds === undefined ? context : { ...context, standstillSeconds };
+  const all: LaunchContext = freezeSeconds === undefined ? context : { ...context, freezeSeconds };
   return specOn(pad, all, 'n').deadManSeconds;
 }
 

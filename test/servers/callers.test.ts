@@ -158,7 +158,7 @@ it('a server is greeted with all that one of its callers can do', () => {
   expect(callers.offered).toEqual({ form: false, url: false, roots: false, rootsChanges: false });
   const form = agentNamed('a', { elicits: () => ({ form: true, url: false }), hasRoots: () => false });
   const letGo = callers.hold(form.face);
-  callers.came(agentNamed('b', { elicits: () => ({ form: false, url: true }) }).face);
+  callers.noteAgent(agentNamed('b', { elicits: () => ({ form: false, url: true }) }).face);
   expect(callers.offered).toEqual({ form: true, url: true, roots: true, rootsChanges: true });
   letGo();
   expect(callers.offered).toEqual({ form: false, url: true, roots: true, rootsChanges: true });

@@ -177,15 +177,17 @@ it('what came instead of an answer is known while its call waits, and no longer'
   pools.push(pool);
   using lease = pool.lease(['hostile']);
   const server = await lease.get('hostile', NEVER);
-  expect(lease.instead('hostile')).toBe('');
+  expect(lease.insteadSentence('hostile')).toBe('');
   const ends = new AbortController();
   const args = new RawJson('{"how":"something else"}');
   const waiting = server.callTool('amiss', args, () => {}, ends.signal);
-  await until(() => lease.instead('hostile').includes('2 lines'));
-  expect(lease.instead('hostile')).toMatch(/^ Instead 'hostile' wrote 2 lines .* MCP\.[\s\S]*KeyError: 7/);
+  await until(() => lease.insteadSentence('hostile').includes('2 lines'));
+  expect(lease.insteadSentence('hostile')).toMatch(
+    /^ Instead 'hostile' wrote 2 lines .* MCP\.[\s\S]*KeyError: 7/,
+  );
   ends.abort('cancelled');
   await expect(waiting).rejects.toMatchObject({ code: 'E_CANCELLED' });
-  expect([lease.instead('hostile'), lease.instead('another')]).toEqual(['', '']);
+  expect([lease.insteadSentence('hostile'), lease.insteadSentence('another')]).toEqual(['', '']);
 });
 
 it('a question that is quoted in a log is answered once', async () => {

@@ -22,7 +22,7 @@ function readings({ everyMs, untilMs = HOUR_MS, isOther = false, tookMs = 0 }: S
   let isStale = false;
   for (; now < HOUR_MS; now += 10) {
     if (now % everyMs === 0 && now <= untilMs) {
-      pace.told();
+      pace.noteTold();
       isStale = true;
     }
     if (!isStale || pace.waitMs > 0) continue;
@@ -74,17 +74,17 @@ it('after a quiet minute a word counts at once again', () => {
   let now = 0;
   const pace = new ListPace(() => now);
   for (let times = 0; times < 10; times++) {
-    pace.told();
+    pace.noteTold();
     now += pace.waitMs;
     pace.read(false, 0);
   }
-  pace.told();
+  pace.noteTold();
   expect(pace.waitMs).toBe(60_000);
   now += 59_000;
-  pace.told();
+  pace.noteTold();
   expect(pace.waitMs).toBe(1_000);
   now += 60_010;
-  pace.told();
+  pace.noteTold();
   pace.read(false, 0);
   expect(pace.waitMs).toBe(1_000);
 });

@@ -43,10 +43,10 @@ vi.mock('../../src/servers/server/downstream.js', () => ({
     const open: OpenDownstream = {
       downstream,
       close,
-      fresh: () => undefined,
+      refreshIfStale: () => undefined,
       rootsChanged: () => {},
       isAsking: () => true,
-      instead: () => '',
+      insteadSentence: () => '',
     };
     return new Promise((resolve, reject) => {
       signal.addEventListener('abort', () =>

@@ -91,11 +91,11 @@ it('of progress the newest of each call comes through, and right before the answ
   for (let n = 1; n <= 1_000; n++) for (const token of [7, 'eight', 9]) say(progress(token, n));
   const before = heard.length;
   expect(before).toBe(2_000);
-  unasked.answering(9);
+  unasked.flushProgress(9);
   expect(heard.slice(before)).toEqual([progress(9, 1_000)]);
   vi.advanceTimersByTime(1_000);
   expect(heard.slice(before + 1)).toEqual([progress(7, 1_000), progress('eight', 1_000)]);
-  unasked.answering(7);
+  unasked.flushProgress(7);
   expect(heard).toHaveLength(before + 3);
 });
 

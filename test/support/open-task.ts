@@ -27,13 +27,13 @@ type Begun = {
   readonly work: Work;
   readonly tool?: string;
   readonly args?: unknown;
-  readonly patienceMs?: number | undefined;
+  readonly softTimeoutMs?: number | undefined;
   readonly taskAfterMs?: number;
 };
 
 /** Begins a job, and answers its request. */
 export function begun({ jobs, request, work, ...more }: Begun): Promise<JobAnswer> {
-  const { tool = 't', args = {}, patienceMs, taskAfterMs = 1 } = more;
+  const { tool = 't', args = {}, softTimeoutMs, taskAfterMs = 1 } = more;
   const job = jobs.begin({
     tool,
     timeoutSeconds: 30,
@@ -42,7 +42,7 @@ export function begun({ jobs, request, work, ...more }: Begun): Promise<JobAnswe
     work: work as (job: Job) => Promise<ToolAnswer>,
     show: (answer) => answer,
   });
-  return jobs.answer(job, request, { tool, args }, { patienceMs, taskAfterMs });
+  return jobs.answer(job, request, { tool, args }, { softTimeoutMs, taskAfterMs });
 }
 
 /** Begins a job that becomes a task at once. */

@@ -43,7 +43,7 @@ export function isOnlyOurs(path: string, uid: number | undefined = process.getui
   try {
     const stats = lstatSync(path);
     const isPrivate = !stats.isSymbolicLink() && stats.uid === uid && (stats.mode & OTHERS) === 0;
-    return isPrivate && exchangeable(path, uid) === undefined;
+    return isPrivate && findExchangeable(path, uid) === undefined;
   } catch {
     return false;
   }
@@ -54,7 +54,7 @@ export function isOnlyOurs(path: string, uid: number | undefined = process.getui
  * included; the user's own and root's are safe. What may not be looked at may not be used either, and is passed over.
  * Undefined also where there are no user ids (Windows).
  */
-export function exchangeable(
+export function findExchangeable(
   path: string,
   uid: number | undefined = process.getuid?.(),
   read: ReadText = readText,

@@ -193,7 +193,7 @@ function memberAt(text: string, start: number, end: number, key: string): [numbe
     if (text.charCodeAt(colon) !== COLON) return found;
     const valueStart = skipSpace(text, colon + 1);
     const valueEnd = endOfValue(text, valueStart);
-    if (name === `"${key}"` || (name.includes('\\') && unescaped(name) === key))
+    if (name === `"${key}"` || (name.includes('\\') && unescapeString(name) === key))
       found = [valueStart, valueEnd];
     at = skipSpace(text, valueEnd);
     if (text.charCodeAt(at) === COMMA) at = skipSpace(text, at + 1);
@@ -202,7 +202,7 @@ function memberAt(text: string, start: number, end: number, key: string): [numbe
 }
 
 // Heads of lines that were too long or too deep to parse are looked into as well, so it may be no JSON at all.
-function unescaped(string: string): unknown {
+function unescapeString(string: string): unknown {
   try {
     return JSON.parse(string);
   } catch {
@@ -237,7 +237,7 @@ export function mapStrings(text: string, map: (said: string) => string): string 
   for (let at = text.indexOf('"'); at !== -1; at = text.indexOf('"', at)) {
     const start = at;
     at = endOfString(text, start);
-    const said = unescaped(text.slice(start, at));
+    const said = unescapeString(text.slice(start, at));
     const other = typeof said === 'string' ? map(said) : said;
     if (other === said) continue;
     mapped += text.slice(from, start) + JSON.stringify(other);
@@ -253,7 +253,7 @@ export function mapStringTexts(text: string, write: (said: string) => string): s
   for (let at = text.indexOf('"'); at !== -1; at = text.indexOf('"', at)) {
     const start = at;
     at = endOfString(text, start);
-    const said = unescaped(text.slice(start, at));
+    const said = unescapeString(text.slice(start, at));
     if (typeof said !== 'string') continue;
     mapped += text.slice(from, start) + write(said);
     from = at;

@@ -1,7 +1,7 @@
 // How things are told: whoever does something emits an event; the log and other listeners fold events and never reach into the
 // doer. Each room declares its own events in its `events.ts`, with what the log says of each; here none is known by name.
 
-import { clip, harmless } from '../text/text.js';
+import { clip, makeHarmless } from '../text/text.js';
 
 /**
  * Type of an event to its fields. Rooms add to it by `declare module`. `cli/serving/events.ts` puts together what they say of
@@ -39,7 +39,8 @@ export function fanOut(...observers: readonly Observer[]): Observer {
 const MAX_TEXT_CHARS = 500;
 
 /** One line, whatever it was, so that nobody can write a log line of their own. */
-export const oneLine = (text: string): string => clip(harmless(text).replace(/\n/g, '\\n'), MAX_TEXT_CHARS);
+export const oneLine = (text: string): string =>
+  clip(makeHarmless(text).replace(/\n/g, '\\n'), MAX_TEXT_CHARS);
 
 export const milliseconds = (durationMs: number): string => `${Math.round(durationMs)} ms`;
 

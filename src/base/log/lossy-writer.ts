@@ -41,7 +41,7 @@ export class LossyWriter {
       this.#dropped++;
       return;
     }
-    this.#target.write(line, (isWritten) => this.#left(isWritten));
+    this.#target.write(line, (isWritten) => this.#onLeft(isWritten));
   }
 
   /** Resolves when everything has left, or `withinMs` later. */
@@ -57,7 +57,7 @@ export class LossyWriter {
     });
   }
 
-  #left(isWritten: boolean): void {
+  #onLeft(isWritten: boolean): void {
     if (!isWritten) this.#dropped++;
     else if (this.#dropped > 0 && this.#target.waitingChars <= this.#maxWaitingChars / 2) {
       const dropped = this.#dropped;

@@ -57,7 +57,7 @@ export async function run(
   // Loaded when first needed: it is a third of all modules, and a host that only lists our tools needs none of it.
   const { execa } = await import('execa');
   // Not before: loading takes a while, and a signal that has aborted says nothing more.
-  if (signal.aborted) throw cancelled(program);
+  if (signal.aborted) throw cancelledError(program);
   const child = execa(start.file, start.args, execaOptions(options, start.isVerbatim));
   if (child.pid !== undefined) options.onStarted?.(child.pid);
   const stdout = collect(child.stdout, options);
@@ -65,7 +65,7 @@ export async function run(
   const end = endOnDemand(child, options, signal);
   try {
     const result = await child;
-    if (end.cause() === 'cancelled') throw cancelled(program);
+    if (end.cause() === 'cancelled') throw cancelledError(program);
     if (end.cause() === 'timeout') throw tooSlow(program, options.timeoutMs, stderr.text() || stdout.text());
     if (result.exitCode === undefined && result.signal === undefined) throw notStarted(program, result);
     // An error of its input may be known before all that it said is.
@@ -177,7 +177,7 @@ function killGroup(child: Child, name: NodeJS.Signals): void {
   if (child.pid !== undefined) signalGroup(child.pid, name, child.exitCode !== null);
 }
 
-function cancelled(program: string): BridgeError {
+function cancelledError(program: string): BridgeError {
   return new BridgeError('E_CANCELLED', `${program} was cancelled.`, { fault: 'agent' });
 }
 

@@ -116,15 +116,15 @@ function batchStart(file: string, args: readonly string[], env: Environment): St
   const name = win32.basename(file);
   for (const [index, arg] of args.entries()) {
     if (/[\0\r\n]/.test(arg)) {
-      throw refused(
+      throw startError(
         `argument ${index + 1} of ${name} holds a line break or a NUL, and a batch file cannot be given one`,
       );
     }
   }
   const written = args.reduce((sum, arg) => sum + arg.length, file.length);
-  const line = written > MAX_LINE_CHARS ? '' : [quoted(file), ...args.map(word)].join(' ');
+  const line = written > MAX_LINE_CHARS ? '' : [quoteArgument(file), ...args.map(word)].join(' ');
   if (line === '' || line.length > MAX_LINE_CHARS) {
-    throw refused(
+    throw startError(
       `the command line of ${name} is longer than the ${MAX_LINE_CHARS} characters that a batch file can be given`,
     );
   }
@@ -135,9 +135,9 @@ function batchStart(file: string, args: readonly string[], env: Environment): St
   };
 }
 
-const word = (arg: string): string => (PLAIN.test(arg) ? arg : quoted(arg));
+const word = (arg: string): string => (PLAIN.test(arg) ? arg : quoteArgument(arg));
 
-function quoted(text: string): string {
+function quoteArgument(text: string): string {
   let line = '"';
   let backslashes = 0;
   for (const char of text) {
@@ -149,7 +149,7 @@ function quoted(text: string): string {
   return `${line}${'\\'.repeat(backslashes)}"`;
 }
 
-const refused = (message: string): BridgeError =>
+const startError = (message: string): BridgeError =>
   new BridgeError('E_PROCESS', `${message}.`, {
     fault: 'operator',
     remedy: 'Name the program that it starts instead, such as node with the script as its first argument',

@@ -2,13 +2,13 @@
 // process said is listened for after its end.
 
 import type { Readable, Writable } from 'node:stream';
-import { within } from '../waiting/unless-aborted.js';
+import { waitAtMost } from '../waiting/unless-aborted.js';
 
 /** The two streams that a program writes its output to. */
 export type OutputStream = 'stdout' | 'stderr';
 
 /** Resolves when nobody can write to `stream` any more and what was written has been read. */
-export const closed = (stream: Readable): Promise<unknown> =>
+export const waitForClose = (stream: Readable): Promise<unknown> =>
   stream.closed ? Promise.resolve() : new Promise((resolve) => stream.once('close', resolve));
 
 /** Time within which the words that a process left in its pipes at its end are surely read. */
@@ -20,14 +20,14 @@ const HEARD_WITHIN_MS = 250;
  * process holds one open, when what stood in it has been read. Never rejects.
  */
 export async function heardOut(streams: readonly Readable[], withinMs = HEARD_WITHIN_MS): Promise<void> {
-  await within(withinMs, Promise.all(streams.map(closed)));
+  await waitAtMost(withinMs, Promise.all(streams.map(waitForClose)));
   if (streams.every((stream) => stream.closed)) return;
   // The time may have passed before we had a turn to read: what is there is read before this comes.
   await new Promise((resolve) => setImmediate(resolve));
 }
 
 /** Resolves when `stream` takes more: what was written has been read; or it takes nothing any more. */
-export const drained = (stream: Writable): Promise<void> =>
+export const waitForDrain = (stream: Writable): Promise<void> =>
   new Promise((resolve) => {
     const events = ['drain', 'error', 'close'] as const;
     const done = () => {

@@ -4,7 +4,7 @@
 
 import { BARRIER, byteTable, type JsonPlace, Reading, readJson, readText, SKIPPED } from './reading.js';
 import { Trie } from './trie.js';
-import { maybeQuoted, NORMAL, unescaped } from './unescaped.js';
+import { maybeQuoted, NORMAL, unescapeReading } from './unescaped.js';
 
 /** Shorter patterns would be found everywhere. */
 const MIN_BYTES = 8;
@@ -16,16 +16,17 @@ const MAX_QUOTED_CHARS = 12;
 /** A piece of a text that has to go; `label` is that of the value which stands there. */
 export type Span = { readonly start: number; readonly end: number; readonly label: number };
 
-const only = (kept: string) => (byte: number) => (kept.includes(String.fromCharCode(byte)) ? byte : BARRIER);
+const keepOnly = (kept: string) => (byte: number) =>
+  kept.includes(String.fromCharCode(byte)) ? byte : BARRIER;
 const AS_IT_IS = byteTable((byte) => byte, '', {});
 const UPPER = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ';
 /** Both alphabets of base64 as one; its lines may be broken anywhere, and its slashes escaped. */
-const BASE64_LETTERS = byteTable(only(`${UPPER}${UPPER.toLowerCase()}0123456789+/`), ' \t\r\n\\', {
+const BASE64_LETTERS = byteTable(keepOnly(`${UPPER}${UPPER.toLowerCase()}0123456789+/`), ' \t\r\n\\', {
   '-': '+',
   _: '/',
 });
 /** Digits in small letters, with nothing between them or with what dumps put there. */
-const HEX_DIGITS = byteTable(only('0123456789abcdef'), ' \t\r\n\\:-,', {
+const HEX_DIGITS = byteTable(keepOnly('0123456789abcdef'), ' \t\r\n\\:-,', {
   A: 'a',
   B: 'b',
   C: 'c',
@@ -102,7 +103,7 @@ export class Finder {
       });
     look(this.#plain, AS_IT_IS, plain, 0);
     const isQuoted = maybeQuoted(plain);
-    const bare = isQuoted ? unescaped(plain, this.#bare) : plain;
+    const bare = isQuoted ? unescapeReading(plain, this.#bare) : plain;
     if (isQuoted) look(this.#normal, NORMAL, bare, 1);
     look(this.#base64, BASE64_LETTERS, bare, 2);
     look(this.#hex, HEX_DIGITS, bare, 3);
@@ -150,7 +151,7 @@ function addMerged(spans: Span[], added: Span): void {
 
 /** The bytes of a pattern for a search through `table`; undefined for one that is too short, or that nothing would find. */
 function seenThrough(table: Int16Array, form: Reading): Reading | undefined {
-  const bare = unescaped(form, new Reading());
+  const bare = unescapeReading(form, new Reading());
   const seen = new Reading();
   for (let at = 0; at < bare.length; at++) {
     const byte = table[bare.bytes[at] ?? BARRIER] ?? BARRIER;

@@ -65,23 +65,23 @@ export class Redactor {
 
   /** `text` without known values, and without what stands where a secret would. */
   redact(text: string): string {
-    const { finder, names } = this.#made();
-    const shown = replaced(text, finder.inText(text), ({ label }) => `[${names[label]}]`);
+    const { finder, names } = this.#makeFinder();
+    const shown = replaceSpans(text, finder.inText(text), ({ label }) => `[${names[label]}]`);
     return withoutUrlPasswords(withoutKeyed(shown));
   }
 
   /** JSON without known values. It stays JSON: a number that is one becomes a string. */
   redactValues(json: string): string {
-    const { finder, names } = this.#made();
+    const { finder, names } = this.#makeFinder();
     const literals = new Set<number>();
     const spans = finder.inJson(json, (start) => literals.add(start));
-    return replaced(json, spans, ({ start, label }) => {
+    return replaceSpans(json, spans, ({ start, label }) => {
       const shown = JSON.stringify(`[${names[label]}]`);
       return literals.has(start) ? shown : shown.slice(1, -1);
     });
   }
 
-  #made(): { readonly finder: Finder; readonly names: readonly string[] } {
+  #makeFinder(): { readonly finder: Finder; readonly names: readonly string[] } {
     if (this.#finder !== undefined) return this.#finder;
     const finder = new Finder();
     const names: string[] = [];
@@ -95,7 +95,7 @@ export class Redactor {
   }
 }
 
-function replaced(text: string, spans: readonly Span[], shown: (span: Span) => string): string {
+function replaceSpans(text: string, spans: readonly Span[], shown: (span: Span) => string): string {
   if (spans.length === 0) return text;
   const pieces: string[] = [];
   let at = 0;

@@ -37,7 +37,7 @@ export class Trie {
     let node = 0;
     for (let at = 0; at < length; at++) {
       const byte = bytes[at] ?? 0;
-      node = this.#next(node, byte) || this.#grow(node, byte);
+      node = this.#childOf(node, byte) || this.#grow(node, byte);
     }
     this.#label[node] = label;
     let gram = 0;
@@ -88,13 +88,13 @@ export class Trie {
   #step(fail: Int32Array, from: number, byte: number): number {
     let node = from;
     for (;;) {
-      const next = this.#next(node, byte);
+      const next = this.#childOf(node, byte);
       if (next !== 0 || node === 0) return next;
       node = fail[node] ?? 0;
     }
   }
 
-  #next(node: number, byte: number): number {
+  #childOf(node: number, byte: number): number {
     if (node === 0) return this.#first[byte] ?? 0;
     let child = this.#child[node] ?? 0;
     while (child !== 0 && this.#byte[child] !== byte) child = this.#sibling[child] ?? 0;

@@ -46,11 +46,11 @@ const DIGITS = Int8Array.from({ length: 256 }, (_, byte) => {
   return Number.isNaN(value) ? -1 : value;
 });
 
-const among = (chars: string) =>
+const tableOfBytes = (chars: string) =>
   Uint8Array.from({ length: 256 }, (_, byte) => Number(chars.includes(String.fromCharCode(byte))));
 /** Characters that an escape may end with, and characters that show that something may be quoted at all. */
-const MAY_END = among('0123456789abcdefABCDEF;}nrt');
-const OF_QUOTING = among('\\%&+\'"');
+const MAY_END = tableOfBytes('0123456789abcdefABCDEF;}nrt');
+const OF_QUOTING = tableOfBytes('\\%&+\'"');
 
 /**
  * Without quotes and backslashes, which shells, JSON and Python add in their own ways. A control character is the letter
@@ -74,7 +74,7 @@ export function maybeQuoted({ bytes, length }: Reading): boolean {
 }
 
 /** Puts into `pile` what is in `reading`, with escapes replaced by what they stand for. */
-export function unescaped(reading: Reading, pile: Reading): Reading {
+export function unescapeReading(reading: Reading, pile: Reading): Reading {
   const { bytes, length } = reading;
   pile.clear(length);
   for (let index = 0; index < length; index++) {

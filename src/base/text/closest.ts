@@ -15,7 +15,7 @@ function normalise(word: string): string {
 }
 
 /** The candidate nearest to `word`, or undefined when none is near; the first of equals wins. */
-export function closest(word: string, candidates: Iterable<string>): string | undefined {
+export function findClosest(word: string, candidates: Iterable<string>): string | undefined {
   if (word.length > MAX_CHARS) return undefined;
   const wanted = normalise(word);
   let best: string | undefined;
@@ -34,6 +34,6 @@ export function closest(word: string, candidates: Iterable<string>): string | un
 
 /** ` Did you mean 'x'?`, with its leading space, or an empty string: made to be put at the end of a sentence. */
 export function didYouMean(word: string, candidates: Iterable<string>): string {
-  const suggestion = closest(word, candidates);
+  const suggestion = findClosest(word, candidates);
   return suggestion === undefined ? '' : ` Did you mean '${shownName(suggestion)}'?`;
 }

@@ -17,7 +17,7 @@ const CONTROL = /\p{Cc}/u;
 const CONTROLS = /\p{Cc}+/u;
 
 /** `name` without its case, its compatibility forms (fullwidth, ligatures…) and its invisible characters. */
-export function folded(name: string): string {
+export function foldName(name: string): string {
   if (name.length > MAX_NAME_CHARS) return name;
   if (isPlain(name)) return name.toLowerCase();
   // A sharp s has a capital that is not its upper case, which is SS.
@@ -31,10 +31,10 @@ export function folded(name: string): string {
  * terminal obeys, as what stands in one line of it, or as what was written over the rest.
  */
 export function readingsOf(name: string): readonly string[] {
-  const whole = folded(name).trim();
+  const whole = foldName(name).trim();
   if (!CONTROL.test(name) || name.length > MAX_NAME_CHARS) return [whole];
   const shown = rubbedOut(withoutSequences(name));
-  const readings = [shown, ...shown.split(CONTROLS)].map((reading) => folded(reading).trim());
+  const readings = [shown, ...shown.split(CONTROLS)].map((reading) => foldName(reading).trim());
   return [...new Set([whole, ...readings.filter((reading) => reading !== '')])];
 }
 

@@ -3,7 +3,7 @@
 // glob: names are no paths, so dots, slashes, brackets and quotes mean themselves. Matching takes time in proportion to the
 // name, since servers choose their names.
 
-import { folded, readingsOf } from './folded-name.js';
+import { foldName, readingsOf } from './folded-name.js';
 
 /**
  * `wide` also matches names that differ by case, invisible characters, Unicode's compatibility forms, and space at the ends,
@@ -113,7 +113,7 @@ function textsOf(tokens: readonly Token[]): readonly string[] {
 
 /** As names are seen, without white space at the ends of the whole. */
 function foldedTexts(texts: readonly string[]): readonly string[] {
-  const seen = texts.map(folded);
+  const seen = texts.map(foldName);
   seen[0] = (seen[0] ?? '').trimStart();
   seen.push((seen.pop() ?? '').trimEnd());
   return seen;

@@ -36,7 +36,7 @@ const MARK_LETTERS = 4;
 
 /** The pieces as one text, one below the other. `draw` gives the letters of a mark; it is called again where they are taken. */
 export function toldApart(pieces: readonly Piece[], draw: () => string = drawnMark): string {
-  const plain = joined(pieces);
+  const plain = joinPieces(pieces);
   if (!pieces.some(isDoubtful)) return plain;
   let mark: string;
   do mark = `[bridge ${draw()}]`;
@@ -45,14 +45,14 @@ export function toldApart(pieces: readonly Piece[], draw: () => string = drawnMa
     own: 'Only lines that begin with this mark are the bridge’s own. The code wrote all others.',
   };
   const marked = [explained, ...pieces.flatMap((piece) => piece.marked ?? [piece])];
-  return joined(
+  return joinPieces(
     marked.map(({ own, ...piece }) =>
       own === undefined ? piece : { ...piece, own: own.replace(/^/gm, `${mark} `) },
     ),
   );
 }
 
-const joined = (pieces: readonly Piece[]): string =>
+const joinPieces = (pieces: readonly Piece[]): string =>
   pieces.map(({ own = '', code = '' }) => own + code).join('\n');
 
 // Compatibility forms count too: a fullwidth `＝＞` reads as ours.

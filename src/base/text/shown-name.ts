@@ -26,7 +26,7 @@ const ONLY_LOOK_ALIKES =
 /** All of `name`; of more than `maxChars` the beginning, with its length and its digest. */
 export function shownName(name: string, maxChars = MAX_SHOWN_CHARS): string {
   // Nothing becomes shorter.
-  const shown = escaped(name.length <= maxChars ? name : name.slice(0, maxChars));
+  const shown = escapeName(name.length <= maxChars ? name : name.slice(0, maxChars));
   if (shown.length <= maxChars && name.length <= maxChars) return shown;
   const digest = createHash('sha256').update(name, 'utf16le').digest('hex').slice(0, DIGEST_DIGITS);
   const rest = `…[${name.length} characters, sha256 ${digest}]`;
@@ -41,7 +41,7 @@ export const shownTool = (server: string, tool: string): string =>
 export const joinedNames = (server: string, tool: string): string =>
   `${server.replaceAll('.', '\\.')}.${tool}`;
 
-function escaped(name: string): string {
+function escapeName(name: string): string {
   if (PLAIN.test(name)) return name;
   const isAlike = looksLikeAnother(name);
   const characters = [...name];

@@ -2,7 +2,7 @@
 // without control characters that a terminal would obey. Knows nothing of frames or MCP.
 
 import { isUtf8 } from 'node:buffer';
-import { madeVisible, withoutUnseenEnd } from './unseen.js';
+import { makeVisible, withoutUnseenEnd } from './unseen.js';
 
 const ELLIPSIS = '…';
 /** Length of a URL that browsers and proxies take. */
@@ -30,17 +30,17 @@ const C1_BEGINNINGS = /[\u009b\u009d]/g;
  * Text that is safe to print and to parse: lone surrogates become U+FFFD, ANSI sequences go, a carriage return
  * keeps only what a terminal would still show of its line, and what does not show becomes a visible escape (unseen.ts).
  */
-export function harmless(text: string): string {
-  const lines = text.includes('\r') ? text.split('\n').map(overwritten).join('\n') : text;
-  return madeVisible((lines.includes(ESCAPE) ? lines.replace(ANSI, '') : lines).toWellFormed());
+export function makeHarmless(text: string): string {
+  const lines = text.includes('\r') ? text.split('\n').map(applyCarriageReturns).join('\n') : text;
+  return makeVisible((lines.includes(ESCAPE) ? lines.replace(ANSI, '') : lines).toWellFormed());
 }
 
 /** At most `maxChars` characters of what a stranger wrote, made harmless before they are counted. */
-export const clipHarmless = (text: string, maxChars: number): string => clip(harmless(text), maxChars);
+export const clipHarmless = (text: string, maxChars: number): string => clip(makeHarmless(text), maxChars);
 
 /** Clips harmless text to one line, for what is named in a sentence. */
 export const clipHarmlessLine = (text: string, maxChars: number): string =>
-  clip(inOneLine(harmless(text)), maxChars);
+  clip(inOneLine(makeHarmless(text)), maxChars);
 
 // Erase to the end of the line, or all of it. Whatever stands before one in its line is gone, or was written over.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: as above
@@ -48,7 +48,7 @@ const ERASE = /\u001b\[[02]?K/;
 const ERASE_ALL = '\u001b[2K';
 
 /** The text left of a line that a program has written over itself, as progress bars do: later text covers earlier text. */
-function overwritten(line: string): string {
+function applyCarriageReturns(line: string): string {
   const first = line.indexOf('\r');
   if (first === -1) return line;
   // Most often it is half of the line's end.
@@ -73,7 +73,7 @@ function overwritten(line: string): string {
 export function shownExactly(text: string): string {
   return text.includes('\r\n')
     ? text.split('\r\n').map(shownExactly).join('\r\n')
-    : madeVisible(text.toWellFormed());
+    : makeVisible(text.toWellFormed());
 }
 
 /** Whether `text` may be shown exactly as it is: whether `shownExactly` would change nothing. */

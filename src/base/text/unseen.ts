@@ -56,7 +56,7 @@ const forms = new Map<number, string>();
  * `text` with every unseen character as a visible escape: `\x1b`, `\u200b`, `\u{e0041}`. Left as they are: joiners,
  * selectors and tags where NEEDED says that an emoji or a script cannot be read without, at most one in a place. Linear.
  */
-export const madeVisible = (text: string): string => withForms(text, escapeOf);
+export const makeVisible = (text: string): string => withForms(text, escapeOf);
 
 /** JSON text whose strings say the same, with those characters as escapes of JSON: `\u200b`, `\udb40\udc41`. */
 export const madeVisibleJson = (json: string): string => withForms(json, jsonFormOf);

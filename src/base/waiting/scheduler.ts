@@ -118,7 +118,7 @@ export type TurnRequest = {
   /** Most memory that the run may have while it is under way. */
   readonly memoryBytes: number;
   /**
-   * True for a run that waits for something else first: it counts among those that wait, and has no turn before it is `ready`.
+   * True for a run that waits for something else first: it counts among those that wait, and has no turn before it is `makeReady`.
    */
   readonly isHeld?: boolean;
   /** The run needs one of these as well. Other runs of its owner do not wait behind one that only lacks this. */
@@ -161,7 +161,7 @@ type QueueEntry = TurnRequest & {
 type Used = { readonly at: number; readonly seconds: number };
 
 /** The runs of one owner. */
-type Lane = {
+type OwnerQueue = {
   /** In their order, with those that are held. */
   readonly waiting: QueueEntry[];
   readonly running: Set<QueueEntry>;
@@ -200,9 +200,9 @@ export class Scheduler {
   readonly #words: TurnWords;
   readonly #now: () => number;
   /** By owner. */
-  readonly #lanes = new Map<string, Lane>();
+  readonly #lanes = new Map<string, OwnerQueue>();
   /** In the order in which they have their next turn: the one that had the last turn is the last. */
-  #order: Lane[] = [];
+  #order: OwnerQueue[] = [];
   /** By owner, oldest first, by the clock: when each has entered last. Only of the last minutes. */
   readonly #enteredAt = new Map<string, number>();
   /** Runs whose rest can be cut short, and what does it. */
@@ -233,7 +233,7 @@ export class Scheduler {
    * How many other owners are about while `owner` has more runs waiting, and have none that has to wait: those that have entered a
    * run within `withinMs`, at most a minute. What has to be shared is better left to them.
    */
-  crowded(owner: string, withinMs: number): number {
+  othersWaiting(owner: string, withinMs: number): number {
     return this.#wantsMore(owner) ? this.#othersAbout(owner, withinMs) : 0;
   }
 
@@ -342,7 +342,7 @@ export class Scheduler {
         const lane = scheduler.#lanes.get(entry.owner);
         return lane !== undefined && scheduler.#usedUp(lane, entry.limits) !== undefined;
       },
-      ready: () => this.#ready(entry),
+      ready: () => this.#makeReady(entry),
       stand: () => this.#stand(entry),
       goOn: (onTurn, bound) => this.#goOn(entry, onTurn, bound),
       moveTo: (bound, signal) => this.#moveTo(entry, bound, signal),
@@ -365,7 +365,7 @@ export class Scheduler {
     this.#refuseWaiting(lane);
   }
 
-  #ready(entry: QueueEntry): void {
+  #makeReady(entry: QueueEntry): void {
     if (entry.state !== 'held') return;
     entry.state = 'waiting';
     this.#serve();
@@ -436,19 +436,19 @@ export class Scheduler {
     }
   }
 
-  #laneOf(owner: string): Lane {
+  #laneOf(owner: string): OwnerQueue {
     const known = this.#lanes.get(owner);
     if (known !== undefined) return known;
     const [running, standing] = [new Set<QueueEntry>(), new Set<QueueEntry>()];
     const counts = { memoryBytes: 0, resting: 0, aheadMs: 0, aheadAt: 0 };
-    const lane: Lane = { waiting: [], running, standing, used: [], ...counts };
+    const lane: OwnerQueue = { waiting: [], running, standing, used: [], ...counts };
     this.#lanes.set(owner, lane);
     // Before the one that has had the last turn, which would have the next one otherwise where it is alone.
     this.#order.splice(Math.max(0, this.#order.length - 1), 0, lane);
     return lane;
   }
 
-  #refuseWhereTooMuch(request: TurnRequest, lane: Lane): void {
+  #refuseWhereTooMuch(request: TurnRequest, lane: OwnerQueue): void {
     const { limits, memoryBytes, isHeld = false } = request;
     if (memoryBytes > limits.memoryBytes) throw tooLarge(memoryBytes, limits.memoryBytes);
     const usedUp = this.#usedUp(lane, limits);
@@ -468,14 +468,14 @@ export class Scheduler {
       const freeAgainMs = Math.max(this.#meanMs / atOnce, this.#meanWholeMs / mostBegun(limits));
       const { one, many } = this.#words;
       const count = waiting === 1 ? `1 ${one} waits` : `${waiting} ${many} wait`;
-      throw busy(this.#words, `${count} already, and no more may`, (freeAgainMs * (waiting + 1)) / 1000);
+      throw busyError(this.#words, `${count} already, and no more may`, (freeAgainMs * (waiting + 1)) / 1000);
     }
   }
 
-  #usedUp(lane: Lane, { processorSeconds }: TurnLimits): BridgeError | undefined {
+  #usedUp(lane: OwnerQueue, { processorSeconds }: TurnLimits): BridgeError | undefined {
     const freeInMs = this.#processorFreeInMs(lane, processorSeconds);
     if (freeInMs === 0) return undefined;
-    return busy(
+    return busyError(
       this.#words,
       `the last ones have used ${processorSeconds} s of processor time, all that they may`,
       freeInMs / 1000,
@@ -483,7 +483,7 @@ export class Scheduler {
   }
 
   /** In how many ms its use within the window is below the limit; 0 where it is. */
-  #processorFreeInMs(lane: Lane, limitSeconds: number): number {
+  #processorFreeInMs(lane: OwnerQueue, limitSeconds: number): number {
     const since = this.#now() - this.#windowMs;
     lane.used = lane.used.filter(({ at }) => at > since);
     let left = lane.used.reduce((sum, { seconds }) => sum + seconds, 0);
@@ -498,7 +498,7 @@ export class Scheduler {
   /** Gives turns as long as there is one to give. */
   #serve(): void {
     for (;;) {
-      const entry = this.#running < this.#options.atOnce ? this.#next() : undefined;
+      const entry = this.#running < this.#options.atOnce ? this.#nextEntry() : undefined;
       if (entry === undefined) {
         if (!this.#reclaimForOne()) return;
         continue;
@@ -555,7 +555,7 @@ export class Scheduler {
   }
 
   /** Has a run that only lingers end for one run of this owner's queue; false where there is none. */
-  #reclaim(lane: Lane, request: Pick<QueueEntry, 'limits' | 'memoryBytes'>): boolean {
+  #reclaim(lane: OwnerQueue, request: Pick<QueueEntry, 'limits' | 'memoryBytes'>): boolean {
     const isOfOthers = this.#hasRoom(lane, request);
     // With room of its own and a place of all there is nothing to wait for.
     if (isOfOthers && this.#running < this.#options.atOnce) return false;
@@ -569,7 +569,7 @@ export class Scheduler {
   }
 
   /** Takes the first run out of the first queue whose owner may have one more under way; that queue is the last then. */
-  #next(): QueueEntry | undefined {
+  #nextEntry(): QueueEntry | undefined {
     for (const [place, lane] of this.#order.entries()) {
       const entry = lane.waiting.find(this.#wants);
       if (entry === undefined || !this.#hasRoom(lane, entry)) continue;
@@ -634,7 +634,7 @@ export class Scheduler {
     else this.#bounds.set(bound.key, left);
   }
 
-  #restAfter(owner: string, lane: Lane, ms: number): void {
+  #restAfter(owner: string, lane: OwnerQueue, ms: number): void {
     const { rests } = this.#options;
     if (rests === undefined) return;
     const others = this.#othersAbout(owner, rests.withinMs);
@@ -650,7 +650,7 @@ export class Scheduler {
   }
 
   /** How long a rest gives others their share of all places, after a run that took `ms`. */
-  #beyondShare(lane: Lane, ms: number, others: number, { aheadMs = 0, maxMs }: Rests): number {
+  #beyondShare(lane: OwnerQueue, ms: number, others: number, { aheadMs = 0, maxMs }: Rests): number {
     const now = this.#now();
     const share = this.#options.atOnce / (others + 1);
     const before = Math.max(0, lane.aheadMs - (now - lane.aheadAt) * share);
@@ -660,7 +660,7 @@ export class Scheduler {
   }
 
   /** Refuses runs that have had no turn yet; a run that stood has begun, and ends as it would have without standing. */
-  #refuseWaiting(lane: Lane): void {
+  #refuseWaiting(lane: OwnerQueue): void {
     if (lane.used.length === 0) return;
     for (const entry of [...lane.waiting]) {
       if (entry.state === 'returning') continue;
@@ -692,7 +692,7 @@ export class Scheduler {
     return this.#options.ofOne ?? this.#options.atOnce;
   }
 
-  #hasRoom(lane: Lane, entry: Pick<QueueEntry, 'limits' | 'memoryBytes'>): boolean {
+  #hasRoom(lane: OwnerQueue, entry: Pick<QueueEntry, 'limits' | 'memoryBytes'>): boolean {
     const { limits, memoryBytes } = entry;
     // One that returns has begun, and has its memory already.
     const hasBegun = lane.standing.has(entry as QueueEntry);
@@ -714,7 +714,7 @@ const hasEnded = ({ state }: QueueEntry): boolean => state === 'ended';
 const mostBegun = ({ begun, atOnce }: TurnLimits): number => begun ?? STANDING_TIMES * atOnce;
 
 /** How many of a group there are in the queue of an owner. */
-function rankIn({ waiting, running, standing }: Lane, group: string | undefined): number {
+function rankIn({ waiting, running, standing }: OwnerQueue, group: string | undefined): number {
   if (group === undefined) return 0;
   return [...waiting, ...running, ...standing].filter((entry) => entry.group === group).length;
 }
@@ -732,7 +732,7 @@ export function standAside(turn: Turn): (() => Promise<void>) | undefined {
   };
 }
 
-function busy({ refused, many }: TurnWords, why: string, retryInSeconds: number): BridgeError {
+function busyError({ refused, many }: TurnWords, why: string, retryInSeconds: number): BridgeError {
   const seconds = Math.min(MAX_RETRY_SECONDS, Math.max(1, Math.ceil(retryInSeconds)));
   return new BridgeError('E_BUSY', `${refused}: of your own ${many}, ${why}.`, {
     fault: 'agent',

@@ -32,7 +32,7 @@ export async function unlessAborted<T>(
 }
 
 /** Resolves when `signal` aborts, at once where it has; for whoever waits for several things. */
-export function aborted(signal: AbortSignal): Promise<undefined> {
+export function waitForAbort(signal: AbortSignal): Promise<undefined> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve(undefined);
     signal.addEventListener('abort', () => resolve(undefined), { once: true });
@@ -43,7 +43,7 @@ export function aborted(signal: AbortSignal): Promise<undefined> {
  * `promise`, or the end of `timeoutMs`, whichever comes first; rejects as `promise` does. Whoever
  * uses it looks at the state afterwards, since it does not say which came first.
  */
-export function within(timeoutMs: number, promise: Promise<unknown>): Promise<unknown> {
+export function waitAtMost(timeoutMs: number, promise: Promise<unknown>): Promise<unknown> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise((resolve) => {
     timer = setTimeout(resolve, timeoutMs);

@@ -3,7 +3,7 @@
 
 import { type Decision, MAX_WORD_CHARS } from '../../policy/approvals/question.js';
 import { prepare } from '../serving/prepare.js';
-import { printJson, usageError, visible } from '../terminal/output.js';
+import { printJson, usageError, visibleText } from '../terminal/output.js';
 
 import { paragraph } from '../terminal/wrap.js';
 import { chosenQuestion, giveAnswer, surveyApprovals } from './give-answer.js';
@@ -41,7 +41,7 @@ export async function approvalsAllow(id: string, options: AllowOptions): Promise
   const decision = GRANTS.find((one) => one === options.for);
   if (decision === undefined)
     throw usageError(
-      `--for is '${visible(options.for)}'; allowed: ${GRANTS.join(', ')}.`,
+      `--for is '${visibleText(options.for)}'; allowed: ${GRANTS.join(', ')}.`,
       'Give one of these.',
     );
   if (reason !== undefined && decision !== 'always')
@@ -49,11 +49,11 @@ export async function approvalsAllow(id: string, options: AllowOptions): Promise
       `--reason goes with --for always, and --for is '${decision}'.`,
       'Leave it out, or add --for always: the reason is written into the policy file.',
     );
-  await answer(id, decision, checked('--reason', reason), options.json);
+  await answer(id, decision, checkWord('--reason', reason), options.json);
 }
 
 export async function approvalsDeny(id: string, { word, json }: DenyOptions): Promise<void> {
-  await answer(id, 'no', checked('--word', word), json);
+  await answer(id, 'no', checkWord('--word', word), json);
 }
 
 async function answer(
@@ -69,13 +69,13 @@ async function answer(
   process.stdout.write(
     paragraph(
       is === 'taken'
-        ? `${asked.question.id}: ${visible(why)}.`
-        : `Too late, and nothing was changed: ${asked.question.id} had ended: ${visible(why)}.`,
+        ? `${asked.question.id}: ${visibleText(why)}.`
+        : `Too late, and nothing was changed: ${asked.question.id} had ended: ${visibleText(why)}.`,
     ),
   );
 }
 
-function checked(option: string, text: string | undefined): string | undefined {
+function checkWord(option: string, text: string | undefined): string | undefined {
   if (text !== undefined && text.length > MAX_WORD_CHARS)
     throw usageError(
       `${option} has ${text.length} characters; at most ${MAX_WORD_CHARS} are taken.`,

@@ -8,7 +8,7 @@ import { clip } from '../../base/text/text.js';
 import type { Decision, Question } from '../../policy/approvals/question.js';
 import { type InboxFolder, inboxFolders, type Unreadable } from '../../policy/inbox/inbox-folder.js';
 import { type FiledQuestion, thisUser } from '../../policy/inbox/question-file.js';
-import { visible } from '../terminal/output.js';
+import { visibleText } from '../terminal/output.js';
 
 /** A bridge that looks only every two seconds, on a busy machine. */
 const TAKEN_WITHIN_MS = 15_000;
@@ -125,7 +125,7 @@ export function chosenQuestion(wanted: string, { open, ended }: Survey): Waiting
   const [found, ...others] =
     start === 'q-' ? [] : open.filter(({ question }) => question.id.startsWith(start));
   if (found !== undefined && others.length === 0) return found;
-  const echo = visible(clip(wanted, MAX_ECHO_CHARS));
+  const echo = visibleText(clip(wanted, MAX_ECHO_CHARS));
   const past = ended.find(({ id }) => start !== 'q-' && id.startsWith(start));
   throw new BridgeError('E_ARGUMENTS', trouble(echo, others.length, past), {
     fault: 'operator',
@@ -140,5 +140,5 @@ function trouble(echo: string, others: number, past: EndedQuestion | undefined):
   if (others > 0) return `${others + 1} questions begin with '${echo}'.`;
   return past === undefined
     ? `No question '${echo}' waits.`
-    : `Question '${echo}' has ended: ${visible(past.closed.why)}.`;
+    : `Question '${echo}' has ended: ${visibleText(past.closed.why)}.`;
 }

@@ -6,8 +6,8 @@ import { shownTool } from '../../base/text/shown-name.js';
 import type { Question } from '../../policy/approvals/question.js';
 import type { Unreadable } from '../../policy/inbox/inbox-folder.js';
 import { columns } from '../terminal/columns.js';
-import { coloursFor, visible } from '../terminal/output.js';
-import { hanging, paragraph, shownWidth, widthOf } from '../terminal/wrap.js';
+import { coloursFor, visibleText } from '../terminal/output.js';
+import { hangText, paragraph, shownWidth, widthOf } from '../terminal/wrap.js';
 
 export const NOTHING = 'No question waits.';
 
@@ -31,14 +31,14 @@ export function questionsText(questions: readonly Question[], nowMs = Date.now()
     `${span(Date.parse(question.expiresAt) - nowMs)} more`,
     `${question.object.calls.length}`,
     toolOf(question),
-    visible(question.rule),
-    paint.dim(visible(question.run)),
-    paint.dim(visible(clientOf(question))),
+    visibleText(question.rule),
+    paint.dim(visibleText(question.run)),
+    paint.dim(visibleText(clientOf(question))),
   ]);
   const table = columns([head, ...rows], { width, wraps: [4, 5], drops: DROPS });
   const commands = ['show', 'allow', 'deny'].map((word) => `\`${ownCommand('approvals', word, 'ID')}\``);
   const next = `${commands[0]} shows what would be sent, ${commands[1]} and ${commands[2]} answer.`;
-  return `${table}\n${hanging(next, 0, width)}\n`;
+  return `${table}\n${hangText(next, 0, width)}\n`;
 }
 
 /** All of one question. The calls are not wrapped: what is shown is what is sent. Ends with a newline. */
@@ -56,7 +56,7 @@ export function questionText(question: Question, nowMs = Date.now()): string {
     ['offers', question.offers.join(', ')],
   ];
   const rows = facts.flatMap(([name, value]) =>
-    value === undefined ? [] : [[paint.dim(name), visible(value)]],
+    value === undefined ? [] : [[paint.dim(name), visibleText(value)]],
   );
   const table = columns(rows, { width: widthOf(process.stdout), wraps: [1] });
   const count =
@@ -65,7 +65,7 @@ export function questionText(question: Question, nowMs = Date.now()): string {
       : `These ${calls.length} calls would be sent, all or none:`;
   const texts = calls.map(({ arguments: text }, at) => {
     const number = calls.length === 1 ? '' : paint.dim(`${at + 1}.\n`);
-    return `${number}${barred(laidOutJson(text), paint.dim)}\n`;
+    return `${number}${prefixWithBar(laidOutJson(text), paint.dim)}\n`;
   });
   return `${paint.bold(question.id)}  ${paint.bold(toolOf(question))}\n${table}\n${count}\n${texts.join('')}`;
 }
@@ -74,7 +74,7 @@ export function questionText(question: Question, nowMs = Date.now()): string {
  * Every line of a call has a bar ahead of it, so that no line of it looks like ours. A terminal would begin a line of its own
  * where one is too long: it is broken here, with nothing lost, and goes on behind another bar.
  */
-function barred(text: string, paint: (bar: string) => string): string {
+function prefixWithBar(text: string, paint: (bar: string) => string): string {
   const width = widthOf(process.stdout);
   const room = width === undefined ? Number.POSITIVE_INFINITY : width - BAR.length - 1;
   return text
@@ -103,7 +103,9 @@ function pieces(line: string, room: number): readonly string[] {
 
 /** Files of the folder that are no questions; empty where there are none. */
 export const unreadableText = (files: readonly Unreadable[]): string =>
-  files.map(({ file, why }) => paragraph(`${visible(file)} ${visible(why)}; it is passed over.`)).join('');
+  files
+    .map(({ file, why }) => paragraph(`${visibleText(file)} ${visibleText(why)}; it is passed over.`))
+    .join('');
 
 export const toolOf = ({ object }: Question): string => shownTool(object.server, object.tool);
 

@@ -7,7 +7,7 @@ import { messageOf } from '../../base/errors.js';
 import { madeVisibleJson } from '../../base/text/unseen.js';
 import type { Decision } from '../../policy/approvals/question.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { coloursFor, sayDim, visible } from '../terminal/output.js';
+import { coloursFor, sayDim, visibleText } from '../terminal/output.js';
 import { giveAnswer, type Survey, surveyApprovals, type WaitingQuestion } from './give-answer.js';
 
 import { questionText, toolOf } from './text.js';
@@ -53,14 +53,14 @@ async function printEach(stateDir: string, json: boolean, signal: AbortSignal): 
       say(
         json
           ? { event: 'asked', ...question }
-          : `${question.id} asks: ${toolOf(question)}, ${count}, ${visible(question.rule)}`,
+          : `${question.id} asks: ${toolOf(question)}, ${count}, ${visibleText(question.rule)}`,
       );
     }
     for (const id of [...known.keys()]) {
       if (survey.open.some(({ question }) => question.id === id)) continue;
       known.delete(id);
       const why = endOf(id, survey);
-      say(json ? { event: 'ended', id, why } : `${id} ended: ${visible(why)}`);
+      say(json ? { event: 'ended', id, why } : `${id} ended: ${visibleText(why)}`);
     }
     await sleep(LOOK_EVERY_MS, undefined, { signal });
   }
@@ -110,28 +110,30 @@ async function ask(
   for (;;) {
     const survey = surveyApprovals(stateDir);
     if (!survey.open.some(({ question: { id } }) => id === question.id)) {
-      process.stdout.write(`Ended: ${visible(endOf(question.id, survey))}.\n`);
+      process.stdout.write(`Ended: ${visibleText(endOf(question.id, survey))}.\n`);
       return;
     }
     const key = keys.take();
     const chosen = offered.find(({ letter }) => letter === key);
     if (chosen !== undefined) {
-      process.stdout.write(`${await told(asked, chosen.decision)}\n`);
+      process.stdout.write(`${await giveDecision(asked, chosen.decision)}\n`);
       return;
     }
     if (key === 'l') return;
     if (key !== undefined)
       sayDim(
-        `'${visible(key)}' is none of the keys: ${offered.map(({ letter }) => letter).join(', ')}, l, q`,
+        `'${visibleText(key)}' is none of the keys: ${offered.map(({ letter }) => letter).join(', ')}, l, q`,
       );
     else await sleep(LOOK_EVERY_MS / 3, undefined, { signal });
   }
 }
 
-async function told(asked: WaitingQuestion, decision: Decision): Promise<string> {
+async function giveDecision(asked: WaitingQuestion, decision: Decision): Promise<string> {
   try {
     const { is, why } = await giveAnswer(asked, decision, undefined);
-    return is === 'taken' ? `Taken: ${visible(why)}.` : `Too late, and nothing was changed: ${visible(why)}.`;
+    return is === 'taken'
+      ? `Taken: ${visibleText(why)}.`
+      : `Too late, and nothing was changed: ${visibleText(why)}.`;
   } catch (thrown) {
     return messageOf(thrown);
   }

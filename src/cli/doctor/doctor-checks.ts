@@ -14,7 +14,7 @@ import { imageReasonInWords } from '../../engine/images/image-choice.js';
 import { imageAge } from '../../engine/images/image-labels.js';
 import { buildWords, readOwnName } from '../../engine/images/image-name.js';
 import { CONTROLS } from '../../engine/machine/enforcement.js';
-import { described } from '../../engine/machine/oci-runtime.js';
+import { describeRuntime } from '../../engine/machine/oci-runtime.js';
 import { lastProbe, probeKey } from '../../sandbox/launch/last-probe.js';
 import type { LaunchSetUp } from '../../sandbox/launch/launch-set-up.js';
 import type { Settings } from '../../settings/environment/settings.js';
@@ -204,7 +204,8 @@ export const CHECKS: readonly Check[] = [
     name: 'image',
     examine: async ({ pad, signal }) => {
       const found = await pad();
-      if ('error' in found) return found.error.code.startsWith('E_IMAGE') ? failed(found.error) : undefined;
+      if ('error' in found)
+        return found.error.code.startsWith('E_IMAGE') ? failureOf(found.error) : undefined;
       const { image, engine } = found.value;
       const facts = await engine.images.inspect(image.image, signal);
       const size = facts === undefined ? '' : `, ${megabytes(facts.sizeBytes)}`;
@@ -219,11 +220,11 @@ export const CHECKS: readonly Check[] = [
       const found = await pad();
       if ('value' in found) {
         const { choice } = found.value;
-        return ok(`${described(runtimeOf(choice))} (${triedText(choice.tried)})`);
+        return ok(`${describeRuntime(runtimeOf(choice))} (${triedText(choice.tried)})`);
       }
       const isSaidElsewhere =
         /^E_(IMAGE|STATE|UNENFORCED)/.test(found.error.code) || 'error' in (await engine());
-      return isSaidElsewhere ? undefined : failed(found.error);
+      return isSaidElsewhere ? undefined : failureOf(found.error);
     },
   },
   {
@@ -268,7 +269,7 @@ export const CHECKS: readonly Check[] = [
     examine: async ({ pad, settings }) => {
       const { cpus } = settings;
       const found = await pad();
-      if ('error' in found) return found.error.code === 'E_UNENFORCED' ? failed(found.error) : undefined;
+      if ('error' in found) return found.error.code === 'E_UNENFORCED' ? failureOf(found.error) : undefined;
       const { enforcement } = found.value.choice;
       const late = { memory: lateness(found.value, settings), pids: '', cpu: '' };
       const detail = CONTROLS.map((each) => `${each}: ${MEANS[enforcement[each]]}${late[each]}`).join('; ');
@@ -362,7 +363,7 @@ async function oldImage(
   return { age, remedy: `Run \`${command}\` to make it anew; until then this one serves as before.` };
 }
 
-const failed = ({ message, remedy }: BridgeError): CheckResult => fail(message, remedy);
+const failureOf = ({ message, remedy }: BridgeError): CheckResult => fail(message, remedy);
 
 /** How late a watchdog is was measured by the last probe of this very set-up, or is not known. */
 function lateness({ choice, image }: LaunchSetUp, settings: Settings): string {

@@ -5,25 +5,25 @@ import { BridgeError } from '../../base/errors.js';
 import { type Environment, mergedVariables } from '../../base/process/environment.js';
 import { findProgram } from '../../base/process/find-program.js';
 import { shownName } from '../../base/text/shown-name.js';
-import { harmless } from '../../base/text/text.js';
+import { makeHarmless } from '../../base/text/text.js';
 import { VERSION } from '../../base/version.js';
-import { chooseEngine, type EngineWishes, forgetChoice } from '../../engine/detect.js';
+import { chooseEngine, type EngineSelection, forgetChoice } from '../../engine/detect.js';
 import { type Discovery, discover } from '../../hosts/discovery/discover.js';
 import { explainSkip } from '../../hosts/discovery/explain-skip.js';
 import type { DownstreamSpec, RemoteSpec, SkippedSpec, SpecSource } from '../../hosts/downstream-spec.js';
 import { withoutDenied } from '../../policy/rules/policy-book.js';
-import { type LaunchSetUp, wishesOf } from '../../sandbox/launch/launch-set-up.js';
+import { engineSelectionOf, type LaunchSetUp } from '../../sandbox/launch/launch-set-up.js';
 import { Bridge } from '../../tenant/bridge.js';
 import { publicUrl } from '../servers/server-list.js';
 import { type ServerChange, serverChanges } from '../servers/servers-refresh.js';
 import { type Examined, examine, prepare, withProgress } from '../serving/prepare.js';
 import { columns } from '../terminal/columns.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { coloursFor, errorJson, printJson, reportFailure, visible } from '../terminal/output.js';
+import { coloursFor, errorJson, printJson, reportFailure, visibleText } from '../terminal/output.js';
 
 import { remedyText, widthOf } from '../terminal/wrap.js';
 import { CHECKS, type Check, checksWithout } from './doctor-checks.js';
-import { attempt, type Examination, type Finding, once } from './examination.js';
+import { attempt, type Examination, type Finding, memoize } from './examination.js';
 import { languageFindings } from './findings.js';
 import { commandTrial, firstTrial, memoryTrial, networkTrial } from './trial.js';
 
@@ -52,10 +52,10 @@ async function examineAll({ json, http }: DoctorOptions): Promise<void> {
     process.stderr.write(`${paint.dim(message)}\n`),
   );
   const signal = interruptSignal();
-  const wishes = wishesOf(settings);
+  const wishes = engineSelectionOf(settings);
   const discovery = discover(context, () => {});
   await using bridge = new Bridge({ settings, discovery: context, observer });
-  const engine = once(() => attempt(chooseEngine(wishes, signal)));
+  const engine = memoize(() => attempt(chooseEngine(wishes, signal)));
   const subject: Examination = {
     settings,
     warnings,
@@ -64,14 +64,14 @@ async function examineAll({ json, http }: DoctorOptions): Promise<void> {
     policyBook,
     engine,
     // The trial would wait again for an engine that hangs.
-    pad: once(async () => {
+    pad: memoize(async () => {
       const found = await engine();
       return 'error' in found ? found : await attempt(freshPad(bridge, wishes));
     }),
-    trial: once(() => firstTrial(bridge, signal)),
-    memoryTrial: once(() => memoryTrial(settings, context, observer, signal)),
-    networkTrial: once(() => attempt(networkTrial(bridge, signal))),
-    commandTrial: once(() => commandTrial(bridge, signal)),
+    trial: memoize(() => firstTrial(bridge, signal)),
+    memoryTrial: memoize(() => memoryTrial(settings, context, observer, signal)),
+    networkTrial: memoize(() => attempt(networkTrial(bridge, signal))),
+    commandTrial: memoize(() => commandTrial(bridge, signal)),
     signal,
   };
   const findings = await findingsOf(CHECKS, subject);
@@ -108,7 +108,7 @@ async function examineWithout(prepared: Examined, json: true | undefined): Promi
     env: context.env,
     discovery: discover(context, () => {}),
     policyBook,
-    engine: once(() => attempt(chooseEngine(wishesOf(settings), signal))),
+    engine: memoize(() => attempt(chooseEngine(engineSelectionOf(settings), signal))),
     pad: notTried,
     trial: notTried,
     memoryTrial: notTried,
@@ -145,7 +145,7 @@ function serversIn({ discovery, policyBook, env, settings }: Examination): reado
 }
 
 /** Decided now: what an earlier start remembered need not be true any more. */
-function freshPad(bridge: Bridge, wishes: EngineWishes): Promise<LaunchSetUp> {
+function freshPad(bridge: Bridge, wishes: EngineSelection): Promise<LaunchSetUp> {
   try {
     forgetChoice(wishes);
   } catch {
@@ -172,7 +172,11 @@ export function findingsText(findings: readonly Finding[]): string {
   const paint = coloursFor(process.stdout);
   const width = widthOf(process.stdout);
   const marks = { ok: paint.green('ok'), warn: paint.yellow('warn'), fail: paint.red('fail') };
-  const rows = findings.map(({ name, status, detail }) => [marks[status], paint.bold(name), visible(detail)]);
+  const rows = findings.map(({ name, status, detail }) => [
+    marks[status],
+    paint.bold(name),
+    visibleText(detail),
+  ]);
   const remedies = findings.flatMap(({ name, remedy }) =>
     remedy === undefined ? [] : [remedyText(name, remedy)],
   );
@@ -203,8 +207,8 @@ function withChange(finding: ServerFinding, change: ServerChange | undefined): S
   return {
     ...finding,
     status: 'warn',
-    detail: `${finding.detail}; ${harmless(changed)}`,
-    remedy: harmless(remedy),
+    detail: `${finding.detail}; ${makeHarmless(changed)}`,
+    remedy: makeHarmless(remedy),
   };
 }
 

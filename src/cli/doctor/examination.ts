@@ -48,7 +48,7 @@ export async function attempt<T>(promise: Promise<T>): Promise<Attempt<T>> {
 }
 
 /** Makes it on the first call; every later one gets the same. */
-export function once<T>(make: () => Promise<T>): () => Promise<T> {
+export function memoize<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => {
     made ??= make();

@@ -11,11 +11,11 @@ import {
 import { REACH } from '../../engine/machine/network-modes.js';
 import type { DownstreamSpec } from '../../hosts/downstream-spec.js';
 import { REQUEST_METHODS, type RuledPattern } from '../../policy/rules/policy.js';
-import { kindOf, networked } from '../../sandbox/spec/profile.js';
+import { kindOf, namesWithNetwork } from '../../sandbox/spec/profile.js';
 import { KeptCatalog } from '../../servers/catalog/kept-catalog.js';
 import { networkedLanguages, planFor } from '../../settings/environment/plan.js';
 import { languages } from '../../settings/languages/records.js';
-import { seconds, visible } from '../terminal/output.js';
+import { seconds, visibleText } from '../terminal/output.js';
 import type { Examination, Finding } from './examination.js';
 
 type CommandChecks = Pick<Examination, 'settings' | 'discovery' | 'pad' | 'commandTrial'>;
@@ -80,7 +80,7 @@ export function examinePolicy({
   const where = policyFile === undefined ? '' : `${policyFile} is understood; `;
   const count = `${where}${policy.patterns.length} patterns, ${denied} of ${ready.length} servers denied`;
   if (idle.length === 0) return { status: 'ok', detail: count };
-  const named = idle.slice(0, MAX_NAMED).map(({ rule }) => visible(rule));
+  const named = idle.slice(0, MAX_NAMED).map(({ rule }) => visibleText(rule));
   const more = idle.length > MAX_NAMED ? ` and ${idle.length - MAX_NAMED} more` : '';
   return {
     status: 'warn',
@@ -122,7 +122,7 @@ export async function examineNetwork({
   if (open.length === 0)
     return {
       status: 'ok',
-      detail: networked(settings).length === 0 ? 'none in any sandbox' : 'for commands only',
+      detail: namesWithNetwork(settings).length === 0 ? 'none in any sandbox' : 'for commands only',
     };
   const found = await pad();
   if ('error' in found) return undefined;

@@ -130,7 +130,7 @@ function status(
   const target =
     address.at === 'unix'
       ? { socketPath: address.path }
-      : { host: reachable(address.host), port: address.port };
+      : { host: reachableHost(address.host), port: address.port };
   return new Promise((resolve, reject) => {
     const options = {
       ...target,
@@ -153,4 +153,5 @@ function status(
 }
 
 /** All addresses of a machine are reached by its own. */
-const reachable = (host: string): string => (host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host);
+const reachableHost = (host: string): string =>
+  host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;

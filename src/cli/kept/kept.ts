@@ -1,19 +1,19 @@
-// `kept`: what the runs of all bridges have left, for people: listed, opened with the program of the desktop, or saved under a
+// `listKept`: what the runs of all bridges have left, for people: listed, opened with the program of the desktop, or saved under a
 // name. Every name was chosen by code in a sandbox: none is printed as it is, and none leads out of the folder it is saved in.
 
 import { lstatSync, readFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { ownCommand } from '../../base/process/own-command.js';
-import { closest } from '../../base/text/closest.js';
+import { findClosest } from '../../base/text/closest.js';
 import { clip } from '../../base/text/text.js';
 import { duration } from '../../run/answer/files.js';
 import { type SurveyedFile, surveyKept } from '../../run/artifacts/kept-files.js';
 import { prepare } from '../serving/prepare.js';
 import { columns } from '../terminal/columns.js';
-import { coloursFor, megabytes, printJson, usageError, visible } from '../terminal/output.js';
+import { coloursFor, megabytes, printJson, usageError, visibleText } from '../terminal/output.js';
 
-import { hanging, paragraph, widthOf } from '../terminal/wrap.js';
+import { hangText, paragraph, widthOf } from '../terminal/wrap.js';
 import { writeOut } from '../terminal/write-out.js';
 
 export type SaveOptions = {
@@ -27,7 +27,7 @@ export type SaveOptions = {
 const SHORT_HANDLE_CHARS = 8;
 const MAX_ECHO_CHARS = 200;
 
-export async function kept({ json }: { readonly json?: true }): Promise<void> {
+export async function listKept({ json }: { readonly json?: true }): Promise<void> {
   const { files, keepSeconds } = await survey();
   if (json) {
     const listed = files.map(({ uri, name, sizeBytes, mimeType, run, atMs, path }) => ({
@@ -38,13 +38,15 @@ export async function kept({ json }: { readonly json?: true }): Promise<void> {
     printJson({ kept: listed, keepSeconds });
     return;
   }
-  process.stdout.write(files.length === 0 ? paragraph(nothing(keepSeconds)) : keptText(files, keepSeconds));
+  process.stdout.write(
+    files.length === 0 ? paragraph(nothingKeptText(keepSeconds)) : keptText(files, keepSeconds),
+  );
 }
 
 /** Opens a file with the program that the desktop has for its type; only types that we have recognised. */
 export async function openKept(name: string): Promise<void> {
-  const file = await chosen(name);
-  const shown = visible(file.name);
+  const file = await findKept(name);
+  const shown = visibleText(file.name);
   if (file.mimeType === 'application/octet-stream')
     throw new BridgeError('E_ARGUMENTS', `'${shown}' is of no type that is known to be safe to open.`, {
       fault: 'operator',
@@ -69,29 +71,29 @@ export async function openKept(name: string): Promise<void> {
 
 /** Copies a file into a folder of the user's; what is there stays, unless `force` is given. */
 export async function saveKept(name: string, { to, as, force }: SaveOptions): Promise<void> {
-  const file = await chosen(name);
+  const file = await findKept(name);
   const target = as ?? basename(file.name);
   const folder = resolve(to);
   const path = join(folder, target);
   if (force === undefined && lstatSync(path, { throwIfNoEntry: false }) !== undefined)
     throw usageError(
-      `${visible(path)} is there already.`,
+      `${visibleText(path)} is there already.`,
       `Add --force to replace it, or give another name: --as NAME.`,
     );
   const problem = writeOut(folder, target, contentOf(file), { replaces: force === true });
   if (problem !== undefined)
-    throw new BridgeError('E_ARGUMENTS', `${visible(problem)}.`, {
+    throw new BridgeError('E_ARGUMENTS', `${visibleText(problem)}.`, {
       fault: 'operator',
       remedy: 'Give another name (--as NAME) or another folder (--to FOLDER).',
     });
-  process.stdout.write(`${visible(path)}\n`);
+  process.stdout.write(`${visibleText(path)}\n`);
 }
 
 function contentOf({ name, path }: SurveyedFile): Buffer {
   try {
     return readFileSync(path);
   } catch (thrown) {
-    throw new BridgeError('E_STATE', `'${visible(name)}' cannot be read: ${messageOf(thrown)}.`, {
+    throw new BridgeError('E_STATE', `'${visibleText(name)}' cannot be read: ${messageOf(thrown)}.`, {
       fault: 'operator',
       remedy: `It may just have been removed. See what there is: ${ownCommand('kept')}`,
     });
@@ -113,7 +115,7 @@ async function survey() {
 }
 
 /** The newest file of that name, address, short address or last part of a name. */
-async function chosen(wanted: string): Promise<SurveyedFile> {
+async function findKept(wanted: string): Promise<SurveyedFile> {
   const { files, keepSeconds } = await survey();
   const fits: ReadonlyArray<(file: SurveyedFile) => boolean> = [
     ({ uri }) => uri === wanted,
@@ -124,17 +126,17 @@ async function chosen(wanted: string): Promise<SurveyedFile> {
   const found = fits.map((fit) => files.filter(fit)).find((some) => some.length > 0);
   const [newest, ...others] = found ?? [];
   if (newest === undefined) {
-    const echo = visible(clip(wanted, MAX_ECHO_CHARS));
+    const echo = visibleText(clip(wanted, MAX_ECHO_CHARS));
     const names = files.flatMap(({ name }) => [name, basename(name)]);
-    const near = closest(wanted, names);
+    const near = findClosest(wanted, names);
     throw usageError(
-      `No run has left '${echo}', or it is there no more.${near === undefined ? '' : ` Did you mean '${visible(near)}'?`}`,
-      files.length === 0 ? nothing(keepSeconds) : `See what there is: ${ownCommand('kept')}`,
+      `No run has left '${echo}', or it is there no more.${near === undefined ? '' : ` Did you mean '${visibleText(near)}'?`}`,
+      files.length === 0 ? nothingKeptText(keepSeconds) : `See what there is: ${ownCommand('kept')}`,
     );
   }
   if (others.length > 0)
     process.stderr.write(
-      `${others.length + 1} files fit; this is the newest, ${visible(shortAddress(newest))}. For another, name its address as \`kept\` lists it.\n`,
+      `${others.length + 1} files fit; this is the newest, ${visibleText(shortAddress(newest))}. For another, name its address as \`kept\` lists it.\n`,
     );
   return newest;
 }
@@ -143,9 +145,10 @@ async function chosen(wanted: string): Promise<SurveyedFile> {
 const shortAddress = ({ uri, name }: SurveyedFile): string =>
   `${uri.split('/')[4]?.slice(0, SHORT_HANDLE_CHARS)}/${name}`;
 
-const saveCommand = (file: SurveyedFile): string => ownCommand('kept', 'save', visible(shortAddress(file)));
+const saveCommand = (file: SurveyedFile): string =>
+  ownCommand('kept', 'save', visibleText(shortAddress(file)));
 
-const nothing = (keepSeconds: number): string =>
+const nothingKeptText = (keepSeconds: number): string =>
   keepSeconds === 0
     ? 'Nothing is kept: MCP_BRIDGE_KEEP_SECONDS is 0.'
     : `No run has left anything within ${duration(keepSeconds)} (MCP_BRIDGE_KEEP_SECONDS).`;
@@ -157,11 +160,11 @@ export function keptText(files: readonly SurveyedFile[], keepSeconds: number, no
   const head = ['address', 'size', 'type', 'left', 'run'].map((word) => paint.dim(word));
   const rowsWith = (address: (file: SurveyedFile) => string) =>
     files.map((file) => [
-      visible(address(file)),
+      visibleText(address(file)),
       size(file.sizeBytes),
-      paint.dim(visible(file.mimeType)),
+      paint.dim(visibleText(file.mimeType)),
       `${duration(Math.max(0, Math.round((now - file.atMs) / 1000)))} ago`,
-      paint.dim(visible(file.run ?? '')),
+      paint.dim(visibleText(file.run ?? '')),
     ]);
   const full = columns([head, ...rowsWith(({ uri }) => uri)]);
   const fits = width === undefined || full.split('\n').every((line) => line.length <= width);
@@ -171,7 +174,7 @@ export function keptText(files: readonly SurveyedFile[], keepSeconds: number, no
   const save = ownCommand('kept', 'save', 'ADDRESS');
   const open = ownCommand('kept', 'open', 'ADDRESS');
   const next = `${count}, each readable for ${duration(keepSeconds)}. \`${save}\` copies one here, \`${open}\` opens it.`;
-  return `${table}\n${hanging(next, 0, width)}\n`;
+  return `${table}\n${hangText(next, 0, width)}\n`;
 }
 
 const size = (bytes: number): string => (bytes < 100_000 ? `${bytes} B` : megabytes(bytes));

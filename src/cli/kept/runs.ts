@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { BridgeError } from '../../base/errors.js';
 import { didYouMean } from '../../base/text/closest.js';
 import { joinedNames } from '../../base/text/shown-name.js';
-import { madeVisible } from '../../base/text/unseen.js';
+import { makeVisible } from '../../base/text/unseen.js';
 import { AUDIT_SUFFIX } from '../../run/audit/audit-files.js';
 import {
   type AuditLine,
@@ -18,8 +18,8 @@ import {
 import { AUDIT_FOLDER, prepare } from '../serving/prepare.js';
 
 import { columns } from '../terminal/columns.js';
-import { coloursFor, printJson, seconds, visible } from '../terminal/output.js';
-import { hanging, paragraph, widthOf } from '../terminal/wrap.js';
+import { coloursFor, printJson, seconds, visibleText } from '../terminal/output.js';
+import { hangText, paragraph, widthOf } from '../terminal/wrap.js';
 
 export type RunsOptions = {
   readonly last: number;
@@ -35,7 +35,7 @@ export function runs(options: RunsOptions): void {
   const { runs: all, lost } = readAudit(join(settings.stateDir, AUDIT_FOLDER));
   const { calls, json, last } = options;
   if (calls !== undefined) {
-    const run = named(calls, all);
+    const run = findRun(calls, all);
     if (json) printJson(run);
     else
       process.stdout.write(
@@ -46,7 +46,7 @@ export function runs(options: RunsOptions): void {
   const chosen = last === 0 ? [] : all.filter((run) => isWanted(run, options)).slice(-last);
   if (json) return printJson({ runs: chosen, lost });
   const text =
-    chosen.length > 0 ? runsText(chosen, options.failed) : nothing(all.length, settings.audit === 'off');
+    chosen.length > 0 ? runsText(chosen, options.failed) : noRunsText(all.length, settings.audit === 'off');
   process.stdout.write(text + lostText(lost));
 }
 
@@ -56,21 +56,21 @@ function isWanted(run: AuditedRun, { failed, server }: RunsOptions): boolean {
   return (failed === undefined || hasFailed) && (server === undefined || names.includes(server));
 }
 
-function named(word: string, all: readonly AuditedRun[]): AuditedRun {
+function findRun(word: string, all: readonly AuditedRun[]): AuditedRun {
   const exact = all.find(({ run }) => run === word);
   const [found, ...others] = exact === undefined ? all.filter(({ run }) => run.startsWith(word)) : [exact];
   if (found !== undefined && others.length === 0) return found;
   const trouble =
     found === undefined
-      ? `There is no run '${visible(word)}' in the audit.${didYouMean(
+      ? `There is no run '${visibleText(word)}' in the audit.${didYouMean(
           word,
           all.map(({ run }) => run),
         )}`
-      : `${others.length + 1} runs begin with '${visible(word)}'.`;
+      : `${others.length + 1} runs begin with '${visibleText(word)}'.`;
   throw new BridgeError('E_ARGUMENTS', trouble, { fault: 'operator', remedy: 'See which there are: runs.' });
 }
 
-const nothing = (known: number, isOff: boolean): string => {
+const noRunsText = (known: number, isOff: boolean): string => {
   if (known > 0) return `None of ${known} runs fits.\n`;
   return isOff ? 'No runs are kept: MCP_BRIDGE_AUDIT is off.\n' : 'No runs are kept yet.\n';
 };
@@ -99,12 +99,12 @@ export function runsText(chosen: readonly AuditedRun[], withReasons = false): st
     return [
       time(beginOf(one)),
       run,
-      visible(line?.language ?? ''),
+      visibleText(line?.language ?? ''),
       status === 'success' ? paint.green(status) : paint.yellow(status),
       line === undefined ? '' : seconds(line.durationMs),
       `${line?.calls ?? calls.length}${failed === 0 ? '' : paint.yellow(` (${failed} failed)`)}`,
-      visible(namesOf(line?.servers ?? [...new Set(calls.map(({ server }) => server))])),
-      paint.dim(visible(line?.client ?? '')),
+      visibleText(namesOf(line?.servers ?? [...new Set(calls.map(({ server }) => server))])),
+      paint.dim(visibleText(line?.client ?? '')),
     ];
   });
   const fit = { width: widthOf(process.stdout), drops: RUNS_DROPS };
@@ -126,12 +126,12 @@ function reasonText(run: AuditedRun | undefined): string {
   // Python's messages begin with their class already.
   const text = words.startsWith(kind) ? words : `${kind}: ${words}`;
   const { length } = REASON_INDENT;
-  return `\n${REASON_INDENT}${hanging(visible(text), length, widthOf(process.stdout))}`;
+  return `\n${REASON_INDENT}${hangText(visibleText(text), length, widthOf(process.stdout))}`;
 }
 
 /** The arguments of a command where the audit has kept them, ending with a newline; otherwise an empty string. */
 const commandText = ({ line }: AuditedRun): string =>
-  line?.argumentsText === undefined ? '' : `\n${paragraph(visible(line.argumentsText))}`;
+  line?.argumentsText === undefined ? '' : `\n${paragraph(visibleText(line.argumentsText))}`;
 
 /** A line for each call; ends with a newline, or is empty. */
 export function callsText(calls: readonly CallLine[]): string {
@@ -143,15 +143,15 @@ export function callsText(calls: readonly CallLine[]): string {
   const rows = calls.map((call) => [
     time(call.at),
     String(call.call),
-    madeVisible(joinedNames(call.server, call.tool)),
-    call.error === undefined ? paint.green('answered') : paint.yellow(visible(call.error)),
+    makeVisible(joinedNames(call.server, call.tool)),
+    call.error === undefined ? paint.green('answered') : paint.yellow(visibleText(call.error)),
     seconds(call.durationMs),
     bytes(call.arguments),
     bytes(call.result),
-    paint.dim(visible(call.rule)),
+    paint.dim(visibleText(call.rule)),
   ]);
   const texts = calls.flatMap(({ call, argumentsText }) =>
-    argumentsText === undefined ? [] : [paragraph(`${call}: ${visible(argumentsText)}`)],
+    argumentsText === undefined ? [] : [paragraph(`${call}: ${visibleText(argumentsText)}`)],
   );
   const fit = { width: widthOf(process.stdout), drops: [7, 0, 5, 6] };
   return `\n${columns([head, ...rows], fit)}${texts.length === 0 ? '' : `\n${texts.join('')}`}`;
@@ -184,7 +184,7 @@ export function lostText(lost: readonly LostLine[]): string {
 }
 
 /** `2026-11-22 01:06:02`, in UTC as the lines are. */
-const time = (iso: string): string => visible(iso.slice(0, 19).replace('T', ' '));
+const time = (iso: string): string => visibleText(iso.slice(0, 19).replace('T', ' '));
 
 const bytes = (weight: CallLine['arguments'] | undefined): string =>
   weight === undefined ? '' : `${weight.bytes} B`;

@@ -5,10 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { BridgeError } from '../../base/errors.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { isAlive, isHere } from '../../base/process/owner.js';
-import { closest } from '../../base/text/closest.js';
+import { findClosest } from '../../base/text/closest.js';
 import { clip, nameList } from '../../base/text/text.js';
 
-import { killLiving, lives } from '../../engine/machine/first-process.js';
+import { isLiving, killLiving } from '../../engine/machine/first-process.js';
 import { duration } from '../../run/answer/files.js';
 import { SessionFiles, type SessionRecord } from '../../run/sessions/session-file.js';
 import { Launcher } from '../../sandbox/launch/launcher.js';
@@ -18,8 +18,8 @@ import { principalStateDirs } from '../../settings/files/state-dir.js';
 import { type Prepared, prepare } from '../serving/prepare.js';
 import { columns } from '../terminal/columns.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { coloursFor, megabytes, printJson, usageError, visible } from '../terminal/output.js';
-import { hanging, paragraph, widthOf } from '../terminal/wrap.js';
+import { coloursFor, megabytes, printJson, usageError, visibleText } from '../terminal/output.js';
+import { hangText, paragraph, widthOf } from '../terminal/wrap.js';
 
 const MAX_ECHO_CHARS = 80;
 /** The bridge of a session sees the end of a process within milliseconds, and one elsewhere when its client has ended. */
@@ -36,9 +36,9 @@ export function sessions({ json }: { readonly json?: true }): void {
 /** Throws E_ARGUMENTS where the word means none, or several; E_STATE or E_ENGINE_BROKEN where it could not be ended. */
 export async function endSession(word: string): Promise<void> {
   const prepared = prepare('error', 'ends');
-  const session = chosen(word, liveSessions(prepared.settings.stateDir));
+  const session = findSession(word, liveSessions(prepared.settings.stateDir));
   const { files, handle } = session;
-  const named = `Session '${visible(session.name)}' (${handle})`;
+  const named = `Session '${visibleText(session.name)}' (${handle})`;
   files.markEnded(handle);
   try {
     await kill(session, prepared);
@@ -56,21 +56,21 @@ export async function endSession(word: string): Promise<void> {
   );
 }
 
-function chosen(word: string, live: readonly ListedSession[]): ListedSession {
+function findSession(word: string, live: readonly ListedSession[]): ListedSession {
   const [found, ...others] = meantBy(word, live);
-  const echo = visible(clip(word, MAX_ECHO_CHARS));
+  const echo = visibleText(clip(word, MAX_ECHO_CHARS));
   if (found === undefined) {
-    const near = closest(
+    const near = findClosest(
       word,
       live.map(({ name }) => name),
     );
     throw usageError(
-      `No session '${echo}' lives.${near === undefined ? '' : ` Did you mean '${visible(near)}'?`}`,
+      `No session '${echo}' lives.${near === undefined ? '' : ` Did you mean '${visibleText(near)}'?`}`,
       live.length === 0 ? 'There is none at all.' : `See which there are: ${ownCommand('sessions')}`,
     );
   }
   if (others.length === 0) return found;
-  const handles = [found, ...others].map(({ handle, client }) => `${handle} of ${visible(client)}`);
+  const handles = [found, ...others].map(({ handle, client }) => `${handle} of ${visibleText(client)}`);
   throw usageError(
     `${handles.length} sessions have the name '${echo}': ${nameList(handles)}.`,
     `Name one by its handle: ${ownCommand('sessions', 'end', found.handle)}`,
@@ -86,7 +86,7 @@ async function kill(session: ListedSession, { settings, discovery, observer }: P
   if (trouble === undefined) return;
   throw new BridgeError(
     'E_ENGINE_BROKEN',
-    `Session '${visible(session.name)}' could not be ended: ${trouble}`,
+    `Session '${visibleText(session.name)}' could not be ended: ${trouble}`,
     {
       fault: 'engine',
       remedy: `It may have ended in this moment: see \`${ownCommand('sessions')}\`. Otherwise it ends with its bridge, process ${session.owner.pid}.`,
@@ -121,7 +121,7 @@ export function liveSessions(stateDir: string): readonly ListedSession[] {
 
 /** The first process of its container, where that runs on this machine and has not ended: a number may be another's by now. */
 function processHere({ owner, process }: SessionRecord): SessionRecord['process'] {
-  return process !== null && isHere(owner) && lives(process) ? process : null;
+  return process !== null && isHere(owner) && isLiving(process) ? process : null;
 }
 
 /** The sessions that a person means by a name or a handle. */
@@ -153,14 +153,14 @@ export function sessionsText(sessions: readonly ListedSession[], nowMs = Date.no
   const ago = (iso: string) => duration(Math.max(0, Math.round((nowMs - Date.parse(iso)) / 1000)));
   const head = ['name', 'handle', 'age', 'last call', 'calls', 'memory', 'client', 'principal'];
   const rows = sessions.map((session) => [
-    visible(session.name),
+    visibleText(session.name),
     session.handle,
     ago(session.createdAt),
     `${ago(session.lastCallAt)} ago`,
     String(session.calls),
     memory(session),
-    paint.dim(visible(session.client)),
-    paint.dim(session.principal === null ? '' : visible(wordOfId(session.principal))),
+    paint.dim(visibleText(session.client)),
+    paint.dim(session.principal === null ? '' : visibleText(wordOfId(session.principal))),
   ]);
   const hasPrincipals = sessions.some(({ principal }) => principal !== null);
   const shown = [head.map((word) => paint.dim(word)), ...rows].map((row) =>
@@ -170,7 +170,7 @@ export function sessionsText(sessions: readonly ListedSession[], nowMs = Date.no
     ? ' "at most" is the limit, where what a session holds cannot be seen from here.'
     : '';
   const next = `${sessions.length === 1 ? '1 session' : `${sessions.length} sessions`}. \`${ownCommand('sessions', 'end', 'NAME')}\` ends one, by its name or handle.${unseen}`;
-  return `${columns(shown, { width, wraps: [0], drops: [6, 2, 4, 7] })}\n${hanging(next, 0, width)}\n`;
+  return `${columns(shown, { width, wraps: [0], drops: [6, 2, 4, 7] })}\n${hangText(next, 0, width)}\n`;
 }
 
 const memory = ({ heldBytes: held, memoryLimitBytes }: ListedSession): string =>

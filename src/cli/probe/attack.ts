@@ -11,7 +11,7 @@ import { scalesFor } from '../../sandbox/limits/measure.js';
 import { WRITABLE } from '../../sandbox/spec/spec.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { Bridge } from '../../tenant/bridge.js';
-import { bundleOf, bytesIn, firstProcessOf, type HostLook, hostLook, lives } from './host-look.js';
+import { bundleOf, bytesIn, firstProcessOf, type HostLook, hostLook, isAlive } from './host-look.js';
 import { type Arguments, pythonCall } from './walls.js';
 
 /** Often enough to see what a watchdog sees, seldom enough to cost little: a look takes about a millisecond. */
@@ -112,7 +112,7 @@ export class AttackedBridge implements AsyncDisposable {
 
 async function isGone(pid: number): Promise<boolean> {
   const end = performance.now() + GONE_WITHIN_MS;
-  while (lives(pid)) {
+  while (isAlive(pid)) {
     if (performance.now() > end) return false;
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }

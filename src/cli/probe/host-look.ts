@@ -31,7 +31,8 @@ export function firstProcessOf(stateDir: string, container: string): number | un
 }
 
 /** Whether the process is there and more than a zombie. */
-export const lives = (pid: number): boolean => /^State:\s+[^ZX]/m.test(readText(`/proc/${pid}/status`) ?? '');
+export const isAlive = (pid: number): boolean =>
+  /^State:\s+[^ZX]/m.test(readText(`/proc/${pid}/status`) ?? '');
 
 /** `asked`: what the container was started with. */
 export const hostLook = (pid: number, asked: AskedLimits): HostLook => ({

@@ -13,13 +13,13 @@ const LATE_MS = 1_500;
 const MAX_KEPT_BYTES = MB_BYTES;
 
 /** The last number that the code said it had. */
-const taken = ({ outcome }: Seen): number =>
+const mostTaken = ({ outcome }: Seen): number =>
   Math.max(0, ...[...outcome.stdout.text.matchAll(/^taken (\d+)$/gm)].map(([, number]) => Number(number)));
 
 const refusal = ({ outcome }: Seen): string | undefined => /^refused: (.*)$/m.exec(outcome.stdout.text)?.[1];
 const gotAll = ({ outcome }: Seen): boolean => outcome.stdout.text.includes(ALL_TAKEN);
 
-function unknown(seen: Seen, how: string): Judgement {
+function unknownJudgement(seen: Seen, how: string): Judgement {
   const { error, status } = seen.outcome;
   return { observed: error?.message ?? status, how, verdict: 'UNKNOWN' };
 }
@@ -28,15 +28,15 @@ function unknown(seen: Seen, how: string): Judgement {
 export function judgeMemory(seen: Seen): Judgement {
   const { outcome, host, started } = seen;
   const binds = host?.enforcement.memory === 'cgroup';
-  const took = taken(seen);
-  if (!started) return unknown(seen, 'the attack did not start');
+  const took = mostTaken(seen);
+  if (!started) return unknownJudgement(seen, 'the attack did not start');
   if (gotAll(seen)) {
     const why =
       host === undefined ? '' : binds ? ', though its cgroup has the limit' : ', and no cgroup limits it';
     return { observed: `took ${took} MB and lived`, how: `attack${why}`, verdict: 'NOT ENFORCED' };
   }
   const refused = refusal(seen);
-  if (outcome.status === 'timeout') return unknown(seen, 'the attack did not end');
+  if (outcome.status === 'timeout') return unknownJudgement(seen, 'the attack did not end');
   if (binds) {
     const words = refused ?? outcome.error?.message ?? 'ended';
     return { observed: `at ${took} MB: ${words}`, how: 'attack; cgroup', verdict: 'ENFORCED' };
@@ -71,16 +71,16 @@ const PIDS_MEANS = {
 /** `hasKernel`: the guest has one of its own, which refuses first. */
 export function judgePids(seen: Seen, hasKernel = false): Judgement {
   const { host, started } = seen;
-  if (!started) return unknown(seen, 'the attack did not start');
+  if (!started) return unknownJudgement(seen, 'the attack did not start');
   const refused = refusal(seen);
-  const got = taken(seen);
+  const got = mostTaken(seen);
   if (gotAll(seen))
     return { observed: `${got} processes`, how: 'fork until refused', verdict: 'NOT ENFORCED' };
   if (refused === undefined) {
     const { error, status } = seen.outcome;
     // gVisor's kernel does not survive that it gets no thread: the limit has held all the same.
     const held = status === 'error' && host?.enforcement.pids === 'cgroup';
-    if (!held) return unknown(seen, 'fork until refused');
+    if (!held) return unknownJudgement(seen, 'fork until refused');
     const observed = `at ${got}: ${error?.message ?? status}`;
     return { observed, how: 'fork until ended; cgroup', verdict: 'ENFORCED' };
   }

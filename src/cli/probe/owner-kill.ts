@@ -6,7 +6,7 @@ import type { Environment } from '../../base/process/environment.js';
 import type { Engine } from '../../engine/engine.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { IDLE_ATTACK } from './attack.js';
-import { firstProcessOf, lives } from './host-look.js';
+import { firstProcessOf, isAlive } from './host-look.js';
 
 const START_WITHIN_MS = 60_000;
 const GONE_WITHIN_MS = 5_000;
@@ -37,13 +37,13 @@ export async function killOwner(
   try {
     child.stdin.on('error', () => {});
     child.stdin.end(IDLE_ATTACK);
-    const container = await greeted(child.stderr);
+    const container = await waitForGreeting(child.stderr);
     if (container === undefined) return null;
     await sleep(CODE_RUNS_AFTER_MS);
     const pid = firstProcessOf(stateDir, container);
     if (pid === undefined && factsOf === undefined) return null;
     const goesOn = async () =>
-      pid === undefined ? (await factsOf?.(container, signal))?.isRunning === true : lives(pid);
+      pid === undefined ? (await factsOf?.(container, signal))?.isRunning === true : isAlive(pid);
     if (!(await goesOn())) return null;
     const killedAt = performance.now();
     kill();
@@ -60,7 +60,7 @@ export async function killOwner(
 }
 
 /** The name of the first sandbox that its log calls ready; undefined when the log ends without. */
-async function greeted(log: NodeJS.ReadableStream): Promise<string | undefined> {
+async function waitForGreeting(log: NodeJS.ReadableStream): Promise<string | undefined> {
   let said = '';
   log.setEncoding('utf8');
   return await new Promise((resolve) => {

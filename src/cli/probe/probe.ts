@@ -82,11 +82,11 @@ export async function probeWalls(
   const pad = await plain.bridge.launcher.pad();
   const { choice, engine, image } = pad;
   const hostEnvNames = Object.keys(discovery.env);
-  const standstillSeconds = () => plain.bridge.standstillSeconds;
+  const freezeSeconds = () => plain.bridge.freezeSeconds;
   const carried = await carry(pad.engine, pad, signal);
   const spec = specOn(
     { ...pad, ...carried },
-    { settings, instance: 'probe', observer, standstillSeconds },
+    { settings, instance: 'probe', observer, freezeSeconds },
     'probe',
   );
   const probed: ProbedSandbox = { spec, settings, choice, engine, hostEnvNames };

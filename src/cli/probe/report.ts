@@ -2,11 +2,11 @@
 
 import { VERSION } from '../../base/version.js';
 import { runtimeOf } from '../../engine/detect.js';
-import { described } from '../../engine/machine/oci-runtime.js';
+import { describeRuntime } from '../../engine/machine/oci-runtime.js';
 import type { ProbeSummary } from '../../sandbox/launch/last-probe.js';
 import { columns } from '../terminal/columns.js';
-import { coloursFor, seconds, visible } from '../terminal/output.js';
-import { hanging, remedyText, widthOf } from '../terminal/wrap.js';
+import { coloursFor, seconds, visibleText } from '../terminal/output.js';
+import { hangText, remedyText, widthOf } from '../terminal/wrap.js';
 import type { ProbedControl, ProbedSandbox, WallVerdict } from './control.js';
 
 /** The JSON of `doctor --probe --json`. Fields are added, never renamed, within a major version. */
@@ -98,7 +98,7 @@ export function reportText({ controls, engine, seccomp, summary, durationMs }: P
   const rows = controls.map((one) => [
     paint.bold(one.control),
     one.requested,
-    visible(one.observed),
+    visibleText(one.observed),
     paint.dim(one.how),
     words(one),
   ]);
@@ -108,10 +108,10 @@ export function reportText({ controls, engine, seccomp, summary, durationMs }: P
   const { enforced, watchdog, notEnforced, unknown, maxOvershootMb } = summary;
   const late = maxOvershootMb === null ? '' : ` (at most ${maxOvershootMb} MB late)`;
   const counts = `${enforced} enforced, ${watchdog} by watchdog${late}, ${notEnforced} not enforced, ${unknown} unknown`;
-  const where = `${engine.binary} ${engine.version}, ${described(runtimeOf(engine))}, ${engine.mode}, cgroup ${engine.cgroups}, seccomp ${seccomp}`;
+  const where = `${engine.binary} ${engine.version}, ${describeRuntime(runtimeOf(engine))}, ${engine.mode}, cgroup ${engine.cgroups}, seccomp ${seccomp}`;
   return [
     columns([head, ...rows], { width, wraps: [0, 1, 2, 4], drops: [3, 1] }),
-    `\n${hanging(`${counts}. ${where}; ${seconds(durationMs)}.`, 0, width)}\n`,
+    `\n${hangText(`${counts}. ${where}; ${seconds(durationMs)}.`, 0, width)}\n`,
     ...(remedies.length === 0 ? [] : [`\nTo fix:\n`, ...remedies]),
   ].join('');
 }

@@ -39,8 +39,8 @@ export const CANARY_CONTROLS = {
 const isAnybody = ({ settings }: ProbedSandbox): boolean =>
   !settings.explicitlySet.has('MCP_BRIDGE_CONTAINER_USER');
 const ERRNO = /^E[A-Z0-9]+$/;
-const refused = (seen: string): boolean => ERRNO.test(seen);
-const none = (seen: string): boolean => seen === 'none';
+const isRefused = (seen: string): boolean => ERRNO.test(seen);
+const isNone = (seen: string): boolean => seen === 'none';
 const always = (words: string) => (): string => words;
 const unmasked = ({ engine: { name, traits } }: ProbedSandbox): string | undefined =>
   traits.masksAll ? undefined : `${name} has no flag for it`;
@@ -111,7 +111,7 @@ const KERNEL_WALLS: readonly Wall[] = [
     requested: always('not compiled'),
     how: 'attached to a socket by each option, also with bits that a filter may overlook',
     attempt: 'kernel_programs',
-    held: none,
+    held: isNone,
     unseen: underOwnKernel,
     remedy:
       'Use the seccomp profile that comes with the bridge: such programs use up memory that all of the host share.',
@@ -122,7 +122,7 @@ const KERNEL_WALLS: readonly Wall[] = [
     requested: always('out of reach'),
     how: 'its memory, descriptors, limits, processors and priority',
     attempt: 'first_process',
-    held: none,
+    held: isNone,
     unseen: underOwnKernel,
   },
   {
@@ -131,7 +131,7 @@ const KERNEL_WALLS: readonly Wall[] = [
     requested: always('pipes'),
     how: 'what each inherited descriptor is',
     attempt: 'streams',
-    held: none,
+    held: isNone,
   },
   {
     control: 'buffers of a connection',
@@ -151,7 +151,7 @@ export const WALLS: readonly Wall[] = [
     requested: always('cannot be made'),
     how: 'unshare(CLONE_NEWUSER)',
     attempt: 'user_namespace',
-    held: refused,
+    held: isRefused,
     unseen: underOwnKernel,
     remedy:
       'Use the seccomp profile that comes with the bridge: a new namespace has every capability in itself.',
@@ -162,7 +162,7 @@ export const WALLS: readonly Wall[] = [
     requested: always('refused'),
     how: 'mount a tmpfs on /tmp',
     attempt: 'mount',
-    held: refused,
+    held: isRefused,
   },
   {
     control: 'capabilities',
@@ -170,7 +170,7 @@ export const WALLS: readonly Wall[] = [
     requested: always('none'),
     how: 'all five sets, by capget and prctl',
     attempt: 'capabilities',
-    held: none,
+    held: isNone,
   },
   {
     control: 'new privileges',
@@ -238,7 +238,7 @@ export const WALLS: readonly Wall[] = [
     requested: always('lo'),
     how: 'if_nameindex',
     attempt: 'network_interfaces',
-    held: (seen) => seen === 'lo' || none(seen),
+    held: (seen) => seen === 'lo' || isNone(seen),
   },
   {
     control: CANARY_CONTROLS.tcp,
@@ -247,7 +247,7 @@ export const WALLS: readonly Wall[] = [
     how: "to a listener on all the host's addresses",
     attempt: 'connections',
     given: ({ addresses }) => ({ addresses }),
-    held: none,
+    held: isNone,
   },
   {
     control: CANARY_CONTROLS.abstract,
@@ -258,7 +258,7 @@ export const WALLS: readonly Wall[] = [
     given: ({ abstractName }) => ({
       names: abstractName === undefined ? [] : abstractSpellings(abstractName),
     }),
-    held: refused,
+    held: isRefused,
     unseen: () => (process.platform === 'linux' ? undefined : 'this machine has none'),
   },
   {
@@ -277,7 +277,7 @@ export const WALLS: readonly Wall[] = [
     requested: always('empty'),
     how: 'listed',
     attempt: 'sys_folder',
-    held: none,
+    held: isNone,
     unseen: (probed) => unmasked(probed) ?? underOwnKernel(probed),
   },
   {
@@ -286,7 +286,7 @@ export const WALLS: readonly Wall[] = [
     requested: always('out of reach'),
     how: 'kcore and others read, core_pattern and others opened',
     attempt: 'kernel_files',
-    held: none,
+    held: isNone,
   },
   {
     control: 'devices',
@@ -295,7 +295,7 @@ export const WALLS: readonly Wall[] = [
     how: '/dev walked, access asked to all but the usual',
     attempt: 'devices',
     given: (_canaries, probed) => ({ usual: usualDevices(probed) }),
-    held: none,
+    held: isNone,
   },
   {
     control: 'processes of others',
@@ -336,7 +336,7 @@ export const WALLS: readonly Wall[] = [
     requested: always('none'),
     how: 'a child that crashes',
     attempt: 'core_dumps',
-    held: none,
+    held: isNone,
   },
   {
     control: 'open files',

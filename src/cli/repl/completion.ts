@@ -29,11 +29,11 @@ export async function completionsOf(line: string, sources: CompletionSources): P
   if (object !== undefined) {
     const server = serverNamed(MODULE.exec(object)?.[1], sources);
     const names = server?.tools.map(({ alias }) => alias) ?? (await sources.namesIn(object));
-    return [fitting(names, word).map((name) => `${object}.${name}`), `${object}.${word}`];
+    return [namesBeginningWith(names, word).map((name) => `${object}.${name}`), `${object}.${word}`];
   }
-  const own = fitting(argumentsLeft(place.callee, place.given, sources), word);
+  const own = namesBeginningWith(argumentsLeft(place.callee, place.given, sources), word);
   // Behind a comma or a bracket anything may follow, which is no help.
-  const others = word === '' ? [] : fitting(await sources.namesIn(undefined), word);
+  const others = word === '' ? [] : namesBeginningWith(await sources.namesIn(undefined), word);
   return [[...own, ...others], word];
 }
 
@@ -48,7 +48,7 @@ function lastWord(line: string): { readonly object: string | undefined; readonly
   return { object: dot > 0 && isName ? object : undefined, word: dotted.slice(dot + 1) };
 }
 
-function fitting(names: readonly string[], begin: string): string[] {
+function namesBeginningWith(names: readonly string[], begin: string): string[] {
   const shown = names.filter((name) => name.startsWith(begin) && (begin !== '' || !name.startsWith('_')));
   return [...new Set(shown)].sort();
 }

@@ -8,12 +8,12 @@ const CLOSING = ')]}';
 
 /** `text` is all lines so far, with `\n` between them. */
 export function needsMore(text: string): boolean {
-  const { isOpen, isBlock } = scanned(text);
+  const { isOpen, isBlock } = scan(text);
   if (isOpen) return true;
   return isBlock && !/\n[ \t]*$/.test(text);
 }
 
-function scanned(text: string): {
+function scan(text: string): {
   /** The text ends within brackets, a text of three quotes, or behind a backslash. */
   readonly isOpen: boolean;
   /** Some statement of it has a block. */

@@ -8,7 +8,7 @@ import { readText } from '../../base/files/read-text.js';
 import { replaceFile } from '../../base/files/replace-file.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import type { OutputStream } from '../../base/process/streams.js';
-import { harmless, nameList } from '../../base/text/text.js';
+import { makeHarmless, nameList } from '../../base/text/text.js';
 
 import { Progress } from '../../mcp/requests/progress.js';
 import { runPython } from '../../mcp/tools/run-python.js';
@@ -24,7 +24,7 @@ import { keepLeft } from '../run/left.js';
 
 import { prepare } from '../serving/prepare.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { coloursFor, sayDim, visible } from '../terminal/output.js';
+import { coloursFor, sayDim, visibleText } from '../terminal/output.js';
 import { type Completions, completionsOf, SessionNames } from './completion.js';
 import { needsMore } from './needs-more.js';
 
@@ -57,7 +57,7 @@ class Repl {
   readonly #options: ReplOptions;
   readonly #ending: AbortSignal;
   readonly #tool: BridgeTool<Outcome>;
-  readonly #names = new SessionNames((code) => this.#quietly(code));
+  readonly #names = new SessionNames((code) => this.#runQuietly(code));
   /** Ends the call that is under way. */
   #call: AbortController | undefined;
   #hasFailed = false;
@@ -109,7 +109,7 @@ class Repl {
     if (session === undefined || status !== 'success') return outcome;
     const docs = servers.flatMap((name) => this.#bridge.servers.known.docOf(name) ?? []);
     sayDim(
-      `Session ${visible(sessionLine(session))}. ${loadedLine(docs, this.#bridge.servers.names.length)}`,
+      `Session ${visibleText(sessionLine(session))}. ${loadedLine(docs, this.#bridge.servers.names.length)}`,
     );
     sayDim(
       "TAB completes, help(…) and await runtime.search_tool_docs('words') look things up; Ctrl-C interrupts, Ctrl-D ends.",
@@ -136,7 +136,7 @@ class Repl {
   }
 
   /** Text that `code` prints. */
-  async #quietly(code: string): Promise<string> {
+  async #runQuietly(code: string): Promise<string> {
     using silent = new Progress(undefined);
     const { stdout } = await this.#run(code, silent, undefined);
     return stdout.text;
@@ -289,7 +289,7 @@ class LiveOutput {
   #open: OutputStream | undefined;
 
   readonly add = (stream: OutputStream, text: string): void => {
-    const shown = harmless(text);
+    const shown = makeHarmless(text);
     process[stream].write(shown);
     this.#open = shown.endsWith('\n') ? undefined : stream;
   };

@@ -4,7 +4,7 @@ import type { Progress } from '../../mcp/requests/progress.js';
 import type { CallContext } from '../../run/calls/call-context.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
 import { Bridge } from '../../tenant/bridge.js';
-import { audited, type Prepared, withProgress } from '../serving/prepare.js';
+import { type Prepared, startAudit, withProgress } from '../serving/prepare.js';
 import { coloursFor, sayDim, USAGE_EXIT_CODE } from '../terminal/output.js';
 import { type ProgramOutput, READER_GONE_EXIT_CODE } from '../terminal/pass-on.js';
 
@@ -19,7 +19,7 @@ export const shownBy =
 /** Everything that it started is gone when this resolves. */
 export async function withBridge<T>(prepared: Prepared, use: (bridge: Bridge) => Promise<T>): Promise<T> {
   const { settings, discovery, redactor } = prepared;
-  await using audit = audited(prepared);
+  await using audit = startAudit(prepared);
   const observer = withProgress(audit.observer, sayDim);
   await using bridge = new Bridge({ settings, discovery, observer, redactor });
   return await use(bridge);

@@ -62,7 +62,7 @@ export async function execInput(
   const isSnippet = options.snippet !== undefined;
   if (isSnippet && before.length > 0)
     throw usageError(
-      `Got the file ${shown(before[0] ?? '')} and --snippet ${shown(options.snippet)}: one of them is what runs.`,
+      `Got the file ${quoteText(before[0] ?? '')} and --snippet ${quoteText(options.snippet)}: one of them is what runs.`,
       "Leave one of them out; the program's own arguments come after --.",
     );
   if (before[0] === STDIN && options.stdin === STDIN)
@@ -110,7 +110,7 @@ async function fromFile(path: string | undefined, said: string | undefined): Pro
   const language = named ?? byName;
   if (language === undefined)
     throw usageError(
-      `The ending of ${shown(path)} says no language.`,
+      `The ending of ${quoteText(path)} says no language.`,
       `Name it: --language ${LANGUAGE_NAMES}.`,
     );
   // Compilers go by the ending; what is left of the name is seen in errors.
@@ -123,7 +123,7 @@ function languageCalled(said: string): Language {
   if (language !== undefined) return language;
   const known = languages.flatMap(({ name, aliases }) => [name, ...aliases]);
   throw usageError(
-    `--language: got ${shown(said)}, expected ${LANGUAGE_NAMES}.`,
+    `--language: got ${quoteText(said)}, expected ${LANGUAGE_NAMES}.`,
     didYouMean(said, known).trim() || 'Name one of them.',
   );
 }
@@ -131,7 +131,7 @@ function languageCalled(said: string): Language {
 /** A byte order mark is for editors. */
 function codeOf(bytes: Buffer, from: string): string {
   const text = decodedText(bytes);
-  if (text === undefined) throw usageError(`${shown(from)} is not UTF-8.`, 'Save it in UTF-8.');
+  if (text === undefined) throw usageError(`${quoteText(from)} is not UTF-8.`, 'Save it in UTF-8.');
   return text.replace(/^\uFEFF/, '');
 }
 
@@ -141,7 +141,7 @@ function furtherFiles({ name: entry, code, folder }: EntryFile, paths: readonly 
     const problem = nameProblem(name) ?? names.add(name);
     if (problem !== undefined)
       throw usageError(
-        `${shown(path)} cannot go in as ${shown(name)}, which ${problem}.`,
+        `${quoteText(path)} cannot go in as ${quoteText(name)}, which ${problem}.`,
         'Rename it, or leave it out.',
       );
   };
@@ -159,7 +159,7 @@ function furtherFiles({ name: entry, code, folder }: EntryFile, paths: readonly 
     bytes += content.length;
     if (bytes > MAX_INPUT_BYTES)
       throw usageError(
-        `${shown(path)}: with it, the files have more than ${MAX_INPUT_BYTES / MB_BYTES} MiB, which is the most.`,
+        `${quoteText(path)}: with it, the files have more than ${MAX_INPUT_BYTES / MB_BYTES} MiB, which is the most.`,
         'Give it a part of them.',
       );
     return { name, data: content.toString('base64') };
@@ -186,7 +186,7 @@ async function whatItReads(path: string | undefined): Promise<Buffer | undefined
 }
 
 /** A path or word of the user's, on one line. */
-const shown = (text: string): string => `'${clipHarmless(text, MAX_ECHO_CHARS)}'`;
+const quoteText = (text: string): string => `'${clipHarmless(text, MAX_ECHO_CHARS)}'`;
 const IN_A_FILE = 'Put the data into a file for --file or --stdin.';
 
 /**
@@ -207,13 +207,13 @@ function variableOf(pair: string): readonly [name: string, value: string] {
   const end = pair.indexOf('=');
   if (end < 0)
     throw usageError(
-      `--env: got ${shown(pair)}, expected NAME=value.`,
+      `--env: got ${quoteText(pair)}, expected NAME=value.`,
       'Say what its value is; none is taken from here.',
     );
   const [name, value] = [pair.slice(0, end), pair.slice(end + 1)];
   const trouble = variableNameTrouble(name);
   if (trouble !== undefined)
-    throw usageError(`--env: got the name ${shown(name)}, ${trouble}.`, 'Correct the name.');
+    throw usageError(`--env: got the name ${quoteText(name)}, ${trouble}.`, 'Correct the name.');
   const allowed = allowedWord(value, name);
   if (allowed === undefined) return [name, value];
   throw usageError(`--env ${name}: got ${Buffer.byteLength(value)} bytes, expected ${allowed}.`, IN_A_FILE);

@@ -8,7 +8,7 @@ import { RESULTS_FOLDER, uniqueName } from '../../run/artifacts/file-names.js';
 import { KeptFiles } from '../../run/artifacts/kept-files.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
 import type { Prepared } from '../serving/prepare.js';
-import { sayDim, visible } from '../terminal/output.js';
+import { sayDim, visibleText } from '../terminal/output.js';
 import { writeOut } from '../terminal/write-out.js';
 
 type LeftThing = {
@@ -33,7 +33,7 @@ export async function keepLeft(outcome: Outcome, kept: KeptFiles): Promise<void>
   const unkept = things.filter(({ path }) => path === undefined);
   const { places, trouble } = await keep(unkept, kept);
   for (const { name, content, path = places.get(name) } of things)
-    sayDim(`${visible(name)} (${content.length} bytes): ${path ?? `not kept, ${trouble}`}`);
+    sayDim(`${visibleText(name)} (${content.length} bytes): ${path ?? `not kept, ${trouble}`}`);
   sayLeftBehind(outcome);
 }
 
@@ -77,7 +77,7 @@ function thingsIn({ pictures, left }: Outcome): readonly LeftThing[] {
 function sayLeftBehind({ left }: Outcome): number {
   if (left === undefined) return 0;
   const { skipped, skippedMore } = left;
-  for (const { name, reason } of skipped) sayDim(`${visible(name)} was left behind: it ${reason}`);
+  for (const { name, reason } of skipped) sayDim(`${visibleText(name)} was left behind: it ${reason}`);
   if (skippedMore > 0) sayDim(`${skippedMore} more were left behind`);
   return skipped.length + skippedMore;
 }

@@ -4,8 +4,8 @@ import { clip } from '../../base/text/text.js';
 import { type SnippetSurvey, Snippets } from '../../run/programs/snippets.js';
 import { prepare } from '../serving/prepare.js';
 import { columns } from '../terminal/columns.js';
-import { coloursFor, printJson, visible } from '../terminal/output.js';
-import { hanging, paragraph, widthOf } from '../terminal/wrap.js';
+import { coloursFor, printJson, visibleText } from '../terminal/output.js';
+import { hangText, paragraph, widthOf } from '../terminal/wrap.js';
 
 const MAX_DESCRIPTION_CHARS = 60;
 
@@ -29,15 +29,15 @@ export function snippetsText(folder: string, { snippets, skipped }: SnippetSurve
   const paint = coloursFor(process.stdout);
   const head = ['name', 'language', 'file', 'says'].map((word) => paint.dim(word));
   const rows = snippets.map(({ name, language, file, description }) => [
-    paint.bold(visible(name)),
+    paint.bold(visibleText(name)),
     language.name,
-    visible(file),
-    paint.dim(visible(clip(description, MAX_DESCRIPTION_CHARS))),
+    visibleText(file),
+    paint.dim(visibleText(clip(description, MAX_DESCRIPTION_CHARS))),
   ]);
-  const others = skipped.map(({ file, reason }) => [paint.yellow('skipped'), '', visible(file), reason]);
+  const others = skipped.map(({ file, reason }) => [paint.yellow('skipped'), '', visibleText(file), reason]);
   const all = [...rows, ...others];
   const width = widthOf(process.stdout);
   const fit = { width, wraps: [3], drops: [1] };
   const table = all.length === 0 ? '' : `${columns([head, ...all], fit)}\n`;
-  return `${hanging(visible(folder), 2, width)}\n${table}${snippets.length} snippet${snippets.length === 1 ? '' : 's'}, ${skipped.length} skipped\n`;
+  return `${hangText(visibleText(folder), 2, width)}\n${table}${snippets.length} snippet${snippets.length === 1 ? '' : 's'}, ${skipped.length} skipped\n`;
 }

@@ -16,7 +16,7 @@ import { KeptCatalog } from '../../servers/catalog/kept-catalog.js';
 import { TokenStore } from '../../servers/login/token-store.js';
 import { prepare } from '../serving/prepare.js';
 import { columns } from '../terminal/columns.js';
-import { coloursFor, printJson, visible } from '../terminal/output.js';
+import { coloursFor, printJson, visibleText } from '../terminal/output.js';
 import { say, undoneText } from './install.js';
 
 export type AdoptCommandOptions = { readonly name?: string; readonly dryRun?: true; readonly json?: true };
@@ -59,7 +59,7 @@ export function adoptedText(done: Adopted): string {
   if (result === 'nothing to move') lines.push(`${title}: no server can be moved; nothing was changed.`);
   else {
     lines.push(
-      `${title}: ${result} ${servers.length === 1 ? '1 server' : `${servers.length} servers`} to ${visible(file)}`,
+      `${title}: ${result} ${servers.length === 1 ? '1 server' : `${servers.length} servers`} to ${visibleText(file)}`,
     );
     lines.push(
       columns(servers.map((one) => [`  ${paint.green(shownName(one.name))}`, sizeText(one)])).trimEnd(),
@@ -76,9 +76,9 @@ export function adoptedText(done: Adopted): string {
   }
   if (left.length > 0) {
     lines.push('', `${left.length === 1 ? '1 stays' : `${left.length} stay`} in ${title}:`);
-    lines.push(...left.map((one) => `  ${paint.yellow(shownName(one.name))}  ${visible(one.reason)}`));
+    lines.push(...left.map((one) => `  ${paint.yellow(shownName(one.name))}  ${visibleText(one.reason)}`));
   }
-  if (backup !== undefined) lines.push('', `  backup  ${visible(backup)}`, `  undo    ${undo}`);
+  if (backup !== undefined) lines.push('', `  backup  ${visibleText(backup)}`, `  undo    ${undo}`);
   return lines.join('\n');
 }
 
@@ -88,7 +88,7 @@ function sizeText({ tools, chars }: AdoptedServer): string {
 }
 
 function limitsText({ name, only, onlyWhy, denied }: AdoptedServer): string[] {
-  const list = (names: readonly string[]) => names.map(visible).join(', ');
+  const list = (names: readonly string[]) => names.map(visibleText).join(', ');
   return [
     ...(only === undefined
       ? []
@@ -96,7 +96,7 @@ function limitsText({ name, only, onlyWhy, denied }: AdoptedServer): string[] {
           `  ${shownName(name)}: only ${list(only)} can be called here${onlyWhy === undefined ? ', as before' : `: ${onlyWhy}`}.`,
         ]),
     ...denied.map(
-      ({ tool, why }) => `  ${shownName(name)}: ${shownName(tool)} is denied here: ${visible(why)}.`,
+      ({ tool, why }) => `  ${shownName(name)}: ${shownName(tool)} is denied here: ${visibleText(why)}.`,
     ),
   ];
 }

@@ -15,9 +15,9 @@ import {
   uninstall,
 } from '../../hosts/install/registration.js';
 import { columns } from '../terminal/columns.js';
-import { coloursFor, printJson, usageError, visible } from '../terminal/output.js';
+import { coloursFor, printJson, usageError, visibleText } from '../terminal/output.js';
 
-import { hanging, widthOf } from '../terminal/wrap.js';
+import { hangText, widthOf } from '../terminal/wrap.js';
 
 export type InstallCommandOptions = {
   readonly name?: string;
@@ -27,14 +27,14 @@ export type InstallCommandOptions = {
 };
 export type UninstallCommandOptions = Pick<InstallCommandOptions, 'dryRun' | 'json'>;
 
-export const say = (text: string): void => void process.stdout.write(`${fitted(text)}\n`);
+export const say = (text: string): void => void process.stdout.write(`${fitToTerminal(text)}\n`);
 
 /** Sentences go on below at the terminal's width. What is to be copied, a command of ours or a path, stays whole. */
-export function fitted(text: string): string {
+export function fitToTerminal(text: string): string {
   const width = widthOf(process.stdout);
   const lines = text.split('\n').map((line) => {
     const indent = /^ */.exec(line)?.[0] ?? '';
-    return isToCopy(line) ? line : indent + hanging(line.trimStart(), indent.length + 2, width, -2);
+    return isToCopy(line) ? line : indent + hangText(line.trimStart(), indent.length + 2, width, -2);
   });
   return lines.join('\n');
 }
@@ -88,15 +88,15 @@ export function hostsText(here: readonly HostHere[], verb: 'install' | 'uninstal
     trouble === undefined
       ? registeredAs === undefined
         ? 'not registered'
-        : paint.green(`registered as '${visible(registeredAs)}'`)
+        : paint.green(`registered as '${visibleText(registeredAs)}'`)
       : paint.red('cannot be read'),
-    paint.dim(visible(file)),
+    paint.dim(visibleText(file)),
   ]);
   const open = here.filter(({ registeredAs }) => (registeredAs === undefined) === (verb === 'install'));
   const doing = verb === 'install' ? 'Register it' : 'Take it out';
   return [
     columns(rows, { width: widthOf(process.stdout), wraps: [3, 2], drops: [1] }),
-    ...here.flatMap(({ trouble }) => (trouble === undefined ? [] : [`problem  ${visible(trouble)}\n`])),
+    ...here.flatMap(({ trouble }) => (trouble === undefined ? [] : [`problem  ${visibleText(trouble)}\n`])),
     open.length === 0
       ? 'It is registered in all of them.'
       : `${doing}: ${ownCommand(verb, ...open.map(({ id }) => id))}`,
@@ -107,20 +107,20 @@ function variable(text: string): [string, string] {
   const at = text.indexOf('=');
   if (/^[A-Za-z_]\w*$/.test(text.slice(0, Math.max(at, 0)))) return [text.slice(0, at), text.slice(at + 1)];
   throw usageError(
-    `--env got '${visible(text)}', which is no NAME=VALUE.`,
+    `--env got '${visibleText(text)}', which is no NAME=VALUE.`,
     'Write it as --env MCP_BRIDGE_IMAGE=data, once for each variable.',
   );
 }
 
 export function installedText({ title, file, result, name, backup, undo, entry }: Installed): string {
-  const at = `${title}: ${result} as '${visible(name)}' in ${visible(file)}`;
+  const at = `${title}: ${result} as '${visibleText(name)}' in ${visibleText(file)}`;
   if (result === 'already registered') return `${at}; nothing was changed.`;
-  const written = `  entry   ${visible(JSON.stringify(entry))}`;
+  const written = `  entry   ${visibleText(JSON.stringify(entry))}`;
   if (result === 'would register') return `${at}\n${written}`;
   const lines = [
     at,
     written,
-    ...(backup === undefined ? [] : [`  backup  ${visible(backup)}`]),
+    ...(backup === undefined ? [] : [`  backup  ${visibleText(backup)}`]),
     `  undo    ${undo}`,
     `  next    start ${title} anew, and ask it to run some Python in the sandbox`,
   ];
@@ -137,8 +137,8 @@ const RESULTS: Readonly<Record<UndoneFile['result'], string>> = {
 /** Results for each file, one line each, with what could not be taken back. */
 export function undoneText(files: readonly UndoneFile[]): string[] {
   return files.flatMap(({ file, result, notes }) => [
-    `  ${visible(file)} ${RESULTS[result]}`,
-    ...notes.map((note) => `  note: ${visible(note)}`),
+    `  ${visibleText(file)} ${RESULTS[result]}`,
+    ...notes.map((note) => `  note: ${visibleText(note)}`),
   ]);
 }
 
@@ -147,7 +147,7 @@ export function uninstalledText({ title, result, files, restore }: Uninstalled):
   if (result === 'in a plugin')
     return `${title}: registered by its plugin; nothing was changed. To take that out: ${PLUGIN_UNDO}`;
   if (result === 'would remove')
-    return `${title}: would remove our entry from ${files.map(({ file }) => visible(file)).join(', ')}`;
+    return `${title}: would remove our entry from ${files.map(({ file }) => visibleText(file)).join(', ')}`;
   const moved = `  Its servers that were moved are still in the folder of the bridge; to put them back: ${restore}`;
   return [`${title}: removed`, ...undoneText(files), ...(restore === undefined ? [] : [moved])].join('\n');
 }

@@ -10,7 +10,7 @@ import { readPrincipalsFile } from '../../service/principals/principals-file.js'
 import type { Settings } from '../../settings/environment/settings.js';
 import { hostFacts } from '../../settings/files/host-facts.js';
 import { principalStateDir } from '../../settings/files/state-dir.js';
-import { usageError, visible } from '../terminal/output.js';
+import { usageError, visibleText } from '../terminal/output.js';
 
 const ALLOWED =
   "the name of a token, subject:SUBJECT or client:CLIENT of the configured issuer, or, with several issuers, 'subject:ISSUER SUBJECT'";
@@ -52,15 +52,19 @@ export function principalNamed(
     const named = issuers.find((issuer) => said.startsWith(`${issuer} `));
     const issuer = named ?? (issuers.length === 1 ? issuers[0] : undefined);
     const subject = named === undefined ? said : said.slice(named.length + 1);
-    if (issuer === undefined || subject === '') throw unknown(written, tokens, issuers);
+    if (issuer === undefined || subject === '') throw unknownPrincipalError(written, tokens, issuers);
     return { id: `${kind}:${issuer} ${subject}` };
   }
-  throw unknown(written, tokens, issuers);
+  throw unknownPrincipalError(written, tokens, issuers);
 }
 
-function unknown(written: string, tokens: readonly TokenRecord[], issuers: readonly string[]): BridgeError {
+function unknownPrincipalError(
+  written: string,
+  tokens: readonly TokenRecord[],
+  issuers: readonly string[],
+): BridgeError {
   const names = tokens.map(({ name }) => name);
-  const known = `Tokens: ${names.length === 0 ? 'none' : visible(nameList(names))}. Issuers: ${nameList(issuers)}.`;
+  const known = `Tokens: ${names.length === 0 ? 'none' : visibleText(nameList(names))}. Issuers: ${nameList(issuers)}.`;
   return usageError(
     `--principal is '${clipHarmless(written, 200)}'; allowed: ${ALLOWED}.${didYouMean(written, names)}`,
     known,

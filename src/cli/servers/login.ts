@@ -20,7 +20,7 @@ import type { Settings } from '../../settings/environment/settings.js';
 import { prepare } from '../serving/prepare.js';
 import { columns } from '../terminal/columns.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { coloursFor, printJson, visible } from '../terminal/output.js';
+import { coloursFor, printJson, visibleText } from '../terminal/output.js';
 import { widthOf } from '../terminal/wrap.js';
 
 export type LoginCommandOptions = {
@@ -38,7 +38,7 @@ export async function login(server: string | undefined, options: LoginCommandOpt
   const store = new TokenStore(await loginsFolder(settings, options.principal, server));
   if (options.list) return list(store, options);
   if (server === undefined)
-    throw wrong('login needs the name of a server.', '`login --list` shows the logins.');
+    throw argumentsError('login needs the name of a server.', '`login --list` shows the logins.');
   const spec = remoteSpec(
     server,
     discover(context, () => {}),
@@ -60,7 +60,7 @@ export async function login(server: string | undefined, options: LoginCommandOpt
           say(`This waits for ${LOGIN_TIMEOUT_MS / 60_000} minutes; Ctrl-C ends it.`);
           if (!elsewhere) return void openBrowser(url, say);
           say('Is the browser on another machine? Paste the address that it ends at here.');
-          typed.each((line) => {
+          typed.forEachLine((line) => {
             const objection = paste(line);
             if (objection !== undefined) say(objection);
           });
@@ -69,10 +69,10 @@ export async function login(server: string | undefined, options: LoginCommandOpt
       interruptSignal(),
     );
     const paint = coloursFor(process.stderr);
-    say(`${paint.green('Logged in')} to '${shownName(server)}' by ${visible(made.issuer)}.`);
-    if (made.scopes.length > 0) say(`Granted: ${visible(made.scopes.join(' '))}`);
+    say(`${paint.green('Logged in')} to '${shownName(server)}' by ${visibleText(made.issuer)}.`);
+    if (made.scopes.length > 0) say(`Granted: ${visibleText(made.scopes.join(' '))}`);
     if (made.refreshToken === undefined && made.expiresAtMs !== undefined) {
-      say(`It ends ${ending(made.expiresAtMs)}: ${visible(made.issuer)} gives no way to refresh it.`);
+      say(`It ends ${expiryText(made.expiresAtMs)}: ${visibleText(made.issuer)} gives no way to refresh it.`);
     }
     say(paint.dim(`Kept in ${store.fileOf(spec.url)}, which only you can read.`));
   } catch (thrown) {
@@ -84,7 +84,7 @@ export async function login(server: string | undefined, options: LoginCommandOpt
 class TypedLines implements Disposable {
   #lines: Interface | undefined;
 
-  each(take: (line: string) => void): void {
+  forEachLine(take: (line: string) => void): void {
     this.#lines = createInterface({ input: process.stdin });
     this.#lines.on('line', (line) => line.trim() !== '' && take(line.trim()));
   }
@@ -147,16 +147,16 @@ function remoteSpec(server: string, { ready, skipped }: Discovery): RemoteSpec {
     const passedOver = skipped.find(({ name }) => name === server);
     if (passedOver !== undefined) {
       const { text, remedy } = explainSkip(passedOver);
-      throw wrong(`Server '${echo}' is configured but not used: ${text}.`, remedy);
+      throw argumentsError(`Server '${echo}' is configured but not used: ${text}.`, remedy);
     }
     const names = ready.filter(({ transport }) => transport !== 'stdio').map(({ name }) => name);
-    throw wrong(
+    throw argumentsError(
       `There is no server '${echo}'.${didYouMean(server, names)}`,
       names.length === 0 ? 'No remote server is configured.' : `Remote servers are: ${names.join(', ')}.`,
     );
   }
   const reason = noLoginReason(spec);
-  if (reason !== undefined || spec.transport === 'stdio') throw wrong(reason ?? '');
+  if (reason !== undefined || spec.transport === 'stdio') throw argumentsError(reason ?? '');
   return spec;
 }
 
@@ -179,7 +179,7 @@ export function loginsText(logins: ReturnType<TokenStore['list']>): string {
           paint.bold(shownName(stored.login.name)),
           stateOf(stored.login),
           new URL(stored.login.url).origin,
-          paint.dim(`by ${visible(stored.login.issuer)}`),
+          paint.dim(`by ${visibleText(stored.login.issuer)}`),
         ]
       : [paint.red('unusable'), stored.reason, '', paint.dim(stored.file)],
   );
@@ -190,7 +190,7 @@ type KeptLogin = Extract<StoredLogin, { readonly state: 'kept' }>['login'];
 
 function stateOf({ refreshToken, expiresAtMs }: KeptLogin): string {
   if (refreshToken !== undefined) return 'refreshed by itself';
-  return expiresAtMs === undefined ? 'without an end' : `ends ${ending(expiresAtMs)}`;
+  return expiresAtMs === undefined ? 'without an end' : `ends ${expiryText(expiresAtMs)}`;
 }
 
 function asJson(stored: ReturnType<TokenStore['list']>[number]): object {
@@ -202,7 +202,7 @@ function asJson(stored: ReturnType<TokenStore['list']>[number]): object {
   return { state: 'kept', name, origin, issuer, scopes, refreshed: refreshToken !== undefined, ...expiresAt };
 }
 
-const ending = (atMs: number): string =>
+const expiryText = (atMs: number): string =>
   atMs <= Date.now() ? 'now' : `on ${new Date(atMs).toISOString().slice(0, 16).replace('T', ' at ')} UTC`;
 
 async function openBrowser(url: string, say: (line: string) => void): Promise<void> {
@@ -219,7 +219,7 @@ async function openBrowser(url: string, say: (line: string) => void): Promise<vo
 /** Where a browser would open on a screen that nobody sees. */
 const isRemoteShell = (): boolean => ['SSH_CONNECTION', 'SSH_TTY'].some((name) => process.env[name]);
 
-function wrong(message: string, remedy?: string): BridgeError {
+function argumentsError(message: string, remedy?: string): BridgeError {
   return new BridgeError('E_ARGUMENTS', message, {
     fault: 'operator',
     remedy: remedy ?? `See \`${ownCommand('servers')}\`.`,

@@ -12,7 +12,7 @@ import type { Policy } from '../../policy/rules/policy.js';
 import { changeWords, KeptCatalog, refreshCommand } from '../../servers/catalog/kept-catalog.js';
 import { prepare } from '../serving/prepare.js';
 import { columns } from '../terminal/columns.js';
-import { coloursFor, printJson, usageError, visible } from '../terminal/output.js';
+import { coloursFor, printJson, usageError, visibleText } from '../terminal/output.js';
 
 import { paragraph, widthOf } from '../terminal/wrap.js';
 
@@ -75,7 +75,7 @@ export type Tested = {
 };
 
 export function testedText({ call, outcome: { is, rule }, rules, learn, goesByClaims }: Tested): string {
-  const parts = [paragraph(`${VERBS[is]} by ${visible(rule)}: ${visible(call)}`)];
+  const parts = [paragraph(`${VERBS[is]} by ${visibleText(rule)}: ${visibleText(call)}`)];
   if (rules.length > 0) parts.push(rulesText(rules));
   if (learn !== undefined)
     parts.push(
@@ -107,7 +107,12 @@ function rulesText(rules: readonly RuleReading[]): string {
   const rows = rules.map(({ action, rule, is, why, counts }) => {
     const counted = is === 'unclear' ? `, counts as ${counts ? 'met' : 'not met'}` : '';
     const state = `${is}${counted}`;
-    return [action, counts ? paint.bold(state) : state, visible(rule), why === undefined ? '' : visible(why)];
+    return [
+      action,
+      counts ? paint.bold(state) : state,
+      visibleText(rule),
+      why === undefined ? '' : visibleText(why),
+    ];
   });
   const head = ['does', 'is', 'rule', 'why'].map((title) => paint.dim(title));
   return columns([head, ...rows], { width: widthOf(process.stdout), wraps: [2, 3] });
@@ -125,27 +130,27 @@ function callOf(text: string, ready: readonly DownstreamSpec[]): Call {
   const last = splits[0];
   if (last === undefined || name.endsWith('.') || name.startsWith('.'))
     throw usageError(
-      `The call is '${visible(name)}'; allowed: the server's name, a dot, the tool's name, and then its arguments as JSON.`,
+      `The call is '${visibleText(name)}'; allowed: the server's name, a dot, the tool's name, and then its arguments as JSON.`,
       SUCH_AS,
     );
   for (const { server, tool } of splits) {
     const spec = ready.find((one) => one.name === server);
-    if (spec !== undefined) return { spec, tool, argumentsText: checked(argumentsText) };
+    if (spec !== undefined) return { spec, tool, argumentsText: checkJson(argumentsText) };
   }
   const names = ready.map((spec) => spec.name);
   throw usageError(
-    `No server is called '${visible(last.server)}'.${didYouMean(last.server, names)}`,
+    `No server is called '${visibleText(last.server)}'.${didYouMean(last.server, names)}`,
     `\`${ownCommand('servers')}\` lists them.`,
   );
 }
 
-function checked(argumentsText: string): string {
+function checkJson(argumentsText: string): string {
   try {
     JSON.parse(argumentsText);
     return argumentsText;
   } catch (thrown) {
     throw usageError(
-      `The arguments are no JSON (${visible(String(Object(thrown).message))}); allowed: one object.`,
+      `The arguments are no JSON (${visibleText(String(Object(thrown).message))}); allowed: one object.`,
       `${SUCH_AS}, in quotes of the shell.`,
     );
   }

@@ -2,7 +2,7 @@
 // or reached. Never shows arguments, variables, headers, or the parts of an address where people keep their tokens.
 
 import { shownName } from '../../base/text/shown-name.js';
-import { harmless } from '../../base/text/text.js';
+import { makeHarmless } from '../../base/text/text.js';
 import { type Discovery, discover } from '../../hosts/discovery/discover.js';
 import { type Beside, explainSkip } from '../../hosts/discovery/explain-skip.js';
 import type { DownstreamSpec, SpecSource } from '../../hosts/downstream-spec.js';
@@ -10,7 +10,7 @@ import { withoutDenied } from '../../policy/rules/policy-book.js';
 import { type FileProblem, problemInWords } from '../../settings/files/config-file.js';
 import { prepare } from '../serving/prepare.js';
 import { coloursFor, printJson } from '../terminal/output.js';
-import { hanging, shownWidth, widthOf } from '../terminal/wrap.js';
+import { hangText, shownWidth, widthOf } from '../terminal/wrap.js';
 import { type ServerChange, serverChanges } from './servers-refresh.js';
 
 /** One server as `--json` shows it. */
@@ -105,7 +105,7 @@ export function serversText(discovery: Discovery, style: ListStyle, changes = NO
   // The heading says which file.
   const lines = serverLines(discovery, NO_CHANGES, 'the file');
   const { problems } = discovery;
-  if (lines.length + problems.length === 0) return `${hanging(NOTHING_FOUND, 0, style.width)}\n`;
+  if (lines.length + problems.length === 0) return `${hangText(NOTHING_FOUND, 0, style.width)}\n`;
   const nameChars = Math.min(
     MAX_NAME_COLUMN,
     Math.max(0, ...lines.map(({ name }) => shownName(name).length)),
@@ -114,8 +114,8 @@ export function serversText(discovery: Discovery, style: ListStyle, changes = NO
     const [{ source } = { source: undefined }] = group;
     const host = source?.host ?? '';
     const scope = ` ${source?.scope}  `;
-    const file = paint.dim(short(oneLine(source?.file ?? ''), style));
-    const place = hanging(file, HEADING_INDENT, style.width, shownWidth(host + scope) - HEADING_INDENT);
+    const file = paint.dim(shortenHome(oneLine(source?.file ?? ''), style));
+    const place = hangText(file, HEADING_INDENT, style.width, shownWidth(host + scope) - HEADING_INDENT);
     const heading = `${paint.bold(host)}${place.startsWith('\n') ? scope.trimEnd() : scope}${place}`;
     return [heading, ...group.map((line) => row(line, nameChars, style))].join('\n');
   });
@@ -142,24 +142,24 @@ function row(line: ServerLine, nameChars: number, style: ListStyle): string {
   const shown = shownName(name).padEnd(nameChars);
   const how = command ?? (url === undefined ? undefined : `${WAYS[transport ?? 'auto']}${url}`);
   const text = [how, remedy === undefined ? reason : `${reason}. ${remedy}`]
-    .flatMap((part) => (part === undefined ? [] : [short(oneLine(part), style)]))
+    .flatMap((part) => (part === undefined ? [] : [shortenHome(oneLine(part), style)]))
     .join('  ');
   const indent = start.length + nameChars + 2;
   const head = (state === 'ready' ? paint.green : paint.yellow)(start) + paint.bold(shown);
   const more = shownWidth(shown) - nameChars;
-  return `${head}  ${hanging(text, indent, style.width, more)}`;
+  return `${head}  ${hangText(text, indent, style.width, more)}`;
 }
 
 function problemText(problem: FileProblem, style: ListStyle): string {
   const start = 'problem  ';
   const text = oneLine(problemInWords(problem));
-  return style.paint.red(start) + hanging(text, start.length, style.width);
+  return style.paint.red(start) + hangText(text, start.length, style.width);
 }
 
 function changedText(name: string, { changed, remedy }: ServerChange, style: ListStyle): string {
   const start = 'changed  ';
   const text = `${shownName(name)}: ${oneLine(changed)}. ${oneLine(remedy)}`;
-  return style.paint.yellow(start) + hanging(text, start.length, style.width);
+  return style.paint.yellow(start) + hangText(text, start.length, style.width);
 }
 
 function summary({ ready, skipped, problems }: Discovery): string {
@@ -170,9 +170,9 @@ function summary({ ready, skipped, problems }: Discovery): string {
 }
 
 /** Without doubling the backslashes of Windows, as `visible` would. */
-const oneLine = (text: string): string => harmless(text).replace(/[\t\n]+/g, ' ');
+const oneLine = (text: string): string => makeHarmless(text).replace(/[\t\n]+/g, ' ');
 
-const short = (text: string, { home }: ListStyle): string =>
+const shortenHome = (text: string, { home }: ListStyle): string =>
   home.length > 1 ? text.replaceAll(`${home}/`, '~/').replaceAll(`${home}\\`, '~\\') : text;
 
 // `servers`: what was discovered, from which file, and what was passed over with the reason. Starts nothing.

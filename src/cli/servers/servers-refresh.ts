@@ -5,7 +5,7 @@ import { BridgeError } from '../../base/errors.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { didYouMean } from '../../base/text/closest.js';
 import { shownName, shownTool } from '../../base/text/shown-name.js';
-import { clip, harmless, inOneLine } from '../../base/text/text.js';
+import { clip, inOneLine, makeHarmless } from '../../base/text/text.js';
 import type { Discovery } from '../../hosts/discovery/discover.js';
 import { explainSkip } from '../../hosts/discovery/explain-skip.js';
 import type { DownstreamSpec } from '../../hosts/downstream-spec.js';
@@ -16,13 +16,13 @@ import type { Refreshed } from '../../tenant/refresh.js';
 import { prepare, withProgress } from '../serving/prepare.js';
 import { columns } from '../terminal/columns.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { coloursFor, visible as escaped } from '../terminal/output.js';
+import { coloursFor, visibleText as escaped } from '../terminal/output.js';
 import { widthOf } from '../terminal/wrap.js';
 
 export type RefreshOptions = { readonly accept?: true; readonly json?: true };
 
 /** Servers choose these texts; overrides of the reading direction are no control characters to JSON. */
-const visible = (text: string): string => escaped(harmless(text));
+const displayText = (text: string): string => escaped(makeHarmless(text));
 
 const MAX_NAMES_SHOWN = 8;
 const MAX_TEXT_CHARS = 300;
@@ -37,7 +37,7 @@ export async function serversRefresh(
   const told = withProgress(observer, (message) => process.stderr.write(`${paint.dim(message)}\n`));
   const signal = interruptSignal();
   await using bridge = new Bridge({ settings, discovery, observer: told, redactor });
-  const specs = chosen(names, bridge.servers.discovery);
+  const specs = serversNamed(names, bridge.servers.discovery);
   const outcomes = await bridge.servers.refresh(specs, accept === true, signal);
   // A server may have put into a description what it was given as a key.
   const text = json ? `${JSON.stringify({ servers: outcomes }, undefined, 2)}\n` : refreshText(outcomes);
@@ -46,7 +46,7 @@ export async function serversRefresh(
 }
 
 /** The named servers, or all; throws E_ARGUMENTS for a name that cannot be started. */
-function chosen(names: readonly string[], { ready, skipped }: Discovery): readonly DownstreamSpec[] {
+function serversNamed(names: readonly string[], { ready, skipped }: Discovery): readonly DownstreamSpec[] {
   if (names.length === 0) return ready;
   return [...new Set(names)].map((name) => {
     const spec = ready.find((candidate) => candidate.name === name);
@@ -58,7 +58,7 @@ function chosen(names: readonly string[], { ready, skipped }: Discovery): readon
       'E_ARGUMENTS',
       skip === undefined
         ? `There is no server '${shownName(name)}'.${didYouMean(name, known)}`
-        : `Server '${shownName(name)}' is configured but not started: ${visible(skip.text)}.`,
+        : `Server '${shownName(name)}' is configured but not started: ${displayText(skip.text)}.`,
       {
         fault: 'operator',
         remedy: skip?.remedy ?? `See \`${ownCommand('servers')}\`.`,
@@ -85,7 +85,7 @@ function row(outcome: Refreshed): readonly string[] {
   const name = paint.bold(shownName(outcome.server));
   if (outcome.state === 'failed') {
     const advice = outcome.remedy === undefined ? '' : ` ${outcome.remedy}`;
-    return [paint.red('failed'), name, '', visible(`${inOneLine(outcome.reason)}${advice}`)];
+    return [paint.red('failed'), name, '', displayText(`${inOneLine(outcome.reason)}${advice}`)];
   }
   const { tools, added, removed, changed, takesName, accepted, problems } = outcome;
   const open = changed.length > 0 ? 'changed' : 'not accepted';
@@ -151,7 +151,7 @@ function firstDifference(one: string, other: string): number {
 /** One line, from a little before the place that matters. */
 function excerpt(text: string, at: number): string {
   const from = at <= MAX_TEXT_CHARS / 2 ? 0 : at - MAX_TEXT_CHARS / 4;
-  return visible(`${from > 0 ? '…' : ''}${clip(text.slice(from), MAX_TEXT_CHARS)}`.toWellFormed());
+  return displayText(`${from > 0 ? '…' : ''}${clip(text.slice(from), MAX_TEXT_CHARS)}`.toWellFormed());
 }
 
 function listOf(names: readonly string[]): string {

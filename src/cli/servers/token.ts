@@ -27,7 +27,7 @@ import {
 import { type Prepared, prepare } from '../serving/prepare.js';
 import { columns } from '../terminal/columns.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { coloursFor, printJson, usageError, visible } from '../terminal/output.js';
+import { coloursFor, printJson, usageError, visibleText } from '../terminal/output.js';
 
 import { widthOf } from '../terminal/wrap.js';
 
@@ -72,7 +72,7 @@ export async function tokenChange(name: string, options: TokenOptions): Promise<
   const prepared = prepare('error', 'ends');
   let changed: TokenRecord | undefined;
   await new TokenFile(prepared.settings.stateDir).change((tokens) => {
-    const before = named(name, tokens);
+    const before = findToken(name, tokens);
     const { expiresAtMs, ...rest } = before;
     const terms = {
       servers: servesNow ?? before.servers,
@@ -90,7 +90,7 @@ export async function tokenChange(name: string, options: TokenOptions): Promise<
 export async function tokenRevoke(name: string): Promise<void> {
   const { settings } = prepare('error', 'ends');
   await new TokenFile(settings.stateDir).change((tokens) => {
-    const { id } = named(name, tokens);
+    const { id } = findToken(name, tokens);
     return tokens.filter((token) => token.id !== id);
   }, interruptSignal());
   say(`Token '${shownName(name)}' is revoked: bridges that run refuse it from the next request on.`);
@@ -117,18 +117,18 @@ export function tokensText(tokens: readonly ListedToken[], nowMs = Date.now()): 
     paint.dim(word),
   );
   const rows = tokens.map((token) => [
-    paint.bold(visible(token.name)),
+    paint.bold(visibleText(token.name)),
     serversText(token.servers),
     day(token.createdAtMs),
     expiryText(token, nowMs, paint.red),
     token.lastUsedMs === undefined ? 'never' : `about ${minute(token.lastUsedMs)}`,
-    visible(token.scopes.join(' ')),
+    visibleText(token.scopes.join(' ')),
   ]);
   return columns([head, ...rows], { width: widthOf(process.stdout), wraps: [0, 1, 5], drops: [5, 2] });
 }
 
 /** The one token of this name. Throws E_ARGUMENTS. */
-function named(name: string, tokens: readonly TokenRecord[]): TokenRecord {
+function findToken(name: string, tokens: readonly TokenRecord[]): TokenRecord {
   const found = tokens.find((token) => token.name === name);
   if (found !== undefined) return found;
   const names = tokens.map((token) => token.name);
@@ -137,7 +137,8 @@ function named(name: string, tokens: readonly TokenRecord[]): TokenRecord {
     `There is no token '${clipHarmless(name, 200)}'.${didYouMean(name, names)}`,
     {
       fault: 'operator',
-      remedy: names.length === 0 ? 'No token has been made.' : `Tokens are: ${nameList(names.map(visible))}.`,
+      remedy:
+        names.length === 0 ? 'No token has been made.' : `Tokens are: ${nameList(names.map(visibleText))}.`,
     },
   );
 }
@@ -148,7 +149,7 @@ function sayTerms({ name, servers, expiresAtMs, scopes }: TokenRecord, { discove
     say(`  ${ownCommand('token', 'change', name, '--servers', 'SERVER')}`);
   } else say(`It reaches ${serversText(servers)}.`);
   for (const sentence of unknownServers(servers, discovery)) say(sentence);
-  if (scopes.length > 0) say(`Its scopes: ${visible(scopes.join(' '))}.`);
+  if (scopes.length > 0) say(`Its scopes: ${visibleText(scopes.join(' '))}.`);
   say(expiresAtMs === undefined ? 'It has no end.' : `It ends at ${new Date(expiresAtMs).toISOString()}.`);
 }
 
@@ -166,7 +167,7 @@ function unknownServers(servers: TokenServers, discovery: Prepared['discovery'])
 
 const serversText = (servers: TokenServers): string => {
   if (servers === '*') return 'all that the policy allows';
-  return servers.length === 0 ? 'none' : visible(nameList(servers));
+  return servers.length === 0 ? 'none' : visibleText(nameList(servers));
 };
 
 function expiryText(token: TokenRecord, nowMs: number, red: (text: string) => string): string {

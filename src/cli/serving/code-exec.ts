@@ -46,7 +46,7 @@ export async function codeExec(): Promise<void> {
     process.send?.(endpoint.address);
     await isInterrupted;
   }
-  await Promise.race([execute.idle(), new Promise((resolve) => setTimeout(resolve, END_GRACE_MS))]);
+  await Promise.race([execute.waitUntilIdle(), new Promise((resolve) => setTimeout(resolve, END_GRACE_MS))]);
   await stderr.flush(LAST_LINES_WITHIN_MS);
   process.exit(0);
 }

@@ -85,7 +85,7 @@ export function examine(
 ): Examined {
   const { settings: own, warnings, problems: wrong } = readSettings(env, host);
   const { importedFile, policyFile } = own;
-  const imported = readable(importedFile, (file) => readIsolatorFile(file, own, host));
+  const imported = readIfNamed(importedFile, (file) => readIsolatorFile(file, own, host));
   const settings = {
     ...own,
     imported: imported.value,
@@ -105,7 +105,7 @@ export function examine(
   const redactor = new Redactor();
   redactor.addSecrets(env, settings.downstreamEnv);
   const observer = logObserver(log, eventWords(), (text) => redactor.redact(text));
-  const book = readable(policyFile, () => new PolicyBook(settings, host, observer));
+  const book = readIfNamed(policyFile, () => new PolicyBook(settings, host, observer));
   const problems = [
     ...wrong,
     // Where one of these is wrong, another folder would be looked at than was meant.
@@ -129,7 +129,7 @@ export function examine(
 }
 
 /** The value made of a file, or why none can be; neither where no file is named. */
-function readable<T>(
+function readIfNamed<T>(
   file: string | undefined,
   read: (file: string) => T,
 ): { readonly value: T | undefined; readonly problems: readonly SettingProblem[] } {
@@ -166,7 +166,7 @@ export const AUDIT_FOLDER = 'audit';
 /** Tells `observer` and the audit, where there is to be one; disposing waits, for a moment, until its lines are written. */
 export type Audited = AsyncDisposable & { readonly observer: Observer };
 
-export function audited({ settings, observer, redactor }: Prepared): Audited {
+export function startAudit({ settings, observer, redactor }: Prepared): Audited {
   if (settings.audit === 'off') return { observer, [Symbol.asyncDispose]: () => Promise.resolve() };
   const audit = new Audit({
     dir: join(settings.stateDir, AUDIT_FOLDER),

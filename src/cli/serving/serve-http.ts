@@ -3,7 +3,7 @@
 
 import { BridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
-import { SET_UP_PATIENCE_MS } from '../../run/queue/patience.js';
+import { SET_UP_SOFT_TIMEOUT_MS } from '../../run/queue/soft-timeout.js';
 import { HttpAccess } from '../../service/access/http-access.js';
 import { firstTokenText, makeFirstToken } from '../../service/access/token-file.js';
 import { HttpFront } from '../../service/endpoint/front.js';
@@ -12,7 +12,7 @@ import { type HttpAddress, isLoopback, notifySystemd, parseHttpAddress } from '.
 import { withRequests } from '../../service/http/request-context.js';
 import { Bridges } from '../../service/principals/bridges.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { audited, type Prepared, prepare } from './prepare.js';
+import { type Prepared, prepare, startAudit } from './prepare.js';
 
 import { type End, firstFault, nothingElseWrites } from './serving-process.js';
 
@@ -26,7 +26,7 @@ export async function serveHttp(written: string, allowedHosts: readonly string[]
   const address = parseHttpAddress(written);
   const prepared = withHosts(prepare('info', 'serves'), allowedHosts);
   const { stderr, settings } = prepared;
-  const audit = audited(prepared);
+  const audit = startAudit(prepared);
   const { observer } = audit;
   const interrupted = interruptSignal({ except: ['SIGHUP'] });
   let listening: HttpFront | undefined;
@@ -36,7 +36,7 @@ export async function serveHttp(written: string, allowedHosts: readonly string[]
   const { host, env } = prepared.discovery;
   const access = new HttpAccess(settings, host, env, observer);
   const bridges = bridgesOf(prepared, access, withRequests(observer));
-  const front = await opened(address, prepared, { bridges, access }, observer, interrupted).catch(
+  const front = await openFront(address, prepared, { bridges, access }, observer, interrupted).catch(
     async (thrown) => {
       await bridges[Symbol.asyncDispose]();
       throw thrown;
@@ -77,10 +77,10 @@ const bridgesOf = (
     redactor,
     book,
     exchange,
-    setUpPatienceMs: SET_UP_PATIENCE_MS,
+    setUpSoftTimeoutMs: SET_UP_SOFT_TIMEOUT_MS,
   });
 
-async function opened(
+async function openFront(
   address: HttpAddress,
   { settings, warnings }: Prepared,
   { bridges, access }: { readonly bridges: Bridges; readonly access: HttpAccess },

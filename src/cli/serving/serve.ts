@@ -7,10 +7,10 @@ import type { Observer } from '../../base/log/events.js';
 import { LateBridge } from '../../mcp/connection/late-bridge.js';
 import { serveAgent } from '../../mcp/connection/server.js';
 import { AgentTransport } from '../../mcp/requests/stdio-transport.js';
-import { SET_UP_PATIENCE_MS } from '../../run/queue/patience.js';
+import { SET_UP_SOFT_TIMEOUT_MS } from '../../run/queue/soft-timeout.js';
 import { problemsIn } from '../../settings/environment/setting-problems.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { audited, type Examined, examine } from './prepare.js';
+import { type Examined, examine, startAudit } from './prepare.js';
 
 import { type End, firstFault, nothingElseWrites } from './serving-process.js';
 
@@ -24,12 +24,12 @@ export async function serve(alone?: string): Promise<void> {
   const prepared = examine('info', 'serves');
   const { stderr } = prepared;
   nothingElseWrites(stderr);
-  const audit = audited(prepared);
+  const audit = startAudit(prepared);
   const { observer } = audit;
   if (alone !== undefined) observer({ type: 'bridge.alone', reason: alone });
   const interrupted = interruptSignal();
   const fault = firstFault(observer);
-  const { transport, bridge } = await connected(prepared, observer);
+  const { transport, bridge } = await connectAgent(prepared, observer);
   const { reason, exitCode } = await Promise.race([
     transport.closed.then((): End => ({ reason: 'the agent has gone', exitCode: 0 })),
     new Promise<End>((resolve) => {
@@ -53,17 +53,23 @@ type Connected = {
 };
 
 /** The agent's end of the bridge, or, where a setting is wrong, what only says so: there is no bridge then. */
-async function connected(prepared: Examined, observer: Observer): Promise<Connected> {
+async function connectAgent(prepared: Examined, observer: Observer): Promise<Connected> {
   const { settings, discovery, redactor } = prepared;
   const opened =
     prepared.problems.length > 0
       ? prepared
       : openedOr(
           () =>
-            new LateBridge({ settings, discovery, observer, redactor, setUpPatienceMs: SET_UP_PATIENCE_MS }),
+            new LateBridge({
+              settings,
+              discovery,
+              observer,
+              redactor,
+              setUpSoftTimeoutMs: SET_UP_SOFT_TIMEOUT_MS,
+            }),
         );
   const bridge = opened instanceof LateBridge ? opened : undefined;
-  const transport = new AgentTransport(process.stdin, process.stdout, async () => bridge?.settled());
+  const transport = new AgentTransport(process.stdin, process.stdout, async () => bridge?.waitUntilSettled());
   if (opened instanceof LateBridge) {
     await serveAgent(opened, opened.jobs, transport, observer, prepared.warnings);
     return { transport, bridge: opened };

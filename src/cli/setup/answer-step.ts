@@ -13,13 +13,13 @@ import { exitCodeOf } from '../probe/report.js';
 import { withProgress } from '../serving/prepare.js';
 import { seconds } from '../terminal/output.js';
 import {
-  failed,
+  failedResult,
   ok,
   type SetupContext,
   type Step,
   type StepResult,
   type StepWarning,
-  skipped,
+  skippedResult,
 } from './step.js';
 
 /** A first start may have to copy the image for a new mapping of ids. */
@@ -34,15 +34,15 @@ export const answerStep: Step = {
   doing: 'running a first program, as a host would',
   perform: async (setup) => {
     const { tools } = setup.prepared.settings;
-    if (!tools.includes('run_python')) return skipped('MCP_BRIDGE_TOOLS does not offer run_python');
-    if (setup.options.dryRun) return skipped('`print(6 * 7)` would be run, as a host would');
+    if (!tools.includes('run_python')) return skippedResult('MCP_BRIDGE_TOOLS does not offer run_python');
+    if (setup.options.dryRun) return skippedResult('`print(6 * 7)` would be run, as a host would');
     const startedAt = performance.now();
     const { answer, log } = await firstAnswer(setup);
     const took = seconds(performance.now() - startedAt);
     const version = answer.match(ANSWER)?.[1];
     if (version !== undefined) return ok(`6 * 7 is 42, says Python ${version}; ${took} from start to answer`);
     const said = answer === '' ? log : answer;
-    return failed(
+    return failedResult(
       `no answer came after ${took}: ${said.trim().slice(-500) || 'nothing was said'}`,
       `Run \`${ownCommand('doctor')}\`.`,
     );
@@ -127,7 +127,8 @@ export const wallsStep: Step = {
   needs: ['engine', 'ids', 'storage', 'image'],
   doing: 'attacking a sandbox, to see whether its walls hold',
   perform: async (setup) => {
-    if (setup.options.dryRun) return skipped('a sandbox would be attacked, to see whether its walls hold');
+    if (setup.options.dryRun)
+      return skippedResult('a sandbox would be attacked, to see whether its walls hold');
     const remembered = await earlierProbe(setup);
     if (remembered !== undefined) return remembered;
     const report = await probeWalls(setup.prepared, (step) => setup.show({ step }), setup.signal);
@@ -143,7 +144,7 @@ export const wallsStep: Step = {
     const remedy =
       fatal.find((one) => one.remedy !== undefined)?.remedy ??
       `Run \`${ownCommand('doctor', '--probe')}\`, which shows what was seen of each.`;
-    return failed(`${detail}. These do not, and have to: ${names}`, remedy, { warnings });
+    return failedResult(`${detail}. These do not, and have to: ${names}`, remedy, { warnings });
   },
 };
 

@@ -4,7 +4,7 @@ import { confirm, isCancel, multiselect } from '@clack/prompts';
 import { BridgeError } from '../../base/errors.js';
 import type { SetupContext } from './step.js';
 
-const cancelled = () =>
+const cancelledError = () =>
   new BridgeError('E_CANCELLED', 'Stopped at a question; what was done before it stays.', {
     fault: 'operator',
   });
@@ -18,7 +18,7 @@ export async function agrees(
   if (!isInteractive) return false;
   clear();
   const answer = await confirm({ message: question });
-  if (isCancel(answer)) throw cancelled();
+  if (isCancel(answer)) throw cancelledError();
   return answer;
 }
 
@@ -35,6 +35,6 @@ export async function picks(
     initialValues: choices.map(({ value }) => value),
     required: false,
   });
-  if (isCancel(answer)) throw cancelled();
+  if (isCancel(answer)) throw cancelledError();
   return answer;
 }

@@ -7,18 +7,18 @@ import { run } from '../../base/process/process.js';
 import { chooseEngine } from '../../engine/detect.js';
 import type { EngineName } from '../../engine/engine.js';
 import { automaticEngines, driverOf } from '../../engine/engines.js';
-import { wishesOf } from '../../sandbox/launch/launch-set-up.js';
+import { engineSelectionOf } from '../../sandbox/launch/launch-set-up.js';
 import { agrees } from './dialogue.js';
 import { installPackages, rootAccess, rootCommand, runAsRoot, runToTheEnd } from './install-packages.js';
 import {
-  done,
-  failed,
+  doneResult,
+  failedResult,
   isOwnPodman,
   ok,
   type SetupContext,
   type Step,
   type StepResult,
-  skipped,
+  skippedResult,
 } from './step.js';
 import { mountsOverlay, storePaths } from './storage-step.js';
 import type { SetupMachine, System, SystemNeed } from './systems.js';
@@ -39,7 +39,7 @@ export const engineStep: Step = {
     const { runtime } = settings;
     const named = runtime ?? automaticEngines.find((program) => setup.machine.find(program) !== undefined);
     if (named !== undefined && setup.machine.find(named) === undefined) {
-      return failed(
+      return failedResult(
         `MCP_BRIDGE_RUNTIME is ${named}, which is no program here`,
         `Install it, or unset MCP_BRIDGE_RUNTIME to take ${ANY_ENGINE}.`,
       );
@@ -52,13 +52,13 @@ export const engineStep: Step = {
 
 async function engineElsewhere(setup: SetupContext): Promise<StepResult> {
   setup.found.engine = 'elsewhere';
-  const { binary, status } = await chooseEngine(wishesOf(setup.prepared.settings), setup.signal);
+  const { binary, status } = await chooseEngine(engineSelectionOf(setup.prepared.settings), setup.signal);
   return ok(`${binary} ${status.version}, which runs elsewhere`);
 }
 
 async function examineAnother(program: string, name: EngineName, setup: SetupContext): Promise<StepResult> {
   try {
-    const { status } = await chooseEngine(wishesOf(setup.prepared.settings), setup.signal);
+    const { status } = await chooseEngine(engineSelectionOf(setup.prepared.settings), setup.signal);
     setup.found.engine = name;
     return ok(`${program} ${status.version}`);
   } catch (thrown) {
@@ -66,7 +66,7 @@ async function examineAnother(program: string, name: EngineName, setup: SetupCon
     // An engine that runs as root is there, but only ours runs containers without root.
     if (code === 'E_ENGINE_UNSAFE' && setup.prepared.settings.runtime === undefined)
       return installEngine(setup, `${name} is here, but runs as root, so ${OURS} is wanted beside it`);
-    return failed(message, remedy);
+    return failedResult(message, remedy);
   }
 }
 
@@ -80,7 +80,7 @@ async function examineOurs(program: string, setup: SetupContext): Promise<StepRe
   const { system } = setup.machine;
   const packages = missing.flatMap((need) => system?.packages?.[need] ?? []);
   const what = `${version} is here without ${missing.map((need) => PROGRAMS[need]).join(' and ')}`;
-  if (system === undefined || packages.length === 0) return failed(what, 'Install what is missing.');
+  if (system === undefined || packages.length === 0) return failedResult(what, 'Install what is missing.');
   return install(setup, what, packages, false);
 }
 
@@ -106,7 +106,7 @@ function missingBeside({ prepared, machine }: SetupContext): SystemNeed[] {
 async function installEngine(setup: SetupContext, what: string): Promise<StepResult> {
   const { system } = setup.machine;
   if (system === undefined) {
-    return failed(
+    return failedResult(
       what,
       "Install podman with this system's package manager, and with it newuidmap, crun or runc, slirp4netns or passt, and fuse-overlayfs.",
     );
@@ -138,20 +138,20 @@ async function install(
   isEngine: boolean,
 ): Promise<StepResult> {
   const { system } = setup.machine;
-  if (system === undefined) return failed(what, 'Install it.');
+  if (system === undefined) return failedResult(what, 'Install it.');
   const installation = await installPackages(setup, what, system, packages, isEngine);
   if (!installation.done) {
     setup.found.engine = 'planned';
     return installation.result;
   }
   if (setup.machine.find(OURS) === undefined) {
-    return failed(
+    return failedResult(
       `${packages.join(', ')} installed, but ${OURS} is not on PATH`,
       'Open a new terminal and run this command again.',
     );
   }
   setup.found.engine = OURS;
-  return done(`${await versionOf(OURS, setup)} installed, with ${packages.join(', ')}`, {
+  return doneResult(`${await versionOf(OURS, setup)} installed, with ${packages.join(', ')}`, {
     undo: installation.undo,
   });
 }
@@ -177,7 +177,7 @@ export const idsStep: Step = {
   needs: ['engine'],
   doing: 'looking for ids that containers may have',
   perform: async (setup) => {
-    if (!isOwnPodman(setup)) return skipped('only a podman of an ordinary user needs them');
+    if (!isOwnPodman(setup)) return skippedResult('only a podman of an ordinary user needs them');
     const short = FILES.filter((file) => setup.machine.idsIn(file) < COUNT);
     if (short.length === 0) return ok(`at least ${COUNT} in ${FILES.join(' and ')}`);
     return grant(setup, `fewer than ${COUNT} in ${short.join(' and ')}`);
@@ -198,7 +198,7 @@ async function grant(setup: SetupContext, what: string): Promise<StepResult> {
   // Podman would believe what it remembers of a user without ids for as long as that user is logged in.
   const isKnown = storePaths(setup).hasStore;
   const commands = [rootCommand(usermod('add'), isRoot), ...(isKnown ? [MIGRATE.join(' ')] : [])];
-  if (setup.options.dryRun) return skipped(`${what}; they would be given with`, { commands });
+  if (setup.options.dryRun) return skippedResult(`${what}; they would be given with`, { commands });
   const byHand = (detail: string, remedy: string): StepResult => ({
     status: 'failed',
     detail,
@@ -212,7 +212,7 @@ async function grant(setup: SetupContext, what: string): Promise<StepResult> {
   setup.clear();
   await runAsRoot(usermod('add'), access);
   if (isKnown) await runToTheEnd(MIGRATE);
-  return done(`${range} in ${FILES.join(' and ')}`, { undo: [rootCommand(usermod('del'), isRoot)] });
+  return doneResult(`${range} in ${FILES.join(' and ')}`, { undo: [rootCommand(usermod('del'), isRoot)] });
 }
 
 /** The first ids above all that are given away, as FIRST-LAST. */

@@ -7,14 +7,14 @@ import type { ChangePlace } from '../../hosts/install/changes.js';
 import { type HostHere, hostNamed, hostsHere, install } from '../../hosts/install/registration.js';
 import { agrees, picks } from './dialogue.js';
 import {
-  done,
-  failed,
+  doneResult,
+  failedResult,
   ok,
   type SetupContext,
   type Step,
   type StepResult,
   type StepWarning,
-  skipped,
+  skippedResult,
 } from './step.js';
 
 export const hostsStep: Step = {
@@ -27,20 +27,20 @@ export const hostsStep: Step = {
     const here = hostsHere(place);
     const named = [...new Set(options.host.map((name) => hostNamed(name).id))];
     setup.found.hosts = here.filter(isRegistered).map(({ title }) => title);
-    if (!options.register) return skipped('nothing is registered, as --no-register says');
+    if (!options.register) return skippedResult('nothing is registered, as --no-register says');
     if (here.length === 0 && named.length === 0)
-      return skipped('no host was found on this machine', {
+      return skippedResult('no host was found on this machine', {
         commands: [ownCommand('install', 'claude-code')],
         warnings: [{ detail: 'For a host that is not here yet, register with the command below' }],
       });
     const unusable = here.filter(({ trouble }) => trouble !== undefined);
     const open = here.filter((host) => !isRegistered(host) && host.trouble === undefined);
-    const ids = named.length > 0 ? named : await chosen(setup, open);
+    const ids = named.length > 0 ? named : await chooseHosts(setup, open);
     const warnings = unusable
       .filter(({ id }) => named.length === 0 || named.includes(id))
       .map(({ title, trouble }) => ({ detail: `${title} is left out: ${withoutFullStop(trouble ?? '')}` }));
     if (ids === 'not asked') return notAsked(open, warnings);
-    const env = await approving(setup, ids, here);
+    const env = await chooseApprovals(setup, ids, here);
     return register(setup, { ids, env }, here, place, warnings);
   },
 };
@@ -48,7 +48,7 @@ export const hostsStep: Step = {
 const isRegistered = ({ registeredAs }: HostHere): boolean => registeredAs !== undefined;
 const titles = (hosts: readonly HostHere[]): string => hosts.map(({ title }) => title).join(', ');
 
-async function chosen(
+async function chooseHosts(
   setup: SetupContext,
   open: readonly HostHere[],
 ): Promise<readonly string[] | 'not asked'> {
@@ -60,7 +60,7 @@ async function chosen(
 }
 
 const notAsked = (open: readonly HostHere[], warnings: readonly StepWarning[]): StepResult =>
-  skipped(`${titles(open)} found, and registered in none, since nobody could be asked`, {
+  skippedResult(`${titles(open)} found, and registered in none, since nobody could be asked`, {
     commands: [
       ownCommand('setup', '--yes'),
       ownCommand('setup', ...open.flatMap(({ id }) => ['--host', id])),
@@ -72,7 +72,7 @@ const notAsked = (open: readonly HostHere[], warnings: readonly StepWarning[]): 
  * Variables of a new registration: whether a person is asked before calls are sent. Their servers' own words count, since it
  * is the user who has chosen them; without that every tool would be asked about.
  */
-async function approving(
+async function chooseApprovals(
   setup: SetupContext,
   ids: readonly string[],
   here: readonly HostHere[],
@@ -120,9 +120,9 @@ function register(
   if (troubles.length > 0) {
     const [first, ...rest] = troubles;
     const what = fresh.length === 0 ? first?.detail : `registered in ${fresh.join(', ')}; ${first?.detail}`;
-    return failed(`${what}${and}`, first?.remedy, { undo, warnings: [...warnings, ...rest] });
+    return failedResult(`${what}${and}`, first?.remedy, { undo, warnings: [...warnings, ...rest] });
   }
   if (fresh.length === 0) return ok(before === '' ? 'registered in none' : before, { warnings });
-  if (dryRun) return skipped(`would be registered in ${fresh.join(', ')}${and}`, { warnings });
-  return done(`registered in ${fresh.join(', ')}${and}`, { undo, warnings });
+  if (dryRun) return skippedResult(`would be registered in ${fresh.join(', ')}${and}`, { warnings });
+  return doneResult(`registered in ${fresh.join(', ')}${and}`, { undo, warnings });
 }

@@ -5,13 +5,21 @@ import { asBridgeError, type BridgeError } from '../../base/errors.js';
 import { chooseEngine } from '../../engine/detect.js';
 import { chooseImage, imageReasonInWords, localChoice } from '../../engine/images/image-choice.js';
 import { profiles } from '../../engine/images/image-name.js';
-import { wishesOf } from '../../sandbox/launch/launch-set-up.js';
+import { engineSelectionOf } from '../../sandbox/launch/launch-set-up.js';
 import { pythonProfile } from '../../sandbox/spec/profile.js';
 import { withProgress } from '../serving/prepare.js';
 import { megabytes, seconds } from '../terminal/output.js';
 import { BuildProgress, NO_PROGRESS } from './image.js';
 import { installPackages } from './install-packages.js';
-import { done, failed, ok, type SetupContext, type Step, type StepResult, skipped } from './step.js';
+import {
+  doneResult,
+  failedResult,
+  ok,
+  type SetupContext,
+  type Step,
+  type StepResult,
+  skippedResult,
+} from './step.js';
 
 const BUILDER = 'mmdebstrap';
 const COST = 'about 70 MB and half a minute';
@@ -24,10 +32,10 @@ export const imageStep: Step = {
     const { settings, observer } = setup.prepared;
     const wish = pythonProfile(settings);
     if (setup.options.dryRun && (setup.found.engine === 'planned' || setup.found.hasNoStore)) {
-      return planned(wish.image);
+      return plannedResult(wish.image);
     }
     const shown = withProgress(observer, (step) => setup.show({ step }));
-    const { images } = await chooseEngine(wishesOf(settings), setup.signal);
+    const { images } = await chooseEngine(engineSelectionOf(settings), setup.signal);
     const size = async (image: string) => {
       const facts = await images.inspect(image, setup.signal);
       return facts === undefined ? '' : `, ${megabytes(facts.sizeBytes)}`;
@@ -35,12 +43,12 @@ export const imageStep: Step = {
     const local = await localChoice(wish, images, setup.signal);
     if (local !== undefined)
       return ok(`${local.image}${await size(local.image)} (${imageReasonInWords(local.reason)})`);
-    if (setup.options.dryRun) return planned(wish.image);
+    if (setup.options.dryRun) return plannedResult(wish.image);
     const startedAt = performance.now();
     try {
       const { image } = await chooseImage(wish, images, shown, setup.signal);
       const took = seconds(performance.now() - startedAt);
-      return done(`${image}${await size(image)}, there after ${took}`, {
+      return doneResult(`${image}${await size(image)}, there after ${took}`, {
         undo: [images.removalOf(image)],
       });
     } catch (thrown) {
@@ -48,14 +56,14 @@ export const imageStep: Step = {
       const profile = profiles().find((name) => name === wish.image);
       if (error.code !== 'E_IMAGE_MISSING') throw thrown;
       if (profile === undefined && wish.imageSource === 'operator')
-        return failed(error.message, error.remedy);
+        return failedResult(error.message, error.remedy);
       return build(setup, profile ?? wish.profile, error);
     }
   },
 };
 
-const planned = (image: string): StepResult =>
-  skipped(
+const plannedResult = (image: string): StepResult =>
+  skippedResult(
     `${image} would be pulled, or an image be built from Debian packages where no registry answers: ${COST}`,
   );
 
@@ -65,19 +73,19 @@ async function build(setup: SetupContext, profile: string, why: BridgeError): Pr
   if (machine.find(BUILDER) === undefined) {
     const packages = machine.system?.packages?.builder;
     // Only Debian's own systems have what makes an image of Debian's packages.
-    if (machine.system === undefined || packages === undefined) return failed(why.message, why.remedy);
+    if (machine.system === undefined || packages === undefined) return failedResult(why.message, why.remedy);
     const what = `No registry gives an image, and ${BUILDER}, which builds one, is missing`;
     const installation = await installPackages(setup, what, machine.system, packages, false);
     if (!installation.done) return installation.result;
     undo.push(...installation.undo);
   }
-  const { images } = await chooseEngine(wishesOf(setup.prepared.settings), setup.signal);
-  if (images.build === undefined) return failed(why.message, why.remedy);
+  const { images } = await chooseEngine(engineSelectionOf(setup.prepared.settings), setup.signal);
+  if (images.build === undefined) return failedResult(why.message, why.remedy);
   setup.clear();
   using progress = setup.options.json ? NO_PROGRESS : new BuildProgress(process.stderr);
   const { onProgress, onBytes } = progress;
   const built = await images.build({ profile, onProgress, onBytes }, setup.signal);
-  return done(
+  return doneResult(
     `${built.image}, ${megabytes(built.sizeBytes)}, built in ${seconds(built.durationMs)}, since no registry gave one`,
     { undo: [images.removalOf(built.image), ...undo] },
   );

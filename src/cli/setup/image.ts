@@ -8,7 +8,7 @@ import type { BuiltImage } from '../../engine/engine.js';
 import { listImages } from '../../engine/images/image-choice.js';
 import { checkPackages, checkSuite } from '../../engine/images/image-name.js';
 import { BASE_PROFILE, localImageName, readRecipe } from '../../engine/images/recipe.js';
-import { wishesOf } from '../../sandbox/launch/launch-set-up.js';
+import { engineSelectionOf } from '../../sandbox/launch/launch-set-up.js';
 import { pythonProfile } from '../../sandbox/spec/profile.js';
 import { languages } from '../../settings/languages/records.js';
 import { prepare } from '../serving/prepare.js';
@@ -36,7 +36,7 @@ export async function imageBuild(
   for (const profile of profiles) readRecipe(profile);
   const { settings } = prepare('warn', 'ends');
   const signal = interruptSignal();
-  const { binary, images } = await chooseEngine(wishesOf(settings), signal);
+  const { binary, images } = await chooseEngine(engineSelectionOf(settings), signal);
   if (images.build === undefined)
     throw new BridgeError('E_IMAGE_BUILD', `${binary} takes images from registries only.`, {
       fault: 'operator',
@@ -76,7 +76,7 @@ function howToUse(profile: string, image: string): string {
 export async function imageList({ json }: { readonly json?: true }): Promise<void> {
   const { settings } = prepare('warn', 'ends');
   const signal = interruptSignal();
-  const engine = await chooseEngine(wishesOf(settings), signal);
+  const engine = await chooseEngine(engineSelectionOf(settings), signal);
   const images = await listImages(pythonProfile(settings), engine.images, signal);
   if (json) {
     printJson({ images });

@@ -5,7 +5,7 @@ import { BridgeError } from '../../base/errors.js';
 import { shellWord } from '../../base/process/own-command.js';
 import { run, tailOf } from '../../base/process/process.js';
 import { agrees } from './dialogue.js';
-import { type SetupContext, type StepResult, skipped } from './step.js';
+import { type SetupContext, type StepResult, skippedResult } from './step.js';
 import type { System } from './systems.js';
 
 type Installation =
@@ -39,7 +39,10 @@ export async function installPackages(
   const commands = installCommands(system, packages, { isEngine, isRoot });
   const warnings = system.note === undefined ? [] : [{ detail: system.note }];
   if (setup.options.dryRun) {
-    return { done: false, result: skipped(`${what}; it would be installed with`, { commands, warnings }) };
+    return {
+      done: false,
+      result: skippedResult(`${what}; it would be installed with`, { commands, warnings }),
+    };
   }
   const byHand = (detail: string, remedy: string): Installation => ({
     done: false,

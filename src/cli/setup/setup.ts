@@ -8,7 +8,14 @@ import { VERSION } from '../../base/version.js';
 import { hostNamed } from '../../hosts/install/registration.js';
 import { prepare } from '../serving/prepare.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { coloursFor, errorJson, printJson, reportFailure, usageError, visible } from '../terminal/output.js';
+import {
+  coloursFor,
+  errorJson,
+  printJson,
+  reportFailure,
+  usageError,
+  visibleText,
+} from '../terminal/output.js';
 import { ProgressBar } from '../terminal/progress-bar.js';
 import { columnsOf, layOut, wrappedCommand } from '../terminal/wrap.js';
 import { answerStep, wallsStep } from './answer-step.js';
@@ -16,14 +23,14 @@ import { engineStep, idsStep } from './engine-step.js';
 import { hostsStep } from './hosts-step.js';
 import { imageStep } from './image-step.js';
 import {
-  failed,
+  failedResult,
   type SetupContext,
   type SetupOptions,
   type Step,
   type StepName,
   type StepResult,
   type StepStatus,
-  skipped,
+  skippedResult,
 } from './step.js';
 import { storageStep } from './storage-step.js';
 import { thisMachine } from './systems.js';
@@ -95,7 +102,9 @@ async function oneStep(step: Step, before: readonly StepReport[], setup: SetupCo
   const startedAt = performance.now();
   const missing = before.find(({ name, status }) => step.needs.includes(name) && status === 'failed');
   const result =
-    missing === undefined ? await outcomeOf(step, setup) : skipped(`not before '${missing.name}' is mended`);
+    missing === undefined
+      ? await outcomeOf(step, setup)
+      : skippedResult(`not before '${missing.name}' is mended`);
   const seconds = Math.round((performance.now() - startedAt) / 10) / 100;
   return { name: step.name, ...result, seconds };
 }
@@ -105,9 +114,9 @@ async function outcomeOf(step: Step, setup: SetupContext): Promise<StepResult> {
     return await step.perform(setup);
   } catch (thrown) {
     if (setup.signal.aborted)
-      return failed('interrupted; nothing half-made is left', 'Run the same command again.');
+      return failedResult('interrupted; nothing half-made is left', 'Run the same command again.');
     const { message, remedy } = asBridgeError(thrown);
-    return failed(withoutFullStop(message), remedy);
+    return failedResult(withoutFullStop(message), remedy);
   }
 }
 
@@ -193,7 +202,7 @@ export function stepText(step: StepReport, home: string): string {
   const width = columnsOf(process.stdout);
   const plain = name.padEnd(NAME_COLUMNS) + status.padEnd(STATUS_COLUMNS);
   const paragraph = (text: string, first = INDENT) =>
-    layOut(visible(text.replaceAll(`${home}/`, '~/')), { width, first, further: INDENT });
+    layOut(visibleText(text.replaceAll(`${home}/`, '~/')), { width, first, further: INDENT });
   const [head = '', ...rest] = paragraph(detail, plain);
   const painted =
     paint.bold(name) +

@@ -6,7 +6,7 @@ import type { Prepared } from '../serving/prepare.js';
 import type { BarProgress } from '../terminal/progress-bar.js';
 import type { SetupMachine } from './systems.js';
 
-/** `ok`: it was so already. `done`: changed now. `skipped`: left as it is. `failed`: with the next step for the user. */
+/** `ok`: it was so already. `doneResult`: changed now. `skippedResult`: left as it is. `failedResult`: with the next step for the user. */
 export type StepStatus = 'ok' | 'done' | 'skipped' | 'failed';
 
 /** Something that works, but not as it should. */
@@ -16,7 +16,7 @@ export type StepResult = {
   readonly status: StepStatus;
   /** One sentence without its full stop, or a part of one. */
   readonly detail: string;
-  /** Action that the user has to take, in one sentence; only with `failed`. */
+  /** Action that the user has to take, in one sentence; only with `failedResult`. */
   readonly remedy?: string | undefined;
   /** Shell commands that the user may run instead of us. */
   readonly commands?: readonly string[];
@@ -41,17 +41,17 @@ export const ok = (detail: string, more: Partial<StepResult> = {}): StepResult =
   detail,
   ...more,
 });
-export const done = (detail: string, more: Partial<StepResult> = {}): StepResult => ({
+export const doneResult = (detail: string, more: Partial<StepResult> = {}): StepResult => ({
   status: 'done',
   detail,
   ...more,
 });
-export const skipped = (detail: string, more: Partial<StepResult> = {}): StepResult => ({
+export const skippedResult = (detail: string, more: Partial<StepResult> = {}): StepResult => ({
   status: 'skipped',
   detail,
   ...more,
 });
-export const failed = (
+export const failedResult = (
   detail: string,
   remedy: string | undefined,
   more: Partial<StepResult> = {},

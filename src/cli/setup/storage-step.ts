@@ -11,14 +11,14 @@ import { run } from '../../base/process/process.js';
 import type { EngineStatus } from '../../engine/engine.js';
 import { driverOf } from '../../engine/engines.js';
 import {
-  done,
-  failed,
+  doneResult,
+  failedResult,
   isOwnPodman,
   ok,
   type SetupContext,
   type Step,
   type StepResult,
-  skipped,
+  skippedResult,
 } from './step.js';
 
 const QUERY_TIMEOUT_MS = 30_000;
@@ -31,7 +31,8 @@ export const storageStep: Step = {
   needs: ['engine', 'ids'],
   doing: "looking at the engine's storage",
   perform: async (setup) => {
-    if (!isOwnPodman(setup)) return skipped('only the store of a podman of an ordinary user is looked at');
+    if (!isOwnPodman(setup))
+      return skippedResult('only the store of a podman of an ordinary user is looked at');
     const paths = storePaths(setup);
     const { env } = setup.prepared.discovery;
     const isDecided =
@@ -43,11 +44,11 @@ export const storageStep: Step = {
     if (!paths.hasStore && !isDecided) return choose(setup, paths);
     if (!paths.hasStore && setup.options.dryRun) {
       setup.found.hasNoStore = true;
-      return skipped(
+      return skippedResult(
         `${paths.hasConf ? paths.confFile : 'the environment'} says which driver; there is no store yet`,
       );
     }
-    if (setup.found.engine === 'planned') return skipped('looked at when podman is there');
+    if (setup.found.engine === 'planned') return skippedResult('looked at when podman is there');
     return examine(setup, paths);
   },
 };
@@ -59,7 +60,7 @@ async function choose(setup: SetupContext, { confFile }: StorePaths): Promise<St
     ...(mounter === undefined ? [] : [mounter]),
   ];
   setup.found.hasNoStore = true;
-  if (setup.options.dryRun) return skipped(`overlay would be chosen for the new store, in ${confFile}`);
+  if (setup.options.dryRun) return skippedResult(`overlay would be chosen for the new store, in ${confFile}`);
   let trouble = 'neither this kernel nor fuse-overlayfs can mount it';
   for (const way of ways) {
     replaceFile(confFile, overlayConf(way));
@@ -67,7 +68,9 @@ async function choose(setup: SetupContext, { confFile }: StorePaths): Promise<St
     if (status.state === 'ready' && status.storageDriver === 'overlay') {
       setup.found.hasNoStore = false;
       const by = way === undefined ? '' : `, mounted by ${way}`;
-      return done(`overlay for the new store${by}, in ${confFile}`, { undo: [`rm ${shellWord(confFile)}`] });
+      return doneResult(`overlay for the new store${by}, in ${confFile}`, {
+        undo: [`rm ${shellWord(confFile)}`],
+      });
     }
     trouble = status.state === 'ready' ? `podman takes ${status.storageDriver} all the same` : status.reason;
     rmSync(confFile);
@@ -75,7 +78,7 @@ async function choose(setup: SetupContext, { confFile }: StorePaths): Promise<St
   }
   setup.found.hasNoStore = false;
   const status = await askEngine(setup);
-  if (status.state !== 'ready') return unusable(status);
+  if (status.state !== 'ready') return unusableResult(status);
   const remedy = 'Install fuse-overlayfs, or move your home to a file system that overlay can be mounted on.';
   return ok(status.storageDriver, {
     warnings: [{ detail: `overlay cannot be used here: ${trouble}; ${SLOW}`, remedy }],
@@ -84,7 +87,7 @@ async function choose(setup: SetupContext, { confFile }: StorePaths): Promise<St
 
 async function examine(setup: SetupContext, { confFile, storeDir }: StorePaths): Promise<StepResult> {
   const status = await askEngine(setup);
-  if (status.state !== 'ready') return unusable(status);
+  if (status.state !== 'ready') return unusableResult(status);
   const { storageDriver } = status;
   if (storageDriver !== 'vfs') return ok(storageDriver);
   const conf = shellWord(confFile);
@@ -103,8 +106,8 @@ async function examine(setup: SetupContext, { confFile, storeDir }: StorePaths):
   });
 }
 
-const unusable = ({ reason, remedy }: Exclude<EngineStatus, { state: 'ready' }>): StepResult =>
-  failed(`podman cannot be used: ${reason}`, remedy);
+const unusableResult = ({ reason, remedy }: Exclude<EngineStatus, { state: 'ready' }>): StepResult =>
+  failedResult(`podman cannot be used: ${reason}`, remedy);
 
 /** Contents of a store, such as `3 images and no containers`. */
 async function contents({ prepared, signal }: SetupContext): Promise<string> {

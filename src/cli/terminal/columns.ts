@@ -1,7 +1,7 @@
 // Tables for people. A file of its own, since `serve`, which hosts wait for, shows none.
 
 import Table from 'cli-table3';
-import { shownWidth, wrapped } from './wrap.js';
+import { shownWidth, wrapText } from './wrap.js';
 
 const BORDERLESS = Object.fromEntries(
   ['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right', 'left']
@@ -32,13 +32,13 @@ export function columns(rows: Rows, fit: Fit = { width: undefined }): string {
     chars: BORDERLESS,
     style: { 'padding-left': 0, 'padding-right': GAP, compact: true },
   });
-  const shown = fit.width === undefined ? rows : fitted(rows, fit.width, fit);
+  const shown = fit.width === undefined ? rows : fitRows(rows, fit.width, fit);
   table.push(...shown.map((row) => [...row]));
   const lines = table.toString().split('\n');
   return lines.map((line) => `${line.trimEnd()}\n`).join('');
 }
 
-function fitted(rows: Rows, width: number, { wraps = [], drops = [] }: Fit): Rows {
+function fitRows(rows: Rows, width: number, { wraps = [], drops = [] }: Fit): Rows {
   const natural = rows.reduce<number[]>(
     (widest, row) => row.map((cell, at) => Math.max(widest[at] ?? 0, shownWidth(cell))),
     [],
@@ -55,7 +55,7 @@ function fitted(rows: Rows, width: number, { wraps = [], drops = [] }: Fit): Row
   return rows.map((row) =>
     kept.map((at) => {
       const columnWidth = widths.get(at);
-      return columnWidth === undefined ? (row[at] ?? '') : wrapped(row[at] ?? '', columnWidth).join('\n');
+      return columnWidth === undefined ? (row[at] ?? '') : wrapText(row[at] ?? '', columnWidth).join('\n');
     }),
   );
 }

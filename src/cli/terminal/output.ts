@@ -2,7 +2,7 @@
 
 import picocolors from 'picocolors';
 import { asBridgeError, BridgeError } from '../../base/errors.js';
-import { madeVisible, madeVisibleJson } from '../../base/text/unseen.js';
+import { madeVisibleJson, makeVisible } from '../../base/text/unseen.js';
 
 type Colours = ReturnType<typeof picocolors.createColors>;
 
@@ -31,8 +31,8 @@ export function seconds(durationMs: number): string {
 }
 
 /** Names come from files; one with characters that do not show must not rewrite the terminal, nor read as another. */
-export const visible = (text: string): string =>
-  madeVisible(JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"'));
+export const visibleText = (text: string): string =>
+  makeVisible(JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"'));
 
 // How a command that cannot go on says so: what happened and the next step on stderr, and an exit code.
 

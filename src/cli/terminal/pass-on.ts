@@ -3,7 +3,7 @@
 
 import type { OutputStream } from '../../base/process/streams.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
-import { harmless } from '../../base/text/text.js';
+import { makeHarmless } from '../../base/text/text.js';
 import { sayDim } from './output.js';
 
 /** Most bytes that may wait for a slow reader; the rest of a flood is counted. */
@@ -75,7 +75,7 @@ export class PassOn {
 
   /** The last line may have no end. */
   end(): void {
-    if (this.#open !== '') this.#to.write(harmless(this.#open));
+    if (this.#open !== '') this.#to.write(makeHarmless(this.#open));
     this.#open = '';
   }
 
@@ -83,7 +83,7 @@ export class PassOn {
     this.#open += text;
     const end = this.#open.length > MAX_OPEN_CHARS ? this.#open.length : this.#open.lastIndexOf('\n') + 1;
     if (end === 0) return;
-    this.#to.write(harmless(this.#open.slice(0, end)));
+    this.#to.write(makeHarmless(this.#open.slice(0, end)));
     this.#open = this.#open.slice(end);
   }
 }

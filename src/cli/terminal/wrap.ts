@@ -39,7 +39,7 @@ const PAINTED = /^((?:\u001b\[[\d;]*m)*)([^\u001b]*)((?:\u001b\[[\d;]*m)*)$/;
  * line is broken, unless it stands between backticks. A text that has one colour keeps it on each line; one with several stays
  * as it is.
  */
-export function wrapped(text: string, width: number, used = 0): readonly string[] {
+export function wrapText(text: string, width: number, used = 0): readonly string[] {
   if (shownWidth(text) + used <= width) return [text];
   const painted = PAINTED.exec(text);
   if (painted === null) return [text];
@@ -64,7 +64,7 @@ function linesOf(text: string, width: number, used: number): readonly string[] {
     // A command stays whole, so that it can be copied.
     const isWhole = word.startsWith('`');
     if (bare > room && (line !== '' || room < width) && (bare <= width || isWhole)) end();
-    for (const piece of bare > room && !isWhole ? broken(word, room, width) : [word]) {
+    for (const piece of bare > room && !isWhole ? breakWord(word, room, width) : [word]) {
       if (shownWidth(piece.trimEnd()) > room && line !== '') end();
       line += piece;
       room -= shownWidth(piece);
@@ -75,7 +75,7 @@ function linesOf(text: string, width: number, used: number): readonly string[] {
 }
 
 /** A word that is wider than a line: as much as fits here, then whole lines. */
-function broken(word: string, first: number, width: number): readonly string[] {
+function breakWord(word: string, first: number, width: number): readonly string[] {
   const pieces: string[] = [];
   let piece = '';
   let room = Math.max(1, first);
@@ -99,22 +99,22 @@ const MIN_TEXT_COLUMNS = 26;
  * `text` in lines that end at `width`, each but the first below `indent` spaces. Ahead of the first stand as many columns
  * already, and `more`.
  */
-export function hanging(text: string, indent: number, width: number | undefined, more = 0): string {
+export function hangText(text: string, indent: number, width: number | undefined, more = 0): string {
   if (width === undefined) return text;
-  const lines = wrapped(text, Math.max(MIN_TEXT_COLUMNS, width - indent), more);
+  const lines = wrapText(text, Math.max(MIN_TEXT_COLUMNS, width - indent), more);
   return lines.map((line) => line.trimEnd()).join(`\n${' '.repeat(indent)}`);
 }
 
 /** A remedy as a paragraph that ends with a newline. */
 export function remedyText(name: string, remedy: string): string {
   const { bold } = coloursFor(process.stdout);
-  return `${bold(name)}: ${hanging(remedy, REMEDY_INDENT, widthOf(process.stdout), shownWidth(name) + 2 - REMEDY_INDENT)}\n`;
+  return `${bold(name)}: ${hangText(remedy, REMEDY_INDENT, widthOf(process.stdout), shownWidth(name) + 2 - REMEDY_INDENT)}\n`;
 }
 
 const REMEDY_INDENT = 2;
 
 /** A text in lines that fit standard output; ends with a newline. */
-export const paragraph = (text: string): string => `${hanging(text, 0, widthOf(process.stdout))}\n`;
+export const paragraph = (text: string): string => `${hangText(text, 0, widthOf(process.stdout))}\n`;
 
 /** Between the example of a help text and what it does. */
 const GAP = /(?<=\S) {2,}(?=\S)/;
@@ -128,7 +128,7 @@ export const helpText = (text: string) => (): string => {
   const width = widthOf(process.stdout);
   if (width === undefined || text.split('\n').every((line) => shownWidth(line) <= width)) return text;
   return paragraphs(text)
-    .map((line) => folded(line, width))
+    .map((line) => foldLine(line, width))
     .join('\n');
 };
 
@@ -144,23 +144,23 @@ function paragraphs(text: string): readonly string[] {
   return lines;
 }
 
-function folded(line: string, width: number): string {
+function foldLine(line: string, width: number): string {
   const words = line.trimStart();
   if (!words.startsWith('$ ')) {
     // A row of a table of names and what they are goes on below its second column.
     const [start = ''] = /^ *\S+ {2,}|^ */.exec(line) ?? [];
-    const more = wrapped(line.slice(start.length), width - start.length);
+    const more = wrapText(line.slice(start.length), width - start.length);
     return start + more.map((part) => part.trimEnd()).join(`\n${' '.repeat(start.length)}`);
   }
   const gap = GAP.exec(words);
   const command = words.slice(0, gap?.index);
   const says = gap === null ? undefined : words.slice(gap.index + gap[0].length);
-  const shown = wrapped(command, width - EXAMPLE_INDENT.length, 2 - EXAMPLE_INDENT.length);
-  return `  ${[...shown.map((part) => part.trimEnd()), ...(says === undefined ? [] : wrapped(says, width - EXAMPLE_INDENT.length))].join(`\n${EXAMPLE_INDENT}`)}`;
+  const shown = wrapText(command, width - EXAMPLE_INDENT.length, 2 - EXAMPLE_INDENT.length);
+  return `  ${[...shown.map((part) => part.trimEnd()), ...(says === undefined ? [] : wrapText(says, width - EXAMPLE_INDENT.length))].join(`\n${EXAMPLE_INDENT}`)}`;
 }
 
 // Sentences and commands laid out in columns that do not change with the width of a wide terminal: for texts that are
-// read from top to bottom, where `wrapped` is for tables.
+// read from top to bottom, where `wrapText` is for tables.
 
 /** Longer lines are hard to read, however wide the terminal is. */
 const MOST_COLUMNS = 120;

@@ -10,7 +10,7 @@ import { messageOf } from '../../base/errors.js';
 import { LossyWriter } from '../../base/log/lossy-writer.js';
 import { descendantsBytes } from '../../base/process/process-stat.js';
 import { VERSION } from '../../base/version.js';
-import { SET_UP_PATIENCE_MS } from '../../run/queue/patience.js';
+import { SET_UP_SOFT_TIMEOUT_MS } from '../../run/queue/soft-timeout.js';
 import { type FirstMessage, firstMessage, messageFrame } from '../../service/windows/frames.js';
 import {
   type Build,
@@ -26,7 +26,7 @@ import { OWN_VARIABLES, removeIfEmpty } from '../../service/windows/place.js';
 import { BridgeEnd, type ServedWindow, Windows } from '../../service/windows/windows.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { hostFacts } from '../../settings/files/host-facts.js';
-import { type Audited, audited, type Examined, examine } from '../serving/prepare.js';
+import { type Audited, type Examined, examine, startAudit } from '../serving/prepare.js';
 import { firstFault, nothingElseWrites } from '../serving/serving-process.js';
 import { interruptSignal } from '../terminal/interrupt.js';
 
@@ -37,9 +37,9 @@ const REPORT_FD = 3;
 
 /** Serves windows at `socket` until its end; the process ends with it. */
 export async function sharedBridge(socket: string): Promise<void> {
-  const prepared = examine('info', 'serves', here());
+  const prepared = examine('info', 'serves', startedHere());
   if (prepared.problems.length > 0) return report({ is: 'failed', why: 'its settings are wrong' });
-  const door = new SharedDoor(socket, prepared);
+  const door = new SharedListener(socket, prepared);
   // The console of this process would write to nobody.
   nothingElseWrites(door.everybody);
   const fault = firstFault((event) => door.tellAll(event));
@@ -66,7 +66,7 @@ export async function sharedBridge(socket: string): Promise<void> {
 /** Nobody reads the standard error of this process. */
 const NOWHERE = new LossyWriter({ waitingChars: 0, write: (_line, done) => done(true) });
 
-const here = () =>
+const startedHere = () =>
   ({
     env: process.env,
     host: hostFacts(),
@@ -105,7 +105,7 @@ type Window = {
   readonly sinceMs: number;
 };
 
-export class SharedDoor {
+export class SharedListener {
   /** Resolves with the reason when it is to end, and nobody needs it any more. */
   readonly left: Promise<string>;
   /** Writer for what nobody in particular is told: every window has it. */
@@ -127,7 +127,7 @@ export class SharedDoor {
   constructor(path: string, { settings, discovery }: Examined) {
     this.#path = path;
     this.#settings = settings;
-    this.#windows = new Windows({ settings, discovery, setUpPatienceMs: SET_UP_PATIENCE_MS });
+    this.#windows = new Windows({ settings, discovery, setUpSoftTimeoutMs: SET_UP_SOFT_TIMEOUT_MS });
     this.left = new Promise((resolve) => {
       this.#onLeft = resolve;
     });
@@ -246,7 +246,7 @@ export class SharedDoor {
     clearTimeout(this.#idle);
     const number = ++this.#count;
     connection.say({ is: 'joined', window: number, pid: process.pid, version: VERSION });
-    const audit = audited(prepared);
+    const audit = startAudit(prepared);
     const { observer } = audit;
     observer({ type: 'bridge.joined', window: number, pid: process.pid });
     const { discovery, redactor, warnings } = prepared;
@@ -265,7 +265,7 @@ export class SharedDoor {
     this.#live.set(number, window);
     if (this.#leaves !== undefined) connection.say({ is: 'leaving', why: this.#leaves });
     connection.onHeld = () => void this.#letGo(window);
-    void served.closed.then(() => this.#gone(window));
+    void served.closed.then(() => this.#removeWindow(window));
   }
 
   /** Runs that go on after an answer are known here alone: until they have ended, their window stays. */
@@ -276,12 +276,12 @@ export class SharedDoor {
 
   /** The relay of a window sends nothing new: what is under way is answered, and then it goes to another one. */
   async #letGo({ served, connection }: Window): Promise<void> {
-    await served.quiet();
+    await served.waitUntilQuiet();
     await new Promise((resolve) => connection.output.write('', resolve));
     connection.end();
   }
 
-  async #gone(window: Window): Promise<void> {
+  async #removeWindow(window: Window): Promise<void> {
     await window.served[Symbol.asyncDispose]();
     await window.audit[Symbol.asyncDispose]();
     window.connection.end();

@@ -15,7 +15,7 @@ import {
   sharedSockets,
 } from '../../service/windows/place.js';
 import { columns } from '../terminal/columns.js';
-import { megabytes, printJson, sayDim, visible } from '../terminal/output.js';
+import { megabytes, printJson, sayDim, visibleText } from '../terminal/output.js';
 import { paragraph, widthOf } from '../terminal/wrap.js';
 import { meetingHere } from './start-relay.js';
 
@@ -27,7 +27,7 @@ type StopOptions = SharedOptions & { readonly now?: true };
 
 /** Status reports of every shared bridge of this user. */
 export async function sharedStates(): Promise<readonly SharedStatus[]> {
-  const states = await Promise.all(sharedSockets(process.env).map((path) => asked(path, 'status')));
+  const states = await Promise.all(sharedSockets(process.env).map((path) => askBridge(path, 'status')));
   return states.filter((state) => state !== undefined).map(({ state }) => state);
 }
 
@@ -63,7 +63,7 @@ const endedLine = (pid: number): string => `The shared bridge ${pid} has ended.\
 async function stopAll({ json, now }: StopOptions): Promise<readonly number[]> {
   const ended: number[] = [];
   for (const path of sharedSockets(process.env)) {
-    const met = await asked(path, 'stop');
+    const met = await askBridge(path, 'stop');
     if (met === undefined) {
       // Left by one that was killed; not where a window is about to start one there.
       using lock = lockStart(path);
@@ -102,7 +102,7 @@ async function startOne(): Promise<number | string> {
   return met.pid;
 }
 
-async function asked(path: string, ask: 'status' | 'stop') {
+async function askBridge(path: string, ask: 'status' | 'stop') {
   const met = await greet(path, { ask });
   if (met === undefined) return undefined;
   const state = met.message as unknown as SharedStatus;
@@ -112,10 +112,10 @@ async function asked(path: string, ask: 'status' | 'stop') {
 
 /** Status of several bridges, one after the other; the columns fit the terminal. */
 export function statusText(states: readonly SharedStatus[], width = widthOf(process.stdout)): string {
-  return states.map((state) => described(state, width)).join('\n');
+  return states.map((state) => describeStatus(state, width)).join('\n');
 }
 
-function described(state: SharedStatus, width: number | undefined): string {
+function describeStatus(state: SharedStatus, width: number | undefined): string {
   const { pid, build, startedAtMs, windows, servers, sandboxes, memory, isClosing } = state;
   const others =
     memory.processesBytes === undefined ? '' : `, its processes ${megabytes(memory.processesBytes)}`;
@@ -136,8 +136,8 @@ const windowRows = (windows: SharedStatus['windows']) => [
   ...windows.map((window) => [
     String(window.window),
     String(window.pid),
-    visible(window.client ?? ''),
-    visible(window.folder),
+    visibleText(window.client ?? ''),
+    visibleText(window.folder),
     timeOf(window.sinceMs),
     window.isBusy ? 'busy' : 'idle',
   ]),
@@ -145,7 +145,7 @@ const windowRows = (windows: SharedStatus['windows']) => [
 
 const serverRows = (servers: SharedStatus['servers']) => [
   ['server', 'state', 'windows'],
-  ...servers.map(({ server, state, windows }) => [visible(server), state, windows.join(', ')]),
+  ...servers.map(({ server, state, windows }) => [visibleText(server), state, windows.join(', ')]),
 ];
 
 const timeOf = (ms: number): string => new Date(ms).toISOString().slice(0, 19).replace('T', ' ');

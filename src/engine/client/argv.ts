@@ -11,7 +11,7 @@ const PROGRAMS_OPTIONS = 'rw,exec,nosuid,nodev,mode=1777';
 const pairs = (values: Readonly<Record<string, string>>): string[] =>
   Object.entries(values).map(([key, value]) => `${key}=${value}`);
 
-const repeated = (flag: string, values: readonly string[]): string[] =>
+const repeatFlag = (flag: string, values: readonly string[]): string[] =>
   values.flatMap((value) => [flag, value]);
 
 /** `--volume` has no way to say a colon that is part of a path, and `--mount` is spelled otherwise by every version. */
@@ -33,7 +33,7 @@ export function runArgv(spec: SandboxSpec, dialect: EngineDialect, facts: Launch
     '--pull=never',
     `--name=${spec.name}`,
     `--cidfile=${facts.cidFile}`,
-    ...repeated('--label', pairs(spec.labels)),
+    ...repeatFlag('--label', pairs(spec.labels)),
     ...dialect.networkFlags(spec.network),
     '--read-only',
     '--cap-drop=ALL',
@@ -54,7 +54,7 @@ export function runArgv(spec: SandboxSpec, dialect: EngineDialect, facts: Launch
         `--tmpfs=${target}:${executable ? PROGRAMS_OPTIONS : TMPFS_OPTIONS},size=${sizeMb}m`,
     ),
     dialect.shmFlag(`${TMPFS_OPTIONS},size=${spec.shmMb}m`, spec.shmMb),
-    ...repeated('--env', pairs(spec.env)),
+    ...repeatFlag('--env', pairs(spec.env)),
     ...pairs(spec.sysctls).map((pair) => `--sysctl=${pair}`),
     `--memory=${spec.memoryBytes}b`,
     `--memory-swap=${spec.memoryBytes}b`,

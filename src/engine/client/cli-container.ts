@@ -11,14 +11,14 @@ import { readText } from '../../base/files/read-text.js';
 import { environmentWith } from '../../base/process/process.js';
 import { groupOptions, onExit, signalGroup } from '../../base/process/process-group.js';
 
-import { closed } from '../../base/process/streams.js';
+import { waitForClose } from '../../base/process/streams.js';
 import type { Container, ContainerExit, Engine } from '../engine.js';
 import {
   firstProcess,
+  isLiving,
   killFirstProcess,
   killLiving,
   type Living,
-  lives,
   livingAt,
   monitorBy,
   runsHere,
@@ -167,7 +167,7 @@ export class CliContainer implements Container {
   }
 
   async #whenEnded(clientExited: Promise<ContainerExit>): Promise<ContainerExit> {
-    const streamsClosed = Promise.all([closed(this.stdout), closed(this.stderr)]);
+    const streamsClosed = Promise.all([waitForClose(this.stdout), waitForClose(this.stderr)]);
     const exit = await clientExited;
     if (this.#plan.launch === 'detached' && exit.code === 0) {
       this.#launched = this.#lookAtProcesses();
@@ -196,7 +196,7 @@ export class CliContainer implements Container {
   /** Waits for the end of the first process, which it is made to come to; false where even that does not end it. */
   async #isGone({ first }: Launched): Promise<boolean> {
     const closedAt = performance.now();
-    while (first !== undefined && lives(first)) {
+    while (first !== undefined && isLiving(first)) {
       const waitedMs = performance.now() - closedAt;
       if (waitedMs > KILLED_WITHIN_MS) return false;
       if (waitedMs > ENDS_WITHIN_MS) this.kill();
@@ -278,7 +278,7 @@ export class CliContainer implements Container {
     for (const stream of [this.stdin, this.stdout, this.stderr]) stream.destroy();
     // By these files the next start finds one that could not be ended.
     const first = this.#launched?.first;
-    if (first !== undefined && lives(first)) return;
+    if (first !== undefined && isLiving(first)) return;
     for (const file of [this.#plan.cidFile, this.#plan.pidFile])
       if (file !== undefined) rmSync(file, { force: true });
     this.#removeExitHook();

@@ -72,7 +72,7 @@ async function probe(
   } catch (thrown) {
     const error = asBridgeError(thrown);
     const absent = (error.cause as { code?: unknown } | undefined)?.code === 'ENOENT';
-    if (error.waitedMs !== undefined) return hanging(binary, error.waitedMs, connection);
+    if (error.waitedMs !== undefined) return hangingStatus(binary, error.waitedMs, connection);
     return absent
       ? {
           state: 'missing',
@@ -126,7 +126,11 @@ function startRemedy(name: CliName, { url, platform }: EngineConnection): string
     : 'Run `podman machine start`.';
 }
 
-const hanging = (binary: string, waitedMs: number, { url, platform }: EngineConnection): EngineStatus => ({
+const hangingStatus = (
+  binary: string,
+  waitedMs: number,
+  { url, platform }: EngineConnection,
+): EngineStatus => ({
   state: 'broken',
   reason: `\`${binary} info\` hangs: no answer within ${inSeconds(waitedMs)}.`,
   remedy: hangingRemedy(`${binary} info`, url !== undefined || platform !== 'linux'),

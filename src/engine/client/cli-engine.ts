@@ -224,16 +224,16 @@ export class CliEngine implements Engine {
   }
 
   async sweep(signal: AbortSignal): Promise<number> {
-    const dead = await this.#dead(this.#dialect.listArgs(INSTANCE_LABEL, ownerLabelNames), signal);
+    const dead = await this.#listDead(this.#dialect.listArgs(INSTANCE_LABEL, ownerLabelNames), signal);
     if (dead.length > 0) await this.#remove(dead);
     const volumes = this.#dialect.listVolumesArgs(INSTANCE_LABEL, ownerLabelNames);
-    await this.volumes.remove(await this.#dead(volumes, signal));
+    await this.volumes.remove(await this.#listDead(volumes, signal));
     sweepRunDirs(this.#options.stateDir);
     return dead.length;
   }
 
   /** Ids or names that `args` list and whose owner is gone. */
-  async #dead(args: readonly string[], signal: AbortSignal): Promise<readonly string[]> {
+  async #listDead(args: readonly string[], signal: AbortSignal): Promise<readonly string[]> {
     const listed = await this.command(args, QUERY_TIMEOUT_MS, signal);
     if (listed.exitCode !== 0)
       throw new BridgeError('E_ENGINE_BROKEN', clip(listed.stderr.trim(), 300), { fault: 'engine' });
@@ -373,12 +373,12 @@ class Volumes {
     const args = dialect.makeVolumeArgs(name, isKept ? [] : labels);
     const made = await command(args, QUERY_TIMEOUT_MS, signal);
     if (made.exitCode !== 0 && !saysVolumeIsThere(made.stderr))
-      throw this.#broken(`volume create ${name}`, made);
+      throw this.#brokenError(`volume create ${name}`, made);
     if (rootGroup === undefined) return;
     // Its folder is private to root, and gVisor comes as the container's own (isGvisor): who may pass, and nobody else.
     const place = ['volume', 'inspect', '--format', '{{.Mountpoint}}', name];
     const found = await command(place, QUERY_TIMEOUT_MS, signal);
-    if (found.exitCode !== 0) throw this.#broken(place.join(' '), found);
+    if (found.exitCode !== 0) throw this.#brokenError(place.join(' '), found);
     const folder = dirname(found.stdout.trim());
     chownSync(folder, 0, rootGroup);
     chmodSync(folder, 0o710);
@@ -395,7 +395,7 @@ class Volumes {
         result = await this.#removeOnce(names);
       }
       if (isVolumeLeft(result))
-        this.#parts.tellTrouble(`could not remove ${names.join(', ')}: ${said(result)}`);
+        this.#parts.tellTrouble(`could not remove ${names.join(', ')}: ${stderrExcerpt(result)}`);
     } catch (thrown) {
       this.#parts.tellTrouble(messageOf(thrown));
     }
@@ -406,9 +406,9 @@ class Volumes {
     return this.#parts.command(args, REMOVE_VOLUMES_TIMEOUT_MS, new AbortController().signal);
   }
 
-  #broken(what: string, result: ProcessResult): BridgeError {
+  #brokenError(what: string, result: ProcessResult): BridgeError {
     const { binary } = this.#parts;
-    return new BridgeError('E_ENGINE_BROKEN', `${binary} ${what}: ${said(result)}`, {
+    return new BridgeError('E_ENGINE_BROKEN', `${binary} ${what}: ${stderrExcerpt(result)}`, {
       fault: 'engine',
       remedy: `Run \`${binary} ${what}\` and fix what it reports.`,
     });
@@ -419,4 +419,4 @@ class Volumes {
 const isVolumeLeft = ({ exitCode, stderr }: ProcessResult): boolean =>
   exitCode !== 0 && !saysNoSuchVolume(stderr);
 
-const said = ({ stderr }: ProcessResult): string => clip(stderr.trim(), MAX_SAID_CHARS);
+const stderrExcerpt = ({ stderr }: ProcessResult): string => clip(stderr.trim(), MAX_SAID_CHARS);

@@ -38,7 +38,7 @@ export const CONTAINERFILE = 'Containerfile.mcp-sandbox-bridge';
 export const derivedName = (key: string): string => `${REPOSITORY}:${key}`;
 
 /** A value in a Containerfile: quotes and backslashes are escaped, and `$`, which would name a variable. */
-const quoted = (value: string): string => `"${value.replaceAll(/["\\$]/g, '\\$&')}"`;
+const quoteValue = (value: string): string => `"${value.replaceAll(/["\\$]/g, '\\$&')}"`;
 
 /** Throws where a value cannot stand in one line. */
 function containerfile({ base, folders, labels }: LabelledDerivation, nowSeconds: number): string {
@@ -46,7 +46,7 @@ function containerfile({ base, folders, labels }: LabelledDerivation, nowSeconds
   const lines = [
     `FROM ${base}`,
     ...Object.keys(folders).map((target) => `COPY ${nameOf(target)} ${target}`),
-    ...Object.entries(all).map(([name, value]) => `LABEL ${name}=${quoted(value)}`),
+    ...Object.entries(all).map(([name, value]) => `LABEL ${name}=${quoteValue(value)}`),
   ];
   if (lines.some((line) => /[\r\n]/.test(line)))
     throw new BridgeError('E_INTERNAL', 'a line break in a line of a Containerfile', { fault: 'bridge' });

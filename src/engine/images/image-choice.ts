@@ -31,7 +31,7 @@ export type ImageChoice = {
     | { readonly kind: 'pulled' };
 };
 
-export type ImageWish = {
+export type RequestedImage = {
   /** A reference, or the name of a profile. */
   readonly image: string;
   readonly imageSource: ImageSource;
@@ -82,7 +82,7 @@ export const ownImage = (): string => localImageName(readRecipe(BASE_PROFILE), V
 
 /** Throws E_IMAGE_MISSING when the image is neither here nor to be had. */
 export async function chooseImage(
-  wish: ImageWish,
+  wish: RequestedImage,
   engine: ImageStore,
   observer: Observer,
   signal: AbortSignal,
@@ -100,13 +100,13 @@ export async function chooseImage(
   const built = await pullOrBuild(wish, engine, observer, signal);
   if (built !== undefined) return built;
   const pulled = await engine.imageId(wish.image, signal);
-  if (pulled === undefined) throw missing(wish, `${engine.name} pulled it but does not find it`);
+  if (pulled === undefined) throw missingImageError(wish, `${engine.name} pulled it but does not find it`);
   return { image: wish.image, id: pulled, reason: { kind: 'pulled' } };
 }
 
 /** Chooses without asking a registry: undefined where that would be the next step, or an image has to be built. */
 export async function localChoice(
-  { image, imageSource, profile }: ImageWish,
+  { image, imageSource, profile }: RequestedImage,
   engine: Pick<EngineImages, 'imageId'>,
   signal: AbortSignal,
 ): Promise<ImageChoice | undefined> {
@@ -160,15 +160,15 @@ function builtNames(profile: string): readonly string[] {
   return [image, `${image}-${readRecipe(profile).suite}`];
 }
 
-const built = (command: string): string =>
+const buildAdvice = (command: string): string =>
   `Run \`${command}\`, which takes about a minute and needs no registry.`;
 
 /** The remedy where an image is not present. */
-export function missingRemedy({ image, imageSource, profile }: ImageWish): string {
+export function missingRemedy({ image, imageSource, profile }: RequestedImage): string {
   const meant = profileOf(image);
-  if (meant !== undefined) return built(buildCommand(meant));
+  if (meant !== undefined) return buildAdvice(buildCommand(meant));
   const own = readOwnName(image);
-  if (own !== undefined) return built(commandFor(own));
+  if (own !== undefined) return buildAdvice(commandFor(own));
   return imageSource === 'operator'
     ? `Pull or build ${image}, or no longer name it (${profile === COMMANDS ? 'MCP_BRIDGE_EXECUTE_IMAGE' : 'MCP_BRIDGE_IMAGE, MCP_BRIDGE_LANGUAGE_IMAGES'}) and run \`${buildCommand(profile)}\`.${didYouMean(image, profiles())}`
     : `Run \`${buildCommand(profile)}\`, which needs no registry.`;
@@ -180,7 +180,7 @@ const notBuilt = (profile: string): BridgeError =>
     `The image of profile '${profile}' has not been built: ${builtImage(profile)} is not present.`,
     {
       fault: 'operator',
-      remedy: built(buildCommand(profile)),
+      remedy: buildAdvice(buildCommand(profile)),
     },
   );
 
@@ -188,12 +188,12 @@ const notBuilt = (profile: string): BridgeError =>
 const ownNotBuilt = (image: string, own: OwnImageName): BridgeError =>
   new BridgeError('E_IMAGE_MISSING', `The image ${image} has not been built here.`, {
     fault: 'operator',
-    remedy: built(commandFor(own)),
+    remedy: buildAdvice(commandFor(own)),
   });
 
 /** The image that was built in place of the default one where that cannot be pulled; undefined where it was pulled. */
 async function pullOrBuild(
-  wish: ImageWish,
+  wish: RequestedImage,
   engine: ImageStore,
   observer: Observer,
   signal: AbortSignal,
@@ -209,7 +209,7 @@ async function pullOrBuild(
     const why = thrown instanceof Error ? thrown.message : String(thrown);
     const built = await builtFor(wish, why, engine, observer, signal);
     if ('choice' in built) return built.choice;
-    const error = missing(wish, `${why}${built.trouble}`);
+    const error = missingImageError(wish, `${why}${built.trouble}`);
     refusals.set(image, { until: Date.now() + REFUSAL_LASTS_MS, error });
     throw error;
   }
@@ -217,7 +217,7 @@ async function pullOrBuild(
 
 /** Our own image in place of the default one, or why there is none. */
 async function builtFor(
-  { image, imageSource, profile }: ImageWish,
+  { image, imageSource, profile }: RequestedImage,
   why: string,
   engine: ImageStore,
   observer: Observer,
@@ -239,7 +239,7 @@ const isOurs = (name: string): boolean => name.startsWith(OWN_IMAGES) && !name.s
 
 /** The local images that could serve, with the one that would. */
 export async function listImages(
-  wish: ImageWish,
+  wish: RequestedImage,
   images: EngineImages,
   signal: AbortSignal,
 ): Promise<
@@ -272,7 +272,7 @@ export async function listImages(
   return present.map((image) => ({ ...image, chosen: image.image === chosen }));
 }
 
-function missing(wish: ImageWish, why: string): BridgeError {
+function missingImageError(wish: RequestedImage, why: string): BridgeError {
   return new BridgeError(
     'E_IMAGE_MISSING',
     `The image ${wish.image} is not present and cannot be pulled: ${why}.`,

@@ -7,7 +7,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { asBridgeError, BridgeError } from '../../base/errors.js';
 import { type ProcessResult, run, tailOf } from '../../base/process/process.js';
-import { closest } from '../../base/text/closest.js';
+import { findClosest } from '../../base/text/closest.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { PACKAGE_NAME, PACKAGE_ROOT } from '../../base/version.js';
 import type { BuildWish, BuiltImage } from '../engine.js';
@@ -53,13 +53,13 @@ export async function buildImage(options: BuildOptions, signal: AbortSignal): Pr
     options.onProgress(`Installing ${recipe.packages.join(', ')} from Debian ${suite}`);
     const tarFile = await unpack(recipe, suite, scratch, options, signal);
     const findings = await unsafeEntries(tarFile);
-    if (findings.length > 0) throw failed(`The image would be unsafe: ${findings.join('; ')}.`);
+    if (findings.length > 0) throw imageBuildError(`The image would be unsafe: ${findings.join('; ')}.`);
     options.onProgress(`Importing as ${image}`);
     const { id, sizeBytes } = await importImage({ recipe, suite, image }, tarFile, options, signal);
     return { image, id, sizeBytes, durationMs: performance.now() - startedAt };
   } catch (thrown) {
     const error = asBridgeError(thrown);
-    throw error.code === 'E_PROCESS' ? failed(error.message, error) : error;
+    throw error.code === 'E_PROCESS' ? imageBuildError(error.message, error) : error;
   } finally {
     await remove(scratch, options.client.binary);
   }
@@ -128,7 +128,7 @@ function recipeOptions(recipe: Recipe, scratch: string): string[] {
     '--hook-dir=/usr/share/mmdebstrap/hooks/maybe-merged-usr',
     `--include=${recipe.packages.join(',')}`,
     ...(recipe.standIns.length > 0 ? [`--essential-hook=${executableCopy(STAND_INS, scratch)}`] : []),
-    ...carrying(recipe),
+    ...carryArguments(recipe),
     ...recipe.hooks.map((hook) => `--customize-hook=${executableCopy(hook, scratch)}`),
     // The engine makes /dev; a node in the archive could not be unpacked rootless.
     '--skip=output/dev',
@@ -161,7 +161,7 @@ function unpackEnvironment(recipe: Recipe, scratch: string): Record<string, stri
 }
 
 /** mmdebstrap's own way to copy: its tree may lie where no hook can read this package's folder. */
-function carrying({ carries }: Recipe): string[] {
+function carryArguments({ carries }: Recipe): string[] {
   if (carries.length === 0) return [];
   const paths = carries.map((path) => `'${join(PACKAGE_ROOT, path)}'`).join(' ');
   return [`--customize-hook=mkdir -p "$1${CARRIED_TO}"`, `--customize-hook=copy-in ${paths} ${CARRIED_TO}`];
@@ -202,9 +202,9 @@ async function importImage(
     { timeoutMs: IMPORT_TIMEOUT_MS, env: client.env },
     signal,
   );
-  if (imported.exitCode !== 0) throw failed(`${client.binary} import failed: ${tailOf(imported)}`);
+  if (imported.exitCode !== 0) throw imageBuildError(`${client.binary} import failed: ${tailOf(imported)}`);
   const after = await inspectImage(client, image, signal);
-  if (after === undefined) throw failed(`${client.binary} imported ${image} but does not find it.`);
+  if (after === undefined) throw imageBuildError(`${client.binary} imported ${image} but does not find it.`);
   if (before !== undefined && before.id !== after.id) {
     // The image that had the name before is of no more use; containers that still run on it keep it.
     await run([client.binary, 'rmi', before.id], { timeoutMs: QUERY_TIMEOUT_MS, env: client.env }, signal);
@@ -258,7 +258,7 @@ function sumOfLayers(json: string): number | undefined {
 
 async function notUnpacked(result: ProcessResult, suite: string, signal: AbortSignal): Promise<BridgeError> {
   const unknown = await unknownPackageError(result, suite, signal);
-  return unknown ?? failed(`mmdebstrap failed: ${tailOf(result)}`);
+  return unknown ?? imageBuildError(`mmdebstrap failed: ${tailOf(result)}`);
 }
 
 async function remove(scratch: string, binary: string): Promise<void> {
@@ -271,7 +271,7 @@ async function remove(scratch: string, binary: string): Promise<void> {
   }
 }
 
-function failed(message: string, cause?: unknown): BridgeError {
+function imageBuildError(message: string, cause?: unknown): BridgeError {
   return new BridgeError('E_IMAGE_BUILD', message, { fault: 'operator', remedy: REMEDY, cause });
 }
 
@@ -348,7 +348,7 @@ async function unknownPackageError(
 export function nearestPackage(name: string, known: ReadonlySet<string>): string | undefined {
   const prefixed = `python3-${name}`;
   if (known.has(prefixed)) return prefixed;
-  return closest(name, known);
+  return findClosest(name, known);
 }
 
 async function knownPackages(signal: AbortSignal): Promise<ReadonlySet<string>> {

@@ -40,7 +40,7 @@ function find(pidFile: string): { readonly pid: number; readonly monitor: number
 /** A process for as long as it lives: its number may be another's later, and its start is its own. */
 export type Living = { readonly pid: number; readonly startTime: string };
 
-/** The process that `lives` can ask for again; undefined where there is no such process. */
+/** The process that `isLiving` can ask for again; undefined where there is no such process. */
 export function livingAt(pid: number): Living | undefined {
   const startTime = processStat(pid)?.startTime;
   return startTime === undefined ? undefined : { pid, startTime };
@@ -50,14 +50,14 @@ export function livingAt(pid: number): Living | undefined {
  * Whether it still runs. One that has ended and that nobody has reaped does not: before a first process becomes a zombie,
  * the kernel has ended every other process of its container.
  */
-export function lives({ pid, startTime }: Living): boolean {
+export function isLiving({ pid, startTime }: Living): boolean {
   const stat = processStat(pid);
   return stat !== undefined && stat.startTime === startTime && !'ZX'.includes(stat.state);
 }
 
 /** False when it had ended. */
 export function killLiving(living: Living): boolean {
-  if (!lives(living)) return false;
+  if (!isLiving(living)) return false;
   try {
     process.kill(living.pid, 'SIGKILL');
     return true;

@@ -54,5 +54,5 @@ export const withNetwork = ({ name, flags }: OciRuntime, isOpen: boolean): OciRu
 });
 
 /** As doctor and the log say it. */
-export const described = ({ name, flags }: OciRuntime): string =>
+export const describeRuntime = ({ name, flags }: OciRuntime): string =>
   [name, ...flags.map((flag) => `--${flag}`)].join(' ');

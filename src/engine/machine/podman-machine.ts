@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { asBridgeError, BridgeError, messageOf } from '../../base/errors.js';
 import { run, tailOf } from '../../base/process/process.js';
 import { groupOptions } from '../../base/process/process-group.js';
-import { unlessAborted, within } from '../../base/waiting/unless-aborted.js';
+import { unlessAborted, waitAtMost } from '../../base/waiting/unless-aborted.js';
 import type { EngineMachine, MachineLease, MachineOptions } from '../engine.js';
 import { saysMachineRuns } from './client-words.js';
 
@@ -103,7 +103,7 @@ export class PodmanMachine implements EngineMachine {
     if (found?.running === true) return found.name;
     if (found === undefined) await this.#command(['init'], this.#timeouts.initMs);
     const name = found?.name ?? (await this.#find())?.name;
-    if (name === undefined) throw broken('podman machine init made no machine.');
+    if (name === undefined) throw brokenMachineError('podman machine init made no machine.');
     await this.#start(name);
     return name;
   }
@@ -125,7 +125,7 @@ export class PodmanMachine implements EngineMachine {
     try {
       machines = machineList.parse(JSON.parse(text));
     } catch (thrown) {
-      throw broken('`podman machine list --format json` printed something unexpected.', thrown);
+      throw brokenMachineError('`podman machine list --format json` printed something unexpected.', thrown);
     }
     const machine = machines.find((each) => each.Default === true) ?? machines[0];
     return machine === undefined ? undefined : { name: machine.Name, running: machine.Running === true };
@@ -137,10 +137,10 @@ export class PodmanMachine implements EngineMachine {
     try {
       const result = await run([binary, 'machine', ...args], { timeoutMs, ...spoken }, this.#closing.signal);
       if (result.exitCode === 0) return result.stdout;
-      throw broken(`podman machine ${args.join(' ')} failed: ${tailOf(result)}`);
+      throw brokenMachineError(`podman machine ${args.join(' ')} failed: ${tailOf(result)}`);
     } catch (thrown) {
       const error = asBridgeError(thrown);
-      throw error.code === 'E_PROCESS' ? broken(error.message, error) : error;
+      throw error.code === 'E_PROCESS' ? brokenMachineError(error.message, error) : error;
     }
   }
 
@@ -223,7 +223,7 @@ export class PodmanMachine implements EngineMachine {
       this.#onNoneRests = resolve;
     });
     this.#options.letGo();
-    await within(LET_GO_MS, gone);
+    await waitAtMost(LET_GO_MS, gone);
   }
 
   /** Whether no container runs in the machine, ours or anybody's; in doubt it is busy. */
@@ -238,7 +238,7 @@ export class PodmanMachine implements EngineMachine {
   }
 }
 
-function broken(message: string, cause?: unknown): BridgeError {
+function brokenMachineError(message: string, cause?: unknown): BridgeError {
   return new BridgeError('E_ENGINE_BROKEN', message, {
     fault: 'operator',
     remedy: 'Run `podman machine list` and `podman machine start`, and fix what they report.',

@@ -62,7 +62,7 @@ const CAUSES: ReadonlyArray<{
     said: /not permitted|denied/,
     reason:
       'kernel.apparmor_restrict_unprivileged_userns is 1 here, as Ubuntu has it: AppArmor keeps them from every program without a profile that allows them.',
-    remedy: allowing,
+    remedy: allowAdvice,
   },
   {
     file: '/sys/module/apparmor/parameters/enabled',
@@ -94,7 +94,7 @@ export function noUserNamespace(
 }
 
 /** Loads the profile that allows it, or writes one for this program and no other. */
-function allowing(program: string, { read, find }: NamespaceMachine): string {
+function allowAdvice(program: string, { read, find }: NamespaceMachine): string {
   const found = find(program);
   if (found === undefined || !PLAIN_PATH.test(found.path))
     return `Give ${found?.path ?? program} an AppArmor profile with \`userns,\` (docs/platforms.md shows one), and leave the switch as it is.`;

@@ -38,7 +38,7 @@ export class EntryAdmission {
     this.#exclusive.set(host, file);
   }
 
-  /** Makes the entry ready, or answers why it is passed over; `objection` is what stands against it from outside. */
+  /** Makes the entry ready, or answers why it is passed over; `problemWith` is what stands against it from outside. */
   consider(
     name: string,
     entry: ReadEntry,
@@ -65,7 +65,7 @@ export class EntryAdmission {
   }
 
   /** Why an entry of a project's own file may not start, if so. */
-  objection(name: string, source: Source, at: SpecSource): ServerSkipReason | undefined {
+  problemWith(name: string, source: Source, at: SpecSource): ServerSkipReason | undefined {
     if (source.approval === 'none') return undefined;
     const decisions = this.#decisions.get(at.host);
     const decided = decisions?.approval?.(name, at);

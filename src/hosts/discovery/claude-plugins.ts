@@ -141,7 +141,7 @@ function folderInMarketplace(name: string, marketplace: string, context: PluginC
     ? plugins.find((item) => isRecord(item) && item['name'] === name)
     : undefined;
   const written = isRecord(offer) ? offer['source'] : undefined;
-  const root = typeof written === 'string' ? inside(folder, written, host) : undefined;
+  const root = typeof written === 'string' ? pathInside(folder, written, host) : undefined;
   return root !== undefined && host.exists(root) ? root : undefined;
 }
 
@@ -155,7 +155,7 @@ function serversOf(plugin: Plugin, context: PluginContext): WrittenPlugin[] {
     const pointer = Array.isArray(said) ? `/mcpServers/${index}` : '/mcpServers';
     if (isRecord(part)) found.push(...members(part, manifestFile, pointer));
     if (typeof part !== 'string') continue;
-    const file = inside(root, part, host);
+    const file = pathInside(root, part, host);
     // A bundle is shown, and cannot be used.
     if (BUNDLE.test(part))
       found.push({ name: part, value: {}, file: manifestFile, pointer, refusal: BUNDLED });
@@ -184,7 +184,7 @@ const members = (map: Readonly<Record<string, unknown>>, file: string, pointer: 
   }));
 
 /** `written` below `folder`; undefined when it leads out of it. */
-function inside(folder: string, written: string, host: HostFacts): string | undefined {
+function pathInside(folder: string, written: string, host: HostFacts): string | undefined {
   const { join, relative, isAbsolute } = pathRules(host);
   const file = join(folder, written);
   const way = relative(folder, file);
@@ -221,7 +221,7 @@ class PluginVariables {
 
   /** A program also gets the plugin's places as variables, as Claude Code gives them. */
   entry(value: unknown): unknown {
-    const filled = this.#filled(value);
+    const filled = this.#fill(value);
     if (!isRecord(filled) || filled['command'] === undefined) return filled;
     const { env } = filled;
     return env === undefined || env === null || isRecord(env)
@@ -229,14 +229,12 @@ class PluginVariables {
       : filled;
   }
 
-  #filled(value: unknown, depth = 0): unknown {
+  #fill(value: unknown, depth = 0): unknown {
     if (typeof value === 'string') return this.#text(value);
     if (depth === MAX_DEPTH) return value;
-    if (Array.isArray(value)) return value.map((item) => this.#filled(item, depth + 1));
+    if (Array.isArray(value)) return value.map((item) => this.#fill(item, depth + 1));
     if (!isRecord(value)) return value;
-    return Object.fromEntries(
-      Object.entries(value).map(([key, item]) => [key, this.#filled(item, depth + 1)]),
-    );
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, this.#fill(item, depth + 1)]));
   }
 
   #text(text: string): string {

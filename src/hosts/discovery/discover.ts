@@ -44,7 +44,7 @@ export type DiscoverContext = {
    */
   readonly lastGood?: LastGoodFiles | undefined;
   /** Whose the names of servers are; without it, each entry's own. */
-  readonly owners?: Pick<NameOwners, 'judged' | 'keep' | 'accept'> | undefined;
+  readonly owners?: Pick<NameOwners, 'judge' | 'keep' | 'accept'> | undefined;
 };
 
 export type Discovery = {
@@ -66,7 +66,7 @@ export function discover(
   const search = new Search(context, sources);
   for (const source of sources) search.read(source);
   const found = search.discovery();
-  const discovery = context.owners?.judged(found) ?? found;
+  const discovery = context.owners?.judge(found) ?? found;
   for (const problem of discovery.problems) observer({ type: 'config.problem', ...problem });
   observer({
     type: 'config.discovered',
@@ -188,7 +188,7 @@ class Search {
       if (this.#seen.has(place)) continue;
       this.#seen.add(place);
       const at: SpecSource = { host: source.host, scope: source.scope, file: own, pointer };
-      const objection = trouble ?? this.#admission.objection(name, source, at);
+      const objection = trouble ?? this.#admission.problemWith(name, source, at);
       const mayRead = objection === undefined;
       const entry: ReadEntry =
         refusal === undefined

@@ -1,7 +1,7 @@
 // The words for every reason why an entry is passed over: what a person reads, what can be done about it, and whether
 // somebody has to. The one place with these sentences, for the list, doctor, login and the agent's error.
 
-import { harmless } from '../../base/text/text.js';
+import { makeHarmless } from '../../base/text/text.js';
 import type { SkippedSpec } from '../downstream-spec.js';
 import { isProgram } from '../records/all-hosts.js';
 import type { Mistake, Need, PluginOption, ServerSkipReason } from '../skip-reason.js';
@@ -40,7 +40,7 @@ export function explainSkip(
   const explain = REASONS[reason.kind] as Explain<ServerSkipReason['kind']>;
   const inFile = beside === 'the file' ? '' : ` in ${file}`;
   const { text, remedy, severity } = explain(reason, { name, host, inFile });
-  return { text, remedy: remedy === undefined ? undefined : harmless(remedy), severity };
+  return { text, remedy: remedy === undefined ? undefined : makeHarmless(remedy), severity };
 }
 
 const OWN_COPY =
@@ -49,7 +49,7 @@ const OWN_COPY =
 const switchOn = ({ host, inFile }: EntryFacts): string =>
   `Switch it on${isProgram(host) ? ` in ${host}` : inFile}.`;
 
-const disabled = (text: string, entry: EntryFacts): Explained => ({
+const explainDisabled = (text: string, entry: EntryFacts): Explained => ({
   text,
   remedy: switchOn(entry),
   severity: 'ok',
@@ -94,19 +94,19 @@ const REASONS: { readonly [K in ServerSkipReason['kind']]: Explain<K> } = {
     remedy: `Approve it in ${host}, or put a copy into a file of your own.`,
     severity: 'warn',
   }),
-  'disabled-in-file': (_reason, entry) => disabled('disabled in its file', entry),
-  'disabled-in-host': ({ host }, entry) => disabled(`disabled in ${host}`, entry),
-  'disabled-for-project': ({ host }, entry) => disabled(`disabled in ${host} for this project`, entry),
+  'disabled-in-file': (_reason, entry) => explainDisabled('disabled in its file', entry),
+  'disabled-in-host': ({ host }, entry) => explainDisabled(`disabled in ${host}`, entry),
+  'disabled-for-project': ({ host }, entry) => explainDisabled(`disabled in ${host} for this project`, entry),
   'plugin-not-enabled': ({ host, file, id }, entry) =>
-    disabled(`disabled in ${host}: ${file} does not enable ${id}`, entry),
+    explainDisabled(`disabled in ${host}: ${file} does not enable ${id}`, entry),
   'folder-not-trusted': ({ host }) => ({
     text: `disabled: ${host} does not trust this folder`,
     remedy: `Trust the folder in ${host}.`,
     severity: 'ok',
   }),
-  excluded: ({ host, setting }, entry) => disabled(`disabled in ${host}: ${setting} names it`, entry),
+  excluded: ({ host, setting }, entry) => explainDisabled(`disabled in ${host}: ${setting} names it`, entry),
   'not-among-allowed': ({ host, setting }, entry) =>
-    disabled(`disabled in ${host}: ${setting} does not name it`, entry),
+    explainDisabled(`disabled in ${host}: ${setting} does not name it`, entry),
   'perhaps-disabled': ({ host, file }) => ({
     text: `disabled in ${host}, perhaps: ${file} cannot be read`,
     remedy: 'Fix that file.',

@@ -21,7 +21,7 @@ export class NameOwners {
   }
 
   /** Marks each entry that takes a name. A name that nobody had belongs to its entry from now on. */
-  judged<
+  judge<
     F extends {
       readonly ready: readonly DownstreamSpec[];
       readonly skipped: readonly Pick<SkippedSpec, 'spec'>[];
@@ -30,7 +30,7 @@ export class NameOwners {
     const { ready, skipped } = found;
     // One that is passed over for a project's entry is still the user's.
     const own = [...skipped.flatMap(({ spec }) => spec ?? []), ...ready].filter((spec) => !isOfProject(spec));
-    const before = withOwners(this.#kept(), this.#seen);
+    const before = withOwners(this.#readOwners(), this.#seen);
     const owners = withOwners(before, own);
     const fresh = [...own, ...ready.filter(({ name }) => !owners.has(name))];
     this.#seen = [...this.#seen, ...fresh.filter((spec) => !owns(spec, before))];
@@ -43,7 +43,7 @@ export class NameOwners {
 
   /** Writes down what was seen; what cannot be written holds for this process. */
   keep(): void {
-    const kept = this.#kept();
+    const kept = this.#readOwners();
     const owners = withOwners(kept, this.#seen);
     if (owners === kept) return;
     try {
@@ -56,14 +56,14 @@ export class NameOwners {
 
   /** Accepts the entry: decisions about its name hold for it too from now on. True where they did not before. */
   accept(spec: DownstreamSpec): boolean {
-    if (!takes(spec, withOwners(this.#kept(), this.#seen))) return false;
+    if (!takes(spec, withOwners(this.#readOwners(), this.#seen))) return false;
     this.#seen = [...this.#seen, spec];
     this.keep();
     return true;
   }
 
   /** Read anew each time, since another process may have accepted an entry. Trouble with the file costs what was kept. */
-  #kept(): Owners {
+  #readOwners(): Owners {
     try {
       const lists = Object.entries(JSON.parse(readFileSync(this.#path, 'utf8')) as object);
       return new Map(lists.filter(([, keys]) => Array.isArray(keys)));

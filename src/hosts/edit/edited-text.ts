@@ -49,7 +49,7 @@ function put(
   const earlier = memberAt(before, path);
   if (earlier === undefined) {
     const next = format === 'JSON' ? putMember(text, path, edit) : putTable(text, path, value, raw);
-    return { text: next, back: [{ kind: 'remove', path }, ...emptied(before, path)] };
+    return { text: next, back: [{ kind: 'remove', path }, ...editsThatEmpty(before, path)] };
   }
   if (format === 'JSON')
     return { text: putMember(text, path, edit), back: [{ kind: 'put', path, value: earlier }] };
@@ -58,7 +58,7 @@ function put(
 }
 
 /** Maps that are made for the member go with it, the inner one first. */
-function emptied(before: unknown, path: MemberPath): MemberEdit[] {
+function editsThatEmpty(before: unknown, path: MemberPath): MemberEdit[] {
   return path
     .slice(0, -1)
     .map((_key, index) => path.slice(0, index + 1))
@@ -83,7 +83,7 @@ function check(found: unknown, before: unknown, format: Format, edit: MemberEdit
           withoutMember(before, path, false),
           ...(format === 'TOML' ? [withoutMember(before, path, true)] : []),
         ];
-  if (expected.some((one) => canonical(found) === canonical(one))) return;
+  if (expected.some((one) => canonicalJson(found) === canonicalJson(one))) return;
   throw new CannotEdit(
     `writes ${path.join('.')} in a form that cannot be changed without touching the rest of the file`,
   );
@@ -113,12 +113,12 @@ function withoutMember(value: unknown, [key, ...rest]: MemberPath, endsEmpty: bo
 }
 
 /** Equal texts mean equal values, whatever the order of keys. */
-const canonical = (value: unknown): string => JSON.stringify(ordered(value));
+const canonicalJson = (value: unknown): string => JSON.stringify(orderMembers(value));
 
-function ordered(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(ordered);
+function orderMembers(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(orderMembers);
   if (typeof value === 'bigint' || value instanceof Date) return { [typeof value]: String(value) };
   if (!isRecord(value)) return value;
-  const members = Object.entries(value).map(([key, member]) => [key, ordered(member)] as const);
+  const members = Object.entries(value).map(([key, member]) => [key, orderMembers(member)] as const);
   return Object.fromEntries(members.sort(([one], [other]) => (one < other ? -1 : 1)));
 }

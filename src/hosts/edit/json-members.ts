@@ -15,18 +15,23 @@ export function putMember(
   path: MemberPath,
   { value, raw, behind }: Omit<Extract<MemberEdit, { kind: 'put' }>, 'kind' | 'path'>,
 ): string {
-  if (text.trim() === '') return `${JSON.stringify(nested(path, value), undefined, 2)}\n`;
+  if (text.trim() === '') return `${JSON.stringify(nestValue(path, value), undefined, 2)}\n`;
   const { node, rest } = walk(rootOf(text), path);
   const style = styleOf(text);
   const [key, ...deeper] = rest;
   if (key === undefined)
-    return splice(text, node.offset, endOf(node), raw ?? written(value, indentAt(text, node.offset), style));
+    return splice(
+      text,
+      node.offset,
+      endOf(node),
+      raw ?? formatValue(value, indentAt(text, node.offset), style),
+    );
   const content = (indent: string) =>
-    `${JSON.stringify(key)}:${style.gap}${raw ?? written(nested(deeper, value), indent, style)}`;
+    `${JSON.stringify(key)}:${style.gap}${raw ?? formatValue(nestValue(deeper, value), indent, style)}`;
   const members = node.children ?? [];
   return members.length === 0
     ? intoEmpty(text, node, content, style)
-    : between(text, node, members, placeBehind(members, behind), content, style);
+    : insertedText(text, node, members, placeBehind(members, behind), content, style);
 }
 
 /** The text without the member, and what puts it back. Throws CannotEdit. */
@@ -76,7 +81,7 @@ function styleOf(text: string): Style {
   return { eol, unit, inLines, gap: inLines || /":\s/.test(text) ? ' ' : '' };
 }
 
-function written(value: unknown, indent: string, { eol, unit, inLines }: Style): string {
+function formatValue(value: unknown, indent: string, { eol, unit, inLines }: Style): string {
   if (!inLines) return JSON.stringify(value);
   return JSON.stringify(value, undefined, unit).replaceAll('\n', eol + indent);
 }
@@ -99,7 +104,7 @@ function placeBehind(members: readonly Node[], behind: readonly string[] | undef
 }
 
 /** Before the member at `index`, or behind the last one. */
-function between(
+function insertedText(
   text: string,
   node: Node,
   members: readonly Node[],
@@ -190,7 +195,7 @@ const splice = (text: string, from: number, to: number, put: string): string =>
   text.slice(0, from) + put + text.slice(to);
 
 /** `value` below the keys of `path`. */
-export function nested(path: MemberPath, value: unknown): unknown {
+export function nestValue(path: MemberPath, value: unknown): unknown {
   return path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
 }
 

@@ -2,7 +2,7 @@
 // end, and asks a parser for nothing; the caller compares what the text means before and after.
 
 import { tomlParser } from '../../settings/files/parsers.js';
-import { type MemberPath, nested, type TakenMember } from './json-members.js';
+import { type MemberPath, nestValue, type TakenMember } from './json-members.js';
 
 /** A header or a key with its value. `path` begins at the root; `end` is behind its line's end. */
 type Statement = {
@@ -15,7 +15,8 @@ type Statement = {
 /** The table goes to the end of the file. */
 export function putTable(text: string, path: MemberPath, value: unknown, raw?: string): string {
   const eol = text.includes('\r\n') ? '\r\n' : '\n';
-  const table = (raw ?? tomlParser().stringify(nested(path, value))).replace(/\r?\n/g, eol).trimEnd() + eol;
+  const table =
+    (raw ?? tomlParser().stringify(nestValue(path, value))).replace(/\r?\n/g, eol).trimEnd() + eol;
   if (text.trim() === '') return text + table;
   const end = /\n$/.test(text) ? '' : eol;
   const blank = /\n\r?\n$/.test(text) ? '' : eol;
@@ -49,7 +50,10 @@ export function takeTable(
   const raw = own.map(({ start, end }) => text.slice(start, end)).join('');
   return {
     text: out,
-    taken: { raw: standsAlone ? raw : tomlParser().stringify(nested(path, valueAt(text, path))), behind: [] },
+    taken: {
+      raw: standsAlone ? raw : tomlParser().stringify(nestValue(path, valueAt(text, path))),
+      behind: [],
+    },
   };
 }
 
@@ -115,14 +119,14 @@ function keyAt(text: string, from: number): { readonly path: MemberPath } {
     KEY_PART.lastIndex = at;
     const [whole = '', basic, literal, bare] = KEY_PART.exec(text) ?? [];
     if (whole === '') return { path };
-    path.push(basic === undefined ? (literal ?? bare ?? '') : unescaped(basic));
+    path.push(basic === undefined ? (literal ?? bare ?? '') : unescapeBasicString(basic));
     at += whole.length;
     if (text[at] !== '.') return { path };
   }
 }
 
 /** As TOML reads it. */
-function unescaped(basic: string): string {
+function unescapeBasicString(basic: string): string {
   return Object.keys(tomlParser().parse(`"${basic}" = 1`))[0] ?? basic;
 }
 

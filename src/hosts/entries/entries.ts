@@ -31,7 +31,7 @@ export type Entries = {
 };
 
 export function entriesOf(value: unknown, source: Source, file: string, host: HostFacts): Entries {
-  if (!isRecord(value)) return none(NO_OBJECT[formatOf(file)]);
+  if (!isRecord(value)) return noEntries(NO_OBJECT[formatOf(file)]);
   const keys: string[] = [];
   let found: unknown = value;
   for (const part of source.pointer) {
@@ -45,16 +45,16 @@ export function entriesOf(value: unknown, source: Source, file: string, host: Ho
     return { entries: items(found, keys), description, problem: undefined };
   }
   if (found !== undefined && found !== null) {
-    return none(`${pointerOf(keys)} must be ${source.shape === 'list' ? 'a list' : 'an object'}`);
+    return noEntries(`${pointerOf(keys)} must be ${source.shape === 'list' ? 'a list' : 'an object'}`);
   }
-  if (source.shape !== 'servers') return none(undefined);
+  if (source.shape !== 'servers') return noEntries(undefined);
   if (looksLikeServer(value)) {
     const name = pathRules(host).parse(file).name;
     return { entries: [{ name, value, pointer: '' }], description, problem: undefined };
   }
   const entries = members(value, []).filter((entry) => looksLikeServer(entry.value));
   if (entries.length > 0) return { entries, description: '', problem: undefined };
-  return none('holds no servers; expected {"mcpServers": {"NAME": {"command": …}}}');
+  return noEntries('holds no servers; expected {"mcpServers": {"NAME": {"command": …}}}');
 }
 
 /** The servers under `keys`, in the form in which the file has them. */
@@ -117,7 +117,7 @@ const holdsServers = (value: unknown): boolean =>
       SERVER_FIELDS.some((field) => typeof one[field] === 'string' || Array.isArray(one[field])),
   );
 
-const none = (problem: string | undefined): Entries => ({ entries: [], description: '', problem });
+const noEntries = (problem: string | undefined): Entries => ({ entries: [], description: '', problem });
 
 const NO_OBJECT: Readonly<Record<Format, string>> = {
   JSON: 'must hold a JSON object',

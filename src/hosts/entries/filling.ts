@@ -87,7 +87,7 @@ export class Filling {
   }
 
   /** Why the entry cannot be used; undefined as long as nothing stands against it. */
-  get objection(): ServerSkipReason | undefined {
+  get problem(): ServerSkipReason | undefined {
     if (this.#needs.length + this.#mistakes.length === 0) return undefined;
     return { kind: 'unusable', needs: this.#needs, mistakes: this.#mistakes };
   }

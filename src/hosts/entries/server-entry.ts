@@ -3,7 +3,7 @@
 
 import { z } from 'zod';
 import { isRecord, kindOf, switchOf, textsOf } from '../../base/json/records.js';
-import { clipHarmless, harmless } from '../../base/text/text.js';
+import { clipHarmless, makeHarmless } from '../../base/text/text.js';
 import {
   type DownstreamSpec,
   type MachineLogin,
@@ -17,10 +17,10 @@ import {
 } from '../downstream-spec.js';
 import { type Mistake, mistaken, type ServerSkipReason } from '../skip-reason.js';
 import {
+  displayValue,
   type HostDialect,
   memberOf,
   type RawEntry,
-  shown,
   type Translated,
   type Transport,
   timeOf,
@@ -46,18 +46,18 @@ export type ReadEntry =
   | { readonly state: 'off'; readonly reason: ServerSkipReason }
   | { readonly state: 'unusable'; readonly reason: ServerSkipReason };
 
-const unusable = (reason: ServerSkipReason): ReadEntry => ({ state: 'unusable', reason });
+const unusableEntry = (reason: ServerSkipReason): ReadEntry => ({ state: 'unusable', reason });
 
 export function parseEntry(name: string, value: unknown, context: EntryContext): ReadEntry {
   const nameTrouble = troubleOfName(name);
-  if (nameTrouble !== undefined) return unusable(mistaken(nameTrouble));
-  if (!isRecord(value)) return unusable(mistaken({ kind: 'not-an-object', found: kindOf(value) }));
+  if (nameTrouble !== undefined) return unusableEntry(mistaken(nameTrouble));
+  if (!isRecord(value)) return unusableEntry(mistaken({ kind: 'not-an-object', found: kindOf(value) }));
   const off = reasonOff(value);
   if (off !== undefined) return { state: 'off', reason: off };
   const { dialect } = context;
-  const entry = unnested(value, dialect);
+  const entry = unnestTransport(value, dialect);
   const refused = dialect.refuse?.(entry);
-  if (refused !== undefined) return unusable(refused);
+  if (refused !== undefined) return unusableEntry(refused);
   return build(name, dialect.reshape?.(entry) ?? entry, context);
 }
 
@@ -75,7 +75,7 @@ function reasonOff(entry: RawEntry): ServerSkipReason | undefined {
       return mistaken({
         kind: 'wrong-field',
         field,
-        trouble: `expected true or false, received ${shown(said)}`,
+        trouble: `expected true or false, received ${displayValue(said)}`,
       });
   }
   return undefined;
@@ -85,7 +85,7 @@ function reasonOff(entry: RawEntry): ServerSkipReason | undefined {
  * The entry with the members of a `transport` of its own among its own, as lists of servers and some hosts write it; what the
  * entry says itself comes first. A word in that place is a type.
  */
-function unnested(entry: RawEntry, { types }: HostDialect): RawEntry {
+function unnestTransport(entry: RawEntry, { types }: HostDialect): RawEntry {
   const { transport, ...own } = entry;
   if (isRecord(transport)) return { ...transport, ...own };
   const isType = typeof transport === 'string' && Object.hasOwn(types, transport);
@@ -95,12 +95,12 @@ function unnested(entry: RawEntry, { types }: HostDialect): RawEntry {
 function build(name: string, entry: RawEntry, context: EntryContext): ReadEntry {
   const { dialect } = context;
   const transport = transportOf(entry, dialect);
-  if (typeof transport === 'object') return unusable(transport.reason);
+  if (typeof transport === 'object') return unusableEntry(transport.reason);
   const { fields, spelled } = translate(entry, dialect);
   const callTime = timeOf(entry, dialect.callTimes);
-  if ('reason' in callTime) return unusable(callTime.reason);
+  if ('reason' in callTime) return unusableEntry(callTime.reason);
   const startTime = timeOf(entry, dialect.startTimes);
-  if ('reason' in startTime) return unusable(startTime.reason);
+  if ('reason' in startTime) return unusableEntry(startTime.reason);
   const shared = {
     name,
     callTimeoutMs: callTime.ms,
@@ -118,16 +118,16 @@ function build(name: string, entry: RawEntry, context: EntryContext): ReadEntry 
   if (transport === 'stdio') {
     const { data, error } = localFields.safeParse(fields);
     if (error !== undefined)
-      return unusable({ kind: 'unusable', needs: [], mistakes: wrongFields(error, spelled) });
+      return unusableEntry({ kind: 'unusable', needs: [], mistakes: wrongFields(error, spelled) });
     spec = { ...described(data), transport, ...programOf(data, filling) };
   } else {
     const { data, error } = remoteFields.safeParse(fields);
     if (error !== undefined)
-      return unusable({ kind: 'unusable', needs: [], mistakes: wrongFields(error, spelled) });
+      return unusableEntry({ kind: 'unusable', needs: [], mistakes: wrongFields(error, spelled) });
     spec = { ...described(data), ...remoteOf(data, transport, filling, spelled('url')) };
   }
-  const { objection } = filling;
-  return objection === undefined ? { state: 'ready', spec } : unusable(objection);
+  const { problem: objection } = filling;
+  return objection === undefined ? { state: 'ready', spec } : unusableEntry(objection);
 }
 
 function programOf(
@@ -178,7 +178,7 @@ function checkedUrl(written: string, field: string, filling: Filling): string {
   // One that still wants a variable has been objected to already.
   const url = URL.canParse(written) ? new URL(written) : undefined;
   if (url === undefined) {
-    if (filling.objection === undefined)
+    if (filling.problem === undefined)
       filling.object({ kind: 'wrong-field', field, trouble: 'is not an address such as https://…' });
   } else if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     const trouble = `begins with ${url.protocol}//; only http:// and https:// are supported`;
@@ -241,7 +241,7 @@ export function troubleOfName(name: string): Mistake | undefined {
   if (name.trim() === '') return { kind: 'name-empty' };
   if (name.length > MAX_NAME_CHARS)
     return { kind: 'name-too-long', chars: name.length, maxChars: MAX_NAME_CHARS };
-  if (harmless(name) !== name || /[\t\n]/.test(name)) return { kind: 'name-unseen' };
+  if (makeHarmless(name) !== name || /[\t\n]/.test(name)) return { kind: 'name-unseen' };
   return undefined;
 }
 

@@ -80,7 +80,7 @@ export function adopt(
   refuseIfManaged(record, place);
   const own = ownEntryFor(record, options, place);
   const found = candidatesOf(record, own, place);
-  const { candidates, left } = named(names, found, record);
+  const { candidates, left } = candidatesNamed(names, found, record);
   const file = adoptedFileOf(record, place);
   const servers = candidates.map((one) => withChars(one, charsOf));
   const registers = !own.isThere && candidates.length > 0;
@@ -136,7 +136,7 @@ function adoptedFileOf(record: HostRecord, place: AdoptPlace): string {
 }
 
 /** Only those that were asked for; each of them must be there, and must be one that can be moved. */
-function named(
+function candidatesNamed(
   names: readonly string[],
   { candidates, left }: ReturnType<typeof candidatesOf>,
   { id, title }: HostRecord,

@@ -137,12 +137,12 @@ function judge(
       : `has the field '${unknown}', of which adopt does not know what it restricts`;
   if (value['oauth'] !== undefined && value['oauth'] !== false)
     return `has a login that ${title} holds ('oauth')`;
-  if (/\$\{(workspace|CLAUDE_PROJECT_DIR|relativeFile|file)/.test(JSON.stringify(plain(value))))
+  if (/\$\{(workspace|CLAUDE_PROJECT_DIR|relativeFile|file)/.test(JSON.stringify(plainJson(value))))
     return 'names a variable of the workspace, which differs from project to project';
   const rules = adoptable.rules({ server: name, entry: value, own, read: readAt(place) });
   if (rules.leave !== undefined) return rules.leave;
   const asked = new Set<string>();
-  const before = parsed(name, value, source, file, place, recording(place.env, asked));
+  const before = parseCandidate(name, value, source, file, place, recording(place.env, asked));
   if (before.state !== 'ready') return 'cannot be read';
   const missing = adoptable.handsOnVariables ? undefined : [...asked].find((one) => !isHandedOn(one, own));
   if (missing !== undefined)
@@ -150,11 +150,11 @@ function judge(
   const { spec } = before;
   if (spec.transport !== 'stdio' && !hasCredentials(spec) && !place.reaches(spec))
     return `may need a login that ${title} holds; learn it here first, with \`login\` or \`servers refresh\`, and adopt it then`;
-  return moved({ name, value, pointer, path }, spec, rules, context);
+  return movedCandidate({ name, value, pointer, path }, spec, rules, context);
 }
 
 /** The entry for our own folder, if it means there what it means here. */
-function moved(
+function movedCandidate(
   {
     name,
     value,
@@ -178,11 +178,11 @@ function moved(
     return `${record.title} lets none of its tools run without asking`;
   const fields = adoptedFields(source.dialect);
   const entry = {
-    ...(plain(value) as Record<string, unknown>),
+    ...(plainJson(value) as Record<string, unknown>),
     ...(only === undefined ? {} : { [fields.only]: only }),
     ...(except.length === 0 ? {} : { [fields.except]: except }),
   };
-  const after = parsed(name, entry, target, targetFile, place, place.env);
+  const after = parseCandidate(name, entry, target, targetFile, place, place.env);
   const asItIs =
     after.state === 'ready' ? { ...after.spec, source: spec.source, toolFilter: spec.toolFilter } : undefined;
   if (after.state !== 'ready' || !isDeepStrictEqual(asItIs, { ...spec }))
@@ -200,7 +200,7 @@ function moved(
   return { name, file, path, written: value, entry, spec, denied, only, onlyWhy: rules.only?.why };
 }
 
-function parsed(
+function parseCandidate(
   name: string,
   value: unknown,
   source: Source,
@@ -274,13 +274,13 @@ export function refuseIfOthers({ path, text }: UserFile, candidates: readonly Ca
   const value = 'value' in parsed ? parsed.value : undefined;
   for (const { name, path: keys, written } of candidates) {
     const now = memberAt(value, keys);
-    if (now === undefined || !isDeepStrictEqual(plain(now), plain(written)))
+    if (now === undefined || !isDeepStrictEqual(plainJson(now), plainJson(written)))
       throw fileError(path, `was changed by another program just now, at '${shownName(name)}'`, TRY_AGAIN);
   }
 }
 
 /** As JSON has it: TOML knows dates, and integers that no number of JavaScript holds. */
-const plain = (value: unknown): unknown =>
+const plainJson = (value: unknown): unknown =>
   JSON.parse(
     JSON.stringify(value, (_key, inner: unknown) => (typeof inner === 'bigint' ? Number(inner) : inner)),
   );

@@ -7,7 +7,7 @@ import { basename, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { BridgeError, messageOf } from '../../base/errors.js';
-import { exchangeable } from '../../base/files/only-ours.js';
+import { findExchangeable } from '../../base/files/only-ours.js';
 import { formatOf, parseText } from '../../settings/files/file-formats.js';
 import { knownStateDirs } from '../../settings/files/state-dir.js';
 import { editedText } from '../edit/edited-text.js';
@@ -153,7 +153,7 @@ export function changesOf(
   return knownStateDirs(stateDir, env, facts)
     .flatMap((dir) => {
       const root = join(dir, FOLDER);
-      if (exchangeable(root, facts.uid) !== undefined) return [];
+      if (findExchangeable(root, facts.uid) !== undefined) return [];
       return namesIn(root).flatMap((name) => readRecord(join(root, name)) ?? []);
     })
     .filter((change) => change.kind === kind && change.host === host)

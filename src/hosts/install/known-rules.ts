@@ -43,7 +43,7 @@ export function matchesGlob(pattern: string, text: string): boolean {
   return namePattern(pattern.replaceAll('\\', '\\\\'), 'exact')(text);
 }
 
-export const asked = (host: string): string => `${host} asks before it, which cannot be done here`;
+export const askedReason = (host: string): string => `${host} asks before it, which cannot be done here`;
 
 /** The list where only some tools may be called unasked; a server of which none may stays. */
 export function onlyUnasked(host: string, tools: readonly string[], why: string): HostRules {
@@ -76,7 +76,7 @@ const claudeCodeRules: ReadRules = (context) => {
       const where = `permissions.${list} in ${file}`;
       if (meant === undefined || covers(rule, own.name, ownTool)) continue;
       if (meant.kind === 'tool')
-        denied.push({ tool: meant.tool, why: list === 'deny' ? `denied by ${where}` : asked(HOST) });
+        denied.push({ tool: meant.tool, why: list === 'deny' ? `denied by ${where}` : askedReason(HOST) });
       else return { leave: `${where} has the rule ${rule}`, denied: [] };
     }
   }
@@ -181,7 +181,7 @@ const codexRules: ReadRules = ({ entry, own }) => {
   const asking = tools.flatMap(([tool, settings]): DeniedTool[] => {
     const mode = modeOf(settings);
     const isFree = mode === undefined || mode === FREE || (mode === 'auto' && whole !== FREE);
-    return isFree ? [] : [{ tool, why: asked(codex.title) }];
+    return isFree ? [] : [{ tool, why: askedReason(codex.title) }];
   });
   return { denied: [...off, ...asking] };
 };
@@ -308,7 +308,7 @@ const openCodeRules: ReadRules = ({ server, own, read }) => {
       ),
       denied: off,
     };
-  return { denied: [...off, ...by('ask').map((tool) => ({ tool, why: asked(opencode.title) }))] };
+  return { denied: [...off, ...by('ask').map((tool) => ({ tool, why: askedReason(opencode.title) }))] };
 };
 
 function openCodeRulesIn(value: unknown, file: string) {
@@ -368,7 +368,7 @@ const zedRules: ReadRules = ({ server, own, read }) => {
     const named = Object.keys(permissions).filter((name) => name.startsWith(prefix));
     for (const name of named) {
       const isFree = modeOf(name) === 'allow' && Object.keys(mapAt(permissions, name)).length === 1;
-      if (!isFree) denied.push({ tool: name.slice(prefix.length), why: asked('Zed') });
+      if (!isFree) denied.push({ tool: name.slice(prefix.length), why: askedReason('Zed') });
     }
     if (isOwnFree) {
       const free = named.filter((name) => modeOf(name) === 'allow').map((name) => name.slice(prefix.length));

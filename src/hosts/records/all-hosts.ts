@@ -162,7 +162,7 @@ export const ADDED_ARGUMENTS: ReadonlySet<string> = new Set(
 export const hostView = (client: string): HostView => knownClient(client)?.view ?? UNKNOWN;
 
 /** Seconds after which a call of this client is to be answered. `isTold`: it hears of the call's progress. */
-export function patienceOf(client: string, isTold: boolean): number {
+export function softTimeoutOf(client: string, isTold: boolean): number {
   const { silent, told = silent } = knownClient(client)?.patience ?? USUAL;
   return (isTold ? told : silent) - SPARE_SECONDS;
 }

@@ -44,7 +44,7 @@ const settings = z.looseObject({
 const TRUSTED_FOLDERS = '${GEMINI_CLI_TRUSTED_FOLDERS_PATH}';
 
 /** Gemini CLI compares names so. */
-const normal = (name: string): string => name.toLowerCase().trim();
+const normaliseName = (name: string): string => name.toLowerCase().trim();
 
 const decisions: ReadDecisions = (env, host, open) => {
   const parsedIn = (file: string | undefined): readonly unknown[] => {
@@ -58,13 +58,13 @@ const decisions: ReadDecisions = (env, host, open) => {
     .flatMap(parsedIn)
     .flatMap((content) => settings.safeParse(content).data ?? []);
   const allowed = said.map(({ mcp }) => mcp.allowed).find((list) => list !== undefined && list.length > 0);
-  const excluded = said.flatMap(({ mcp }) => mcp.excluded ?? []).map(normal);
+  const excluded = said.flatMap(({ mcp }) => mcp.excluded ?? []).map(normaliseName);
 
   const [switches = ''] = locate(`${HOME}/mcp-server-enablement.json`, env, host);
   const switchesRefused = open(switches).state === 'refused';
   const switchedOff = new Set(
     Object.entries(recordOf(contentOf(switches))).flatMap(([name, state]) =>
-      isRecord(state) && saysOff(state['enabled']) ? [normal(name)] : [],
+      isRecord(state) && saysOff(state['enabled']) ? [normaliseName(name)] : [],
     ),
   );
 
@@ -80,13 +80,14 @@ const decisions: ReadDecisions = (env, host, open) => {
     approval: () => (trust === undefined ? undefined : trust ? 'approved' : 'refused'),
     reasonOff: (name) => {
       if (trust === false) return { kind: 'folder-not-trusted', host: TITLE };
-      if (excluded.includes(normal(name))) return { kind: 'excluded', host: TITLE, setting: 'mcp.excluded' };
-      if (allowed !== undefined && !allowed.map(normal).includes(normal(name))) {
+      if (excluded.includes(normaliseName(name)))
+        return { kind: 'excluded', host: TITLE, setting: 'mcp.excluded' };
+      if (allowed !== undefined && !allowed.map(normaliseName).includes(normaliseName(name))) {
         return { kind: 'not-among-allowed', host: TITLE, setting: 'mcp.allowed' };
       }
       // A file that cannot be read may have switched the server off.
       if (switchesRefused) return { kind: 'perhaps-disabled', host: TITLE, file: switches };
-      return switchedOff.has(normal(name)) ? { kind: 'disabled-in-host', host: TITLE } : undefined;
+      return switchedOff.has(normaliseName(name)) ? { kind: 'disabled-in-host', host: TITLE } : undefined;
     },
   };
 };

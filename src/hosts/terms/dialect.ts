@@ -117,7 +117,7 @@ export function transportOf(
     const notServed = typeof type === 'string' ? inAnyCase(type, NOT_SERVED) : undefined;
     if (notServed !== undefined) return { reason: notServed };
     const allowed = Object.keys(dialect.types);
-    return { reason: mistaken({ kind: 'unknown-type', found: shown(type), allowed }) };
+    return { reason: mistaken({ kind: 'unknown-type', found: displayValue(type), allowed }) };
   }
   if (memberOf(entry, 'command') !== undefined) return 'stdio';
   const addresses = Object.keys(dialect.addresses);
@@ -156,7 +156,7 @@ export function timeOf(
     // How people write that there is no limit.
     if (value === 0) continue;
     if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) {
-      const trouble = `expected a positive number, received ${shown(value)}`;
+      const trouble = `expected a positive number, received ${displayValue(value)}`;
       return { reason: mistaken({ kind: 'wrong-field', field: at.join('.'), trouble }) };
     }
     const ms = Math.min(Math.ceil(value * unitMs), MAX_TIMER_MS);
@@ -174,7 +174,7 @@ export function memberOf(entry: RawEntry, name: string): unknown {
 }
 
 /** A value as a complaint names it. */
-export function shown(value: unknown): string {
+export function displayValue(value: unknown): string {
   // TOML has integers that no number of JavaScript holds, and JSON has no word for them.
   if (typeof value === 'bigint') return String(value);
   return typeof value === 'object' ? kindOf(value) : clipHarmless(JSON.stringify(value) ?? String(value), 40);

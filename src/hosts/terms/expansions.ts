@@ -29,20 +29,21 @@ export const EXPANSIONS = {
     return { text: filled, needs: missing.map((name) => ({ kind: 'variable', name })) };
   },
   /** `${env:NAME}` only. */
-  cline: (text, context) => replaced(text, /\$\{env:([^{}]*)\}/g, (_whole, name) => variable(name, context)),
+  cline: (text, context) =>
+    replaceMatches(text, /\$\{env:([^{}]*)\}/g, (_whole, name) => variable(name, context)),
   /** `${env:NAME}` and `${file:path}`. */
   windsurf: (text, context) =>
-    replaced(text, /\$\{(env|file):([^{}]*)\}/g, (_whole, kind, name) =>
+    replaceMatches(text, /\$\{(env|file):([^{}]*)\}/g, (_whole, kind, name) =>
       kind === 'env' ? variable(name, context) : fileContent(name, context),
     ),
   /** `${env:NAME}`, `${userHome}`, `${workspaceFolder}` and their like; other references stay. */
   editor: (text, context) =>
-    replaced(text, /\$\{([^{}]*)\}/g, (whole, name) => editorValue(whole, name, context)),
+    replaceMatches(text, /\$\{([^{}]*)\}/g, (whole, name) => editorValue(whole, name, context)),
   /** `$NAME`, `${NAME}`, `${NAME:-default}`, on Windows `%NAME%`; what is not set is empty. */
   'gemini-cli': (text, { env, host }) => {
     const bare = host.platform === 'win32' ? /\$([A-Za-z_]\w*)|%(\w{1,256})%/g : /\$([A-Za-z_]\w*)/g;
     const pattern = new RegExp(`${bare.source}|\\$\\{([^{}]+)\\}`, 'g');
-    return replaced(
+    return replaceMatches(
       text,
       pattern,
       (_whole, ...names) => {
@@ -54,13 +55,13 @@ export const EXPANSIONS = {
   },
   /** `{env:NAME}`, which is empty when it is not set, and `{file:path}`. */
   opencode: (text, context) =>
-    replaced(text, /\{(env|file):([^{}]+)\}/g, (_whole, kind, name) => {
+    replaceMatches(text, /\{(env|file):([^{}]+)\}/g, (_whole, kind, name) => {
       if (kind === 'env') return setValue(context.env, name) ?? '';
       return fileContent(name, context);
     }),
   /** `{env:NAME}` and `{file:path}`, as it writes them for all hosts, and `${NAME}` and `${NAME:-default}` of its users. */
   'home-manager': (text, context) =>
-    replaced(
+    replaceMatches(
       text,
       /(?<!\$)\{(env|file):([^{}]+)\}|\$\{([A-Za-z_]\w*)(?::-([^{}]*))?\}/g,
       (_whole, kind, name, own, fallback) => {
@@ -72,7 +73,7 @@ export const EXPANSIONS = {
     ),
   /** `${{ secrets.NAME }}`, which only Continue itself can look up. */
   continue: (text) =>
-    replaced(text, /\$\{\{([^{}]{0,256})\}\}/g, (_whole, written) => {
+    replaceMatches(text, /\$\{\{([^{}]{0,256})\}\}/g, (_whole, written) => {
       const [kind = '', name] = written.trim().split(/\.(.*)/s);
       return name === undefined ? hostValue('value', kind) : hostValue(kind.replace(/s$/, ''), name);
     }),
@@ -116,7 +117,7 @@ function editorValue(whole: string, name: string, context: ExpansionContext): st
 }
 
 /** Replaces each match by the value; of a need, the match stays. After the last brace only `bare` is looked for. */
-function replaced(
+function replaceMatches(
   text: string,
   pattern: RegExp,
   value: (whole: string, ...groups: string[]) => string | Need,

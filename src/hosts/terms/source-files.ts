@@ -28,7 +28,7 @@ export function locate(pattern: string, env: Environment, host: HostFacts): stri
   const { text, missing } = expand(start, namedIn(start, env));
   if (missing.length > 0) return [];
   const path = absolutePath(text, host.cwd, host);
-  return star === -1 ? [path] : matching(path, parts.slice(star), host);
+  return star === -1 ? [path] : filesMatching(path, parts.slice(star), host);
 }
 
 /** The variables that `text` names. An empty one means unset, as XDG asks. Each look at the environment is a call of the system's. */
@@ -37,11 +37,11 @@ function namedIn(text: string, env: Environment): Environment {
   return Object.fromEntries(names.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
 }
 
-function matching(folder: string, [part = '', ...rest]: readonly string[], host: HostFacts): string[] {
+function filesMatching(folder: string, [part = '', ...rest]: readonly string[], host: HostFacts): string[] {
   const { join } = pathRules(host);
   const names = part.includes('*') ? namesIn(folder, part, host) : [part];
   return names.flatMap((name) =>
-    rest.length === 0 ? [join(folder, name)] : matching(join(folder, name), rest, host),
+    rest.length === 0 ? [join(folder, name)] : filesMatching(join(folder, name), rest, host),
   );
 }
 

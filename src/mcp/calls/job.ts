@@ -10,7 +10,7 @@ import { unlessAborted } from '../../base/waiting/unless-aborted.js';
 import { MAX_OUTPUT_CHARS } from '../../run/artifacts/shown-amounts.js';
 import type { CallContext, CallEvent, OutputEvent } from '../../run/calls/call-context.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
-import { capturedOf, running } from '../../run/outcome/transcript.js';
+import { capturedOf, runningOutcome } from '../../run/outcome/transcript.js';
 import type { AgentCapabilities } from '../../servers/asking/agent-capabilities.js';
 import type { AgentRequest } from '../requests/agent-request.js';
 import type { ClientOffers } from '../requests/client-offers.js';
@@ -235,7 +235,7 @@ export class Job implements Disposable {
   /** How the job is now, with its new output, which the next one who asks is given too. */
   glance(): Outcome {
     const { stdout, stderr } = this.#unread;
-    return running({
+    return runningOutcome({
       handle: this.handle ?? '',
       tool: this.tool,
       says: this.#progress.sentence,

@@ -41,7 +41,7 @@ export class NoSuchJob extends Error {}
 /** How long a request waits for the end of its job, each from when it came; undefined is for as long as it takes. */
 export type JobWaits = {
   /** After so long it is answered with a part. */
-  readonly patienceMs: number | undefined;
+  readonly softTimeoutMs: number | undefined;
   /** After so long it is answered with a task, where its client knows tasks. */
   readonly taskAfterMs: number;
 };
@@ -105,7 +105,7 @@ export class Jobs implements Disposable {
     job: Job,
     request: AgentRequest,
     identity: CallIdentity,
-    { patienceMs, taskAfterMs }: JobWaits,
+    { softTimeoutMs, taskAfterMs }: JobWaits,
   ): Promise<JobAnswer> {
     const { signal } = request;
     const due = { task: false, part: false };
@@ -118,7 +118,7 @@ export class Jobs implements Disposable {
       }, ms).unref();
     const timers = [
       ...(request.era !== 'legacy' && request.offers.tasks ? [at(taskAfterMs, 'task')] : []),
-      ...(patienceMs === undefined ? [] : [at(patienceMs, 'part')]),
+      ...(softTimeoutMs === undefined ? [] : [at(softTimeoutMs, 'part')]),
     ];
     const unwatch = job.watch(onChange);
     signal.addEventListener('abort', onChange, { once: true });
@@ -149,8 +149,8 @@ export class Jobs implements Disposable {
     const job = isStop ? this.#find(asked.stop, 'stop') : this.#find(asked.wait, 'wait');
     job.listen(request);
     if (isStop) job.cancel('stopped');
-    const patienceMs = isStop ? STOPS_WITHIN_MS : waits.patienceMs;
-    return await this.answer(job, request, identity, { ...waits, patienceMs });
+    const softTimeoutMs = isStop ? STOPS_WITHIN_MS : waits.softTimeoutMs;
+    return await this.answer(job, request, identity, { ...waits, softTimeoutMs });
   }
 
   /**

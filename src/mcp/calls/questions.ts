@@ -4,7 +4,7 @@
 import { isObject, type JsonObject } from '../../base/json/json-object.js';
 import { WrongParams } from '../../wire/wrong-params.js';
 import type { ClientOffers } from '../requests/client-offers.js';
-import { described, echo } from '../requests/complaint.js';
+import { describeValue, echo } from '../requests/complaint.js';
 
 /** MCP's InputRequest, as far as we send one. */
 export type InputRequest =
@@ -84,13 +84,13 @@ export class Questions {
     if (inputResponses === undefined) return new Map();
     if (!isObject(inputResponses))
       throw new WrongParams(
-        `inputResponses: got ${described(inputResponses)}, expected an object with one answer for each key of inputRequests.`,
+        `inputResponses: got ${describeValue(inputResponses)}, expected an object with one answer for each key of inputRequests.`,
       );
     const found = [...this.#open].filter(([key]) => Object.hasOwn(inputResponses, key));
     return new Map(
       found.map(([key, { request }]) => [
         key,
-        checked(`inputResponses.${key}`, request, inputResponses[key]),
+        checkResponse(`inputResponses.${key}`, request, inputResponses[key]),
       ]),
     );
   }
@@ -123,9 +123,9 @@ export function isOffered(request: InputRequest, offers: ClientOffers): boolean 
 }
 
 /** Throws WrongParams that names the field, what was got and what is allowed. */
-function checked(field: string, { method }: InputRequest, response: unknown): JsonObject {
+function checkResponse(field: string, { method }: InputRequest, response: unknown): JsonObject {
   const complain = (name: string, got: unknown, expected: string) =>
-    new WrongParams(`${echo(name)}: got ${described(got)}, expected ${expected}.`);
+    new WrongParams(`${echo(name)}: got ${describeValue(got)}, expected ${expected}.`);
   if (!isObject(response)) throw complain(field, response, `the result of ${method}`);
   if (method === 'roots/list') {
     if (!Array.isArray(response['roots'])) throw complain(`${field}.roots`, response['roots'], 'a list');

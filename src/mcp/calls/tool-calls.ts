@@ -6,9 +6,9 @@ import { asBridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
 import { didYouMean } from '../../base/text/closest.js';
 import { shownName } from '../../base/text/shown-name.js';
-import { patienceOf as hostPatienceOf } from '../../hosts/records/all-hosts.js';
+import { softTimeoutOf as hostSoftTimeoutOf } from '../../hosts/records/all-hosts.js';
 import { hasKept } from '../../run/answer/files.js';
-import { visible } from '../../run/answer/payload.js';
+import { showStrings } from '../../run/answer/payload.js';
 import { isStructured, render } from '../../run/answer/render.js';
 import { OUTCOME_KEY, outcomeToWire } from '../../run/answer/whole-outcome.js';
 import {
@@ -23,7 +23,7 @@ import type { Bridge } from '../../tenant/bridge.js';
 import { WrongParams } from '../../wire/wrong-params.js';
 import type { AgentRequest } from '../requests/agent-request.js';
 import type { AgentServer } from '../requests/agent-server.js';
-import { callParams, complaint, described, echo, fieldsOf } from '../requests/complaint.js';
+import { callParams, complaint, describeValue, echo, fieldsOf } from '../requests/complaint.js';
 import { cleanArguments } from '../tools/arguments.js';
 import type { ToolAnswer } from '../tools/definitions.js';
 import { execute } from '../tools/execute.js';
@@ -129,7 +129,7 @@ export function resultOf(
   { client, links }: { readonly client: string; readonly links: boolean },
 ): CallToolResult {
   if ('isRelayed' in answer) {
-    const result = visible(withoutClaims(answer.result));
+    const result = showStrings(withoutClaims(answer.result));
     const { structuredContent, ...rest } = result;
     const isWanted = answer.isRelayed || isStructured({ structured, client });
     return (isWanted && structuredContent !== undefined ? result : rest) as CallToolResult;
@@ -169,7 +169,9 @@ async function callTool(call: ToolCall, params: unknown, request: AgentRequest):
   const identity: CallIdentity = { tool: String(name), args };
   const waits = (isGoingOn: boolean) => ({
     taskAfterMs: taskAfterSeconds * 1000,
-    patienceMs: bridge.isForCommandLine ? commandLinePatience(isGoingOn) : patienceOf(request, settings),
+    softTimeoutMs: bridge.isForCommandLine
+      ? commandLineSoftTimeout(isGoingOn)
+      : callSoftTimeout(request, settings),
   });
   const { state, inputResponses } = goesOn(request);
   if (state !== undefined) {
@@ -229,7 +231,7 @@ function goesOn({ era, context }: AgentRequest): {
   const state: unknown = requestState?.() ?? undefined;
   if (state !== undefined && typeof state !== 'string')
     throw new WrongParams(
-      `requestState: got ${described(state)}, expected the text of the answer that asked, or none for a new call.`,
+      `requestState: got ${describeValue(state)}, expected the text of the answer that asked, or none for a new call.`,
     );
   return { state, inputResponses };
 }
@@ -238,7 +240,7 @@ function goesOn({ era, context }: AgentRequest): {
  * A person at a terminal is answered soon, so that they see what is printed, and then waits for as long as it takes. What has
  * a handle can be stopped at Ctrl-C with an answer, which a request that is taken back does not get.
  */
-const commandLinePatience = (isGoingOn: boolean): number | undefined => (isGoingOn ? undefined : 1_000);
+const commandLineSoftTimeout = (isGoingOn: boolean): number | undefined => (isGoingOn ? undefined : 1_000);
 
 const wholeResult = (outcome: Outcome): CallToolResult => ({
   content: [],
@@ -253,12 +255,12 @@ function askedSeconds(args: unknown, { timeoutSeconds }: Settings): number {
 }
 
 /** How long this call may keep its host waiting, in milliseconds; undefined for as long as it takes. */
-function patienceOf(
+function callSoftTimeout(
   { caller, wantsProgress }: AgentRequest,
-  { patienceSeconds }: Settings,
+  { softTimeoutSeconds }: Settings,
 ): number | undefined {
-  if (patienceSeconds === 0) return undefined;
-  return (patienceSeconds ?? hostPatienceOf(caller.client, wantsProgress)) * 1000;
+  if (softTimeoutSeconds === 0) return undefined;
+  return (softTimeoutSeconds ?? hostSoftTimeoutOf(caller.client, wantsProgress)) * 1000;
 }
 
 // `wait` and `stop`, which every tool that runs something takes in place of its other arguments: they name a call that was
@@ -275,7 +277,8 @@ export function goOnIn(args: unknown): GoOn | CallProblem | undefined {
   if (name === undefined) return undefined;
   if (names.length > 1) return complaint('stop: got it together with wait, expected one of the two.');
   const handle = given[name];
-  if (typeof handle !== 'string') return complaint(`${name}: got ${described(handle)}, expected ${HANDLE}.`);
+  if (typeof handle !== 'string')
+    return complaint(`${name}: got ${describeValue(handle)}, expected ${HANDLE}.`);
   const others = Object.keys(given).filter((other) => other !== name);
   if (others.length > 0)
     return complaint(

@@ -30,7 +30,7 @@ export class LateBridge implements AsyncDisposable {
   constructor(
     options: Pick<
       BridgeOptions,
-      'settings' | 'discovery' | 'observer' | 'redactor' | 'setUpPatienceMs' | 'inbox'
+      'settings' | 'discovery' | 'observer' | 'redactor' | 'setUpSoftTimeoutMs' | 'inbox'
     >,
   ) {
     const { settings, discovery: context, observer, redactor = new Redactor() } = options;
@@ -46,7 +46,7 @@ export class LateBridge implements AsyncDisposable {
   }
 
   /** All of it, made once. Rejects with E_REPLACED where the program's files were replaced since it began. */
-  whole(): Promise<Bridge> {
+  makeWhole(): Promise<Bridge> {
     this.#isBegun = true;
     return this.#make();
   }
@@ -64,16 +64,16 @@ export class LateBridge implements AsyncDisposable {
 
   /** Makes the bridge and warms it up. Trouble is logged, since it belongs to no call. */
   warmUp(agent: AgentCapabilities): void {
-    this.#ahead((bridge) => bridge.warmUp(agent));
+    this.#doAhead((bridge) => bridge.warmUp(agent));
   }
 
   /** Makes the bridge and has it sweep once. Trouble is logged, since it belongs to no call. */
   sweepOnce(): void {
-    this.#ahead((bridge) => bridge.sweepOnce());
+    this.#doAhead((bridge) => bridge.sweepOnce());
   }
 
   /** Resolves when what is being loaded is there, or is known not to come, and what waited for it has gone on. */
-  async settled(): Promise<void> {
+  async waitUntilSettled(): Promise<void> {
     if (!this.#isBegun) return;
     await Promise.allSettled([this.#make(), loadAnswers()]);
     await new Promise((resolve) => setImmediate(resolve));
@@ -88,9 +88,9 @@ export class LateBridge implements AsyncDisposable {
     await ended;
   }
 
-  #ahead(work: (bridge: Bridge) => void): void {
+  #doAhead(work: (bridge: Bridge) => void): void {
     if (this.#isClosing) return;
-    this.whole()
+    this.makeWhole()
       .then(work)
       .catch((thrown: unknown) => {
         if (this.#isClosing) return;
@@ -113,4 +113,4 @@ export class LateBridge implements AsyncDisposable {
 
 /** The bridge itself, made where it is not yet. */
 export const wholeBridge = async (bridge: Bridge | LateBridge): Promise<Bridge> =>
-  bridge instanceof LateBridge ? await bridge.whole() : bridge;
+  bridge instanceof LateBridge ? await bridge.makeWhole() : bridge;

@@ -14,7 +14,7 @@ import { answerTaskRequests, TASK_CAPABILITIES, watchTasks } from '../calls/task
 import { agentCapabilitiesOf } from '../requests/agent-capabilities.js';
 import type { Era } from '../requests/agent-request.js';
 import { AgentServer, CACHED_FOR } from '../requests/agent-server.js';
-import { checkCursor, described, fieldsOf } from '../requests/complaint.js';
+import { checkCursor, describeValue, fieldsOf } from '../requests/complaint.js';
 import { LOG_LEVELS, type McpLogLevel } from '../requests/log-notifications.js';
 import { instructions } from '../resources/capabilities.js';
 import { type OfferedTools, offeredTools, offersSnippets } from '../tools/definitions.js';
@@ -187,7 +187,7 @@ function takeLogLevel(server: AgentServer, connection: AgentConnection): void {
     const { level } = fieldsOf(params);
     connection.logLevel = LOG_LEVELS.find((known) => known === level);
     if (connection.logLevel !== undefined) return {};
-    const shown = typeof level === 'string' ? `'${clipHarmless(level, 200)}'` : described(level);
+    const shown = typeof level === 'string' ? `'${clipHarmless(level, 200)}'` : describeValue(level);
     throw new WrongParams(`There is no log level ${shown}. There is: ${LOG_LEVELS.join(', ')}.`);
   });
 }

@@ -40,7 +40,7 @@ function wrongSettingsServer(settings: Settings, problems: readonly SettingProbl
   server.answer('tools/list', () => ({ tools: listed }));
   // Also those that are not offered: which ones are may be what is wrong.
   const tools = allTools(settings);
-  const objection = wrongSettingsObjection(problems);
+  const objection = wrongSettingsProblem(problems);
   server.answer('tools/call', (params, { clientName: client, protocol }) => {
     const outcome = outcomeWithoutRun('error', objection, settings.timeoutSeconds);
     const tool = toolNamed(callParams(params).name, tools);
@@ -72,12 +72,12 @@ function wrongSettingsInstructions(problems: readonly SettingProblem[]): string 
   if (first !== undefined && more.length === 0)
     return `A setting is wrong, so no code runs: ${lines[0]} ${first.remedy}\n${until}`;
   return `Settings are wrong, so no code runs: ${namesOf(problems)}. ${remedyFor(problems)}
-${capped(lines, MAX_LINES).join('\n')}
+${capLines(lines, MAX_LINES).join('\n')}
 ${until}`;
 }
 
 /** Wrong settings as the error of a call. */
-function wrongSettingsObjection(problems: readonly SettingProblem[]): CallProblem {
+function wrongSettingsProblem(problems: readonly SettingProblem[]): CallProblem {
   const lines = problems.map(({ message }) => message);
   const message =
     lines.length === 1
@@ -85,12 +85,12 @@ function wrongSettingsObjection(problems: readonly SettingProblem[]): CallProble
       : [
           `Settings are wrong, so no code runs: ${namesOf(problems)}.`,
           // A line that begins at the margin could be taken for the next step.
-          ...capped(lines, MAX_LINES_OF_CALL).map((line) => `  ${line}`),
+          ...capLines(lines, MAX_LINES_OF_CALL).map((line) => `  ${line}`),
         ].join('\n');
   return { type: 'E_SETTINGS', message, remedy: remedyFor(problems) };
 }
 
-function capped(lines: readonly string[], most: number): readonly string[] {
+function capLines(lines: readonly string[], most: number): readonly string[] {
   if (lines.length <= most) return lines;
   const left = lines.length - most;
   return [...lines.slice(0, most), `and ${left} more, which \`${ownCommand('doctor')}\` lists`];

@@ -101,14 +101,16 @@ export class AgentRequest implements CallContext<AgentEvent> {
 
   /** The version of MCP that the client speaks; undefined where it has not said it. */
   get protocol(): string | undefined {
-    return this.era === 'legacy' ? this.#greeted.clientProtocol : this.#said(PROTOCOL_VERSION_META_KEY);
+    return this.era === 'legacy'
+      ? this.#greeted.clientProtocol
+      : this.#envelopeValue(PROTOCOL_VERSION_META_KEY);
   }
 
   get capabilities(): ClientCapabilities {
     const said =
       this.era === 'legacy'
         ? this.#greeted.getClientCapabilities()
-        : this.#said<ClientCapabilities>(CLIENT_CAPABILITIES_META_KEY);
+        : this.#envelopeValue<ClientCapabilities>(CLIENT_CAPABILITIES_META_KEY);
     return said ?? {};
   }
 
@@ -120,7 +122,7 @@ export class AgentRequest implements CallContext<AgentEvent> {
   /** Log level of the agent while the request is answered: a request of a later era says its own level. */
   get logLevel(): McpLogLevel | undefined {
     if (this.era === 'legacy') return this.#greeted.peer.logLevel();
-    const said = this.#said(LOG_LEVEL_META_KEY);
+    const said = this.#envelopeValue(LOG_LEVEL_META_KEY);
     return LOG_LEVELS.find((known) => known === said);
   }
 
@@ -160,10 +162,12 @@ export class AgentRequest implements CallContext<AgentEvent> {
   }
 
   get #client(): Implementation | undefined {
-    return this.era === 'legacy' ? this.#greeted.getClientVersion() : this.#said(CLIENT_INFO_META_KEY);
+    return this.era === 'legacy'
+      ? this.#greeted.getClientVersion()
+      : this.#envelopeValue(CLIENT_INFO_META_KEY);
   }
 
-  #said<T = string>(key: string): T | undefined {
+  #envelopeValue<T = string>(key: string): T | undefined {
     const envelope = this.context.mcpReq.envelope as Readonly<Record<string, unknown>> | undefined;
     return envelope?.[key] as T | undefined;
   }

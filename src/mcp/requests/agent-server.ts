@@ -175,7 +175,7 @@ export class AgentServer extends Server {
       const result = await handler(params, request);
       // Over HTTP the SDK writes the answer, and would write relayed texts anew.
       const extra = context.http?.authInfo?.extra as Partial<AuthExtra> | undefined;
-      return (extra?.texts?.marked(result) ?? result) as Result;
+      return (extra?.texts?.mark(result) ?? result) as Result;
     } finally {
       this.#open.delete(id);
     }

@@ -18,7 +18,7 @@ export const complaint = (message: string, remedy?: string): CallProblem => ({
 });
 
 /** A value of the agent's, as it is repeated to it; of a long one is said how long it is. */
-export function described(value: unknown): string {
+export function describeValue(value: unknown): string {
   if (value === undefined) return 'nothing';
   const text = JSON.stringify(value);
   const shown = echo(text);
@@ -40,14 +40,16 @@ export const fieldsOf = (params: unknown): Readonly<Record<string, unknown>> =>
 export function checkCursor(params: unknown): void {
   const { cursor } = fieldsOf(params);
   if (cursor !== undefined && typeof cursor !== 'string')
-    throw new WrongParams(`cursor: got ${described(cursor)}, expected a text, or none for the first page.`);
+    throw new WrongParams(
+      `cursor: got ${describeValue(cursor)}, expected a text, or none for the first page.`,
+    );
 }
 
 /** Throws -32602 where `params` has no text of this name. */
 export function textIn(params: unknown, field: string, allowed: string): string {
   const value = fieldsOf(params)[field];
   if (typeof value === 'string') return value;
-  throw new WrongParams(`${field}: got ${described(value)}, expected ${allowed}.`);
+  throw new WrongParams(`${field}: got ${describeValue(value)}, expected ${allowed}.`);
 }
 
 /** Parameters that are allowed: each field, as the end of a sentence, and all of them. */
@@ -61,10 +63,12 @@ export function paramsBy<T>(schema: z.ZodType<T>, params: unknown, { fields, who
   const parsed = schema.safeParse(params);
   if (parsed.success) return parsed.data;
   const at = parsed.error.issues[0]?.path[0];
-  if (at === undefined) throw new WrongParams(`params: got ${described(params)}, expected ${whole}.`);
+  if (at === undefined) throw new WrongParams(`params: got ${describeValue(params)}, expected ${whole}.`);
   const field = String(at);
   const allowed = Object.hasOwn(fields, field) ? fields[field] : whole;
-  throw new WrongParams(`${echo(field)}: got ${described(fieldsOf(params)[field])}, expected ${allowed}.`);
+  throw new WrongParams(
+    `${echo(field)}: got ${describeValue(fieldsOf(params)[field])}, expected ${allowed}.`,
+  );
 }
 
 // The request `tools/call`, checked in place of the SDK, which answers one that is malformed as a fault of ours (-32603), in

@@ -2,7 +2,7 @@
 // say, and a sign of life when all are silent. The protocol wants numbers that only grow; a report that goes back is told in words. Says nothing after
 // the call's answer.
 
-import { clip, harmless, shownExactly } from '../../base/text/text.js';
+import { clip, makeHarmless, shownExactly } from '../../base/text/text.js';
 import type { CallEvent, Meter } from '../../run/calls/call-context.js';
 
 /** Claude Code gives up after 30 silent minutes, other clients after one; a person wonders after some seconds. */
@@ -48,7 +48,7 @@ export class Progress implements Disposable {
       case 'queued': {
         const { place } = event;
         this.describe(() =>
-          place.ahead === 0 ? 'Queued: next in line.' : `Queued: ${counted(place.ahead, 'run')} ahead.`,
+          place.ahead === 0 ? 'Queued: next in line.' : `Queued: ${countOf(place.ahead, 'run')} ahead.`,
         );
         return this.beat();
       }
@@ -56,7 +56,7 @@ export class Progress implements Disposable {
         return this.describe(event.waitsFor);
       case 'started': {
         const startedAt = performance.now();
-        return this.describe(() => running(event.meter, performance.now() - startedAt));
+        return this.describe(() => runningMessage(event.meter, performance.now() - startedAt));
       }
       case 'progress':
         return this.report(event);
@@ -74,7 +74,7 @@ export class Progress implements Disposable {
 
   /** Sentence that a sign of life would say now. */
   get sentence(): string {
-    return joined(this.#said, this.#describe?.() ?? '');
+    return joinSentences(this.#said, this.#describe?.() ?? '');
   }
 
   /** Tells now how things are, and again when nothing has been told for a while. */
@@ -121,7 +121,7 @@ export class Progress implements Disposable {
     } else if (this.#newestOfTool !== undefined) {
       const { tool, ...report } = this.#newestOfTool;
       this.#newestOfTool = undefined;
-      this.#tell(this.#told + TICK, joined(this.#said, `${tool}: ${inWords(report)}`));
+      this.#tell(this.#told + TICK, joinSentences(this.#said, `${tool}: ${inWords(report)}`));
     } else {
       clearInterval(this.#pause);
       this.#pause = undefined;
@@ -147,28 +147,31 @@ export class Progress implements Disposable {
   }
 }
 
-function running({ calls, inFlight, waitingFor, asking }: Meter, elapsedMs: number): string {
+function runningMessage({ calls, inFlight, waitingFor, asking }: Meter, elapsedMs: number): string {
   if (asking !== '') return asking;
   const waits = inFlight === 0 ? '' : `, ${inFlight} in flight: ${waitingFor}`;
-  return `Running for ${Math.round(elapsedMs / 1000)} s; ${counted(calls, 'tool call')}${waits}.`;
+  return `Running for ${Math.round(elapsedMs / 1000)} s; ${countOf(calls, 'tool call')}${waits}.`;
 }
 
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+const countOf = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
-const joined = (...parts: readonly string[]): string => parts.filter((part) => part !== '').join('. ');
+const joinSentences = (...parts: readonly string[]): string => parts.filter((part) => part !== '').join('. ');
 
 /** A stranger's words as one short line. */
-const inLine = (text: string): string => clip(harmless(text).replaceAll(/\s+/g, ' '), MAX_MESSAGE_CHARS);
+const inLine = (text: string): string => clip(makeHarmless(text).replaceAll(/\s+/g, ' '), MAX_MESSAGE_CHARS);
 
 /** `3 of 10: pages`. */
 function inWords({ done, total, message }: Report): string {
-  const fraction = total === null ? `${shown(done)} done` : `${shown(done)} of ${shown(total)}`;
+  const fraction =
+    total === null
+      ? `${roundForDisplay(done)} done`
+      : `${roundForDisplay(done)} of ${roundForDisplay(total)}`;
   const words = message === null ? '' : inLine(message);
   return words === '' ? fraction : `${fraction}: ${words}`;
 }
 
 /** Without the noise of fractions: 0.1 + 0.2 is 0.3 here. */
-const shown = (number: number): string => String(Math.round(number * 1000) / 1000);
+const roundForDisplay = (number: number): string => String(Math.round(number * 1000) / 1000);
 
 /** The next number that a client with numbers like ours can tell from this one. */
 const nextAbove = (number: number): number => number * (1 + Number.EPSILON);

@@ -16,12 +16,12 @@ export class RelayedTexts {
   readonly #texts: string[] = [];
 
   /** `result` with a mark in place of each RawJson in it, once it is written as JSON; the same object where there is none. */
-  marked<T>(result: T): T {
-    return this.#marked(result) as T;
+  mark<T>(result: T): T {
+    return this.#markValue(result) as T;
   }
 
   /** A piece of an answer as the client gets it. A mark lies in one piece: the transports put in whole messages. */
-  placed(piece: Uint8Array): Uint8Array {
+  placeTexts(piece: Uint8Array): Uint8Array {
     const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
     const hasMarks = this.#texts.length > 0 && bytes.includes(NONCE);
     if (!hasMarks && !bytes.includes(LONE_SURROGATE)) return piece;
@@ -31,16 +31,16 @@ export class RelayedTexts {
     return Buffer.from(wellFormedJson(text));
   }
 
-  #marked(value: unknown): unknown {
+  #markValue(value: unknown): unknown {
     if (value instanceof RawJson)
       return { toJSON: () => `${NONCE}:${this.#texts.push(stringify(value)) - 1}` };
     if (Array.isArray(value)) {
-      const items = value.map((item) => this.#marked(item));
+      const items = value.map((item) => this.#markValue(item));
       return items.some((item, index) => item !== value[index]) ? items : value;
     }
     if (typeof value !== 'object' || value === null) return value;
     const members = Object.entries(value).flatMap(([key, member]) => {
-      const marked = this.#marked(member);
+      const marked = this.#markValue(member);
       return marked === member ? [] : [[key, marked] as const];
     });
     return members.length === 0 ? value : { ...value, ...Object.fromEntries(members) };

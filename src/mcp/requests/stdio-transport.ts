@@ -18,7 +18,7 @@ import { readingPurse } from '../../servers/connection/unasked.js';
 import { type Envelope, EnvelopeReader, envelopeOf } from '../../wire/envelope.js';
 import { MAX_DEPTH, MAX_FRAME_BYTES, MAX_VALUES } from '../../wire/frames.js';
 import { LineSplitter } from '../../wire/lines.js';
-import { described } from './complaint.js';
+import { describeValue } from './complaint.js';
 
 // JSON-RPC 2.0, section 5.1.
 const PARSE_ERROR = -32_700;
@@ -214,7 +214,7 @@ function readMessage(message: object): JSONRPCMessage | BadMessage {
   if (method === undefined && (result !== undefined || error !== undefined)) {
     const answer = { jsonrpc, id, ...(error === undefined ? { result } : { error }) };
     if (isJSONRPCResultResponse(answer) || isJSONRPCErrorResponse(answer)) return answer;
-    return bad(INVALID_REQUEST, 'an answer needs an id, and a result or an error', undefined);
+    return badMessage(INVALID_REQUEST, 'an answer needs an id, and a result or an error', undefined);
   }
   const wrong = wrongMember(message as MessageMembers);
   if (wrong !== undefined) return wrong;
@@ -225,7 +225,7 @@ function readMessage(message: object): JSONRPCMessage | BadMessage {
     ...(params === undefined ? {} : { params }),
   };
   if (isJSONRPCRequest(read) || isJSONRPCNotification(read)) return read;
-  return bad(INVALID_PARAMS, wrongParams(params), 'id' in message ? (id as RequestId) : undefined);
+  return badMessage(INVALID_PARAMS, wrongParams(params), 'id' in message ? (id as RequestId) : undefined);
 }
 
 /** First fault of a message besides its parameters. */
@@ -233,16 +233,20 @@ function wrongMember({ jsonrpc, method, ...message }: MessageMembers): BadMessag
   const isNotification = !('id' in message);
   const id = isNotification ? undefined : idOf(message['id']);
   if (id === null)
-    return bad(
+    return badMessage(
       INVALID_REQUEST,
-      `id: got ${described(message['id'])}, expected a text or a whole number.`,
+      `id: got ${describeValue(message['id'])}, expected a text or a whole number.`,
       null,
     );
   const answered = isNotification && method !== undefined ? undefined : (id ?? null);
   if (jsonrpc !== '2.0')
-    return bad(INVALID_REQUEST, `jsonrpc: got ${described(jsonrpc)}, expected "2.0".`, answered);
+    return badMessage(INVALID_REQUEST, `jsonrpc: got ${describeValue(jsonrpc)}, expected "2.0".`, answered);
   if (typeof method !== 'string')
-    return bad(INVALID_REQUEST, `method: got ${described(method)}, expected the name of a method.`, answered);
+    return badMessage(
+      INVALID_REQUEST,
+      `method: got ${describeValue(method)}, expected the name of a method.`,
+      answered,
+    );
   return undefined;
 }
 
@@ -251,14 +255,14 @@ const idOf = (id: unknown): RequestId | null =>
 
 function wrongParams(params: unknown): string {
   if (typeof params !== 'object' || params === null || Array.isArray(params))
-    return `params: got ${described(params)}, expected an object.`;
+    return `params: got ${describeValue(params)}, expected an object.`;
   const { _meta: meta } = params as MessageMembers;
   if (typeof meta !== 'object' || meta === null || Array.isArray(meta))
-    return `_meta: got ${described(meta)}, expected an object.`;
+    return `_meta: got ${describeValue(meta)}, expected an object.`;
   const { progressToken } = meta as MessageMembers;
   if (progressToken !== undefined && typeof progressToken !== 'string' && !Number.isInteger(progressToken))
-    return `progressToken: got ${described(progressToken)}, expected a text or a whole number.`;
-  return `_meta: got ${described(meta)}, expected what MCP says of it.`;
+    return `progressToken: got ${describeValue(progressToken)}, expected a text or a whole number.`;
+  return `_meta: got ${describeValue(meta)}, expected what MCP says of it.`;
 }
 
-const bad = (code: number, reason: string, id: BadMessage['id']): BadMessage => ({ code, reason, id });
+const badMessage = (code: number, reason: string, id: BadMessage['id']): BadMessage => ({ code, reason, id });

@@ -5,7 +5,7 @@
 
 import { z } from 'zod';
 import { asBridgeError } from '../../base/errors.js';
-import { clipHarmless, harmless } from '../../base/text/text.js';
+import { clipHarmless, makeHarmless } from '../../base/text/text.js';
 import { duration } from '../../run/answer/files.js';
 import { fileType } from '../../run/artifacts/file-type.js';
 import type { KeptContent, KeptFiles } from '../../run/artifacts/kept-files.js';
@@ -112,7 +112,7 @@ const MAX_TEXT_JSON_CHARS = (MAX_FILE_BYTES * 4) / 3;
 
 /** Contents as text where that is safe, exact and short enough; output is shown by the same rule as in answers. */
 function contentsOf({ uri, name, mimeType, content }: Readable) {
-  const text = OUTPUT.test(name) ? harmless(content.toString()) : exactText(name, content);
+  const text = OUTPUT.test(name) ? makeHarmless(content.toString()) : exactText(name, content);
   return text === undefined || JSON.stringify(text).length > MAX_TEXT_JSON_CHARS
     ? { uri, mimeType, blob: content.toString('base64') }
     : { uri, mimeType, text };
@@ -203,10 +203,10 @@ function completeSnippets(server: AgentServer, snippets: Snippets): void {
     if (ref.type === 'ref/resource' && ref.uri === KEPT_URI_TEMPLATE) return completion([]);
     if (ref.type !== 'ref/resource' || ref.uri !== SNIPPET_URI_TEMPLATE)
       throw new WrongParams(
-        `There is no '${shown(ref.uri ?? ref.name ?? ref.type)}' to complete. There is: ${SNIPPET_URI_TEMPLATE}.`,
+        `There is no '${clipText(ref.uri ?? ref.name ?? ref.type)}' to complete. There is: ${SNIPPET_URI_TEMPLATE}.`,
       );
     if (argument.name !== 'name')
-      throw new WrongParams(`The template has no argument '${shown(argument.name)}'. It has: name.`);
+      throw new WrongParams(`The template has no argument '${clipText(argument.name)}'. It has: name.`);
     const start = argument.value.toLowerCase();
     // A folder that cannot be read has no names; whoever runs or reads a snippet is told why.
     const briefs = await snippets.list().catch(() => []);
@@ -218,4 +218,4 @@ const completion = (names: readonly string[]) => ({
   completion: { values: names.slice(0, MAX_VALUES), total: names.length, hasMore: names.length > MAX_VALUES },
 });
 
-const shown = (text: string): string => clipHarmless(text, MAX_ECHO_CHARS);
+const clipText = (text: string): string => clipHarmless(text, MAX_ECHO_CHARS);

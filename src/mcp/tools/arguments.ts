@@ -7,7 +7,7 @@ import { didYouMean } from '../../base/text/closest.js';
 import { type ArgumentsOf, type ArgumentTable, checkOf } from '../../code-exec/tool-arguments.js';
 import { ADDED_ARGUMENTS } from '../../hosts/records/all-hosts.js';
 import type { CallProblem } from '../../run/outcome/outcome.js';
-import { complaint, described, echo } from '../requests/complaint.js';
+import { complaint, describeValue, echo } from '../requests/complaint.js';
 
 /**
  * The arguments that the model means: without those that a host adds, unless `schema`, the tool's own, has them, and
@@ -74,8 +74,8 @@ function problemOf(
     );
   }
   const field = issue?.path[0] === undefined ? undefined : String(issue.path[0]);
-  if (field === undefined) return complaint(`arguments: got ${described(args)}, expected ${whole}.`);
-  const got = described((args as Record<string, unknown> | null | undefined)?.[field]);
+  if (field === undefined) return complaint(`arguments: got ${describeValue(args)}, expected ${whole}.`);
+  const got = describeValue((args as Record<string, unknown> | null | undefined)?.[field]);
   return complaint(`${echo(field)}: got ${got}, expected ${table[field]?.allowed ?? whole}.`);
 }
 

@@ -2,7 +2,7 @@
 // both; names, sizes and words that a program can be given. Relies on the snippets' own errors for what is wrong with one.
 
 import { asBridgeError } from '../../base/errors.js';
-import { closest } from '../../base/text/closest.js';
+import { findClosest } from '../../base/text/closest.js';
 import type { ArgumentsOf } from '../../code-exec/tool-arguments.js';
 import { NameSet, nameProblem, PLAIN_NAME } from '../../run/artifacts/file-names.js';
 import type { RunInput } from '../../run/life/run-request.js';
@@ -18,7 +18,7 @@ import type { Task } from '../../run/programs/task.js';
 import { offeredLanguages, planFor } from '../../settings/environment/plan.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { callsTools, isFileOf, type Language, languageNamed } from '../../settings/languages/records.js';
-import { complaint, described, echo } from '../requests/complaint.js';
+import { complaint, describeValue, echo } from '../requests/complaint.js';
 import { argumentsReader } from './arguments.js';
 import { executeCodeArguments, executeCodeDefinition, oneOf } from './definitions.js';
 import { ADDITIONAL_FILES, readInputFiles } from './input-files.js';
@@ -43,13 +43,13 @@ export function executeCode(settings: Settings): BridgeTool<Outcome> {
           ? given.problem
           : await readProgram(given.values, { settings, offered, snippets: bridge.snippets });
       if ('message' in input) return outcomeWithoutRun('validation_error', input, timeoutSeconds);
-      return noted(await bridge.run(input, context), input.task);
+      return addNote(await bridge.run(input, context), input.task);
     },
   };
 }
 
 /** Notes a wrong ending of the file: where Go's compiler, for one, goes by it, the run may have failed for no other reason. */
-function noted(outcome: Outcome, task: Task): Outcome {
+function addNote(outcome: Outcome, task: Task): Outcome {
   if (task.type !== 'program' || outcome.status !== 'error') return outcome;
   const { file, language } = task;
   if (isFileOf(language, file)) return outcome;
@@ -72,7 +72,7 @@ async function readProgram(given: ProgramValues, source: ProgramSource): Promise
   const origin = given.snippet_name ? await fromSnippet(given, source) : fromCode(given, offered);
   if ('message' in origin) return origin;
   const { language, code, file } = origin;
-  const objection = toolsObjection(given, language, offered) ?? wordsObjection(given) ?? fileObjection(file);
+  const objection = toolsProblem(given, language, offered) ?? wordsObjection(given) ?? fileProblem(file);
   if (objection !== undefined) return objection;
   const names = new NameSet();
   names.add(file);
@@ -104,14 +104,14 @@ async function fromSnippet(
   ];
   if (besides.length > 0)
     return complaint(
-      `snippet_name: got ${described(name)} together with ${besides.join(' and ')}, expected ${SNIPPET_OR_CODE}.`,
+      `snippet_name: got ${describeValue(name)} together with ${besides.join(' and ')}, expected ${SNIPPET_OR_CODE}.`,
       'Leave one of the two out.',
     );
   try {
     const snippet = await snippets.find(name);
     if (!offered.some((each) => each.name === snippet.language.name))
       return complaint(
-        `snippet_name: got ${described(name)}, which is ${snippet.language.title}, expected a snippet in ${oneOf(offered)}.`,
+        `snippet_name: got ${describeValue(name)}, which is ${snippet.language.title}, expected a snippet in ${oneOf(offered)}.`,
       );
     return { language: snippet.language, code: snippet.code, file: file ?? snippet.file };
   } catch (thrown) {
@@ -132,16 +132,16 @@ function fromCode(
   const name = languageNamed(word)?.name;
   const language = offered.find((each) => each.name === name);
   if (language === undefined) {
-    const near = closest(
+    const near = findClosest(
       word,
       offered.flatMap((each) => [each.name, ...each.aliases]),
     );
     const suggestion = near === undefined ? '' : ` Did you mean '${languageNamed(near)?.name}'?`;
-    return complaint(`language: got ${described(word)}, expected ${oneOf(offered)}.${suggestion}`);
+    return complaint(`language: got ${describeValue(word)}, expected ${oneOf(offered)}.${suggestion}`);
   }
   if (code === undefined)
     return complaint(
-      `entrypoint_code: got nothing beside language ${described(word)}, expected the program's source.`,
+      `entrypoint_code: got nothing beside language ${describeValue(word)}, expected the program's source.`,
     );
   return {
     language,
@@ -161,7 +161,7 @@ export function outOfFence(code: string): string {
   return `${lines.slice(1, -1).join('\n')}\n`;
 }
 
-function toolsObjection(
+function toolsProblem(
   { servers, mode }: ProgramValues,
   { name, title }: Language,
   offered: readonly Language[],
@@ -171,18 +171,20 @@ function toolsObjection(
   const others = able.length === 0 ? 'no language here can' : `those in ${oneOf(able)} can`;
   if (servers.length > 0)
     return complaint(
-      `servers: got ${described(servers)}, expected none: programs in ${title} cannot call tools; ${others}.`,
+      `servers: got ${describeValue(servers)}, expected none: programs in ${title} cannot call tools; ${others}.`,
     );
   if (mode === undefined) return undefined;
   return complaint(
-    `mode: got ${described(mode)}, expected none: programs in ${title} cannot call tools, so that there is nothing to plan; ${others}.`,
+    `mode: got ${describeValue(mode)}, expected none: programs in ${title} cannot call tools, so that there is nothing to plan; ${others}.`,
   );
 }
 
-function fileObjection(file: string): CallProblem | undefined {
+function fileProblem(file: string): CallProblem | undefined {
   const problem = nameProblem(file) ?? new NameSet().add(file);
   if (problem === undefined) return undefined;
-  return complaint(`entrypoint_filename: got ${described(file)}, which ${problem}, expected ${PLAIN_NAME}.`);
+  return complaint(
+    `entrypoint_filename: got ${describeValue(file)}, which ${problem}, expected ${PLAIN_NAME}.`,
+  );
 }
 
 // Errors about the arguments and variables that a call of `execute_code` gives its program, as the agent reads them.
@@ -191,13 +193,13 @@ function fileObjection(file: string): CallProblem | undefined {
 function wordsObjection({ args, env }: Pick<ProgramValues, 'args' | 'env'>): CallProblem | undefined {
   for (const [number, arg] of args.entries()) {
     const allowed = allowedWord(arg);
-    if (allowed !== undefined) return wordObjection(`args[${number}]`, arg, allowed);
+    if (allowed !== undefined) return wordProblem(`args[${number}]`, arg, allowed);
   }
   for (const [name, value] of Object.entries(env)) {
     const trouble = variableNameTrouble(name);
-    if (trouble !== undefined) return complaint(`env: got the name ${described(name)}, ${trouble}.`);
+    if (trouble !== undefined) return complaint(`env: got the name ${describeValue(name)}, ${trouble}.`);
     const allowed = allowedWord(value, name);
-    if (allowed !== undefined) return wordObjection(`env.${echo(name)}`, value, allowed);
+    if (allowed !== undefined) return wordProblem(`env.${echo(name)}`, value, allowed);
   }
   const bytes = wordsBytes(args, env);
   if (bytes <= MAX_WORDS_BYTES) return undefined;
@@ -214,5 +216,7 @@ function wordsObjection({ args, env }: Pick<ProgramValues, 'args' | 'env'>): Cal
   );
 }
 
-const wordObjection = (field: string, word: string, allowed: string): CallProblem =>
-  complaint(`${field}: got ${described(word)}, of ${Buffer.byteLength(word)} bytes, expected ${allowed}.`);
+const wordProblem = (field: string, word: string, allowed: string): CallProblem =>
+  complaint(
+    `${field}: got ${describeValue(word)}, of ${Buffer.byteLength(word)} bytes, expected ${allowed}.`,
+  );

@@ -7,7 +7,7 @@ import { HeadTail } from '../../base/text/text.js';
 import {
   answerChars,
   MAX_ANSWER_CHARS,
-  refused,
+  refusalResult,
   resultOf,
   SURE_OUTPUT_BYTES,
 } from '../../code-exec/execute-result.js';
@@ -26,7 +26,7 @@ const SPARE_SECONDS = 30;
 const NAME = 'execute';
 
 export const execute = (settings: Settings): BridgeTool =>
-  settings.executeServer === undefined ? launched(settings) : relayed(settings.executeServer, settings);
+  settings.executeServer === undefined ? launchTool(settings) : relayTool(settings.executeServer, settings);
 
 const toolWith = (settings: Settings, call: BridgeTool['call']): BridgeTool => ({
   definition: executeDefinition(settings),
@@ -35,7 +35,7 @@ const toolWith = (settings: Settings, call: BridgeTool['call']): BridgeTool => (
 });
 
 /** The server says what is wrong with arguments, and how its answers look. */
-const relayed = (server: string, settings: Settings): BridgeTool =>
+const relayTool = (server: string, settings: Settings): BridgeTool =>
   toolWith(settings, async (given, context, bridge) => {
     const { timeoutSeconds, maxTimeoutSeconds } = settings;
     const args = given as Readonly<Record<string, unknown>>;
@@ -43,15 +43,15 @@ const relayed = (server: string, settings: Settings): BridgeTool =>
     const said = typeof timeoutMs === 'number' ? timeoutMs / 1000 : undefined;
     const asked = said ?? timeoutSeconds;
     // The server's own default is not known here.
-    const patienceSeconds = (said ?? maxTimeoutSeconds) + SPARE_SECONDS;
+    const softTimeoutSeconds = (said ?? maxTimeoutSeconds) + SPARE_SECONDS;
     const setBy = 'MCP_BRIDGE_EXECUTE_SERVER';
-    const call = { server, tool: NAME, setBy, args, timeoutSeconds: asked, patienceSeconds };
+    const call = { server, tool: NAME, setBy, args, timeoutSeconds: asked, softTimeoutSeconds };
     const answer = await bridge.callServer(call, context);
     if ('message' in answer) return outcomeWithoutRun('error', answer, asked);
     return { result: relayedResult(answer.text), isRelayed: true };
   });
 
-function launched(settings: Settings): BridgeTool {
+function launchTool(settings: Settings): BridgeTool {
   const limits = limitsOf(settings);
   const schema = commandSchema(limits);
   return toolWith(settings, async (given, context, bridge) => {
@@ -83,7 +83,7 @@ const shownBy = (client: string): number => {
   return Math.floor(roomBytes * OUTPUT_SHARE);
 };
 
-const refusal = (message: string): ToolAnswer => ({ result: refused(message), isRelayed: false });
+const refusal = (message: string): ToolAnswer => ({ result: refusalResult(message), isRelayed: false });
 
 // Answer of a configured server's `execute`, as the agent is sent it. Such a server may give back more than any answer of ours
 // can carry; its command has run, so the agent gets what fits instead of an error.

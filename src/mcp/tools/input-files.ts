@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { NameSet, nameProblem, PLAIN_NAME } from '../../run/artifacts/file-names.js';
 import { type InputFile, MAX_INPUT_BYTES, MAX_INPUT_FILES } from '../../wire/frames.js';
-import { described } from '../requests/complaint.js';
+import { describeValue } from '../requests/complaint.js';
 
 type Encoding = 'utf8' | 'base64';
 type EncodedFile = { readonly name: string; readonly content: string; readonly encoding: Encoding };
@@ -106,6 +106,6 @@ function complain(
   expected: string,
   problem = '',
 ): { readonly complaint: string } {
-  const got = value === undefined && problem !== '' ? '' : ` ${described(value)}`;
+  const got = value === undefined && problem !== '' ? '' : ` ${describeValue(value)}`;
   return { complaint: `${where}: got${got}${problem}, expected ${expected}.` };
 }

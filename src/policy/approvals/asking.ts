@@ -233,7 +233,7 @@ function endOf(
   { client }: Question,
   isTooFast: boolean,
 ): AskingEnd {
-  const no = (word?: string): AskingEnd => ({ is: 'answered', answer: answered('no', word, client) });
+  const no = (word?: string): AskingEnd => ({ is: 'answered', answer: answerFrom('no', word, client) });
   if (action !== 'accept') {
     if (isTooFast) return NOBODY;
     return action === 'decline' ? no() : { is: 'closed' };
@@ -244,10 +244,10 @@ function endOf(
   const chosen = offers.find((offered) => offered === decision);
   const said = typeof word === 'string' ? word : undefined;
   if (chosen === undefined) return no('the answer holds none of the decisions that were offered');
-  return { is: 'answered', answer: answered(chosen, said, client) };
+  return { is: 'answered', answer: answerFrom(chosen, said, client) };
 }
 
-const answered = (decision: Decision, word: string | undefined, who: string): ApprovalAnswer => ({
+const answerFrom = (decision: Decision, word: string | undefined, who: string): ApprovalAnswer => ({
   decision,
   ...(word === undefined || word.trim() === '' ? {} : { word: clipHarmless(word.trim(), MAX_WORD_CHARS) }),
   by: 'agent',

@@ -3,7 +3,7 @@
 import { mapStringTexts } from '../../base/json/json-text.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { inOneLine } from '../../base/text/text.js';
-import { madeVisible, madeVisibleJson } from '../../base/text/unseen.js';
+import { madeVisibleJson, makeVisible } from '../../base/text/unseen.js';
 
 /** Decisions that a question may have; `always` is written into the policy file. */
 export const DECISIONS = ['once', 'run', 'session', 'always', 'no'] as const;
@@ -82,7 +82,7 @@ export function headOf({ object, rule, run, client }: Question): string {
   const many = calls.length === 1 ? 'One call' : `${calls.length} calls`;
   return [
     `Server '${whole(server)}', tool '${whole(tool)}': may this be called? ${many}.`,
-    `Asked by ${inOneLine(madeVisible(rule))}, for run ${shownName(run)} of ${shownName(client)}.`,
+    `Asked by ${inOneLine(makeVisible(rule))}, for run ${shownName(run)} of ${shownName(client)}.`,
     'Behind each > below stands what the code wants to send.',
   ].join('\n');
 }
@@ -111,10 +111,10 @@ export const readableJson = (json: string): string =>
       JSON.stringify,
     ),
   )
-    .replace(BLANK, escaped)
+    .replace(BLANK, escapeChar)
     .replace(SPACES, (row) => ` [${row.length} spaces] `);
 
 /** However long: what is decided here is decided of the thing that has this name. */
 const whole = (name: string): string => shownName(name, Number.POSITIVE_INFINITY);
 
-const escaped = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+const escapeChar = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;

@@ -100,7 +100,7 @@ export class RunApprovals implements Disposable {
     const before = this.#refused.get(`${what} ${call.text}`);
     if (before !== undefined) throw before;
     if (call.text.length > MAX_QUESTION_CHARS) throw tooMuchToShow(call.text.length, MAX_QUESTION_CHARS);
-    const refused = await this.#gathered(call, what, signal);
+    const refused = await this.#gather(call, what, signal);
     if (refused !== undefined) throw refused;
   }
 
@@ -142,7 +142,7 @@ export class RunApprovals implements Disposable {
   }
 
   /** Undefined where the call may be sent. */
-  #gathered(call: WaitingCall, what: string, signal: AbortSignal): Promise<BridgeError | undefined> {
+  #gather(call: WaitingCall, what: string, signal: AbortSignal): Promise<BridgeError | undefined> {
     return new Promise((resolve, reject) => {
       let batch = this.#gathering.get(what);
       const fits =

@@ -83,12 +83,12 @@ export class InboxFolder {
 
   /** Takes both files of a question away; what cannot be removed stays. */
   remove(id: string): void {
-    removed(this.#questionFile(id));
+    removeFile(this.#questionFile(id));
     this.removeAnswer(id);
   }
 
   removeAnswer(id: string): void {
-    removed(this.#answerFile(id));
+    removeFile(this.#answerFile(id));
   }
 
   /** Looks for questions of living bridges, and for files that are no questions. Finds nothing where there is no folder. */
@@ -150,7 +150,7 @@ export class InboxFolder {
         const found = this.question(id);
         if (found !== undefined && !('why' in found) && isOver(found, nowMs)) this.remove(id);
       } else if (changedMs(join(this.path, name)) < nowMs - OVERDUE_MS && this.question(id) === undefined)
-        removed(join(this.path, name));
+        removeFile(join(this.path, name));
     }
   }
 
@@ -178,7 +178,7 @@ function changedMs(path: string): number {
 }
 
 /** A link goes itself and not what it leads to; a folder stays. */
-function removed(path: string): void {
+function removeFile(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {

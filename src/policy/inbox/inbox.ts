@@ -114,12 +114,12 @@ class FileInbox implements Inbox, PostedQuestions {
     const promise = new Promise<ApprovalAnswer>((resolve) => {
       answered = resolve;
     });
-    const isFiled = this.#filed(id, text);
+    const isFiled = this.#writeQuestion(id, text);
     this.#posted.set(id, {
       ...{ question, digest: digestOf(text), state: { at: 'open' } },
       ...{ isFiled, answered, hasTold: false },
     });
-    this.#changed();
+    this.#onChange();
     return { answered: promise, withdraw: (why) => this.#withdraw(id, why) };
   }
 
@@ -147,7 +147,7 @@ class FileInbox implements Inbox, PostedQuestions {
 
   /** `mark` is that of the answer's file, where it came in one. */
   answer(id: string, given: ApprovalAnswer, mark?: string): ReturnType<PostedQuestions['answer']> {
-    const answer = cleaned(given);
+    const answer = cleanAnswer(given);
     const asked = this.#posted.get(id);
     if (asked === undefined) return { is: 'wrong', why: 'there is no such question' };
     if (asked.state.at === 'closed') return { is: 'late', why: asked.state.why };
@@ -170,7 +170,7 @@ class FileInbox implements Inbox, PostedQuestions {
   }
 
   /** Whether the command line can see it; where it cannot, it still is on the page. */
-  #filed(id: string, text: string): boolean {
+  #writeQuestion(id: string, text: string): boolean {
     try {
       const { maxFileBytes = MAX_QUESTION_BYTES } = this.#options;
       const bytes = Buffer.byteLength(text);
@@ -209,10 +209,10 @@ class FileInbox implements Inbox, PostedQuestions {
         this.#options.observer({ type: 'inbox.trouble', message: messageOf(thrown) });
       }
     }
-    this.#changed();
+    this.#onChange();
   }
 
-  #changed(): void {
+  #onChange(): void {
     this.#forget();
     const isAsked = [...this.#posted.values()].some(({ state, isFiled }) => state.at === 'open' && isFiled);
     if (isAsked) {
@@ -282,7 +282,7 @@ class FileInbox implements Inbox, PostedQuestions {
 }
 
 /** Fit to be told to code and written into files: words are one line that shows, and only where they mean something. */
-function cleaned({ decision, word = '', by, who }: ApprovalAnswer): ApprovalAnswer {
+function cleanAnswer({ decision, word = '', by, who }: ApprovalAnswer): ApprovalAnswer {
   const line = decision === 'no' || decision === 'always' ? clipHarmlessLine(word, MAX_WORD_CHARS) : '';
   return {
     decision,

@@ -59,18 +59,18 @@ export type FiledQuestion =
 
 /** Who asks, as all its files say it: found out once. */
 let self: Owner | undefined;
-const ours = (): Owner => {
+const ownOwner = (): Owner => {
   self ??= thisOwner();
   return self;
 };
 
 /** The text of the file of an open question. */
 export const questionText = (asked: Question): string =>
-  `${JSON.stringify({ format: FORMAT, owner: ours(), question: asked }, undefined, 1)}\n`;
+  `${JSON.stringify({ format: FORMAT, owner: ownOwner(), question: asked }, undefined, 1)}\n`;
 
 /** The text that takes its place once it is answered or withdrawn: nothing of the calls is left in it. */
 export const closedText = (id: string, closed: Closure): string =>
-  `${JSON.stringify({ format: FORMAT, owner: ours(), id, closed }, undefined, 1)}\n`;
+  `${JSON.stringify({ format: FORMAT, owner: ownOwner(), id, closed }, undefined, 1)}\n`;
 
 /** 64 hex digits; another one for every other text. */
 export const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex');

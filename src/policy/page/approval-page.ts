@@ -44,7 +44,7 @@ export class ApprovalPage implements PostedPage {
     await once(page.#server, 'listening');
     page.#port = (page.#server.address() as AddressInfo).port;
     page.#server.unref();
-    page.#changed();
+    page.#onChange();
     return page;
   }
 
@@ -63,7 +63,7 @@ export class ApprovalPage implements PostedPage {
     this.#server.maxConnections = MAX_CONNECTIONS;
     // A bridge does not live for its page, nor for a browser that has it open.
     this.#server.on('connection', (socket) => socket.unref());
-    this.#unlisten = source.onChange(() => this.#changed());
+    this.#unlisten = source.onChange(() => this.#onChange());
   }
 
   linkTo({ id, principal }: Question): string {
@@ -87,8 +87,8 @@ export class ApprovalPage implements PostedPage {
     clearTimeout(timer);
   }
 
-  #changed(): void {
-    this.#live.changed();
+  #onChange(): void {
+    this.#live.tellChange();
     if (this.#source.isAnyOpen()) {
       clearTimeout(this.#idle);
       this.#idle = undefined;
@@ -102,7 +102,7 @@ export class ApprovalPage implements PostedPage {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      const objection = objectionTo(request, this.#port);
+      const objection = refusalOf(request, this.#port);
       if (objection === undefined) await this.#answer(request, response);
       else say(response, objection.status, plainPage(objection.says), objection.headers);
     } catch {
@@ -214,13 +214,14 @@ async function formOf(
     chunks.push(chunk);
   }
   const fields = new URLSearchParams(Buffer.concat(chunks).toString());
-  const [token, said, word] = ['token', 'decision', 'word'].map((name) => only(fields.getAll(name)));
+  const [token, said, word] = ['token', 'decision', 'word'].map((name) => onlyValue(fields.getAll(name)));
   const decision = DECISIONS.find((one) => one === said);
   if (token === undefined || decision === undefined) return 'not a form';
   return { token, decision, word: word ?? '' };
 }
 
-const only = (values: readonly string[]): string | undefined => (values.length === 1 ? values[0] : undefined);
+const onlyValue = (values: readonly string[]): string | undefined =>
+  values.length === 1 ? values[0] : undefined;
 
 /** Open tabs of one person; a browser has six connections to one address at most. */
 const MAX_STREAMS = 24;
@@ -247,7 +248,7 @@ class LiveStreams implements Disposable {
     return true;
   }
 
-  changed(): void {
+  tellChange(): void {
     this.#send('data: changed\n\n');
   }
 
@@ -275,7 +276,7 @@ const METHODS = ['GET', 'HEAD', 'POST'];
  * can send requests here, and can have their own name lead here (DNS rebinding); what they send is refused before it is looked
  * at. Undefined where nothing stands against the request. `port` is the one that the page listens on.
  */
-function objectionTo(request: IncomingMessage, port: number): PageRefusal | undefined {
+function refusalOf(request: IncomingMessage, port: number): PageRefusal | undefined {
   const { method = '', headers } = request;
   const repeated = repeatedHeader(request);
   if (repeated !== undefined) return { status: 400, says: repeated };

@@ -32,10 +32,10 @@ const html = (parts: TemplateStringsArray, ...values: readonly Value[]): Html =>
 function markup(value: Value): string {
   if (value instanceof Html) return value.text;
   if (typeof value === 'object') return value.map(({ text }) => text).join('');
-  return escaped(shownExactly(String(value)));
+  return escapeHtml(shownExactly(String(value)));
 }
 
-const escaped = (text: string): string => text.replace(/[&<>"']/g, (letter) => ENTITIES[letter] ?? letter);
+const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (letter) => ENTITIES[letter] ?? letter);
 
 // The whole page.
 
@@ -113,7 +113,7 @@ const backLink = (only: Posted | undefined, secret: string): Html =>
 
 /** A page with a sentence and nothing to do. */
 export const plainPage = (says: string): Page =>
-  shell('Approvals', html`<body>\n<main>\n<h1>Approvals</h1>\n<p>${capital(says)}</p>\n</main>`, {
+  shell('Approvals', html`<body>\n<main>\n<h1>Approvals</h1>\n<p>${capitalise(says)}</p>\n</main>`, {
     style: STYLE,
   });
 
@@ -179,7 +179,7 @@ export function questionHtml(posted: Posted, action: string, token: string): Htm
   if (state.at === 'closed') {
     return html`<article id="${question.id}" data-state="closed" class="closed">
 ${title}
-<p class="end">${capital(state.why)}, at ${clock(new Date(state.sinceMs))}.</p>
+<p class="end">${capitalise(state.why)}, at ${clock(new Date(state.sinceMs))}.</p>
 </article>`;
   }
   const many =
@@ -257,7 +257,7 @@ function facts({ question }: Posted): readonly Html[] {
 /** By the clock of this machine, where the browser is too. */
 const clock = (at: Date): string => at.toLocaleTimeString('en-GB', { timeStyle: 'medium' });
 
-const capital = (sentence: string): string => sentence.charAt(0).toUpperCase() + sentence.slice(1);
+const capitalise = (sentence: string): string => sentence.charAt(0).toUpperCase() + sentence.slice(1);
 
 /** Longer arguments have no colours: each piece is an element, and browsers grow slow over some ten thousand. */
 const MAX_COLOURED_CHARS = 60_000;

@@ -4,7 +4,7 @@
 import { namePattern, type Reach, type ServerPattern, serverPattern } from '../../base/text/name-pattern.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { inOneLine } from '../../base/text/text.js';
-import { madeVisible } from '../../base/text/unseen.js';
+import { makeVisible } from '../../base/text/unseen.js';
 import { catalogKey, type DownstreamSpec } from '../../hosts/downstream-spec.js';
 import type { ToolHints } from '../../servers/server/tool-list.js';
 import type { ApproveMode } from '../../settings/environment/variables.js';
@@ -112,7 +112,7 @@ export function approvalPolicyOf({
     const holding = isTaker ? rules.filter(({ action }) => action !== 'allow') : rules;
     const fitting = holding.filter((rule) => counts(rule, rule.read(facts, effects)));
     const denies = fitting.filter(({ action }) => action === 'deny').slice(0, 1);
-    const verdict = verdictOf(denies.length > 0 ? denies : decisive(fitting)) ?? byMode(effects);
+    const verdict = verdictOf(denies.length > 0 ? denies : decisiveRules(fitting)) ?? byMode(effects);
     if (verdict.is !== 'ask') return verdict;
     const entry = spec && catalogKey(spec);
     // One that holds no entry's identity means the name.
@@ -147,7 +147,7 @@ const counts = ({ action }: Rule, { is }: ConditionReading): boolean =>
   is === 'met' || (is === 'unclear' && action !== 'allow');
 
 /** The first that fits, and where that one asks, every further one that asks ahead of one that allows. */
-function decisive(fitting: readonly Rule[]): readonly Rule[] {
+function decisiveRules(fitting: readonly Rule[]): readonly Rule[] {
   const end = fitting.findIndex(({ action }) => action === 'allow');
   return end === -1 ? fitting : fitting.slice(0, Math.max(end, 1));
 }
@@ -198,7 +198,7 @@ function ruleOf(
   const ids = principals?.map((text) => namePattern(text, reach));
   return {
     action,
-    name: when === undefined ? name : `${name} (${inOneLine(madeVisible(when))})`,
+    name: when === undefined ? name : `${name} (${inOneLine(makeVisible(when))})`,
     isConditional: when !== undefined,
     read: (facts, effects) => {
       const { server, tool, principal } = facts;

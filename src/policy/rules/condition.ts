@@ -7,16 +7,16 @@ import { excessOf, hasRepeatedNames, inexactNumber } from '../../base/json/json-
 import { clipHarmlessLine, linesOf } from '../../base/text/text.js';
 import { type CelEnvironment, type CelNode, celParser } from '../../settings/files/parsers.js';
 import {
+  areSame,
   doubtWhatFitsNot,
-  each,
   has,
+  isSameName,
+  isSameWithin,
+  itemsOf,
   type JsonSchema,
   member,
-  named,
   namedWithin,
-  same,
   size,
-  within,
 } from './either-reading.js';
 
 /** Facts that an expression can name. `argumentsText` is a JSON text, and becomes `args`. */
@@ -31,7 +31,7 @@ export type ConditionFacts = {
 };
 
 /**
- * `unclear`: readers may take the arguments differently, or the expression has failed over them or has taken too long. It
+ * `unclearReading`: readers may take the arguments differently, or the expression has failed over them or has taken too long. It
  * counts as met where a rule asks or denies, and as not met where it allows.
  */
 export type ConditionReading = {
@@ -73,24 +73,24 @@ export function conditionTrouble(text: string): string | undefined {
 /** Never throws. */
 export function readCondition(text: string, facts: ConditionFacts): ConditionReading {
   const expression = expressionOf(text);
-  if ('trouble' in expression) return unclear(`the condition ${expression.trouble}`);
-  if (performance.now() < expression.restsUntil) return unclear(TOOK_TOO_LONG);
+  if ('trouble' in expression) return unclearReading(`the condition ${expression.trouble}`);
+  if (performance.now() < expression.restsUntil) return unclearReading(TOOK_TOO_LONG);
   const { server, tool, principal } = facts;
   let args: unknown;
   try {
     // By the clock only where an expression says what is done: what is read of arguments is bounded by how much they are.
     args = argumentsOf(facts);
   } catch (thrown) {
-    return unclear(messageOf(thrown));
+    return unclearReading(messageOf(thrown));
   }
   try {
-    const value = bounded(() => expression.evaluate({ args, server, tool, principal }));
-    if (typeof value !== 'boolean') return unclear('it is neither true nor false');
+    const value = runBounded(() => expression.evaluate({ args, server, tool, principal }));
+    if (typeof value !== 'boolean') return unclearReading('it is neither true nor false');
     return { is: value ? 'met' : 'not met' };
   } catch (thrown) {
-    if (!wasTimedOut(thrown)) return unclear(messageOf(thrown));
+    if (!wasTimedOut(thrown)) return unclearReading(messageOf(thrown));
     expression.restsUntil = performance.now() + RESTS_MS;
-    return unclear(TOOK_TOO_LONG);
+    return unclearReading(TOOK_TOO_LONG);
   }
 }
 
@@ -99,7 +99,7 @@ const messageOf = (thrown: unknown): string => firstLine(Object(thrown).message)
 
 const TOOK_TOO_LONG = 'it has taken too long, and is not tried for a while';
 
-const unclear = (why: string): ConditionReading => ({
+const unclearReading = (why: string): ConditionReading => ({
   is: 'unclear',
   why: clipHarmlessLine(why, MAX_WHY_CHARS),
 });
@@ -143,12 +143,12 @@ function environmentsOnce(): Environments {
   const strict = withFacts(STRICT_LIMITS)
     .registerFunction(`${STRICT.member}(dyn, dyn): dyn`, member)
     .registerFunction(`${STRICT.has}(dyn, dyn): bool`, has)
-    .registerFunction(`${STRICT.same}(dyn, dyn): bool`, same)
-    .registerFunction(`${STRICT.named}(dyn, dyn): bool`, named)
-    .registerFunction(`${STRICT.within}(dyn, dyn): bool`, within)
+    .registerFunction(`${STRICT.same}(dyn, dyn): bool`, areSame)
+    .registerFunction(`${STRICT.named}(dyn, dyn): bool`, isSameName)
+    .registerFunction(`${STRICT.within}(dyn, dyn): bool`, isSameWithin)
     .registerFunction(`${STRICT.namedWithin}(dyn, dyn): bool`, namedWithin)
     .registerFunction(`${STRICT.size}(dyn): int`, size)
-    .registerFunction(`${STRICT.each}(dyn, dyn): dyn`, each);
+    .registerFunction(`${STRICT.each}(dyn, dyn): dyn`, itemsOf);
   environments = { plain: withFacts(LIMITS), strict };
   return environments;
 }
@@ -190,7 +190,7 @@ function parsedArguments(text: string): unknown {
 let clock: { work: () => unknown; readonly run: () => unknown } | undefined;
 
 /** The value of `work`; throws where it takes too long. Only V8 can end a regular expression that is under way. */
-function bounded(work: () => unknown): unknown {
+function runBounded(work: () => unknown): unknown {
   if (clock === undefined) {
     const made: { work: () => unknown; run: () => unknown } = { work, run: () => undefined };
     const context = createContext({ work: () => made.work() });

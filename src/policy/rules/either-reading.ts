@@ -3,7 +3,7 @@
 // JavaScript converts anything to anything. Where two readers could differ, the functions here throw a sentence about it.
 
 import { isDeepStrictEqual } from 'node:util';
-import { folded, isPlain, looksLike } from '../../base/text/folded-name.js';
+import { foldName, isPlain, looksLike } from '../../base/text/folded-name.js';
 import { clipHarmless } from '../../base/text/text.js';
 
 const MAX_SHOWN_CHARS = 60;
@@ -18,7 +18,7 @@ const doubts = new WeakMap<object, Map<string, string>>();
 /** Remembers that readers differ over a value, for as long as the object or list that holds it lives. */
 export function doubt(holder: object, name: string, why: string): void {
   const all = doubts.get(holder) ?? new Map<string, string>();
-  doubts.set(holder, all.set(name, `${quoted(name)} ${why}`));
+  doubts.set(holder, all.set(name, `${quoteName(name)} ${why}`));
 }
 
 /** Members that no schema names: one reader keeps them, and to another they are not there. */
@@ -42,7 +42,7 @@ const keepAllClear = (holder: object): void => {
 };
 
 /** A name as the loosest reader compares it: some leave out dashes and underscores besides (Go's json/v2). */
-const foldedMember = (name: string): string => folded(name).trim().replace(/[-_]/g, '');
+const foldedMember = (name: string): string => foldName(name).trim().replace(/[-_]/g, '');
 
 type ObjectMembers = Readonly<Record<string, unknown>>;
 /** Names of an object's members, by what they fold to. */
@@ -77,18 +77,19 @@ export const othersLike = (map: ObjectMembers, name: string): readonly string[] 
 export function has(value: unknown, name: unknown): boolean {
   if (!isMap(value)) throw new Error(`${kindOf(value)} has no members`);
   // To some readers {"0": 1} is a list.
-  if (typeof name !== 'string') throw new Error(`an object has no item ${shown(name)}`);
+  if (typeof name !== 'string') throw new Error(`an object has no item ${displayValue(name)}`);
   const [other] = othersLike(value, name);
   if (!Object.hasOwn(value, name)) {
     if (other === undefined) return false;
     throw new Error(
-      `there is ${quoted(other)} and no ${quoted(name)}, and some readers take one for the other`,
+      `there is ${quoteName(other)} and no ${quoteName(name)}, and some readers take one for the other`,
     );
   }
   if (other !== undefined)
-    throw new Error(`${quoted(name)} has ${quoted(other)} beside it, which some readers take for it`);
+    throw new Error(`${quoteName(name)} has ${quoteName(other)} beside it, which some readers take for it`);
   keepClear(value, name);
-  if (value[name] === null) throw new Error(`${quoted(name)} is null, which some readers take for left out`);
+  if (value[name] === null)
+    throw new Error(`${quoteName(name)} is null, which some readers take for left out`);
   return true;
 }
 
@@ -97,7 +98,7 @@ export function member(value: unknown, at: unknown): unknown {
   if (Array.isArray(value)) {
     const index = Number(at);
     const isIndex = isNumber(at) && Number.isInteger(index) && index >= 0 && index < value.length;
-    if (!isIndex) throw new Error(`a list of ${value.length} has no item ${shown(at)}`);
+    if (!isIndex) throw new Error(`a list of ${value.length} has no item ${displayValue(at)}`);
     keepClear(value, String(index));
     return value[index];
   }
@@ -109,28 +110,29 @@ export function member(value: unknown, at: unknown): unknown {
     }
   }
   if (has(value, at)) return (value as ObjectMembers)[String(at)];
-  throw new Error(`there is no ${quoted(String(at))}, which has(…) would tell`);
+  throw new Error(`there is no ${quoteName(String(at))}, which has(…) would tell`);
 }
 
 /** Whether two values are the same. */
-export function same(one: unknown, other: unknown): boolean {
-  const verdict = compared(one, other);
+export function areSame(one: unknown, other: unknown): boolean {
+  const verdict = compareValues(one, other);
   if (typeof verdict === 'string') throw new Error(verdict);
   return verdict;
 }
 
 /** Whether two names of a server, tool or principal are the same. Throws for look-alikes: either may be meant. */
-export function named(one: unknown, other: unknown): boolean {
-  if (typeof one !== 'string' || typeof other !== 'string') return same(one, other);
-  if (one !== other && looksLike(one, other)) throw new Error(`${shown(one)} and ${shown(other)} look alike`);
+export function isSameName(one: unknown, other: unknown): boolean {
+  if (typeof one !== 'string' || typeof other !== 'string') return areSame(one, other);
+  if (one !== other && looksLike(one, other))
+    throw new Error(`${displayValue(one)} and ${displayValue(other)} look alike`);
   return one === other;
 }
 
 /** Whether a list has the item, or an object the name. */
-export const within = (item: unknown, whole: unknown): boolean => isWithin(item, whole, same);
-export const namedWithin = (item: unknown, whole: unknown): boolean => isWithin(item, whole, named);
+export const isSameWithin = (item: unknown, whole: unknown): boolean => isWithin(item, whole, areSame);
+export const namedWithin = (item: unknown, whole: unknown): boolean => isWithin(item, whole, isSameName);
 
-function isWithin(item: unknown, whole: unknown, isSame: typeof same): boolean {
+function isWithin(item: unknown, whole: unknown, isSame: typeof areSame): boolean {
   if (!Array.isArray(whole)) {
     if (typeof item === 'string') return has(whole, item);
     throw new Error(`${kindOf(item)} is no name of a member`);
@@ -155,7 +157,7 @@ export function size(value: unknown): bigint {
 }
 
 /** The items of a list, or the names of an object. `mentioned` are the texts of the expression, which may be such names. */
-export function each(value: unknown, mentioned: readonly string[]): readonly unknown[] {
+export function itemsOf(value: unknown, mentioned: readonly string[]): readonly unknown[] {
   if (Array.isArray(value)) {
     keepAllClear(value);
     return value;
@@ -171,18 +173,18 @@ function namesOf(value: unknown): readonly string[] {
   keepAllClear(value);
   for (const [name = '', beside] of indexOf(value).values()) {
     if (beside !== undefined) has(value, name);
-    if (!isSeen(value, name)) throw new Error(`${quoted(name)} is not there to some readers`);
+    if (!isSeen(value, name)) throw new Error(`${quoteName(name)} is not there to some readers`);
   }
   return Object.keys(value);
 }
 
 /** Whether all readers take them for the same, or for different ones; else why they differ over it. */
-function compared(one: unknown, other: unknown): boolean | string {
+function compareValues(one: unknown, other: unknown): boolean | string {
   const [kind, otherKind] = [kindOf(one), kindOf(other)];
   if (kind === 'null' && otherKind === 'null') return true;
   if (kind === 'null' || otherKind === 'null') return 'null stands where some readers take what is left out';
   if (kind !== otherKind)
-    return `${shown(one)} is ${kind} and ${shown(other)} ${otherKind}, and some readers take one for the other`;
+    return `${displayValue(one)} is ${kind} and ${displayValue(other)} ${otherKind}, and some readers take one for the other`;
   if (Array.isArray(one) && Array.isArray(other)) return comparedLists(one, other);
   if (isMap(one) && isMap(other)) return comparedMaps(one, other);
   if (one instanceof Uint8Array && other instanceof Uint8Array) return Buffer.compare(one, other) === 0;
@@ -194,7 +196,7 @@ function compared(one: unknown, other: unknown): boolean | string {
 function comparedLists(one: readonly unknown[], other: readonly unknown[]): boolean | string {
   if (one.length !== other.length) return false;
   return conclusion(
-    one.map((item, index) => doubtAt([one, other], String(index)) ?? compared(item, other[index])),
+    one.map((item, index) => doubtAt([one, other], String(index)) ?? compareValues(item, other[index])),
   );
 }
 
@@ -214,8 +216,8 @@ function comparedMaps(one: ObjectMembers, other: ObjectMembers): boolean | strin
   }
   const alike = names.map((name) => {
     const [beside] = othersLike(one, name);
-    if (beside !== undefined) return `${quoted(name)} has ${quoted(beside)} beside it`;
-    return doubtAt([one, other], name) ?? compared(one[name], other[name]);
+    if (beside !== undefined) return `${quoteName(name)} has ${quoteName(beside)} beside it`;
+    return doubtAt([one, other], name) ?? compareValues(one[name], other[name]);
   });
   return conclusion(alike);
 }
@@ -243,14 +245,14 @@ export function kindOf(value: unknown): string {
 
 const KINDS: Readonly<Record<string, string>> = { bigint: 'a number' };
 
-function shown(value: unknown): string {
+function displayValue(value: unknown): string {
   const text = JSON.stringify(value, (_name, inner: unknown) =>
     typeof inner === 'bigint' ? Number(inner) : inner,
   );
   return clipHarmless(text ?? String(value), MAX_SHOWN_CHARS);
 }
 
-const quoted = (name: string): string => `'${clipHarmless(name, MAX_SHOWN_CHARS)}'`;
+const quoteName = (name: string): string => `'${clipHarmless(name, MAX_SHOWN_CHARS)}'`;
 
 // Whether arguments are of the types that a tool's schema says. A value of another type is what readers convert, each in its own
 // way. No validator: bounds, patterns and what is required are left to the server, which takes none of them for something
@@ -275,7 +277,7 @@ export function doubtWhatFitsNot(args: unknown, schema: JsonSchema): void {
 }
 
 function look(value: unknown, said: unknown, walk: Walk, depth: number, found: (why: string) => void): void {
-  const schema = resolved(said, walk);
+  const schema = resolveReference(said, walk);
   if (schema === undefined || depth > MAX_DEPTH) return;
   count(walk, schema);
   const why = misfit(value, schema);
@@ -304,7 +306,7 @@ function doubtUnlisted(value: unknown, { properties, additionalProperties = fals
 
 function fits(value: unknown, said: unknown, walk: Walk, depth: number): boolean {
   if (said === false) return false;
-  const schema = resolved(said, walk);
+  const schema = resolveReference(said, walk);
   if (schema === undefined || depth > MAX_DEPTH) return true;
   count(walk, schema);
   if (misfit(value, schema) !== undefined) return false;
@@ -381,7 +383,7 @@ function innerOf(value: unknown, schema: JsonSchema): ReadonlyArray<readonly [st
 }
 
 /** The schema that is meant; undefined where it says nothing. */
-function resolved(said: unknown, { root }: Walk): JsonSchema | undefined {
+function resolveReference(said: unknown, { root }: Walk): JsonSchema | undefined {
   if (!isObject(said)) return undefined;
   const { $ref: reference } = said;
   if (typeof reference !== 'string') return said;
@@ -389,7 +391,7 @@ function resolved(said: unknown, { root }: Walk): JsonSchema | undefined {
   if (pointer === undefined) return undefined;
   const steps = pointer === '' ? [] : pointer.split('/');
   const target = steps.reduce<unknown>((inner, step) => {
-    const name = decoded(step).replaceAll('~1', '/').replaceAll('~0', '~');
+    const name = decodeStep(step).replaceAll('~1', '/').replaceAll('~0', '~');
     return (isObject(inner) || isList(inner)) && Object.hasOwn(inner, name)
       ? Reflect.get(inner, name)
       : undefined;
@@ -400,7 +402,7 @@ function resolved(said: unknown, { root }: Walk): JsonSchema | undefined {
   return { ...beside, allOf: [...listOf(said['allOf']), target] };
 }
 
-function decoded(step: string): string {
+function decodeStep(step: string): string {
   try {
     return decodeURIComponent(step);
   } catch {

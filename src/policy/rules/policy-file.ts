@@ -103,7 +103,7 @@ export type ApprovalSection = NonNullable<PolicyFile['approvals']>;
 const SERVER_PATTERNS =
   'a list of patterns `server`, `server.tool` or `server.resources/*`, in which `*` stands for any characters and a backslash takes the next one for itself';
 const TOOL_PATTERNS = 'a list of patterns over names of tools, or `resources/*` and `prompts/*`';
-const whole = (max: number) => `a whole number from 1 to ${max}`;
+const wholeNumberWords = (max: number) => `a whole number from 1 to ${max}`;
 const SECONDS = `a number of seconds above 0, up to ${MAX_SECONDS}`;
 
 const ROWS: readonly PolicyRow[] = [
@@ -144,19 +144,19 @@ const ROWS: readonly PolicyRow[] = [
     field: 'limits.callsPerRun',
     meaning: 'Calls of one run: tools, resources, prompts, and servers that it loads.',
     default: 'no limit',
-    allowed: whole(MAX_CALLS),
+    allowed: wholeNumberWords(MAX_CALLS),
   },
   {
     field: 'limits.callsInFlight',
     meaning: 'Calls of one run at once; further ones wait.',
     default: String(MAX_CALLS_IN_FLIGHT),
-    allowed: whole(MAX_CALLS_IN_FLIGHT),
+    allowed: wholeNumberWords(MAX_CALLS_IN_FLIGHT),
   },
   {
     field: 'limits.callsInFlightPerServer',
     meaning: 'Calls of one server at once, of all runs together; further ones wait.',
     default: String(DEFAULT_CALLS_IN_FLIGHT_PER_SERVER),
-    allowed: whole(MAX_CALLS_IN_FLIGHT),
+    allowed: wholeNumberWords(MAX_CALLS_IN_FLIGHT),
   },
   {
     field: 'limits.secondsPerCall',
@@ -168,7 +168,7 @@ const ROWS: readonly PolicyRow[] = [
     field: 'limits.bytesPerCall',
     meaning: "Of a call's arguments, and of its result.",
     default: 'what the wire carries',
-    allowed: whole(MAX_CALL_BYTES),
+    allowed: wholeNumberWords(MAX_CALL_BYTES),
   },
   {
     field: 'changedTools',
@@ -247,8 +247,8 @@ export function readPolicyFile(file: string, host: HostFacts): PolicyFile {
 /** The text of the file. Throws E_SETTINGS where it cannot be read, or others may have written it. */
 export function policyText(file: string, host: HostFacts): string {
   const read = readGuarded(file, MAX_FILE_BYTES, host);
-  if (read.state === 'absent') throw unusable(file, ['does not exist']);
-  if (read.state === 'refused') throw unusable(file, [read.message]);
+  if (read.state === 'absent') throw unusableError(file, ['does not exist']);
+  if (read.state === 'refused') throw unusableError(file, [read.message]);
   return read.text;
 }
 
@@ -256,10 +256,10 @@ export function policyText(file: string, host: HostFacts): string {
 export function parsePolicy(file: string, text: string): PolicyFile {
   const parsed = schema.safeParse(parsedText(file, text), { reportInput: true });
   if (parsed.success) return parsed.data;
-  throw unusable(file, parsed.error.issues.slice(0, MAX_PROBLEMS).flatMap(complaints));
+  throw unusableError(file, parsed.error.issues.slice(0, MAX_PROBLEMS).flatMap(complaints));
 }
 
-function unusable(file: string, problems: readonly string[]): BridgeError {
+function unusableError(file: string, problems: readonly string[]): BridgeError {
   const lines = problems.map((problem) => `MCP_BRIDGE_POLICY: ${file}: ${problem}`);
   return new BridgeError('E_SETTINGS', lines.join('\n'), {
     fault: 'operator',
@@ -270,19 +270,19 @@ function unusable(file: string, problems: readonly string[]): BridgeError {
 
 function parsedText(file: string, text: string): unknown {
   const parsed = strictYaml(text);
-  if ('mistake' in parsed) throw unusable(file, [parsed.mistake]);
+  if ('mistake' in parsed) throw unusableError(file, [parsed.mistake]);
   return parsed.value;
 }
 
 function complaints(issue: z.core.$ZodIssue): string[] {
   const path = issue.path.map(String);
-  const field = shown(path.join('.'));
+  const field = clipValue(path.join('.'));
   if (issue.code === 'unrecognized_keys') {
     const known = keysAt(path);
     const within = field === '' ? '' : `${field}.`;
     return issue.keys.map(
       (key) =>
-        `there is no field '${within}${shown(key)}'.${didYouMean(key, known)} Fields here: ${known.join(', ')}.`,
+        `there is no field '${within}${clipValue(key)}'.${didYouMean(key, known)} Fields here: ${known.join(', ')}.`,
     );
   }
   if (issue.code === 'invalid_key') {
@@ -290,7 +290,7 @@ function complaints(issue: z.core.$ZodIssue): string[] {
     return [`'${field}' is a pattern; allowed: ${names}.`];
   }
   const why = issue.code === 'custom' ? ` (${issue.message})` : '';
-  const got = issue.input === undefined ? 'missing' : shown(JSON.stringify(issue.input));
+  const got = issue.input === undefined ? 'missing' : clipValue(JSON.stringify(issue.input));
   const allowed = allowedAt(path) ?? 'a map of fields';
   return [`${field === '' ? 'the whole' : `'${field}'`} is ${got}${why}; allowed: ${allowed}.`];
 }
@@ -323,4 +323,4 @@ function allowedAt(path: readonly string[]): string | undefined {
   return ROWS.find(({ field }) => fields.includes(field))?.allowed;
 }
 
-const shown = (text: string): string => clipHarmless(text, MAX_VALUE_CHARS);
+const clipValue = (text: string): string => clipHarmless(text, MAX_VALUE_CHARS);

@@ -148,7 +148,7 @@ function patternLists(
 ): Lists {
   const named = (name: string, reach: Reach) => (text: string) => ({
     ...serverPattern(text, reach),
-    rule: `${name} '${shown(text)}'${where}`,
+    rule: `${name} '${displayName(text)}'${where}`,
   });
   const allow = lists.allow?.map(named(allowName, 'exact'));
   const deny = lists.deny.map(named(denyName, 'wide'));
@@ -176,7 +176,7 @@ function patternLists(
 type ServerRules = PolicyFile['perServer'][string];
 
 /** The entries of `perServer` for servers that look like this one, with the names that they stand under. */
-const alike = (
+const rulesOfLookalikes = (
   content: PolicyFile | undefined,
   server: string,
 ): readonly (readonly [string, ServerRules])[] =>
@@ -214,11 +214,11 @@ function perServerLists(path: string, content: PolicyFile, takesName: TakesName)
 }
 
 function entryOf(server: string, { allow, deny, resources }: ServerRules, path: string): ServerEntry {
-  const at = `perServer.${shown(server)}`;
+  const at = `perServer.${displayName(server)}`;
   const ruled = (list: string, reach: Reach) => (text: string) => ({
     matches: namePattern(text, reach),
     matchesRequest: requestPattern(text, reach),
-    rule: `${at}.${list} '${shown(text)}' in ${path}`,
+    rule: `${at}.${list} '${displayName(text)}' in ${path}`,
   });
   return {
     server,
@@ -334,12 +334,12 @@ function runLimits(file: File): RunLimits {
 function serverLimits(file: File, server: string): ServerLimits {
   const all = file?.content.limits;
   const of = limitIn(file);
-  const rules = alike(file?.content, server);
+  const rules = rulesOfLookalikes(file?.content, server);
   const exact = rules.filter(([name]) => name === server);
   /** The server's own, else the tightest of those whose names it looks like. */
   const own = (name: keyof ServerRules['limits']): Limit | undefined =>
     (exact.length > 0 ? exact : rules)
-      .flatMap(([at, { limits }]) => of(`perServer.${shown(at)}.limits.${name}`, limits[name]) ?? [])
+      .flatMap(([at, { limits }]) => of(`perServer.${displayName(at)}.limits.${name}`, limits[name]) ?? [])
       .sort((one, other) => one.max - other.max)[0];
   return {
     callsPerRun: own('callsPerRun'),
@@ -358,7 +358,7 @@ const limitIn =
   (field: string, max: number | undefined): Limit | undefined =>
     max === undefined ? undefined : { max, rule: `${field} in ${file?.path}` };
 
-const shown = (text: string): string => shownName(text);
+const displayName = (text: string): string => shownName(text);
 
 /** Part of a server that is shown to a run: a denied tool is as if it were not there. */
 export const allowedPart = (doc: ServerDoc, policy: Policy): ServerDoc => ({
@@ -367,7 +367,7 @@ export const allowedPart = (doc: ServerDoc, policy: Policy): ServerDoc => ({
 });
 
 /** `what` names the server or tool, as the beginning of a sentence. */
-export const denied = (what: string, { rule }: Verdict, hint = ''): BridgeError =>
+export const deniedError = (what: string, { rule }: Verdict, hint = ''): BridgeError =>
   new BridgeError('E_DENIED', `${what} is denied by ${rule}.${hint}`, {
     fault: 'operator',
     remedy: 'Only the user can change that; go on without it.',
@@ -394,18 +394,18 @@ export function layeredPolicy(first: Policy, second: Policy): Policy {
 }
 
 const lowerRunLimits = (one: RunLimits, other: RunLimits): RunLimits => ({
-  callsPerRun: lower(one.callsPerRun, other.callsPerRun),
+  callsPerRun: lowerLimit(one.callsPerRun, other.callsPerRun),
   callsInFlight: lowerOf(one.callsInFlight, other.callsInFlight),
 });
 
 const lowerServerLimits = (one: ServerLimits, other: ServerLimits): ServerLimits => ({
-  callsPerRun: lower(one.callsPerRun, other.callsPerRun),
+  callsPerRun: lowerLimit(one.callsPerRun, other.callsPerRun),
   callsInFlight: lowerOf(one.callsInFlight, other.callsInFlight),
-  secondsPerCall: lower(one.secondsPerCall, other.secondsPerCall),
-  bytesPerCall: lower(one.bytesPerCall, other.bytesPerCall),
+  secondsPerCall: lowerLimit(one.secondsPerCall, other.secondsPerCall),
+  bytesPerCall: lowerLimit(one.bytesPerCall, other.bytesPerCall),
 });
 
 const lowerOf = (one: Limit, other: Limit): Limit => (other.max < one.max ? other : one);
 
-const lower = (one: Limit | undefined, other: Limit | undefined): Limit | undefined =>
+const lowerLimit = (one: Limit | undefined, other: Limit | undefined): Limit | undefined =>
   one === undefined || other === undefined ? (one ?? other) : lowerOf(one, other);

@@ -50,7 +50,7 @@ export function addressPieces(outcome: Outcome, { paths, roomBytes }: HostView):
   const lines: string[] = [];
   let chars = 0;
   for (const { name, sizeBytes, uri, path } of kept) {
-    const line = `${sized(name, sizeBytes)}: ${uri}${paths && path !== undefined ? ` or ${path}` : ''}`;
+    const line = `${nameWithSize(name, sizeBytes)}: ${uri}${paths && path !== undefined ? ` or ${path}` : ''}`;
     chars += line.length;
     if (chars > maxChars && lines.length > 0) break;
     lines.push(line);
@@ -70,9 +70,9 @@ export function filePieces({ left, stdout, stderr }: Outcome): readonly Piece[] 
   const inline = files.flatMap(({ name, text, content }) =>
     text === undefined
       ? []
-      : [{ own: `--- ${sized(name, content.length)} ---` }, { code: text.replace(/(?<!\n)\n+$/, '') }],
+      : [{ own: `--- ${nameWithSize(name, content.length)} ---` }, { code: text.replace(/(?<!\n)\n+$/, '') }],
   );
-  const lost = files.filter(isLost).map(({ name, content }) => sized(name, content.length));
+  const lost = files.filter(isLost).map(({ name, content }) => nameWithSize(name, content.length));
   const lines = [
     ...(lost.length === 0 ? [] : [`[files not kept: ${whyLost(left)}] ${lost.join(', ')}`]),
     ...(isCut && left.trouble !== undefined ? [`[whole output not kept: ${left.trouble}]`] : []),
@@ -135,7 +135,8 @@ const isLost = ({ text, kept }: LeftFile): boolean => text === undefined && kept
 const whyLost = ({ trouble, keepSeconds }: Left): string =>
   keepSeconds === 0 ? 'keeping is switched off' : (trouble ?? 'the reason is unknown');
 
-const sized = (name: string, bytes: number): string => `${name} (${bytes} byte${bytes === 1 ? '' : 's'})`;
+const nameWithSize = (name: string, bytes: number): string =>
+  `${name} (${bytes} byte${bytes === 1 ? '' : 's'})`;
 
 /** `90 s`, `60 min`, `24 h`. */
 export function duration(seconds: number): string {

@@ -117,11 +117,11 @@ const plannedCall = ({ server, tool, text }: PlannedCall) => ({
  * Writes characters that do not show as visible escapes, for whoever reads `payload`: in every text, and in the names and texts
  * of the result. Code that needs a value exactly has it from a file.
  */
-export function visible<T>(value: T): T;
-export function visible(value: unknown): unknown {
+export function showStrings<T>(value: T): T;
+export function showStrings(value: unknown): unknown {
   if (typeof value === 'string') return shownExactly(value);
   if (value instanceof RawJson) return new RawJson(mapStrings(value.text, shownExactly));
-  if (Array.isArray(value)) return value.map(visible);
+  if (Array.isArray(value)) return value.map(showStrings);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, visible(member)]));
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, showStrings(member)]));
 }

@@ -3,7 +3,7 @@
 import { stringify } from '../../base/json/json-text.js';
 import { type Piece, toldApart } from '../../base/text/own-lines.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
-import { clip, harmless, shownExactly } from '../../base/text/text.js';
+import { clip, makeHarmless, shownExactly } from '../../base/text/text.js';
 import { hostView } from '../../hosts/records/all-hosts.js';
 import type { HostView } from '../../hosts/terms/host.js';
 import type { OutputMode } from '../../settings/environment/variables.js';
@@ -16,7 +16,7 @@ import {
   type ResultValue,
 } from '../outcome/outcome.js';
 import { addressPieces, filePieces, type ResourceLink, resourceLinks } from './files.js';
-import { payloadOf, visible } from './payload.js';
+import { payloadOf, showStrings } from './payload.js';
 import {
   failurePieces,
   type ImageBlock,
@@ -58,7 +58,7 @@ export const isStructured = ({ structured, client }: Pick<RenderOptions, 'struct
 /** At most MAX_ANSWER_BYTES as JSON, and the pictures, which have a bound of their own and no copy anywhere. */
 export function render(outcome: Outcome, options: RenderOptions): RenderedResult {
   const { roomBytes } = hostView(options.client);
-  const { content, ...rest } = fitted(outcome, (fitting) => renderWhole(fitting, options), roomBytes);
+  const { content, ...rest } = fitAnswer(outcome, (fitting) => renderWhole(fitting, options), roomBytes);
   const [text, ...links] = content;
   return { content: [text, ...imageBlocks(outcome.pictures), ...links], ...rest };
 }
@@ -68,9 +68,9 @@ function renderWhole(
   { mode, structured, client, links = true }: RenderOptions,
 ): RenderedResult {
   const view = hostView(client);
-  const payload = visible(payloadOf(outcome, view.paths));
+  const payload = showStrings(payloadOf(outcome, view.paths));
   const forms: Readonly<Record<RenderMode, () => string>> = {
-    compact: () => toldApart(compact(outcome, view)),
+    compact: () => toldApart(renderCompact(outcome, view)),
     sections: () => toldApart(sections(outcome, view)),
     toon: () => toonOrJson(payload),
     json: () => stringify(payload),
@@ -87,7 +87,7 @@ function renderWhole(
 // The default form: what a terminal would have shown, with as few words of ours as possible. A model reads this.
 
 /** Never empty. */
-export function compact(outcome: Outcome, view: HostView): readonly Piece[] {
+export function renderCompact(outcome: Outcome, view: HostView): readonly Piece[] {
   const { status, stdout, stderr, result, pictures, error, note } = outcome;
   const errors = streamPieces(stderr, true);
   const pieces = [
@@ -97,7 +97,7 @@ export function compact(outcome: Outcome, view: HostView): readonly Piece[] {
     ...addressPieces(outcome, view),
     ...streamPieces(stdout, true),
     ...(stderr.text === '' ? [] : [{ own: '--- stderr ---' }, ...errors]),
-    ...(result === undefined || result.repr === '' ? [] : [{ own: '=>', code: shown(result) }]),
+    ...(result === undefined || result.repr === '' ? [] : [{ own: '=>', code: resultText(result) }]),
     ...pictureLines(pictures, stdout.text).map((own) => ({ own })),
     ...(note === undefined ? [] : [{ own: `[note] ${note}` }]),
     ...(error === undefined ? [] : failurePieces(`[${status}]`, status, error)),
@@ -108,7 +108,7 @@ export function compact(outcome: Outcome, view: HostView): readonly Piece[] {
 }
 
 /** Rows as a table where that is the shorter form; else what Python shows. Several lines start on one of their own. */
-function shown({ repr, json }: ResultValue): string {
+function resultText({ repr, json }: ResultValue): string {
   const rows = json === undefined ? undefined : toonRows(json);
   const text = rows !== undefined && rows.length < repr.length ? rows : repr;
   return text.includes('\n') ? `\n${text}` : ` ${text}`;
@@ -130,7 +130,7 @@ const STEPS_OF_ROOM = [1.25, 1.5, 2, 3, 4, 6, 8, 12] as const;
  * The answer that `render` makes of `outcome`, or of as much of the outcome as fits. `roomBytes` is what the host shows of the
  * text, where it cuts: our own cut says what is missing and where all of it is, a host's does not.
  */
-function fitted<T extends { readonly content: readonly [{ readonly text: string }, ...unknown[]] }>(
+function fitAnswer<T extends { readonly content: readonly [{ readonly text: string }, ...unknown[]] }>(
   outcome: Outcome,
   render: (outcome: Outcome) => T,
   roomBytes = Number.POSITIVE_INFINITY,
@@ -174,7 +174,7 @@ function cutStream(stream: Captured, maxChars: number): Captured {
   const half = Math.floor(maxChars / 2);
   const [head, tail] = [before.slice(0, half), after.slice(-half)];
   const all = gap === undefined ? text : before + after;
-  return capturedWithGap(harmless(head), harmless(tail), {
+  return capturedWithGap(makeHarmless(head), makeHarmless(tail), {
     dropped: dropped + all.length - head.length - tail.length,
     droppedBytes: droppedBytes + Buffer.byteLength(all) - Buffer.byteLength(head) - Buffer.byteLength(tail),
     whole,

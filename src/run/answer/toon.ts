@@ -3,7 +3,7 @@
 
 import { encode } from '@toon-format/toon';
 import { RawJson, stringify } from '../../base/json/json-text.js';
-import { harmless } from '../../base/text/text.js';
+import { makeHarmless } from '../../base/text/text.js';
 
 /** Above this the encoder, 25 times slower than JSON, would be felt by every other run. */
 const MAX_TOON_CHARS = 200_000;
@@ -24,7 +24,7 @@ export function toonOrJson(value: object): string {
   if (json.length > MAX_TOON_CHARS) return block('json', json);
   try {
     const toon = encode(
-      Object.fromEntries(Object.entries(value).map(([key, member]) => [key, plain(member)])),
+      Object.fromEntries(Object.entries(value).map(([key, member]) => [key, plainMember(member)])),
     );
     if (toon.length < json.length) return block('toon', toon);
   } catch {
@@ -43,7 +43,7 @@ export function toonRows({ text }: RawJson): string | undefined {
   const rows = JSON.parse(text) as readonly object[];
   const keys = JSON.stringify(Object.keys(rows[0] ?? {}));
   const isTable = rows.every((row) => isFlat(row) && JSON.stringify(Object.keys(row)) === keys);
-  return rows.length > 1 && keys !== '[]' && isTable ? harmless(encode(rows)) : undefined;
+  return rows.length > 1 && keys !== '[]' && isTable ? makeHarmless(encode(rows)) : undefined;
 }
 
 const isFlat = (row: unknown): boolean =>
@@ -53,7 +53,7 @@ const isFlat = (row: unknown): boolean =>
   !Object.values(row).some((value) => typeof value === 'object' && value !== null);
 
 /** A relayed value as data; one that JavaScript's numbers would change stays text. */
-function plain(member: unknown): unknown {
+function plainMember(member: unknown): unknown {
   if (!(member instanceof RawJson)) return member;
   return NUMBER_OF_ITS_OWN.test(member.text) ? member.text : (JSON.parse(member.text) as unknown);
 }

@@ -176,10 +176,10 @@ export class Artifacts {
     const isSealed = await this.#try(() => this.#run.seal().then(() => true));
     if (isSealed === undefined) {
       const unkept = files.map((file) => ({ ...file, kept: undefined }));
-      return { left: this.#left(unkept, undefined, false), stdout: undefined, stderr: undefined };
+      return { left: this.#describeLeft(unkept, undefined, false), stdout: undefined, stderr: undefined };
     }
     const hasOutput = stdout !== undefined || stderr !== undefined;
-    return { left: this.#left(files, result, hasOutput), stdout, stderr };
+    return { left: this.#describeLeft(files, result, hasOutput), stdout, stderr };
   }
 
   /** Nobody will read it: nothing stays on the disk. Never rejects. */
@@ -223,7 +223,11 @@ export class Artifacts {
     return await this.#run.put(name, mimeType, Buffer.from(text));
   }
 
-  #left(files: readonly LeftFile[], result: KeptThing | undefined, hasOutput: boolean): Left | undefined {
+  #describeLeft(
+    files: readonly LeftFile[],
+    result: KeptThing | undefined,
+    hasOutput: boolean,
+  ): Left | undefined {
     const isNothing = files.length + this.#skipped.length === 0 && result === undefined && !hasOutput;
     if (isNothing && this.#trouble === undefined) return undefined;
     return {

@@ -2,7 +2,7 @@
 // stranger has chosen it, and it is made fit to be shown. No name is ever a path on the host's disk but in the command
 // line's own folder, and there only when it is plain too.
 
-import { clip, harmless, isHarmless } from '../../base/text/text.js';
+import { clip, isHarmless, makeHarmless } from '../../base/text/text.js';
 import { MAX_PATH_BYTES, MAX_SEGMENT_BYTES } from '../../wire/limits.js';
 
 /** The folder in the working directory whose files come back. */
@@ -60,7 +60,7 @@ export class NameSet {
 
 /** A stranger's name as it is shown and addressed: one line, relative, no parts that lead elsewhere. */
 export function shownName(name: string): string {
-  const line = harmless(name).replaceAll('\n', '\\n').replaceAll('\t', '\\t');
+  const line = makeHarmless(name).replaceAll('\n', '\\n').replaceAll('\t', '\\t');
   const parts = line.split('/').filter((part) => part !== '' && part !== '.' && part !== '..');
   return clip(parts.join('/'), MAX_SHOWN_CHARS) || 'unnamed';
 }

@@ -77,7 +77,7 @@ export class KeptRoom {
   }
 
   /** Nothing more is written into the folder: from now on it may make room for others. */
-  sealed(handle: string): void {
+  seal(handle: string): void {
     this.#writing.delete(handle);
   }
 

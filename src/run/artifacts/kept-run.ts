@@ -115,7 +115,7 @@ export class KeptRun {
       await this.discard().catch(() => {});
       throw thrown;
     }
-    this.#room.sealed(this.#handle);
+    this.#room.seal(this.#handle);
     this.#onSealed(
       this.#handle,
       this.#entries.map((entry) => this.#keptOf(entry)),

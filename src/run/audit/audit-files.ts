@@ -114,7 +114,7 @@ export class AuditFiles {
     this.#waiting = [];
     const ended = (isWritten: boolean) => {
       this.#waitingChars -= text.length;
-      if (isWritten) return this.#recovered();
+      if (isWritten) return this.#onRecovered();
       this.#isTorn = true;
       const lines = waiting.reduce((sum, line) => sum + line.lines, 0);
       this.#lose(lines, waiting.find(({ since }) => since !== undefined)?.since);
@@ -131,7 +131,7 @@ export class AuditFiles {
   }
 
   #open(): Writable {
-    const { dir, quotaBytes, createStream = (path) => this.#segmented(path) } = this.#options;
+    const { dir, quotaBytes, createStream = (path) => this.#openSegmented(path) } = this.#options;
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     chmodSync(dir, 0o700);
     removeOldest(dir, quotaBytes);
@@ -144,7 +144,7 @@ export class AuditFiles {
     return stream;
   }
 
-  #segmented(path: string): Writable {
+  #openSegmented(path: string): Writable {
     const start = path.slice(0, -AUDIT_SUFFIX.length);
     this.#segments ??= {
       pathOf: (index) => `${start}${index === 0 ? '' : `.${index}`}${AUDIT_SUFFIX}`,
@@ -161,7 +161,7 @@ export class AuditFiles {
   }
 
   /** The disk takes lines: what was lost before is counted behind them, as soon as there is room. */
-  #recovered(): void {
+  #onRecovered(): void {
     if (this.#waitingChars > MAX_WAITING_CHARS / 2) return;
     this.#isTold = false;
     this.#putLost();

@@ -74,11 +74,11 @@ export class Audit implements AsyncDisposable {
     const { run, client, language, code, argumentsText, timeoutSeconds } = event;
     this.#running.set(run, {
       at: new Date().toISOString(),
-      ...this.#whose(event),
-      client: this.#shown(client),
+      ...this.#principalField(event),
+      client: this.#displayName(client),
       language,
       code,
-      ...this.#kept(argumentsText),
+      ...this.#argumentsField(argumentsText),
       timeoutSeconds,
       listed: 0,
     });
@@ -93,17 +93,17 @@ export class Audit implements AsyncDisposable {
       kind: 'call',
       at: new Date().toISOString(),
       run,
-      ...this.#whose(event),
+      ...this.#principalField(event),
       call,
-      server: this.#shown(server),
-      tool: this.#shown(tool),
+      server: this.#displayName(server),
+      tool: this.#displayName(tool),
       verdict: allowed ? 'allowed' : 'denied',
       rule: clipHarmless(this.#redact(rule), MAX_RULE_CHARS),
       ...(error === undefined ? {} : { error }),
       durationMs: Math.round(durationMs),
       arguments: event.arguments,
       ...(result === undefined ? {} : { result }),
-      ...this.#kept(argumentsText),
+      ...this.#argumentsField(argumentsText),
     };
     this.#write(line);
   }
@@ -114,23 +114,23 @@ export class Audit implements AsyncDisposable {
       kind: 'question',
       at: new Date().toISOString(),
       run,
-      ...this.#whose(event),
+      ...this.#principalField(event),
       question,
-      server: this.#shown(server),
-      tool: this.#shown(tool),
+      server: this.#displayName(server),
+      tool: this.#displayName(tool),
       calls: calls.slice(0, MAX_CALLS_DIGESTED).map(digestOf),
       callCount: calls.length,
       rule: clipHarmless(this.#redact(rule), MAX_RULE_CHARS),
       answer,
       ...(word === undefined ? {} : { word: clipHarmless(this.#redact(word), MAX_WORD_CHARS) }),
       ...(by === undefined ? {} : { by }),
-      ...(who === undefined ? {} : { who: this.#shown(who) }),
+      ...(who === undefined ? {} : { who: this.#displayName(who) }),
       durationMs: Math.round(durationMs),
     };
     this.#write(line);
   }
 
-  #whose({ principal }: BridgeEvent): Pick<RunLine, 'principal'> {
+  #principalField({ principal }: BridgeEvent): Pick<RunLine, 'principal'> {
     // Not redacted: of `token:NAME#ID`, which looks like a key with its secret, nothing would be left to tell whose line it is.
     return principal === undefined ? {} : { principal: shownName(principal, MAX_PRINCIPAL_CHARS) };
   }
@@ -152,7 +152,7 @@ export class Audit implements AsyncDisposable {
       kind: 'run',
       run,
       ...said,
-      servers: servers.map((name) => this.#shown(name)),
+      servers: servers.map((name) => this.#displayName(name)),
       status,
       ...(error === undefined ? {} : { error: this.#reason(error) }),
       durationMs: Math.round(durationMs),
@@ -171,10 +171,10 @@ export class Audit implements AsyncDisposable {
     readonly message: string;
   }): NonNullable<RunLine['error']> {
     const [first = ''] = linesOf(this.#redact(message));
-    return { kind: this.#shown(kind), message: clipHarmless(first, MAX_REASON_CHARS) };
+    return { kind: this.#displayName(kind), message: clipHarmless(first, MAX_REASON_CHARS) };
   }
 
-  #kept(argumentsText: string | undefined): Pick<CallLine, 'argumentsText'> {
+  #argumentsField(argumentsText: string | undefined): Pick<CallLine, 'argumentsText'> {
     if (argumentsText === undefined) return {};
     // Before it is cut: of half a secret nobody would know that it is one.
     return { argumentsText: clip(this.#redact(withoutSecretMembers(argumentsText)), MAX_ARGUMENTS_CHARS) };
@@ -184,7 +184,7 @@ export class Audit implements AsyncDisposable {
     this.#files.append(lineOf(line));
   }
 
-  #shown(name: string): string {
+  #displayName(name: string): string {
     return shownName(this.#redact(name), MAX_NAME_CHARS);
   }
 }

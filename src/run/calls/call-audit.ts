@@ -48,7 +48,7 @@ export class CallAudit {
       this.#tell(judged, { result, error, durationMs: performance.now() - startedAt });
     try {
       const answer = await work();
-      if (answer instanceof RawJson) tell(weighed(answer.text, this.#parts.mode), failureIn(answer.text));
+      if (answer instanceof RawJson) tell(digestFor(answer.text, this.#parts.mode), failureIn(answer.text));
       else tell(undefined, undefined);
       return answer;
     } catch (thrown) {
@@ -76,7 +76,7 @@ export class CallAudit {
       allowed: verdict.allowed,
       rule: verdict.rule,
       failed: ended.error !== undefined,
-      arguments: weighed(argumentsText, mode),
+      arguments: digestFor(argumentsText, mode),
       argumentsText: keptText(argumentsText, mode),
       ...ended,
     });
@@ -93,5 +93,5 @@ const failureIn = (text: string): string | undefined =>
 export const keptText = (text: string, mode: AuditMode): string | undefined =>
   mode === 'arguments' ? text.slice(0, MAX_ARGUMENTS_CHARS) : undefined;
 
-const weighed = (text: string, mode: AuditMode): TextDigest =>
+const digestFor = (text: string, mode: AuditMode): TextDigest =>
   mode === 'off' ? { bytes: text.length, sha256: undefined } : digestOf(text);

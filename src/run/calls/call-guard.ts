@@ -12,7 +12,7 @@ import type { StopClock } from '../../base/waiting/deadline.js';
 import type { Plan, PlannedCall } from '../../policy/approvals/plan.js';
 import { notApproved, planSavesNothing, type RunApprovals } from '../../policy/approvals/run-approvals.js';
 import type { ApprovalVerdict } from '../../policy/rules/approval-rules.js';
-import { denied, type JudgedTool, type Policy, type Verdict } from '../../policy/rules/policy.js';
+import { deniedError, type JudgedTool, type Policy, type Verdict } from '../../policy/rules/policy.js';
 import type { ServerTool } from '../../servers/server/tool-list.js';
 import type { CallMethod, ServerDoc, ToolDoc, ToolHit } from '../../wire/frames.js';
 import type { CallAudit } from './call-audit.js';
@@ -94,11 +94,11 @@ export class CallGuard {
     if (plan !== undefined && call.method === 'saved.put') throw planSavesNothing();
     const ofPolicy = this.#judge(target);
     if (target.kind === 'lookup' || target.kind === 'no server')
-      return this.#visible(call, await this.#pass(admit(call, ofPolicy), signal));
+      return this.#visiblePart(call, await this.#pass(admit(call, ofPolicy), signal));
     const isWhole = target.kind !== 'tool' || ofPolicy.refusal !== undefined || !this.#looksAtArguments;
     const judgement = isWhole ? ofPolicy : await this.#judgeCall(call, target, ofPolicy, signal);
     if (judgement.isPlanned === true && target.kind === 'tool')
-      return await planned(plan, { server: target.server, tool: target.name, text: sentText(call) });
+      return await writePlanned(plan, { server: target.server, tool: target.name, text: sentText(call) });
     const work = () =>
       this.#tellingRefusals(target, () => this.#pass(admit(call, judgement), signal, judgement));
     return await this.#parts.audit.record({ call, target, verdict: judgement.verdict }, work, signal);
@@ -126,7 +126,7 @@ export class CallGuard {
     const approval = approvals.judge(facts);
     const { is, rule } = approval;
     if (is === 'deny')
-      return judged(
+      return decisionOf(
         { allowed: false, rule },
         `This call of tool '${shownName(tool)}' of server '${shownName(server)}'`,
       );
@@ -140,7 +140,7 @@ export class CallGuard {
   }
 
   /** Resolves when a person has allowed it. Throws what they said instead. */
-  async #approved(
+  async #waitForApproval(
     call: GuestCall,
     { server, name: tool }: ToolTarget,
     verdict: ApprovalVerdict,
@@ -166,7 +166,7 @@ export class CallGuard {
     if (target.kind === 'tool' && asks !== undefined) {
       // Ask nobody about a call beyond the limits; a call that a person refuses counts too.
       limits.begin({ ...target, argumentsText });
-      await this.#approved(call, target, asks, signal);
+      await this.#waitForApproval(call, target, asks, signal);
     }
     const ask = (ends: AbortSignal, stopClock: StopClock = () => () => {}) => {
       if (isOfNoTool && target.kind === 'tool' && this.#hasTool(target.server, target.name))
@@ -188,11 +188,11 @@ export class CallGuard {
     if (target.kind === 'no server') return UNJUDGED;
     const { server } = target;
     const policy = this.#parts.policy();
-    const ofServer = judged(policy.server(server), `Server '${shownName(server)}'`);
+    const ofServer = decisionOf(policy.server(server), `Server '${shownName(server)}'`);
     if (ofServer.refusal !== undefined) return ofServer;
     if (target.kind === 'tool') return this.#judgeTool(server, target.name, policy);
     if (target.kind === 'request')
-      return judged(
+      return decisionOf(
         policy.request(server, target.name),
         `'${shownName(target.name)}' of server '${shownName(server)}'`,
       );
@@ -214,7 +214,7 @@ export class CallGuard {
     const isKnown = tools.some((tool) => tool.name === name);
     // A mistyped name is on no allow list either.
     const hint = isKnown ? '' : didYouMean(name, namesOf(tools.filter(this.#maySee(server))));
-    return judged(verdict, `Tool '${shownName(name)}' of server '${shownName(server)}'`, hint);
+    return decisionOf(verdict, `Tool '${shownName(name)}' of server '${shownName(server)}'`, hint);
   }
 
   #maySee(server: string): (tool: ToolDoc) => boolean {
@@ -222,7 +222,7 @@ export class CallGuard {
   }
 
   /** Drops denied tools from an answer: the handler has left them out already, and none gets through here. */
-  #visible({ method, target }: GuestCall, answer: unknown): unknown {
+  #visiblePart({ method, target }: GuestCall, answer: unknown): unknown {
     if (target.kind === 'lookup') return (answer as readonly ToolDoc[]).filter(this.#maySee(target.server));
     if (method !== 'docs.search') return answer;
     return (answer as readonly ToolHit[]).filter(({ server, tool }) => this.#maySee(server)(tool));
@@ -250,7 +250,7 @@ export class CallGuard {
 /** The arguments as the handler of the call sends them. */
 const sentText = ({ argumentsText }: GuestCall): string => wellFormedJson(argumentsText);
 
-const planned = (plan: Plan | undefined, call: PlannedCall): Promise<never> =>
+const writePlanned = (plan: Plan | undefined, call: PlannedCall): Promise<never> =>
   plan?.write(call) ?? Promise.reject(new Error('a planned call without a plan'));
 
 const loadedMeanwhile = ({ server }: ToolTarget): BridgeError =>
@@ -271,9 +271,9 @@ function admit(call: GuestCall, { verdict, refusal }: PolicyDecision): Admitted 
   return { ...call, verdict: { ...verdict, allowed: true }, [ADMITTED]: true };
 }
 
-const judged = (verdict: Verdict, what: string, hint = ''): PolicyDecision => ({
+const decisionOf = (verdict: Verdict, what: string, hint = ''): PolicyDecision => ({
   verdict,
-  refusal: verdict.allowed ? undefined : denied(what, verdict, hint),
+  refusal: verdict.allowed ? undefined : deniedError(what, verdict, hint),
 });
 
 const handlerOf =

@@ -108,7 +108,7 @@ export class CallLimits {
 
 /** Throws E_LIMIT where `got` is more than the limit. `what` follows the number, such as `calls in one run`. */
 function keepTo(limit: Limit | undefined, name: string, got: number, what: string, remedy: string): void {
-  if (limit !== undefined && got > limit.max) throw exceeded(limit, name, `${got} ${what}`, remedy);
+  if (limit !== undefined && got > limit.max) throw limitError(limit, name, `${got} ${what}`, remedy);
 }
 
 /** Throws E_LIMIT where `text` has more bytes than bytesPerCall. */
@@ -149,11 +149,11 @@ async function withinSeconds<T>(
     if (deadline.cause !== 'timeout') throw thrown;
     const seconds = ((performance.now() - startedAt - stoodMs) / 1000).toFixed(1);
     const got = `${seconds} s without an answer of ${what}`;
-    throw exceeded(limit, 'secondsPerCall', got, 'Ask it for less at a time.');
+    throw limitError(limit, 'secondsPerCall', got, 'Ask it for less at a time.');
   }
 }
 
-const exceeded = ({ max, rule }: Limit, name: string, got: string, remedy: string): BridgeError =>
+const limitError = ({ max, rule }: Limit, name: string, got: string, remedy: string): BridgeError =>
   new BridgeError('E_LIMIT', `Limit ${name}: at most ${max}, got ${got}. It is set by ${rule}.`, {
     fault: 'guest',
     remedy,

@@ -82,7 +82,7 @@ export class Dispatcher implements Disposable {
   /** Takes a call; its answer is sent when it is there. `text` is the frame's own line, which is ASCII. */
   accept(frame: CallFrame, text: string): void {
     const [server, tool] = [nameIn(frame, 'server'), nameIn(frame, 'tool')];
-    const label: Label = { id: frame.id, server, tool, awaited: awaited(frame.method, server, tool) };
+    const label: Label = { id: frame.id, server, tool, awaited: awaitedName(frame.method, server, tool) };
     const obstacle = this.#obstacle(label.id, text.length);
     if (obstacle !== undefined) return this.#refuse(label, obstacle);
     const call = callFrom(frame, text);
@@ -173,7 +173,7 @@ function nameIn({ params }: CallFrame, key: 'server' | 'tool'): string | null {
   return typeof name === 'string' ? keptName(name) : null;
 }
 
-function awaited(method: string, server: string | null, tool: string | null): string {
+function awaitedName(method: string, server: string | null, tool: string | null): string {
   if (tool !== null) return shownTool(server ?? '', tool);
   const [kind] = method.split('.', 1);
   return kind === 'resources' || kind === 'prompts' ? `${kind} of ${shownName(server ?? '')}` : 'the bridge';

@@ -70,7 +70,7 @@ export function guardCalls(
     limits: new CallLimits({ policy, turn, stopClock }),
     audit: new CallAudit({ runId, mode, observer }),
     handlers: hostApi({ loaded, discovered, known, loadServer, lease, saved, shapes, tell }),
-    whole: (server) => loaded.whole(server),
+    whole: (server) => loaded.wholeDoc(server),
     changed: (server, tool) => {
       const spec = lease.specOf(server);
       return (spec && known.changedOf(spec)(tool)) ?? null;

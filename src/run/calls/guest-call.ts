@@ -45,14 +45,14 @@ export const keptName = (name: string): string =>
 /** The call that a frame makes, or what is wrong with it (E_PROTOCOL). `text` is the frame's own line. */
 export function callFrom({ id, method, params }: CallFrame, text: string): GuestCall | BridgeError {
   if (!Object.hasOwn(callParams, method)) {
-    return wrong(`There is no method '${clip(method, MAX_NAME_CHARS)}'.`);
+    return protocolError(`There is no method '${clip(method, MAX_NAME_CHARS)}'.`);
   }
   const known = method as CallMethod;
   const parsed = callParams[known].safeParse(params);
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     const where = issue === undefined ? '' : ` ${issue.path.join('.')}: ${issue.message}`;
-    return wrong(`Wrong parameters for ${known}:${where}`);
+    return protocolError(`Wrong parameters for ${known}:${where}`);
   }
   const argumentsAt = known === 'tools.call' ? ['params', 'arguments'] : ['params'];
   const argumentsText = sliceAt(text, argumentsAt) ?? '{}';
@@ -103,4 +103,5 @@ function targetOf({ method, params }: Untargeted): CallTarget {
   }
 }
 
-const wrong = (message: string): BridgeError => new BridgeError('E_PROTOCOL', message, { fault: 'guest' });
+const protocolError = (message: string): BridgeError =>
+  new BridgeError('E_PROTOCOL', message, { fault: 'guest' });

@@ -3,7 +3,7 @@
 
 import { BridgeError } from '../../base/errors.js';
 import { loneSurrogateIn, RawJson } from '../../base/json/json-text.js';
-import { closest, didYouMean } from '../../base/text/closest.js';
+import { didYouMean, findClosest } from '../../base/text/closest.js';
 import { shownName, shownTool } from '../../base/text/shown-name.js';
 import type { StopClock } from '../../base/waiting/deadline.js';
 import { refreshCommand } from '../../servers/catalog/kept-catalog.js';
@@ -44,7 +44,7 @@ export type HostApiParts = {
 export function hostApi(parts: HostApiParts): Handlers {
   const { loaded } = parts;
   const reach = (server: string): ServerDoc => {
-    const doc = loaded.shown(server);
+    const doc = loaded.visibleDoc(server);
     if (doc === undefined) throw notLoaded(server, parts.discovered);
     return doc;
   };
@@ -52,7 +52,7 @@ export function hostApi(parts: HostApiParts): Handlers {
   // Find a server to look up; more servers may be looked up than called.
   const describe = (server: string): ServerDoc => {
     const brief = parts.discovered.find(({ name }) => name === server);
-    const doc = loaded.shown(server) ?? (brief && parts.known.docOf(server));
+    const doc = loaded.visibleDoc(server) ?? (brief && parts.known.docOf(server));
     if (doc !== undefined) return doc;
     if (brief !== undefined) throw neverStarted(brief);
     return reach(server);
@@ -96,10 +96,10 @@ export function hostApi(parts: HostApiParts): Handlers {
     },
     'docs.search': ({ params: { query, limit } }) =>
       searchTools(parts.known.allDocs(), query, limit).map((found) =>
-        toHit(found, loaded.shown(found.server.name)),
+        toHit(found, loaded.visibleDoc(found.server.name)),
       ),
     'servers.load': async ({ params: { server } }, signal) =>
-      loaded.shown(server) ?? loaded.add(await parts.loadServer(server, signal)),
+      loaded.visibleDoc(server) ?? loaded.add(await parts.loadServer(server, signal)),
     ...resourceCalls({ lease: parts.lease, reach }),
     'saved.put': ({ params }) => parts.saved.put(params),
     'saved.list': () => parts.saved.list(),
@@ -133,7 +133,7 @@ const notWellFormed = (server: string, tool: string, surrogate: string): BridgeE
 function unknownTool(doc: ServerDoc, tool: string): BridgeError {
   const names = doc.tools.map(({ name }) => name);
   const hint =
-    closest(tool, names) === undefined
+    findClosest(tool, names) === undefined
       ? ` It has: ${names
           .slice(0, 20)
           .map((name) => shownName(name))

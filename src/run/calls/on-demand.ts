@@ -111,27 +111,27 @@ export class OnDemand implements Disposable {
     return this.#parts.words ?? OF_CODE;
   }
 
-  #refused(server: string, why: string): BridgeError {
+  #refusalError(server: string, why: string): BridgeError {
     return this.#words.refused(server, why);
   }
 
   async #decide(server: string, signal: AbortSignal): Promise<void> {
     const { mode, agent } = this.#parts;
     if (mode === 'always') return;
-    if (mode === 'never') throw this.#refused(server, 'MCP_BRIDGE_AUTOLOAD is never');
+    if (mode === 'never') throw this.#refusalError(server, 'MCP_BRIDGE_AUTOLOAD is never');
     if (!agent.elicits().form)
-      throw this.#refused(server, 'the user would have to be asked, which this client cannot do');
+      throw this.#refusalError(server, 'the user would have to be asked, which this client cannot do');
     let answer = this.#answers.get(server);
     if (answer === undefined) {
       if (this.#answers.size >= MAX_QUESTIONS)
-        throw this.#refused(server, `the user was asked ${MAX_QUESTIONS} times in this run already`);
+        throw this.#refusalError(server, `the user was asked ${MAX_QUESTIONS} times in this run already`);
       answer = this.#lastQuestion.then(() => this.#ask(server));
       this.#answers.set(server, answer);
       this.#lastQuestion = answer.catch(() => {});
     }
     const action = await unlessAborted(answer, signal);
     if (action !== 'accept')
-      throw this.#refused(
+      throw this.#refusalError(
         server,
         action === 'cancel' ? 'the user left the question unanswered' : 'the user said no',
       );
@@ -140,7 +140,7 @@ export class OnDemand implements Disposable {
   async #ask(server: string): Promise<unknown> {
     const { agent } = this.#parts;
     const { leftMs } = this.#time;
-    if (leftMs <= 0) throw this.#refused(server, 'the time for asking the user is used up');
+    if (leftMs <= 0) throw this.#refusalError(server, 'the time for asking the user is used up');
     using deadline = new Deadline(this.#ending.signal);
     const goOn = this.#time.ask();
     deadline.start(leftMs);
@@ -155,15 +155,16 @@ export class OnDemand implements Disposable {
       const { action } = await unlessAborted(question, deadline.signal);
       return action;
     } catch (thrown) {
-      const why = deadline.cause === 'timeout' ? 'the user did not answer in time' : shown(messageOf(thrown));
-      throw this.#refused(server, why);
+      const why =
+        deadline.cause === 'timeout' ? 'the user did not answer in time' : clipText(messageOf(thrown));
+      throw this.#refusalError(server, why);
     } finally {
       goOn();
     }
   }
 }
 
-const shown = (text: string): string => clipHarmless(text, 200);
+const clipText = (text: string): string => clipHarmless(text, 200);
 
 const OF_CODE: AskingWords = {
   question: (server) =>
@@ -197,12 +198,12 @@ export class LoadedServers {
   }
 
   /** With what policy hides; undefined for a server that the run has not. */
-  whole(name: string): ServerDoc | undefined {
+  wholeDoc(name: string): ServerDoc | undefined {
     return this.#whole.get(name);
   }
 
   /** The part of a server that the code may see; undefined for a server that the run has not. */
-  shown(name: string): ServerDoc | undefined {
+  visibleDoc(name: string): ServerDoc | undefined {
     return this.#shown.get(name);
   }
 

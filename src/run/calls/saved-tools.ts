@@ -106,7 +106,7 @@ export class SavedTools {
         `There are ${MAX_TOOLS} saved tools already. The user can delete those that are not needed.`,
       );
     const before = replaced ? historyOf((this.#read(name, HEAD_BYTES) ?? '').split(/\r?\n/)) : undefined;
-    if (before !== undefined && !mayReplace) throw taken(name, before);
+    if (before !== undefined && !mayReplace) throw takenError(name, before);
     const text = [
       `${SIGNATURE_MARK}${oneLine(tool.signature)}`,
       `${DESCRIPTION_MARK}${oneLine(tool.description)}`,
@@ -179,7 +179,7 @@ function historyLine(before: ToolHistory | undefined, run: string, at: string): 
   return before.run === run && before.changed === '' ? created : `${created}; changed ${at}, run ${run}`;
 }
 
-function taken(name: string, { created, run }: ToolHistory): BridgeError {
+function takenError(name: string, { created, run }: ToolHistory): BridgeError {
   const by = created === '' ? 'in a file that no run has written' : `by run ${run}, first at ${created}`;
   return new BridgeError('E_DENIED', `There is a saved tool '${name}' already, ${by}.`, {
     fault: 'guest',

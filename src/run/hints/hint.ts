@@ -46,7 +46,7 @@ export const errno = (number: number, rest = ''): Hint['matches'] =>
   says(new RegExp(`^\\[Errno ${number}\\]${rest}`), OS_ERROR);
 
 /** `matches`, where a line of the traceback fits as well: Python's own words do not tell what was being done. */
-export const during =
+export const matchDuring =
   (doing: RegExp, matches: Hint['matches']): Hint['matches'] =>
   (error) =>
     error.traceback.some((line) => doing.test(line)) ? matches(error) : undefined;
@@ -63,14 +63,14 @@ export function firstFitting(hints: readonly Hint[], error: GuestError, spec: Hi
   const looked = excerpt(error);
   for (const { matches, sentence } of hints) {
     const words = matches(looked);
-    if (words !== undefined) return sentence(spec, ...words.map(shown));
+    if (words !== undefined) return sentence(spec, ...words.map(clipWord));
   }
   return undefined;
 }
 
 /** A word of the guest's as a sentence repeats it. */
 // A group of a pattern that took no part is undefined, whatever its type says.
-export const shown = (word: string | undefined): string => clipHarmlessLine(word ?? '', MAX_WORD_CHARS);
+export const clipWord = (word: string | undefined): string => clipHarmlessLine(word ?? '', MAX_WORD_CHARS);
 
 /** Where the code can write, in words: `/workspace, /tmp and /dev/shm`. */
 export function writablePlaces({ tmpfs }: HintSpec): string {
@@ -128,7 +128,7 @@ export const limitHints: readonly Hint[] = [
   {
     about: 'processes',
     // EAGAIN is also what a socket says that has nothing yet.
-    matches: during(STARTS_SOMETHING, errno(11)),
+    matches: matchDuring(STARTS_SOMETHING, errno(11)),
     sentence: processesSentence,
   },
   {

@@ -1,15 +1,15 @@
 // Hints on what an exception has to do with the sandbox, and the next step: one table, a row for each thing that code written
 // for a terminal meets here. The first row that fits speaks; most exceptions are the code's own affair, and none does.
 
-import { closest } from '../../base/text/closest.js';
+import { findClosest } from '../../base/text/closest.js';
 import type { GuestError } from '../../sandbox/conversation/sandbox.js';
 import {
-  during,
   errno,
   firstFitting,
   type Hint,
   type HintSpec,
   limitHints,
+  matchDuring,
   STARTS_SOMETHING,
   says,
   writablePlaces,
@@ -80,7 +80,7 @@ const networkHints: readonly Hint[] = [
 ];
 
 /** The line that a SyntaxError quotes, without its indent. */
-const quoted = ({ traceback }: GuestError): string =>
+const quotedLine = ({ traceback }: GuestError): string =>
   (traceback[traceback.findIndex((line) => line.startsWith('  File "')) + 1] ?? '').trim();
 
 /** `!pip install x`, `%pip install x`, `!{sys.executable} -m pip install x`, and `pip install x` as it is typed. */
@@ -113,13 +113,13 @@ const habitHints: readonly Hint[] = [
   },
   {
     about: 'an installer in a line of IPython or a shell',
-    matches: (error) => (error.type === 'SyntaxError' && INSTALLS.test(quoted(error)) ? [] : undefined),
+    matches: (error) => (error.type === 'SyntaxError' && INSTALLS.test(quotedLine(error)) ? [] : undefined),
     sentence: noInstalling,
   },
   {
     about: 'a magic',
     matches: (error) =>
-      error.type === 'SyntaxError' && /^(?:[!%]|%%) ?[\w{]/.test(quoted(error)) ? [] : undefined,
+      error.type === 'SyntaxError' && /^(?:[!%]|%%) ?[\w{]/.test(quotedLine(error)) ? [] : undefined,
     sentence: () =>
       "Lines with ! and % are IPython's: use subprocess and plain Python. Packages cannot be installed here.",
   },
@@ -134,7 +134,7 @@ const habitHints: readonly Hint[] = [
 // user's own files are not in it.
 
 /** Refused where the path begins so. */
-const denied = (path: string) => errno(13, ` .*['"](${path}[^'"]*)['"]`);
+const matchDenied = (path: string) => errno(13, ` .*['"](${path}[^'"]*)['"]`);
 const SCRATCH = '/(?:workspace|tmp|dev/shm)/';
 /** The working directory is one of those. */
 const IN_SCRATCH = `(?:${SCRATCH}|[^/'"])`;
@@ -155,7 +155,7 @@ const fileHints: readonly Hint[] = [
   },
   {
     about: 'execution',
-    matches: during(STARTS_SOMETHING, denied(IN_SCRATCH)),
+    matches: matchDuring(STARTS_SOMETHING, matchDenied(IN_SCRATCH)),
     sentence: (walls) =>
       `Nothing in ${writablePlaces(walls)} can be executed: run a script by its interpreter, as in ["python3", "x.py"] or ["sh", "x.sh"].`,
   },
@@ -166,7 +166,7 @@ const fileHints: readonly Hint[] = [
   },
   {
     about: 'a place that belongs to others',
-    matches: denied(`(?!${SCRATCH})/`),
+    matches: matchDenied(`(?!${SCRATCH})/`),
     sentence: (walls) => `The code is not root here; it can write to ${writablePlaces(walls)} alone.`,
   },
   {
@@ -225,7 +225,7 @@ const AS_JSON: Readonly<Record<string, string>> = {
 
 /** With the nearest of those that there are. */
 function notConfigured({ aliases = [] }: HintSpec, ...words: readonly string[]): string {
-  const near = closest(words.find((word) => word !== '') ?? '', aliases);
+  const near = findClosest(words.find((word) => word !== '') ?? '', aliases);
   const meant = near === undefined ? '' : ` Did you mean 'mcp_${near}'?`;
   return `No server of that name is configured: runtime.discovered_servers() lists them; name one in the call's \`servers\`.${meant}`;
 }

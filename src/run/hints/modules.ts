@@ -2,12 +2,12 @@
 // that nothing can be installed.
 
 import { ownCommand } from '../../base/process/own-command.js';
-import { closest } from '../../base/text/closest.js';
+import { findClosest } from '../../base/text/closest.js';
 import { VERSION } from '../../base/version.js';
 import { profiles, readOwnName } from '../../engine/images/image-name.js';
 import { localImageName, modulesOf, packageOf, readRecipe, recipeOf } from '../../engine/images/recipe.js';
 import { PACKAGED_MODULES } from '../../sandbox/python/image-facts.js';
-import { during, errno, type Hint, type HintSpec, STARTS_SOMETHING, says } from './hint.js';
+import { errno, type Hint, type HintSpec, matchDuring, STARTS_SOMETHING, says } from './hint.js';
 
 // Programs that install packages, and what is printed where one was started and could do nothing: a shell's and a Python's
 // own words. Such a command raises no exception, so a run that tried it may well have succeeded.
@@ -69,7 +69,7 @@ const offers = (others: readonly Profile[]): string =>
 const RICHEST = 'data';
 
 /** How the user gets one more module, where Debian is known to have it. */
-function extended(module: string): string {
+function extendAdvice(module: string): string {
   const recipe = readRecipe(RICHEST);
   if (!PACKAGED_MODULES.has(module) || modulesOf(recipe).includes(module)) return '';
   return ` For ${module} the user can run \`${buildWith(packageOf(module, recipe))}\`.`;
@@ -83,7 +83,7 @@ function missingModule({ image }: HintSpec, module: string): string {
   const having = others.filter(({ modules }) => modules.includes(name));
   return having.length > 0
     ? `This image has no ${name}, and nothing can be installed here.${offers(having)}`
-    : `Nothing can be installed here: ${INSTEAD}${own}${offers(others)}${extended(name)}`;
+    : `Nothing can be installed here: ${INSTEAD}${own}${offers(others)}${extendAdvice(name)}`;
 }
 
 /** Says what there is instead of an installer. */
@@ -106,7 +106,7 @@ export const moduleHints: readonly Hint[] = [
     matches: says(/^No module named '(mcp_\w+)'/, MODULE),
     sentence: ({ aliases = [] }, name = '') => {
       const word = name.replace(/^mcp_/, '');
-      const near = aliases.includes(word) ? undefined : closest(word, aliases);
+      const near = aliases.includes(word) ? undefined : findClosest(word, aliases);
       const meant = near === undefined ? '' : ` Did you mean 'mcp_${near}'?`;
       return `${name} is no module: it is there without an import when the call's \`servers\` names the server.${meant}`;
     },
@@ -164,7 +164,7 @@ export const moduleHints: readonly Hint[] = [
   },
   {
     about: 'a missing program',
-    matches: during(STARTS_SOMETHING, errno(2, String.raw` No such file or directory: '([\w.+-]+)'$`)),
+    matches: matchDuring(STARTS_SOMETHING, errno(2, String.raw` No such file or directory: '([\w.+-]+)'$`)),
     sentence: (_walls, name = '') =>
       `The image has no program ${name}; it has Python, a shell and the GNU core tools. Use those or a server's tool.`,
   },

@@ -5,13 +5,13 @@
 import { ownCommand } from '../../base/process/own-command.js';
 import { type Language, languages } from '../../settings/languages/records.js';
 import {
+  clipWord,
   diskSentence,
   fileSizeSentence,
   type HintSpec,
   memorySentence,
   openFilesSentence,
   processesSentence,
-  shown,
   writablePlaces,
 } from './hint.js';
 
@@ -44,7 +44,7 @@ const noExecution = ({ spec }: HintFacts): string => {
   const places = { ...spec, tmpfs: spec.tmpfs.filter(({ executable }) => !executable) };
   return `Nothing in ${writablePlaces(places)} can be executed: run a script by its interpreter, as in \`bash x.sh\`.`;
 };
-const offline: OutputHint['sentence'] = ({ spec }) =>
+const offlineSentence: OutputHint['sentence'] = ({ spec }) =>
   spec.network === 'none'
     ? 'The sandbox has no network: send what the program needs in `additional_files` or `stdin`.'
     : undefined;
@@ -164,7 +164,7 @@ export const OUTPUT_HINTS: readonly OutputHint[] = [
     about: 'network',
     pattern:
       /\bE(?:AI_AGAIN|NOTFOUND|NETUNREACH|HOSTUNREACH)\b|\b[Nn]ame resolution\b|Name or service not known|[Nn]etwork is unreachable|\blookup \S+ on /,
-    sentence: offline,
+    sentence: offlineSentence,
   },
   {
     about: 'localhost',
@@ -179,7 +179,7 @@ export const OUTPUT_HINTS: readonly OutputHint[] = [
     languages: NODE,
     // All that undici says where a program prints no more of the error than its message.
     pattern: /\bfetch failed\b/,
-    sentence: offline,
+    sentence: offlineSentence,
   },
   {
     about: 'the folder that is there',
@@ -220,7 +220,7 @@ export function programHint(said: string, language: Language, spec: HintSpec): s
     if (languages === undefined ? language.ways.length === 0 : !languages.includes(language.name)) continue;
     const words = pattern.exec(said)?.slice(1);
     if (words === undefined) continue;
-    const found = sentence({ spec, language, word: shown(words.find((word) => word !== undefined)) });
+    const found = sentence({ spec, language, word: clipWord(words.find((word) => word !== undefined)) });
     if (found !== undefined) return found;
   }
   return undefined;

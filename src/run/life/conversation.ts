@@ -54,7 +54,7 @@ export async function converse(run: Run, sandbox: Sandbox, servers: OpenServers)
     sandbox.countProcessorTime();
     return sandbox.processorSeconds;
   };
-  using clock = new StandingClock(deadline, { freeze: () => sandbox.standStill(), standAside, used });
+  using clock = new StandingClock(deadline, { freeze: () => sandbox.freezeProcesses(), standAside, used });
   using onDemand = onDemandOf(run, servers, clock, { isAskedByCode: true });
   using approvals = approvalsOf(run, clock);
   let awaited: Awaited | undefined;
@@ -204,7 +204,7 @@ function listeners(
       if (frame.type === 'result') artifacts.addResult(frame, text);
     },
     onFile: (frame) => artifacts.addFile(frame),
-    onGuestEnd: (report) => codeEnd.told(report),
+    onGuestEnd: (report) => codeEnd.onReport(report),
   };
 }
 
@@ -212,12 +212,12 @@ function listeners(
 function awaitedBy(
   dispatcher: Dispatcher,
   servers: readonly string[],
-  lease: Pick<ServerLease, 'isAsking' | 'instead'>,
+  lease: Pick<ServerLease, 'isAsking' | 'insteadSentence'>,
 ): Awaited {
   if (dispatcher.inFlight === 0) return NOTHING_AWAITED;
   const asking = servers.filter((name) => lease.isAsking(name)).join(', ');
   const question = asking === '' ? '' : `, with a question of ${asking} put to the user`;
   const called = servers.filter((name) => dispatcher.servers.has(name));
-  const instead = called.map((name) => lease.instead(name)).join('');
+  const instead = called.map((name) => lease.insteadSentence(name)).join('');
   return { waitingFor: dispatcher.waitingFor + question, instead };
 }

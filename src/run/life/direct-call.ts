@@ -28,7 +28,7 @@ export type DirectCall = {
   /** Seconds that the call may take, as far as the call says. */
   readonly timeoutSeconds: number;
   /** How long its server may be silent before nobody waits for it any more. */
-  readonly patienceSeconds: number;
+  readonly softTimeoutSeconds: number;
 };
 
 /** `setBy` names what has chosen the server, for its errors. */
@@ -49,7 +49,7 @@ export async function callDirectly(
 ): Promise<RawJson> {
   const record = recordOf(call, services, context);
   using deadline = new Deadline(context.signal);
-  deadline.start(call.patienceSeconds * 1000);
+  deadline.start(call.softTimeoutSeconds * 1000);
   const servers = [call.server];
   // While a person thinks, the server's silence is not counted.
   using clock = new StandingClock(deadline);
@@ -79,7 +79,7 @@ export async function callDirectly(
     const { code: type, message } = asBridgeError(thrown);
     record.ended({ status, error: { type, message } }, servers, calls);
     if (cause === undefined) throw asBridgeError(thrown);
-    throw cause === 'timeout' ? silent(call) : cancelled(thrown);
+    throw cause === 'timeout' ? silentError(call) : cancelledError(thrown);
   }
 }
 
@@ -102,17 +102,17 @@ function recordOf(
   return new RunRecord({ run, client, servers: [server], code, language, timeoutSeconds }, observer);
 }
 
-const silent = ({ server, patienceSeconds }: DirectCall): BridgeError =>
+const silentError = ({ server, softTimeoutSeconds }: DirectCall): BridgeError =>
   new BridgeError(
     'E_SERVER_UNAVAILABLE',
-    `The server '${shownName(server)}' has not answered within ${patienceSeconds} s.`,
+    `The server '${shownName(server)}' has not answered within ${softTimeoutSeconds} s.`,
     {
       fault: 'downstream',
       remedy: `Look whether it still runs; \`${ownCommand('servers')}\` says where it is configured.`,
     },
   );
 
-const cancelled = (cause: unknown): BridgeError =>
+const cancelledError = (cause: unknown): BridgeError =>
   new BridgeError('E_CANCELLED', 'The call was cancelled.', { fault: 'agent', cause });
 
 async function ask(

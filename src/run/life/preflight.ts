@@ -4,7 +4,7 @@
 
 import { BridgeError } from '../../base/errors.js';
 import { ownCommand } from '../../base/process/own-command.js';
-import { closest } from '../../base/text/closest.js';
+import { findClosest } from '../../base/text/closest.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { serverAliases } from '../../servers/catalog/catalog.js';
 import type { NamedTool, ServerBrief, ServerDoc } from '../../wire/frames.js';
@@ -75,7 +75,7 @@ function unknownTool(
   const { name, tools } = server;
   if (tools.some((doc) => doc.alias === tool || doc.name === tool)) return [];
   const aliases = tools.map(({ alias }) => alias);
-  const near = closest(tool, aliases);
+  const near = findClosest(tool, aliases);
   const other = lookalikes(server, loaded).find((one) =>
     one.tools.some((doc) => doc.alias === tool || doc.name === tool),
   );
@@ -83,13 +83,13 @@ function unknownTool(
     other !== undefined
       ? `Server '${shownName(other.name)}' has it: mcp_${other.alias}.`
       : near === undefined
-        ? listed(aliases)
+        ? listNames(aliases)
         : `Did you mean '${echo(near)}'?`;
   const message = `Line ${line}: server '${shownName(name)}' has no tool '${echo(tool)}'. ${advice}`;
   return [{ code: 'E_TOOL_UNKNOWN', message }];
 }
 
-function listed(aliases: readonly string[]): string {
+function listNames(aliases: readonly string[]): string {
   const more = aliases.length - MAX_LISTED_TOOLS;
   const shown = aliases.slice(0, MAX_LISTED_TOOLS).map(echo).join(', ') || 'none';
   return `It has: ${shown}${more > 0 ? ` and ${more} more` : ''}.`;

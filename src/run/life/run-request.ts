@@ -35,7 +35,7 @@ export type RunServers = CallServers & {
   /** Names of those that all must open, and of those that the run does without where they do not open. */
   readonly wanted: { readonly servers: readonly string[]; readonly others: readonly string[] };
   /** The run's, as they were when it was asked for. */
-  readonly lease: Pick<ServerLease, 'get' | 'specOf' | 'isAsking' | 'instead'>;
+  readonly lease: Pick<ServerLease, 'get' | 'specOf' | 'isAsking' | 'insteadSentence'>;
   /** Opens a server and describes it; `isAskedByCode` where that is no set-up of its call. */
   readonly open: (server: string, signal: AbortSignal, isAskedByCode?: boolean) => Promise<ServerDoc>;
   /** Every server that can be named; `failed` are those that did not open, with the reason. */

@@ -7,7 +7,7 @@ import { asBridgeError, BridgeError } from '../../base/errors.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { clipHarmlessLine } from '../../base/text/text.js';
 import { Deadline } from '../../base/waiting/deadline.js';
-import { aborted, within } from '../../base/waiting/unless-aborted.js';
+import { waitAtMost, waitForAbort } from '../../base/waiting/unless-aborted.js';
 import { StandingClock } from '../../policy/approvals/standing-clock.js';
 import type { Sandbox } from '../../sandbox/conversation/sandbox.js';
 import type { CheckAnswer } from '../../sandbox/conversation/turn.js';
@@ -45,7 +45,7 @@ export async function runCode(
   const record = new RunRecord({ run, client: context.caller.client, ...about, timeoutSeconds }, observer);
   using deadline = new Deadline(context.signal);
   const transcript = new Transcript();
-  const { conclusion, servers, calls } = await ended({
+  const { conclusion, servers, calls } = await runToEnd({
     input,
     services,
     context,
@@ -67,7 +67,7 @@ type RunEnd = {
   readonly servers: readonly string[];
 };
 
-async function ended(run: Run): Promise<RunEnd> {
+async function runToEnd(run: Run): Promise<RunEnd> {
   const { services, deadline } = run;
   refuseCancelled(deadline);
   // Side by side with the sandbox and the check.
@@ -76,7 +76,7 @@ async function ended(run: Run): Promise<RunEnd> {
   if ('conclusion' in taken.checked)
     return { conclusion: taken.checked.conclusion, servers: services.servers.wanted.servers, calls: 0 };
   const servers = await open(run, opening, taken.checked.named);
-  return concluded(run, servers, await converse(run, taken.sandbox, servers));
+  return concludeRun(run, servers, await converse(run, taken.sandbox, servers));
 }
 
 /**
@@ -119,7 +119,7 @@ async function check({ input, services, deadline, transcript }: Run, sandbox: Sa
   const answering: Promise<CheckAnswer> = isPythonTask(task)
     ? sandbox.check(task.code, fileOf(task))
     : Promise.resolve({ type: 'checked', named: [] });
-  const answer = await Promise.race([answering, sandbox.ended, aborted(deadline.signal)]);
+  const answer = await Promise.race([answering, sandbox.ended, waitForAbort(deadline.signal)]);
   if (answer === undefined) await stopCheck(sandbox, answering, services.session);
   deadline.pause();
   if (answer === undefined || 'how' in answer || deadline.cause !== undefined) {
@@ -139,7 +139,7 @@ async function stopCheck(
 ): Promise<void> {
   let isChecked = false;
   if (session !== undefined)
-    await within(
+    await waitAtMost(
       INTERRUPT_WITHIN_MS,
       answering.then(() => {
         isChecked = true;
@@ -186,7 +186,7 @@ async function addToSession(
   for (const server of added) loaded.add(await onDemand.load(server, deadline.signal));
 }
 
-function concluded(
+function concludeRun(
   { input, deadline, transcript }: Run,
   { loaded, failed, discovered }: OpenServers,
   { end, facts, left, savedNote, lateNote, planned }: Conversed,

@@ -37,9 +37,9 @@ import { type CallContext, COMMAND_LINE } from '../calls/call-context.js';
 import { boundOf, type CallTurn, turnOfCode } from '../calls/call-limits.js';
 import type { SavedTools } from '../calls/saved-tools.js';
 import { type CallProblem, type Outcome, outcomeWithoutRun, withoutSecrets } from '../outcome/outcome.js';
-import type { Patience, Waited } from '../queue/patience.js';
 import { type Arrival, type GivenTurn, LATELY_MS, type RunQueue } from '../queue/run-queue.js';
 import type { SetUp } from '../queue/set-up.js';
+import type { SoftTimeout, Waited } from '../queue/soft-timeout.js';
 import type { SessionUse } from '../sessions/session-call.js';
 import {
   type AskedSession,
@@ -64,11 +64,11 @@ export interface RunnableServers {
   /** Reads anew what is configured. */
   rediscover(): unknown;
   /** The problem with the first of these names that no run can have; `field` is where the names were said. */
-  objectionTo(names: readonly string[], field?: string): CallProblem | undefined;
+  problemWith(names: readonly string[], field?: string): CallProblem | undefined;
   /** The problem with a server whose name another server had. */
-  strangerObjection(name: string, setBy: string): CallProblem | undefined;
+  strangerProblem(name: string, setBy: string): CallProblem | undefined;
   /** Servers that must open, and servers that a run does without where they do not open. */
-  wanted(names: readonly string[]): {
+  splitNamed(names: readonly string[]): {
     readonly servers: readonly string[];
     readonly others: readonly string[];
   };
@@ -84,7 +84,7 @@ export interface RunnableServers {
 export interface SandboxSupply {
   readonly turns: Scheduler;
   readonly warm: Pick<WarmPools, 'of'>;
-  readonly patience: Patience;
+  readonly patience: SoftTimeout;
   /** A sandbox of nobody's pool. */
   readonly start: (kind: SandboxProfile, signal: AbortSignal) => Promise<Sandbox>;
   readonly retire: (sandbox: Sandbox) => void;
@@ -142,7 +142,7 @@ export class Runs {
     servers.rediscover();
     this.expect(context.caller.agent);
     if (asked === undefined) {
-      const objection = servers.objectionTo(input.servers);
+      const objection = servers.problemWith(input.servers);
       if (objection !== undefined) return outcomeWithoutRun('validation_error', objection, timeoutSeconds);
       const kind =
         task.type === 'cell' ? pythonProfile(settings) : kindOf(planFor(task.language, settings), settings);
@@ -184,11 +184,11 @@ export class Runs {
     const { signal } = link;
     const wait = { owner: ownerId, limits: callLimits(), memoryBytes: 0 };
     const turn = await callTurns.place(wait, signal).turn;
-    if ('refused' in turn) return objectionOf(turn.refused);
+    if ('refused' in turn) return problemOf(turn.refused);
     using _turn = turn;
     servers.rediscover();
     const named = [call.server];
-    const objection = servers.objectionTo(named, setBy) ?? servers.strangerObjection(call.server, setBy);
+    const objection = servers.problemWith(named, setBy) ?? servers.strangerProblem(call.server, setBy);
     if (objection !== undefined) return objection;
     const id = queue.nextId();
     using lease = servers.pool.lease(named, agent);
@@ -203,7 +203,7 @@ export class Runs {
     try {
       return await queue.underWay(callDirectly(about, services, { ...context, signal }));
     } catch (thrown) {
-      return objectionOf(asBridgeError(thrown));
+      return problemOf(asBridgeError(thrown));
     }
   };
 
@@ -221,7 +221,7 @@ export class Runs {
     const { id, context } = arrival;
     const { agent } = context.caller;
     // Use the servers that are configured now, also for a run that waits for its turn.
-    const wanted = servers.wanted(source.names);
+    const wanted = servers.splitNamed(source.names);
     const asked = [...wanted.servers, ...wanted.others];
     using lease = servers.pool.lease(asked, agent);
     const waited = this.#waitedFor(asked);
@@ -240,7 +240,7 @@ export class Runs {
         kept,
       };
       const outcome = await runCode(input, services, context);
-      return this.#noted(this.#withoutSecrets(outcome));
+      return this.#addNotes(this.#withoutSecrets(outcome));
     };
     const outcome = await queue.inTurn(arrival, asked, work, source.after);
     return 'refused' in outcome ? withoutTurn(outcome.refused, input.timeoutSeconds) : outcome;
@@ -259,17 +259,17 @@ export class Runs {
     const { names, added, lost } = serversOf(
       entered,
       input.servers,
-      (some) => servers.objectionTo(some),
-      (some) => servers.wanted(some),
+      (some) => servers.problemWith(some),
+      (some) => servers.splitNamed(some),
     );
     const told = (outcome: Outcome): Outcome => ({
       ...outcome,
       session: sessionTold(entered, outcome, lost),
     });
-    const objection = servers.objectionTo(names);
+    const objection = servers.problemWith(names);
     if (objection !== undefined)
       return told(outcomeWithoutRun('validation_error', objection, timeoutSeconds));
-    const { servers: mine, others } = servers.wanted(names);
+    const { servers: mine, others } = servers.splitNamed(names);
     const all = [...mine, ...others];
     const isAtTerminal = isForCommandLine || arrival.context.caller === COMMAND_LINE;
     const source: SandboxSource = {
@@ -349,7 +349,7 @@ export class Runs {
     const sandboxes = (waited: Waited, { meter }: GivenTurn): Sandboxes => ({
       take: async (signal) => {
         // The sandboxes that wait are for others then.
-        const isBeside = supply.turns.crowded(ownerId, LATELY_MS) > 0;
+        const isBeside = supply.turns.othersWaiting(ownerId, LATELY_MS) > 0;
         const source = {
           take: (ends: AbortSignal) => warm.take(ends, { isBeside }),
           giveBack: (late: Sandbox) => warm.giveBack(late),
@@ -396,7 +396,7 @@ export class Runs {
   }
 
   /** Adds notes that only the log would have otherwise, below what the run itself has to say. */
-  #noted(outcome: Outcome): Outcome {
+  #addNotes(outcome: Outcome): Outcome {
     const { redactor, untold } = this.#parts;
     const ours = untold().map((note) => note && redactor.redact(note));
     const said = [outcome.note, ...ours].filter((note) => note !== undefined);
@@ -404,11 +404,11 @@ export class Runs {
   }
 }
 
-const objectionOf = ({ code: type, message, remedy }: BridgeError): CallProblem => ({
+const problemOf = ({ code: type, message, remedy }: BridgeError): CallProblem => ({
   type,
   message,
   remedy,
 });
 
 const withoutTurn = (refused: BridgeError, timeoutSeconds: number): Outcome =>
-  outcomeWithoutRun('error', objectionOf(refused), timeoutSeconds);
+  outcomeWithoutRun('error', problemOf(refused), timeoutSeconds);

@@ -3,7 +3,7 @@
 
 import { BridgeError } from '../../base/errors.js';
 import type { Deadline } from '../../base/waiting/deadline.js';
-import { aborted, within } from '../../base/waiting/unless-aborted.js';
+import { waitAtMost, waitForAbort } from '../../base/waiting/unless-aborted.js';
 
 import type { Sandbox, SandboxEnd } from '../../sandbox/conversation/sandbox.js';
 import type { Artifacts, Settled } from '../artifacts/artifacts.js';
@@ -70,11 +70,11 @@ export async function keep(artifacts: Artifacts, deadline: Deadline): Promise<Se
 
 /** Resolves when the run was cut short. At its deadline the guest is asked where it is; else there is no time for that. */
 async function cutOff(sandbox: Sandbox, deadline: Deadline, artifacts: Artifacts): Promise<undefined> {
-  await aborted(deadline.signal);
+  await waitForAbort(deadline.signal);
   if (deadline.cause === 'timeout') {
     sandbox.send({ type: 'stop', reason: 'timeout' });
-    await within(WHERE_WITHIN_MS, sandbox.ended);
-    if (artifacts.isArriving) await within(FILES_WITHIN_MS, sandbox.ended);
+    await waitAtMost(WHERE_WITHIN_MS, sandbox.ended);
+    if (artifacts.isArriving) await waitAtMost(FILES_WITHIN_MS, sandbox.ended);
   }
   sandbox.kill();
   return undefined;

@@ -5,7 +5,7 @@ import { basename } from 'node:path/posix';
 import { asBridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
 import type { OutputStream } from '../../base/process/streams.js';
-import { harmless } from '../../base/text/text.js';
+import { makeHarmless } from '../../base/text/text.js';
 import { Deadline } from '../../base/waiting/deadline.js';
 import { type Capped, CappedOutput, type Whole } from '../../code-exec/capped-output.js';
 import type { CommandEnd } from '../../code-exec/run-command.js';
@@ -22,7 +22,7 @@ import { keptText } from '../calls/call-audit.js';
 import type { CallContext } from '../calls/call-context.js';
 import { CodeEnd } from '../outcome/code-end.js';
 import { type CommandEnding, type CommandFailure, endingOf, recordedEnd } from '../outcome/command-ending.js';
-import { own } from '../outcome/ending-errors.js';
+import { ownError } from '../outcome/ending-errors.js';
 import { type Captured, capturedWithGap, type Outcome } from '../outcome/outcome.js';
 import { NO_PICTURES } from '../outcome/pictures.js';
 import { RunRecord } from './run-request.js';
@@ -169,7 +169,7 @@ async function attend(
         if (frame.type === 'raised') raised ??= frame.error;
       },
       onFile: (frame) => artifacts.addFile(frame),
-      onGuestEnd: (report) => codeEnd.told(report),
+      onGuestEnd: (report) => codeEnd.onReport(report),
     },
     inputOf(command),
   );
@@ -185,7 +185,7 @@ async function attend(
 function notRun({ cause }: Deadline, thrown: unknown): CommandEnding {
   const { code, message, remedy, fault } = asBridgeError(thrown);
   const status = cause !== undefined ? 'cancelled' : fault === 'agent' ? 'validation_error' : 'error';
-  return { failure: { status, error: own(code, message, remedy) } };
+  return { failure: { status, error: ownError(code, message, remedy) } };
 }
 
 function outcomeOf(
@@ -211,8 +211,8 @@ function failedOutcome(
     exitCode,
     signal,
     error,
-    stdout: output.captured('stdout', settled?.stdout),
-    stderr: output.captured('stderr', settled?.stderr),
+    stdout: output.capturedStream('stdout', settled?.stdout),
+    stderr: output.capturedStream('stderr', settled?.stderr),
     left: settled?.left,
     note,
     ...{ result: undefined, pictures: NO_PICTURES, servers: [], calls: 0 },
@@ -241,12 +241,12 @@ class CommandOutput {
     return this.capped.result(Math.min(this.capped.heldBytes, 2 * MAX_OUTPUT_CHARS), {});
   }
 
-  captured(stream: OutputStream, whole: KeptThing | undefined): Captured {
+  capturedStream(stream: OutputStream, whole: KeptThing | undefined): Captured {
     const { text, dropped: droppedBytes, gap } = this.held[stream];
-    if (gap === undefined) return { text: harmless(text), dropped: 0, whole };
+    if (gap === undefined) return { text: makeHarmless(text), dropped: 0, whole };
     // One by one: what the head leaves open must not swallow the line between.
     const [head, tail] = [text.slice(0, gap.start - 1), text.slice(gap.end + 1)];
     const dropped = Math.max(0, this.#chars[stream] - head.length - tail.length);
-    return capturedWithGap(harmless(head), harmless(tail), { dropped, droppedBytes, whole });
+    return capturedWithGap(makeHarmless(head), makeHarmless(tail), { dropped, droppedBytes, whole });
   }
 }

@@ -27,7 +27,7 @@ export class CodeEnd implements Disposable {
   }
 
   /** To be called with every word of an end; the first counts, and only where it comes in time. */
-  told(report: GuestEnd): void {
+  onReport(report: GuestEnd): void {
     if (this.#timer !== undefined) return;
     this.#deadline.finish();
     if (this.#deadline.cause !== undefined) return;

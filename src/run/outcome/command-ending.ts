@@ -8,14 +8,14 @@ import type { GuestError, SandboxEnd } from '../../sandbox/conversation/sandbox.
 import type { RunStatus } from '../events.js';
 import { hintFor } from '../hints/hints.js';
 import {
-  breached,
+  breachError,
   guestError,
   killedChild,
-  lost,
+  lostError,
   MAX_MESSAGE_CHARS,
   memoryBehind,
   outOfMemory,
-  own,
+  ownError,
   type SandboxFacts,
   wasKilledForMemory,
 } from './ending-errors.js';
@@ -61,24 +61,24 @@ export function endingOf(
   if (cause === 'timeout') return { own: { ...NO_END, killedFor: 'timeout' } };
   if (cause !== undefined || end === undefined)
     return {
-      failure: { status: 'cancelled', error: own('E_CANCELLED', 'The run was cancelled.', undefined) },
+      failure: { status: 'cancelled', error: ownError('E_CANCELLED', 'The run was cancelled.', undefined) },
     };
   switch (end.how) {
     case 'violation':
-      return failed(own(end.error.code, end.error.message, end.error.remedy));
+      return failedEnding(ownError(end.error.code, end.error.message, end.error.remedy));
     case 'limit':
-      return failed(breached(end.breach));
+      return failedEnding(breachError(end.breach));
     case 'lost':
       // Without a word of the supervisor: the kernel took it along with the command.
-      if (wasKilledForMemory(facts)) return failed(outOfMemory(facts.spec.memoryBytes));
+      if (wasKilledForMemory(facts)) return failedEnding(outOfMemory(facts.spec.memoryBytes));
       // Changes that the command has made to /work stay.
-      return failed(lost(end.detail, facts, { isHarmless: false }));
+      return failedEnding(lostError(end.detail, facts, { isHarmless: false }));
     case 'exited':
-      return exited(end.report, heard, facts);
+      return exitEnding(end.report, heard, facts);
   }
 }
 
-function exited(
+function exitEnding(
   { code, signal }: Extract<SandboxEnd, { how: 'exited' }>['report'],
   { raised, stderr }: CommandHeard,
   facts: SandboxFacts,
@@ -97,7 +97,7 @@ function exited(
   return { failure: { status: 'error', exitCode, error } };
 }
 
-const failed = (error: OutcomeError): CommandEnding => ({ failure: { status: 'error', error } });
+const failedEnding = (error: OutcomeError): CommandEnding => ({ failure: { status: 'error', error } });
 
 /** Status of an ending for log and audit, and why the command failed. */
 export function recordedEnd(ending: CommandEnding): {

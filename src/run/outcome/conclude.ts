@@ -2,7 +2,7 @@
 // said. Every failure leaves with a sentence for the model and, where there is one, the next step.
 
 import type { BridgeError } from '../../base/errors.js';
-import { clip, harmless } from '../../base/text/text.js';
+import { clip, makeHarmless } from '../../base/text/text.js';
 import type { EndCause } from '../../base/waiting/deadline.js';
 import type { GuestError, SandboxEnd } from '../../sandbox/conversation/sandbox.js';
 import type { RunStatus } from '../events.js';
@@ -12,16 +12,16 @@ import { notInstalledNote } from '../hints/modules.js';
 import { isPythonTask, type Task } from '../programs/task.js';
 import {
   type AskedRun,
-  breached,
+  breachError,
   guestError,
   hintOf,
   killedChild,
-  lost,
+  lostError,
   MAX_MESSAGE_CHARS,
   outOfMemory,
-  own,
+  ownError,
   type SandboxFacts,
-  signalled,
+  signalError,
   timedOut,
   wasKilledForMemory,
   wordsFor,
@@ -53,17 +53,25 @@ export function conclude(
   transcript: Transcript,
   facts: SandboxFacts,
 ): Conclusion {
-  const said = heard(transcript);
+  const said = heardFrom(transcript);
   if (cause === 'timeout')
     return { ...said, status: 'timeout', error: timedOut(asked, transcript.where, facts) };
   if (cause !== undefined || end === undefined) {
-    return { ...said, status: 'cancelled', error: own('E_CANCELLED', 'The run was cancelled.', undefined) };
+    return {
+      ...said,
+      status: 'cancelled',
+      error: ownError('E_CANCELLED', 'The run was cancelled.', undefined),
+    };
   }
   switch (end.how) {
     case 'violation':
-      return { ...said, status: 'error', error: own(end.error.code, end.error.message, end.error.remedy) };
+      return {
+        ...said,
+        status: 'error',
+        error: ownError(end.error.code, end.error.message, end.error.remedy),
+      };
     case 'limit':
-      return { ...said, status: 'error', error: breached(end.breach) };
+      return { ...said, status: 'error', error: breachError(end.breach) };
     case 'lost':
       // Without a word of the supervisor: the kernel took it along with the guest.
       if (wasKilledForMemory(facts))
@@ -71,10 +79,10 @@ export function conclude(
       return {
         ...said,
         status: 'error',
-        error: lost(end.detail, facts, { isHarmless: leavesNothing(facts) }),
+        error: lostError(end.detail, facts, { isHarmless: leavesNothing(facts) }),
       };
     case 'exited':
-      return { ...said, ...exited(end.report, asked.task, transcript, facts) };
+      return { ...said, ...exitOutcome(end.report, asked.task, transcript, facts) };
   }
 }
 
@@ -94,7 +102,7 @@ export function concludeRefused(
   const hint = TOO_DEEP.has(error.type)
     ? 'The code is nested too deeply to be compiled. Build such data in steps, or read it from text (json.loads).'
     : hintFor(error, spec);
-  const said = heard(transcript);
+  const said = heardFrom(transcript);
   if (task.type === 'cell') {
     const remedy = TOO_DEEP.has(error.type)
       ? hint
@@ -113,7 +121,7 @@ export function concludeRefused(
 
 /** The outcome of a plan that was stopped at its first write, as it was to be. */
 export const concludePlan = (transcript: Transcript): Conclusion => ({
-  ...heard(transcript),
+  ...heardFrom(transcript),
   status: 'success',
   error: undefined,
 });
@@ -125,26 +133,26 @@ export function concludeFailure(
   transcript: Transcript,
 ): Conclusion {
   const status = cause !== undefined ? 'cancelled' : error.fault === 'agent' ? 'validation_error' : 'error';
-  return { ...heard(transcript), status, error: own(error.code, error.message, error.remedy) };
+  return { ...heardFrom(transcript), status, error: ownError(error.code, error.message, error.remedy) };
 }
 
-const heard = (transcript: Transcript) => ({
+const heardFrom = (transcript: Transcript) => ({
   exitCode: undefined,
-  stdout: transcript.captured('stdout'),
-  stderr: transcript.captured('stderr'),
+  stdout: transcript.capturedStream('stdout'),
+  stderr: transcript.capturedStream('stderr'),
   result: transcript.result,
   note: undefined,
   pictures: transcript.pictures,
 });
 
-function exited(
+function exitOutcome(
   { code, signal }: Extract<SandboxEnd, { how: 'exited' }>['report'],
   task: Task,
   transcript: Transcript,
   facts: SandboxFacts,
 ): Pick<Conclusion, 'status' | 'exitCode' | 'signal' | 'error' | 'note'> {
   if (signal !== null) {
-    const error = signalled(signal, task, transcript, facts);
+    const error = signalError(signal, task, transcript, facts);
     return { status: 'error', exitCode: undefined, signal, error, note: undefined };
   }
   const exitCode = code ?? undefined;
@@ -158,7 +166,7 @@ function exited(
   const { subject, exited, exitedWith } = wordsFor(task);
   const error =
     raised === undefined
-      ? own(
+      ? ownError(
           'E_EXIT',
           `${subject} ended with exit status ${exitCode}.`,
           hint ?? exitedWith?.[code ?? 0] ?? exited,
@@ -169,7 +177,10 @@ function exited(
 
 /** Note on what code that has ended well has most likely not noticed. */
 function noteOn(repr: string, transcript: Transcript, { spec }: SandboxFacts): string | undefined {
-  const [stdout, stderr] = [transcript.captured('stdout').text, transcript.captured('stderr').text];
+  const [stdout, stderr] = [
+    transcript.capturedStream('stdout').text,
+    transcript.capturedStream('stderr').text,
+  ];
   return unawaitedNote(repr, stderr) ?? notInstalledNote([stderr, stdout, repr], spec);
 }
 
@@ -179,6 +190,6 @@ function raisedBy(task: Task, raised: GuestError, hint: string | undefined): Out
   if (task.type === 'cell') return told;
   const begun = isPythonTask(task) ? undefined : NOT_BEGUN.get(raised.type);
   if (begun === undefined) return { ...told, traceback: [] };
-  const message = clip(`${begun.lead}${harmless(raised.message)}`, MAX_MESSAGE_CHARS);
+  const message = clip(`${begun.lead}${makeHarmless(raised.message)}`, MAX_MESSAGE_CHARS);
   return { type: begun.type, message, traceback: [], remedy: hint };
 }

@@ -93,7 +93,7 @@ export type SandboxFacts = Awaited & {
 export function hintOf(task: Task, transcript: Transcript, { spec }: SandboxFacts): string | undefined {
   const { raised } = transcript;
   if (task.type === 'program') {
-    const said = `${raised?.message ?? ''}\n${transcript.captured('stderr').text}`.trimStart();
+    const said = `${raised?.message ?? ''}\n${transcript.capturedStream('stderr').text}`.trimStart();
     const hint = programHint(said, task.language, spec);
     if (hint !== undefined || !isPythonTask(task)) return hint;
   }
@@ -131,18 +131,18 @@ function whereItWas(task: Task, where: readonly string[], facts: SandboxFacts): 
 }
 
 /** A signal is the code's own doing, or a crash, unless the kernel says that it was about memory. */
-export function signalled(
+export function signalError(
   signal: string,
   task: Task,
   transcript: Transcript,
   facts: SandboxFacts,
 ): OutcomeError {
-  const memory = memoryBehind(signal, transcript.captured('stderr').text, facts);
+  const memory = memoryBehind(signal, transcript.capturedStream('stderr').text, facts);
   if (memory !== undefined) return memory;
   const words = wordsFor(task);
   const hint = task.type === 'program' && CRASHES.has(signal) ? hintOf(task, transcript, facts) : undefined;
   const message = `${words.subject} was ended by ${clipHarmlessLine(signal, 40)}.`;
-  return own('E_SIGNAL', message, hint ?? remedyAfter(signal, words, facts));
+  return ownError('E_SIGNAL', message, hint ?? remedyAfter(signal, words, facts));
 }
 
 /** The memory limit that a signal stands for, by the kernel's word or by V8's on stderr; undefined for any other signal. */
@@ -150,7 +150,7 @@ export function memoryBehind(signal: string, stderr: string, facts: SandboxFacts
   if (signal === 'SIGKILL' && wasKilledForMemory(facts)) return outOfMemory(facts.spec.memoryBytes);
   if (signal !== 'SIGABRT' || !HEAP_IS_FULL.test(stderr)) return undefined;
   const message = `JavaScript heap out of memory, of ${megabytes(facts.spec.memoryBytes)}.`;
-  return own('E_MEMORY', message, memoryRemedy);
+  return ownError('E_MEMORY', message, memoryRemedy);
 }
 
 /** V8's own words, before it aborts. */
@@ -181,7 +181,7 @@ const TERMINATED_ELSEWHERE =
 export const wasKilledForMemory = ({ memoryKills }: SandboxFacts): boolean => (memoryKills ?? 0) > 0;
 
 export const outOfMemory = (limitBytes: number): OutcomeError =>
-  own('E_MEMORY', `Memory limit ${megabytes(limitBytes)} exceeded.`, memoryRemedy);
+  ownError('E_MEMORY', `Memory limit ${megabytes(limitBytes)} exceeded.`, memoryRemedy);
 
 /** For code that outlived it: a worker that is missing explains much that went wrong later. */
 export const killedChild = (facts: SandboxFacts): string | undefined =>
@@ -189,30 +189,30 @@ export const killedChild = (facts: SandboxFacts): string | undefined =>
     ? `One of its processes was killed: memory limit ${megabytes(facts.spec.memoryBytes)} exceeded. ${memoryRemedy}`
     : undefined;
 
-export function breached(breach: Breach): OutcomeError {
+export function breachError(breach: Breach): OutcomeError {
   switch (breach.limit) {
     case 'memory':
       return outOfMemory(breach.allowed);
     case 'kernel memory':
-      return own(
+      return ownError(
         'E_MEMORY',
         `Its sockets and pipes could hold ${megabytes(breach.seen)} of the host's memory, beside the memory limit of ${megabytes(breach.allowed)}.`,
         'Keep fewer connections and pipes open at a time.',
       );
     case 'inodes':
-      return own(
+      return ownError(
         'E_FILES',
         `Limit of ${breach.allowed} files and folders exceeded: there were ${breach.seen}.`,
         'Keep fewer files.',
       );
     case 'host memory':
-      return own(
+      return ownError(
         'E_HOST_MEMORY',
         `The host ran short of memory: ${megabytes(breach.seen)} were left.`,
         'Use less memory, or run less at once.',
       );
     case 'wakes':
-      return own(
+      return ownError(
         'E_RESTLESS',
         'It did not stand still while it had to, as code has to between two calls and while a person is asked.',
         'Leave SIGCONT to the system: start no timer that sends it.',
@@ -223,22 +223,22 @@ export function breached(breach: Breach): OutcomeError {
 const DOCTOR = `if it vanishes again, run \`${ownCommand('doctor')}\`.`;
 
 /** Nothing in the code can take the supervisor's last word, but for what looks for it. `isHarmless`: it can be done twice. */
-export function lost(
+export function lostError(
   detail: string,
   { hasRun, calls }: SandboxFacts,
   { isHarmless }: { readonly isHarmless: boolean },
 ): OutcomeError {
   const message = `The sandbox vanished: ${detail}`;
   if (!hasRun || isHarmless) {
-    return own('E_SANDBOX_LOST', message, `This is hardly the code's doing: send it again; ${DOCTOR}`);
+    return ownError('E_SANDBOX_LOST', message, `This is hardly the code's doing: send it again; ${DOCTOR}`);
   }
   const doer =
     calls > 0 ? `It had made ${calls} calls` : 'It may have changed something outside of its sandbox';
   const remedy = `${doer}, which would be done twice: look at what is done, and send only what is missing; ${DOCTOR}`;
-  return own('E_SANDBOX_LOST', message, remedy);
+  return ownError('E_SANDBOX_LOST', message, remedy);
 }
 
-export const own = (type: string, message: string, remedy: string | undefined): OutcomeError => ({
+export const ownError = (type: string, message: string, remedy: string | undefined): OutcomeError => ({
   type,
   message,
   traceback: [],

@@ -3,7 +3,7 @@
 
 import { RawJson, sliceAt, wellFormedJson } from '../../base/json/json-text.js';
 import type { OutputStream } from '../../base/process/streams.js';
-import { clipHarmless, HeadTail, harmless, inOneLine } from '../../base/text/text.js';
+import { clipHarmless, HeadTail, inOneLine, makeHarmless } from '../../base/text/text.js';
 import type { GuestError } from '../../sandbox/conversation/sandbox.js';
 import type { GuestFrame } from '../../wire/frames.js';
 import type { KeptThing } from '../artifacts/kept-run.js';
@@ -46,7 +46,7 @@ export class Transcript {
         this.#raised ??= frame.error;
         return;
       case 'where':
-        this.#where = frame.lines.slice(0, MAX_WHERE_LINES).map((line) => inOneLine(harmless(line)));
+        this.#where = frame.lines.slice(0, MAX_WHERE_LINES).map((line) => inOneLine(makeHarmless(line)));
         return;
     }
   }
@@ -56,7 +56,7 @@ export class Transcript {
     this.#whole = whole;
   }
 
-  captured(stream: OutputStream): Captured {
+  capturedStream(stream: OutputStream): Captured {
     return capturedOf(this.#streams[stream], this.#whole[stream]);
   }
 
@@ -86,7 +86,7 @@ function resultJson(text: string): RawJson | undefined {
 
 // Outcome of a call that has not ended when its host has waited long enough.
 
-export const running = ({
+export const runningOutcome = ({
   elapsedMs,
   stdout,
   stderr,
@@ -116,8 +116,8 @@ export const running = ({
 
 /** A stream as an answer shows it. `whole` is where all of it was kept, which is known when its code has ended. */
 export function capturedOf(kept: HeadTail, whole?: KeptThing): Captured {
-  if (kept.dropped === 0) return { text: harmless(kept.toString()), dropped: 0, whole };
+  if (kept.dropped === 0) return { text: makeHarmless(kept.toString()), dropped: 0, whole };
   const { dropped, droppedBytes, head, tail } = kept;
   // One by one: a sequence that the code has left open at the end of the head must not swallow the line between.
-  return capturedWithGap(harmless(head), harmless(tail), { dropped, droppedBytes, whole });
+  return capturedWithGap(makeHarmless(head), makeHarmless(tail), { dropped, droppedBytes, whole });
 }

@@ -9,9 +9,9 @@ import { didYouMean } from '../../base/text/closest.js';
 import {
   clipHarmless,
   decodedText,
-  harmless,
   inOneLine,
   isHarmless,
+  makeHarmless,
   nameList,
   wholeCharacters,
 } from '../../base/text/text.js';
@@ -83,19 +83,19 @@ export async function readFileOf(path: string, file: string, maxBytes: number): 
   const target = await targetOf(path, file);
   // Between the look and now it may have become something else: links are not followed, pipes not waited for.
   const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
-  await using handle = await open(target, flags).catch(unreadable);
+  await using handle = await open(target, flags).catch(throwUnreadable);
   const stats = await handle.stat();
   if (!stats.isFile()) throw new Error('is no regular file');
   if (stats.size > MAX_SNIPPET_BYTES)
     throw new Error(`has ${stats.size} bytes; a snippet has at most ${MAX_SNIPPET_BYTES}`);
   const buffer = Buffer.alloc(Math.min(maxBytes, stats.size));
-  const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0).catch(unreadable);
+  const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0).catch(throwUnreadable);
   return buffer.subarray(0, bytesRead);
 }
 
 async function targetOf(path: string, file: string): Promise<string> {
   const own = join(path, file);
-  const stats = await lstat(own).catch(unreadable);
+  const stats = await lstat(own).catch(throwUnreadable);
   if (!stats.isSymbolicLink()) {
     if (!stats.isFile()) throw new Error('is no regular file');
     return own;
@@ -108,7 +108,7 @@ async function targetOf(path: string, file: string): Promise<string> {
   return target;
 }
 
-function unreadable(thrown: unknown): never {
+function throwUnreadable(thrown: unknown): never {
   // The error's own words hold the whole path, which is for the operator; the code says as much to everybody.
   const { code } = thrown as NodeJS.ErrnoException;
   throw new Error(`cannot be read: ${code ?? messageOf(thrown)}`);
@@ -155,7 +155,7 @@ export class Snippets {
     const listing = await this.#listing();
     const snippets: SnippetBrief[] = [];
     const skipped = [...listing.skipped];
-    for (const { name, file, language } of named(listing.files).slice(0, MAX_LISTED)) {
+    for (const { name, file, language } of nameSnippets(listing.files).slice(0, MAX_LISTED)) {
       try {
         const head = textOf(
           wholeCharacters(await readFileOf(listing.path, file, HEAD_BYTES), HEAD_BYTES - 4),
@@ -174,7 +174,7 @@ export class Snippets {
    */
   async find(name: string): Promise<Snippet> {
     const { path, files } = await this.#listing();
-    const found = chosen(name, files);
+    const found = findSnippet(name, files);
     const { file, language } = found;
     try {
       return {
@@ -211,7 +211,7 @@ export class Snippets {
 type NamedSnippet = SnippetFile & { readonly name: string };
 
 /** The names under which they are listed: a file's whole name where a shorter one could mean another file. */
-function named(files: readonly SnippetFile[]): NamedSnippet[] {
+function nameSnippets(files: readonly SnippetFile[]): NamedSnippet[] {
   const wholes = new Set(files.map(({ file }) => file));
   const counts = new Map<string, number>();
   for (const { base } of files) counts.set(base, (counts.get(base) ?? 0) + 1);
@@ -221,8 +221,8 @@ function named(files: readonly SnippetFile[]): NamedSnippet[] {
   });
 }
 
-function chosen(wanted: string, files: readonly SnippetFile[]): NamedSnippet {
-  const all = named(files);
+function findSnippet(wanted: string, files: readonly SnippetFile[]): NamedSnippet {
+  const all = nameSnippets(files);
   // One system writes an accent as a character of its own, another does not.
   const name = wanted.normalize();
   const matches = (other: string) => other.normalize() === name;
@@ -245,7 +245,7 @@ function chosen(wanted: string, files: readonly SnippetFile[]): NamedSnippet {
   );
 }
 
-const shownNames = (names: readonly string[]): string => harmless(nameList(names));
+const shownNames = (names: readonly string[]): string => makeHarmless(nameList(names));
 
 /** Throws what is wrong with it as the end of a sentence. A byte order mark is for editors. */
 function textOf(bytes: Buffer): string {

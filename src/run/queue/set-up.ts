@@ -3,7 +3,7 @@
 
 import type { BridgeEvent } from '../../base/log/events.js';
 import { inMegabytes } from '../../base/text/sizes.js';
-import { clip, harmless } from '../../base/text/text.js';
+import { clip, makeHarmless } from '../../base/text/text.js';
 
 /** An engine's line about a pull, which may hold digests and bars. */
 const MAX_LINE_CHARS = 120;
@@ -42,7 +42,7 @@ export class EngineSetUp {
         return;
       case 'image.progress':
         this.#enter(this.#building.has(event.image) ? 'build' : 'pull');
-        this.#step = `${event.image}: ${clip(harmless(event.message).trim(), MAX_LINE_CHARS)}`;
+        this.#step = `${event.image}: ${clip(makeHarmless(event.message).trim(), MAX_LINE_CHARS)}`;
         this.#lines++;
         return;
       case 'image.received':
@@ -107,16 +107,16 @@ export class SetUp {
 
   /** One line for a run that has asked for `servers`. */
   waitsFor(servers: readonly string[]): string {
-    return `Setting up: ${this.#now(servers) || 'starting a sandbox'}.`;
+    return `Setting up: ${this.#currentStep(servers) || 'starting a sandbox'}.`;
   }
 
   /** One line for a run that waits no longer: the set-up with how far it is, and how long it usually takes. */
   goingOn(servers: readonly string[]): string {
     const { measured, usually } = this.#engine;
-    return `Now: ${this.#now(servers) || 'starting a sandbox'}${measured}. ${usually}`;
+    return `Now: ${this.#currentStep(servers) || 'starting a sandbox'}${measured}. ${usually}`;
   }
 
-  #now(servers: readonly string[]): string {
+  #currentStep(servers: readonly string[]): string {
     const { step } = this.#engine;
     const opening = servers.filter((server) => this.#opening.has(server));
     return [

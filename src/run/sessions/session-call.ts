@@ -4,7 +4,7 @@
 import { BridgeError } from '../../base/errors.js';
 import { drawnLetters } from '../../base/text/drawn-letters.js';
 import type { Deadline } from '../../base/waiting/deadline.js';
-import { aborted, within } from '../../base/waiting/unless-aborted.js';
+import { waitAtMost, waitForAbort } from '../../base/waiting/unless-aborted.js';
 
 import type { Sandbox, SandboxEnd } from '../../sandbox/conversation/sandbox.js';
 import type { Answered, RunHandlers } from '../../sandbox/conversation/turn.js';
@@ -96,13 +96,13 @@ export class SessionCall {
   async #whenAnswered({ code, goesOn }: Answered, { onGuestEnd }: RunHandlers): Promise<void> {
     const report = { code, signal: null };
     onGuestEnd?.(report);
-    await within(LAST_WORD_WITHIN_MS, this.#lastWord);
+    await waitAtMost(LAST_WORD_WITHIN_MS, this.#lastWord);
     this.#use.answered(goesOn);
     this.#onAnswered({ how: 'exited', report });
   }
 
   async #cutShort(deadline: Deadline): Promise<SandboxEnd | undefined> {
-    await Promise.race([aborted(deadline.signal), this.#stopped]);
+    await Promise.race([waitForAbort(deadline.signal), this.#stopped]);
     if (deadline.cause === 'shutdown') {
       this.#sandbox.kill();
       return undefined;
@@ -113,7 +113,7 @@ export class SessionCall {
     const ended = Promise.race([this.answered, this.#sandbox.ended]).then((how) => {
       end = how;
     });
-    await within(INTERRUPT_WITHIN_MS, ended);
+    await waitAtMost(INTERRUPT_WITHIN_MS, ended);
     if (end === undefined) {
       this.#use.willEnd(
         `its code did not end within ${INTERRUPT_WITHIN_MS / 1000} s after it was interrupted, and was killed`,

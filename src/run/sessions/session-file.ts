@@ -13,7 +13,7 @@ const FOLDER = 'sessions';
 const FORGOTTEN_AFTER_MS = 24 * 3_600_000;
 const RECORD = /^(s-[a-z0-9]{16})\.json$/;
 /** A person has ended it from outside. */
-const ended = (handle: string): string => `${handle}.ended`;
+const endedName = (handle: string): string => `${handle}.ended`;
 
 const owner = z.object({ pid: z.int(), startTime: z.string(), bootId: z.string(), machine: z.string() });
 const record = z.object({
@@ -74,7 +74,7 @@ export class SessionFiles {
   }
 
   remove(handle: string): void {
-    for (const name of [`${handle}.json`, ended(handle)]) rmSync(join(this.#dir, name), { force: true });
+    for (const name of [`${handle}.json`, endedName(handle)]) rmSync(join(this.#dir, name), { force: true });
   }
 
   /**
@@ -103,16 +103,16 @@ export class SessionFiles {
   /** Says that a person ends it, which its bridge looks for when it has ended. */
   markEnded(handle: string): void {
     mkdirSync(this.#dir, { recursive: true, mode: 0o700 });
-    writeFileSync(join(this.#dir, ended(handle)), '', { mode: 0o600 });
+    writeFileSync(join(this.#dir, endedName(handle)), '', { mode: 0o600 });
   }
 
   /** Takes the mark back: the session goes on, since it could not be ended. */
   unmarkEnded(handle: string): void {
-    rmSync(join(this.#dir, ended(handle)), { force: true });
+    rmSync(join(this.#dir, endedName(handle)), { force: true });
   }
 
   isMarkedEnded(handle: string): boolean {
-    return existsSync(join(this.#dir, ended(handle)));
+    return existsSync(join(this.#dir, endedName(handle)));
   }
 
   /** While its bridge's process lives, what a connection had is of no concern to another one. */

@@ -9,7 +9,7 @@ import { heldBytes } from '../../sandbox/limits/measure.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { SessionFacts } from '../../wire/frames.js';
 import { megabytes } from '../hints/hint.js';
-import { breached } from '../outcome/ending-errors.js';
+import { breachError } from '../outcome/ending-errors.js';
 import type { GivenTurn } from '../queue/run-queue.js';
 
 // Code of a session that goes on after its call was answered still belongs to that call: the code has the call's place, costs
@@ -177,12 +177,12 @@ export class Session {
       const isWoken = await this.#nextTurn(signal);
       if (!isWoken) return false;
       if (!signal.aborted) continue;
-      this.#next();
+      this.#wakeNext();
       return false;
     }
     if (this.ended !== undefined) return true;
     this.#stopTimers();
-    this.standStill();
+    this.freezeProcesses();
     this.#isBusy = true;
     return true;
   }
@@ -205,7 +205,7 @@ export class Session {
   }
 
   /** Code has ended a call, and says whether its threads are to go on. */
-  answered(goesOn: boolean): void {
+  onAnswered(goesOn: boolean): void {
     this.#wantsToGoOn = goesOn;
   }
 
@@ -223,7 +223,7 @@ export class Session {
   }
 
   /** Has what goes on stand still, and gives its place back. */
-  standStill(): void {
+  freezeProcesses(): void {
     if (!this.#isStill && this.ended === undefined) this.#sandbox?.hold();
     this.#isStill = true;
     this.#after?.end();
@@ -241,8 +241,8 @@ export class Session {
     this.#isBusy = false;
     this.#idleSince = performance.now();
     if (this.ended === undefined && this.#waiting.length === 0) this.#becomeIdle();
-    else this.standStill();
-    this.#next();
+    else this.freezeProcesses();
+    this.#wakeNext();
   }
 
   /** Ends it for good. */
@@ -270,7 +270,7 @@ export class Session {
     });
   }
 
-  #next(): void {
+  #wakeNext(): void {
     this.#waiting.shift()?.();
   }
 
@@ -281,7 +281,7 @@ export class Session {
     const goesOn = this.#wantsToGoOn && this.#parts.limits.keepRunning;
     const stop = (why?: string) => {
       this.#stopped = why;
-      this.standStill();
+      this.freezeProcesses();
       this.#watch();
     };
     // Nothing has run since it stood still where its call was refused.
@@ -320,7 +320,7 @@ export class Session {
     this.#isGone = true;
     clearTimeout(this.#life);
     this.#stopTimers();
-    this.standStill();
+    this.freezeProcesses();
     this.#parts.onEnded(this);
     for (const wake of this.#waiting.splice(0)) wake();
   }
@@ -330,7 +330,7 @@ export class Session {
 function reasonOf(end: SandboxEnd, sandbox: Sandbox | undefined): string {
   switch (end.how) {
     case 'limit':
-      return lowerFirst(breached(end.breach).message);
+      return lowerFirst(breachError(end.breach).message);
     case 'violation':
       return `it broke the protocol: ${end.error.message}`;
     case 'lost':

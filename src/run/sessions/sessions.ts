@@ -81,7 +81,7 @@ export class Sessions implements Disposable {
     this.#settle();
     const known = this.#find(name, this.#options.scope ?? caller.scope);
     if (known?.isBusy === true) return true;
-    known?.standStill();
+    known?.freezeProcesses();
     return false;
   }
 
@@ -106,7 +106,7 @@ export class Sessions implements Disposable {
         const made = this.#make(asked, scope, client);
         if ('message' in made) return made;
         await made.session.enter(signal);
-        return this.#entered(made.session, { isNew: true, before: made.before, waitedMs: waited });
+        return this.#entryFor(made.session, { isNew: true, before: made.before, waitedMs: waited });
       }
       if (known.isBusy) onWait(known);
       const wasBusy = known.isBusy;
@@ -114,7 +114,7 @@ export class Sessions implements Disposable {
         throw new BridgeError('E_CANCELLED', 'The run was cancelled.', { fault: 'agent' });
       if (wasBusy) waited = performance.now() - since;
       if (known.ended !== undefined) continue;
-      return this.#entered(known, { isNew: known.calls === 0, before: undefined, waitedMs: waited });
+      return this.#entryFor(known, { isNew: known.calls === 0, before: undefined, waitedMs: waited });
     }
   }
 
@@ -146,7 +146,7 @@ export class Sessions implements Disposable {
     }
   }
 
-  #entered(session: Session, how: Pick<Entered, 'isNew' | 'before' | 'waitedMs'>): Entered {
+  #entryFor(session: Session, how: Pick<Entered, 'isNew' | 'before' | 'waitedMs'>): Entered {
     return {
       ...how,
       session,
@@ -176,12 +176,12 @@ export class Sessions implements Disposable {
     const before = this.#whyEnded(name, scope, client);
     const why = before === undefined ? 'none was made in this connection' : `it has ended: ${before}`;
     if (HANDLE.test(name))
-      return objection(
+      return sessionProblem(
         `session: there is no session '${name}' of yours: ${before === undefined ? 'no bridge that runs has made it' : why}.`,
         'Name one by a word of your own to begin it, and do again what it was to have.',
       );
     if (isRequired)
-      return objection(
+      return sessionProblem(
         `session: there is no session '${shownName(name)}': ${why}.`,
         'Leave out require_session to begin it anew, and do again what it was to have.',
       );
@@ -215,9 +215,9 @@ export class Sessions implements Disposable {
   #makeRoom(): CallProblem | undefined {
     const most = this.#options.most();
     while (this.#live.size >= most) {
-      const idlest = this.#idlest();
+      const idlest = this.#findIdlest();
       if (idlest === undefined)
-        return objection(
+        return sessionProblem(
           most === 0
             ? 'session: none are offered here (MCP_BRIDGE_SESSIONS is 0).'
             : `session: all ${most} sessions that there may be at once (MCP_BRIDGE_SESSIONS) are at work.`,
@@ -240,7 +240,7 @@ export class Sessions implements Disposable {
     const { memoryBytes: most } = this.#options.limits;
     while (this.#live.size > 1) {
       const held = [...this.#live.values()].reduce((sum, session) => sum + session.memoryBytes, 0);
-      const idlest = held > most ? this.#idlest() : undefined;
+      const idlest = held > most ? this.#findIdlest() : undefined;
       if (idlest === undefined) return;
       const [all, mb] = [held, most].map((bytes) => Math.round(bytes / 1_000_000));
       this.#drop(
@@ -250,7 +250,7 @@ export class Sessions implements Disposable {
     }
   }
 
-  #idlest(): Session | undefined {
+  #findIdlest(): Session | undefined {
     return [...this.#live.values()]
       .filter(({ isBusy }) => !isBusy)
       .sort((one, other) => one.idleSince - other.idleSince)[0];
@@ -347,7 +347,11 @@ export class Sessions implements Disposable {
 const keyOf = ({ scope, name }: { readonly scope: string; readonly name: string }): string =>
   JSON.stringify([scope, name]);
 
-const objection = (message: string, remedy: string): CallProblem => ({ type: 'E_SESSION', message, remedy });
+const sessionProblem = (message: string, remedy: string): CallProblem => ({
+  type: 'E_SESSION',
+  message,
+  remedy,
+});
 
 // A call of run_python in a session: which servers its code has, and what the answer says of the session besides.
 
@@ -386,7 +390,7 @@ export const useOf = ({ session }: Entered, added: readonly string[]): SessionUs
   title: session.title,
   facts: () => session.facts(),
   added,
-  answered: (goesOn) => session.answered(goesOn),
+  answered: (goesOn) => session.onAnswered(goesOn),
   willEnd: (why) => session.willEnd(why),
 });
 

@@ -23,7 +23,7 @@ import { type HostFrame, PROTOCOL_VERSION, type SupervisorFrame } from '../../wi
 import { Guard } from '../limits/guard.js';
 import { ProcessorTime } from '../limits/measure.js';
 import type { Breach } from '../limits/watchdog.js';
-import { MAX_WAKES, Standstill } from './standstill.js';
+import { MAX_WAKES, SandboxFreeze } from './sandbox-freeze.js';
 import {
   afterGuest,
   afterSupervisor,
@@ -112,7 +112,7 @@ export class Sandbox implements AsyncDisposable {
   #guard: Guard | undefined;
   #processorTime: ProcessorTime | undefined;
   /** From when it has to stand still for the first time, in a session of each call. */
-  #standstill: Standstill | undefined;
+  #standstill: SandboxFreeze | undefined;
   /** Memory kills that the supervisor has read in the container, for where its control group cannot be seen from here. */
   #toldMemoryKills: number | undefined;
   /** How many of them were in earlier calls of its session. */
@@ -316,7 +316,7 @@ export class Sandbox implements AsyncDisposable {
   hold(): void {
     this.#guard?.rest();
     // Processes that cannot be stopped from here are stopped by the first process of their container.
-    if (this.standStill() === undefined) this.#channel.send({ type: 'hold' });
+    if (this.freezeProcesses() === undefined) this.#channel.send({ type: 'hold' });
   }
 
   /** False when the guest has stopped reading and the frame was dropped. */
@@ -326,11 +326,11 @@ export class Sandbox implements AsyncDisposable {
   }
 
   /** Stops what runs in the sandbox until the returned function is called; undefined where it cannot be stopped from here. */
-  standStill(): (() => void) | undefined {
+  freezeProcesses(): (() => void) | undefined {
     const { pid } = this;
     if (pid === undefined || !this.isAlive) return undefined;
     const standstill =
-      this.#standstill ?? new Standstill({ pid, onRestless: () => this.#onBreach(RESTLESS) });
+      this.#standstill ?? new SandboxFreeze({ pid, onRestless: () => this.#onBreach(RESTLESS) });
     this.#standstill = standstill;
     return standstill.begin() ? () => standstill.end() : undefined;
   }

@@ -97,12 +97,12 @@ export function beginCheck(turn: SandboxTurn, code: string, onAnswer: Checking['
       return { at: 'checking', onAnswer, startedAt: performance.now(), isAsItWas, session: turn.session };
     }
     case 'starting':
-      throw broken('a sandbox checks nothing before its greeting');
+      throw brokenRuleError('a sandbox checks nothing before its greeting');
     case 'checking':
-      throw broken('a sandbox checks one program at a time');
+      throw brokenRuleError('a sandbox checks one program at a time');
     case 'running':
     case 'reported':
-      throw broken('a sandbox checks nothing after its run has begun');
+      throw brokenRuleError('a sandbox checks nothing after its run has begun');
   }
 }
 
@@ -114,23 +114,23 @@ export function beginRun(turn: SandboxTurn, { program, session }: RunFrame, hand
   const needsCheck = (program?.ways ?? []).length === 0;
   switch (turn.at) {
     case 'waiting':
-      if (needsCheck && !turn.hasProgram) throw broken('a sandbox runs what it has checked');
+      if (needsCheck && !turn.hasProgram) throw brokenRuleError('a sandbox runs what it has checked');
       if (turn.session !== undefined && session === undefined)
-        throw broken('the sandbox of a session serves its calls only');
+        throw brokenRuleError('the sandbox of a session serves its calls only');
       return { at: 'running', handlers, hasLastWord: false, isSession: session !== undefined };
     case 'starting':
-      throw broken('a sandbox runs nothing before its greeting');
+      throw brokenRuleError('a sandbox runs nothing before its greeting');
     case 'checking':
-      throw broken('a sandbox runs nothing while it owes an answer');
+      throw brokenRuleError('a sandbox runs nothing while it owes an answer');
     case 'running':
     case 'reported':
-      throw broken('a sandbox serves one run');
+      throw brokenRuleError('a sandbox serves one run');
   }
 }
 
 /** Whether it may wait for another run. Throws E_INTERNAL for one that was given its run. */
 export function mayRest(turn: SandboxTurn): boolean {
-  if (wasGivenRun(turn)) throw broken('a sandbox that was given its run never waits again');
+  if (wasGivenRun(turn)) throw brokenRuleError('a sandbox that was given its run never waits again');
   return turn.at === 'waiting' && turn.isAsItWas;
 }
 
@@ -221,4 +221,5 @@ function afterRunFrame(
   }
 }
 
-const broken = (rule: string): BridgeError => new BridgeError('E_INTERNAL', rule, { fault: 'bridge' });
+const brokenRuleError = (rule: string): BridgeError =>
+  new BridgeError('E_INTERNAL', rule, { fault: 'bridge' });

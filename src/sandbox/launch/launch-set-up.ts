@@ -12,7 +12,7 @@ import {
   chooseEngine,
   chooseOciRuntime,
   type EngineChoice,
-  type EngineWishes,
+  type EngineSelection,
   type Failure,
   rememberChoice,
   rememberedChoice,
@@ -37,7 +37,7 @@ import {
   lookAt,
   UNENFORCED,
 } from '../../engine/machine/enforcement.js';
-import { described } from '../../engine/machine/oci-runtime.js';
+import { describeRuntime } from '../../engine/machine/oci-runtime.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { SeccompProfile } from '../../settings/environment/variables.js';
 import type { StartOptions } from '../conversation/sandbox.js';
@@ -77,7 +77,7 @@ export type LaunchContext = {
   readonly instance: string;
   readonly observer: Observer;
   /** How long the clock of a run may stand still in its sandbox; undefined means that it never does. */
-  readonly standstillSeconds?: () => number;
+  readonly freezeSeconds?: () => number;
 };
 
 /** Options that every start on this set-up has in common. */
@@ -88,14 +88,14 @@ export const startOptionsOn = ({ engine, choice }: LaunchSetUp, observer: Observ
   whyUnreachable: engine.whyUnreachable,
 });
 
-export const wishesOf = ({
+export const engineSelectionOf = ({
   runtime,
   ociRuntime,
   allowRootful,
   cpus,
   stateDir,
   ...settings
-}: Settings): EngineWishes => ({
+}: Settings): EngineSelection => ({
   runtime,
   ociRuntime,
   allowRootful,
@@ -107,7 +107,7 @@ export const wishesOf = ({
 
 /** Throws what stands in the way, with its remedy. */
 export async function setUpEngine(context: LaunchContext, signal: AbortSignal): Promise<LaunchSetUp> {
-  const remembered = rememberedChoice(wishesOf(context.settings));
+  const remembered = rememberedChoice(engineSelectionOf(context.settings));
   return remembered === undefined
     ? chosenByTrying(context, signal)
     : chosenBefore(context, remembered, signal);
@@ -133,7 +133,7 @@ async function chosenBefore(
 async function chosenByTrying(context: LaunchContext, signal: AbortSignal): Promise<LaunchSetUp> {
   const { settings } = context;
   tell(context, 'looking for podman or docker');
-  const { binary, status } = await chooseEngine(wishesOf(settings), signal);
+  const { binary, status } = await chooseEngine(engineSelectionOf(settings), signal);
   const facts = { binary, ...status };
   const image = await imageOn(context, engineFor(context, facts, undefined), signal);
   const { runtime, tried, enforcement, compiled } = await tryRuntimes(context, facts, image, signal);
@@ -141,7 +141,7 @@ async function chosenByTrying(context: LaunchContext, signal: AbortSignal): Prom
   const choice = { ...known, ociRuntime: runtime.name, ociFlags: runtime.flags, tried, enforcement };
   demandEnforcement(enforcement, settings.acceptUnenforced);
   try {
-    rememberChoice(wishesOf(settings), choice);
+    rememberChoice(engineSelectionOf(settings), choice);
     if (compiled !== undefined) keepCompiled(settings.stateDir, harnessKey(image), compiled);
   } catch (thrown) {
     // Only the next start is slower for it.
@@ -176,7 +176,7 @@ async function tryRuntimes(
   let compiled: Files | undefined;
   const driver = driverOf(facts.binary);
   const { runtime, tried } = await chooseOciRuntime(driver, facts, settings.ociRuntime, async (candidate) => {
-    tell(context, `trying whether ${described(candidate)} starts a container`);
+    tell(context, `trying whether ${describeRuntime(candidate)} starts a container`);
     const engine = engineFor(context, facts, candidate);
     const pad = { engine, image, files: hostFiles(settings, engine, image) };
     const onStarted = async (sandbox: Sandbox, spec: SandboxSpec) => {
@@ -228,7 +228,7 @@ export const harnessKey = ({ id }: ImageChoice): string => `${harnessVersion()} 
 
 /** An engine to remove containers with; needs no image and tries nothing. */
 export async function engineToSweepWith(context: LaunchContext, signal: AbortSignal): Promise<Engine> {
-  const wishes = wishesOf(context.settings);
+  const wishes = engineSelectionOf(context.settings);
   const remembered = rememberedChoice(wishes);
   if (remembered !== undefined) return engineFor(context, remembered, undefined);
   const { binary, status } = await chooseEngine(wishes, signal);
@@ -257,7 +257,7 @@ function userFor(
 /** The spec of the sandbox `name`, whose container is called after it. */
 export function specOn(
   { image, files, choice }: Pick<LaunchSetUp, 'image' | 'files'> & Partial<Pick<LaunchSetUp, 'choice'>>,
-  { settings, instance, standstillSeconds }: LaunchContext,
+  { settings, instance, freezeSeconds }: LaunchContext,
   name: string,
   kind: SandboxProfile = pythonProfile(settings),
   networkMode?: NetworkMode,
@@ -272,7 +272,7 @@ export function specOn(
     networkMode,
     cores: availableParallelism(),
     kind,
-    maxTimeoutSeconds: settings.maxTimeoutSeconds + (standstillSeconds?.() ?? 0),
+    maxTimeoutSeconds: settings.maxTimeoutSeconds + (freezeSeconds?.() ?? 0),
     maxWaitSeconds: settings.warm > 0 ? MAX_WAIT_SECONDS : 0,
   });
 }
@@ -313,7 +313,7 @@ async function attempt(
   const { observer } = context;
   const msLeft = () => Math.round(until - performance.now());
   if (msLeft() <= 0) return { reason: 'not tried, since no time was left' };
-  const name = `try-${described(runtime).replaceAll(/[^\w.-]/g, '_')}`;
+  const name = `try-${describeRuntime(runtime).replaceAll(/[^\w.-]/g, '_')}`;
   const start = async (python: PythonName): Promise<Sandbox> => {
     const brought = { image: pad.image, files: { ...pad.files, python } };
     const carried = await carry(pad.engine, brought, signal);

@@ -12,15 +12,16 @@ import { machineOf } from '../../engine/engines.js';
 import { chooseImage, type ImageChoice } from '../../engine/images/image-choice.js';
 import { enforcementText } from '../../engine/machine/enforcement.js';
 import { removeRunDir } from '../../engine/machine/first-process.js';
-import { described } from '../../engine/machine/oci-runtime.js';
+import { describeRuntime } from '../../engine/machine/oci-runtime.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { HostFacts } from '../../settings/files/host-facts.js';
 import { Sandbox } from '../conversation/sandbox.js';
 import { carry, type HostFiles } from '../spec/harness-files.js';
-import { networked, pythonProfile, type SandboxProfile } from '../spec/profile.js';
+import { namesWithNetwork, pythonProfile, type SandboxProfile } from '../spec/profile.js';
 import { ImageStudy } from './image-study.js';
 import { lastProbe, probeKey } from './last-probe.js';
 import {
+  engineSelectionOf,
   engineToSweepWith,
   type LaunchContext,
   type LaunchSetUp,
@@ -28,7 +29,6 @@ import {
   setUpEngine,
   specOn,
   startOptionsOn,
-  wishesOf,
 } from './launch-set-up.js';
 import { PythonFallback } from './python-fallback.js';
 
@@ -63,11 +63,11 @@ export class Launcher implements AsyncDisposable {
     host: Pick<HostFacts, 'platform'>,
     observer: Observer,
     /** How long the clock of a run may stand still, as things are when its sandbox starts. */
-    standstillSeconds: () => number = () => 0,
+    freezeSeconds: () => number = () => 0,
     /** Has every sandbox retired that only waits. */
     letGo: () => void = () => {},
   ) {
-    this.#context = { settings, observer, standstillSeconds, instance: randomBytes(6).toString('hex') };
+    this.#context = { settings, observer, freezeSeconds, instance: randomBytes(6).toString('hex') };
     this.#fallback = new PythonFallback(this.#context, this.#closing.signal);
     this.#study = new ImageStudy(this.#context, this.#closing.signal);
     this.#machine = machineOf(
@@ -85,9 +85,9 @@ export class Launcher implements AsyncDisposable {
   async start(kind: SandboxProfile, signal: AbortSignal): Promise<Sandbox> {
     const lease = await this.#leaseMachine(signal);
     try {
-      const [sandbox, pad] = await this.#tracked(this.#startAnywhere(kind, signal));
+      const [sandbox, pad] = await this.#track(this.#startAnywhere(kind, signal));
       this.#live.set(sandbox, { lease, stamp: pad.stamp });
-      if (this.#isOwn(kind)) void this.#tracked(this.#study.study(pad, sandbox.python));
+      if (this.#isOwn(kind)) void this.#track(this.#study.study(pad, sandbox.python));
       return sandbox;
     } catch (thrown) {
       lease?.[Symbol.dispose]();
@@ -176,14 +176,14 @@ export class Launcher implements AsyncDisposable {
     await this.#machine?.[Symbol.asyncDispose]();
   }
 
-  #tracked<T>(starting: Promise<T>): Promise<T> {
+  #track<T>(starting: Promise<T>): Promise<T> {
     this.#starting.add(starting);
     return starting.finally(() => this.#starting.delete(starting));
   }
 
   /** On what an earlier process found, or, where that no longer starts (an upgrade, a removed image), on what is found now. */
   async #startAnywhere(kind: SandboxProfile, signal: AbortSignal): Promise<[Sandbox, LaunchSetUp]> {
-    const wishes = wishesOf(this.#context.settings);
+    const wishes = engineSelectionOf(this.#context.settings);
     const remembered = this.#pad === undefined && rememberedChoice(wishes) !== undefined;
     const startedAt = performance.now();
     try {
@@ -230,8 +230,8 @@ export class Launcher implements AsyncDisposable {
   #tellWalls({ choice, image }: LaunchSetUp): void {
     const { settings, observer } = this.#context;
     const { binary, version, mode, cgroups, tried, enforcement } = choice;
-    const runtime = described(runtimeOf(choice));
-    const open = networked(settings);
+    const runtime = describeRuntime(runtimeOf(choice));
+    const open = namesWithNetwork(settings);
     const network = open.length === 0 ? '' : `, network open for ${open.join(', ')}`;
     const setup = `${binary} ${version} with ${runtime}, ${mode}, cgroup ${cgroups}, seccomp ${settings.seccomp}${network}`;
     if (this.#toldSetup === setup) return;
@@ -361,7 +361,7 @@ export class Launchers implements AsyncDisposable {
       return sandbox;
     } catch (thrown) {
       if (launcher === this.#main || asBridgeError(thrown).code !== 'E_OCI_RUNTIME') throw thrown;
-      throw insisted(kind.ociRuntime ?? '', asBridgeError(thrown));
+      throw runtimeError(kind.ociRuntime ?? '', asBridgeError(thrown));
     }
   }
 
@@ -391,7 +391,7 @@ export class Launchers implements AsyncDisposable {
   }
 }
 
-const insisted = (ociRuntime: string, cause: BridgeError): BridgeError =>
+const runtimeError = (ociRuntime: string, cause: BridgeError): BridgeError =>
   new BridgeError(
     'E_OCI_RUNTIME',
     `Commands run under ${ociRuntime} only, which starts no container here. ${cause.message}`,

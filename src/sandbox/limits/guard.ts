@@ -27,7 +27,7 @@ export class Guard implements Disposable {
   /** Watches at once. `pid` is that of the container's first process, before any code of the guest has run. */
   constructor(pid: number, spec: SandboxSpec, enforcement: Enforcement, onBreach: (breach: Breach) => void) {
     this.#enforcement = enforcement;
-    if (enforcement.cpu === 'priority') lower(pid);
+    if (enforcement.cpu === 'priority') lowerPriority(pid);
     if (enforcement.memory === 'cgroup') this.#group = groupLimit(pid, 'memory');
     const scales = this.#scalesFor(pid, spec);
     this.#makeWatchdog = () => scales && new Watchdog(scales, boundsOf(spec), onBreach);
@@ -79,7 +79,7 @@ export function enforcementAt(pid: number, asked: AskedLimits): Enforcement {
  * The first process and what it has forked ahead; what is forked later inherits it, and nobody inside may raise it
  * again. The first comes first, so that nothing is forked in between unseen.
  */
-function lower(pid: number): void {
+function lowerPriority(pid: number): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_LOW);
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);

@@ -165,7 +165,7 @@ const bufferBytes = (name: string, read: ReadText): number =>
   Number.parseInt(read(`/proc/sys/net/core/${name}`) ?? '', 10) || DEFAULT_BUFFER_BYTES;
 
 /** The last of the three numbers of tcp_rmem and tcp_wmem. */
-const largest = (setting: string | undefined): number => Number(setting?.split(' ').at(-1)) || 0;
+const largestBytes = (setting: string | undefined): number => Number(setting?.split(' ').at(-1)) || 0;
 
 /** Bytes to count for each socket of a container of this spec, by protocol. */
 export function socketRoom(
@@ -175,7 +175,7 @@ export function socketRoom(
 ): SocketRoom {
   const received = bufferBytes('rmem_default', read);
   const sent = bufferBytes('wmem_default', read);
-  const tcp = largest(sysctls['net.ipv4.tcp_rmem']) + largest(sysctls['net.ipv4.tcp_wmem']);
+  const tcp = largestBytes(sysctls['net.ipv4.tcp_rmem']) + largestBytes(sysctls['net.ipv4.tcp_wmem']);
   const rows: ReadonlyArray<readonly [readonly string[], number, readonly Counting[]]> = [
     [TCP, tcp, ['nobody', 'cgroup v1']],
     [DATAGRAM, received + sent, ['nobody', 'cgroup v1']],

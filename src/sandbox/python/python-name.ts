@@ -135,14 +135,14 @@ const cacheFile = z.object({ key: z.string(), files });
 export async function compileIn(sandbox: Sandbox): Promise<Files | undefined> {
   const { value } = await runOwnCode(sandbox, CODE, COMPILE_SECONDS);
   const parsed = files.safeParse(value);
-  return parsed.success ? decoded(parsed.data) : undefined;
+  return parsed.success ? decodeFiles(parsed.data) : undefined;
 }
 
 /** Files that an earlier start kept for the same harness and image. */
 export function readCompiled(stateDir: string, key: string): Files | undefined {
   try {
     const cached = cacheFile.parse(JSON.parse(readFileSync(join(stateDir, CACHE_FILE), 'utf8')));
-    return cached.key === key ? decoded(cached.files) : undefined;
+    return cached.key === key ? decodeFiles(cached.files) : undefined;
   } catch {
     // Absent, or of another version: the next trial makes it anew.
     return undefined;
@@ -154,5 +154,5 @@ export function keepCompiled(stateDir: string, key: string, compiled: Files): vo
   replaceFile(join(stateDir, CACHE_FILE), JSON.stringify({ key, files: Object.fromEntries(text) }));
 }
 
-const decoded = (encoded: Readonly<Record<string, string>>): Files =>
+const decodeFiles = (encoded: Readonly<Record<string, string>>): Files =>
   new Map(Object.entries(encoded).map(([name, data]) => [name, Buffer.from(data, 'base64')]));

@@ -93,7 +93,7 @@ export const commandProfile = (settings: Settings, work: string): SandboxProfile
 });
 
 /** Everything that the operator has opened the network for: languages, and commands in containers. */
-export function networked(settings: Settings): readonly string[] {
+export function namesWithNetwork(settings: Settings): readonly string[] {
   const { tools, executeServer, executeNetwork } = settings;
   const isCommand = tools.includes('execute') && executeServer === undefined && executeNetwork;
   return [...networkedLanguages(settings), ...(isCommand ? ['commands'] : [])];

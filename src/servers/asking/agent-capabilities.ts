@@ -51,13 +51,13 @@ export class Callers {
   }
 
   /** `agent` has asked for the server. */
-  came(agent: AgentCapabilities): void {
+  noteAgent(agent: AgentCapabilities): void {
     this.#last = agent;
   }
 
   /** A run of `agent` has the server, until what is given back is called. */
   hold(agent: AgentCapabilities): () => void {
-    this.came(agent);
+    this.noteAgent(agent);
     this.#holders.set(agent, (this.#holders.get(agent) ?? 0) + 1);
     return () => {
       const left = (this.#holders.get(agent) ?? 0) - 1;
@@ -70,7 +70,7 @@ export class Callers {
    * Agents that the server may be asking, one for each client; `calling` are the agents whose calls of the server are under
    * way, the oldest first.
    */
-  answering(calling: ReadonlySet<AgentCapabilities>): readonly AgentCapabilities[] {
+  agentsToAsk(calling: ReadonlySet<AgentCapabilities>): readonly AgentCapabilities[] {
     if (!this.#canAsk) return [];
     if (calling.size > 0) return oneOfEachClient([...calling]);
     return this.#holders.size > 0 ? oneOfEachClient([...this.#holders.keys()]) : [this.#last];

@@ -106,7 +106,7 @@ class CallClock implements Disposable {
   }
 
   /** The server is at work. */
-  heard(): void {
+  onHeard(): void {
     if (this.#limit.of === 'silence' && this.#goOn === undefined) this.#deadline.start(this.#limit.ms);
   }
 

@@ -12,7 +12,7 @@ import { excessOf } from '../../base/json/json-text.js';
 import type { Observer } from '../../base/log/events.js';
 import type { Redact } from '../../base/secrets/redact.js';
 import { shownName } from '../../base/text/shown-name.js';
-import { clip, clipHarmless, harmless, inOneLine, isHarmless, webAddress } from '../../base/text/text.js';
+import { clip, clipHarmless, inOneLine, isHarmless, makeHarmless, webAddress } from '../../base/text/text.js';
 import { isAllSeen } from '../../base/text/unseen.js';
 import { LinkedSignal } from '../../base/waiting/linked-signal.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
@@ -94,7 +94,7 @@ export class ServerRequests {
   };
 
   /** Takes a notification of the server that is not about its lists. */
-  notified(method: string, params: JsonObject): void {
+  onNotification(method: string, params: JsonObject): void {
     if (method === 'notifications/message') this.#log(params);
     if (method === 'notifications/elicitation/complete') this.#addressDone(String(params['elicitationId']));
   }
@@ -132,7 +132,7 @@ export class ServerRequests {
     };
     const decline = (why: string) => told({ action: 'decline' }, why);
     if (calls.size === 0) return decline('no call of the server is under way');
-    const [agent, ...others] = this.#answering();
+    const [agent, ...others] = this.#agentsToAsk();
     if (agent === undefined) return decline('several principals share the server');
     if (others.length > 0)
       return decline('calls of several agents are under way, and it does not say for which one it asks');
@@ -148,7 +148,7 @@ export class ServerRequests {
       return agent.elicit(question.params, link.signal);
     });
     try {
-      return told(relayed(await unlessAborted(asked, link.signal)));
+      return told(relayAnswer(await unlessAborted(asked, link.signal)));
     } catch (thrown) {
       if (link.signal.aborted) return told({ action: 'cancel' }, 'the call has ended');
       return decline(`the agent could not ask: ${messageOf(thrown)}`);
@@ -156,9 +156,9 @@ export class ServerRequests {
   }
 
   /** Agents that the server may be asking now. */
-  #answering(): readonly AgentCapabilities[] {
+  #agentsToAsk(): readonly AgentCapabilities[] {
     const { callers, calls } = this.#parts;
-    return callers.answering(calls.agents);
+    return callers.agentsToAsk(calls.agents);
   }
 
   #addressDone(elicitationId: string): void {
@@ -177,7 +177,7 @@ export class ServerRequests {
 
   async #roots(signal: AbortSignal): Promise<JsonObject> {
     this.#knowsRoots = true;
-    const [agent, ...others] = this.#answering();
+    const [agent, ...others] = this.#agentsToAsk();
     // None are told where they could be those of the wrong agent; the next call of one tells the server to ask again.
     const isOne = agent !== undefined && others.length === 0 && agent.hasRoots();
     this.#rootsOf = isOne ? agent : undefined;
@@ -206,7 +206,7 @@ export class ServerRequests {
 /**
  * Keeps the parts of the agent's answer that MCP defines. `_meta` is dropped: it is between the agent and the bridge.
  */
-function relayed({ action, content }: Readonly<JsonObject>): JsonObject {
+function relayAnswer({ action, content }: Readonly<JsonObject>): JsonObject {
   if (!ACTIONS.includes(action)) throw new Error('its answer holds no action');
   if (action !== 'accept' || !isObject(content)) return { action };
   if (isTooMuch(content)) throw new Error('its answer is too long');
@@ -247,7 +247,7 @@ export function readElicitation(
     return { unfit: `it is longer than ${MAX_QUESTION_CHARS} characters` };
   const excess = excessOf(json, QUESTION_LIMITS);
   if (excess !== undefined) return { unfit: `it ${excess}` };
-  const words = quoted(clipHarmless(redact(raw['message']), MAX_MESSAGE_CHARS));
+  const words = quoteWords(clipHarmless(redact(raw['message']), MAX_MESSAGE_CHARS));
   const asks = words.includes('\n') ? ' asks:\n' : ' ';
   const message = `[server '${shownName(server)}']${asks}${words}`;
   const mode = raw['mode'] ?? 'form';
@@ -277,7 +277,7 @@ const BLANKS = /(?:[^\S\n]|\u2800){2,}/g;
 const NAMES_A_SERVER = /[[［](?=\W{0,9}server\b)/gi;
 
 /** A server's words, which cannot look like the beginning of another question: several lines have a `>` each. */
-function quoted(words: string): string {
+function quoteWords(words: string): string {
   const said = words
     .trim()
     .replace(BLANKS, ' ')
@@ -302,9 +302,9 @@ const UNFIT = Symbol('unfit');
 
 function shownMember(key: string, value: unknown): unknown {
   if (typeof value === 'string') {
-    if (key === 'title') return clip(quoted(inOneLine(harmless(value))), MAX_LABEL_CHARS);
-    if (key === 'description') return clip(quoted(harmless(value)), MAX_LABEL_CHARS);
-    return key === 'default' ? shows(value, isHarmless) : unchanged(value);
+    if (key === 'title') return clip(quoteWords(inOneLine(makeHarmless(value))), MAX_LABEL_CHARS);
+    if (key === 'description') return clip(quoteWords(makeHarmless(value)), MAX_LABEL_CHARS);
+    return key === 'default' ? shows(value, isHarmless) : isUnchanged(value);
   }
   if (Array.isArray(value))
     return value.map((member) => (key === 'required' ? nameOf(member) : shownMember('', member)));
@@ -315,7 +315,7 @@ function shownMember(key: string, value: unknown): unknown {
 }
 
 /** A value that the person chooses or that the server compares: one line, as it is. */
-const unchanged = (text: string): string => shows(text, isOneLine);
+const isUnchanged = (text: string): string => shows(text, isOneLine);
 
 /** A name is compared too, and nobody looks at it twice: it has not even what emoji need and does not show. */
 const nameOf = (name: unknown): unknown =>
@@ -364,7 +364,7 @@ export async function withInput(params: JsonObject, parts: InputParts, signal: A
     if (fault !== undefined) throw refused(fault);
     if (questions.length === 0) await sleep(PAUSE_MS, undefined, { signal });
     const answers = await Promise.all(
-      questions.map(async ([key, question]) => [key, await answered(question, parts, signal)] as const),
+      questions.map(async ([key, question]) => [key, await answerQuestion(question, parts, signal)] as const),
     );
     result = await send({
       ...params,
@@ -375,7 +375,7 @@ export async function withInput(params: JsonObject, parts: InputParts, signal: A
   return result;
 }
 
-async function answered(
+async function answerQuestion(
   question: unknown,
   { what, failure, answer }: InputParts,
   signal: AbortSignal,

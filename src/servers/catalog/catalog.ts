@@ -1,7 +1,7 @@
 // Facts about the servers for code in the sandbox: Python names for them and their tools, and their documentation. Pure: starts
 // nothing and keeps nothing. Words of a server are data; they are capped and made harmless.
 
-import { clip, clipHarmless, harmless } from '../../base/text/text.js';
+import { clip, clipHarmless, makeHarmless } from '../../base/text/text.js';
 import type { ServerDoc } from '../../wire/frames.js';
 import type { Downstream } from '../server/downstream.js';
 import type { Shape } from './shape.js';
@@ -79,13 +79,13 @@ export function toServerDoc(
   return {
     name: spec.name,
     alias,
-    description: shown(spec.description || firstLine(instructions ?? '')),
-    version: serverVersion === undefined ? null : shown(serverVersion),
-    instructions: instructions === undefined ? null : shown(instructions),
+    description: clipText(spec.description || firstLine(instructions ?? '')),
+    version: serverVersion === undefined ? null : clipText(serverVersion),
+    instructions: instructions === undefined ? null : clipText(instructions),
     tools: tools.map(({ name, description, inputSchema, outputSchema }) => ({
       name,
       alias: names.get(name) ?? name,
-      description: shown(description),
+      description: clipText(description),
       inputSchema,
       outputSchema: outputSchema ?? null,
       observed: outputSchema === undefined ? (observed(name) ?? null) : null,
@@ -94,13 +94,13 @@ export function toServerDoc(
   };
 }
 
-function shown(text: string): string {
+function clipText(text: string): string {
   return clipHarmless(text, MAX_TEXT_CHARS);
 }
 
 /** A server in one line, for lists: of its configuration's description, else of its instructions. */
 export function summaryOf(description: string, instructions: string | undefined): string {
-  return firstLine(harmless(description.trim() || (instructions ?? '').slice(0, MAX_TEXT_CHARS)));
+  return firstLine(makeHarmless(description.trim() || (instructions ?? '').slice(0, MAX_TEXT_CHARS)));
 }
 
 function firstLine(text: string): string {

@@ -38,7 +38,7 @@ const MARKS = /\p{M}+/gu;
 /** The words of a text in their order, as they are compared. */
 export function searchWords(text: string, kind: TextKind): string[] {
   const plain = text.normalize('NFKD').replace(MARKS, '');
-  return (plain.match(WORD) ?? []).flatMap((written) => partsOf(written, kind)).flatMap(canonical);
+  return (plain.match(WORD) ?? []).flatMap((written) => partsOf(written, kind)).flatMap(canonicalWords);
 }
 
 /** The words as written, in lower case: for looking a word up in a table of whole ones. */
@@ -60,7 +60,7 @@ function partsOf(written: string, kind: TextKind): string[] {
 }
 
 /** One word as it is compared; several for a short form of several. */
-export function canonical(word: string): readonly string[] {
+export function canonicalWords(word: string): readonly string[] {
   const known = remembered.get(word);
   if (known !== undefined) return known;
   const stem = stemOf(word);
@@ -174,7 +174,7 @@ export function searchTools(docs: readonly ServerDoc[], query: string, limit: nu
       matches.set(id, (matches.get(id) ?? 0) + 1);
     }
   }
-  const wanted = actionsOf(plainWords(query).flatMap(canonical));
+  const wanted = actionsOf(plainWords(query).flatMap(canonicalWords));
   return [...scores]
     .flatMap(([id, sum]) => {
       const entry = index.entries[id];
@@ -260,7 +260,7 @@ function fitOf(does: ReadonlySet<Action>, wanted: ReadonlySet<Action>): number {
   return does.has('deleting') ? UNASKED_DELETION : OTHER_ACTION;
 }
 
-const setOf = (words: string): ReadonlySet<string> => new Set(words.split(' ').flatMap(canonical));
+const setOf = (words: string): ReadonlySet<string> => new Set(words.split(' ').flatMap(canonicalWords));
 const STOPPED = setOf(STOP_WORDS);
 const ACTION_WORDS = Object.entries(ACTIONS).map(
   ([action, verbs]) => [action as Action, setOf(verbs)] as const,
@@ -293,16 +293,20 @@ function searchFields(
   const details: string[] = [];
   collect(tool.inputSchema, details, 0);
   return {
-    name: [...words(tool.name, 'names'), ...joined(tool.name)],
+    name: [...words(tool.name, 'names'), ...joinedName(tool.name)],
     description: words(tool.description, 'prose'),
     parameters: words(topNames(tool.inputSchema).join(' '), 'names'),
     details: words(details.join(' '), 'prose'),
-    server: [...words(server.name, 'names'), ...joined(server.name), ...words(server.description, 'prose')],
+    server: [
+      ...words(server.name, 'names'),
+      ...joinedName(server.name),
+      ...words(server.description, 'prose'),
+    ],
   };
 }
 
 /** `create_issue` may be asked for as `createissue`. */
-function joined(name: string): string[] {
+function joinedName(name: string): string[] {
   const letters = name.replace(/[^\p{L}\p{N}]+/gu, '');
   return letters === name ? [] : [letters.toLowerCase()];
 }

@@ -31,12 +31,12 @@ const MOST_DIGITS = 4;
 
 /** The shape of a value that was parsed from JSON. */
 export function shapeOf(value: unknown): Shape {
-  return fitted(look(value, MAX_DEPTH));
+  return fitShape(look(value, MAX_DEPTH));
 }
 
 /** A shape that fits what either fits. The same object when `more` adds nothing to `known`. */
 export function merge(known: Shape, more: Shape): Shape {
-  const merged = fitted(join(known, more));
+  const merged = fitShape(join(known, more));
   return JSON.stringify(merged) === JSON.stringify(known) ? known : merged;
 }
 
@@ -133,7 +133,7 @@ const kindOf = ({ type }: Shape): string | undefined => (type === 'integer' ? 'n
 const isKey = (key: string): boolean =>
   key !== '__proto__' && KEY.test(key) && (key.match(/\p{N}/gu)?.length ?? 0) <= MOST_DIGITS;
 
-function fitted(shape: Shape): Shape {
+function fitShape(shape: Shape): Shape {
   let fitting = shape;
   for (let depth = MAX_DEPTH - 1; depth >= 0 && JSON.stringify(fitting).length > MAX_SHAPE_CHARS; depth--)
     fitting = cut(fitting, depth);

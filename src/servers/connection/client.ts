@@ -96,7 +96,7 @@ export class McpClient {
       throw new ErrorAnswer(thrown.message, thrown.code, thrown.data);
     }
     if (discovered !== undefined) transport.envelope = envelopeOf(capabilities);
-    greeted.#introduction = discovered === undefined ? initialized(client) : introductionOf(discovered);
+    greeted.#introduction = discovered === undefined ? introductionFrom(client) : introductionOf(discovered);
     return greeted;
   }
 
@@ -163,7 +163,7 @@ export class McpClient {
   }
 }
 
-function initialized(client: InstanceType<Sdk['Client']>): Introduction {
+function introductionFrom(client: InstanceType<Sdk['Client']>): Introduction {
   return {
     capabilities: { ...client.getServerCapabilities() },
     version: client.getServerVersion()?.version,

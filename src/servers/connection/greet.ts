@@ -32,7 +32,7 @@ type GreetingParts = {
    * is still starting looks like one that hangs on what it does not know: the first wants this to be long, since a server
    * of both eras keeps to the one in which it was greeted, and the second waits for it at its very first start.
    */
-  readonly patienceMs: number;
+  readonly softTimeoutMs: number;
 };
 
 /** Throws ErrorAnswer, or what the SDK or the link throws. */
@@ -45,7 +45,7 @@ export async function greet(parts: GreetingParts, signal: AbortSignal): Promise<
   if (known?.era === 'legacy') return greetKnown(known, link, parts, signal);
   const probe = new Probe(link, parts.handlers.capabilities);
   const isSure = mode !== 'auto' || known !== undefined;
-  const verdict = await within(isSure ? undefined : parts.patienceMs, probe.verdict, signal).catch(
+  const verdict = await waitAtMost(isSure ? undefined : parts.softTimeoutMs, probe.verdict, signal).catch(
     (thrown: unknown) => {
       // It does not even refuse the question any more: the next start greets it in the old way as well.
       if (known !== undefined) eras.learn(spec, undefined);
@@ -86,8 +86,9 @@ async function greetKnown(
     if (signal.aborted || !isRefusal(thrown)) throw thrown;
     eras.learn(spec, undefined);
     // A server that says that it does not speak our version will say which one it speaks, however long it takes to start.
-    const patienceMs = thrown.code === UNSUPPORTED_VERSION ? undefined : parts.patienceMs;
-    const ask = (over: Link) => within(patienceMs, new Probe(over, handlers.capabilities).verdict, signal);
+    const softTimeoutMs = thrown.code === UNSUPPORTED_VERSION ? undefined : parts.softTimeoutMs;
+    const ask = (over: Link) =>
+      waitAtMost(softTimeoutMs, new Probe(over, handlers.capabilities).verdict, signal);
     // It may have ended with its refusal; where it has not, it need not be started a second time.
     const first = link.ending === undefined ? await ask(link) : undefined;
     const another = link.ending === undefined ? link : await parts.newLink();
@@ -129,7 +130,7 @@ async function greetLegacy(
     }
     if (signal.aborted) throw thrown;
     if (verdict === undefined && isRefusal(thrown)) {
-      const late = await within(LATE_MS, probe.verdict, signal);
+      const late = await waitAtMost(LATE_MS, probe.verdict, signal);
       if (late?.era === 'modern') return greetModern(late, link, parts, signal);
     }
     if (spec.transport === 'stdio' && link.ending !== undefined) return again();
@@ -155,7 +156,7 @@ function notModern({ name }: DownstreamSpec): BridgeError {
 }
 
 /** Undefined when `ms` have passed; without them it waits for as long as `signal` lets it. */
-async function within<T>(
+async function waitAtMost<T>(
   ms: number | undefined,
   promised: Promise<T>,
   signal: AbortSignal,

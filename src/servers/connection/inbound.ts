@@ -86,7 +86,7 @@ export function answeredIn(line: string): RequestId | undefined {
 }
 
 /** For an answer that came, and could not be read. */
-export const garbled = (line: string): BridgeError =>
+export const garbledError = (line: string): BridgeError =>
   new BridgeError(
     'E_TOOL_FAILED',
     `The server sent an answer that cannot be read: ${clipHarmlessLine(line, MAX_QUOTED_CHARS)}.`,

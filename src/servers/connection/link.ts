@@ -107,7 +107,7 @@ export function callError(
 ): BridgeError {
   if (cause === 'timeout') {
     const late = `${what} did not answer within ${limitMs / 1000} s.`;
-    return new BridgeError(failure, `${late}${instead(noiseLines, transport)}`, {
+    return new BridgeError(failure, `${late}${insteadSentence(noiseLines, transport)}`, {
       fault: 'downstream',
       remedy: 'Ask it for less at a time, or try again.',
     });
@@ -161,7 +161,7 @@ function addressesOf(errorData: unknown): readonly string[] {
 }
 
 /** A sentence about what `who` wrote in place of an answer that never came; empty where nothing was written. */
-export function instead(noiseLines: number, transport: Pick<Link, 'lastWords'>, who = 'it'): string {
+export function insteadSentence(noiseLines: number, transport: Pick<Link, 'lastWords'>, who = 'it'): string {
   if (noiseLines === 0) return '';
   const wrote =
     noiseLines === 1

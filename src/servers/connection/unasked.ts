@@ -113,7 +113,7 @@ export class Unasked {
   }
 
   /** The answer to this request comes next: what it has last said of its progress is handed on before. */
-  answering(id: RequestId): void {
+  flushProgress(id: RequestId): void {
     const sort = `${PROGRESS} ${id}`;
     const last = this.#waiting.get(sort);
     this.#waiting.delete(sort);

@@ -44,8 +44,8 @@ export async function discoverLogin(spec: RemoteSpec, fetchFn: FetchLike): Promi
   const { authServerMetadataUrl } = spec.oauth || { authServerMetadataUrl: undefined };
   const metadata =
     authServerMetadataUrl === undefined
-      ? await discovered(spec, resource?.authorization_servers?.[0], fetchFn)
-      : await fetched(authServerMetadataUrl, fetchFn);
+      ? await discoverServer(spec, resource?.authorization_servers?.[0], fetchFn)
+      : await fetchMetadata(authServerMetadataUrl, fetchFn);
   for (const endpoint of [metadata.authorization_endpoint, metadata.token_endpoint]) {
     const unsafe = unsafeAddress(endpoint, spec.url);
     if (unsafe !== undefined) throw loginError(`${new URL(endpoint).origin} ${unsafe}.`);
@@ -78,7 +78,7 @@ export async function discoverMachine(
       `Server '${shownName(spec.name)}' takes tokens of ${clipHarmless(named.join(', '), 200)}, and not of ${issuer}, which its entry names.`,
     );
   }
-  const metadata = await discovered(spec, issuer, withoutPage(fetchFn));
+  const metadata = await discoverServer(spec, issuer, withoutPage(fetchFn));
   const unsafe = unsafeAddress(metadata.token_endpoint, spec.url);
   if (unsafe !== undefined) throw loginError(`${new URL(metadata.token_endpoint).origin} ${unsafe}.`);
   const scopes = asked.scope === undefined ? (resource?.scopes_supported ?? []) : asked.scope.split(' ');
@@ -178,7 +178,7 @@ async function resourceMetadata(
   return metadata;
 }
 
-async function discovered(
+async function discoverServer(
   { name, url }: RemoteSpec,
   advertised: string | undefined,
   fetchFn: FetchLike,
@@ -208,7 +208,7 @@ async function discovered(
   return metadata;
 }
 
-async function fetched(url: string, fetchFn: FetchLike): Promise<AuthorizationServerMetadata> {
+async function fetchMetadata(url: string, fetchFn: FetchLike): Promise<AuthorizationServerMetadata> {
   const response = await fetchFn(url, { headers: { accept: 'application/json' } });
   const parsed = OAuthMetadataSchema.safeParse(await response.json().catch(() => undefined));
   if (parsed.success) return parsed.data;

@@ -68,10 +68,10 @@ export class Logins {
     return {
       token: (signal) => this.#token(spec, signal),
       renew: async (refused, signal) => {
-        if (refused === undefined) throw this.#needed(spec);
-        await this.#renewed(spec, refused, signal);
+        if (refused === undefined) throw this.#neededLogin(spec);
+        await this.#renewOnce(spec, refused, signal);
       },
-      refused: (challenge) => refusal(spec.name, challenge, this.#owner),
+      onRefused: (challenge) => refusal(spec.name, challenge, this.#owner),
     };
   }
 
@@ -91,7 +91,7 @@ export class Logins {
     if (login === undefined) return undefined;
     if (!isEnding(login) || login.refreshToken === undefined) return login.accessToken;
     try {
-      return (await this.#renewed(spec, login.accessToken, signal)).accessToken;
+      return (await this.#renewOnce(spec, login.accessToken, signal)).accessToken;
     } catch (thrown) {
       const { expiresAtMs = 0 } = login;
       // It is still good, and its issuer may be back before it is not.
@@ -112,7 +112,7 @@ export class Logins {
   }
 
   /** A login whose access token is another than `refused`. */
-  async #renewed(spec: RemoteSpec, refused: string, signal: AbortSignal): Promise<Login> {
+  async #renewOnce(spec: RemoteSpec, refused: string, signal: AbortSignal): Promise<Login> {
     let renewing = this.#renewing.get(spec.url);
     if (renewing === undefined) {
       renewing = this.#renew(spec, refused)
@@ -136,7 +136,7 @@ export class Logins {
     let spent: string | undefined;
     for (;;) {
       const login = this.#login(spec);
-      if (login === undefined) throw this.#needed(spec);
+      if (login === undefined) throw this.#neededLogin(spec);
       // Another bridge has done it while this one waited for the lock.
       if (login.accessToken !== refused && !isEnding(login)) return login;
       if (login.refreshToken === undefined || login.refreshToken === spent) {
@@ -144,13 +144,13 @@ export class Logins {
         throw new LoginNeeded(spec.name, 'its login has ended', { owner: this.#owner });
       }
       spent = login.refreshToken;
-      const renewed = await this.#refreshed(spec, login, spent, signal);
+      const renewed = await this.#refreshLogin(spec, login, spent, signal);
       // Undefined: spent already. A bridge that held the lock too long may have kept a newer one by now.
       if (renewed !== undefined) return renewed;
     }
   }
 
-  async #refreshed(
+  async #refreshLogin(
     spec: RemoteSpec,
     login: Login,
     refreshToken: string,
@@ -173,7 +173,7 @@ export class Logins {
       if (thrown instanceof OAuthError && SPENT.has(thrown.code)) return undefined;
       if (thrown instanceof BridgeError && thrown.code === 'E_STATE') throw thrown;
       const words = this.#redactor.redact(wordsOf(thrown));
-      const { remedy } = this.#needed(spec);
+      const { remedy } = this.#neededLogin(spec);
       throw new LoginTrouble(
         `its login could not be refreshed: ${words}`,
         `If it stays so: ${remedy}`,
@@ -182,7 +182,7 @@ export class Logins {
     }
   }
 
-  #needed({ name, url }: RemoteSpec): LoginNeeded {
+  #neededLogin({ name, url }: RemoteSpec): LoginNeeded {
     const stored = this.#store.read(url);
     const { reason, file } = stored.state === 'unusable' ? stored : { reason: undefined, file: undefined };
     const unused = reason === undefined ? '' : `; the one that was kept is not used, since ${file} ${reason}`;

@@ -61,7 +61,7 @@ export class MachineServerLogin implements ServerLogin {
     await this.#ask(signal);
   }
 
-  refused({ status }: Challenge): LoginTrouble | undefined {
+  onRefused({ status }: Challenge): LoginTrouble | undefined {
     const { login } = this.#parts;
     if (status === 401) return this.#trouble(`it refused the token that ${login.issuer} gave`);
     return this.#trouble('it asks for more than its client was granted');
@@ -71,7 +71,7 @@ export class MachineServerLogin implements ServerLogin {
   #ask(signal: AbortSignal): Promise<HeldToken> {
     const { name } = this.#parts.spec;
     if (this.#asking === undefined) {
-      this.#asking = this.#asked().finally(() => {
+      this.#asking = this.#requestToken().finally(() => {
         this.#asking = undefined;
       });
       this.#asking.catch(() => {});
@@ -81,7 +81,7 @@ export class MachineServerLogin implements ServerLogin {
     });
   }
 
-  async #asked(): Promise<HeldToken> {
+  async #requestToken(): Promise<HeldToken> {
     const { spec, login, redactor, oauthFetch } = this.#parts;
     const fetchFn = oauthFetch(spec.url, new AbortController().signal);
     try {

@@ -217,11 +217,11 @@ function withNeededMembers(text: string): string {
     const value = Object.hasOwn(answer, name) ? read(answer[name]) : undefined;
     if (value !== undefined) needed[name] = value;
   }
-  return JSON.stringify({ ...assumed(needed), ...needed });
+  return JSON.stringify({ ...assumedFields(needed), ...needed });
 }
 
 /** Members that the schemas demand although nobody reads them, or although nothing else could stand there. */
-function assumed(needed: JsonObject): JsonObject {
+function assumedFields(needed: JsonObject): JsonObject {
   if (needed['access_token'] !== undefined) return { token_type: 'Bearer' };
   if (needed['client_id'] !== undefined) return { redirect_uris: [] };
   const { issuer, token_endpoint: tokenEndpoint } = needed;

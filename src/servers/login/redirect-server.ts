@@ -49,7 +49,7 @@ export async function openRedirectServer(options: {
     url: `http://${options.host}:${port}${PATH}`,
     answer: receiver.answer,
     paste: (address) => receiver.paste(address),
-    [Symbol.asyncDispose]: () => Promise.all(servers.map(ended)).then(() => {}),
+    [Symbol.asyncDispose]: () => Promise.all(servers.map(closeServer)).then(() => {}),
   };
 }
 
@@ -71,7 +71,7 @@ async function listen(receiver: Receiver, address: string, port: number): Promis
 }
 
 /** Lets a page that is under way arrive, and cuts off who only keeps a connection. */
-async function ended(server: Server): Promise<void> {
+async function closeServer(server: Server): Promise<void> {
   const closed = once(server, 'close');
   server.close();
   server.closeIdleConnections();

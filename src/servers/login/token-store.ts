@@ -67,14 +67,14 @@ export class TokenStore {
 
   /** Where the login of the server at `url` is kept. */
   fileOf(url: string): string {
-    const key = createHash('sha256').update(normalised(url)).digest('hex').slice(0, 32);
+    const key = createHash('sha256').update(normaliseUrl(url)).digest('hex').slice(0, 32);
     return join(this.#folder, `${key}.json`);
   }
 
   /** Never throws. */
   read(url: string): StoredLogin {
     const stored = readLogin(this.fileOf(url));
-    if (stored.state !== 'kept' || normalised(stored.login.url) === normalised(url)) return stored;
+    if (stored.state !== 'kept' || normaliseUrl(stored.login.url) === normaliseUrl(url)) return stored;
     return { state: 'unusable', file: this.fileOf(url), reason: 'is of another server' };
   }
 
@@ -95,7 +95,7 @@ export class TokenStore {
 
   /** Takes the place of an earlier login of the same server. Throws E_STATE. */
   write(kept: Login): void {
-    this.#changing(() => {
+    this.#tryChange(() => {
       replaceFile(this.fileOf(kept.url), `${JSON.stringify(login.parse(kept))}\n`);
       // The file is private by itself; a folder from elsewhere may still tell who is logged in where.
       chmodSync(this.#folder, 0o700);
@@ -104,7 +104,7 @@ export class TokenStore {
 
   /** Whatever is kept of the server, also when it is unusable. Throws E_STATE. */
   forget(url: string): void {
-    this.#changing(() => rmSync(this.fileOf(url), { force: true }));
+    this.#tryChange(() => rmSync(this.fileOf(url), { force: true }));
   }
 
   /**
@@ -120,7 +120,7 @@ export class TokenStore {
     }
   }
 
-  #changing(change: () => void): void {
+  #tryChange(change: () => void): void {
     try {
       change();
     } catch (thrown) {
@@ -138,7 +138,7 @@ export class TokenStore {
 }
 
 /** Two spellings of one address are one server; a fragment is never sent. */
-function normalised(url: string): string {
+function normaliseUrl(url: string): string {
   const parsed = new URL(url);
   parsed.hash = '';
   return parsed.href;

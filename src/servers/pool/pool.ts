@@ -139,7 +139,7 @@ class SlotPool implements DownstreamPool {
     if (this.#disposing !== undefined) {
       throw new BridgeError('E_SHUTDOWN', 'The bridge is closing.', { fault: 'bridge' });
     }
-    if (slot === undefined) throw this.#unknown(name);
+    if (slot === undefined) throw this.#unknownServerError(name);
     const waiting = { message: `Waiting for server '${shownName(name)}' was cancelled.` };
     return (await unlessAborted(slot.get(agent), signal, waiting)).calledBy(agent);
   }
@@ -157,7 +157,7 @@ class SlotPool implements DownstreamPool {
     return new Slot(spec, context, onListed, new Callers(this.#options.isShared !== true));
   }
 
-  #unknown(name: string): BridgeError {
+  #unknownServerError(name: string): BridgeError {
     const names = [...this.#slots.keys()];
     const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : '';
     const remedy =

@@ -15,7 +15,7 @@ export interface ServerLease extends Disposable {
   /** Whether a question of this server is put to the person just now. */
   isAsking(name: string): boolean;
   /** A sentence about what this server wrote while calls waited for its answers; empty where it wrote nothing amiss. */
-  instead(name: string): string;
+  insteadSentence(name: string): string;
 }
 
 /** Parts of the pool that a lease needs. */
@@ -50,8 +50,8 @@ export class SlotLease implements ServerLease {
     return this.#held.get(name)?.slot.isAsking ?? false;
   }
 
-  instead(name: string): string {
-    return this.#held.get(name)?.slot.instead(this.#parts.agent) ?? '';
+  insteadSentence(name: string): string {
+    return this.#held.get(name)?.slot.insteadSentence(this.#parts.agent) ?? '';
   }
 
   [Symbol.dispose](): void {

@@ -84,7 +84,7 @@ export class RoutedPool implements DownstreamPool {
       get: (name, signal) => of(name).get(name, signal),
       specOf: (name) => of(name).specOf(name),
       isAsking: (name) => of(name).isAsking(name),
-      instead: (name) => of(name).instead(name),
+      insteadSentence: (name) => of(name).insteadSentence(name),
       [Symbol.dispose]: () => {
         own[Symbol.dispose]();
         shared[Symbol.dispose]();

@@ -62,7 +62,7 @@ export class SharedSlots {
   }
 
   /** Its only user has become another: it is found under that key from now on, unless there is one already. */
-  renamed(shared: Shared, key: string): boolean {
+  renameKey(shared: Shared, key: string): boolean {
     if (shared.users.size > 1 || this.#shared.has(key)) return false;
     this.#shared.delete(shared.key);
     shared.key = key;
@@ -118,8 +118,8 @@ class WindowSlot implements ServerSlot {
     return this.#shared?.slot.isAsking ?? false;
   }
 
-  instead(agent: AgentCapabilities): string {
-    return this.#shared?.slot.instead(agent) ?? '';
+  insteadSentence(agent: AgentCapabilities): string {
+    return this.#shared?.slot.insteadSentence(agent) ?? '';
   }
 
   async get(agent: AgentCapabilities): Promise<Downstream> {
@@ -159,17 +159,17 @@ class WindowSlot implements ServerSlot {
 
   #place(agent: AgentCapabilities): Promise<Shared> {
     if (this.#shared !== undefined && !this.#mustLook) return Promise.resolve(this.#shared);
-    this.#placing ??= this.#placed(agent).finally(() => {
+    this.#placing ??= this.#findPlace(agent).finally(() => {
       this.#placing = undefined;
     });
     return this.#placing;
   }
 
-  async #placed(agent: AgentCapabilities): Promise<Shared> {
+  async #findPlace(agent: AgentCapabilities): Promise<Shared> {
     this.#mustLook = false;
     const key = keyOf(this.parts, await rootsOf(agent, this.window));
     const before = this.#shared;
-    if (before !== undefined && (before.key === key || this.#all.renamed(before, key))) return before;
+    if (before !== undefined && (before.key === key || this.#all.renameKey(before, key))) return before;
     this.#leave((slot) => slot.retire(() => {}));
     const shared = this.#all.join(key, this);
     this.#shared = shared;

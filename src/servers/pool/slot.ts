@@ -20,7 +20,7 @@ export interface ServerSlot {
   /** Whether a question of the server is put to a person just now. */
   readonly isAsking: boolean;
   /** A sentence about what came while calls of `agent` waited for their answers; empty where nothing came. */
-  instead(agent: AgentCapabilities): string;
+  insteadSentence(agent: AgentCapabilities): string;
   /** The live server for `agent`, started if need be. Throws E_SERVER_UNAVAILABLE at once while it rests. */
   get(agent: AgentCapabilities): Promise<Downstream>;
   rootsChanged(agent: AgentCapabilities): void;
@@ -68,12 +68,12 @@ export class Slot implements ServerSlot {
   }
 
   get(agent: AgentCapabilities): Promise<Downstream> {
-    this.#callers.came(agent);
+    this.#callers.noteAgent(agent);
     const state = asOfNow(this.#state);
     switch (state.at) {
       case 'ready':
         this.#serve(state.open, state.inFlight);
-        return freshened(state.open);
+        return refreshFirst(state.open);
       case 'opening':
         return state.downstream;
       case 'resting':
@@ -91,8 +91,8 @@ export class Slot implements ServerSlot {
     return this.#open?.isAsking() ?? false;
   }
 
-  instead(agent: AgentCapabilities): string {
-    return this.#open?.instead(agent) ?? '';
+  insteadSentence(agent: AgentCapabilities): string {
+    return this.#open?.insteadSentence(agent) ?? '';
   }
 
   rootsChanged(agent: AgentCapabilities): void {
@@ -282,7 +282,7 @@ export class Slot implements ServerSlot {
 }
 
 /** The server, with a list that is as good as it says; one that cannot be read again stays. */
-async function freshened({ downstream, fresh }: OpenDownstream): Promise<Downstream> {
+async function refreshFirst({ downstream, refreshIfStale: fresh }: OpenDownstream): Promise<Downstream> {
   await fresh();
   return downstream;
 }

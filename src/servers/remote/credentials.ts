@@ -6,7 +6,7 @@ import { parseJson } from '../../base/json/json-text.js';
 import { startOfLine } from '../../base/process/start-of.js';
 import type { Redact, Redactor } from '../../base/secrets/redact.js';
 import { KB_BYTES } from '../../base/text/sizes.js';
-import { unlessAborted, within } from '../../base/waiting/unless-aborted.js';
+import { unlessAborted, waitAtMost } from '../../base/waiting/unless-aborted.js';
 
 import type { RemoteSpec } from '../../hosts/downstream-spec.js';
 import { hideHeaders, hideLatest } from '../connection/hide-secrets.js';
@@ -14,7 +14,7 @@ import { atItsEntry } from '../connection/link.js';
 import { type ProcessExit, ProcessTree } from '../stdio/process-tree.js';
 import { LastWords } from '../stdio/stdio-transport.js';
 import { type Challenge, LoginNeeded, type LoginOwner, type ServerLogin } from './login-needed.js';
-import { decoded, proxySecrets } from './proxies.js';
+import { decodePart, proxySecrets } from './proxies.js';
 import { RemoteFailure } from './remote-failure.js';
 
 const BEARER = 'Bearer ';
@@ -80,25 +80,25 @@ export class Credentials {
   }
 
   /**
-   * Gets others than `given` after a 401, where there is a way to; else throws the RemoteFailure of `refused`. Another
+   * Gets others than `given` after a 401, where there is a way to; else throws the RemoteFailure of `onRefused`. Another
    * request may have got them meanwhile, and must not have its new token refreshed again.
    */
   async renew(given: CredentialHeaders, signal: AbortSignal): Promise<void> {
     if (this.#spec.headersHelper !== undefined) return this.forget();
-    if (this.#login === undefined) throw this.#unknown(401);
+    if (this.#login === undefined) throw this.#unknownFailure(401);
     await this.#login.renew(given['authorization']?.slice(BEARER.length), signal);
   }
 
   /** A 401 or 403 that nothing here can change, in words that name what was refused; undefined for what is neither. */
-  refused(challenge: Challenge): RemoteFailure | undefined {
+  onRefused(challenge: Challenge): RemoteFailure | undefined {
     const { status, challenge: words } = challenge;
     if (status !== 401 && (status !== 403 || words === undefined)) return undefined;
-    const known = this.#spec.headersHelper === undefined ? this.#login?.refused(challenge) : undefined;
-    return known ?? this.#unknown(status);
+    const known = this.#spec.headersHelper === undefined ? this.#login?.onRefused(challenge) : undefined;
+    return known ?? this.#unknownFailure(status);
   }
 
   /** The failure for refused credentials that did not come from a login of the bridge. */
-  #unknown(status: number): RemoteFailure {
+  #unknownFailure(status: number): RemoteFailure {
     const { name, headers, headersHelper } = this.#spec;
     const because = (what: string, remedy: string) =>
       new RemoteFailure(`it refused ${what} (${status})`, { fault: 'operator', remedy: atItsEntry(remedy) });
@@ -141,7 +141,7 @@ export class Credentials {
 
 /** The parts of an address that are often keys, by what they are shown as. */
 function secretsIn({ username, password, searchParams }: URL): CredentialHeaders {
-  const [user, word] = [username, password].map(decoded);
+  const [user, word] = [username, password].map(decodePart);
   return { ...Object.fromEntries(searchParams), 'url password': word ?? '', 'url login': `${user}:${word}` };
 }
 
@@ -193,7 +193,7 @@ export async function helperHeaders(
     const ended = tree.heard.then((how) => {
       exit = how;
     });
-    await within(HELPER_LIMIT_MS, unlessAborted(ended, signal));
+    await waitAtMost(HELPER_LIMIT_MS, unlessAborted(ended, signal));
   } catch (cause) {
     throw helperFailed('could not be started', cause);
   } finally {

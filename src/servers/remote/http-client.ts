@@ -79,7 +79,7 @@ export class HttpClient {
     await setImmediate();
     await setImmediate();
     for (let redirects = 0; ; redirects++) {
-      const answer = await this.#sent({ ...request, url }, signal);
+      const answer = await this.#sendWithRetries({ ...request, url }, signal);
       const { statusCode = 0, headers } = answer;
       const isKept = statusCode === 307 || statusCode === 308;
       if (request.followsRedirects === false) return answer;
@@ -111,10 +111,10 @@ export class HttpClient {
   }
 
   /** Once more where the connection turns out to be stale; each attempt uses up one of those. */
-  async #sent(request: HttpRequest, signal: AbortSignal): Promise<IncomingMessage> {
+  async #sendWithRetries(request: HttpRequest, signal: AbortSignal): Promise<IncomingMessage> {
     for (;;) {
       try {
-        return await this.#once(request, signal);
+        return await this.#sendOnce(request, signal);
       } catch (thrown) {
         if (!(thrown instanceof Stale)) throw thrown;
         if (!request.mayRepeat) throw thrown.cause;
@@ -122,7 +122,7 @@ export class HttpClient {
     }
   }
 
-  #once({ method, url, headers, body }: HttpRequest, signal: AbortSignal): Promise<IncomingMessage> {
+  #sendOnce({ method, url, headers, body }: HttpRequest, signal: AbortSignal): Promise<IncomingMessage> {
     const isTls = url.protocol === 'https:';
     const proxy = this.#proxyFor(url);
     const isSecured = isTls || proxy?.protocol === 'https:';
@@ -151,7 +151,7 @@ export class HttpClient {
       request.on('error', (thrown) => {
         if (signal.aborted) reject(thrown);
         else if (!isConnected)
-          reject(new NeverSent(proxy === undefined ? thrown : blamed(thrown, proxy, isTls)));
+          reject(new NeverSent(proxy === undefined ? thrown : blameProxy(thrown, proxy, isTls)));
         else reject(request.reusedSocket ? new Stale('The connection is stale.', { cause: thrown }) : thrown);
       });
       request.end(body);
@@ -183,7 +183,7 @@ export class HttpClient {
 }
 
 /** A connection that did not come about: in a tunnel it is the server's, else the proxy's. */
-function blamed(thrown: Error, proxy: URL, isTunnel: boolean): Error {
+function blameProxy(thrown: Error, proxy: URL, isTunnel: boolean): Error {
   if (isTunnel || thrown instanceof ProxyRefusal) return thrown;
   const code: unknown = Object(thrown).code;
   return new ProxyRefusal(proxy.origin, `cannot be reached (${String(code ?? thrown.message)})`, {

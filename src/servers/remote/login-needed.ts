@@ -73,7 +73,7 @@ export interface ServerLogin {
   /** The server answered 401 to a request with `refused`; afterwards `token` gives another one. Throws as it does. */
   renew(refused: string | undefined, signal: AbortSignal): Promise<void>;
   /** The failure for a 401 to a renewed token, or for a 403; undefined for a 403 that no login would fix. */
-  refused(challenge: Challenge): RemoteFailure | undefined;
+  onRefused(challenge: Challenge): RemoteFailure | undefined;
 }
 
 export type Challenge = {

@@ -33,14 +33,14 @@ export function proxySecrets(env: Environment): Readonly<Record<string, string>>
     Object.entries(env).flatMap(([name, value = '']) => {
       if (!/^(?:https?|all)_proxy$/i.test(name)) return [];
       const written = value.includes('://') ? value : `http://${value}`;
-      const password = URL.canParse(written) ? decoded(new URL(written).password) : '';
+      const password = URL.canParse(written) ? decodePart(new URL(written).password) : '';
       return password === '' ? [] : [[`password of ${name}`, password]];
     }),
   );
 }
 
 /** A part of an address as it was meant; as it stands where it is not encoded as it should be. */
-export function decoded(part: string): string {
+export function decodePart(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
@@ -152,7 +152,7 @@ export class ProxyRefusal extends Error {
 export function proxiedRequest(proxy: URL, url: URL): http.RequestOptions {
   return {
     protocol: proxy.protocol,
-    hostname: bare(proxy.hostname),
+    hostname: bareHostname(proxy.hostname),
     port: proxy.port || (proxy.protocol === 'https:' ? 443 : 80),
     path: `${url.origin}${url.pathname}${url.search}`,
     headers: { host: url.host, ...authorizationOf(proxy) },
@@ -172,7 +172,7 @@ export class TunnelAgent extends https.Agent {
     options: ConnectionOptions & { readonly host?: string; readonly port?: number | string },
     callback?: (error: Error | null, socket: Duplex) => void,
   ): undefined {
-    const host = bare(String(options.host));
+    const host = bareHostname(String(options.host));
     const port = Number(options.port ?? 443);
     tunnel(this.#proxy, host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`).then(
       (socket) => {
@@ -192,7 +192,7 @@ function tunnel(proxy: URL, target: string): Promise<Duplex> {
   const at = proxy.origin;
   const options: http.RequestOptions = {
     method: 'CONNECT',
-    hostname: bare(proxy.hostname),
+    hostname: bareHostname(proxy.hostname),
     port: proxy.port || (proxy.protocol === 'https:' ? 443 : 80),
     path: target,
     headers: { host: target, ...authorizationOf(proxy) },
@@ -232,8 +232,8 @@ export function refusal({ statusCode = 0 }: IncomingMessage): string {
 
 function authorizationOf({ username, password }: URL): { readonly 'proxy-authorization'?: string } {
   if (username === '' && password === '') return {};
-  const pair = `${decoded(username)}:${decoded(password)}`;
+  const pair = `${decodePart(username)}:${decodePart(password)}`;
   return { 'proxy-authorization': `Basic ${Buffer.from(pair).toString('base64')}` };
 }
 
-const bare = (hostname: string): string => hostname.replace(/^\[|\]$/g, '');
+const bareHostname = (hostname: string): string => hostname.replace(/^\[|\]$/g, '');

@@ -92,11 +92,11 @@ export function fromNode(url: URL, thrown: unknown): RemoteFailure {
     const reason = 'one of its headers holds characters that no header may hold';
     return new RemoteFailure(reason, { fault: 'operator', remedy: atItsEntry('Correct its `headers`') });
   }
-  return broken(thrown);
+  return brokenConnection(thrown);
 }
 
 /** The connection ended between the request and the end of its answer. */
-export function broken(cause?: unknown): RemoteFailure {
+export function brokenConnection(cause?: unknown): RemoteFailure {
   return new RemoteFailure('the connection broke before the answer was there', {
     fault: 'downstream',
     remedy: atItsEntry('Check that it runs, and its `url`'),

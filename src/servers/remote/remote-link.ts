@@ -23,11 +23,11 @@ import {
 } from '../connection/link.js';
 import { LeftOut, readingPurse, Unasked } from '../connection/unasked.js';
 import { Credentials, type RemoteContext } from './credentials.js';
-import { Door } from './door.js';
 import type { EventReader } from './event-reader.js';
 import { LoginNeeded, type ServerLogin } from './login-needed.js';
 import { proxiesOf } from './proxies.js';
-import { broken, RefusedStatus, RemoteFailure, type Untaken } from './remote-failure.js';
+import { RemoteEndpoint } from './remote-endpoint.js';
+import { brokenConnection, RefusedStatus, RemoteFailure, type Untaken } from './remote-failure.js';
 import { type Outgoing, SseWire, StreamableWire, type Wire } from './wire.js';
 
 /** A server that is being restarted is away for about so long; a request waits for it once. */
@@ -51,7 +51,7 @@ export class RemoteLink implements Link {
   readonly #context: RemoteContext;
   readonly #limitMs: number;
   readonly #credentials: Credentials;
-  readonly #door: Door;
+  readonly #door: RemoteEndpoint;
   readonly #closing = new AbortController();
   readonly #waiting = new WaitingRequests();
   /** For what its streams bring besides answers, all together. */
@@ -74,7 +74,7 @@ export class RemoteLink implements Link {
     const url = addressOf(spec);
     this.#credentials = new Credentials(spec, context, login);
     const redact = (text: string) => context.redactor.redact(text);
-    this.#door = new Door(url, this.#credentials, redact, proxiesOf(context.env));
+    this.#door = new RemoteEndpoint(url, this.#credentials, redact, proxiesOf(context.env));
   }
 
   get ending(): string | undefined {
@@ -170,7 +170,7 @@ export class RemoteLink implements Link {
     if (!isAwaited) this.#purse.spend(0, bytes);
     if ('method' in message) return this.#unasked.hear(message, bytes, (heard) => this.onmessage?.(heard));
     if (message.id === undefined) return;
-    this.#unasked.answering(message.id);
+    this.#unasked.flushProgress(message.id);
     this.#waiting.answer(message.id, message);
   }
 
@@ -279,7 +279,7 @@ export class RemoteLink implements Link {
       clearTimeout(timer);
     }
     this.#wire = wire;
-    this.#waiting.failAllOf(over, broken());
+    this.#waiting.failAllOf(over, brokenConnection());
     void over.end(false);
     wire.listen();
     // It may be another version of itself.

@@ -4,13 +4,13 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
-import { within } from '../../base/waiting/unless-aborted.js';
+import { waitAtMost } from '../../base/waiting/unless-aborted.js';
 import { failure, MAX_MESSAGE_BYTES, readMessages, readOversized, tooLarge } from '../connection/inbound.js';
-import type { Door } from './door.js';
 import { EventReader, type ServerEvent } from './event-reader.js';
 import { discard, mediaTypeOf, readBody } from './http-client.js';
+import type { RemoteEndpoint } from './remote-endpoint.js';
 import {
-  broken,
+  brokenConnection,
   isSessionOver,
   oddAnswer,
   RefusedStatus,
@@ -89,13 +89,13 @@ export interface Wire {
 // first event names the address that takes messages. When the stream ends, so does the session.
 
 export class SseWire implements Wire {
-  readonly #door: Door;
+  readonly #door: RemoteEndpoint;
   readonly #events: WireEvents;
   readonly #ending = new AbortController();
   #endpoint: URL | undefined;
   #isBroken = false;
 
-  constructor(door: Door, events: WireEvents) {
+  constructor(door: RemoteEndpoint, events: WireEvents) {
     this.#door = door;
     this.#events = events;
   }
@@ -115,7 +115,7 @@ export class SseWire implements Wire {
       answer.socket.unref();
       await new Promise<void>((resolve, reject) => {
         void this.#read(answer, (endpoint) =>
-          endpoint === undefined ? reject(strayed()) : resolve(),
+          endpoint === undefined ? reject(strayFailure()) : resolve(),
         ).finally(() => reject(oddAnswer('its stream of events ended before it named an endpoint')));
       });
     } finally {
@@ -133,7 +133,7 @@ export class SseWire implements Wire {
     } catch (thrown) {
       throw isSessionOver(thrown) ? sessionOver(thrown) : thrown;
     }
-    if (id !== undefined && this.#isBroken) throw broken();
+    if (id !== undefined && this.#isBroken) throw brokenConnection();
   }
 
   /** The one stream carries that as well. */
@@ -152,7 +152,7 @@ export class SseWire implements Wire {
       const { onMessage: take, onRead } = this.#events;
       const onOther = ({ type, data }: ServerEvent) => {
         if (type !== 'endpoint' || this.#endpoint !== undefined) return;
-        this.#endpoint = this.#within(data);
+        this.#endpoint = this.#endpointWithin(data);
         onEndpoint(this.#endpoint);
       };
       await readStream(answer, reader, { take, onRead, onOther });
@@ -160,18 +160,18 @@ export class SseWire implements Wire {
       cause = thrown;
     }
     this.#isBroken = true;
-    if (!this.#ending.signal.aborted) this.#events.onBroken(broken(cause));
+    if (!this.#ending.signal.aborted) this.#events.onBroken(brokenConnection(cause));
   }
 
   /** Elsewhere its headers are not sent. */
-  #within(reference: string): URL | undefined {
+  #endpointWithin(reference: string): URL | undefined {
     if (!URL.canParse(reference, this.#door.url.href)) return undefined;
     const endpoint = new URL(reference, this.#door.url);
     return endpoint.origin === this.#door.url.origin ? endpoint : undefined;
   }
 }
 
-function strayed(): RemoteFailure {
+function strayFailure(): RemoteFailure {
   return oddAnswer('it wants messages sent to another address than its own');
 }
 
@@ -195,7 +195,7 @@ const MAX_LOST_CHARS = 10_000;
 const ACCEPT = 'application/json, text/event-stream';
 
 export class StreamableWire implements Wire {
-  readonly #door: Door;
+  readonly #door: RemoteEndpoint;
   readonly #events: WireEvents;
   readonly #ending = new AbortController();
   #sessionId: string | undefined;
@@ -204,7 +204,7 @@ export class StreamableWire implements Wire {
   #hasWorked = false;
   #failures = 0;
 
-  constructor(door: Door, events: WireEvents) {
+  constructor(door: RemoteEndpoint, events: WireEvents) {
     this.#door = door;
     this.#events = events;
   }
@@ -248,7 +248,7 @@ export class StreamableWire implements Wire {
     const controller = new AbortController();
     const headers = this.#headers();
     const request = { method: 'DELETE', url: this.#door.url, headers, mayRepeat: true } as const;
-    await within(
+    await waitAtMost(
       FAREWELL_MS,
       this.#door.tell(request, controller.signal).catch(() => {}),
     );
@@ -299,11 +299,11 @@ export class StreamableWire implements Wire {
         if ('text' in body && this.#sessionId !== undefined && saysLost(body.text)) throw sessionOver();
         if ('text' in body) takeAll(body.text, take);
         else take(failure(id, tooLarge(body.oversized)), body.oversized);
-        if (!isAnswered) throw oddAnswer(`it answered with ${named(type, answer)} instead of MCP`);
+        if (!isAnswered) throw oddAnswer(`it answered with ${nameOfType(type, answer)} instead of MCP`);
       }
     } catch (thrown) {
       if (isAnswered) return;
-      throw thrown instanceof RemoteFailure || signal.aborted ? thrown : broken(thrown);
+      throw thrown instanceof RemoteFailure || signal.aborted ? thrown : brokenConnection(thrown);
     }
   }
 
@@ -333,11 +333,11 @@ export class StreamableWire implements Wire {
       if (reader.lastId !== undefined && reader.lastId !== lastId) silent = 0;
       lastId = reader.lastId ?? lastId;
       const isLost = !mayResume || lastId === undefined || silent === MAX_RESUMPTIONS;
-      if (signal.aborted || isLost) throw broken(cause);
-      const pauseMs = between(RESUME_MS.least, reader.retryMs ?? RESUME_MS.usual, RESUME_MS.most);
+      if (signal.aborted || isLost) throw brokenConnection(cause);
+      const pauseMs = clamp(RESUME_MS.least, reader.retryMs ?? RESUME_MS.usual, RESUME_MS.most);
       await sleep(pauseMs, undefined, { signal });
       answer = await this.#get(lastId, signal).catch((thrown: unknown) => {
-        throw broken(thrown);
+        throw brokenConnection(thrown);
       });
     }
   }
@@ -371,7 +371,7 @@ export class StreamableWire implements Wire {
       } catch (thrown) {
         if (!mayPass(thrown)) return;
       }
-      pauseMs = between(LISTEN_AGAIN_MS.first, pauseMs, LISTEN_AGAIN_MS.most);
+      pauseMs = clamp(LISTEN_AGAIN_MS.first, pauseMs, LISTEN_AGAIN_MS.most);
       await sleep(pauseMs, undefined, { signal, ref: false });
       pauseMs *= 2;
     }
@@ -410,7 +410,7 @@ function saysLost(text: string): boolean {
 /** Only these have ids of text. */
 const isSubscription = (id: RequestId): boolean => typeof id === 'string' && id.startsWith('listen:');
 
-const between = (least: number, ms: number, most: number): number => Math.max(least, Math.min(ms, most));
+const clamp = (least: number, ms: number, most: number): number => Math.max(least, Math.min(ms, most));
 
 /**
  * It is away or overloaded, or (409) has not noticed yet that the earlier stream is no more; any other refusal is
@@ -421,7 +421,7 @@ function mayPass(thrown: unknown): boolean {
   return thrown instanceof RemoteFailure && thrown.untaken === 'unreachable';
 }
 
-function named(type: string, { statusCode = 0 }: IncomingMessage): string {
+function nameOfType(type: string, { statusCode = 0 }: IncomingMessage): string {
   if (type === 'text/html') return 'a web page';
   if (type === 'application/json') return 'JSON that answers something else';
   return type || `status ${statusCode} and nothing`;

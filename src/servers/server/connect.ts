@@ -84,7 +84,7 @@ export async function connect(
     capabilities: passedOn.capabilities,
     onNotification: (method: string, params: JsonObject) => {
       if (method === 'notifications/tools/list_changed') onToolsChanged();
-      else passedOn.notified(method, params);
+      else passedOn.onNotification(method, params);
     },
     onRequest: passedOn.answer,
   };
@@ -92,8 +92,8 @@ export async function connect(
   deadline.start(limitMs);
   try {
     const { eras = new ErasInMemory() } = context;
-    const patienceMs = Math.min(context.times.probeMs, limitMs / 2);
-    const client = await greet({ spec, eras, handlers, newLink, patienceMs }, deadline.signal);
+    const softTimeoutMs = Math.min(context.times.probeMs, limitMs / 2);
+    const client = await greet({ spec, eras, handlers, newLink, softTimeoutMs }, deadline.signal);
     if (transport === undefined) throw new Error('a client without a link');
     passedOn.serve(client);
     const listed = await listTools(client, deadline.signal, spec.transport !== 'stdio');

@@ -14,7 +14,7 @@ import { type Caller, CallsUnderWay, NOBODY } from '../asking/calls-under-way.js
 import { ServerRequests, withInput } from '../asking/passed-on.js';
 import type { CallProgress, McpClient } from '../connection/client.js';
 import { rawResultOf } from '../connection/inbound.js';
-import { callError, type FailureCode, instead, withoutPrefix } from '../connection/link.js';
+import { callError, type FailureCode, insteadSentence, withoutPrefix } from '../connection/link.js';
 import { type Connection, connect, type ServerContext } from './connect.js';
 import { type HeaderValues, parameterHeaders, withHeaders } from './header-parameters.js';
 import { ListPace, listTools, type ServerTool, type ToolList } from './tool-list.js';
@@ -79,7 +79,7 @@ export type DownstreamEvents = {
 export type OpenDownstream = {
   readonly downstream: Downstream;
   /** Resolves when its list is no older than the server says that it is good for; undefined where it need not be read. */
-  fresh(): Promise<void> | undefined;
+  refreshIfStale(): Promise<void> | undefined;
   /** Resolves when its processes are gone, or its session and sockets. */
   close(): Promise<void>;
   /** The agent has other roots now. */
@@ -87,7 +87,7 @@ export type OpenDownstream = {
   /** Whether a question of the server is put to the person just now. */
   isAsking(): boolean;
   /** A sentence about what came while calls of `agent` waited for their answers; empty where nothing came. */
-  instead(agent: AgentCapabilities): string;
+  insteadSentence(agent: AgentCapabilities): string;
 };
 
 /** Starts and greets a server; throws as `connect` does. */
@@ -102,7 +102,7 @@ export async function openDownstream(
   let changedEarly = false;
   const onToolsChanged = () => {
     changedEarly = true;
-    live?.changed();
+    live?.onChanged();
   };
   const { redactor, observer } = context;
   const redact = (text: string) => redactor.redact(text);
@@ -112,7 +112,7 @@ export async function openDownstream(
   const listening = new AbortController();
   live = new LiveDownstream(spec, connection, { calls, passedOn }, context, events);
   const opened = live;
-  if (changedEarly) live.changed();
+  if (changedEarly) live.onChanged();
   opened.listen(listening.signal);
   return {
     downstream: live,
@@ -121,10 +121,10 @@ export async function openDownstream(
       opened.forget();
       return connection.transport.close();
     },
-    fresh: () => opened.fresh(),
+    refreshIfStale: () => opened.refreshIfStale(),
     rootsChanged: (agent) => passedOn.rootsChanged(agent),
     isAsking: () => passedOn.isAsking,
-    instead: (agent) => opened.instead(agent),
+    insteadSentence: (agent) => opened.insteadSentence(agent),
   };
 }
 
@@ -249,7 +249,7 @@ class LiveDownstream implements Downstream {
     const limit = { ms: limitMs, of: callTimeoutMs === undefined ? 'silence' : 'whole' } as const;
     const call = this.#calls.begin(limit, signal, caller);
     const onprogress = (progress: CallProgress) => {
-      call.heard();
+      call.onHeard();
       onProgress(progress);
     };
     this.#events.onActivity(this.#calls.size);
@@ -260,7 +260,7 @@ class LiveDownstream implements Downstream {
         withHeaders(
           async (headers) => {
             const sent = await client.request(method, all, { signal: call.signal, onprogress, headers });
-            call.heard();
+            call.onHeard();
             return sent;
           },
           headersNow,
@@ -284,11 +284,11 @@ class LiveDownstream implements Downstream {
     }
   }
 
-  instead(agent: AgentCapabilities): string {
+  insteadSentence(agent: AgentCapabilities): string {
     const { transport } = this.#connection;
     const { noiseLines = 0 } = transport;
     const befores = [...this.#waiting].filter((call) => call.agent === agent).map((call) => call.noiseLines);
-    return instead(
+    return insteadSentence(
       noiseLines - Math.min(noiseLines, ...befores),
       transport,
       `'${shownName(this.spec.name)}'`,
@@ -315,7 +315,7 @@ class LiveDownstream implements Downstream {
     if (!client.isModern) return;
     void subscribe(
       client,
-      () => this.changed(),
+      () => this.onChanged(),
       signal,
       (hears) => {
         this.#hears = hears;
@@ -324,7 +324,7 @@ class LiveDownstream implements Downstream {
   }
 
   /** Undefined where the list need not be read again. */
-  fresh(): Promise<void> | undefined {
+  refreshIfStale(): Promise<void> | undefined {
     // A user of the server gets the changes that the server has told of, though its word alone would still have to wait.
     if (this.#isStale && this.#pace.waitForUserMs === 0) return this.#readAgain();
     const { ttlMs, readAt } = this.#listed;
@@ -334,8 +334,8 @@ class LiveDownstream implements Downstream {
   }
 
   /** The server says that its list of tools has changed: it is read when that may be, and after the last such word surely once. */
-  changed(): void {
-    this.#pace.told();
+  onChanged(): void {
+    this.#pace.noteTold();
     this.#isStale = true;
     this.#plan();
   }

@@ -4,7 +4,7 @@
 import { BridgeError } from '../../base/errors.js';
 import { isObject, type JsonObject } from '../../base/json/json-object.js';
 import { excessOf, type RawJson } from '../../base/json/json-text.js';
-import { closest } from '../../base/text/closest.js';
+import { findClosest } from '../../base/text/closest.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { clipHarmless } from '../../base/text/text.js';
 import { Deadline } from '../../base/waiting/deadline.js';
@@ -30,7 +30,7 @@ export const listPrompts = (server: Downstream, signal: AbortSignal): Promise<Li
 
 /** The ReadResourceResult in the server's own characters; E_RESOURCE_FAILED where it gives none. */
 export async function readResource(server: Downstream, uri: string, signal: AbortSignal): Promise<RawJson> {
-  const what = `Resource '${shown(uri)}' of server '${shownName(server.spec.name)}'`;
+  const what = `Resource '${displayName(uri)}' of server '${shownName(server.spec.name)}'`;
   const question = { what, method: 'resources/read', params: { uri } } as const;
   return give(server, RESOURCES, question, uri, signal);
 }
@@ -42,7 +42,7 @@ export async function getPrompt(
   args: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<RawJson> {
-  const what = `Prompt '${shown(name)}' of server '${shownName(server.spec.name)}'`;
+  const what = `Prompt '${displayName(name)}' of server '${shownName(server.spec.name)}'`;
   const question = { what, method: 'prompts/get', params: { name, arguments: args } } as const;
   return give(server, PROMPTS, question, name, signal);
 }
@@ -65,12 +65,12 @@ async function give(
     if (raw === undefined) throw new Error('an answer that did not come through the transport');
     return raw;
   } catch (thrown) {
-    throw await explained(thrown, server, kind, word, signal);
+    throw await explainError(thrown, server, kind, word, signal);
   }
 }
 
 /** The thrown error, with what there is instead of `word` as its remedy where a wrong word may be the cause. */
-async function explained(
+async function explainError(
   thrown: unknown,
   server: Downstream,
   kind: ListingKind,
@@ -95,9 +95,9 @@ function advice({ of, key }: ListingKind, word: string, items: readonly JsonObje
   // It exists, so the fault is another.
   if (known !== undefined) return of === 'prompts' ? argumentsOf(known) : undefined;
   const names = items.map((item) => String(item[key]));
-  const near = closest(word, names);
-  if (near !== undefined) return `Did you mean '${shown(near)}'?`;
-  const some = names.slice(0, MAX_NAMES_SHOWN).map(shown).join(', ');
+  const near = findClosest(word, names);
+  if (near !== undefined) return `Did you mean '${displayName(near)}'?`;
+  const some = names.slice(0, MAX_NAMES_SHOWN).map(displayName).join(', ');
   if (of === 'prompts') return `It has: ${some}.`;
   return 'await runtime.list_resources(server) names those that it lists.';
 }
@@ -107,13 +107,13 @@ function argumentsOf(prompt: JsonObject): string | undefined {
   if (!Array.isArray(args) || args.length === 0) return undefined;
   const names = args.slice(0, MAX_NAMES_SHOWN).map((argument) => {
     const { name, required } = Object(argument);
-    return `${shown(String(name))}${required === true ? '' : ' (optional)'}`;
+    return `${displayName(String(name))}${required === true ? '' : ' (optional)'}`;
   });
   return `Its arguments: ${names.join(', ')}.`;
 }
 
 /** A stranger's word in a sentence of ours. */
-const shown = (word: string): string => shownName(word);
+const displayName = (word: string): string => shownName(word);
 
 // Items that one server lists of a kind, resources, their templates or prompts: all pages, read with tolerance and within
 // limits. An item needs the one member by which it is asked for, and keeps whatever else fits.

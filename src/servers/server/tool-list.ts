@@ -206,7 +206,7 @@ export class ListPace {
   }
 
   /** The server says that its list has changed. One that has not said so for long is believed at once. */
-  told(): void {
+  noteTold(): void {
     const now = this.#now();
     if (now - this.#toldAt > GAP_MS.most) this.#gapMs = 0;
     this.#toldAt = now;
@@ -214,12 +214,12 @@ export class ListPace {
 
   /** How long until the list may be read because the server has said so. */
   get waitMs(): number {
-    return this.#left(Math.max(this.#gapMs, this.#leastMs));
+    return this.#leftMs(Math.max(this.#gapMs, this.#leastMs));
   }
 
   /** How long the next reading has to wait where somebody is about to use the server. */
   get waitForUserMs(): number {
-    return this.#left(this.#leastMs);
+    return this.#leftMs(this.#leastMs);
   }
 
   /** The list has been read, or could not be, in `tookMs`. */
@@ -229,7 +229,7 @@ export class ListPace {
     this.#gapMs = isChanged ? GAP_MS.least : Math.min(Math.max(GAP_MS.least, 2 * this.#gapMs), GAP_MS.most);
   }
 
-  #left(gapMs: number): number {
+  #leftMs(gapMs: number): number {
     return Math.max(0, this.#readAt + gapMs - this.#now());
   }
 }
@@ -268,13 +268,13 @@ export async function eachPage(
     } catch (thrown) {
       if (isMethodUnknown(thrown)) return problems;
       if (pages === 1 || isText(cursor) || !(serversOwn(thrown) instanceof ErrorAnswer)) throw thrown;
-      const refused = `names its next page by ${shown(cursor)} and then refuses that`;
+      const refused = `names its next page by ${displayJson(cursor)} and then refuses that`;
       return [...problems, `${method} ${refused}: stopped there`];
     }
     const { [member]: items, nextCursor } = page as JsonObject;
     const isList = Array.isArray(items);
     if (!isList && items !== undefined && items !== null)
-      problems.push(`${method} gives ${shown(items)} as its \`${member}\`, which is no list`);
+      problems.push(`${method} gives ${displayJson(items)} as its \`${member}\`, which is no list`);
     if (cursor === '' && JSON.stringify(items) === first) return problems;
     if (pages === 1) first = JSON.stringify(items) ?? '';
     if (!onItems(isList ? items : []) || isEnd(nextCursor)) return problems;
@@ -291,7 +291,7 @@ const isEnd = (cursor: unknown): boolean => cursor === undefined || cursor === n
 
 const isText = (cursor: unknown): boolean => typeof cursor === 'string' && cursor !== '';
 
-const shown = (said: unknown): string => clipHarmlessLine(JSON.stringify(said), MAX_SHOWN_CHARS);
+const displayJson = (said: unknown): string => clipHarmlessLine(JSON.stringify(said), MAX_SHOWN_CHARS);
 
 /** The server's own error, or one of ours that was made of it. */
 const serversOwn = (thrown: unknown): unknown =>

@@ -10,14 +10,14 @@ import { stringify } from '../../base/json/json-text.js';
 import { mergedVariables } from '../../base/process/environment.js';
 import type { Redact } from '../../base/secrets/redact.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
-import { harmless, linesOf, withoutFullStop } from '../../base/text/text.js';
-import { within } from '../../base/waiting/unless-aborted.js';
+import { linesOf, makeHarmless, withoutFullStop } from '../../base/text/text.js';
+import { waitAtMost } from '../../base/waiting/unless-aborted.js';
 import { EnvelopeReader } from '../../wire/envelope.js';
 import { type Line, LineSplitter } from '../../wire/lines.js';
 import {
   answeredIn,
   failure,
-  garbled,
+  garbledError,
   isOneValue,
   MAX_MESSAGE_BYTES,
   messagesAmong,
@@ -248,7 +248,7 @@ export class StdioTransport implements Link {
 
   #deliver(message: JSONRPCMessage): void {
     if (!('id' in message) || message.id === undefined || !this.#waiting.delete(message.id)) return;
-    this.#unasked.answering(message.id);
+    this.#unasked.flushProgress(message.id);
     this.onmessage?.(message);
   }
 
@@ -259,7 +259,7 @@ export class StdioTransport implements Link {
     if (id === undefined || !this.#waiting.has(id)) return;
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
-      this.#deliver(failure(id, garbled(line)));
+      this.#deliver(failure(id, garbledError(line)));
     }, AFTER_GARBLED_MS).unref();
     this.#timers.add(timer);
   }
@@ -281,7 +281,7 @@ const howEnded = ({ code, signal }: ProcessExit): string =>
 /** How it exits by itself says more than the signal that it would be ended by. */
 async function letExit(tree: ProcessTree): Promise<void> {
   tree.stdin.end();
-  await within(EXITS_WITHIN_MS, tree.exited);
+  await waitAtMost(EXITS_WITHIN_MS, tree.exited);
   await tree.end();
 }
 
@@ -310,14 +310,21 @@ class SpokenLines {
     const laidOut = this.#addToLaidOut(line);
     if (laidOut !== undefined) {
       const messages = readMessages(laidOut);
-      return { messages: this.#heard(messages, this.#asked, this.#quoted), isNoise: messages.length === 0 };
+      return {
+        messages: this.#filterHeard(messages, this.#asked, this.#quoted),
+        isNoise: messages.length === 0,
+      };
     }
     const among = isOneValue(line) ? [] : messagesAmong(line).filter(isOfServer);
-    if (among.length > 0) return { messages: this.#heard(among, this.#quoted, this.#asked), isNoise: true };
+    if (among.length > 0)
+      return { messages: this.#filterHeard(among, this.#quoted, this.#asked), isNoise: true };
     const messages = readMessages(line);
     if (messages.length > 0) this.#laidOut = [];
     else if (this.#laidOut.length === 0 && /^\s*[[{]\s*$/.test(line)) this.#begin(line);
-    return { messages: this.#heard(messages, this.#asked, this.#quoted), isNoise: messages.length === 0 };
+    return {
+      messages: this.#filterHeard(messages, this.#asked, this.#quoted),
+      isNoise: messages.length === 0,
+    };
   }
 
   #begin(line: string): void {
@@ -339,7 +346,7 @@ class SpokenLines {
   }
 
   /** A log may quote a question right before or behind the question itself: the second of the two is left out. */
-  #heard(
+  #filterHeard(
     messages: readonly JSONRPCMessage[],
     own: Set<RequestId>,
     other: ReadonlySet<RequestId>,
@@ -386,11 +393,14 @@ type StartFailure = {
 
 /** Why a server's program did not become a server, told from Node's error, its end and its last words. */
 export function startProblem(command: ProcessCommand, failure: StartFailure): Problem {
-  const { reason, remedy } = told(command, failure);
+  const { reason, remedy } = startError(command, failure);
   return { what: 'could not be started', reason, remedy: atItsEntry(remedy) };
 }
 
-function told({ command, cwd }: ProcessCommand, { thrown, timedOutMs, ending, lastWords }: StartFailure) {
+function startError(
+  { command, cwd }: ProcessCommand,
+  { thrown, timedOutMs, ending, lastWords }: StartFailure,
+) {
   // Arguments that its command cannot be given.
   if (thrown instanceof BridgeError && thrown.code === 'E_PROCESS') {
     const { message, remedy = 'Correct them' } = thrown;
@@ -447,7 +457,7 @@ export class LastWords {
   toString(): string {
     // The cut may have split a word, and its rest could be part of a secret.
     const text = this.#redact(this.#isCut ? this.#text.replace(/^\S*/, '…') : this.#text);
-    return linesOf(harmless(text)).slice(-MAX_LINES).join('\n').trim();
+    return linesOf(makeHarmless(text)).slice(-MAX_LINES).join('\n').trim();
   }
 }
 

@@ -16,11 +16,11 @@ import type {
 import {
   badRequest,
   type ChallengeFacts,
-  insecure,
-  insufficient,
-  invalid,
-  missing,
-  unavailable,
+  insecureRefusal,
+  insufficientRefusal,
+  invalidRefusal,
+  missingRefusal,
+  unavailableRefusal,
 } from '../principals/refusals.js';
 import {
   hashOfToken,
@@ -75,7 +75,7 @@ export class Authenticator {
 
   /** Who sent this request, or what to answer instead. Takes 5 seconds at most, when an issuer has to be asked. Never rejects. */
   async authenticate(facts: AuthenticationFacts): Promise<Authentication> {
-    const found = await this.#judged(facts);
+    const found = await this.#judge(facts);
     // Without a credential a request is how a client finds out that it needs one: nothing to tell of.
     const hasPresented = facts.authorization !== undefined && facts.authorization.length > 0;
     if ('refusal' in found && (hasPresented || found.refusal.status !== 401))
@@ -97,21 +97,21 @@ export class Authenticator {
     return oauth === undefined ? undefined : metadataAt(path, oauth);
   }
 
-  async #judged(facts: AuthenticationFacts): Promise<Authentication> {
+  async #judge(facts: AuthenticationFacts): Promise<Authentication> {
     if (hasTokenInQuery(facts.target))
-      return refused(
+      return asRefusal(
         badRequest(
           'A token must not stand in the address, where logs keep it: send it as `Authorization: Bearer TOKEN`, and make a new one, since this one has been seen.',
         ),
       );
     const presented = presentedIn(facts.authorization);
-    if (presented.state === 'malformed') return refused(badRequest(presented.description));
+    if (presented.state === 'malformed') return asRefusal(badRequest(presented.description));
     if (presented.state === 'none') {
       // Behind a proxy that has the socket, this user would be everybody.
       const isOwnUser = facts.isPrivateSocket && facts.isForwarded !== true;
-      return isOwnUser ? { principal: LOCAL_USER } : refused(missing(this.#challenge));
+      return isOwnUser ? { principal: LOCAL_USER } : asRefusal(missingRefusal(this.#challenge));
     }
-    if (!isConfidential(facts)) return refused(insecure());
+    if (!isConfidential(facts)) return asRefusal(insecureRefusal());
     return presented.text.startsWith(TOKEN_PREFIX)
       ? this.#byNamedToken(presented.text)
       : await this.#byAccessToken(presented.text);
@@ -119,7 +119,7 @@ export class Authenticator {
 
   #byNamedToken(text: string): Authentication {
     if (!isTokenText(text))
-      return this.#invalid(
+      return this.#invalidAnswer(
         'The token is mistyped or cut: its checksum is wrong. Copy the whole of it again.',
       );
     try {
@@ -127,35 +127,36 @@ export class Authenticator {
       this.#tokenTrouble = undefined;
       if (verdict.state === 'known') return { principal: verdict.principal };
       if (verdict.state === 'unknown')
-        return this.#invalid('The token is not known here: it was revoked, or is of another bridge.');
+        return this.#invalidAnswer('The token is not known here: it was revoked, or is of another bridge.');
       const at = new Date(verdict.expiredAtMs).toISOString();
-      return this.#invalid(`The token expired at ${at}; whoever runs this bridge can make another.`);
+      return this.#invalidAnswer(`The token expired at ${at}; whoever runs this bridge can make another.`);
     } catch (thrown) {
       this.#tellTokenTrouble(messageOf(thrown));
       const description = 'Tokens cannot be checked now; the log of the bridge says why.';
-      return refused(unavailable(description, UNREADABLE_RETRY_SECONDS));
+      return asRefusal(unavailableRefusal(description, UNREADABLE_RETRY_SECONDS));
     }
   }
 
   async #byAccessToken(text: string): Promise<Authentication> {
     if (this.#accessTokens === undefined)
-      return this.#invalid('The token is none of this bridge: those begin with msb_.');
+      return this.#invalidAnswer('The token is none of this bridge: those begin with msb_.');
     const verdict = await this.#accessTokens.verdict(text);
     switch (verdict.state) {
       case 'known':
         return { principal: verdict.principal, callerToken: verdict.callerToken };
       case 'invalid':
-        return this.#invalid(verdict.description);
+        return this.#invalidAnswer(verdict.description);
       case 'unavailable':
-        return refused(unavailable(verdict.description, verdict.retryAfterSeconds));
+        return asRefusal(unavailableRefusal(verdict.description, verdict.retryAfterSeconds));
       case 'insufficient': {
         const description = `The token lacks a scope that everybody needs here: ${this.#challenge.scopes.join(' ')}.`;
-        return refused(insufficient(this.#challenge, verdict.scopes, description));
+        return asRefusal(insufficientRefusal(this.#challenge, verdict.scopes, description));
       }
     }
   }
 
-  #invalid = (description: string): Authentication => refused(invalid(this.#challenge, description));
+  #invalidAnswer = (description: string): Authentication =>
+    asRefusal(invalidRefusal(this.#challenge, description));
 
   #tellTokenTrouble(message: string): void {
     if (message === this.#tokenTrouble) return;
@@ -177,7 +178,7 @@ export class Authenticator {
   }
 }
 
-const refused = (refusal: AuthenticationRefusal): Authentication => ({ refusal });
+const asRefusal = (refusal: AuthenticationRefusal): Authentication => ({ refusal });
 
 /** Whether nobody on the way can have read the request. */
 const isConfidential = ({ isSecure, remoteAddress }: AuthenticationFacts): boolean =>
@@ -206,17 +207,17 @@ function presentedIn(authorization: readonly string[] | string | undefined): Pre
   const headers = typeof authorization === 'string' ? [authorization] : (authorization ?? []);
   const [header, second] = headers;
   if (header === undefined) return { state: 'none' };
-  if (second !== undefined) return malformed('There are several Authorization headers; send one.');
+  if (second !== undefined) return malformedCredential('There are several Authorization headers; send one.');
   const [scheme] = SCHEME.exec(header) ?? [];
   if (scheme?.toLowerCase() !== 'bearer') {
     const known = scheme?.toLowerCase() === 'dpop' ? 'DPoP' : 'This form';
-    return malformed(`${known} is not taken here; send \`Authorization: Bearer TOKEN\`.`);
+    return malformedCredential(`${known} is not taken here; send \`Authorization: Bearer TOKEN\`.`);
   }
   const text = header.slice('bearer'.length).trim();
   if (text.length > MAX_TOKEN_CHARS)
-    return malformed(`The token is longer than ${MAX_TOKEN_CHARS} characters.`);
+    return malformedCredential(`The token is longer than ${MAX_TOKEN_CHARS} characters.`);
   if (!TOKEN.test(text))
-    return malformed(
+    return malformedCredential(
       'What follows `Bearer` is no token: one word of letters, digits and -._~+/ is expected.',
     );
   return { state: 'token', text };
@@ -232,7 +233,7 @@ function hasTokenInQuery(target: string): boolean {
   );
 }
 
-const malformed = (description: string): Presented => ({ state: 'malformed', description });
+const malformedCredential = (description: string): Presented => ({ state: 'malformed', description });
 
 type TokenVerdict =
   | { readonly state: 'known'; readonly principal: Principal }

@@ -110,7 +110,7 @@ export class TokenFile {
       return contents.parse(JSON.parse(text)).tokens;
     } catch {
       // Not in the parser's words, which quote what they stumbled over.
-      throw this.#unusable('is damaged');
+      throw this.#unusableError('is damaged');
     }
   }
 
@@ -160,7 +160,7 @@ export class TokenFile {
       // The file is private by itself; a folder from elsewhere may still tell who has tokens.
       chmodSync(dirname(this.path), 0o700);
     } catch (thrown) {
-      throw this.#unwritable(thrown);
+      throw this.#unwritableError(thrown);
     }
   }
 
@@ -169,7 +169,7 @@ export class TokenFile {
       return await lockFile(`${this.path}.lock`, signal);
     } catch (thrown) {
       if (signal.aborted) throw thrown;
-      throw this.#unwritable(thrown);
+      throw this.#unwritableError(thrown);
     }
   }
 
@@ -182,31 +182,31 @@ export class TokenFile {
       fd = openSync(this.path, flags);
     } catch (thrown) {
       if (['ENOENT', 'ENOTDIR'].includes(Object(thrown).code)) return undefined;
-      throw this.#unusable(`cannot be opened: ${messageOf(thrown)}`);
+      throw this.#unusableError(`cannot be opened: ${messageOf(thrown)}`);
     }
     try {
       const stat = fstatSync(fd);
-      if (!stat.isFile()) throw this.#unusable('is not a regular file');
+      if (!stat.isFile()) throw this.#unusableError('is not a regular file');
       if (stat.size > MAX_FILE_BYTES)
-        throw this.#unusable(`has ${stat.size} bytes; at most ${MAX_FILE_BYTES} are read`);
+        throw this.#unusableError(`has ${stat.size} bytes; at most ${MAX_FILE_BYTES} are read`);
       const uid = process.getuid?.();
-      if (uid !== undefined && stat.uid !== uid) throw this.#unusable(`belongs to user ${stat.uid}`);
+      if (uid !== undefined && stat.uid !== uid) throw this.#unusableError(`belongs to user ${stat.uid}`);
       if (uid !== undefined && (stat.mode & OPEN_TO_OTHERS) !== 0)
-        throw this.#unusable('can be read or written by other users');
+        throw this.#unusableError('can be read or written by other users');
       return readFileSync(fd, 'utf8');
     } finally {
       closeSync(fd);
     }
   }
 
-  #unusable(what: string): BridgeError {
+  #unusableError(what: string): BridgeError {
     return new BridgeError('E_STATE', `The file of tokens, ${this.path}, ${what}; no token counts.`, {
       fault: 'operator',
       remedy: 'Give it to the user of the bridge with mode 0600, or move it away and make the tokens anew.',
     });
   }
 
-  #unwritable(cause: unknown): BridgeError {
+  #unwritableError(cause: unknown): BridgeError {
     const message = `Tokens cannot be kept in ${dirname(this.path)}: ${messageOf(cause)}.`;
     return new BridgeError('E_STATE', message, {
       fault: 'operator',

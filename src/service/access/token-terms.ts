@@ -29,8 +29,8 @@ const EXPIRES_ALLOWED =
 /** Throws E_ARGUMENTS for a name that no server could have either. */
 export function checkedTokenName(name: string): string {
   if (troubleOfName(name) === undefined) return name;
-  throw wrong(
-    `The name of a token is ${shown(name)}; allowed: 1 to ${MAX_NAME_CHARS} characters that show, in one line.`,
+  throw argumentsError(
+    `The name of a token is ${quoteText(name)}; allowed: 1 to ${MAX_NAME_CHARS} characters that show, in one line.`,
     'Choose another name, such as ci.',
   );
 }
@@ -39,9 +39,9 @@ export function checkedTokenName(name: string): string {
 export function refuseTaken(name: string, tokens: readonly TokenRecord[]): void {
   const other = tokens.find((token) => looksLike(token.name, name));
   if (other === undefined) return;
-  const like = other.name === name ? '' : `, which looks like ${shown(name)}`;
-  throw wrong(
-    `There is a token ${shown(other.name)}${like}.`,
+  const like = other.name === name ? '' : `, which looks like ${quoteText(name)}`;
+  throw argumentsError(
+    `There is a token ${quoteText(other.name)}${like}.`,
     `Choose another name, or revoke that one first: ${ownCommand('token', 'revoke', other.name)}`,
   );
 }
@@ -55,8 +55,8 @@ export function serversFrom(text: string): TokenServers {
   if (names.length === 1 && names[0] === '*') return '*';
   for (const name of names) {
     if (name.includes('*') || troubleOfName(name) !== undefined)
-      throw wrong(
-        `--servers has ${shown(name)}; allowed: names of servers separated by commas, or '*' alone for all.`,
+      throw argumentsError(
+        `--servers has ${quoteText(name)}; allowed: names of servers separated by commas, or '*' alone for all.`,
         `\`${ownCommand('servers')}\` shows the names. Patterns belong into a policy or into the principals file.`,
       );
   }
@@ -68,8 +68,8 @@ export function scopesFrom(text: string): readonly string[] {
   const scopes = text.split(/[\s,]+/).filter((scope) => scope !== '');
   const bad = scopes.find((scope) => !SCOPE.test(scope));
   if (bad === undefined) return [...new Set(scopes)];
-  throw wrong(
-    `--scopes has ${shown(bad)}; allowed: scopes separated by spaces or commas, in ASCII without quotes and backslashes.`,
+  throw argumentsError(
+    `--scopes has ${quoteText(bad)}; allowed: scopes separated by spaces or commas, in ASCII without quotes and backslashes.`,
     'Write them as the rules of the principals file name them.',
   );
 }
@@ -80,15 +80,18 @@ export function expiryFrom(text: string, nowMs = Date.now()): number | undefined
   if (written === 'never') return undefined;
   const atMs = momentOf(written, nowMs);
   if (atMs === undefined)
-    throw wrong(`--expires is ${shown(text)}; allowed: ${EXPIRES_ALLOWED}.`, 'Write one of these.');
+    throw argumentsError(
+      `--expires is ${quoteText(text)}; allowed: ${EXPIRES_ALLOWED}.`,
+      'Write one of these.',
+    );
   if (atMs <= nowMs)
-    throw wrong(
-      `--expires is ${shown(text)}, which is over (${new Date(atMs).toISOString()}); allowed: ${EXPIRES_ALLOWED}.`,
+    throw argumentsError(
+      `--expires is ${quoteText(text)}, which is over (${new Date(atMs).toISOString()}); allowed: ${EXPIRES_ALLOWED}.`,
       'Choose an end that lies ahead.',
     );
   if (atMs - nowMs > MAX_YEARS * 366 * DAY_MS)
-    throw wrong(
-      `--expires is ${shown(text)}, more than ${MAX_YEARS} years ahead; allowed: ${EXPIRES_ALLOWED}.`,
+    throw argumentsError(
+      `--expires is ${quoteText(text)}, more than ${MAX_YEARS} years ahead; allowed: ${EXPIRES_ALLOWED}.`,
       'Leave it out for a token without an end.',
     );
   return atMs;
@@ -108,7 +111,7 @@ function momentOf(text: string, nowMs: number): number | undefined {
   return Number.isNaN(atMs) ? undefined : atMs;
 }
 
-const shown = (text: string): string => `'${clipHarmless(text, CHARS_SHOWN)}'`;
+const quoteText = (text: string): string => `'${clipHarmless(text, CHARS_SHOWN)}'`;
 
-const wrong = (message: string, remedy: string): BridgeError =>
+const argumentsError = (message: string, remedy: string): BridgeError =>
   new BridgeError('E_ARGUMENTS', message, { fault: 'operator', remedy });

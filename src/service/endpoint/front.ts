@@ -135,11 +135,11 @@ export class HttpFront implements AsyncDisposable {
     this.#isDraining = true;
     this.#listener?.closeIdle();
     const { observer } = this.#parts;
-    observer({ type: 'http.draining', requests: this.#unfinished(), withinMs });
+    observer({ type: 'http.draining', requests: this.#unfinishedCount(), withinMs });
     const latest = performance.now() + withinMs;
-    while (this.#unfinished() > 0 && performance.now() < latest)
+    while (this.#unfinishedCount() > 0 && performance.now() < latest)
       await new Promise((resolve) => setTimeout(resolve, DRAIN_LOOK_MS));
-    return this.#unfinished();
+    return this.#unfinishedCount();
   }
 
   /** Ends every session, call and connection at once. */
@@ -150,7 +150,7 @@ export class HttpFront implements AsyncDisposable {
     await this.#listener?.close();
   }
 
-  #unfinished(): number {
+  #unfinishedCount(): number {
     return this.#working + this.#admission.waiting + (this.#parts.runsBesideRequests?.() ?? 0);
   }
 
@@ -192,7 +192,7 @@ export class HttpFront implements AsyncDisposable {
     if (repeated !== undefined) return rpcError(400, repeated);
     const health = await this.#documents.health(facts, this.#isDraining);
     if (health !== undefined) return health;
-    const objection = this.#names.objectionTo(facts, request.socket.localAddress);
+    const objection = this.#names.refusalOf(facts, request.socket.localAddress);
     if (objection !== undefined) return objection;
     for (const [name, value] of Object.entries(this.#names.headersFor(facts)))
       response.setHeader(name, value);
@@ -277,7 +277,7 @@ export class HttpFront implements AsyncDisposable {
     if (answer.body === null) response.end();
     else {
       response.flushHeaders();
-      await this.#streams.send(answer.body, response, (piece) => extra.texts?.placed(piece) ?? piece);
+      await this.#streams.send(answer.body, response, (piece) => extra.texts?.placeTexts(piece) ?? piece);
     }
     return undefined;
   }

@@ -26,7 +26,7 @@ export function httpParts(serving: HttpServing, hasCredentials: boolean): HttpFr
   const serverFor = serversOf(serving);
   return {
     serverFor,
-    authenticate: (facts) => access.authenticate(asked(facts)),
+    authenticate: (facts) => access.authenticate(authenticationFacts(facts)),
     turn: (owner, signal) => bridges.requestTurn(owner, signal),
     stepUp: (principal, message) => access.stepUp(principal, message),
     watchTasks: (principal) => (taskIds, tell) => {
@@ -77,7 +77,7 @@ function serversOf({ bridges, observer, warnings }: HttpServing): HttpFrontParts
   };
 }
 
-const asked = (facts: RequestFacts): Parameters<HttpAccess['authenticate']>[0] => ({
+const authenticationFacts = (facts: RequestFacts): Parameters<HttpAccess['authenticate']>[0] => ({
   authorization: facts.authorization,
   method: facts.method,
   target: facts.target,

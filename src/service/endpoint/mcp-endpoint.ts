@@ -85,7 +85,7 @@ export class McpEndpoint implements AsyncDisposable {
     const sessionId = request.headers.get('mcp-session-id');
     // Without a body to look at there is only the header: the revision of 2026 has POST alone.
     const isLegacy = method !== 'POST' || (await isLegacyRequest(request, body));
-    if (!isLegacy) return await this.#modern(exchange);
+    if (!isLegacy) return await this.#serveModern(exchange);
     if (sessionId !== null) {
       const found = this.sessions.find(sessionId, exchange.extra.principal);
       return 'transport' in found ? await this.#inSession(found, exchange) : found;
@@ -95,7 +95,7 @@ export class McpEndpoint implements AsyncDisposable {
         headers: { allow: 'POST' },
       });
     const opens = isInitialize(body) && this.#parts.settings.sessions > 0;
-    return opens ? await this.#initialize(exchange) : await this.#stateless(exchange);
+    return opens ? await this.#initialize(exchange) : await this.#serveStateless(exchange);
   }
 
   /** Ends every session, stream and call. */
@@ -122,15 +122,15 @@ export class McpEndpoint implements AsyncDisposable {
   }
 
   /** The SDK's answer, but for a client that listens for its tasks. */
-  async #modern(exchange: Exchange): Promise<Response | HttpAnswer> {
+  async #serveModern(exchange: Exchange): Promise<Response | HttpAnswer> {
     const { body, extra } = exchange;
     const asked = tasksAskedFor(body);
     const watchTasks = this.#parts.watchTasks?.(extra.principal);
-    if (asked === undefined || watchTasks === undefined) return await this.#stateless(exchange);
+    if (asked === undefined || watchTasks === undefined) return await this.#serveStateless(exchange);
     // The SDK looks at its headers and its envelope, as it does with every request; a stream means that they are right.
     const { id, params } = body as ListenRequest;
     const { taskIds: _, ...lists } = params.notifications;
-    const looked = await this.#stateless({
+    const looked = await this.#serveStateless({
       ...exchange,
       body: { ...(body as ListenRequest), params: { ...params, notifications: {} } },
     });
@@ -169,7 +169,7 @@ export class McpEndpoint implements AsyncDisposable {
     });
   }
 
-  async #stateless(exchange: Exchange): Promise<Response> {
+  async #serveStateless(exchange: Exchange): Promise<Response> {
     const handlers = this.#handlersOf(exchange.extra.principal);
     handlers.busy++;
     void exchange.ended.then(() => {

@@ -64,7 +64,7 @@ export class McpSessions {
     serverFor: () => Server | Promise<Server>,
   ): Promise<McpSession | HttpAnswer> {
     const server = await serverFor();
-    const objection = this.#objectionTo(principal);
+    const objection = this.#refusalOf(principal);
     if (objection !== undefined) {
       await server.close();
       return objection;
@@ -94,7 +94,7 @@ export class McpSessions {
     await Promise.all([...this.#sessions.keys()].map((id) => this.#end(id, 'shutdown')));
   }
 
-  #objectionTo(principal: Principal): HttpAnswer | undefined {
+  #refusalOf(principal: Principal): HttpAnswer | undefined {
     const { sessions } = this.#limits;
     const own = [...this.#sessions].filter(([, session]) => session.principal.id === principal.id);
     const allowed = Math.max(1, Math.floor(sessions / PART_OF_ALL));

@@ -61,7 +61,7 @@ export class Admission {
     // A drain waits for it, so that it is told to come again.
     this.#waiting++;
     const turn = await this.#parts.turn(owner, gone.signal).finally(() => this.#waiting--);
-    if ('refused' in turn) return busy(turn.refused, id);
+    if ('refused' in turn) return busyAnswer(turn.refused, id);
     void ended.then(() => turn[Symbol.dispose]());
     return undefined;
   }
@@ -78,7 +78,7 @@ const tooMany = (seconds: number): HttpAnswer =>
     headers: { 'retry-after': String(seconds) },
   });
 
-const busy = ({ advice, retryAfterSeconds = 1 }: BridgeError, id: RequestId): HttpAnswer =>
+const busyAnswer = ({ advice, retryAfterSeconds = 1 }: BridgeError, id: RequestId): HttpAnswer =>
   rpcError(429, advice, { id, headers: { 'retry-after': String(retryAfterSeconds) } });
 
 /** Full buckets are forgotten when there are more keys than this; they would be made anew just so. */

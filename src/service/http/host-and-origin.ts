@@ -30,16 +30,16 @@ export class HostAndOrigin {
   }
 
   /** The refusal of a request by its Host or Origin. `localAddress` is the address that it came to. */
-  objectionTo({ host, headers }: RequestFacts, localAddress: string | undefined): HttpAnswer | undefined {
+  refusalOf({ host, headers }: RequestFacts, localAddress: string | undefined): HttpAnswer | undefined {
     if (!validateHostHeader(host, [...this.#hosts, ...literal(localAddress)]).ok)
       return rpcError(
         403,
-        `The Host '${shown(host)}' is none of this bridge's names. Use localhost or the address that it listens on, or have the operator add the name with --allowed-host or MCP_BRIDGE_HTTP_HOSTS.`,
+        `The Host '${clipLine(host)}' is none of this bridge's names. Use localhost or the address that it listens on, or have the operator add the name with --allowed-host or MCP_BRIDGE_HTTP_HOSTS.`,
       );
     if (headers.origin !== undefined && !this.#isAllowed(headers.origin))
       return rpcError(
         403,
-        `Web pages of the Origin '${shown(headers.origin)}' may not call this bridge. The operator can allow them in MCP_BRIDGE_HTTP_ORIGINS.`,
+        `Web pages of the Origin '${clipLine(headers.origin)}' may not call this bridge. The operator can allow them in MCP_BRIDGE_HTTP_ORIGINS.`,
       );
     return undefined;
   }
@@ -80,7 +80,7 @@ function literal(address: string | undefined): readonly string[] {
   return [plain.includes(':') ? `[${plain}]` : plain];
 }
 
-const shown = (text: string): string => clipHarmlessLine(text, CHARS_SHOWN);
+const clipLine = (text: string): string => clipHarmlessLine(text, CHARS_SHOWN);
 
 // Who really asks, where a proxy stands in between. What it says in X-Forwarded-For, -Proto and -Host is believed of a
 // proxy that the operator has named, and of nobody else: anybody can write these headers.

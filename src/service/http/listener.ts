@@ -7,7 +7,7 @@ import https from 'node:https';
 import { type AddressInfo, createConnection, type Socket } from 'node:net';
 import { dirname, resolve } from 'node:path';
 import { BridgeError, messageOf } from '../../base/errors.js';
-import { exchangeable, whatIsOpen } from '../../base/files/only-ours.js';
+import { findExchangeable, whatIsOpen } from '../../base/files/only-ours.js';
 import type { Observer } from '../../base/log/events.js';
 import { type HttpAddress, isLoopback, pathOfSocket, refuseOpenAddress } from './address.js';
 import type { HttpLimits } from './parts.js';
@@ -257,14 +257,14 @@ const ASK_MS = 2_000;
  */
 async function preparePath(path: string): Promise<void> {
   if (process.platform === 'win32')
-    throw refused(path, 'there are no unix sockets on Windows', 'Give a port.');
+    throw socketError(path, 'there are no unix sockets on Windows', 'Give a port.');
   const folder = dirname(path);
   const stats = statSync(folder, { throwIfNoEntry: false });
   if (stats?.isDirectory() !== true)
-    throw refused(path, `there is no folder ${folder}`, `Make it first: mkdir -m 700 ${folder}`);
-  const open = exchangeable(resolve(folder));
+    throw socketError(path, `there is no folder ${folder}`, `Make it first: mkdir -m 700 ${folder}`);
+  const open = findExchangeable(resolve(folder));
   if (open !== undefined)
-    throw refused(
+    throw socketError(
       path,
       `${whatIsOpen(open)}, so somebody else could put a socket there`,
       'Choose a folder that, with all above it, only this user and root can write, such as $XDG_RUNTIME_DIR.',
@@ -272,9 +272,9 @@ async function preparePath(path: string): Promise<void> {
   const there = lstatSync(path, { throwIfNoEntry: false });
   if (there === undefined) return;
   if (!there.isSocket())
-    throw refused(path, 'there is a file of this name, and it is no socket', 'Choose another path.');
+    throw socketError(path, 'there is a file of this name, and it is no socket', 'Choose another path.');
   if (await isLive(path))
-    throw refused(path, 'another process listens there', 'End it first, or choose another path.');
+    throw socketError(path, 'another process listens there', 'End it first, or choose another path.');
   rmSync(path, { force: true });
 }
 
@@ -311,7 +311,7 @@ function isLive(path: string): Promise<boolean> {
   });
 }
 
-const refused = (path: string, why: string, remedy: string): BridgeError =>
+const socketError = (path: string, why: string, remedy: string): BridgeError =>
   new BridgeError('E_SETTINGS', `--http: no socket can be made at ${path}: ${why}.`, {
     fault: 'operator',
     remedy,

@@ -74,7 +74,7 @@ export class RequestBodies {
     const text = Buffer.concat(chunks).toString();
     return {
       isLarge: bytes > SMALL_BYTES,
-      json: () => parsed(text),
+      json: () => parseOrRefuse(text),
       id: () => idIn(text),
       keep: charge.keep,
     };
@@ -167,7 +167,7 @@ function eachPiece(request: IncomingMessage, idleMs: number, take: (chunk: Buffe
 /** The rest of such a body is not read. */
 const CLOSE = { headers: { connection: 'close' } } as const;
 
-function parsed(text: string): unknown {
+function parseOrRefuse(text: string): unknown {
   if (text.trim() !== '') return parseBody(text);
   throw new BodyRefused(errorAnswer(400, PARSE_ERROR, 'The body is empty; a JSON-RPC message is wanted.'));
 }

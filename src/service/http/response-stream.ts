@@ -71,13 +71,13 @@ class Unread {
   bytes = 0;
   readonly #parts: Uint8Array[] = [];
   readonly #response: ServerResponse;
-  readonly #patienceMs: number;
+  readonly #softTimeoutMs: number;
   #writing: Promise<void> = Promise.resolve();
   #isWriting = false;
 
-  constructor(response: ServerResponse, patienceMs: number) {
+  constructor(response: ServerResponse, softTimeoutMs: number) {
     this.#response = response;
-    this.#patienceMs = patienceMs;
+    this.#softTimeoutMs = softTimeoutMs;
   }
 
   put(piece: Uint8Array): void {
@@ -102,14 +102,14 @@ class Unread {
     for (let part = this.#parts.shift(); part !== undefined; part = this.#parts.shift()) {
       if (this.#response.destroyed) return this.giveUp();
       const hasRoom = this.#response.write(part);
-      if (!hasRoom && !(await this.#drained())) return this.giveUp();
+      if (!hasRoom && !(await this.#waitForDrain())) return this.giveUp();
       this.bytes -= part.byteLength;
     }
     this.#isWriting = false;
   }
 
   /** False where the reader has taken nothing for too long, or has gone. */
-  #drained(): Promise<boolean> {
+  #waitForDrain(): Promise<boolean> {
     return new Promise((resolve) => {
       const response = this.#response;
       const settle = (hasDrained: boolean) => {
@@ -119,7 +119,7 @@ class Unread {
       };
       const onDrain = () => settle(true);
       const onClose = () => settle(false);
-      const timer = setTimeout(() => settle(false), this.#patienceMs);
+      const timer = setTimeout(() => settle(false), this.#softTimeoutMs);
       response.on('drain', onDrain).on('close', onClose);
     });
   }

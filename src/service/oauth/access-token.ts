@@ -70,7 +70,7 @@ export class AccessTokens {
   /** Whose token it is, if it is good. Never rejects. */
   async verdict(text: string): Promise<AccessTokenVerdict> {
     try {
-      return this.#known(text, await this.#verified(text));
+      return this.#knownVerdict(text, await this.#verify(text));
     } catch (thrown) {
       if (thrown instanceof IssuerUnavailable)
         return {
@@ -84,10 +84,10 @@ export class AccessTokens {
   }
 
   /** The claims of a token whose signature, issuer, audience and times are right. */
-  async #verified(text: string): Promise<JWTPayload> {
+  async #verify(text: string): Promise<JWTPayload> {
     const { typ } = decodeProtectedHeader(text);
     if (typ !== undefined && !TYPES.includes(mediaType(typ)))
-      throw new TokenRefusal(`The token is of type '${shown(typ)}'; an access token is at+jwt or JWT.`);
+      throw new TokenRefusal(`The token is of type '${clipLine(typ)}'; an access token is at+jwt or JWT.`);
     // Only to choose the keys: what is read here counts when the signature has been checked.
     const { iss } = decodeJwt(text);
     const keys = this.#keys.get(String(iss));
@@ -99,7 +99,7 @@ export class AccessTokens {
   }
 
   async #signedBy(keys: IssuerKeys, text: string, issuer: string): Promise<JWTPayload> {
-    const currentDate = new Date(this.#now());
+    const currentDate = new Date(this.#nowMs());
     const options = {
       algorithms: ALGORITHMS,
       issuer,
@@ -125,9 +125,9 @@ export class AccessTokens {
     }
   }
 
-  #known(text: string, payload: JWTPayload): AccessTokenVerdict {
+  #knownVerdict(text: string, payload: JWTPayload): AccessTokenVerdict {
     const { iss = '', exp = 0, iat, aud = [], cnf } = payload;
-    if (typeof iat === 'number' && iat * 1000 > this.#now() + LEEWAY_SECONDS * 1000)
+    if (typeof iat === 'number' && iat * 1000 > this.#nowMs() + LEEWAY_SECONDS * 1000)
       throw new TokenRefusal('The token was made in the future; the clocks of issuer and bridge differ.');
     // A thief of such a token has not its key, and what the key signs is not checked here.
     if (cnf !== undefined)
@@ -147,7 +147,7 @@ export class AccessTokens {
     };
   }
 
-  #now = (): number => this.#options.clock?.() ?? Date.now();
+  #nowMs = (): number => this.#options.clock?.() ?? Date.now();
 }
 
 /** Why a token that jose has nothing against is not taken. */
@@ -196,7 +196,7 @@ function groupsIn(payload: JWTPayload, claim: string): readonly string[] {
 
 const mediaType = (typ: string): string => typ.toLowerCase().replace(/^application\//, '');
 
-const shown = (text: string): string => clipHarmlessLine(text, MAX_SHOWN_CHARS);
+const clipLine = (text: string): string => clipHarmlessLine(text, MAX_SHOWN_CHARS);
 
 /** A sentence for what jose throws; by the kind of error, since jose's words are nobody's promise. */
 function descriptionOf(thrown: unknown): string {
@@ -214,5 +214,5 @@ function descriptionOf(thrown: unknown): string {
 function aboutClaim(claim: string): string {
   if (claim === 'aud') return 'The token is for another audience; ask the issuer for one for this resource.';
   if (claim === 'nbf') return 'The token is not valid yet; the clocks of issuer and bridge may differ.';
-  return `The claim \`${shown(claim)}\` of the token is missing or not as it has to be.`;
+  return `The claim \`${clipLine(claim)}\` of the token is missing or not as it has to be.`;
 }

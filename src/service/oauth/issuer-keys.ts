@@ -93,13 +93,13 @@ export class IssuerKeys {
     }
     const restMs = FAILURE_PAUSE_MS - (this.#options.nowMs() - this.#triedAtMs);
     if (this.#fetching === undefined && this.#failure !== undefined && restMs > 0)
-      throw this.#unavailable(restMs);
+      throw this.#unavailableError(restMs);
     await this.#fetch();
-    if (this.#known === undefined || this.#known === known) throw this.#unavailable(FAILURE_PAUSE_MS);
+    if (this.#known === undefined || this.#known === known) throw this.#unavailableError(FAILURE_PAUSE_MS);
     return this.#known;
   }
 
-  #unavailable(restMs: number): IssuerUnavailable {
+  #unavailableError(restMs: number): IssuerUnavailable {
     return new IssuerUnavailable(
       `The keys of the issuer ${this.#issuer} cannot be had now, so no token of it can be checked.`,
       restMs,
@@ -150,7 +150,7 @@ export class IssuerKeys {
     let absent: IssuerFetchError | undefined;
     for (const address of metadataAddresses(this.#issuer)) {
       try {
-        return this.#checked(await this.#options.fetchJson(address, this.#issuer, signal));
+        return this.#checkDocument(await this.#options.fetchJson(address, this.#issuer, signal));
       } catch (thrown) {
         if (!(thrown instanceof IssuerFetchError && thrown.isAbsent)) throw thrown;
         // Keep the first of several errors: where an issuer has one document only, the document is mostly there.
@@ -160,7 +160,7 @@ export class IssuerKeys {
     throw absent;
   }
 
-  #checked(document: unknown): z.output<typeof metadata> {
+  #checkDocument(document: unknown): z.output<typeof metadata> {
     const found = metadata.safeParse(document);
     // An issuer may have only in the other document what its tokens need.
     if (!found.success) throw new IssuerFetchError('its metadata has no `issuer` or no `jwks_uri`', true);

@@ -63,25 +63,29 @@ export class TokenExchanges {
   /** Throws E_LOGIN where the principal has no token that may be used for this server. */
   readonly exchange: TokenExchange = async ({ principal, server, refused }, signal) => {
     const grant = this.#book.grantOf(principal, server);
-    if (grant === undefined) throw failed(server, 'the principals file no longer says how a token is had');
+    if (grant === undefined)
+      throw loginError(server, 'the principals file no longer says how a token is had');
     const token = this.#tokens.of(principal.id);
     if (token === undefined)
-      throw failed(server, 'the caller has no access token of an issuer; a named token cannot be exchanged');
+      throw loginError(
+        server,
+        'the caller has no access token of an issuer; a named token cannot be exchanged',
+      );
     if (grant.kind === 'exchange')
-      return await this.#exchanged(
+      return await this.#exchangeToken(
         { principalId: principal.id, server, refused },
         grant.exchange,
         token,
         signal,
       );
     if (token.audiences.includes(grant.audience)) return token.text;
-    throw failed(
+    throw loginError(
       server,
       `the caller's access token is not for '${grant.audience}', so it is not passed on; the issuer has to add this audience`,
     );
   };
 
-  async #exchanged(
+  async #exchangeToken(
     {
       principalId,
       server,
@@ -156,14 +160,14 @@ async function askFor(
     const why = signal.aborted
       ? 'no answer in time'
       : String(Object(Object(thrown).cause).code ?? 'no usable answer');
-    throw failed(server, `${origin} cannot be asked for it: ${why}`);
+    throw loginError(server, `${origin} cannot be asked for it: ${why}`);
   }
   const said = jsonOf(text);
   const parsed = answer.safeParse(said);
   if (response.ok && parsed.success && parsed.data.token_type.toLowerCase() === 'bearer') return parsed.data;
   const { error = `status ${response.status}`, error_description: more } = refusal.safeParse(said).data ?? {};
   const reason = clipHarmlessLine(redactor.redact(more === undefined ? error : `${error}: ${more}`), 200);
-  throw failed(
+  throw loginError(
     server,
     response.ok ? `${origin} answers with no bearer token` : `${origin} refuses: ${reason}`,
   );
@@ -173,7 +177,7 @@ function requestOf(server: string, entry: ExchangeEntry, token: CallerToken, env
   const { clientId, clientSecretVariable: variable, audience, resource, scopes } = entry;
   const secret = variable === undefined ? undefined : env[variable];
   if (variable !== undefined && !secret)
-    throw failed(
+    throw loginError(
       server,
       `the variable ${variable} of the bridge's environment, which the principals file names, is not set`,
     );
@@ -219,7 +223,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-const failed = (server: string, why: string): BridgeError =>
+const loginError = (server: string, why: string): BridgeError =>
   new BridgeError('E_LOGIN', `There is no token for server '${shownName(server)}': ${why}.`, {
     fault: 'operator',
     remedy: 'Whoever runs the bridge finds the rule in the principals file (docs/principals.md).',

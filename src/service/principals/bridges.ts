@@ -29,7 +29,7 @@ import { NO_BOOK, type PrincipalBook, type Quotas, type TokenExchange } from './
 
 type BridgesOptions = Pick<
   BridgeOptions,
-  'settings' | 'discovery' | 'observer' | 'setUpPatienceMs' | 'redactor' | 'inbox'
+  'settings' | 'discovery' | 'observer' | 'setUpSoftTimeoutMs' | 'redactor' | 'inbox'
 > & {
   /** The operator's rules for principals; without a book, there are none. */
   readonly book?: PrincipalBook;
@@ -86,12 +86,12 @@ export class Bridges implements AsyncDisposable {
   #sweeping: NodeJS.Timeout | undefined;
 
   constructor(options: BridgesOptions) {
-    const { settings, discovery, observer, setUpPatienceMs, redactor = new Redactor() } = options;
+    const { settings, discovery, observer, setUpSoftTimeoutMs, redactor = new Redactor() } = options;
     this.#options = options;
     this.#book = options.book ?? NO_BOOK;
     this.#redactor = redactor;
     this.#idleMs = options.idleMs ?? IDLE_MS;
-    this.service = new SandboxService({ settings, host: discovery.host, observer, setUpPatienceMs });
+    this.service = new SandboxService({ settings, host: discovery.host, observer, setUpSoftTimeoutMs });
   }
 
   /**
@@ -100,12 +100,12 @@ export class Bridges implements AsyncDisposable {
    * principal's folder cannot be made, E_SHUTDOWN after the end.
    */
   of(principal: Principal): Bridge {
-    return this.#used(principal).bridge;
+    return this.#liveFor(principal).bridge;
   }
 
   /** As `of`, and it is not ended until what is given back is disposed: for a session. */
   hold(principal: Principal): Disposable & { readonly bridge: Bridge; readonly jobs: Jobs } {
-    const live = this.#used(principal);
+    const live = this.#liveFor(principal);
     live.holders++;
     let isHeld = true;
     return {
@@ -192,7 +192,7 @@ export class Bridges implements AsyncDisposable {
     ]);
   }
 
-  #used(principal: Principal): Live {
+  #liveFor(principal: Principal): Live {
     if (this.#isClosing) throw new BridgeError('E_SHUTDOWN', 'The bridge is closing.', { fault: 'bridge' });
     const key = rightsOf(principal);
     let live = this.#live.get(key);

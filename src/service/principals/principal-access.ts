@@ -64,7 +64,7 @@ export class PrincipalAccess implements ServerAccess {
     return this.#options.book.rulesOf(this.#options.principal);
   }
 
-  existing(found: Discovery): Discovery {
+  grantedOf(found: Discovery): Discovery {
     const { servers: granted } = this.#options.principal;
     const { servers: given, headers } = this.rules;
     const names = [granted, given].filter((some) => some !== undefined);
@@ -213,24 +213,24 @@ export function exchangedLogin(
 ): ServerLogin {
   let hidden: string | undefined;
   const fetched = async (signal: AbortSignal, refused?: string): Promise<string> => {
-    if (exchange === undefined) throw failed('the bridge has no way to exchange tokens');
+    if (exchange === undefined) throw tokenFailure('the bridge has no way to exchange tokens');
     try {
       const got = await exchange({ principal, server: spec.name, url: spec.url, refused }, signal);
       if (got !== hidden) hideHeaders(redactor, spec.name, { 'exchanged token': got });
       hidden = got;
       return got;
     } catch (thrown) {
-      throw failed(messageOf(thrown));
+      throw tokenFailure(messageOf(thrown));
     }
   };
   return {
     token: (signal) => fetched(signal),
     renew: async (refused, signal) => void (await fetched(signal, refused)),
-    refused: ({ status }) => failed(`it refused the token that was exchanged (${status})`),
+    onRefused: ({ status }) => tokenFailure(`it refused the token that was exchanged (${status})`),
   };
 }
 
-const failed = (why: string): RemoteFailure =>
+const tokenFailure = (why: string): RemoteFailure =>
   new RemoteFailure(`no token could be had for this principal: ${why}`, {
     fault: 'operator',
     remedy: 'Only the operator of the bridge can change that.',

@@ -104,14 +104,14 @@ export class PrincipalsBook implements PrincipalBook {
     const file = this.#current();
     const source = sourceOf(principal);
     if (file === undefined || source.kind === 'local') return undefined;
-    if (source.kind === 'token') return own(file.tokens, principal.name) ?? file.default;
+    if (source.kind === 'token') return ownEntry(file.tokens, principal.name) ?? file.default;
     const keysOf = (name: string) => [
       `${source.issuer} ${name}`,
       ...(this.#issuers.length > 1 ? [] : [name]),
     ];
     const map = source.kind === 'subject' ? file.subjects : file.clients;
     for (const key of keysOf(source.name)) {
-      const entry = own(map, key);
+      const entry = ownEntry(map, key);
       if (entry !== undefined) return entry;
     }
     const groups = new Set((principal.groups ?? []).flatMap(keysOf));
@@ -146,7 +146,7 @@ export type TokenGrant =
   | { readonly kind: 'exchange'; readonly exchange: ExchangeEntry }
   | { readonly kind: 'passThrough'; readonly audience: string };
 
-const own = (map: Readonly<Record<string, PrincipalEntry>>, key: string): PrincipalEntry | undefined =>
+const ownEntry = (map: Readonly<Record<string, PrincipalEntry>>, key: string): PrincipalEntry | undefined =>
   Object.hasOwn(map, key) ? map[key] : undefined;
 
 function headerSource(source: HeaderEntry): PrincipalRules['headers'][string][string] {

@@ -34,19 +34,19 @@ export function readPrincipalsFile(
   host: HostFacts,
 ): PrincipalsFile {
   const read = readGuarded(file, MAX_FILE_BYTES, host);
-  if (read.state === 'absent') throw unusable(file, ['does not exist']);
-  if (read.state === 'refused') throw unusable(file, [read.message]);
+  if (read.state === 'absent') throw unusableError(file, ['does not exist']);
+  if (read.state === 'refused') throw unusableError(file, [read.message]);
   const text = strictYaml(read.text);
-  if ('mistake' in text) throw unusable(file, [text.mistake]);
+  if ('mistake' in text) throw unusableError(file, [text.mistake]);
   const parsed = principalsSchema.safeParse(text.value, { reportInput: true });
   const problems = parsed.success
     ? [...withoutExchange(parsed.data), ...withoutIssuer(parsed.data, issuers)]
     : parsed.error.issues.flatMap(complaints);
-  if (!parsed.success || problems.length > 0) throw unusable(file, problems.slice(0, MAX_PROBLEMS));
+  if (!parsed.success || problems.length > 0) throw unusableError(file, problems.slice(0, MAX_PROBLEMS));
   return parsed.data;
 }
 
-function unusable(file: string, problems: readonly string[]): BridgeError {
+function unusableError(file: string, problems: readonly string[]): BridgeError {
   const lines = problems.map((problem) => `MCP_BRIDGE_PRINCIPALS: ${file}: ${problem}`);
   return new BridgeError('E_SETTINGS', lines.join('\n'), {
     fault: 'operator',
@@ -57,18 +57,22 @@ function unusable(file: string, problems: readonly string[]): BridgeError {
 
 function complaints(issue: z.core.$ZodIssue): string[] {
   const path = issue.path.map(String);
-  const field = shown(path.join('.'));
+  const field = clipValue(path.join('.'));
   if (issue.code === 'unrecognized_keys') {
     const known = fieldsAt(path);
     const within = field === '' ? '' : `${field}.`;
     return issue.keys.map(
       (key) =>
-        `there is no field '${within}${shown(key)}'.${didYouMean(key, known)} Fields here: ${known.join(', ')}.`,
+        `there is no field '${within}${clipValue(key)}'.${didYouMean(key, known)} Fields here: ${known.join(', ')}.`,
     );
   }
   const why = issue.code === 'custom' && !isSecretAt(path) ? ` (${issue.message})` : '';
   const got =
-    issue.input === undefined ? 'missing' : isSecretAt(path) ? 'wrong' : shown(JSON.stringify(issue.input));
+    issue.input === undefined
+      ? 'missing'
+      : isSecretAt(path)
+        ? 'wrong'
+        : clipValue(JSON.stringify(issue.input));
   const allowed = allowedAt(path) ?? `a map with ${fieldsAt(path).join(', ') || 'names as its keys'}`;
   return [`${field === '' ? 'the whole' : `'${field}'`} is ${got}${why}; allowed: ${allowed}.`];
 }
@@ -90,8 +94,8 @@ function withoutExchange(file: PrincipalsFile): readonly string[] {
       Object.entries(sources).flatMap(([header, source]) => {
         if (typeof source === 'string' || !('exchange' in source) || known.includes(source.exchange))
           return [];
-        const name = shown(source.exchange);
-        const field = shown(`${path}.headers.${server}.${header}.exchange`);
+        const name = clipValue(source.exchange);
+        const field = clipValue(`${path}.headers.${server}.${header}.exchange`);
         return [
           `'${field}' is '${name}'; allowed: a name in \`exchanges\`.${didYouMean(name, known) || ` There ${known.length === 0 ? 'is none' : `are: ${known.join(', ')}`}.`}`,
         ];
@@ -107,9 +111,9 @@ function withoutIssuer(file: PrincipalsFile, issuers: readonly string[]): readon
       .filter((key) => !issuers.some((issuer) => key.startsWith(`${issuer} `)))
       .map(
         (key) =>
-          `'${map}.${shown(key)}' names no issuer, and there are several; allowed: one of ${issuers.join(', ')}, a space, and the name.`,
+          `'${map}.${clipValue(key)}' names no issuer, and there are several; allowed: one of ${issuers.join(', ')}, a space, and the name.`,
       ),
   );
 }
 
-const shown = (text: string): string => clipHarmless(text, MAX_VALUE_CHARS);
+const clipValue = (text: string): string => clipHarmless(text, MAX_VALUE_CHARS);

@@ -106,7 +106,7 @@ const ENTRY = 'ENTRY';
 
 const SERVER_NAMES = "a list of servers' names";
 const SERVER_PATTERNS = 'a list of patterns `server` or `server.tool`, as in MCP_BRIDGE_ALLOW';
-const whole = (max: number, min = 1) => `a whole number from ${min} to ${max}`;
+const wholeNumberWords = (max: number, min = 1) => `a whole number from ${min} to ${max}`;
 const AN_ENTRY = 'an entry, whose fields follow';
 
 const row = (field: string, meaning: string, byDefault: string, allowed: string): PolicyRow => ({
@@ -157,25 +157,25 @@ const ROWS: readonly PolicyRow[] = [
     'ENTRY.quotas.runsAtOnce',
     'Runs under way at once; further ones wait.',
     'the settings',
-    whole(MAX_RUNS),
+    wholeNumberWords(MAX_RUNS),
   ),
   row(
     'ENTRY.quotas.runsWaiting',
     'Runs that wait; a further one is refused.',
     'the settings',
-    whole(MAX_RUNS, 0),
+    wholeNumberWords(MAX_RUNS, 0),
   ),
   row(
     'ENTRY.quotas.callsAtOnce',
     'Calls of tools under way at once, those of its code among them; further ones wait.',
     'the settings',
-    whole(MAX_RUNS),
+    wholeNumberWords(MAX_RUNS),
   ),
   row(
     'ENTRY.quotas.callsWaiting',
     'Calls of its agents that wait; a further one is refused. Calls of code are not refused.',
     'the settings',
-    whole(MAX_RUNS, 0),
+    wholeNumberWords(MAX_RUNS, 0),
   ),
   row(
     'ENTRY.quotas.processorSeconds',
@@ -189,7 +189,7 @@ const ROWS: readonly PolicyRow[] = [
     'the settings',
     'bytes, or a number with k, m, g or t, such as 2g',
   ),
-  row('ENTRY.quotas.sessions', 'Sessions at once.', 'the settings', whole(MAX_RUNS, 0)),
+  row('ENTRY.quotas.sessions', 'Sessions at once.', 'the settings', wholeNumberWords(MAX_RUNS, 0)),
   row(
     'sharedServers',
     'Servers of which one process or session serves everybody. Whatever it remembers of one, it may tell another.',

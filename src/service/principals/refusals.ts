@@ -15,12 +15,12 @@ export type ChallengeFacts = {
 const CREATE_COMMAND = `${PACKAGE_NAME} token create NAME --servers a,b`;
 
 /** 401: nothing was sent that says who it is. */
-export function missing(facts: ChallengeFacts): AuthenticationRefusal {
+export function missingRefusal(facts: ChallengeFacts): AuthenticationRefusal {
   const login =
     facts.metadataUrl === undefined
       ? ''
       : "log in by OAuth, at the issuer that resource_metadata of this answer's WWW-Authenticate leads to, or ";
-  return unauthorized(
+  return unauthorizedRefusal(
     facts,
     undefined,
     `A credential is needed: ${login}send \`Authorization: Bearer TOKEN\`. Whoever runs this bridge makes one with \`${CREATE_COMMAND}\`.`,
@@ -28,11 +28,11 @@ export function missing(facts: ChallengeFacts): AuthenticationRefusal {
 }
 
 /** 401: what was sent lets nobody in; `description` is a sentence that says why. */
-export const invalid = (facts: ChallengeFacts, description: string): AuthenticationRefusal =>
-  unauthorized(facts, 'invalid_token', description);
+export const invalidRefusal = (facts: ChallengeFacts, description: string): AuthenticationRefusal =>
+  unauthorizedRefusal(facts, 'invalid_token', description);
 
 /** 403: the token is good, but was not granted all of `scopes`, which a new one has to have. */
-export function insufficient(
+export function insufficientRefusal(
   facts: ChallengeFacts,
   scopes: readonly string[],
   description: string,
@@ -51,7 +51,7 @@ export const badRequest = (description: string): AuthenticationRefusal =>
   answer(400, 'invalid_request', description);
 
 /** 403: a credential was sent where others could read it. */
-export const insecure = (): AuthenticationRefusal =>
+export const insecureRefusal = (): AuthenticationRefusal =>
   answer(
     403,
     'insecure_transport',
@@ -59,10 +59,10 @@ export const insecure = (): AuthenticationRefusal =>
   );
 
 /** 503: nobody can tell now whether the credential is good. */
-export const unavailable = (description: string, retryAfterSeconds: number): AuthenticationRefusal =>
+export const unavailableRefusal = (description: string, retryAfterSeconds: number): AuthenticationRefusal =>
   answer(503, 'temporarily_unavailable', description, undefined, { 'retry-after': `${retryAfterSeconds}` });
 
-function unauthorized(
+function unauthorizedRefusal(
   facts: ChallengeFacts,
   error: string | undefined,
   description: string,

@@ -6,7 +6,7 @@ import { serverPattern } from '../../base/text/name-pattern.js';
 import type { AuthenticationRefusal } from './authentication.js';
 import { type PrincipalRules, sourceOf } from './principal-rules.js';
 import type { PrincipalsFile } from './principals-table.js';
-import { type ChallengeFacts, insufficient } from './refusals.js';
+import { type ChallengeFacts, insufficientRefusal } from './refusals.js';
 
 type Scopes = PrincipalsFile['scopes'];
 
@@ -62,7 +62,7 @@ export function stepUp(
   ]);
   if (needed.size === 0) return undefined;
   const asked = [...new Set([...challenge.scopes, ...principal.scopes, ...needed])];
-  return insufficient(
+  return insufficientRefusal(
     challenge,
     asked,
     `This call needs the scope ${[...needed].join(' ')}, which the token was not granted.`,

@@ -54,7 +54,7 @@ export class AgentConversation {
   }
 
   /** The lines that `chunk` of the agent's completes; or, for one that is too long for any bridge, the line that says so. */
-  *heard(chunk: Buffer): Generator<Said | { readonly refusal: string }, void, void> {
+  *hear(chunk: Buffer): Generator<Said | { readonly refusal: string }, void, void> {
     for (const line of this.#lines.push(chunk)) {
       if ('oversized' in line) yield { refusal: tooLong(line.oversized, this.#skipped.take().id) };
       else if (line.text.trim() !== '') yield saidIn(line.text);
@@ -76,7 +76,7 @@ export class AgentConversation {
   }
 
   /** Lines for the agent that `chunk` of the bridge's completes: whole ones only, since a half one would spoil the next. */
-  *told(chunk: Buffer): Generator<Buffer, void, void> {
+  *tell(chunk: Buffer): Generator<Buffer, void, void> {
     const bytes = this.#unfinished.length === 0 ? chunk : Buffer.concat([this.#unfinished, chunk]);
     let start = 0;
     for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
@@ -139,7 +139,7 @@ export class AgentConversation {
   }
 
   #forget(text: string): void {
-    const { params } = parsed(text) as { params?: { requestId?: unknown } };
+    const { params } = parseLine(text) as { params?: { requestId?: unknown } };
     // A call that was cancelled is not answered.
     if (params?.requestId !== undefined) this.#open.delete(JSON.stringify(params.requestId));
   }
@@ -184,7 +184,7 @@ const questionOver = (id: string): string =>
   `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${id},"reason":"The bridge that asked has ended."}}`;
 
 function saidIn(text: string): Said {
-  const { method, id } = parsed(text);
+  const { method, id } = parseLine(text);
   return {
     text,
     // Not all ids are numbers that JavaScript can hold.
@@ -193,7 +193,7 @@ function saidIn(text: string): Said {
   };
 }
 
-function parsed(text: string): { readonly method?: unknown; readonly id?: unknown } {
+function parseLine(text: string): { readonly method?: unknown; readonly id?: unknown } {
   try {
     return Object(JSON.parse(text));
   } catch {

@@ -49,14 +49,14 @@ class Relay {
       this.#end = resolve;
     });
     this.#useBridge(joined);
-    input.on('data', (chunk: Buffer) => this.#heard(chunk));
+    input.on('data', (chunk: Buffer) => this.#onHeard(chunk));
     for (const event of ['end', 'close', 'error'] as const) input.once(event, () => this.#agentGone());
     output.on('error', () => this.#agentGone());
     options.log.on('error', () => {});
   }
 
-  #heard(chunk: Buffer): void {
-    for (const said of this.#conversation.heard(chunk)) {
+  #onHeard(chunk: Buffer): void {
+    for (const said of this.#conversation.hear(chunk)) {
       if ('refusal' in said) this.#options.output.write(`${said.refusal}\n`);
       else if (this.#mustWait(said)) this.#hold(said);
       else this.#send(said);
@@ -107,14 +107,14 @@ class Relay {
   }
 
   #take({ type, payload }: SharedFrame): void {
-    if (type === 'talk') this.#told(payload);
+    if (type === 'talk') this.#onTold(payload);
     else if (type === 'log') this.#options.log.write(payload);
     else if ((messageIn(payload) as BridgeMessage | undefined)?.is === 'leaving') this.#letItLeave();
   }
 
-  #told(payload: Buffer): void {
+  #onTold(payload: Buffer): void {
     const { output } = this.#options;
-    for (const line of this.#conversation.told(payload)) output.write(line);
+    for (const line of this.#conversation.tell(payload)) output.write(line);
     const { socket } = this.#bridge ?? {};
     if (socket === undefined || output.writableLength <= MAX_UNREAD_BYTES) return;
     socket.pause();

@@ -78,16 +78,16 @@ export class Windows implements AsyncDisposable {
   constructor({
     settings,
     discovery,
-    setUpPatienceMs,
+    setUpSoftTimeoutMs,
   }: {
     readonly settings: Settings;
     readonly discovery: DiscoverContext;
     /** As SandboxServiceOptions. */
-    readonly setUpPatienceMs: number;
+    readonly setUpSoftTimeoutMs: number;
   }) {
     this.#settings = settings;
     const observer = (event: BridgeEvent) => this.#tell(event);
-    this.#service = new SandboxService({ settings, host: discovery.host, observer, setUpPatienceMs });
+    this.#service = new SandboxService({ settings, host: discovery.host, observer, setUpSoftTimeoutMs });
     this.#commandLine = new Sessions({
       limits: settings.sessions,
       most: () => settings.sessions.most,
@@ -199,7 +199,7 @@ export class ServedWindow implements AsyncDisposable {
   }
 
   /** Resolves when its agent waits for nothing, or has gone. */
-  async quiet(): Promise<void> {
+  async waitUntilQuiet(): Promise<void> {
     if (!this.#transport.isBusy) return;
     const quiet = new Promise<void>((resolve) => {
       this.#transport.onQuiet = resolve;
@@ -259,15 +259,15 @@ export class WindowTransport implements Transport {
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
-    await this.#inner.send(this.#marked(message));
-    if (!('method' in message) && message.id !== undefined) this.#ended(message.id);
+    await this.#inner.send(this.#mark(message));
+    if (!('method' in message) && message.id !== undefined) this.#onEnded(message.id);
   }
 
   close(): Promise<void> {
     return this.#inner.close();
   }
 
-  #marked(message: JSONRPCMessage): JSONRPCMessage {
+  #mark(message: JSONRPCMessage): JSONRPCMessage {
     if (!('method' in message)) return message;
     if ('id' in message) return { ...message, id: `${this.#prefix}${message.id}` };
     if (message.method !== 'notifications/cancelled') return message;
@@ -287,10 +287,10 @@ export class WindowTransport implements Transport {
     this.client ??= nameIn(params);
     this.onmessage?.(message);
     // A call that was cancelled may never be answered.
-    if (method === 'notifications/cancelled') this.#ended(params?.['requestId'] as RequestId);
+    if (method === 'notifications/cancelled') this.#onEnded(params?.['requestId'] as RequestId);
   }
 
-  #ended(id: RequestId): void {
+  #onEnded(id: RequestId): void {
     if (this.#open.delete(id) && !this.isBusy) this.onQuiet();
   }
 

@@ -4,7 +4,7 @@
 
 import { lstatSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Exchangeable, exchangeable, whatIsOpen } from '../../base/files/only-ours.js';
+import { type Exchangeable, findExchangeable, whatIsOpen } from '../../base/files/only-ours.js';
 import { shellWord } from '../../base/process/own-command.js';
 import type { HostFacts } from '../files/host-facts.js';
 import { problem, type SettingProblem, shownValue } from './setting-problems.js';
@@ -17,7 +17,7 @@ export function absentFiles(
   const { explicitlySet, serversConfig, snippetsDir } = settings;
   const files = serversConfig.flatMap((file) =>
     kindAt(file) === undefined
-      ? [absent('MCP_SERVERS_CONFIG', file, 'a file that exists, or several separated as in PATH')]
+      ? [absentProblem('MCP_SERVERS_CONFIG', file, 'a file that exists, or several separated as in PATH')]
       : [],
   );
   if (!explicitlySet.has('MCP_BRIDGE_SNIPPETS') || snippetsDir === undefined) return files;
@@ -26,7 +26,7 @@ export function absentFiles(
   return [
     ...files,
     found === undefined
-      ? absent('MCP_BRIDGE_SNIPPETS', snippetsDir, 'a folder that exists')
+      ? absentProblem('MCP_BRIDGE_SNIPPETS', snippetsDir, 'a folder that exists')
       : problem(
           'MCP_BRIDGE_SNIPPETS',
           `MCP_BRIDGE_SNIPPETS is ${shownValue(snippetsDir)}, which is no folder; allowed: a folder that exists.`,
@@ -37,10 +37,12 @@ export function absentFiles(
 /** The engine's client, where its path is set. A command that runs code asks it at once, and says the same. */
 export function absentEngine({ runtime }: Pick<Settings, 'runtime'>): readonly SettingProblem[] {
   if (runtime === undefined || !/[\\/]/.test(runtime) || kindAt(runtime) === 'file') return [];
-  return [absent('MCP_BRIDGE_RUNTIME', runtime, 'auto, podman, docker or the path of a program that exists')];
+  return [
+    absentProblem('MCP_BRIDGE_RUNTIME', runtime, 'auto, podman, docker or the path of a program that exists'),
+  ];
 }
 
-const absent = (name: string, path: string, allowed: string): SettingProblem =>
+const absentProblem = (name: string, path: string, allowed: string): SettingProblem =>
   problem(name, `${name} is ${shownValue(path)}, which does not exist (ENOENT); allowed: ${allowed}.`);
 
 /** Undefined where nothing is there; what may not be looked at counts as there. */
@@ -84,11 +86,11 @@ export const OWN_NAMES = [
 
 /** The first thing that others could exchange, on the way to a state directory or in it. */
 export function exchangeableState(stateDir: string, uid: number | undefined): Exchangeable | undefined {
-  const found = exchangeable(stateDir, uid);
+  const found = findExchangeable(stateDir, uid);
   if (found !== undefined) return found;
   for (const name of OWN_NAMES) {
     const path = join(stateDir, name);
-    const inside = isPlainlyOwn(path, uid) ? undefined : exchangeable(path, uid);
+    const inside = isPlainlyOwn(path, uid) ? undefined : findExchangeable(path, uid);
     if (inside !== undefined) return inside;
   }
   return undefined;

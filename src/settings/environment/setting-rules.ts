@@ -55,7 +55,7 @@ export const setting = <V, const N extends string>({
 });
 
 /** A setting whose default depends on the machine, or is that nothing is said: `value` makes it of what is said. */
-export const optional = <V, const N extends string, W = V | undefined>({
+export const makeOptional = <V, const N extends string, W = V | undefined>({
   schema,
   value = (said) => said as W,
   ...row
@@ -108,16 +108,16 @@ export function readTable<T extends SettingsTable>(
 }
 
 /** Text to which `trouble` may object; what it says stands behind what is allowed. */
-export const explained = (trouble: (text: string) => string | undefined) =>
+export const textRule = (trouble: (text: string) => string | undefined) =>
   z.string().superRefine((text, context) => {
     const message = trouble(text);
     if (message !== undefined) context.addIssue({ code: 'custom', message, params: { explains: true } });
   });
 
-export const integer = (min: number, max: number) =>
+export const integerRule = (min: number, max: number) =>
   z.string().regex(/^\d+$/).transform(Number).pipe(z.number().min(min).max(max));
 export const whole = (min: number, max: number, what = 'a whole number'): SettingRule<number> => ({
-  schema: integer(min, max),
+  schema: integerRule(min, max),
   allowed: `${what} from ${min} to ${max}`,
 });
 export const seconds = (min: number, max: number): SettingRule<number> => whole(min, max, 'whole seconds');
@@ -181,7 +181,7 @@ const ownPath = z.string().refine((text) => isWholePath(text) || /^~(?=$|[/\\])/
 
 /** The path of a file or folder, absolute. */
 export const path = <const N extends string>(row: Omit<SettingRow, 'allowed'> & { readonly name: N }) =>
-  optional({
+  makeOptional({
     ...row,
     schema: ownPath,
     allowed: 'an absolute path, or one that begins with ~/',

@@ -73,7 +73,7 @@ export function readSettings(env: Environment, machine: HostFacts): SettingsRead
     settings,
     warnings: warningsAbout(given, values),
     problems: [
-      ...(host === machine ? [] : [homeless(machine)]),
+      ...(host === machine ? [] : [homelessProblem(machine)]),
       ...broken.map(brokenRule),
       ...unfitStateDir(settings, right.has('MCP_BRIDGE_STATE_DIR'), host),
       ...rulesWithoutEffect(given, settings),
@@ -83,7 +83,7 @@ export function readSettings(env: Environment, machine: HostFacts): SettingsRead
   };
 }
 
-const homeless = ({ home }: HostFacts): SettingProblem =>
+const homelessProblem = ({ home }: HostFacts): SettingProblem =>
   problem(
     'HOME',
     `HOME is ${shownValue(home)}, and the system knows no home folder of this user; allowed: an absolute path.`,

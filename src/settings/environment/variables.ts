@@ -12,23 +12,23 @@ import {
   bytes,
   choice,
   each,
-  explained,
   flag,
-  integer,
+  integerRule,
   isWholePath,
   list,
+  makeOptional,
   megabytes,
   mostFor,
   oauthAddressTrouble,
   oneOf,
   onOff,
-  optional,
   orNone,
   outputBytes,
   parts,
   path,
   seconds,
   setting,
+  textRule,
   type ValuesOf,
   type VariablesOf,
   whole,
@@ -70,12 +70,12 @@ const word = z.string().regex(WORD);
 /** `auto` leaves it to what the bridge finds. */
 const unlessAuto = (text: string) => (text === 'auto' ? undefined : text);
 const engineUrl = z.string().regex(/^(?:ssh|tcp|unix|npipe):\/\/[^\s"'`$\\]+$/);
-const namePattern = explained((text) => {
+const namePattern = textRule((text) => {
   const trouble = patternTrouble(text);
   return trouble === undefined ? undefined : `'${clip(text, PATTERN_CHARS_SHOWN)}' ${trouble}.`;
 });
-const image = explained(imageReferenceTrouble);
-const oauthAddress = explained(oauthAddressTrouble);
+const image = textRule(imageReferenceTrouble);
+const oauthAddress = textRule(oauthAddressTrouble);
 const OAUTH_ADDRESSES =
   'https addresses without query and fragment, separated by commas; http for this machine only';
 /** RFC 6749, 3.3. */
@@ -114,14 +114,14 @@ export const variables = {
     schema: absoluteOr(['auto', ...engineNames]).transform(unlessAuto),
     allowed: `auto, ${engineNames.join(', ')} or an absolute path`,
   }),
-  ociRuntime: optional({
+  ociRuntime: makeOptional({
     name: 'MCP_BRIDGE_OCI_RUNTIME',
     meaning: 'OCI runtime under the engine.',
     default: 'the first that works here',
     schema: word,
     allowed: 'a name such as crun, runc or runsc, or an absolute path',
   }),
-  engineUrl: optional({
+  engineUrl: makeOptional({
     name: 'MCP_BRIDGE_ENGINE_URL',
     meaning: 'Where the engine is, when it is not on this machine.',
     default: "what the engine's own client is set to",
@@ -144,7 +144,7 @@ export const variables = {
     ...oneOf(['strict', 'compat']),
   }),
   /** A profile that the kernel has loaded; undefined leaves it to the engine. */
-  apparmor: optional({
+  apparmor: makeOptional({
     name: 'MCP_BRIDGE_APPARMOR',
     meaning:
       'An AppArmor profile that the kernel has loaded, for every container. The engine is told its name, and refuses to start one where it is not loaded; what it keeps code from is its own affair.',
@@ -156,7 +156,7 @@ export const variables = {
     name: 'MCP_BRIDGE_TIMEOUT',
     meaning: 'Seconds that a run may take when its call does not say.',
     default: '30',
-    schema: integer(1, DAY_SECONDS),
+    schema: integerRule(1, DAY_SECONDS),
     allowed: `whole seconds from 1 to ${DAY_SECONDS}; above MCP_BRIDGE_MAX_TIMEOUT runs get that, and a warning says so`,
   }),
   maxTimeoutSeconds: setting({
@@ -166,7 +166,7 @@ export const variables = {
     ...seconds(1, DAY_SECONDS),
   }),
   /** Undefined follows the host. */
-  patienceSeconds: optional({
+  softTimeoutSeconds: makeOptional({
     name: 'MCP_BRIDGE_PATIENCE',
     meaning:
       'Seconds after which a call is answered although it goes on, with what there is so far and a handle for `wait` and `stop`; 0 waits for its end.',
@@ -232,10 +232,10 @@ export const variables = {
     name: 'MCP_BRIDGE_PIDS',
     meaning: 'Processes and threads in one container.',
     default: '128',
-    schema: mostFor(String(PIDS.max)).pipe(integer(PIDS.min, PIDS.max)),
+    schema: mostFor(String(PIDS.max)).pipe(integerRule(PIDS.min, PIDS.max)),
     allowed: `a whole number from ${PIDS.min} to ${PIDS.max}; 0 or -1 for the most`,
   }),
-  cpus: optional({
+  cpus: makeOptional({
     name: 'MCP_BRIDGE_CPUS',
     meaning: 'CPUs of one container.',
     default: "the engine's own",
@@ -305,7 +305,7 @@ export const variables = {
     ...flag,
   }),
   /** Limits that the operator accepts to be without, where nothing on the machine enforces them. */
-  acceptUnenforced: optional({
+  acceptUnenforced: makeOptional({
     name: 'MCP_BRIDGE_ACCEPT_UNENFORCED',
     meaning: 'Limits that may be without effect where nothing on the machine can enforce them.',
     default: 'none; the bridge then refuses to run code',
@@ -359,7 +359,7 @@ export const variables = {
     default: '1',
     ...whole(0, 64),
   }),
-  preimport: optional({
+  preimport: makeOptional({
     name: 'MCP_BRIDGE_PREIMPORT',
     meaning: 'Python modules that waiting sandboxes load ahead, so that importing them costs nothing.',
     default: 'none',
@@ -367,7 +367,7 @@ export const variables = {
     allowed: 'module names separated by commas, such as numpy,pandas',
     value: orNone,
   }),
-  concurrency: optional({
+  concurrency: makeOptional({
     name: 'MCP_BRIDGE_CONCURRENCY',
     meaning: 'Runs at once; further ones wait.',
     default: "the machine's cores",
@@ -375,7 +375,7 @@ export const variables = {
     value: (said, { cores }) => said ?? cores,
   }),
   /** Limits for one principal other than the user who started the bridge, here and below; undefined means no limit. */
-  principalConcurrency: optional({
+  principalConcurrency: makeOptional({
     name: 'MCP_BRIDGE_PRINCIPAL_CONCURRENCY',
     meaning: 'Runs at once of one principal, where the bridge serves several over HTTP; further ones wait.',
     default: 'one less than MCP_BRIDGE_CONCURRENCY, at least 1, so that a place is left to others',
@@ -401,14 +401,14 @@ export const variables = {
     default: '1000',
     ...whole(0, 10_000),
   }),
-  principalCpuSeconds: optional({
+  principalCpuSeconds: makeOptional({
     name: 'MCP_BRIDGE_PRINCIPAL_CPU_SECONDS',
     meaning:
       'Processor seconds of the runs of one principal within a window. Where the kernel does not say what a run has used, it counts as long as it took.',
     default: 'no limit',
     ...whole(1, MAX_CPU_SECONDS),
   }),
-  principalMemoryBytes: optional({
+  principalMemoryBytes: makeOptional({
     name: 'MCP_BRIDGE_PRINCIPAL_MEMORY',
     meaning:
       'Memory of all runs of one principal that are under way; each counts with the limit of its container.',
@@ -431,7 +431,7 @@ export const variables = {
     allowed: 'run_python, execute_code, execute, or several separated by commas',
   }),
   /** Own names of the languages that `execute_code` offers. */
-  languages: optional({
+  languages: makeOptional({
     name: 'MCP_BRIDGE_LANGUAGES',
     meaning: 'Languages of `execute_code`.',
     default: 'all',
@@ -440,7 +440,7 @@ export const variables = {
     value: (said) => said ?? languages.map(({ name }) => name),
   }),
   /** By a language's own name. */
-  languageImages: optional({
+  languageImages: makeOptional({
     name: 'MCP_BRIDGE_LANGUAGE_IMAGES',
     meaning: 'Images for languages of `execute_code`; for Python it comes before MCP_BRIDGE_IMAGE there.',
     default: 'an image of our own for each',
@@ -449,7 +449,7 @@ export const variables = {
     value: (said): ReadonlyMap<string, string> => said ?? new Map(),
   }),
   /** Own names of the languages whose programs can reach the network. */
-  networkLanguages: optional({
+  networkLanguages: makeOptional({
     name: 'MCP_BRIDGE_NETWORK',
     meaning: 'Languages of `execute_code` whose programs can reach the network; `run_python` never can.',
     default: "none, unless isolator's file opens it",
@@ -475,7 +475,7 @@ export const variables = {
    * Name of the server that calls of `execute` are handed to; undefined means that the bridge launches containers
    * itself.
    */
-  executeServer: optional({
+  executeServer: makeOptional({
     name: 'MCP_BRIDGE_EXECUTE_SERVER',
     meaning: 'Configured server whose `execute` the tool of that name hands its calls to, such as `sandbox`.',
     default: 'none; each call runs in a container of its own',
@@ -506,7 +506,7 @@ export const variables = {
     ...onOff,
   }),
   /** Undefined means one that goes with the bridge. */
-  executeWork: optional({
+  executeWork: makeOptional({
     name: 'MCP_BRIDGE_EXECUTE_WORK',
     meaning: 'Volume that the containers of `execute` have at /work, and that stays.',
     default: 'one for each bridge process, removed with it',
@@ -516,7 +516,7 @@ export const variables = {
   executeOutputBytes: outputBytes(
     'Most that `execute` gives back of stdout and stderr together, from containers; one answer carries about 3 MB, all of it is a link. A server has its own variable of this name.',
   ),
-  serversConfig: optional({
+  serversConfig: makeOptional({
     name: 'MCP_SERVERS_CONFIG',
     meaning: 'Further configuration files with MCP servers; they come before all others.',
     default: 'none',
@@ -528,7 +528,7 @@ export const variables = {
         .filter((written) => written !== '')
         .map((written) => absolutePath(written, machine.cwd, machine)),
   }),
-  downstreamEnv: optional({
+  downstreamEnv: makeOptional({
     name: 'MCP_BRIDGE_DOWNSTREAM_ENV',
     meaning: 'Names of further environment variables that are handed to the MCP servers.',
     default: 'none',
@@ -543,14 +543,14 @@ export const variables = {
     default: 'none',
   }),
   /** Patterns over `server` and `server.tool`; undefined means everything. */
-  allow: optional({
+  allow: makeOptional({
     name: 'MCP_BRIDGE_ALLOW',
     meaning: 'Servers, tools, resources and prompts that may be used; all others are denied.',
     default: 'all',
     schema: list(namePattern),
     allowed: PATTERNS,
   }),
-  deny: optional({
+  deny: makeOptional({
     name: 'MCP_BRIDGE_DENY',
     meaning: 'Servers, tools, resources and prompts that may not be used, whatever allows them.',
     default: 'none',
@@ -566,7 +566,7 @@ export const variables = {
     ...oneOf(APPROVE_MODES),
   }),
   /** Patterns over servers whose harmless hints count. */
-  approveTrust: optional({
+  approveTrust: makeOptional({
     name: 'MCP_BRIDGE_APPROVE_TRUST',
     meaning:
       'Servers that are believed when they say that a tool of theirs only reads or destroys nothing; a tool of any other server counts as one that may destroy.',
@@ -596,11 +596,11 @@ export const variables = {
     meaning:
       'Seconds after which a call that still runs is answered with a task, which the client then asks for the result; only for clients that know the extension `io.modelcontextprotocol/tasks`.',
     default: '20',
-    schema: integer(0, DAY_SECONDS),
+    schema: integerRule(0, DAY_SECONDS),
     allowed: 'a whole number from 0 to 86400; 0 makes every call a task',
   }),
   /** Address of the bridge's OAuth client id metadata document. */
-  clientMetadataUrl: optional({
+  clientMetadataUrl: makeOptional({
     name: 'MCP_BRIDGE_CLIENT_METADATA_URL',
     meaning:
       'Address of an OAuth client id metadata document of your own, which `login` shows to authorization servers that take one.',
@@ -611,7 +611,7 @@ export const variables = {
   /** Settings of `serve --http`; nothing else looks at them. */
   http: {
     /** Lower case, without a port, IPv6 addresses in brackets. */
-    hosts: optional({
+    hosts: makeOptional({
       name: 'MCP_BRIDGE_HTTP_HOSTS',
       meaning:
         'Names under which clients reach `serve --http`, besides localhost and the address that it listens on; any other Host header is refused, so that a web page cannot rebind a name.',
@@ -620,7 +620,7 @@ export const variables = {
       allowed: 'host names without a port, separated by commas, such as mcp.example.com',
       value: orNone,
     }),
-    origins: optional({
+    origins: makeOptional({
       name: 'MCP_BRIDGE_HTTP_ORIGINS',
       meaning:
         'Web pages that may call `serve --http` from a browser, besides those of localhost and of its own names.',
@@ -630,7 +630,7 @@ export const variables = {
       value: orNone,
     }),
     /** Addresses, ranges, and `unix`. */
-    proxies: optional({
+    proxies: makeOptional({
       name: 'MCP_BRIDGE_HTTP_PROXIES',
       meaning:
         'Proxies whose X-Forwarded-For, -Proto and -Host are believed; from anybody else these headers count for nothing.',
@@ -684,7 +684,7 @@ export const variables = {
       default: '64',
       ...megabytes(1, 64),
     }),
-    drainSeconds: optional({
+    drainSeconds: makeOptional({
       name: 'MCP_BRIDGE_HTTP_DRAIN',
       meaning: 'Seconds that runs under way are given to end after SIGTERM.',
       default: 'MCP_BRIDGE_MAX_TIMEOUT and 10 seconds more, so that none is lost',
@@ -701,7 +701,7 @@ export const variables = {
   /** Whose access tokens the HTTP endpoint takes, and what a token has to say. */
   oauth: {
     /** Each exactly as the `iss` of its tokens. */
-    issuers: optional({
+    issuers: makeOptional({
       name: 'MCP_BRIDGE_HTTP_OAUTH_ISSUER',
       meaning:
         'Issuers whose access tokens the HTTP endpoint takes, each exactly as `iss` in its tokens says it, a slash at the end included.',
@@ -710,7 +710,7 @@ export const variables = {
       allowed: OAUTH_ADDRESSES,
     }),
     /** The address of the endpoint as clients reach it; what RFC 8707 and RFC 9728 call the resource. */
-    resource: optional({
+    resource: makeOptional({
       name: 'MCP_BRIDGE_HTTP_OAUTH_RESOURCE',
       meaning:
         'Address of the HTTP endpoint as clients reach it, such as https://mcp.example.com/mcp. Tokens have to be made for it. It is needed with MCP_BRIDGE_HTTP_OAUTH_ISSUER.',
@@ -719,7 +719,7 @@ export const variables = {
       allowed: 'an https address without query and fragment; http for this machine only',
     }),
     /** A token names one of them as its audience. */
-    audiences: optional({
+    audiences: makeOptional({
       name: 'MCP_BRIDGE_HTTP_OAUTH_AUDIENCE',
       meaning:
         "Audiences of which a token has to name one in its `aud`, for issuers that do not take the resource's address for it.",
@@ -728,7 +728,7 @@ export const variables = {
       allowed: 'texts separated by commas, such as api://mcp-sandbox-bridge',
     }),
     /** A token has all of them. */
-    scopes: optional({
+    scopes: makeOptional({
       name: 'MCP_BRIDGE_HTTP_OAUTH_SCOPES',
       meaning:
         'Scopes that every access token has to have. Further ones for single servers stand in the principals file.',
@@ -743,7 +743,7 @@ export const variables = {
     name: 'MCP_BRIDGE_DEPTH',
     meaning: 'Set by the bridge for the servers that it starts, so that a bridge inside a bridge is noticed.',
     default: '0',
-    schema: integer(0, 99),
+    schema: integerRule(0, 99),
     allowed: 'a whole number; not for people to set',
   }),
 };

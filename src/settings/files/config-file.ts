@@ -53,12 +53,12 @@ export function readConfigFile(
   const found = readGuarded(file, maxBytes, host);
   if (found.state === 'absent') return found;
   const content: ConfigFile =
-    found.state === 'read' ? parsed(file, found.text, Number(found.stats.size)) : found;
+    found.state === 'read' ? parseFile(file, found.text, Number(found.stats.size)) : found;
   if (found.stats !== undefined) remember(file, found.stats, content, host);
   return content;
 }
 
-function parsed(file: string, text: string, bytes: number): ConfigFile {
+function parseFile(file: string, text: string, bytes: number): ConfigFile {
   try {
     const result = parseText(text, formatOf(file));
     if ('value' in result)

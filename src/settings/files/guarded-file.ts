@@ -41,7 +41,7 @@ export function readGuarded(file: string, maxBytes: number, host: HostFacts): Gu
   try {
     // The checks are of the open file, so it cannot be exchanged between them and the reading.
     const stats = fstatSync(fd, { bigint: true });
-    const message = unfit(stats, maxBytes);
+    const message = unfitReason(stats, maxBytes);
     if (message !== undefined) return { state: 'refused', message, isUnsafe: false, stats };
     const danger = openToOthers(file, stats, host);
     if (danger !== undefined) return { state: 'refused', message: danger, isUnsafe: true, stats };
@@ -57,7 +57,7 @@ export function readGuarded(file: string, maxBytes: number, host: HostFacts): Gu
   }
 }
 
-function unfit(stats: BigIntStats, maxBytes: number): string | undefined {
+function unfitReason(stats: BigIntStats, maxBytes: number): string | undefined {
   const kind = Number(stats.mode) & constants.S_IFMT;
   if (kind === constants.S_IFDIR) return 'is a folder; a file is expected';
   if (kind !== constants.S_IFREG) return 'is not a regular file';

@@ -64,14 +64,14 @@ export function spelledByDisk(
 ): string {
   try {
     const real = realPath(path);
-    return alike(real) === alike(path) ? real : path;
+    return foldPath(real) === foldPath(path) ? real : path;
   } catch {
     return path;
   }
 }
 
 /** Without case and without the form of composed letters: two paths for which this differs are never one file. */
-export const alike = (path: string): string => path.normalize('NFC').toLowerCase();
+export const foldPath = (path: string): string => path.normalize('NFC').toLowerCase();
 
 /** Path rules of the machine that the facts describe, which need not be the one that runs this. */
 export function pathRules(host: HostFacts): path.PlatformPath {
@@ -98,7 +98,7 @@ export function isSamePath(one: string, other: string, host: HostFacts): boolean
   if (one === other) return true;
   if (host.platform === 'win32') return pathKey(one, host) === pathKey(other, host);
   // Asking the disk about each of a host's hundred projects is not for nothing, so what differs in more is not asked about.
-  if (host.spelling === undefined || alike(one) !== alike(other)) return false;
+  if (host.spelling === undefined || foldPath(one) !== foldPath(other)) return false;
   return host.spelling(one) === host.spelling(other);
 }
 

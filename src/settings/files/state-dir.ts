@@ -35,14 +35,14 @@ export function stateDirFrom(written: string | undefined, env: Environment, host
 /** Why no bridge can use this state directory, and what would do; undefined where nothing stands against it. */
 export function stateDirTrouble(stateDir: string, isSaid: boolean, host: HostFacts): string | undefined {
   if (host.platform === 'win32') return undefined;
-  const reason = unfit(stateDir) ?? unfit(realAncestor(stateDir));
+  const reason = unfitReason(stateDir) ?? unfitReason(realAncestor(stateDir));
   if (reason === undefined) return undefined;
   const name = isSaid ? 'MCP_BRIDGE_STATE_DIR' : 'The state directory';
   const next = isSaid ? '' : ' It follows from HOME or XDG_STATE_HOME; set MCP_BRIDGE_STATE_DIR to another.';
   return `${name} is '${clipHarmless(stateDir, CHARS_SHOWN)}', which ${reason}.${next}`;
 }
 
-function unfit(path: string): string | undefined {
+function unfitReason(path: string): string | undefined {
   const isIn = (folder: string) => path === folder || path.startsWith(`${folder}/`);
   const found = NO_FILES.find(isIn);
   if (found !== undefined && !isIn(SHARED_MEMORY))
@@ -118,7 +118,7 @@ export function principalStateDir(stateDir: string, { id }: Pick<Principal, 'id'
     chmodSync(folder, 0o700);
     return folder;
   } catch (cause) {
-    throw unusable(stateDir, cause);
+    throw unusableError(stateDir, cause);
   }
 }
 
@@ -141,9 +141,9 @@ function folderKey(stateDir: string): Buffer {
   const dir = join(stateDir, PRINCIPALS);
   const path = join(dir, KEY_FILE);
   try {
-    return read(path) ?? made(dir, path);
+    return read(path) ?? makeKeyFile(dir, path);
   } catch (cause) {
-    throw unusable(stateDir, cause);
+    throw unusableError(stateDir, cause);
   }
 }
 
@@ -161,7 +161,7 @@ function read(path: string): Buffer | undefined {
 }
 
 /** Another instance may make it at the same time: the first one counts, and nobody ever reads half of one. */
-function made(dir: string, path: string): Buffer {
+function makeKeyFile(dir: string, path: string): Buffer {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   chmodSync(dir, 0o700);
   const fresh = `${path}.${randomBytes(8).toString('hex')}`;
@@ -178,7 +178,7 @@ function made(dir: string, path: string): Buffer {
   return key;
 }
 
-const unusable = (stateDir: string, cause: unknown): BridgeError =>
+const unusableError = (stateDir: string, cause: unknown): BridgeError =>
   new BridgeError(
     'E_STATE',
     `The state directory ${stateDir} cannot keep what principals have: ${messageOf(cause)}.`,

@@ -22,11 +22,11 @@ type Deciding = { readonly explicitlySet: ReadonlySet<string>; readonly maxTimeo
 /** Throws E_SETTINGS that names the file and each wrong key. `deciding` are the settings that come before it. */
 export function readIsolatorFile(file: string, deciding: Deciding, host: HostFacts): ImportedSettings {
   const read = readGuarded(file, MAX_FILE_BYTES, host);
-  if (read.state === 'absent') throw unusable(file, ['does not exist.']);
-  if (read.state === 'refused') throw unusable(file, [`${read.message}.`]);
+  if (read.state === 'absent') throw unusableError(file, ['does not exist.']);
+  if (read.state === 'refused') throw unusableError(file, [`${read.message}.`]);
   const raw = plainValue(file, read.text);
   const parsed = isolatorKeys.safeParse(raw, { reportInput: true });
-  if (!parsed.success) throw unusable(file, parsed.error.issues.slice(0, MAX_PROBLEMS).map(complaint));
+  if (!parsed.success) throw unusableError(file, parsed.error.issues.slice(0, MAX_PROBLEMS).map(complaint));
   const said = parsed.data;
   const { defaultMemoryMB: memoryMb } = said;
   const languages = readLanguages(said.languageSettings);
@@ -57,10 +57,12 @@ function plainValue(file: string, text: string): unknown {
   try {
     const parsed = parseText(text, 'JSON');
     if ('value' in parsed) return parsed.value;
-    throw unusable(file, [`line ${parsed.line}, column ${parsed.column}: ${parsed.mistake}.`]);
+    throw unusableError(file, [`line ${parsed.line}, column ${parsed.column}: ${parsed.mistake}.`]);
   } catch (thrown) {
     // Nested deeper than the parser's stack.
-    throw thrown instanceof BridgeError ? thrown : unusable(file, [`cannot be read: ${messageOf(thrown)}.`]);
+    throw thrown instanceof BridgeError
+      ? thrown
+      : unusableError(file, [`cannot be read: ${messageOf(thrown)}.`]);
   }
 }
 
@@ -77,7 +79,7 @@ function warningsOf(said: IsolatorKeys, deciding: Deciding): string[] {
     );
   if (capDrop !== undefined && !capDrop.some((name) => /^all$/i.test(name)))
     warnings.push(
-      `defaultCapDrop is ${shown(JSON.stringify(capDrop))}, without effect: all capabilities are dropped.`,
+      `defaultCapDrop is ${clipValue(JSON.stringify(capDrop))}, without effect: all capabilities are dropped.`,
     );
   if (said.defaultReadOnlyRootfs === false)
     warnings.push('defaultReadOnlyRootfs is false, without effect: the root file system is read-only.');
@@ -92,7 +94,7 @@ function readLanguages(settings: IsolatorKeys['languageSettings']): {
   const warnings: string[] = [];
   for (const [name, entry] of Object.entries(settings)) {
     const language = languageNamed(name);
-    const key = `languageSettings.${shown(name)}`;
+    const key = `languageSettings.${clipValue(name)}`;
     if (language === undefined) warnings.push(`${key} has no effect. ${noSuchLanguage(name)}`);
     else if (images.has(language.name))
       warnings.push(`${key} has no effect: ${language.title} is there twice.`);
@@ -105,16 +107,16 @@ function readLanguages(settings: IsolatorKeys['languageSettings']): {
 const unknownKeys = (value: object, known: readonly string[], prefix: string): string[] =>
   Object.keys(value)
     .filter((key) => !known.includes(key))
-    .map((key) => `${prefix}${shown(key)} has no effect here.${didYouMean(key, known)}`);
+    .map((key) => `${prefix}${clipValue(key)} has no effect here.${didYouMean(key, known)}`);
 
 function complaint(issue: z.core.$ZodIssue): string {
   const name = issue.path.join('.');
-  const got = issue.input === undefined ? 'missing' : shown(JSON.stringify(issue.input));
+  const got = issue.input === undefined ? 'missing' : clipValue(JSON.stringify(issue.input));
   const why = issue.code === 'custom' ? ` (${issue.message})` : '';
-  return `${name === '' ? 'the whole' : `'${shown(name)}'`} is ${got}${why}; allowed: ${allowedAt(issue.path)}.`;
+  return `${name === '' ? 'the whole' : `'${clipValue(name)}'`} is ${got}${why}; allowed: ${allowedAt(issue.path)}.`;
 }
 
-function unusable(file: string, problems: readonly string[]): BridgeError {
+function unusableError(file: string, problems: readonly string[]): BridgeError {
   const lines = problems.map((problem) => `MCP_BRIDGE_ISOLATOR_CONFIG: ${file}: ${problem}`);
   return new BridgeError('E_SETTINGS', lines.join('\n'), {
     fault: 'operator',
@@ -123,7 +125,7 @@ function unusable(file: string, problems: readonly string[]): BridgeError {
   });
 }
 
-const shown = (text: string): string => clipHarmless(text, MAX_VALUE_CHARS);
+const clipValue = (text: string): string => clipHarmless(text, MAX_VALUE_CHARS);
 
 // The keys of isolator's configuration file: what each may be, and what it does here, for errors and the documentation.
 // Which of them change nothing is said here too.

@@ -10,7 +10,12 @@ import { sessionsText } from '../../../src/cli/kept/sessions.js';
 import { reportText } from '../../../src/cli/probe/report.js';
 import { snippetsText } from '../../../src/cli/run/snippets.js';
 import { adoptedText, restoredText } from '../../../src/cli/servers/adopt.js';
-import { fitted, hostsText, installedText, uninstalledText } from '../../../src/cli/servers/install.js';
+import {
+  fitToTerminal,
+  hostsText,
+  installedText,
+  uninstalledText,
+} from '../../../src/cli/servers/install.js';
 import { loginsText } from '../../../src/cli/servers/login.js';
 import { testedText } from '../../../src/cli/servers/policy-test.js';
 import { serversText } from '../../../src/cli/servers/server-list.js';
@@ -47,13 +52,13 @@ export const OUTPUTS: Readonly<Record<string, Readonly<Record<string, Shown>> | 
   'token revoke': { helpOnly: 'it prints one sentence' },
   setup: { helpOnly: 'test/cli/setup keeps what it prints' },
   install: {
-    hosts: () => fitted(hostsText(hosts.HOSTS, 'install')),
-    done: () => fitted(installedText(hosts.INSTALLED)),
-    again: () => fitted(installedText({ ...hosts.INSTALLED, result: 'already registered' })),
+    hosts: () => fitToTerminal(hostsText(hosts.HOSTS, 'install')),
+    done: () => fitToTerminal(installedText(hosts.INSTALLED)),
+    again: () => fitToTerminal(installedText({ ...hosts.INSTALLED, result: 'already registered' })),
   },
-  uninstall: { done: () => fitted(uninstalledText(hosts.UNINSTALLED)) },
-  adopt: { done: () => fitted(adoptedText(hosts.ADOPTED)) },
-  restore: { done: () => fitted(restoredText(hosts.RESTORED)) },
+  uninstall: { done: () => fitToTerminal(uninstalledText(hosts.UNINSTALLED)) },
+  adopt: { done: () => fitToTerminal(adoptedText(hosts.ADOPTED)) },
+  restore: { done: () => fitToTerminal(restoredText(hosts.RESTORED)) },
   status: { bridges: () => statusText([facts.SHARED_BRIDGE]) },
   stop: { helpOnly: 'it prints a sentence for each bridge that has ended' },
   restart: { helpOnly: 'it prints sentences' },

@@ -50,12 +50,12 @@ const request = (controller = new AbortController(), tasks = false): AgentReques
 const begin = (
   jobs: Jobs,
   { work }: ReturnType<typeof pretended>,
-  patienceMs: number | undefined,
+  softTimeoutMs: number | undefined,
   by = request(),
-) => begun({ jobs, request: by, work, patienceMs });
+) => begun({ jobs, request: by, work, softTimeoutMs });
 
-const goOn = (jobs: Jobs, asked: Parameters<Jobs['goOn']>[0], patienceMs: number, by = request()) =>
-  jobs.goOn(asked, by, { tool: 't', args: asked }, { patienceMs, taskAfterMs: HANGS_MS });
+const goOn = (jobs: Jobs, asked: Parameters<Jobs['goOn']>[0], softTimeoutMs: number, by = request()) =>
+  jobs.goOn(asked, by, { tool: 't', args: asked }, { softTimeoutMs, taskAfterMs: HANGS_MS });
 
 function outcomeOf(answer: JobAnswer): Outcome {
   if (!('answer' in answer) || 'isRelayed' in answer.answer) throw new Error('It is no outcome.');
@@ -138,12 +138,12 @@ describe('a call', () => {
       await caller.agent.elicit({ message: 'Who?' }, signal);
       return await new Promise(() => {});
     };
-    const asked = await begun({ jobs, request: asking(), work, patienceMs: 5 });
+    const asked = await begun({ jobs, request: asking(), work, softTimeoutMs: 5 });
     if (!('requestState' in asked)) throw new Error('It did not ask.');
     await vi.advanceTimersByTimeAsync(60);
     const [again, identity] = [asking(), { tool: 't', args: {} }];
     const job = jobs.resume(again, identity, asked.requestState, { q1: { action: 'accept' } });
-    const late = jobs.answer(job, again, identity, { patienceMs: 5, taskAfterMs: 1 });
+    const late = jobs.answer(job, again, identity, { softTimeoutMs: 5, taskAfterMs: 1 });
     await vi.advanceTimersByTimeAsync(5);
     expect(handleIn(await late)).toMatch(/^r-/);
   });
@@ -288,7 +288,7 @@ describe('a call', () => {
       agent.push(job.caller.agent);
       return one.work(job);
     };
-    const handle = handleIn(await begun({ jobs, request: request(), work, patienceMs: 1 }));
+    const handle = handleIn(await begun({ jobs, request: request(), work, softTimeoutMs: 1 }));
     const ask = () => agent[0]?.elicit({ message: 'Who?' }, NEVER);
     await expect(ask()).rejects.toThrow('The call has ended.');
     const by = requestOf({

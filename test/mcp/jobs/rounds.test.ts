@@ -50,7 +50,7 @@ const ask = async (work: Work, asked: Asked = {}): Promise<Answered> => {
     state === undefined
       ? await begun({ jobs, request, work, ...identity, taskAfterMs: 20_000 })
       : await jobs.answer(jobs.resume(request, identity, state, responses), request, identity, {
-          patienceMs: undefined,
+          softTimeoutMs: undefined,
           taskAfterMs: 20_000,
         });
   if ('task' in answer) throw new Error('It is a task.');

@@ -11,7 +11,7 @@ it.each([
 ])('%s does not hide what is missing', (_what, head, tail) => {
   const transcript = new Transcript();
   transcript.addOutput('stdout', head + 'x'.repeat(3 * MAX_OUTPUT_CHARS) + tail);
-  const { text, dropped, gap = { start: 0, end: 0 } } = transcript.captured('stdout');
+  const { text, dropped, gap = { start: 0, end: 0 } } = transcript.capturedStream('stdout');
   expect(text.slice(gap.start, gap.end)).toMatch(
     new RegExp(`^\\[… ${dropped} characters dropped \\(.*\\) …\\]$`),
   );

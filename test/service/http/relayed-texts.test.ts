@@ -92,15 +92,15 @@ describe('marks', () => {
   it('cost nothing where there is nothing to relay', () => {
     const texts = new RelayedTexts();
     const plain = { content: [{ type: 'text', text: 'a' }] };
-    expect(texts.marked(plain)).toBe(plain);
+    expect(texts.mark(plain)).toBe(plain);
     const piece = Buffer.from('data: {"a":"b"}\n\n');
-    expect(texts.placed(piece)).toBe(piece);
+    expect(texts.placeTexts(piece)).toBe(piece);
   });
 
   it('are those of their own request, and keep a text on one line', () => {
     const [one, other] = [new RelayedTexts(), new RelayedTexts()];
-    const written = Buffer.from(JSON.stringify(one.marked({ a: new RawJson('{\n"b": 1.0}') })));
-    expect(Buffer.from(one.placed(written)).toString()).toBe('{"a":{ "b": 1.0}}');
-    expect(Buffer.from(other.placed(written)).toString()).not.toContain('1.0');
+    const written = Buffer.from(JSON.stringify(one.mark({ a: new RawJson('{\n"b": 1.0}') })));
+    expect(Buffer.from(one.placeTexts(written)).toString()).toBe('{"a":{ "b": 1.0}}');
+    expect(Buffer.from(other.placeTexts(written)).toString()).not.toContain('1.0');
   });
 });

@@ -239,7 +239,7 @@ describe('servers', () => {
 
   it('asked for with * are one’s own', () => {
     bridges = openBridges({ mine: hostileEntry(), hidden: hostileEntry({ X: '1' }) });
-    expect(bridges.of(principalNamed('ann', ['mine'])).servers.wanted(['*'])).toEqual({
+    expect(bridges.of(principalNamed('ann', ['mine'])).servers.splitNamed(['*'])).toEqual({
       servers: [],
       others: ['mine'],
     });

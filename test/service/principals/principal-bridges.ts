@@ -114,7 +114,7 @@ export async function callTool(
   args: object = {},
   { agent = NO_AGENT, tell = () => {} }: { agent?: AgentCapabilities; tell?: CallContext['tell'] } = {},
 ): Promise<Called | CallProblem> {
-  const call = { server, tool, args, setBy: 'servers', timeoutSeconds: 30, patienceSeconds: 30 };
+  const call = { server, tool, args, setBy: 'servers', timeoutSeconds: 30, softTimeoutSeconds: 30 };
   const answer = await bridge.callServer(call, {
     caller: { client: 'test 1.0', agent, scope: '' },
     signal: NEVER,

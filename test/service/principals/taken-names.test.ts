@@ -61,14 +61,14 @@ it.each([
   ['the operator names it', { servers: ['far'] }, undefined],
 ] as const)('a principal has the entry that had the name where %s', (_why, rules, servers) => {
   const access = accessOf(rules, servers);
-  expect(access.existing(found([mine])).ready).toHaveLength(1);
-  expect(access.existing(found([taker])).ready).toEqual([]);
+  expect(access.grantedOf(found([mine])).ready).toHaveLength(1);
+  expect(access.grantedOf(found([taker])).ready).toEqual([]);
 });
 
 it('headers of a principal go to the entry that had the name', () => {
   const access = accessOf({ headers: { far: { 'X-Key': { from: 'text', text: 'key-of-ann-1234' } } } });
   const headersOf = (spec: RemoteSpec) =>
-    access.existing(found([spec])).ready.map((one) => (one as RemoteSpec).headers);
+    access.grantedOf(found([spec])).ready.map((one) => (one as RemoteSpec).headers);
   expect(headersOf(mine)).toEqual([{ 'x-common': 'all', 'X-Key': 'key-of-ann-1234' }]);
   expect(headersOf(taker)).toEqual([{ 'x-common': 'all' }]);
   const exchanged = accessOf({ headers: { far: { Authorization: { from: 'exchange' } } } });
@@ -126,7 +126,7 @@ it('commands are handed to the entry that had the name, and the log says once wh
   const observer = (event: BridgeEvent) => void events.push(event);
   const serversWith = (isTaken: boolean) => {
     const owners = new NameOwners(join(home, String(isTaken)));
-    owners.judged = (all) => ({
+    owners.judge = (all) => ({
       ...all,
       ready: all.ready.map((spec) => (isTaken ? { ...spec, takesName: true as const } : spec)),
     });
@@ -135,9 +135,9 @@ it('commands are handed to the entry that had the name, and the log says once wh
     return new ConfiguredServers({ settings, context, observer, redactor: new Redactor(), configured });
   };
   await using usual = serversWith(false);
-  expect(usual.strangerObjection('box', 'MCP_BRIDGE_EXECUTE_SERVER')).toBeUndefined();
+  expect(usual.strangerProblem('box', 'MCP_BRIDGE_EXECUTE_SERVER')).toBeUndefined();
   await using taken = serversWith(true);
-  expect(taken.strangerObjection('box', 'MCP_BRIDGE_EXECUTE_SERVER')).toMatchObject({
+  expect(taken.strangerProblem('box', 'MCP_BRIDGE_EXECUTE_SERVER')).toMatchObject({
     type: 'E_DENIED',
     message: expect.stringContaining("MCP_BRIDGE_EXECUTE_SERVER: the server 'box' of"),
     remedy: expect.stringContaining('servers refresh box --accept'),

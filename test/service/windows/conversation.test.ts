@@ -12,13 +12,13 @@ function conversation() {
     say: (...messages: readonly (object | string)[]) =>
       messages.flatMap((message) => {
         const text = typeof message === 'string' ? message : line(message);
-        return [...talk.heard(Buffer.from(text))].flatMap((said) => {
+        return [...talk.hear(Buffer.from(text))].flatMap((said) => {
           if ('refusal' in said) return [said.refusal];
           return talk.passesOn(said) ? [said.text] : [];
         });
       }),
     /** What reaches the agent. */
-    tell: (text: string) => Buffer.concat([...talk.told(Buffer.from(text))]).toString(),
+    tell: (text: string) => Buffer.concat([...talk.tell(Buffer.from(text))]).toString(),
     cut: () => {
       const { answers, again } = talk.cut();
       return {

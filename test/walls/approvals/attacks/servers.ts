@@ -34,7 +34,7 @@ const afterMine =
     const stateDir = mkdtempSync(join(tmpdir(), 'names-'));
     try {
       const owners = new NameOwners(stateDir);
-      const seen = (spec: DownstreamSpec) => owners.judged({ ready: [spec], skipped: [] }).ready;
+      const seen = (spec: DownstreamSpec) => owners.judge({ ready: [spec], skipped: [] }).ready;
       seen(entry('mine', 'user'));
       owners.keep();
       const specs = seen(entry('another', scope));

@@ -22,7 +22,7 @@ import { fromNode, oddAnswer, RefusedStatus, RemoteFailure } from './remote-fail
 const MAX_ERROR_BYTES = 16 * KB_BYTES;
 const MAX_SAID_CHARS = 300;
 
-export class Door {
+export class RemoteEndpoint {
   readonly url: URL;
   readonly #client: HttpClient;
   readonly #credentials: Credentials;
@@ -70,13 +70,13 @@ export class Door {
       return await this.#client.request({ ...request, headers }, signal);
     } catch (thrown) {
       if (signal.aborted) throw thrown;
-      throw thrown instanceof StrayRedirect ? strayed(thrown) : fromNode(this.url, thrown);
+      throw thrown instanceof StrayRedirect ? strayFailure(thrown) : fromNode(this.url, thrown);
     }
   }
 
   async #refusal(answer: IncomingMessage): Promise<RemoteFailure> {
     const { statusCode: status = 0, headers } = answer;
-    const refusal = this.#credentials.refused({ status, challenge: headers['www-authenticate'] });
+    const refusal = this.#credentials.onRefused({ status, challenge: headers['www-authenticate'] });
     if (refusal !== undefined) {
       answer.destroy();
       return refusal;
@@ -103,7 +103,7 @@ function nextStep(status: number): { readonly fault: Fault; readonly remedy: str
   return { fault: 'downstream', remedy: 'Change the request as it says, or tell who runs it.' };
 }
 
-function strayed({ why, isElsewhere }: StrayRedirect): RemoteFailure {
+function strayFailure({ why, isElsewhere }: StrayRedirect): RemoteFailure {
   const remedy = isElsewhere
     ? 'If you trust that address, put it into its `url`'
     : 'Put the address that it means into its `url` (often only a slash at the end is too much or too little)';

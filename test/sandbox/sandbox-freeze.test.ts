@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, type TestContext, vi } from 'vitest';
 import { readText } from '../../src/base/files/read-text.js';
-import { MAX_WAKES, Standstill } from '../../src/sandbox/conversation/standstill.js';
+import { MAX_WAKES, SandboxFreeze } from '../../src/sandbox/conversation/sandbox-freeze.js';
 import { ENTRYPOINT } from '../../src/sandbox/spec/harness-files.js';
 import { pause, until } from '../support/time.js';
 
@@ -100,7 +100,7 @@ describe.skipIf(process.platform !== 'linux')('by signals', () => {
   it('all but the first stand, and go on', async () => {
     await using first = new First();
     const pids = [await first.start(TICKING), await first.start(TICKING)];
-    using still = new Standstill({ pid: first.pid, onRestless: () => {}, freeze: bySignals });
+    using still = new SandboxFreeze({ pid: first.pid, onRestless: () => {}, freeze: bySignals });
     expect(still.begin()).toBe(true);
     await until(() => pids.every((pid) => stateOf(pid) === 'T'));
     expect(await first.goesOn()).toBe(true);
@@ -112,7 +112,7 @@ describe.skipIf(process.platform !== 'linux')('by signals', () => {
     await using first = new First();
     const pid = await first.start(TICKING);
     const onRestless = vi.fn();
-    using still = new Standstill({ pid: first.pid, onRestless, freeze: bySignals });
+    using still = new SandboxFreeze({ pid: first.pid, onRestless, freeze: bySignals });
     let wakes = 0;
     // In a run that asks many questions they are counted together.
     while (onRestless.mock.calls.length === 0) {
@@ -131,7 +131,7 @@ describe.skipIf(process.platform !== 'linux')('by signals', () => {
     await using first = new First();
     const pid = await first.start(BUSY);
     const onRestless = vi.fn();
-    using still = new Standstill({ pid: first.pid, onRestless, freeze: bySignals });
+    using still = new SandboxFreeze({ pid: first.pid, onRestless, freeze: bySignals });
     still.begin();
     await until(() => stateOf(pid) === 'T');
     let naps = 0;
@@ -151,7 +151,7 @@ describe.skipIf(process.platform !== 'linux')('by signals', () => {
     await using first = new First();
     const pid = await first.start(TICKING);
     const onRestless = vi.fn();
-    using still = new Standstill({ pid: first.pid, onRestless, freeze: bySignals });
+    using still = new SandboxFreeze({ pid: first.pid, onRestless, freeze: bySignals });
     still.begin();
     await until(() => stateOf(pid) === 'T');
     looks(MAX_WAKES + 1);
@@ -162,7 +162,7 @@ describe.skipIf(process.platform !== 'linux')('by signals', () => {
     await using first = new First();
     await first.start(FORKING);
     const onRestless = vi.fn();
-    using still = new Standstill({ pid: first.pid, onRestless, freeze: bySignals });
+    using still = new SandboxFreeze({ pid: first.pid, onRestless, freeze: bySignals });
     still.begin();
     const stands = () => below(first.pid).every((pid) => 'TZ'.includes(stateOf(pid)));
     await until(() => {
@@ -178,7 +178,7 @@ describe.skipIf(process.platform !== 'linux')('by signals', () => {
       await first.start(TICKING),
       await first.start({ command: '/bin/sleep', args: ['600'], uid: 65_533 }),
     ];
-    using still = new Standstill({ pid: first.pid, onRestless: () => {}, freeze: bySignals });
+    using still = new SandboxFreeze({ pid: first.pid, onRestless: () => {}, freeze: bySignals });
     process.seteuid?.(65_534);
     const begins = still.begin();
     process.seteuid?.(0);
@@ -189,7 +189,7 @@ describe.skipIf(process.platform !== 'linux')('by signals', () => {
   it('a process that is no sandbox is left alone', async () => {
     const process = spawn(NODE, ['-e', 'setInterval(() => {}, 5)'], { stdio: 'ignore' });
     onTestFinished(() => void process.kill('SIGKILL'));
-    using still = new Standstill({ pid: process.pid ?? 0, onRestless: () => {}, freeze: bySignals });
+    using still = new SandboxFreeze({ pid: process.pid ?? 0, onRestless: () => {}, freeze: bySignals });
     expect(still.begin()).toBe(false);
   });
 });
@@ -235,7 +235,7 @@ describe.skipIf(process.platform !== 'linux')('by the freezer', () => {
     const first = await firstIn(group);
     const [pid, control] = [await first.start(BUSY), spawn(NODE, BUSY.args, { stdio: 'ignore' })];
     onTestFinished(() => void control.kill('SIGKILL'));
-    using still = new Standstill({ pid: first.pid, onRestless: () => {} });
+    using still = new SandboxFreeze({ pid: first.pid, onRestless: () => {} });
     expect(still.begin()).toBe(true);
     await until(() => isFrozen(group));
     expect(isWhollyFrozen(group)).toBe(false);
@@ -255,7 +255,7 @@ describe.skipIf(process.platform !== 'linux')('by the freezer', () => {
     const group = groupFor(context, 'b');
     const first = await firstIn(group);
     await first.start(FORKING);
-    using still = new Standstill({ pid: first.pid, onRestless: () => {} });
+    using still = new SandboxFreeze({ pid: first.pid, onRestless: () => {} });
     expect(still.begin()).toBe(true);
     await until(() => isFrozen(group));
     const members = () => readFileSync(join(group, 'still/cgroup.procs'), 'utf8');
@@ -272,7 +272,7 @@ describe.skipIf(process.platform !== 'linux')('by the freezer', () => {
     const first = await firstIn(group);
     const starter = { command: '/bin/sh', args: ['-c', 'while :; do sleep 0.01; done'] };
     await first.start(starter);
-    using still = new Standstill({ pid: first.pid, onRestless: () => {} });
+    using still = new SandboxFreeze({ pid: first.pid, onRestless: () => {} });
     still.begin();
     await until(() => isFrozen(group));
     still.end();
@@ -286,7 +286,7 @@ describe.skipIf(process.platform !== 'linux')('by the freezer', () => {
     const group = groupFor(context, 'd');
     const first = await firstIn(group);
     const pid = await first.start(TICKING);
-    using still = new Standstill({ pid: first.pid, onRestless: () => {} });
+    using still = new SandboxFreeze({ pid: first.pid, onRestless: () => {} });
     still.begin();
     await until(() => isFrozen(group));
     kill(pid, 'SIGKILL');

@@ -6,7 +6,7 @@ import { asBridgeError, BridgeError } from '../../base/errors.js';
 import { LinkedSignal } from '../../base/waiting/linked-signal.js';
 
 /** Well below what hosts wait: thirty seconds are the least that was seen. */
-export const SET_UP_PATIENCE_MS = 25_000;
+export const SET_UP_SOFT_TIMEOUT_MS = 25_000;
 /** Least time for a call that has waited in the queue: a sandbox that is ready takes no time. */
 const LEAST_MS = 5_000;
 /** Several calls that wait for the same set-up hear of its failure at the same time. */
@@ -28,7 +28,7 @@ export type Waited = {
   readonly goingOn: () => string;
 };
 
-export class Patience {
+export class SoftTimeout {
   readonly #withinMs: number | undefined;
   /** Failures that came while nobody waited for them, by the key of their source. */
   readonly #untold = new Map<string, { readonly error: BridgeError; readonly at: number }>();

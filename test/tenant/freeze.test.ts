@@ -13,11 +13,11 @@ it('counts the time for questions about calls, and for a place after them, from 
   });
   const host = { platform: 'linux' } as const;
   await using service = new SandboxService({ settings, host, observer: () => {} });
-  expect(service.standstillSeconds).toBe(0);
+  expect(service.freezeSeconds).toBe(0);
   service.expectQuestions();
-  expect(service.standstillSeconds).toBe(150);
+  expect(service.freezeSeconds).toBe(150);
   service.waitForServers(() => 30);
-  expect(service.standstillSeconds).toBe(180);
+  expect(service.freezeSeconds).toBe(180);
 });
 
 it.each([
@@ -41,8 +41,8 @@ it.each([
     const host = { platform: 'linux' } as const;
     await using service = new SandboxService({ settings, host, observer: () => {} });
     service.expect({ ...NO_AGENT, elicits: () => elicits });
-    expect(service.standstillSeconds).toBe(seconds);
+    expect(service.freezeSeconds).toBe(seconds);
     service.expectQuestions();
-    expect(service.standstillSeconds).toBe(seconds === 0 ? 90 + 60 : seconds + 90);
+    expect(service.freezeSeconds).toBe(seconds === 0 ? 90 + 60 : seconds + 90);
   },
 );

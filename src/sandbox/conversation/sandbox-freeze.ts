@@ -24,7 +24,7 @@ const AT_REST = new Set('TtZXxD');
 
 type Look = { readonly isAtRest: boolean; readonly used: number };
 
-type StandstillParts = {
+type SandboxFreezeParts = {
   /** The container's first process. */
   readonly pid: number;
   /** It has woken more often than it may. */
@@ -33,8 +33,8 @@ type StandstillParts = {
   readonly freeze?: (pid: number) => (() => void) | undefined;
 };
 
-export class Standstill implements Disposable {
-  readonly #parts: StandstillParts;
+export class SandboxFreeze implements Disposable {
+  readonly #parts: SandboxFreezeParts;
   #thaw: (() => void) | undefined;
   #looking: NodeJS.Timeout | undefined;
   /** Processor time that each process had used when the processes were stopped last. */
@@ -42,7 +42,7 @@ export class Standstill implements Disposable {
   /** Since it was made: a run that asks many questions wakes no more often than one that asks one. */
   #wakes = 0;
 
-  constructor(parts: StandstillParts) {
+  constructor(parts: SandboxFreezeParts) {
     this.#parts = parts;
   }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { patienceOf } from '../../src/hosts/records/all-hosts.js';
+import { softTimeoutOf } from '../../src/hosts/records/all-hosts.js';
 
 it.each([
   ['codex-mcp-client 0.169.0', false, 290],
@@ -13,5 +13,5 @@ it.each([
   ['an unknown one', true, 50],
   ['codex-mcp-client-of-mine', true, 50],
 ])('%s, told of progress: %s, is answered after %d s', (client, isTold, seconds) => {
-  expect(patienceOf(client, isTold)).toBe(seconds);
+  expect(softTimeoutOf(client, isTold)).toBe(seconds);
 });

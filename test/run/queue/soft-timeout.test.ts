@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { BridgeError } from '../../../src/base/errors.js';
-import { Patience, type TakenSource } from '../../../src/run/queue/patience.js';
+import { SoftTimeout, type TakenSource } from '../../../src/run/queue/soft-timeout.js';
 import { NEVER } from '../../support/time.js';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -50,7 +50,7 @@ const outcomeOf = (call: Promise<string>) =>
 
 it('answers after its time, and the next call joins what goes on', async () => {
   const { source, resolve, seen } = setUp();
-  const patience = new Patience(25_000);
+  const patience = new SoftTimeout(25_000);
   const first = outcomeOf(patience.take('k', source, waited(), NEVER));
   await vi.advanceTimersByTimeAsync(24_999);
   const second = outcomeOf(patience.take('k', source, waited(), NEVER));
@@ -67,7 +67,7 @@ it('answers after its time, and the next call joins what goes on', async () => {
 
 it('says a failure that nobody waited for to the next call, once, and then tries again', async () => {
   const { source, reject, seen } = setUp();
-  const patience = new Patience(25_000);
+  const patience = new SoftTimeout(25_000);
   const first = outcomeOf(patience.take('k', source, waited(), NEVER));
   await vi.advanceTimersByTimeAsync(25_000);
   await first;
@@ -83,7 +83,7 @@ it('says a failure that nobody waited for to the next call, once, and then tries
 
 it('says a failure no third time where a second call waited for the same set-up', async () => {
   const { source, reject } = setUp();
-  const patience = new Patience(25_000);
+  const patience = new SoftTimeout(25_000);
   const first = outcomeOf(patience.take('k', source, waited(), NEVER));
   await vi.advanceTimersByTimeAsync(25_000);
   await first;
@@ -97,7 +97,7 @@ it('says a failure no third time where a second call waited for the same set-up'
 
 it('a failure of long ago is forgotten', async () => {
   const { source, reject } = setUp();
-  const patience = new Patience(25_000);
+  const patience = new SoftTimeout(25_000);
   const first = outcomeOf(patience.take('k', source, waited(), NEVER));
   await vi.advanceTimersByTimeAsync(25_000);
   await first;
@@ -110,7 +110,7 @@ it('a failure of long ago is forgotten', async () => {
 
 it('a call that is cancelled lets go; one that was answered holds on', async () => {
   const { source, seen } = setUp();
-  const patience = new Patience(25_000);
+  const patience = new SoftTimeout(25_000);
   const [cancelled, answered] = [new AbortController(), new AbortController()];
   const first = outcomeOf(patience.take('k', source, waited(), cancelled.signal));
   const second = outcomeOf(patience.take('k', source, waited(), answered.signal));
@@ -124,7 +124,7 @@ it('a call that is cancelled lets go; one that was answered holds on', async () 
 
 it('time in the queue counts, and leaves enough for a sandbox that is ready', async () => {
   const { source } = setUp();
-  const patience = new Patience(25_000);
+  const patience = new SoftTimeout(25_000);
   const call = outcomeOf(patience.take('k', source, waited(performance.now() - 100_000), NEVER));
   await vi.advanceTimersByTimeAsync(4_999);
   expect(await Promise.race([call, 'waits'])).toBe('waits');
@@ -134,7 +134,7 @@ it('time in the queue counts, and leaves enough for a sandbox that is ready', as
 
 it('what needs no source is waited for as long, and goes on', async () => {
   const { promise, resolve } = withResolvers<string>();
-  const patience = new Patience(25_000);
+  const patience = new SoftTimeout(25_000);
   const call = outcomeOf(patience.wait(promise, waited()));
   await vi.advanceTimersByTimeAsync(25_000);
   expect(await call).toContain('E_SETTING_UP');
@@ -148,7 +148,7 @@ it('what needs no source is waited for as long, and goes on', async () => {
 
 it('the command line waits for as long as it takes', async () => {
   const { source, resolve } = setUp();
-  const call = outcomeOf(new Patience(undefined).take('k', source, waited(), NEVER));
+  const call = outcomeOf(new SoftTimeout(undefined).take('k', source, waited(), NEVER));
   await vi.advanceTimersByTimeAsync(1_000_000);
   resolve('sandbox');
   expect(await call).toBe('sandbox');
