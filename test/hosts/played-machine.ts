@@ -53,7 +53,7 @@ export type Fixture = {
   readonly id: string;
   readonly host: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Each with its place: `~/` in the home, `../settings/` in the project; where it differs, by platform. */
+  /** Each with its place: `~/` in the home, `./` in the project; where it differs, by platform. */
   readonly files: ReadonlyArray<{
     readonly file: string;
     readonly at: string | Partial<Record<Platform, string>>;
@@ -118,7 +118,7 @@ export class PlayedMachine implements Disposable {
   path(at: string): string {
     const { rules } = this;
     if (at.startsWith('~/')) return rules.join(this.home, at.slice(2));
-    if (at.startsWith('../settings/')) return rules.join(this.cwd, at.slice(2));
+    if (at.startsWith('./')) return rules.join(this.cwd, at.slice(2));
     return this.platform === 'win32' ? at : join(this.root, at);
   }
 

@@ -363,7 +363,7 @@ function packageOf(desk: Desk, version: string): string {
   mkdirSync(folder);
   const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ ...manifest, version }));
-  cpSync(join(MAIN, '../../..'), join(folder, 'dist'), { recursive: true });
+  cpSync(join(MAIN, '../..'), join(folder, 'dist'), { recursive: true });
   for (const name of ['sandbox-runtime', 'node_modules']) symlinkSync(join(ROOT, name), join(folder, name));
   return join(folder, 'dist/cli/main.js');
 }
