@@ -130,7 +130,7 @@ export type EngineStatus =
       readonly state: 'missing' | 'stopped' | 'broken';
       readonly reason: string;
       readonly remedy: string;
-      /** For an engine that hangs: how many milliseconds its answer was waited for. */
+      /** How many milliseconds the answer of an engine that hangs was waited for. */
       readonly waitedMs?: number | undefined;
     };
 
@@ -257,8 +257,8 @@ export interface Engine {
   /** Asks why the engine does not answer; undefined where all that ends a container is seen on this machine. Never rejects. */
   readonly whyUnreachable: (() => Promise<Unreachable | undefined>) | undefined;
   /**
-   * Asks for the facts of the container `name`; none where there is no such container. Undefined where the processes of this machine
-   * say more.
+   * Asks for the facts of the container `name`; none where there is no such container. Undefined where the processes of this
+   * machine say more.
    */
   readonly factsOf: ((name: string, signal: AbortSignal) => Promise<ContainerFacts | undefined>) | undefined;
   /** The carrier of the traffic of containers that have a network. Throws E_NETWORK where nothing can carry it. */
@@ -332,7 +332,7 @@ export type EngineDriver = {
     connection: EngineConnection,
     signal: AbortSignal,
   ) => Promise<EngineStatus>;
-  /** Its images, as far as they need no OCI runtime and nobody who owns them. */
+  /** The engine's images, as far as they need no OCI runtime and nobody who owns them. */
   readonly images: (
     options: Pick<EngineOptions, 'binary' | 'url'> & {
       readonly facts: Pick<EngineFacts, 'mode' | 'architecture'>;

@@ -1,5 +1,5 @@
-// The engines that there are: a driver for each, and nowhere else a list of them. Their names and the variables of their clients are
-// in settings/environment/engine-variables.ts, which is below.
+// The engines that there are: a driver for each, and nowhere else a list of them. Their names and the variables of their
+// clients are in settings/environment/engine-variables.ts, which is below.
 
 import { basename } from 'node:path';
 import { cliDriver } from './client/cli-driver.js';

@@ -1,5 +1,5 @@
-// Which values are allowed wherever an operator may say them, in a variable or in a file that is imported: the bounds of limits,
-// and references of images.
+// Values that are allowed wherever an operator may set them, in a variable or in an imported file: the bounds of limits, and
+// references of images.
 
 import { MB_BYTES } from '../base/text/sizes.js';
 

@@ -158,7 +158,7 @@ export class ConfiguredServers implements AsyncDisposable {
     if (unknown === undefined) return undefined;
     const echo = shownName(unknown);
     const verdict = this.policy().server(unknown);
-    // For any but the user who started the bridge, what is denied is not there.
+    // A denied server does not exist for anybody but the user who started the bridge.
     const isKnown = this.#access.isWhole && this.#configured.has(unknown);
     if (isKnown && !verdict.allowed) {
       const { code: type, message, remedy } = deniedError(`${field}: '${echo}'`, verdict);

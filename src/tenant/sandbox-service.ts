@@ -120,8 +120,8 @@ export class SandboxService implements AsyncDisposable {
 
   /**
    * How long the clock of a run may stand still in a sandbox that starts now, whoever gets it: until its servers are open,
-   * while code has a person asked for another one, while a person is asked about its calls or by its servers, and until there is a
-   * place again for a run that stood still meanwhile.
+   * while code has a person asked for another server, while a person is asked about its calls or by its servers, and until
+   * there is a place again for a run that stood still meanwhile.
    */
   get freezeSeconds(): number {
     const opening = Math.max(0, ...[...this.#opensWithin].map((seconds) => seconds()));

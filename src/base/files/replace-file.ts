@@ -36,7 +36,7 @@ export function replaceFile(
   replaceBy(path, (fresh) => writeFileSync(fresh, content, { mode, flag: 'wx' }), calls);
 }
 
-/** Has `write` make a new file beside `path`, in whose place it is put. Throws what `write` throws; then nothing has changed. */
+/** Replaces `path` by a new file that `write` makes beside it. Throws what `write` throws; then nothing has changed. */
 export function replaceBy(path: string, write: (fresh: string) => void, calls = RENAME_CALLS): void {
   const fresh = `${path}.${randomUUID()}`;
   try {

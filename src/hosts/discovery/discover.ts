@@ -80,9 +80,9 @@ export function discover(
 class Search {
   readonly #context: DiscoverContext;
   readonly #admission: EntryAdmission;
-  /** By the key of each file's path. */
+  /** Files and their contents, by the key of each file's path. */
   readonly #contents = new Map<string, { readonly file: string; readonly content: ConfigFile }>();
-  /** By the key of each file's path, the records that were read from it. */
+  /** Records that were read from each file, by the key of the file's path. */
   readonly #readers = new Map<string, readonly Source[]>();
   readonly #problems = new Map<string, FileTrouble>();
   readonly #skipped: SkippedSpec[] = [];
@@ -106,7 +106,7 @@ class Search {
     this.#admission = new EntryAdmission(settings, this.#decisions());
   }
 
-  /** By the host's title; of one that is not among them, nothing can be read. */
+  /** Decisions of users in their hosts, by the host's title; of a host that is missing here, no decisions can be read. */
   #decisions(): ReadonlyMap<string, HostDecisions> {
     const { env, host } = this.#context;
     const open = (file: string) => this.#open(file);

@@ -1,6 +1,6 @@
-// Which entry a server's name belongs to. What an operator allows, trusts or gives is said of a name, and means the entry that
-// had it then. A project's own file may use any name once the project is trusted: an entry of it that takes the name of another
-// one gets nothing of what was decided of that name, until somebody accepts it. What the user's own files say is the user's word.
+// The entry that a server's name belongs to. An operator allows, trusts or gives by name, and means the entry that had the name
+// then. A project's own file may use any name once the project is trusted: an entry of that file that takes another entry's
+// name gets nothing of what was decided of the name, until somebody accepts it. The user's own files are the user's word.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

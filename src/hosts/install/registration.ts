@@ -115,7 +115,7 @@ export function hostNamed(name: string): HostRecord {
   });
 }
 
-/** Registers us for the user, whatever the project. Changes nothing where we are registered. Throws E_ARGUMENTS, E_CONFIG and E_STATE. */
+/** Registers us for the user, in any project. No change where we are registered. Throws E_ARGUMENTS, E_CONFIG and E_STATE. */
 export function install(id: string, options: InstallOptions, place: ChangePlace): Installed {
   const record = hostNamed(id);
   const { file: path } = registrationFile(record, place);
@@ -195,7 +195,7 @@ export function planEdits(file: UserFile, edits: readonly MemberEdit[]): Planned
   }
 }
 
-/** Takes us out of a host, under whatever name and by whomever we were registered there. Throws E_ARGUMENTS, E_CONFIG and E_STATE. */
+/** Takes us out of a host, under any name and whoever registered us there. Throws E_ARGUMENTS, E_CONFIG and E_STATE. */
 export function uninstall(
   id: string,
   { dryRun = false }: { readonly dryRun?: boolean },

@@ -140,7 +140,7 @@ export const geminiCli: Host = {
     // Its read_mcp_resource knows only what resources/list has named, which it asks for again when it is told of a change.
     view: { roomBytes: 39_500, paths: true, links: false, showsStructured: true },
     patience: { silent: 600 },
-    // It tells its model to set this, heeds it when it orders the calls of one turn, and passes it on.
+    // Gemini CLI tells its model to set this argument, heeds it when it orders the calls of one turn, and passes it on.
     addedArguments: ['wait_for_previous'],
   },
   install: {

@@ -18,7 +18,7 @@ export type FieldName =
   /** Variables of the host's own environment that are handed on. */
   | 'envNames'
   | 'headers'
-  /** By header, the variable that holds its value. */
+  /** The variables that hold the values of headers, by header. */
   | 'headerVariables'
   /** The variable that holds a bearer token. */
   | 'bearerVariable'

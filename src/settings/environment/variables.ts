@@ -439,7 +439,7 @@ export const variables = {
     allowed: `${LANGUAGE_NAMES}, or several separated by commas`,
     value: (said) => said ?? languages.map(({ name }) => name),
   }),
-  /** By a language's own name. */
+  /** Images, by a language's own name. */
   languageImages: makeOptional({
     name: 'MCP_BRIDGE_LANGUAGE_IMAGES',
     meaning: 'Images for languages of `execute_code`; for Python it comes before MCP_BRIDGE_IMAGE there.',

@@ -5,7 +5,7 @@ import { type BigIntStats, closeSync, constants, fstatSync, openSync, readFileSy
 import { messageOf } from '../../base/errors.js';
 import type { HostFacts } from './host-facts.js';
 
-/** Its byte order marks: `>` of Windows PowerShell writes it, and no host reads it. */
+/** Byte order marks of UTF-16: `>` of Windows PowerShell writes UTF-16, and no host reads it. */
 const UTF_16 = /^(\xff\xfe|\xfe\xff)$/;
 const WRITABLE_BY_OTHERS = 0o022;
 

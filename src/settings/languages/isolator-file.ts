@@ -249,7 +249,7 @@ export type ImportedSettings = {
   readonly pids: number | undefined;
   readonly network: 'none' | 'outbound' | undefined;
   readonly workdir: string | undefined;
-  /** By a language's own name. */
+  /** Images, by a language's own name. */
   readonly images: ReadonlyMap<string, string>;
   /** Absolute. */
   readonly snippetsDir: string | undefined;

@@ -37,7 +37,7 @@ export type Language = {
   }[];
   /** Run while a sandbox waits, in the working directory; a failure is nobody's. */
   readonly ahead: ReadonlyArray<readonly string[]>;
-  /** For the program and its steps. `{heapMb}` stands for what a managed heap may take of its memory. */
+  /** Variables for the program and its steps. `{heapMb}` stands for the part of the memory that a managed heap may take. */
   readonly env: Readonly<Record<string, string>>;
   /** On top of it where there is no network. */
   readonly envOffline?: Readonly<Record<string, string>>;
@@ -78,8 +78,8 @@ const python: Language = {
 };
 
 // JavaScript and TypeScript are started by a script of ours, sandbox-runtime/javascript/run.cjs, which leaves to Node what Node
-// can do. The script knows which kind of module a file is where Node is too old to look, and has TypeScript made into JavaScript by
-// esbuild, where the image has it.
+// can do. The script knows which kind of module a file is where Node is too old to look, and has TypeScript made into
+// JavaScript by esbuild, where the image has esbuild.
 const RUN = '{harness}/javascript/run.cjs';
 
 const javascript: Language = {
@@ -183,7 +183,7 @@ const ruby: Language = {
 
 export const languages: readonly Language[] = [python, javascript, typescript, go, bash, ruby];
 
-/** By its name, or one of its other names, in any case of letters. */
+/** The language that has `name` as its own name or as one of its other names, in any case of letters. */
 export function languageNamed(name: string): Language | undefined {
   const wanted = name.trim().toLowerCase();
   return languages.find(({ name: own, aliases }) => own === wanted || aliases.includes(wanted));
