@@ -83,7 +83,7 @@ export class HttpEndpoint implements AsyncDisposable {
     return endpoint;
   }
 
-  /** Where it listens, as a client's configuration would say it. */
+  /** Where the endpoint listens, as a client's configuration would say it. */
   get address(): string {
     const address = this.#server.address();
     if (address === null || typeof address === 'string') return `unix:${address ?? ''}`;

@@ -30,9 +30,9 @@ export type ResolvedCommand = {
 export type CommandEnd = {
   readonly exitCode: number | undefined;
   readonly signal: NodeJS.Signals | undefined;
-  /** Why we killed it; undefined where it ended by itself. */
+  /** Why we killed the command; undefined where it ended by itself. */
   readonly killedFor: 'timeout' | 'cancelled' | undefined;
-  /** Why it did not start, in the kernel's word (ENOENT, EACCES, E2BIG); undefined where it did. */
+  /** Why the command did not start, in the kernel's word (ENOENT, EACCES, E2BIG); undefined where it did. */
   readonly notStarted: string | undefined;
   readonly output: CappedOutput;
   readonly durationMs: number;

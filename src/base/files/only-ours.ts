@@ -38,7 +38,7 @@ export function whatIsOpen(
   return `${show(path)} is not there, in a folder that other users can write (mode ${octal})`;
 }
 
-/** Whether it belongs to this user, lets nobody else in, and nobody could exchange it; a link never does. */
+/** Whether `path` belongs to this user, lets nobody else in, and nobody could exchange it; a link never does. */
 export function isOnlyOurs(path: string, uid: number | undefined = process.getuid?.()): boolean {
   try {
     const stats = lstatSync(path);

@@ -34,7 +34,7 @@ export type TurnWords = { readonly one: string; readonly many: string; readonly 
 const RUNS: TurnWords = { one: 'run', many: 'runs', refused: 'Nothing has run' };
 
 type SchedulerOptions = {
-  /** Without it, runs. */
+  /** Words for what has turns; without them, those for runs. */
   readonly words?: TurnWords;
   /** Places of all owners together. */
   readonly atOnce: number;
@@ -48,7 +48,7 @@ type SchedulerOptions = {
   readonly standing?: number;
   /** Whether a turn gives up its place as soon as its work waits for something else than this process. */
   readonly settles?: boolean;
-  /** Without it, whoever has more runs waiting has the next turn as soon as there is a place. */
+  /** Rests of owners; without them, an owner with more runs waiting has the next turn as soon as there is a place. */
   readonly rests?: Rests;
 };
 
@@ -135,9 +135,9 @@ export type RefusedTurn = { readonly refused: BridgeError };
 export type QueuePlace = {
   /** Resolves when the turn has come, or with why there is none. Also when the wait has ended: the turn has ended then. */
   readonly turn: Promise<Turn | RefusedTurn>;
-  /** Where it got none: it never waited. */
+  /** Why there is no place, where a run was refused at once and never waited. */
   readonly refused: RefusedTurn | undefined;
-  /** Where it was held: it waits for nothing else now. */
+  /** Tells that a held run waits for nothing else now. */
   readonly ready: () => void;
 };
 
@@ -146,7 +146,7 @@ type QueueEntry = TurnRequest & {
   state: 'held' | 'waiting' | 'running' | 'standing' | 'returning' | 'ended';
   /** How many of its group were ahead or under way when it came. */
   readonly rank: number;
-  /** When it had its first place, and when its last one. */
+  /** When the run had its first place, and when its last one. */
   begunAt: number;
   beganAt: number;
   /** How the process had spent its time by then, where turns settle. */
@@ -404,7 +404,7 @@ export class Scheduler {
     this.#serve();
   }
 
-  /** Whether it would begin if its owner had a place: it is not held, and its bound has room. */
+  /** Whether a run would begin if its owner had a place: it is not held, and its bound has room. */
   readonly #wants = (entry: QueueEntry): boolean => isWaiting(entry) && this.#hasBound(entry);
 
   #hasBound({ bound, hasBound }: Pick<QueueEntry, 'bound'> & Partial<QueueEntry>): boolean {
@@ -703,7 +703,7 @@ export class Scheduler {
   }
 }
 
-/** Whether it can have its turn as soon as there is a place, and one of its bound. */
+/** Whether a run can have its turn as soon as there is a place, and one of its bound. */
 const isWaiting = ({ state }: QueueEntry): boolean => state === 'waiting' || state === 'returning';
 
 const hasEnded = ({ state }: QueueEntry): boolean => state === 'ended';

@@ -232,7 +232,7 @@ function runsOf(lines: readonly (RunLine | CallLine | QuestionLine)[]): readonly
     .sort((one, other) => beginOf(one).localeCompare(beginOf(other)));
 }
 
-/** When it began, as far as is known: ISO 8601. */
+/** When the run began, as far as is known: ISO 8601. */
 const beginOf = ({ line, calls }: AuditedRun): string => line?.at ?? calls[0]?.at ?? '';
 
 const byTime = (one: { readonly at: string }, other: { readonly at: string }): number =>

@@ -100,7 +100,7 @@ async function untilSilent(
   return true;
 }
 
-/** Whether it answers at /health, whatever it says. */
+/** Whether the service answers at /health, whatever it says. */
 function answers(address: string, withinMs: number, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     const request = http.get({ ...placeOf(address), path: '/health', agent: false, signal });

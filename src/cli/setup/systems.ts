@@ -67,7 +67,7 @@ const LINUXES: Readonly<Record<string, (release: Release) => System>> = {
         network: carrier((id === 'debian' && version >= 13) || (id === 'ubuntu' && version >= 25)),
         storage: ['fuse-overlayfs'],
         init: ['catatonit'],
-        // Without it systemd makes no session for a user, and delegates no control groups.
+        // Without dbus-user-session systemd makes no session for a user, and delegates no control groups.
         session: ['dbus-user-session'],
         builder: ['mmdebstrap'],
       },
@@ -189,7 +189,7 @@ export function systemOf(platform: NodeJS.Platform, osRelease: string): System |
 // Facts that the steps ask of this machine, as values and two functions, so that a test can play any machine.
 
 export type SetupMachine = {
-  /** How it installs programs; undefined where we do not know. */
+  /** How the machine installs programs; undefined where we do not know. */
   readonly system: System | undefined;
   readonly isRoot: boolean;
   readonly username: string;

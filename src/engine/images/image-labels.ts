@@ -10,7 +10,7 @@ import type { EngineImages } from '../engine.js';
 import { RECIPE_DIR, readOwnName } from './image-name.js';
 import { modulesOf, type Recipe, recipeOf } from './recipe.js';
 
-/** Their prefix, which is ours alone. */
+/** The prefix of our labels, which is ours alone. */
 const LABEL = `${PACKAGE_NAME}.`;
 
 const labels = z.record(z.string(), z.string()).nullable();

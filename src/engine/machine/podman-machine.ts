@@ -23,7 +23,7 @@ const TIMEOUTS = {
   initMs: 900_000,
   startMs: 180_000,
   stopMs: 60_000,
-  /** Time to look for running containers when the bridge ends: it has about 100 ms to end politely, and this look is worth more. */
+  /** Limit for the look for running containers when the bridge ends: worth more than the 100 ms that it has to end politely. */
   lastLookMs: 1_000,
 };
 const WAIT_CANCELLED = 'Waiting for the podman machine was cancelled.';

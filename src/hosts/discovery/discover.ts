@@ -43,7 +43,7 @@ export type DiscoverContext = {
    * good content. Without `lastGood`, each file counts as it is now.
    */
   readonly lastGood?: LastGoodFiles | undefined;
-  /** Whose the names of servers are; without it, each entry's own. */
+  /** Owners of the names of servers; without them, each name is its entry's own. */
   readonly owners?: Pick<NameOwners, 'judge' | 'keep' | 'accept'> | undefined;
 };
 
@@ -309,7 +309,7 @@ export class LastGoodFiles {
     return isUnsafe ? undefined : { message, place };
   }
 
-  /** Whether it went so lately that its successor may be about to take its place. */
+  /** Whether `file` went so lately that a new one may be about to take its place. */
   #isOnItsWay(file: string, kept: RememberedFile, host: HostFacts): boolean {
     kept.missingSinceMs ??= this.#nowMs();
     if (this.#nowMs() - kept.missingSinceMs >= REPLACED_WITHIN_MS) return false;

@@ -40,7 +40,7 @@ export type UserFile = {
   readonly stats: Owned | undefined;
 };
 
-/** Whose a file is, and what who may do with it. */
+/** Owner and permissions of a file. */
 type Owned = { readonly mode: number; readonly uid: number; readonly gid: number };
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);

@@ -9,7 +9,7 @@ import type { Host, ReadDecisions } from '../terms/host.js';
 import { locate } from '../terms/source-files.js';
 
 const TITLE = 'Copilot CLI';
-/** Where it keeps the user's side. */
+/** Where Copilot CLI keeps the user's side. */
 const HOME = '${COPILOT_HOME:-~/.copilot}';
 
 const settings = z.looseObject({ disabledMcpServers: z.unknown().optional().transform(namesOf) });

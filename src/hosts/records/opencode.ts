@@ -56,7 +56,7 @@ export const opencode: Host = {
     entry: ({ command, args, env }) => ({
       type: 'local',
       command: [command, ...args],
-      // Without it, its own script tool stands in front of ours.
+      // With codemode on, OpenCode's own script tool stands in front of ours.
       codemode: false,
       ...withEnv(env, 'environment'),
     }),

@@ -10,13 +10,13 @@ import { type HostDialect, PROGRAM } from './dialect.js';
 import type { Expansion } from './expansions.js';
 
 export type Host = {
-  /** As messages and lists call it. */
+  /** Name of the host in messages and lists. */
   readonly title: string;
-  /** How it spells an entry, in the words of its documentation or source. */
+  /** How the host spells an entry, in the words of its documentation or source. */
   readonly dialect: HostDialect;
-  /** How it replaces variables. */
+  /** How the host replaces variables. */
   readonly expansion: Expansion;
-  /** Where its servers stand; the first entry of a name wins. */
+  /** Where the host's servers stand; the first entry of a name wins. */
   readonly sources: readonly HostSource[];
   /** Reads what its user has decided about servers; absent where no file says it. */
   readonly decisions?: ReadDecisions;
@@ -90,7 +90,7 @@ export type HostView = {
   readonly paths: boolean;
   /** Whether `resource_link` blocks are sent. The text has every address, so known hosts would only show it twice. */
   readonly links: boolean;
-  /** Whether it shows the model `structuredContent`, instead of the text or beside it. */
+  /** Whether the host shows the model `structuredContent`, instead of the text or beside it. */
   readonly showsStructured: boolean;
 };
 

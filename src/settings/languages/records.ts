@@ -39,7 +39,7 @@ export type Language = {
   readonly ahead: ReadonlyArray<readonly string[]>;
   /** Variables for the program and its steps. `{heapMb}` stands for the part of the memory that a managed heap may take. */
   readonly env: Readonly<Record<string, string>>;
-  /** On top of it where there is no network. */
+  /** Variables on top of `env` where there is no network. */
   readonly envOffline?: Readonly<Record<string, string>>;
   readonly places: readonly Place[];
   /** Where neither the call nor the operator says otherwise. */
@@ -218,7 +218,7 @@ const RESERVED: Readonly<Record<string, string>> = {
 
 const isWithin = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
 
-/** Why it cannot be one, as `it …`; undefined where it can. */
+/** Why `path` cannot be a working directory, as `it …`; undefined where it can. */
 export function workdirTrouble(path: string): string | undefined {
   if (!path.startsWith('/')) return 'it is not absolute';
   if (path === '/') return 'it is the whole file system';
