@@ -366,7 +366,7 @@ function isOurName(host: string, { listen, hosts }: Pick<ExecSettings, 'listen' 
   return isLoopback(name) || name === listen.host.toLowerCase() || hosts.includes(name);
 }
 
-/** In a time that tells nothing of how much is right. */
+/** Compares two texts in a time that tells nothing of how much is right. */
 function isEqual(got: string, wanted: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(got), digest(wanted));

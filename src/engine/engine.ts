@@ -36,7 +36,7 @@ export type Tmpfs = { readonly target: string; readonly sizeMb: number; readonly
 /** Why an engine elsewhere does not answer, in its client's words; `isSilent` where nobody said that it is gone. */
 export type Unreachable = { readonly why: string; readonly isSilent: boolean };
 
-/** On disk, and shared by all containers that name it; one that is not `isKept` goes with the bridge that made it. */
+/** A volume on disk, shared by all containers that name it; one that is not `isKept` goes with the bridge that made it. */
 export type Volume = { readonly name: string; readonly target: string; readonly isKept: boolean };
 
 /** Every wall of one sandbox. No optional fields: who reads a value of this type sees every wall. */
@@ -240,7 +240,7 @@ export interface Engine {
   readonly volumes: {
     /** Makes it where it is not there. Throws E_ENGINE_BROKEN. */
     make(volume: Volume, signal: AbortSignal): Promise<void>;
-    /** With what is in them, and with containers that still have them. Trouble is told, not thrown. */
+    /** Removes volumes with their content, and containers that still have them. Trouble is told, not thrown. */
     remove(names: readonly string[]): Promise<void>;
   };
   /** Undefined where containers mount the files of this machine. */

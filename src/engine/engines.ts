@@ -13,7 +13,7 @@ const podman = cliDriver('podman', {
     needsMachine(platform) && url === undefined ? new PodmanMachine(options) : undefined,
 });
 
-/** In the order in which they are tried. */
+/** Drivers in the order in which they are tried. */
 const DRIVERS: Readonly<Record<EngineName, EngineDriver>> = {
   podman,
   docker: cliDriver('docker', { programs: /docker/ }),

@@ -76,7 +76,7 @@ export type MachineLogin = {
   readonly issuer: string;
   readonly clientId: string;
   readonly secret: SecretSource | undefined;
-  /** Instead of a secret: the client signs (RFC 7523). `pem` is PKCS #8. */
+  /** Key with which the client signs, instead of a secret (RFC 7523). `pem` is PKCS #8. */
   readonly privateKey: { readonly pem: SecretSource; readonly algorithm: string } | undefined;
   /** The user's identity provider, and the ID token that it gave, for `cross_app_access`. */
   readonly identity:

@@ -157,7 +157,7 @@ function isOurScript(file: string, cwd: string): boolean {
   }
 }
 
-/** Another copy of us, whatever its folder is called. */
+/** Whether `file` is another copy of us, whatever its folder is called. */
 function isInOurPackage(file: string): boolean {
   const [, root] = /^(.*)[\\/](?:dist|src)[\\/]cli[\\/]main\.[jt]s$/.exec(file) ?? [];
   if (root === undefined) return false;

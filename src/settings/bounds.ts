@@ -9,7 +9,7 @@ export const MIN_MEMORY_BYTES = 32 * MB_BYTES;
 export const PIDS = { min: 16, max: 32_768 } as const;
 /** Below a hundredth of a processor engines refuse; the upper end is a typing error. */
 export const CPUS = { min: 0.01, max: 4096 } as const;
-/** Nothing of a run lasts longer. */
+/** A day: nothing of a run lasts longer. */
 export const DAY_SECONDS = 86_400;
 /**
  * Limits in bytes for each output stream of a command. The minimum leaves room for the line that says what is missing.

@@ -89,7 +89,7 @@ export class Configured {
     return this.#discovery;
   }
 
-  /** As last read. */
+  /** The servers as last read. */
   get discovery(): Discovery {
     return this.#discovery ?? this.rediscover();
   }

@@ -48,7 +48,7 @@ export function replaceBy(path: string, write: (fresh: string) => void, calls = 
   }
 }
 
-/** On Windows it waits a moment for whoever has the file open. */
+/** Renames a file; on Windows waits a moment for a program that has the file open. */
 function renamePatiently(from: string, to: string, { platform, rename, rest }: RenameCalls): void {
   for (let tried = 1; ; tried++) {
     try {

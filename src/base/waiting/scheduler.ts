@@ -20,7 +20,7 @@ export type TurnLimits = {
   readonly memoryBytes: number;
 };
 
-/** Nothing is limited. */
+/** Limits that limit nothing. */
 export const UNLIMITED: TurnLimits = {
   atOnce: Number.POSITIVE_INFINITY,
   waiting: Number.POSITIVE_INFINITY,
@@ -42,7 +42,7 @@ type SchedulerOptions = {
   readonly ofOne?: number;
   /** Length of the window in which processor time is counted, in ms; without it, none is. */
   readonly windowMs?: number;
-  /** In ms, and never going back; without it, the clock of this process. */
+  /** A clock in ms that never goes back; without it, the clock of this process. */
   readonly now?: () => number;
   /** Runs of all owners that may stand at once, without a place; without it, any number. */
   readonly standing?: number;
@@ -121,7 +121,7 @@ export type TurnRequest = {
   readonly isHeld?: boolean;
   /** The run needs one of these as well. Other runs of its owner do not wait behind one that only lacks this. */
   readonly bound?: Bound | undefined;
-  /** In the queue of its owner, whatever belongs together: a group with fewer ahead goes first. */
+  /** Runs that belong together in the queue of their owner: a group with fewer ahead goes first. */
   readonly group?: string;
   /** Called once, when its turn has come: before `enter` returns where nothing is ahead. */
   readonly onTurn: () => void;
@@ -160,7 +160,7 @@ type Used = { readonly at: number; readonly seconds: number };
 
 /** The runs of one owner. */
 type OwnerQueue = {
-  /** In their order, with those that are held. */
+  /** Runs that wait, in their order, with those that are held. */
   readonly waiting: QueueEntry[];
   readonly running: Set<QueueEntry>;
   /** Runs that stand, or return: they have their memory, and no place. */
@@ -199,7 +199,7 @@ export class Scheduler {
   readonly #now: () => number;
   /** The queue of each owner. */
   readonly #lanes = new Map<string, OwnerQueue>();
-  /** In the order in which they have their next turn: the one that had the last turn is the last. */
+  /** Queues in the order of their next turn: the one that had the last turn is the last. */
   #order: OwnerQueue[] = [];
   /** When each owner has last entered something, by the clock: oldest first, none more than a minute before the newest. */
   readonly #enteredAt = new Map<string, number>();
@@ -480,7 +480,7 @@ export class Scheduler {
     );
   }
 
-  /** In how many ms its use within the window is below the limit; 0 where it is. */
+  /** Ms until the owner's use within the window is below the limit; 0 where it is. */
   #processorFreeInMs(lane: OwnerQueue, limitSeconds: number): number {
     const since = this.#now() - this.#windowMs;
     lane.used = lane.used.filter(({ at }) => at > since);
@@ -708,7 +708,7 @@ const isWaiting = ({ state }: QueueEntry): boolean => state === 'waiting' || sta
 
 const hasEnded = ({ state }: QueueEntry): boolean => state === 'ended';
 
-/** One that has begun gives up its place whenever it stands: as many of one owner as may stand are all that begin. */
+/** Most runs of an owner that have begun: one gives up its place whenever it stands, so as many begin as may stand. */
 const mostBegun = ({ begun, atOnce }: TurnLimits): number => begun ?? STANDING_TIMES * atOnce;
 
 /** How many of a group there are in the queue of an owner. */

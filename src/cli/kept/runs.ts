@@ -193,7 +193,7 @@ const bytes = (weight: CallLine['arguments'] | undefined): string =>
 export type AuditedRun = {
   readonly run: string;
   readonly line: RunLine | undefined;
-  /** In the order in which they ended. */
+  /** Calls in the order in which they ended. */
   readonly calls: readonly CallLine[];
   /** Questions that a person was asked about the run's calls, in the order in which they ended; absent where there are none. */
   readonly questions?: readonly QuestionLine[];

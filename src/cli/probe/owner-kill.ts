@@ -11,7 +11,7 @@ import { firstProcessOf, isAlive } from './host-look.js';
 const START_WITHIN_MS = 60_000;
 const GONE_WITHIN_MS = 5_000;
 const POLL_MS = 20;
-/** From the greeting to code that runs; the code needs none of our attention. */
+/** Time from the greeting to code that runs; the code needs none of our attention. */
 const CODE_RUNS_AFTER_MS = 200;
 const RUN_SECONDS = 20;
 

@@ -18,7 +18,7 @@ const OWN_NAME = 'code-exec';
 type WatchTimes = {
   readonly everyMs: number;
   readonly answersWithinMs: number;
-  /** So many questions without an answer, one after the other, and it is ended. */
+  /** How many questions without an answer, one after the other, until the service is ended. */
   readonly unanswered: number;
 };
 

@@ -20,7 +20,7 @@ export type SystemNeed =
   | 'builder';
 
 export type System = {
-  /** As a person calls it. */
+  /** Name of the system as a person calls it. */
   readonly title: string;
   /** Run before an installation, such as a refresh of the lists of packages. */
   readonly update?: readonly string[];
@@ -204,7 +204,7 @@ export type SetupMachine = {
   readonly idsIn: (file: string) => number;
 };
 
-/** On Debian an ordinary user's PATH lacks the folders where runc lies. */
+/** Folders of root's PATH: on Debian an ordinary user's PATH lacks those where runc lies. */
 const ROOTS_FOLDERS = ':/usr/local/sbin:/usr/sbin:/sbin';
 
 export function thisMachine({ env, host }: DiscoverContext): SetupMachine {

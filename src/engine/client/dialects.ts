@@ -82,7 +82,7 @@ export type EngineDialect = {
   readonly mountWithColon: (mount: Mount) => string;
   /** Fails, and says that it is there, where it is (podman), or is content (docker). */
   readonly makeVolumeArgs: (name: string, labels: readonly string[]) => string[];
-  /** As listArgs, of volumes, by their names. */
+  /** Arguments as listArgs, for volumes, by their names. */
   readonly listVolumesArgs: (filterLabel: string, labels: readonly string[]) => string[];
   /** Whether the client process that we start writes the host pid of the container's first process to pidFile. */
   readonly writesPidFile: boolean;

@@ -106,7 +106,7 @@ function groupBytes(group: number): number {
   return sum;
 }
 
-/** Nothing takes longer: a build has twenty minutes, a pull ten. */
+/** Age of a stale folder. Nothing takes longer: a build has twenty minutes, a pull ten. */
 const STALE_MS = 3_600_000;
 
 /**

@@ -53,6 +53,6 @@ export const withNetwork = ({ name, flags }: OciRuntime, isOpen: boolean): OciRu
   flags: flags.map((flag) => (isOpen && flag === WITHOUT_STACK ? 'network=sandbox' : flag)),
 });
 
-/** As doctor and the log say it. */
+/** The runtime as doctor and the log name it. */
 export const describeRuntime = ({ name, flags }: OciRuntime): string =>
   [name, ...flags.map((flag) => `--${flag}`)].join(' ');

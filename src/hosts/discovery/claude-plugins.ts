@@ -167,7 +167,7 @@ function serversOf(plugin: Plugin, context: PluginContext): WrittenPlugin[] {
 
 const BUNDLED: ServerSkipReason = { kind: 'plugin-bundle', host: HOST };
 
-/** With the key `mcpServers`, or without it. */
+/** The plugin's servers in `file`, with the key `mcpServers` or without it. */
 function fromFile(file: string, { read }: PluginContext): WrittenPlugin[] {
   const value = read(file);
   if (!isRecord(value)) return [];

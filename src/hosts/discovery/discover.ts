@@ -48,7 +48,7 @@ export type DiscoverContext = {
 };
 
 export type Discovery = {
-  /** In order of precedence; no two have the same name, or are the same server by the rule of admission.ts. */
+  /** Servers in order of precedence; no two have the same name, or are the same server by the rule of admission.ts. */
   readonly ready: readonly DownstreamSpec[];
   readonly skipped: readonly SkippedSpec[];
   readonly problems: readonly FileProblem[];

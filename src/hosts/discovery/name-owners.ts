@@ -83,7 +83,7 @@ function takes(spec: DownstreamSpec, owners: Owners): boolean {
 const owns = (spec: DownstreamSpec, owners: Owners): boolean =>
   owners.get(spec.name)?.includes(catalogKey(spec)) === true;
 
-/** With these entries among the owners of their names; `owners` itself where they are already. */
+/** Owners with these entries among them; `owners` itself where the entries own their names already. */
 function withOwners(owners: Owners, specs: readonly DownstreamSpec[]): Owners {
   const added = specs.filter((spec) => !owns(spec, owners));
   if (added.length === 0) return owners;

@@ -48,7 +48,7 @@ export type HostHere = {
   readonly found: FoundBy;
   /** The file that a registration goes into; it need not exist. */
   readonly file: string;
-  /** Under which name the bridge is registered there; undefined where it is not. */
+  /** The name under which the bridge is registered there; undefined where it is not. */
   readonly registeredAs: string | undefined;
   /** Why its file cannot be used; undefined where it can. */
   readonly trouble: string | undefined;
@@ -304,7 +304,7 @@ function forShell(own: OwnProcess, machine: Machine): readonly string[] {
   return byPath(own);
 }
 
-/** Without PATH: node and the script by their absolute paths, since even npm's links begin with a search for node. */
+/** The command without PATH: node and the script by absolute paths, since even npm's links begin with a search for node. */
 function forDesktop(own: OwnProcess, machine: Machine): readonly string[] {
   const [program, ...rest] = own.argv;
   if (program !== 'npx') return byPath(own);

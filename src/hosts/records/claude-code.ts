@@ -27,7 +27,7 @@ export const CLAUDE_FOLDER = '${CLAUDE_CONFIG_DIR:-~/.claude}';
 export const CLAUDE_SETTINGS = `${CLAUDE_FOLDER}/settings.json`;
 export const INSTALLED_PLUGINS = `${CLAUDE_FOLDER}/plugins/installed_plugins.json`;
 
-/** Also of files that belong to no host. It ignores a timeout below a second: one in the wrong unit. */
+/** Also for files that belong to no host. Claude Code ignores a timeout below a second: one in the wrong unit. */
 export const CLAUDE_CODE: HostDialect = {
   types: { stdio: 'stdio', http: 'http', 'streamable-http': 'http', sse: 'sse' },
   addresses: { url: 'auto' },

@@ -14,7 +14,7 @@ const HOME = '${COPILOT_HOME:-~/.copilot}';
 
 const settings = z.looseObject({ disabledMcpServers: z.unknown().optional().transform(namesOf) });
 
-/** Only what is switched off: whether it would start a project's servers is not known from its files. */
+/** Reads only which servers are off: whether Copilot CLI would start a project's servers is not known from its files. */
 const decisions: ReadDecisions = (env, host, open) => {
   const [file = ''] = locate(`${HOME}/settings.json`, env, host);
   const found = open(file);

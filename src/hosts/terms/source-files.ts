@@ -98,7 +98,7 @@ export function projectFolder(file: string, workspace: string, host: HostFacts):
   return relative(workspace, folder).startsWith('.') ? workspace : folder;
 }
 
-/** Without symbolic links, as hosts note folders; what cannot be looked at stays as it is. */
+/** The path without symbolic links, as hosts note folders; one that cannot be looked at stays as it is. */
 export function realPath(path: string): string {
   try {
     return realpathSync(path);

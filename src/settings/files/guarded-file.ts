@@ -26,7 +26,7 @@ export function statsOf(file: string): BigIntStats | undefined {
   return statSync(file, { throwIfNoEntry: false, bigint: true });
 }
 
-/** At most `maxBytes` are read; a byte order mark is taken off. */
+/** Reads at most `maxBytes`; takes off a byte order mark. */
 export function readGuarded(file: string, maxBytes: number, host: HostFacts): GuardedText {
   let fd: number;
   try {

@@ -224,7 +224,7 @@ export function isolatorTable(): readonly IsolatorRow[] {
   return Object.entries(DOCS).map(([key, doc]) => ({ key, ...doc }));
 }
 
-/** In words, for what stands at `path` of the file. */
+/** Allowed values, in words, for what stands at `path` of the file. */
 export function allowedAt(path: readonly PropertyKey[]): string {
   const [key, , field] = path;
   if (field === 'image') return 'an image reference';

@@ -11,9 +11,9 @@ import { imageReferenceTrouble } from '../bounds.js';
 export type Place = { readonly target: string; readonly sizeMb: number; readonly executable: boolean };
 
 export type Language = {
-  /** As calls name it. */
+  /** Name of the language in calls. */
   readonly name: string;
-  /** As people read it. */
+  /** Name of the language for people. */
   readonly title: string;
   /** Other names that calls may use. */
   readonly aliases: readonly string[];
@@ -23,7 +23,7 @@ export type Language = {
   readonly file: string;
   /** The recipe of its image, as `image build` takes it. */
   readonly profile: string;
-  /** In order of preference; empty for Python, which the harness runs itself. */
+  /** Ways to run code, in order of preference; empty for Python, which the harness runs itself. */
   readonly ways: readonly {
     /** Programs that must be on the image's PATH. */
     readonly needs: readonly string[];
@@ -42,13 +42,13 @@ export type Language = {
   /** Variables on top of `env` where there is no network. */
   readonly envOffline?: Readonly<Record<string, string>>;
   readonly places: readonly Place[];
-  /** Where neither the call nor the operator says otherwise. */
+  /** Limits where neither the call nor the operator says otherwise. */
   readonly limits: {
     readonly timeoutSeconds?: number;
     readonly memoryBytes?: number;
     readonly pids?: number;
   };
-  /** In what idiom its programs call MCP tools. */
+  /** Idiom in which the language's programs call MCP tools. */
   readonly tools: 'none' | 'python' | 'javascript';
 };
 
@@ -241,7 +241,7 @@ export function workdirTrouble(path: string): string | undefined {
 
 const MAX_NAME_CHARS = 60;
 
-/** In words, for what is allowed. */
+/** Names of all languages, in words, for a sentence on what is allowed. */
 export const LANGUAGE_NAMES = languages.map(({ name }) => name).join(', ');
 
 /** A sentence, with the name that was probably meant. */
