@@ -140,7 +140,7 @@ function withoutSum(kept: Buffer): Buffer | undefined {
   return isWhole ? data : undefined;
 }
 
-/** With the folders above it. Node's own way does not end where there can be none, as in /proc. */
+/** Makes `folder` with the folders above it. Node's own way does not end where there can be none, as in /proc. */
 function make(folder: string, isMadeAbove = false): void {
   try {
     mkdirSync(folder, { mode: 0o700 });

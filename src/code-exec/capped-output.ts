@@ -130,7 +130,7 @@ export class CappedBytes {
 /** Most bytes that one character takes in UTF-8. */
 const CHARACTER_BYTES = 4;
 
-/** Without the beginning of a character whose rest is missing. */
+/** Bytes without the beginning of a character whose rest is missing. */
 function endingWhole(bytes: Buffer): Buffer {
   for (let back = 1; back <= Math.min(CHARACTER_BYTES, bytes.length); back++) {
     const byte = bytes[bytes.length - back] ?? 0;
@@ -141,7 +141,7 @@ function endingWhole(bytes: Buffer): Buffer {
   return bytes;
 }
 
-/** Without the rest of a character whose beginning is missing. */
+/** Bytes without the rest of a character whose beginning is missing. */
 function beginningWhole(bytes: Buffer): Buffer {
   let start = 0;
   while (start < CHARACTER_BYTES - 1 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start++;

@@ -13,8 +13,8 @@ type SearchPlace = {
 };
 
 /**
- * Finds `command`, a name for the search path `path`, or, where it has a slash, a path of its own; or says why it may not run, or
- * cannot, as a sentence.
+ * Finds `command`: a name in the search path `path`, or, where it has a slash, a path of its own. Else says, as a sentence, why
+ * the command may not run, or cannot.
  */
 export function findCommand(
   command: string,
@@ -39,7 +39,7 @@ export function findCommand(
   if (denied !== undefined) return { refused: `'${command}' is denied here, by the rule ${denied}.` };
   if (path === undefined) return { refused: `There is no program '${command}' here.` };
   if (allow === undefined || allow.some((rule) => isMeant(rule, called, path, ours)))
-    // Its folder as we see it: /proc/self and the like lead elsewhere in the command's own process.
+    // The folder as this process sees it: /proc/self and the like lead elsewhere in the command's own process.
     return { path: join(realpathSync(dirname(path)), basename(path)) };
   return { refused: `'${command}' is not among the commands that are allowed here: ${allow.join(', ')}.` };
 }
@@ -82,9 +82,9 @@ function isProgram(path: string): boolean {
 export type ProcessLimit = readonly string[];
 
 /**
- * A limit on processes that the commands have and the server has not: else a command that forks for ever leaves the server none to
- * start the next one with. Relies on prlimit of util-linux; the kernel counts by user, so root is not limited. Undefined for no
- * limit. Throws E_SETTINGS where there is nothing to set one with.
+ * A limit on processes that the commands have and the server has not: else a command that forks for ever leaves the server none
+ * to start the next one with. Relies on prlimit of util-linux; the kernel counts by user, so root is not limited. Undefined for
+ * no limit. Throws E_SETTINGS where there is no program to set a limit with.
  */
 export function processLimit(
   processes: number | undefined,

@@ -18,7 +18,7 @@ import { clipText } from './execute-result.js';
 
 /** Clients and proxies give up after a minute of silence; six words in that time are hardly one too many. */
 const PROGRESS_MS = 10_000;
-/** Its one tool is the same for as long as it lives. */
+/** How long clients may keep the list of tools: the server's one tool is the same for as long as the server lives. */
 const TOOLS_TTL_MS = 3_600_000;
 // JSON-RPC 2.0, section 5.1.
 const METHOD_NOT_FOUND = -32_601;

@@ -34,7 +34,7 @@ const NOT_STARTED: Readonly<Record<string, string>> = {
 /** Shortens a stranger's text to what an error needs, and makes it harmless to show. */
 export const clipText = (text: string): string => clipHarmless(text, MAX_SHOWN_CHARS);
 
-/** For a call whose command was not even tried. */
+/** The result of a call whose command was not even tried. */
 export const refusalResult = (message: string): ExecuteResult => ({
   content: [{ type: 'text', text: message }],
   isError: true,

@@ -32,9 +32,9 @@ const KEEP_ALIVE_MS = 15_000;
 /** Longer than what clients and proxies keep connections for, or they would send a request into one that is being closed. */
 const CONNECTION_IDLE_MS = 75_000;
 const KEEP_ALIVE = ': still here\n\n';
-/** Each session may have a stream, and calls besides. Strangers open connections too, before anybody knows that they have no token. */
+/** Most connections: a session may have a stream, and calls besides; strangers connect too, before their token is checked. */
 const MAX_CONNECTIONS = 4 * MAX_SESSIONS;
-/** For what says who asks: whoever sends nothing holds a connection no longer. */
+/** Limit for the headers, which say who asks: a client that sends nothing holds a connection no longer. */
 const HEADERS_MS = 10_000;
 
 /** Largest request. The bridge carries 40 MB, and escapes make that longer. */
@@ -83,7 +83,7 @@ export class HttpEndpoint implements AsyncDisposable {
     return endpoint;
   }
 
-  /** Where it listens, as a client's configuration would say it. */
+  /** Where the endpoint listens, as a client's configuration would say it. */
   get address(): string {
     const address = this.#server.address();
     if (address === null || typeof address === 'string') return `unix:${address ?? ''}`;
@@ -328,8 +328,8 @@ const memberOf = (value: unknown, name: string): unknown =>
     : undefined;
 
 /**
- * Why a request may not speak at all; undefined where it may. Asked for are a name that it may call us by (a web page can make a
- * browser resolve its own name to loopback), an origin that may ask, and the token. Pure.
+ * Why a request is refused before it is read; undefined where it is not. Checked are the name by which the request calls us (a
+ * web page can make a browser resolve its own name to loopback), the origin, and the token. Pure.
  */
 export function problemWith(
   headers: IncomingHttpHeaders,
@@ -366,7 +366,7 @@ function isOurName(host: string, { listen, hosts }: Pick<ExecSettings, 'listen' 
   return isLoopback(name) || name === listen.host.toLowerCase() || hosts.includes(name);
 }
 
-/** In a time that tells nothing of how much is right. */
+/** Compares two texts in a time that tells nothing of how much is right. */
 function isEqual(got: string, wanted: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(got), digest(wanted));

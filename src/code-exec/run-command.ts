@@ -1,7 +1,7 @@
 // One command, from its argument vector to how it ended: no shell, output capped in memory, and at its deadline, or when
-// nobody waits any more, its whole process group is killed, with what has left the group (setsid, daemons): that is found by a
-// variable that every process of a call inherits. Relies on POSIX process groups and on /proc, without which nothing outside the
-// group is found; a process that left the group and cleared its environment ends with the machine. Knows nothing of MCP.
+// nobody waits any more, its whole process group is killed, with processes that left the group (setsid, daemons), found by a
+// variable that every process of a call inherits. Relies on POSIX process groups and on /proc, without which nothing outside
+// the group is found; a process that left the group and cleared its environment ends with the machine. Knows nothing of MCP.
 
 import { ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -30,18 +30,18 @@ export type ResolvedCommand = {
 export type CommandEnd = {
   readonly exitCode: number | undefined;
   readonly signal: NodeJS.Signals | undefined;
-  /** Why we killed it; undefined where it ended by itself. */
+  /** Why we killed the command; undefined where it ended by itself. */
   readonly killedFor: 'timeout' | 'cancelled' | undefined;
-  /** Why it did not start, in the kernel's word (ENOENT, EACCES, E2BIG); undefined where it did. */
+  /** Why the command did not start, in the kernel's word (ENOENT, EACCES, E2BIG); undefined where it did. */
   readonly notStarted: string | undefined;
   readonly output: CappedOutput;
   readonly durationMs: number;
 };
 
-/** For a command that minds SIGTERM to tidy up; the one that does not has no more. */
+/** Time between SIGTERM and SIGKILL, for a command that tidies up on SIGTERM; one that ignores SIGTERM has no more. */
 const TERM_GRACE_MS = 200;
 
-/** Never rejects; `maxOutputBytes` is of both streams together. When it resolves, nothing that the command has started is left. */
+/** Runs `command`; never rejects. `maxOutputBytes` is for both streams. At the end nothing that the command started is left. */
 export async function runCommand(
   command: ResolvedCommand,
   maxOutputBytes: number,

@@ -4,7 +4,7 @@
 import { z } from 'zod';
 
 export type Argument<V = unknown> = {
-  /** Its JSON schema; undefined where hosts are not told of the argument, although it is taken. */
+  /** The argument's JSON schema; undefined where hosts are not told of the argument, although it is accepted. */
   readonly told: Readonly<Record<string, unknown>> | undefined;
   /** Values that are taken, as the end of a sentence. */
   readonly allowed: string;

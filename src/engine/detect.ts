@@ -40,7 +40,7 @@ export const runtimeOf = ({
   flags: ociFlags,
 });
 
-/** For a person: `crun: it refused; runc: started a container`. */
+/** Text for a person: `crun: it refused; runc: started a container`. */
 export const triedText = (tried: readonly Tried[]): string =>
   tried.map(({ name, reason }) => `${name}: ${reason}`).join('; ');
 

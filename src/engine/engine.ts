@@ -36,7 +36,7 @@ export type Tmpfs = { readonly target: string; readonly sizeMb: number; readonly
 /** Why an engine elsewhere does not answer, in its client's words; `isSilent` where nobody said that it is gone. */
 export type Unreachable = { readonly why: string; readonly isSilent: boolean };
 
-/** On disk, and shared by all containers that name it; one that is not `isKept` goes with the bridge that made it. */
+/** A volume on disk, shared by all containers that name it; one that is not `isKept` goes with the bridge that made it. */
 export type Volume = { readonly name: string; readonly target: string; readonly isKept: boolean };
 
 /** Every wall of one sandbox. No optional fields: who reads a value of this type sees every wall. */
@@ -130,7 +130,7 @@ export type EngineStatus =
       readonly state: 'missing' | 'stopped' | 'broken';
       readonly reason: string;
       readonly remedy: string;
-      /** For an engine that hangs: how many milliseconds its answer was waited for. */
+      /** How many milliseconds the answer of an engine that hangs was waited for. */
       readonly waitedMs?: number | undefined;
     };
 
@@ -240,7 +240,7 @@ export interface Engine {
   readonly volumes: {
     /** Makes it where it is not there. Throws E_ENGINE_BROKEN. */
     make(volume: Volume, signal: AbortSignal): Promise<void>;
-    /** With what is in them, and with containers that still have them. Trouble is told, not thrown. */
+    /** Removes volumes with their content, and containers that still have them. Trouble is told, not thrown. */
     remove(names: readonly string[]): Promise<void>;
   };
   /** Undefined where containers mount the files of this machine. */
@@ -257,8 +257,8 @@ export interface Engine {
   /** Asks why the engine does not answer; undefined where all that ends a container is seen on this machine. Never rejects. */
   readonly whyUnreachable: (() => Promise<Unreachable | undefined>) | undefined;
   /**
-   * Asks for the facts of the container `name`; none where there is no such container. Undefined where the processes of this machine
-   * say more.
+   * Asks for the facts of the container `name`; none where there is no such container. Undefined where the processes of this
+   * machine say more.
    */
   readonly factsOf: ((name: string, signal: AbortSignal) => Promise<ContainerFacts | undefined>) | undefined;
   /** The carrier of the traffic of containers that have a network. Throws E_NETWORK where nothing can carry it. */
@@ -324,7 +324,7 @@ export type EngineDriver = {
   readonly name: EngineName;
   /** Names of its programs; undefined for the engine whose program may have any other name. */
   readonly programs: RegExp | undefined;
-  /** Whether it is tried where nobody has named an engine. */
+  /** Whether this engine is tried where nobody has named one. */
   readonly isAutomatic: boolean;
   /** Asks the engine of a program for its status, at its own address or at that of `connection`; never throws. */
   readonly probe: (
@@ -332,7 +332,7 @@ export type EngineDriver = {
     connection: EngineConnection,
     signal: AbortSignal,
   ) => Promise<EngineStatus>;
-  /** Its images, as far as they need no OCI runtime and nobody who owns them. */
+  /** The engine's images, as far as they need no OCI runtime and nobody who owns them. */
   readonly images: (
     options: Pick<EngineOptions, 'binary' | 'url'> & {
       readonly facts: Pick<EngineFacts, 'mode' | 'architecture'>;

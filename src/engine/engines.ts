@@ -1,5 +1,5 @@
-// The engines that there are: a driver for each, and nowhere else a list of them. Their names and the variables of their clients are
-// in settings/environment/engine-variables.ts, which is below.
+// The engines that there are: a driver for each, and nowhere else a list of them. Their names and the variables of their
+// clients are in settings/environment/engine-variables.ts, which is below.
 
 import { basename } from 'node:path';
 import { cliDriver } from './client/cli-driver.js';
@@ -13,7 +13,7 @@ const podman = cliDriver('podman', {
     needsMachine(platform) && url === undefined ? new PodmanMachine(options) : undefined,
 });
 
-/** In the order in which they are tried. */
+/** Drivers in the order in which they are tried. */
 const DRIVERS: Readonly<Record<EngineName, EngineDriver>> = {
   podman,
   docker: cliDriver('docker', { programs: /docker/ }),

@@ -4,7 +4,10 @@
 import { createHash } from '../base/crypto.js';
 import type { ServerSkipReason } from './skip-reason.js';
 
-/** Who wrote an entry: the user for everything or for one project (`local`), the project's own files, an administrator, a plugin of the host, or the operator of this bridge. */
+/**
+ * Author of an entry: the user for everything or for one project (`local`), the project's own files, an administrator, a plugin
+ * of the host, or the operator of this bridge.
+ */
 export type Scope = 'user' | 'local' | 'project' | 'managed' | 'plugin' | 'explicit';
 
 /** Where an entry was found: the host's name, its scope, the file, and the JSON pointer within it. */
@@ -29,7 +32,7 @@ type SpecBase = {
   readonly description: string;
   /** Hard limit of one call in ms, from the host's own field; undefined means the bridge's default. */
   readonly callTimeoutMs: number | undefined;
-  /** For start, greeting and list of tools, in ms, from the host's own field; undefined means the bridge's default. */
+  /** Limit for start, greeting and list of tools, in ms, from the host's own field; undefined means the bridge's default. */
   readonly startTimeoutMs: number | undefined;
   readonly toolFilter: ToolFilter;
   /**
@@ -38,7 +41,7 @@ type SpecBase = {
    */
   readonly versionNegotiation?: (typeof VERSION_NEGOTIATIONS)[number] | undefined;
   readonly source: SpecSource;
-  /** It is a project's, and its name was another entry's (name-owners.ts): nothing that was decided of that name holds for it. */
+  /** The entry is a project's, and its name was another's (name-owners.ts): no decision about that name holds for it. */
   readonly takesName?: true;
 };
 
@@ -73,7 +76,7 @@ export type MachineLogin = {
   readonly issuer: string;
   readonly clientId: string;
   readonly secret: SecretSource | undefined;
-  /** Instead of a secret: the client signs (RFC 7523). `pem` is PKCS #8. */
+  /** Key with which the client signs, instead of a secret (RFC 7523). `pem` is PKCS #8. */
   readonly privateKey: { readonly pem: SecretSource; readonly algorithm: string } | undefined;
   /** The user's identity provider, and the ID token that it gave, for `cross_app_access`. */
   readonly identity:
@@ -111,7 +114,10 @@ export type SkippedSpec = {
   readonly spec?: DownstreamSpec;
 };
 
-/** Every value of the entry that may be a secret, by its name: variables of a program; headers, the query of the address and the client's secret of a remote server. */
+/**
+ * Every value of the entry that may be a secret, by the value's name: variables of a program; headers, the query of the address
+ * and the client's secret of a remote server.
+ */
 export function secretsOf(spec: DownstreamSpec): Readonly<Record<string, string>> {
   if (spec.transport === 'stdio') return spec.env;
   const { clientSecret, machine } = spec.oauth || { clientSecret: undefined, machine: undefined };

@@ -8,7 +8,7 @@ import { isRecord } from '../base/json/records.js';
 import { PACKAGE_NAME } from '../base/version.js';
 
 const MAIN = fileURLToPath(new URL('../cli/main.js', import.meta.url));
-/** Where it leads: each run asks again, of each entry. */
+/** Where MAIN leads: each run asks again, of each entry. */
 let mainFile: string | undefined;
 // As a registry, a repository or a packed archive names it.
 const PACKAGE = new RegExp(
@@ -157,7 +157,7 @@ function isOurScript(file: string, cwd: string): boolean {
   }
 }
 
-/** Another copy of us, whatever its folder is called. */
+/** Whether `file` is another copy of us, whatever its folder is called. */
 function isInOurPackage(file: string): boolean {
   const [, root] = /^(.*)[\\/](?:dist|src)[\\/]cli[\\/]main\.[jt]s$/.exec(file) ?? [];
   if (root === undefined) return false;

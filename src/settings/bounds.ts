@@ -1,5 +1,5 @@
-// Which values are allowed wherever an operator may say them, in a variable or in a file that is imported: the bounds of limits,
-// and references of images.
+// Values that are allowed wherever an operator may set them, in a variable or in an imported file: the bounds of limits, and
+// references of images.
 
 import { MB_BYTES } from '../base/text/sizes.js';
 
@@ -9,7 +9,7 @@ export const MIN_MEMORY_BYTES = 32 * MB_BYTES;
 export const PIDS = { min: 16, max: 32_768 } as const;
 /** Below a hundredth of a processor engines refuse; the upper end is a typing error. */
 export const CPUS = { min: 0.01, max: 4096 } as const;
-/** Nothing of a run lasts longer. */
+/** A day: nothing of a run lasts longer. */
 export const DAY_SECONDS = 86_400;
 /**
  * Limits in bytes for each output stream of a command. The minimum leaves room for the line that says what is missing.

@@ -75,7 +75,7 @@ export type BridgeOptions = {
   readonly commandLine?: Sessions | undefined;
   /** Turns of the calls of all bridges of a process; without it, calls wait for nothing but their servers. */
   readonly callTurns?: Scheduler;
-  /** Whose turns its runs take among the bridges of its service; without it, those of its owner. */
+  /** Name under which the bridge's runs take turns among the bridges of its service; without one, its owner's. */
   readonly turnName?: string;
   /** Where its servers are, if windows of one user share them; without it, they are this bridge's alone. */
   readonly slotFor?: ConfiguredServersOptions['slotFor'];

@@ -33,7 +33,7 @@ import type { ServerBrief, ServerDoc } from '../wire/frames.js';
 import { Configured, type ServerAccess } from './configured.js';
 import { type Refreshed, refreshServers } from './refresh.js';
 
-/** In the place of a server's name: all that are allowed. */
+/** All servers that are allowed, in the place of a server's name. */
 const ALL_SERVERS = '*';
 const MAX_NAMES_SHOWN = 20;
 
@@ -103,7 +103,7 @@ export class ConfiguredServers implements AsyncDisposable {
     }
   }
 
-  /** As last read. */
+  /** The servers as last read. */
   get discovery(): Discovery {
     const { discovery, everything } = this.#configured;
     if (this.#told === discovery) return discovery;
@@ -158,7 +158,7 @@ export class ConfiguredServers implements AsyncDisposable {
     if (unknown === undefined) return undefined;
     const echo = shownName(unknown);
     const verdict = this.policy().server(unknown);
-    // For any but the user who started the bridge, what is denied is not there.
+    // A denied server does not exist for anybody but the user who started the bridge.
     const isKnown = this.#access.isWhole && this.#configured.has(unknown);
     if (isKnown && !verdict.allowed) {
       const { code: type, message, remedy } = deniedError(`${field}: '${echo}'`, verdict);

@@ -19,19 +19,19 @@ import type { Settings } from '../settings/environment/settings.js';
 // principals other than the user who started the bridge.
 
 export interface ServerAccess {
-  /** Whether it is told of all that there is, with the reason where something is denied or passed over. */
+  /** Whether the principal is told of all that there is, with the reason where something is denied or passed over. */
   readonly isWhole: boolean;
   /** The servers of `found` that exist for the principal, as the principal reaches them. */
   grantedOf(found: Discovery): Discovery;
   /** The principal's own layer on top of the operator's policy; the same object as long as both are the same. */
   policy(operators: Policy, specs: readonly DownstreamSpec[]): Policy;
-  /** Why its rules as they are now do not count, in one line; undefined where they do. */
+  /** Why the principal's rules as they are now do not count, in one line; undefined where they do. */
   readonly trouble: string | undefined;
-  /** Why it has few servers or none, and who can change that; undefined where nothing narrows what it reaches. */
+  /** Why the principal has few servers or none, and who can change that; undefined where nothing narrows what it reaches. */
   readonly advice: string | undefined;
-  /** Whose logins its bridge uses. */
+  /** Owner of the logins that the principal's bridge uses. */
   readonly loginOwner: LoginOwner;
-  /** How it is known to this server where no login of its own is used. */
+  /** How the principal is known to the server of `spec` where no login of the principal's own is used. */
   loginFor(spec: RemoteSpec): ServerLogin | undefined;
 }
 
@@ -89,7 +89,7 @@ export class Configured {
     return this.#discovery;
   }
 
-  /** As last read. */
+  /** The servers as last read. */
   get discovery(): Discovery {
     return this.#discovery ?? this.rediscover();
   }

@@ -11,7 +11,7 @@ import type { Settings } from '../settings/environment/settings.js';
 const WELL_FOR_MS = 30_000;
 /** How soon an engine that failed is asked again: a probe asks us every few seconds. */
 const ASK_AGAIN_MS = 5_000;
-/** One that hangs is as good as gone. */
+/** Limit for an engine's answer: one that hangs is as good as gone. */
 const ASK_WITHIN_MS = 60_000;
 
 export type EngineHealthParts = {

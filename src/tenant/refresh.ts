@@ -8,7 +8,7 @@ import type { DownstreamSpec } from '../hosts/downstream-spec.js';
 import type { KeptCatalog, ToolChange } from '../servers/catalog/kept-catalog.js';
 import type { DownstreamPool } from '../servers/pool/pool.js';
 
-/** As many as Claude Code starts at once. */
+/** Servers that are started at once: as many as Claude Code starts. */
 const AT_ONCE = 3;
 
 /** Outcome of the refresh of one server. */
@@ -47,7 +47,7 @@ export type RefreshParts = {
   readonly accept: boolean;
 };
 
-/** In the order of `specs`; a server that does not start is an outcome. Throws E_CANCELLED when `signal` ends it. */
+/** Outcomes in the order of `specs`; a server that does not start is one too. Throws E_CANCELLED when `signal` ends it. */
 export async function refreshServers(
   specs: readonly DownstreamSpec[],
   parts: RefreshParts,

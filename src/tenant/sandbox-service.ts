@@ -20,7 +20,7 @@ import type { Settings } from '../settings/environment/settings.js';
 import type { HostFacts } from '../settings/files/host-facts.js';
 import { type EngineHealth, engineHealth } from './engine-health.js';
 
-/** As long as three runs that each start a container of their own, and as ten. */
+/** Time of three runs that each start a container of their own, and of ten. */
 const MAX_AHEAD_MS = 1_500;
 const MAX_REST_MS = 5_000;
 /** Runs that stand still while a person thinks, for each that is under way: each is a container that stays. */
@@ -60,7 +60,7 @@ export class SandboxService implements AsyncDisposable {
   readonly #owned = new DisposalStack();
   readonly #closing = new AbortController();
   readonly #listeners = new Set<Observer>();
-  /** In seconds: how long the clock of a run of each bridge may stand still until its servers are open. */
+  /** How long, in seconds, the clock of a run of each bridge may stand still until its servers are open. */
   readonly #opensWithin = new Set<() => number>();
   /** Whether a person may be asked for servers while code runs: some agent that calls can. */
   #mayAsk = false;
@@ -120,8 +120,8 @@ export class SandboxService implements AsyncDisposable {
 
   /**
    * How long the clock of a run may stand still in a sandbox that starts now, whoever gets it: until its servers are open,
-   * while code has a person asked for another one, while a person is asked about its calls or by its servers, and until there is a
-   * place again for a run that stood still meanwhile.
+   * while code has a person asked for another server, while a person is asked about its calls or by its servers, and until
+   * there is a place again for a run that stood still meanwhile.
    */
   get freezeSeconds(): number {
     const opening = Math.max(0, ...[...this.#opensWithin].map((seconds) => seconds()));

@@ -24,8 +24,8 @@ export async function lockFile(path: string, signal: AbortSignal): Promise<Dispo
 }
 
 /**
- * The lock where it is free, or its holder has ended; undefined where another process has it. For folders of this machine alone:
- * elsewhere the number of a process says nothing of whether it lives.
+ * Takes the lock where it is free, or its holder has ended; undefined where another process has it. Only for folders of this
+ * machine: elsewhere the number of a process does not say whether the process lives.
  */
 export function tryLock(path: string): Disposable | undefined {
   const lock = takenLock(path);

@@ -9,9 +9,9 @@ import { type ReadText, readText } from './read-text.js';
 const OTHERS = 0o077;
 const WRITABLE_BY_GROUP = 0o020;
 const WRITABLE_BY_ALL = 0o002;
-/** In such a folder each may rename and remove only what is theirs, as in /tmp. */
+/** Mode bit of a folder, such as /tmp, where each user may rename and remove only their own files. */
 const STICKY = 0o1000;
-/** As many as the kernel follows. */
+/** Most links that are followed: as many as the kernel follows. */
 const MOST_LINKS = 40;
 
 /** Something that another user could exchange. */
@@ -38,7 +38,7 @@ export function whatIsOpen(
   return `${show(path)} is not there, in a folder that other users can write (mode ${octal})`;
 }
 
-/** Whether it belongs to this user, lets nobody else in, and nobody could exchange it; a link never does. */
+/** Whether `path` belongs to this user, lets nobody else in, and nobody could exchange it; a link never does. */
 export function isOnlyOurs(path: string, uid: number | undefined = process.getuid?.()): boolean {
   try {
     const stats = lstatSync(path);

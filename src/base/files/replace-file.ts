@@ -36,7 +36,7 @@ export function replaceFile(
   replaceBy(path, (fresh) => writeFileSync(fresh, content, { mode, flag: 'wx' }), calls);
 }
 
-/** Has `write` make a new file beside `path`, in whose place it is put. Throws what `write` throws; then nothing has changed. */
+/** Replaces `path` by a new file that `write` makes beside it. Throws what `write` throws; then nothing has changed. */
 export function replaceBy(path: string, write: (fresh: string) => void, calls = RENAME_CALLS): void {
   const fresh = `${path}.${randomUUID()}`;
   try {
@@ -48,7 +48,7 @@ export function replaceBy(path: string, write: (fresh: string) => void, calls = 
   }
 }
 
-/** On Windows it waits a moment for whoever has the file open. */
+/** Renames a file; on Windows waits a moment for a program that has the file open. */
 function renamePatiently(from: string, to: string, { platform, rename, rest }: RenameCalls): void {
   for (let tried = 1; ; tried++) {
     try {

@@ -34,6 +34,6 @@ export const shellLine = (words: readonly string[]): string =>
 /** Characters that mean nothing to a shell; the first must not be a hyphen, which would make an option of the word. */
 const PLAIN = /^[\w.@:/+][\w.@:/+-]*$/;
 
-/** `text` as one word of a command that a person pastes into a POSIX shell: as it is where it is plain, else between single quotes. */
+/** `text` as one word of a command to paste into a POSIX shell: unchanged where it is plain, else between single quotes. */
 export const shellWord = (text: string): string =>
   PLAIN.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;

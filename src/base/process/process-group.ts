@@ -67,8 +67,8 @@ export function isGroupAlive(pid: number, hasExited: boolean, calls: GroupCalls 
   }
 }
 
-// The synchronous last resort: when the process is about to end for whatever reason, these run and cannot wait.
-// They kill what would outlive us. SIGKILL runs nothing; labels on containers let the next start sweep.
+// The synchronous last resort: when the process is about to end for whatever reason, these hooks run and cannot wait.
+// The hooks kill what would outlive us. SIGKILL runs nothing; labels on containers let the next start sweep.
 
 const hooks = new Set<() => void>();
 let installed = false;

@@ -31,7 +31,7 @@ type RunOptions = {
 };
 
 export type ProcessResult = {
-  /** As a shell reports it: 128 plus the signal's number when one ended the program. */
+  /** The exit code as a shell reports it: 128 plus the signal's number when one ended the program. */
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;

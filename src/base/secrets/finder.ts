@@ -161,7 +161,7 @@ function seenThrough(table: Int16Array, form: Reading): Reading | undefined {
   return seen.length < MIN_BYTES ? undefined : seen;
 }
 
-/** With a byte each for the characters from U+0080 to U+00FF, as `\xfc` and `%FC` are read. */
+/** Reads `value` with a byte each for the characters from U+0080 to U+00FF, as `\xfc` and `%FC` are read. */
 function readLatin1(value: string): Reading {
   const reading = new Reading();
   for (let at = 0; at < value.length; at++) {

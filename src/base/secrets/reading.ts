@@ -7,7 +7,7 @@ export const BARRIER = 0xff;
 const MAX_LITERAL_CHARS = 1_000;
 /** Shorter ones are no secrets either. */
 const MIN_LITERAL_CHARS = 8;
-/** In a table: this byte is left out, and those around it belong together. */
+/** Mark in a table: this byte is left out, and those around it belong together. */
 export const SKIPPED = -1;
 const QUOTE = 34;
 const BACKSLASH = 92;

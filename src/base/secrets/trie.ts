@@ -112,7 +112,7 @@ export class Trie {
     return node;
   }
 
-  /** From the root down, since a node's links lead to less deep ones. */
+  /** Links the nodes from the root down, since a node's links lead to less deep ones. */
   #link(): Int32Array {
     const fail = new Int32Array(this.#byte.length);
     const ending = new Int32Array(this.#byte.length);

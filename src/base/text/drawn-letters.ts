@@ -4,6 +4,6 @@ import { randomInt } from 'node:crypto';
 
 const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
 
-/** So many letters and digits; each has nearly five bits. */
+/** `count` random letters and digits; each has nearly five bits. */
 export const drawnLetters = (count: number): string =>
   Array.from({ length: count }, () => LETTERS.charAt(randomInt(LETTERS.length))).join('');

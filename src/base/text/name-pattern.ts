@@ -111,7 +111,7 @@ function textsOf(tokens: readonly Token[]): readonly string[] {
   return texts;
 }
 
-/** As names are seen, without white space at the ends of the whole. */
+/** Texts folded as names are seen, without white space at the ends of the whole. */
 function foldedTexts(texts: readonly string[]): readonly string[] {
   const seen = texts.map(foldName);
   seen[0] = (seen[0] ?? '').trimStart();

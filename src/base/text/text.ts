@@ -9,7 +9,7 @@ const ELLIPSIS = '…';
 const MAX_URL_CHARS = 8_000;
 const ESCAPE = '\u001b';
 
-/** At most `maxChars` characters; what was cut is shown by an ellipsis. */
+/** Cuts `text` to at most `maxChars` characters; an ellipsis shows that some were cut. */
 export function clip(text: string, maxChars: number): string {
   return text.length <= maxChars
     ? text
@@ -35,7 +35,7 @@ export function makeHarmless(text: string): string {
   return makeVisible((lines.includes(ESCAPE) ? lines.replace(ANSI, '') : lines).toWellFormed());
 }
 
-/** At most `maxChars` characters of what a stranger wrote, made harmless before they are counted. */
+/** Cuts a stranger's text to at most `maxChars` characters, made harmless before they are counted. */
 export const clipHarmless = (text: string, maxChars: number): string => clip(makeHarmless(text), maxChars);
 
 /** Clips harmless text to one line, for what is named in a sentence. */

@@ -106,7 +106,7 @@ function lengthAt(pattern: RegExp, text: string, at: number): number {
   return pattern.exec(text)?.[0].length ?? 0;
 }
 
-/** Whether it does not show; a tab and a newline are left to the caller. */
+/** Whether the character `point` does not show; a tab and a newline are left to the caller. */
 export function isUnseen(point: number): boolean {
   kinds ??= new Uint8Array(BIGGEST + 1);
   const known = kinds[point];

@@ -1,7 +1,7 @@
-// Whose run comes next, or whose call or request: one kind of queue for all that has to wait for others. Every owner has a queue of
-// its own and the queues are served in turn, so that whoever asks for a thousand runs delays another's next run by one turn at
-// most. Where one process does the work of everybody, a turn lasts until that process has nothing to do for a moment: then the work
-// waits for something else, such as a server, and more can begin at nobody's cost.
+// Decides whose run, call or request comes next: one kind of queue for all that has to wait for others. Every owner has a queue
+// of its own and the queues are served in turn, so that an owner who asks for a thousand runs delays another's next run by one
+// turn at most. Where one process does the work of everybody, a turn lasts until that process has nothing to do for a moment:
+// then the work waits for something else, such as a server, and more can begin at nobody's cost.
 
 import { asBridgeError, BridgeError } from '../errors.js';
 import { inMegabytes } from '../text/sizes.js';
@@ -20,7 +20,7 @@ export type TurnLimits = {
   readonly memoryBytes: number;
 };
 
-/** Nothing is limited. */
+/** Limits that limit nothing. */
 export const UNLIMITED: TurnLimits = {
   atOnce: Number.POSITIVE_INFINITY,
   waiting: Number.POSITIVE_INFINITY,
@@ -34,7 +34,7 @@ export type TurnWords = { readonly one: string; readonly many: string; readonly 
 const RUNS: TurnWords = { one: 'run', many: 'runs', refused: 'Nothing has run' };
 
 type SchedulerOptions = {
-  /** Without it, runs. */
+  /** Words for what has turns; without them, those for runs. */
   readonly words?: TurnWords;
   /** Places of all owners together. */
   readonly atOnce: number;
@@ -42,13 +42,13 @@ type SchedulerOptions = {
   readonly ofOne?: number;
   /** Length of the window in which processor time is counted, in ms; without it, none is. */
   readonly windowMs?: number;
-  /** In ms, and never going back; without it, the clock of this process. */
+  /** A clock in ms that never goes back; without it, the clock of this process. */
   readonly now?: () => number;
   /** Runs of all owners that may stand at once, without a place; without it, any number. */
   readonly standing?: number;
   /** Whether a turn gives up its place as soon as its work waits for something else than this process. */
   readonly settles?: boolean;
-  /** Without it, whoever has more runs waiting has the next turn as soon as there is a place. */
+  /** Rests of owners; without them, an owner with more runs waiting has the next turn as soon as there is a place. */
   readonly rests?: Rests;
 };
 
@@ -60,8 +60,8 @@ export type Rests = {
   /** Others are about when they have entered a run within this time; at most a minute. */
   readonly withinMs: number;
   /**
-   * For so long an owner may have run ahead of its share before it rests: a few runs in a row are no flood. Without it, each turn is
-   * followed by a rest as long as the turn was, once for each other owner: the share of the one process that does the work.
+   * How long an owner may have run ahead of its share before it rests: a few runs in a row are no flood. Where undefined, each
+   * turn is followed by a rest as long as the turn was, once for each other owner: the share of the process that does the work.
    */
   readonly aheadMs?: number;
   /** The longest rest, and what is remembered of runs beyond the share: more would serve nobody. */
@@ -71,8 +71,8 @@ export type Rests = {
 };
 
 /**
- * For work of the one process that serves everybody, such as requests and calls, which take a few milliseconds of it each: somebody is
- * about for a second after the last of them.
+ * Options for work of the one process that serves everybody, such as requests and calls, which take a few milliseconds of that
+ * process each: an owner is about for a second after the last one.
  */
 export const OF_ONE_PROCESS = { settles: true, rests: { withinMs: 1_000, maxMs: 500 } } as const;
 
@@ -94,8 +94,8 @@ export interface Turn extends Disposable {
    */
   stand(): boolean;
   /**
-   * Asks for a place for a run that stands again, ahead of runs that have had none; `onTurn` is called when the run has its place,
-   * and from now on one of `bound`.
+   * Asks again for a place for a run that stands, ahead of runs that have had no place; `onTurn` is called when the run has its
+   * place, and from now on one of `bound`.
    */
   goOn(onTurn: () => void, bound?: Bound): void;
   /** Stands, and resolves when the run goes on with a place of `bound`; also when `signal` ends the wait. */
@@ -117,13 +117,11 @@ export type TurnRequest = {
   readonly limits: TurnLimits;
   /** Most memory that the run may have while it is under way. */
   readonly memoryBytes: number;
-  /**
-   * True for a run that waits for something else first: it counts among those that wait, and has no turn before it is `makeReady`.
-   */
+  /** True for a run that waits for something else first: it counts as waiting, and has no turn before `ready` is called. */
   readonly isHeld?: boolean;
   /** The run needs one of these as well. Other runs of its owner do not wait behind one that only lacks this. */
   readonly bound?: Bound | undefined;
-  /** In the queue of its owner, whatever belongs together: a group with fewer ahead goes first. */
+  /** Runs that belong together in the queue of their owner: a group with fewer ahead goes first. */
   readonly group?: string;
   /** Called once, when its turn has come: before `enter` returns where nothing is ahead. */
   readonly onTurn: () => void;
@@ -137,9 +135,9 @@ export type RefusedTurn = { readonly refused: BridgeError };
 export type QueuePlace = {
   /** Resolves when the turn has come, or with why there is none. Also when the wait has ended: the turn has ended then. */
   readonly turn: Promise<Turn | RefusedTurn>;
-  /** Where it got none: it never waited. */
+  /** Why there is no place, where a run was refused at once and never waited. */
   readonly refused: RefusedTurn | undefined;
-  /** Where it was held: it waits for nothing else now. */
+  /** Tells that a held run waits for nothing else now. */
   readonly ready: () => void;
 };
 
@@ -148,7 +146,7 @@ type QueueEntry = TurnRequest & {
   state: 'held' | 'waiting' | 'running' | 'standing' | 'returning' | 'ended';
   /** How many of its group were ahead or under way when it came. */
   readonly rank: number;
-  /** When it had its first place, and when its last one. */
+  /** When the run had its first place, and when its last one. */
   begunAt: number;
   beganAt: number;
   /** How the process had spent its time by then, where turns settle. */
@@ -162,7 +160,7 @@ type Used = { readonly at: number; readonly seconds: number };
 
 /** The runs of one owner. */
 type OwnerQueue = {
-  /** In their order, with those that are held. */
+  /** Runs that wait, in their order, with those that are held. */
   readonly waiting: QueueEntry[];
   readonly running: Set<QueueEntry>;
   /** Runs that stand, or return: they have their memory, and no place. */
@@ -178,13 +176,13 @@ type OwnerQueue = {
   aheadAt: number;
 };
 
-/** For how long it is known that an owner has entered something. */
+/** How long the scheduler remembers that an owner has entered something. */
 const MAX_ABOUT_MS = 60_000;
 /** Longest wait that is told to somebody who has to come back, in seconds. */
 const MAX_RETRY_SECONDS = 3_600;
 /** How much of a new run's time goes into the mean. */
 const MEAN_SHARE = 0.2;
-/** Runs of one owner that have begun and not ended, those that stand among them, as a multiple of those that may be under way. */
+/** Most runs of one owner that have begun and not ended, with those that stand: a multiple of those that may be under way. */
 const STANDING_TIMES = 2;
 /** How long a run takes before one has ended. */
 const FIRST_GUESS_MS = 1_000;
@@ -199,11 +197,11 @@ export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #words: TurnWords;
   readonly #now: () => number;
-  /** By owner. */
+  /** The queue of each owner. */
   readonly #lanes = new Map<string, OwnerQueue>();
-  /** In the order in which they have their next turn: the one that had the last turn is the last. */
+  /** Queues in the order of their next turn: the one that had the last turn is the last. */
   #order: OwnerQueue[] = [];
-  /** By owner, oldest first, by the clock: when each has entered last. Only of the last minutes. */
+  /** When each owner has last entered something, by the clock: oldest first, none more than a minute before the newest. */
   readonly #enteredAt = new Map<string, number>();
   /** Runs whose rest can be cut short, and what does it. */
   readonly #lingering = new Map<QueueEntry, () => void>();
@@ -230,8 +228,8 @@ export class Scheduler {
   }
 
   /**
-   * How many other owners are about while `owner` has more runs waiting, and have none that has to wait: those that have entered a
-   * run within `withinMs`, at most a minute. What has to be shared is better left to them.
+   * How many other owners are about, with no run that has to wait, while `owner` has more runs waiting: about are those that
+   * have entered a run within `withinMs`, at most a minute. Anything that has to be shared is better left to these owners.
    */
   othersWaiting(owner: string, withinMs: number): number {
     return this.#wantsMore(owner) ? this.#othersAbout(owner, withinMs) : 0;
@@ -294,7 +292,7 @@ export class Scheduler {
     return { turn, refused: atOnce, ready: () => ready() };
   }
 
-  /** A turn, when it has come, or when `signal` ends the wait. For an owner who may have any number waiting; throws otherwise. */
+  /** Waits for a turn, or until `signal` ends the wait. For an owner who may have any number waiting; throws otherwise. */
   async take(wait: Omit<TurnRequest, 'onTurn' | 'onRefused'>, signal: AbortSignal): Promise<Turn> {
     const turn = await this.place(wait, signal).turn;
     if ('refused' in turn) throw turn.refused;
@@ -357,7 +355,7 @@ export class Scheduler {
     };
   }
 
-  /** Counts processor time that `owner` has used, whatever for; where that is all that it may, its runs that wait are refused. */
+  /** Counts processor time that `owner` has used, for anything; once that is all it may use, its runs that wait are refused. */
   charge(owner: string, processorSeconds: number): void {
     if (processorSeconds <= 0) return;
     const lane = this.#laneOf(owner);
@@ -406,7 +404,7 @@ export class Scheduler {
     this.#serve();
   }
 
-  /** Whether it would begin if its owner had a place: it is not held, and its bound has room. */
+  /** Whether a run would begin if its owner had a place: it is not held, and its bound has room. */
   readonly #wants = (entry: QueueEntry): boolean => isWaiting(entry) && this.#hasBound(entry);
 
   #hasBound({ bound, hasBound }: Pick<QueueEntry, 'bound'> & Partial<QueueEntry>): boolean {
@@ -482,7 +480,7 @@ export class Scheduler {
     );
   }
 
-  /** In how many ms its use within the window is below the limit; 0 where it is. */
+  /** Ms until the owner's use within the window is below the limit; 0 where it is. */
   #processorFreeInMs(lane: OwnerQueue, limitSeconds: number): number {
     const since = this.#now() - this.#windowMs;
     lane.used = lane.used.filter(({ at }) => at > since);
@@ -705,12 +703,12 @@ export class Scheduler {
   }
 }
 
-/** Whether it can have its turn as soon as there is a place, and one of its bound. */
+/** Whether a run can have its turn as soon as there is a place, and one of its bound. */
 const isWaiting = ({ state }: QueueEntry): boolean => state === 'waiting' || state === 'returning';
 
 const hasEnded = ({ state }: QueueEntry): boolean => state === 'ended';
 
-/** One that has begun gives up its place whenever it stands: as many of one owner as may stand are all that begin. */
+/** Most runs of an owner that have begun: one gives up its place whenever it stands, so as many begin as may stand. */
 const mostBegun = ({ begun, atOnce }: TurnLimits): number => begun ?? STANDING_TIMES * atOnce;
 
 /** How many of a group there are in the queue of an owner. */
@@ -720,8 +718,8 @@ function rankIn({ waiting, running, standing }: OwnerQueue, group: string | unde
 }
 
 /**
- * Gives the place of a run that stands still to others. What is given back resolves when it has one again, at every call; undefined
- * where it keeps its place.
+ * Gives the place of a run that stands still to others. The function returned resolves, at every call, when the run has a place
+ * again; undefined where the run keeps its place.
  */
 export function standAside(turn: Turn): (() => Promise<void>) | undefined {
   if (!turn.stand()) return undefined;

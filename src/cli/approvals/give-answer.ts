@@ -16,8 +16,8 @@ const LOOK_EVERY_MS = 50;
 const MARK_LETTERS = 16;
 
 /**
- * Resolves with how the question ended, `why` as the rest of a sentence about it. Throws E_STATE where the bridge takes no answer
- * `withinMs`, E_ARGUMENTS where the decision is not offered.
+ * Answers a question; resolves with how it ended, `why` as the rest of a sentence about that. Throws E_STATE where the bridge
+ * takes no answer `withinMs`, E_ARGUMENTS where the decision is not offered.
  */
 export async function giveAnswer(
   { question, digest, folder }: WaitingQuestion,

@@ -25,7 +25,7 @@ export type Examination = {
   readonly settings: Settings;
   readonly warnings: readonly string[];
   readonly env: Environment;
-  /** With what policy denies. */
+  /** The servers found, with those that policy denies. */
   readonly discovery: Discovery;
   readonly policyBook: PolicyBook;
   readonly engine: () => Promise<Attempt<Awaited<ReturnType<typeof chooseEngine>>>>;

@@ -1,5 +1,5 @@
-// `listKept`: what the runs of all bridges have left, for people: listed, opened with the program of the desktop, or saved under a
-// name. Every name was chosen by code in a sandbox: none is printed as it is, and none leads out of the folder it is saved in.
+// `kept`: files that the runs of all bridges have left, for people: listed, opened with the program of the desktop, or saved
+// under a name. Every name was chosen by code in a sandbox: none is printed as it is, and none leads out of its folder.
 
 import { lstatSync, readFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';

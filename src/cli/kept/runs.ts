@@ -193,7 +193,7 @@ const bytes = (weight: CallLine['arguments'] | undefined): string =>
 export type AuditedRun = {
   readonly run: string;
   readonly line: RunLine | undefined;
-  /** In the order in which they ended. */
+  /** Calls in the order in which they ended. */
   readonly calls: readonly CallLine[];
   /** Questions that a person was asked about the run's calls, in the order in which they ended; absent where there are none. */
   readonly questions?: readonly QuestionLine[];
@@ -232,7 +232,7 @@ function runsOf(lines: readonly (RunLine | CallLine | QuestionLine)[]): readonly
     .sort((one, other) => beginOf(one).localeCompare(beginOf(other)));
 }
 
-/** When it began, as far as is known: ISO 8601. */
+/** When the run began, as far as is known: ISO 8601. */
 const beginOf = ({ line, calls }: AuditedRun): string => line?.at ?? calls[0]?.at ?? '';
 
 const byTime = (one: { readonly at: string }, other: { readonly at: string }): number =>

@@ -22,7 +22,7 @@ export type Seen = {
   readonly outcome: Outcome;
   /** False when the code never ran: then the outcome says why, and nothing of its walls. */
   readonly started: boolean;
-  /** From the code's start to the answer. */
+  /** Time from the code's start to the answer. */
   readonly ranMs: number;
   /** Undefined where the container's processes are not to be seen from here. */
   readonly host: HostLook | undefined;

@@ -16,7 +16,7 @@ export type SessionAttack = {
   readonly how: string;
   /** Python, ahead of which the thread has been started. */
   readonly code: string;
-  /** From the start of the thread: by then it is to stand still, or its session to have ended. */
+  /** Time from the start of the thread: by then the thread is to stand still, or its session to have ended. */
   readonly restsAfterSeconds: number;
 };
 

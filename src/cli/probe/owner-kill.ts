@@ -11,13 +11,14 @@ import { firstProcessOf, isAlive } from './host-look.js';
 const START_WITHIN_MS = 60_000;
 const GONE_WITHIN_MS = 5_000;
 const POLL_MS = 20;
-/** From the greeting to code that runs; the code needs none of our attention. */
+/** Time from the greeting to code that runs; the code needs none of our attention. */
 const CODE_RUNS_AFTER_MS = 200;
 const RUN_SECONDS = 20;
 
 /**
- * Milliseconds from the SIGKILL to the end of the container's first process; undefined when it lived on, null when no
- * container could be seen. Where it runs on another machine, its engine is asked. What the dead bridge left on disk is the next sweep's.
+ * Milliseconds from the SIGKILL to the end of the container's first process; undefined when that process lived on, null when no
+ * container could be seen. Where the container runs on another machine, its engine is asked. Files that the dead bridge left on
+ * disk are the next sweep's.
  */
 export async function killOwner(
   main: string,

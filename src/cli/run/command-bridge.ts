@@ -27,7 +27,7 @@ export async function withBridge<T>(prepared: Prepared, use: (bridge: Bridge) =>
 
 // How a run ends for a shell: what came of it, what went wrong, and the exit code.
 
-/** As `timeout(1)` ends. */
+/** Exit code of `timeout(1)` after a timeout. */
 const TIMEOUT_EXIT_CODE = 124;
 
 /** Says what came of a run, takes its files out and sets the exit code; a reader who has gone is told nothing. */

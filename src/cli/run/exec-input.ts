@@ -27,7 +27,7 @@ import { readInput, readStdin } from '../terminal/read-input.js';
 
 export type ExecInputOptions = {
   readonly language?: string;
-  /** Instead of a file. */
+  /** Snippet to run instead of a file. */
   readonly snippet?: string;
   /** Paths of further files. */
   readonly file: readonly string[];

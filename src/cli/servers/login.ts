@@ -29,7 +29,7 @@ export type LoginCommandOptions = {
   readonly scope?: readonly string[];
   readonly list?: true;
   readonly json?: true;
-  /** Whose login it is over HTTP; without it, the user's own. */
+  /** Principal whose login over HTTP is meant; without one, the user's own. */
   readonly principal?: string;
 };
 

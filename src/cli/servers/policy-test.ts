@@ -70,7 +70,7 @@ export type Tested = {
   readonly rules: readonly RuleReading[];
   /** The command that learns what the tool is; undefined where that is known. */
   readonly learn: string | undefined;
-  /** Whether it could make a difference what the server says of the tool. */
+  /** Whether the server's claims about the tool could make a difference. */
   readonly goesByClaims: boolean;
 };
 

@@ -169,7 +169,7 @@ function summary({ ready, skipped, problems }: Discovery): string {
   );
 }
 
-/** Without doubling the backslashes of Windows, as `visible` would. */
+/** Text on one line, without doubling the backslashes of Windows, as `visible` would. */
 const oneLine = (text: string): string => makeHarmless(text).replace(/[\t\n]+/g, ' ');
 
 const shortenHome = (text: string, { home }: ListStyle): string =>

@@ -13,7 +13,7 @@ import { tenantEventWords } from '../../tenant/events.js';
 type ServingEvents = {
   readonly 'settings.wrong': { readonly message: string };
   readonly 'bridge.closing': { readonly reason: string };
-  /** This window shares no bridge, though it may: it has one of its own. */
+  /** A window that may share a bridge has one of its own. */
   readonly 'bridge.alone': { readonly reason: string };
   /** A window of a shared bridge has come. */
   readonly 'bridge.joined': { readonly window: number; readonly pid: number };

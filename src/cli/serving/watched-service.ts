@@ -18,7 +18,7 @@ const OWN_NAME = 'code-exec';
 type WatchTimes = {
   readonly everyMs: number;
   readonly answersWithinMs: number;
-  /** So many questions without an answer, one after the other, and it is ended. */
+  /** How many questions without an answer, one after the other, until the service is ended. */
   readonly unanswered: number;
 };
 
@@ -100,7 +100,7 @@ async function untilSilent(
   return true;
 }
 
-/** Whether it answers at /health, whatever it says. */
+/** Whether the service answers at /health, whatever it says. */
 function answers(address: string, withinMs: number, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     const request = http.get({ ...placeOf(address), path: '/health', agent: false, signal });

@@ -156,7 +156,7 @@ async function install(
   });
 }
 
-/** Such as `podman 4.3.1`; a program that says no version is only named. */
+/** Name and version, such as `podman 4.3.1`; a program that says no version is only named. */
 async function versionOf(program: string, { signal }: SetupContext): Promise<string> {
   const { stdout } = await run([program, '--version'], { timeoutMs: VERSION_TIMEOUT_MS }, signal);
   const version = stdout.split(/\s+/).find((word) => /^\d+\.\d/.test(word));

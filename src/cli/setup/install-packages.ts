@@ -126,7 +126,7 @@ export async function runToTheEnd(argv: readonly [string, ...string[]]): Promise
   if (result.exitCode !== 0) throw hasFailed(argv, `said: ${tailOf(result)}`);
 }
 
-/** With the terminal, on which sudo asks and the command shows what it does. */
+/** Runs a command with the terminal, on which sudo asks and the command shows what it does. */
 async function runInForeground(argv: readonly [string, ...string[]]): Promise<void> {
   const [program, ...args] = argv;
   const exitCode = await new Promise<number | null>((resolve, reject) => {

@@ -6,7 +6,7 @@ import type { Prepared } from '../serving/prepare.js';
 import type { BarProgress } from '../terminal/progress-bar.js';
 import type { SetupMachine } from './systems.js';
 
-/** `ok`: it was so already. `doneResult`: changed now. `skippedResult`: left as it is. `failedResult`: with the next step for the user. */
+/** `ok`: was so already. `done`: changed now. `skipped`: left as it is. `failed`: with the next step for the user. */
 export type StepStatus = 'ok' | 'done' | 'skipped' | 'failed';
 
 /** Something that works, but not as it should. */

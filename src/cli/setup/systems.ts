@@ -20,7 +20,7 @@ export type SystemNeed =
   | 'builder';
 
 export type System = {
-  /** As a person calls it. */
+  /** Name of the system as a person calls it. */
   readonly title: string;
   /** Run before an installation, such as a refresh of the lists of packages. */
   readonly update?: readonly string[];
@@ -67,7 +67,7 @@ const LINUXES: Readonly<Record<string, (release: Release) => System>> = {
         network: carrier((id === 'debian' && version >= 13) || (id === 'ubuntu' && version >= 25)),
         storage: ['fuse-overlayfs'],
         init: ['catatonit'],
-        // Without it systemd makes no session for a user, and delegates no control groups.
+        // Without dbus-user-session systemd makes no session for a user, and delegates no control groups.
         session: ['dbus-user-session'],
         builder: ['mmdebstrap'],
       },
@@ -189,7 +189,7 @@ export function systemOf(platform: NodeJS.Platform, osRelease: string): System |
 // Facts that the steps ask of this machine, as values and two functions, so that a test can play any machine.
 
 export type SetupMachine = {
-  /** How it installs programs; undefined where we do not know. */
+  /** How the machine installs programs; undefined where we do not know. */
   readonly system: System | undefined;
   readonly isRoot: boolean;
   readonly username: string;
@@ -204,7 +204,7 @@ export type SetupMachine = {
   readonly idsIn: (file: string) => number;
 };
 
-/** On Debian an ordinary user's PATH lacks the folders where runc lies. */
+/** Folders of root's PATH: on Debian an ordinary user's PATH lacks those where runc lies. */
 const ROOTS_FOLDERS = ':/usr/local/sbin:/usr/sbin:/sbin';
 
 export function thisMachine({ env, host }: DiscoverContext): SetupMachine {

@@ -88,7 +88,7 @@ export class PassOn {
   }
 }
 
-/** As a shell says of a program that nobody reads any more. */
+/** Exit code that a shell gives for a program that nobody reads any more. */
 export const READER_GONE_EXIT_CODE = 141;
 
 /** Aborts when whoever reads our output has closed it, as `head` does. */

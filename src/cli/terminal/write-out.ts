@@ -9,7 +9,7 @@ import { nameProblem, RESULTS_FOLDER } from '../../run/artifacts/file-names.js';
 
 /** Separators and drives of another system; a name that has them was made for that. */
 const FOREIGN = /[\\:]/;
-/** As a program of the user's would write it. */
+/** Mode of a file as a program of the user's would write it. */
 const MODE = 0o644;
 
 /**

@@ -30,7 +30,7 @@ import { type Audited, type Examined, examine, startAudit } from '../serving/pre
 import { firstFault, nothingElseWrites } from '../serving/serving-process.js';
 import { interruptSignal } from '../terminal/interrupt.js';
 
-/** As `serve`, and for engines that are slow to remove containers. */
+/** Limit for closing, as for `serve`, and for engines that are slow to remove containers. */
 const CLOSE_WITHIN_MS = 10_000;
 /** Where whoever started it reads that it listens, or why it does not. */
 const REPORT_FD = 3;
@@ -86,7 +86,7 @@ function report(told: StartReport): void {
 
 // The door of a shared bridge: its socket, who is let in and who is not, and how windows are let go of when it leaves.
 
-/** Without a window for so long, and without a session of the command line, it ends: longer than a host takes to start anew. */
+/** How long the bridge stays without a window and a session of the command line: longer than a host takes to start anew. */
 const IDLE_MS = 60_000;
 /** The process that started the bridge joins at once, or has gone. */
 const FIRST_WITHIN_MS = 10_000;

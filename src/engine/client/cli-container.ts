@@ -33,7 +33,7 @@ const KILL_POLL_MS = 20;
 const ENDS_WITHIN_MS = 200;
 /** Between two requests to remove a container that is still being made, and cannot be removed before it is there. */
 const REMOVE_AGAIN_MS = 200;
-/** How long a killed first process is waited for; one that the kernel cannot end is left to the engine and to the next start. */
+/** How long a killed first process is waited for; one that the kernel cannot end is left to the engine and the next start. */
 const KILLED_WITHIN_MS = 10_000;
 /**
  * podman hands these variables to its monitor (conmon), and no others of the kind. Without one that knows UTF-8 the monitor
@@ -85,7 +85,7 @@ export class CliContainer implements Container {
   #hasEnded = false;
   #killTimer: NodeJS.Timeout | undefined;
   #disposing: Promise<void> | undefined;
-  /** Its removal by the engine, which is how it is killed where its first process cannot be seen. */
+  /** The container's removal by the engine: how it is killed where its first process cannot be seen. */
   #removal: Promise<void> | undefined;
 
   /** Throws E_PROCESS where there are no descriptors left for its pipes. */
@@ -206,7 +206,7 @@ export class CliContainer implements Container {
     return true;
   }
 
-  /** For the exit hook, which cannot wait; what this leaves half-made is found by the next start's sweep. */
+  /** Kills the container from the exit hook, which cannot wait; one left half-made is found by the next start's sweep. */
   #killNow(): void {
     const { pidFile } = this.#plan;
     if (pidFile === undefined) this.#askForRemoval();
@@ -241,7 +241,7 @@ export class CliContainer implements Container {
     signalGroup(this.#client.pid, 'SIGKILL', this.#client.exitCode !== null);
   }
 
-  /** It is the monitor that removes what has ended; one that somebody has killed does not. */
+  /** Whether somebody has killed the container's monitor, which removes a container that has ended. */
   get #hasLostMonitor(): boolean {
     const { pidFile } = this.#plan;
     const monitor = this.#launched?.monitor;
@@ -253,7 +253,7 @@ export class CliContainer implements Container {
     return (await this.exited).signal === undefined;
   }
 
-  /** For a client that does not leave: what it has made is ended after it, since it may wait for that one to start. */
+  /** Ends a client that does not leave, then the container it has made: the client may wait for that container to start. */
   async #endWithClient(): Promise<void> {
     const { pidFile } = this.#plan;
     if (this.#launched !== undefined) return;
@@ -276,7 +276,7 @@ export class CliContainer implements Container {
     if (hasLostMonitor || !(await this.#isRemovedByEngine(inTime)))
       await this.#plan.remove(readText(this.#plan.cidFile)?.trim() || this.name);
     for (const stream of [this.stdin, this.stdout, this.stderr]) stream.destroy();
-    // By these files the next start finds one that could not be ended.
+    // These files lead the next start to a container that could not be ended.
     const first = this.#launched?.first;
     if (first !== undefined && isLiving(first)) return;
     for (const file of [this.#plan.cidFile, this.#plan.pidFile])

@@ -51,9 +51,9 @@ const QUERY_TIMEOUT_MS = 15_000;
  */
 const ASK = { timeoutMs: 10_000, timesQuickest: 10, mostMs: 30_000 };
 /**
- * Consequences of where containers run, besides what their client is told. `isHere`: processes and files are this machine's. How
- * containers are removed: elsewhere the connection may be held up, and somebody waits, so what is not removed in time is removed
- * later; here, podman 4.3 only notices at the first try that a container whose monitor was killed has ended.
+ * Consequences of where containers run, besides what their client is told. `isHere`: processes and files are this machine's.
+ * Removal of containers: elsewhere the connection may be held up, and somebody waits, so a container that is not removed in
+ * time is removed later; here, podman 4.3 only notices at the first try that a container whose monitor was killed has ended.
  */
 const PLACES = {
   here: { isHere: true, timeoutMs: 30_000, triesAtOnce: 2, triesLater: false },
@@ -375,7 +375,7 @@ class Volumes {
     if (made.exitCode !== 0 && !saysVolumeIsThere(made.stderr))
       throw this.#brokenError(`volume create ${name}`, made);
     if (rootGroup === undefined) return;
-    // Its folder is private to root, and gVisor comes as the container's own (isGvisor): who may pass, and nobody else.
+    // The volume's folder is private to root, and gVisor comes as the container's own root (isGvisor): let only that one pass.
     const place = ['volume', 'inspect', '--format', '{{.Mountpoint}}', name];
     const found = await command(place, QUERY_TIMEOUT_MS, signal);
     if (found.exitCode !== 0) throw this.#brokenError(place.join(' '), found);

@@ -30,7 +30,7 @@ export type LaunchFacts = {
   readonly pidFile: string;
 };
 
-/** For the answer to infoArgs, which takes a tenth of a second. */
+/** Limit for the answer to infoArgs, which takes a tenth of a second. */
 export const INFO_TIMEOUT_MS = 15_000;
 
 export type EngineDialect = {
@@ -47,7 +47,7 @@ export type EngineDialect = {
     endpoint: string | undefined,
   ) => EngineFacts;
   readonly globalFlags: (ociRuntime: OciRuntime | undefined) => string[];
-  /** Whether the client hands flags on to an OCI runtime; otherwise runtimes and their flags are in the service's own configuration. */
+  /** Whether the client hands flags on to an OCI runtime; else runtimes and flags are in the service's own configuration. */
   readonly handsOnFlags: boolean;
   /** Whether the client names an OCI runtime at all. */
   readonly namesRuntime: boolean;
@@ -82,7 +82,7 @@ export type EngineDialect = {
   readonly mountWithColon: (mount: Mount) => string;
   /** Fails, and says that it is there, where it is (podman), or is content (docker). */
   readonly makeVolumeArgs: (name: string, labels: readonly string[]) => string[];
-  /** As listArgs, of volumes, by their names. */
+  /** Arguments as listArgs, for volumes, by their names. */
   readonly listVolumesArgs: (filterLabel: string, labels: readonly string[]) => string[];
   /** Whether the client process that we start writes the host pid of the container's first process to pidFile. */
   readonly writesPidFile: boolean;
@@ -361,7 +361,7 @@ const docker: EngineDialect = {
     `--file=${join(contextDir, CONTAINERFILE)}`,
     contextDir,
   ],
-  // Its client reads the file and sends the text, wherever the daemon is.
+  // docker's client reads the file and sends the text, wherever the daemon is.
   seccompFlags: (seccompFile) => [`--security-opt=seccomp=${seccompFile}`],
   profileLabels: () => ({}),
   // docker has no dead-man's switch (the harness ends when its stdin does), no masks beyond its own, no umask and no
@@ -391,7 +391,7 @@ const docker: EngineDialect = {
   // docker takes no further options of a bind mount: no-new-privileges and no capabilities stand in for them. An empty
   // volume takes the owner of the image's folder in its place.
   mountOptions: { data: 'ro,z', programs: 'ro,z', volume: 'rw,z' },
-  // It has no word for SELinux there, so a path with a colon is of no use on a host that enforces it.
+  // docker's `--mount` has no option for SELinux, so a path with a colon is of no use on a host that enforces SELinux.
   mountWithColon: ({ source, target }) => `type=bind,src=${source},dst=${target},readonly`,
   makeVolumeArgs,
   listVolumesArgs: (filterLabel, labels) => [
@@ -403,7 +403,7 @@ const docker: EngineDialect = {
 
 const dialects = {
   podman: { here: podman, elsewhere: podmanElsewhere },
-  // Its client tells a daemon the same wherever that is.
+  // docker's client tells a daemon the same wherever the daemon is.
   docker: { here: docker, elsewhere: docker },
 } as const;
 

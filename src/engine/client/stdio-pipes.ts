@@ -19,8 +19,9 @@ const SHARED_MEMORY = '/dev/shm';
 const MODE = '600';
 
 /**
- * Makes the pipes: our ends as streams, and the descriptors of the other ends, which are for one child. `dir` is a folder of ours for where there is no /dev/shm, `name` is unique; no file is left. Throws
- * E_STATE where the file system has no named pipes, and E_PROCESS where there are no descriptors left.
+ * Makes the pipes: our ends as streams, and the descriptors of the other ends, which are for one child. `dir` is a folder of
+ * ours for where there is no /dev/shm, `name` is unique; no file is left. Throws E_STATE where the file system has no named
+ * pipes, and E_PROCESS where there are no descriptors left.
  *
  * Each end has an open file description of its own: ours is non-blocking, the child's is not. And nobody but us holds a
  * writing end of stdin, since its closing is what tells the supervisor that the bridge is gone.
@@ -62,7 +63,7 @@ export function openStdioPipes(
       input.childs = open(stdin, O_RDONLY);
       input.ours = open(stdin, O_WRONLY | O_NONBLOCK);
     } finally {
-      // It could be written to, so it must not stay open.
+      // This descriptor could be written to, so it must not stay open.
       closeSync(both);
     }
     const [output, errors] = [outputOf(stdout), outputOf(stderr)];
@@ -96,7 +97,7 @@ function isWritable(folder: string): boolean {
 /** Where `mkfifo` is when nothing on the PATH has it. */
 const USUAL_PLACES = '/usr/bin:/bin';
 
-/** By coreutils or busybox, in 3 ms. */
+/** Makes named pipes by coreutils or busybox, in 3 ms. */
 function makeFifos(paths: readonly string[]): void {
   const make = (env?: NodeJS.ProcessEnv) =>
     spawnSync('mkfifo', ['-m', MODE, '--', ...paths], {

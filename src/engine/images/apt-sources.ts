@@ -16,7 +16,7 @@ type AptSource = {
   readonly signedBy: string | undefined;
 };
 
-/** These have one pocket only: no updates, no security archive. */
+/** Suites with one pocket only: no updates, no security archive. */
 const ROLLING = new Set(['sid', 'unstable', 'testing']);
 
 const APT_DIR = '/etc/apt';

@@ -24,7 +24,7 @@ const BUILD_TIMEOUT_MS = 300_000;
 const QUERY_TIMEOUT_MS = 30_000;
 const REMOVE_TIMEOUT_MS = 30_000;
 const REPOSITORY = `localhost/${INSTANCE_LABEL}/derived`;
-/** Its value is when the image was made, in seconds. */
+/** The label whose value is when the image was made, in seconds. */
 const MADE_LABEL = `${INSTANCE_LABEL}.derived`;
 /** Another bridge, of another version perhaps, may use what is younger; what it lacks later, it makes again. */
 const OLD_SECONDS = 7 * 24 * 60 * 60;

@@ -10,7 +10,7 @@ import type { EngineImages } from '../engine.js';
 import { RECIPE_DIR, readOwnName } from './image-name.js';
 import { modulesOf, type Recipe, recipeOf } from './recipe.js';
 
-/** Their prefix, which is ours alone. */
+/** The prefix of our labels, which is ours alone. */
 const LABEL = `${PACKAGE_NAME}.`;
 
 const labels = z.record(z.string(), z.string()).nullable();
@@ -24,7 +24,7 @@ type ImageLabels = {
   readonly modules: readonly string[] | undefined;
 };
 
-/** Another one for every other content of an image, as far as the recipe decides it: 12 hexadecimal digits. */
+/** A digest, other for every other content of an image that the recipe decides: 12 hexadecimal digits. */
 export function recipeDigest(recipe: Recipe, suite: string): string {
   const { packages, standIns, removePackages, removePaths, env, command } = recipe;
   const hooks = recipe.hooks.map((hook) => readFileSync(join(RECIPE_DIR, hook), 'utf8'));
@@ -50,7 +50,7 @@ export async function readLabels(
   return text === undefined ? undefined : parseLabels(text);
 }
 
-/** From JSON, as engines print it. */
+/** Reads labels from JSON, as engines print it. */
 export function parseLabels(text: string): ImageLabels | undefined {
   const parsed = labels.safeParse(jsonOf(text));
   const found = parsed.success ? (parsed.data ?? {}) : {};

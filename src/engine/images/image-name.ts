@@ -1,5 +1,5 @@
 // The names of the images that we build, written and read: localhost/mcp-sandbox-bridge/<name>:<version>[-<suite>][-with_…].
-// A name can be read back, so that where an image is missing the remedy is the very command that makes it. And where the recipes
+// A name can be read back, so that where an image is missing the remedy is the very command that makes it. Also where recipes
 // lie, with what they say of themselves: quick, because the command line's help asks; recipe.ts reads and checks one whole.
 
 import { readdirSync, readFileSync } from 'node:fs';

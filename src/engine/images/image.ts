@@ -1,6 +1,6 @@
 // Makes an image from Debian packages with no registry: mmdebstrap unpacks and trims, we read the archive for what must not be
-// in it (set-id files, file capabilities and device nodes would be ways to more privilege), the engine imports it. Works as root
-// and rootless; what is in the image is the recipe's affair. Leaves no file behind, also when it fails or is cancelled.
+// there (set-id files, file capabilities and device nodes would be ways to more privilege), the engine imports it. Works as
+// root and rootless; the recipe decides what is in the image. Leaves no file behind, also when it fails or is cancelled.
 
 import { chmodSync, copyFileSync, type Dirent, mkdtempSync, promises, rmSync, writeFileSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -79,7 +79,7 @@ async function unpack(
       'mmdebstrap',
       ...recipeOptions(recipe, scratch),
       ...(await aptOptions(signal)),
-      // For another processor: the image's programs run here while it is built, which needs qemu (Debian: qemu-user-static).
+      // Another processor's programs run here while the image is built, which needs qemu (Debian: qemu-user-static).
       ...(architecture === undefined ? [] : [`--architectures=${architecture}`]),
       suite,
       tarFile,
@@ -310,7 +310,7 @@ function watchFolder(folder: string, tell: ((bytes: number) => void) | undefined
   };
 }
 
-/** For the names of all packages, which apt reads from one file. */
+/** Limit for the names of all packages, which apt reads from one file. */
 const NAMES_TIMEOUT_MS = 10_000;
 const UNKNOWN_PACKAGE =
   /^E: (?:Unable to locate package|Package|No packages found for) '?([a-z0-9][a-z0-9+.-]*)/gm;

@@ -106,14 +106,14 @@ function groupBytes(group: number): number {
   return sum;
 }
 
-/** Nothing takes longer: a build has twenty minutes, a pull ten. */
+/** Age of a stale folder. Nothing takes longer: a build has twenty minutes, a pull ten. */
 const STALE_MS = 3_600_000;
 
 /**
  * Scratch folders that a bridge has left which was killed while it pulled or built: hosts kill us without waiting for a package
  * manager to tidy up. Some hundred megabytes each, so whoever makes the next one removes them. They are this user's, below
- * `parent`, with names that begin with `prefix`, and nobody has changed them for an hour. One with a file system mounted below it
- * is left alone: what is removed there would be something else's.
+ * `parent`, with names that begin with `prefix`, and nobody has changed them for an hour. A folder with a file system mounted
+ * below it is left alone: what is removed there would be something else's.
  */
 export function staleScratch(parent: string, prefix: string, now: number = Date.now()): readonly string[] {
   // Linux only; elsewhere nothing of ours mounts anything.

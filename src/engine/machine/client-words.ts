@@ -49,8 +49,8 @@ export function whyNotPulled(stderr: string): string {
 }
 
 /**
- * The remedy for an engine or an OCI runtime that neither works nor fails. Installing another one seldom helps: mostly a process
- * waits in the kernel, or for a lock that such a process holds. One sentence for whoever has to find out;
+ * The remedy for an engine or an OCI runtime that neither works nor fails. Installing another one seldom helps: mostly a
+ * process waits in the kernel, or for a lock that such a process holds. One sentence for the person who has to find out;
  * `command` is what to try by hand.
  */
 export const hangingRemedy = (command: string, isElsewhere: boolean): string =>

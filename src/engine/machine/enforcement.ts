@@ -1,7 +1,7 @@
 // The mechanism that really holds a container to its limits on this machine, per control, found by looking at a container that
-// runs and never by the flags it was started with. The ladder: control group, else what we can do from outside, else none. Limits of
-// control groups (v1, v2 and both at once) are read from the host's own files, and none is set. Linux only: elsewhere there is
-// nothing to read.
+// runs and never by the flags it was started with. In this order: control group, else what we can do from outside, else none.
+// Limits of control groups (v1, v2 and both at once) are read from the host's own files, and none is set. Linux only: elsewhere
+// there is nothing to read.
 
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -87,7 +87,7 @@ export function demandEnforcement(found: Enforcement, accepted: readonly Control
   );
 }
 
-/** For a person: `memory: cgroup, pids: rlimit, cpu: priority`. */
+/** Text for a person: `memory: cgroup, pids: rlimit, cpu: priority`. */
 export const enforcementText = (found: Enforcement): string =>
   CONTROLS.map((control) => `${control}: ${found[control]}`).join(', ');
 
@@ -116,7 +116,8 @@ function mounts(
 }
 
 /**
- * Where `pid` stands in the hierarchy of `controller`, which begins at `mount`: v1's own one where it has one, else the unified one.
+ * The place of `pid` in the hierarchy of `controller`, which begins at `mount`: v1's own one where there is one, else the
+ * unified one.
  */
 function groupOf(
   pid: number | 'self',

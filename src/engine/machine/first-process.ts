@@ -1,7 +1,7 @@
 // A container's first process, found by the pid file that the engine's monitor (conmon) wrote for us. Killing it ends
 // the container at once and without another program, but it must have been started (see CliContainer.kill). Linux only:
-// elsewhere, and before the file is written, there is none. The files are in the run directory of a bridge, with their owner: one
-// whose owner is dead is removed with what still runs by it.
+// elsewhere, and before the file is written, no process is found. The files are in the run directory of a bridge, with their
+// owner: a directory whose owner is dead is removed, with the containers of its files that still run.
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -85,7 +85,7 @@ export function killFirstProcess(pidFile: string): boolean {
     // A monitor that somebody has stopped would never reap it, and stay itself.
     process.kill(found.monitor, 'SIGCONT');
   } catch {
-    // It has ended in this very moment.
+    // The process has ended in this very moment.
   }
   return true;
 }

@@ -12,7 +12,7 @@ const WITHOUT_STACK = 'network=none';
  * Not --platform: each version's own default works without /dev/kvm.
  */
 const GVISOR_VARIANTS: readonly (readonly string[])[] = [
-  // Its own network stack has nothing to do; see withNetwork().
+  // gVisor's own network stack has nothing to do; see withNetwork().
   [WITHOUT_STACK],
   // Rootless without delegated cgroups (always with cgroup v1) it refuses to start unless it may do without them, and
   // then nothing of the engine limits memory.
@@ -47,12 +47,12 @@ export const variantsOf = (name: string, handsOnFlags: boolean): readonly OciRun
 export const OLD_GVISOR =
   'gVisor releases before August 2024 give none on recent kernels: install a newer one.';
 
-/** For one container: one that has a network needs gVisor's own stack. (`network=host` would be the host's, with its loopback.) */
+/** Runtime for one container: a network needs gVisor's own stack. (`network=host` would be the host's, with its loopback.) */
 export const withNetwork = ({ name, flags }: OciRuntime, isOpen: boolean): OciRuntime => ({
   name,
   flags: flags.map((flag) => (isOpen && flag === WITHOUT_STACK ? 'network=sandbox' : flag)),
 });
 
-/** As doctor and the log say it. */
+/** The runtime as doctor and the log name it. */
 export const describeRuntime = ({ name, flags }: OciRuntime): string =>
   [name, ...flags.map((flag) => `--${flag}`)].join(' ');

@@ -13,7 +13,7 @@ import type { EngineMachine, MachineLease, MachineOptions } from '../engine.js';
 import { saysMachineRuns } from './client-words.js';
 
 type PodmanMachineOptions = MachineOptions & {
-  /** For tests; the defaults allow for a slow disk and a slow network. */
+  /** Other limits for tests; the defaults allow for a slow disk and a slow network. */
   readonly timeouts?: Partial<typeof TIMEOUTS>;
 };
 
@@ -23,7 +23,7 @@ const TIMEOUTS = {
   initMs: 900_000,
   startMs: 180_000,
   stopMs: 60_000,
-  /** For whether containers still run when the bridge ends: it has about 100 ms to end politely, and this is worth more. */
+  /** Limit for the look for running containers when the bridge ends: worth more than the 100 ms that it has to end politely. */
   lastLookMs: 1_000,
 };
 const WAIT_CANCELLED = 'Waiting for the podman machine was cancelled.';

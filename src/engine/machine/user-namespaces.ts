@@ -32,7 +32,7 @@ const OTHERWISE =
 const forAll = (setting: string, value: number): string =>
   `It concerns every user, so ask whoever set it. \`sudo sysctl -w ${setting}=${value}\` lifts it until the next start, and a file in /etc/sysctl.d for good; ${ELSEWHERE}.`;
 
-/** In the order in which the kernel looks at them, the surest first. */
+/** Causes in the order in which the kernel looks at them, the surest first. */
 const CAUSES: ReadonlyArray<{
   /** The file that has to say it, and what. */
   readonly file: string;

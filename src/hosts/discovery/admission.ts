@@ -33,7 +33,7 @@ export class EntryAdmission {
     return this.#ready;
   }
 
-  /** From now on only this file counts for the host. */
+  /** Lets only this file count for the host from now on. */
   exclude(host: string, file: string): void {
     this.#exclusive.set(host, file);
   }
@@ -130,7 +130,7 @@ export class Definitions {
   }
 }
 
-/** Not the name, the description and the time limits: those are for us and not for the server. */
+/** Identity of a server, without name, description and time limits: those are for us and not for the server. */
 function identityOf(spec: DownstreamSpec): string {
   const { only, except } = spec.toolFilter;
   const tools = [only && [...only].sort(), [...except].sort()];

@@ -1,6 +1,7 @@
 // The servers that plugins of Claude Code bring: found by its own list of installed plugins, read from the plugin's
-// files, with the plugin's variables replaced. A plugin counts only when the user's own settings switch it on, or, of one
-// that the user installed for this project, the project's. Reads no credentials, so an option that Claude Code keeps among them is missing here.
+// files, with the plugin's variables replaced. A plugin counts only when the user's own settings switch it on, or, for a plugin
+// that the user installed for this project, the project's settings. Reads no credentials, so an option that Claude Code keeps
+// among them is missing here.
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: Claude Code writes variables this way
 
@@ -35,7 +36,7 @@ type Plugin = {
   /** `NAME@MARKETPLACE`. */
   readonly id: string;
   readonly root: string;
-  /** Its plugin.json. */
+  /** The contents of the plugin's plugin.json. */
   readonly manifest: Readonly<Record<string, unknown>>;
   readonly name: string;
   readonly manifestFile: string;
@@ -166,7 +167,7 @@ function serversOf(plugin: Plugin, context: PluginContext): WrittenPlugin[] {
 
 const BUNDLED: ServerSkipReason = { kind: 'plugin-bundle', host: HOST };
 
-/** With the key `mcpServers`, or without it. */
+/** The plugin's servers in `file`, with the key `mcpServers` or without it. */
 function fromFile(file: string, { read }: PluginContext): WrittenPlugin[] {
   const value = read(file);
   if (!isRecord(value)) return [];

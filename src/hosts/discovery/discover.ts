@@ -43,12 +43,12 @@ export type DiscoverContext = {
    * good content. Without `lastGood`, each file counts as it is now.
    */
   readonly lastGood?: LastGoodFiles | undefined;
-  /** Whose the names of servers are; without it, each entry's own. */
+  /** Owners of the names of servers; without them, each name is its entry's own. */
   readonly owners?: Pick<NameOwners, 'judge' | 'keep' | 'accept'> | undefined;
 };
 
 export type Discovery = {
-  /** In order of precedence; no two have the same name, or are the same server by the rule of admission.ts. */
+  /** Servers in order of precedence; no two have the same name, or are the same server by the rule of admission.ts. */
   readonly ready: readonly DownstreamSpec[];
   readonly skipped: readonly SkippedSpec[];
   readonly problems: readonly FileProblem[];
@@ -80,9 +80,9 @@ export function discover(
 class Search {
   readonly #context: DiscoverContext;
   readonly #admission: EntryAdmission;
-  /** By the key of each file's path. */
+  /** Files and their contents, by the key of each file's path. */
   readonly #contents = new Map<string, { readonly file: string; readonly content: ConfigFile }>();
-  /** By the key of each file's path, the records that were read from it. */
+  /** Records that were read from each file, by the key of the file's path. */
   readonly #readers = new Map<string, readonly Source[]>();
   readonly #problems = new Map<string, FileTrouble>();
   readonly #skipped: SkippedSpec[] = [];
@@ -106,7 +106,7 @@ class Search {
     this.#admission = new EntryAdmission(settings, this.#decisions());
   }
 
-  /** By the host's title; of one that is not among them, nothing can be read. */
+  /** Decisions of users in their hosts, by the host's title; of a host that is missing here, no decisions can be read. */
   #decisions(): ReadonlyMap<string, HostDecisions> {
     const { env, host } = this.#context;
     const open = (file: string) => this.#open(file);
@@ -309,7 +309,7 @@ export class LastGoodFiles {
     return isUnsafe ? undefined : { message, place };
   }
 
-  /** Whether it went so lately that its successor may be about to take its place. */
+  /** Whether `file` went so lately that a new one may be about to take its place. */
   #isOnItsWay(file: string, kept: RememberedFile, host: HostFacts): boolean {
     kept.missingSinceMs ??= this.#nowMs();
     if (this.#nowMs() - kept.missingSinceMs >= REPLACED_WITHIN_MS) return false;

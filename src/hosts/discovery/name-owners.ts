@@ -1,6 +1,6 @@
-// Which entry a server's name belongs to. What an operator allows, trusts or gives is said of a name, and means the entry that
-// had it then. A project's own file may use any name once the project is trusted: an entry of it that takes the name of another
-// one gets nothing of what was decided of that name, until somebody accepts it. What the user's own files say is the user's word.
+// The entry that a server's name belongs to. An operator allows, trusts or gives by name, and means the entry that had the name
+// then. A project's own file may use any name once the project is trusted: an entry of that file that takes another entry's
+// name gets nothing of what was decided of the name, until somebody accepts it. The user's own files are the user's word.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -83,7 +83,7 @@ function takes(spec: DownstreamSpec, owners: Owners): boolean {
 const owns = (spec: DownstreamSpec, owners: Owners): boolean =>
   owners.get(spec.name)?.includes(catalogKey(spec)) === true;
 
-/** With these entries among the owners of their names; `owners` itself where they are already. */
+/** Owners with these entries among them; `owners` itself where the entries own their names already. */
 function withOwners(owners: Owners, specs: readonly DownstreamSpec[]): Owners {
   const added = specs.filter((spec) => !owns(spec, owners));
   if (added.length === 0) return owners;

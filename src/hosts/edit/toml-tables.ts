@@ -125,7 +125,7 @@ function keyAt(text: string, from: number): { readonly path: MemberPath } {
   }
 }
 
-/** As TOML reads it. */
+/** The string as TOML reads it. */
 function unescapeBasicString(basic: string): string {
   return Object.keys(tomlParser().parse(`"${basic}" = 1`))[0] ?? basic;
 }

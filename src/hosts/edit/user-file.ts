@@ -29,18 +29,18 @@ import { readGuarded } from '../../settings/files/guarded-file.js';
 import type { HostFacts } from '../../settings/files/host-facts.js';
 
 export type UserFile = {
-  /** As the host names it. */
+  /** Path as the host names it. */
   readonly path: string;
   /** Where links lead; the same where there is none. */
   readonly target: string;
   /** Undefined where there is no such file. */
   readonly bytes: Buffer | undefined;
-  /** Without the byte order mark. */
+  /** Text without the byte order mark. */
   readonly text: string;
   readonly stats: Owned | undefined;
 };
 
-/** Whose a file is, and what who may do with it. */
+/** Owner and permissions of a file. */
 type Owned = { readonly mode: number; readonly uid: number; readonly gid: number };
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
@@ -148,7 +148,7 @@ function refuseIfChanged({ path, target, bytes }: UserFile): void {
     throw fileError(path, 'was changed by another program just now', TRY_AGAIN);
 }
 
-/** With the owner and mode of `stats`, else with `mode`; by the open file, since its name may lead elsewhere by then. */
+/** Writes with owner and mode of `stats`, else `mode`; set by the open file, since its name may lead elsewhere by then. */
 function writeDurably(path: string, bytes: Buffer, mode: number, stats: Owned | undefined): void {
   const fd = openSync(path, 'wx', PRIVATE_FILE);
   try {

@@ -13,13 +13,13 @@ export type WrittenEntry = {
   readonly name: string;
   readonly value: unknown;
   readonly pointer: string;
-  /** The keys that lead to it, where it is a member of an object in the file itself. */
+  /** The keys that lead to the value, where it is a member of an object in the file itself. */
   readonly path?: readonly string[];
-  /** Where it stands in another file than the one that led there. */
+  /** The file that has the value, where it is another than the one that led there. */
   readonly file?: string;
   /** Why no entry can be read from the value. */
   readonly refusal?: ServerSkipReason | undefined;
-  /** Why it may not start, whatever it says. */
+  /** Why the server may not start, whatever the value says. */
   readonly trouble?: ServerSkipReason | undefined;
 };
 

@@ -260,7 +260,7 @@ const filled = plain.min(1, 'must not be empty');
 const names = z.array(z.string());
 
 const both = {
-  // For the reader alone: one of another shape is no reason to be without the server.
+  // A description is for the reader alone: one of another shape is no reason to be without the server.
   description: z.string().nullish().catch(undefined),
   only: z.preprocess((said) => (said === '*' ? [said] : said), names.nullish()),
   except: names.nullish(),
@@ -407,7 +407,7 @@ export function machineLoginOf(
   };
 }
 
-/** By `nameVariable`, by `nameFile`, or as it stands in `name`, where variables are filledText in as everywhere. */
+/** The secret named by `nameVariable` or `nameFile`, or written in `name`, where variables are filled in as everywhere. */
 function sourceOf(
   said: Readonly<Record<string, unknown>>,
   name: string,

@@ -135,7 +135,7 @@ function adoptedFileOf(record: HostRecord, place: AdoptPlace): string {
   return file;
 }
 
-/** Only those that were asked for; each of them must be there, and must be one that can be moved. */
+/** Only the candidates that were asked for; each must be there, and must be one that can be moved. */
 function candidatesNamed(
   names: readonly string[],
   { candidates, left }: ReturnType<typeof candidatesOf>,

@@ -40,7 +40,7 @@ export type Candidate = {
   readonly file: string;
   /** Keys to it in the host's file. */
   readonly path: readonly string[];
-  /** As it stands there. */
+  /** The entry as it stands there. */
   readonly written: unknown;
   /** The entry that is to stand in our own folder. */
   readonly entry: Readonly<Record<string, unknown>>;
@@ -279,7 +279,7 @@ export function refuseIfOthers({ path, text }: UserFile, candidates: readonly Ca
   }
 }
 
-/** As JSON has it: TOML knows dates, and integers that no number of JavaScript holds. */
+/** The value as JSON has it: TOML knows dates, and integers that no number of JavaScript holds. */
 const plainJson = (value: unknown): unknown =>
   JSON.parse(
     JSON.stringify(value, (_key, inner: unknown) => (typeof inner === 'bigint' ? Number(inner) : inner)),

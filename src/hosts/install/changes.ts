@@ -115,7 +115,7 @@ export function makeChange(
   return { ...change, folder };
 }
 
-/** To what it was a moment ago, with `bytes` in it now. */
+/** Puts `file` back to its content of a moment ago; now it holds `bytes`. */
 function putBack(file: UserFile, bytes: Buffer, folders: readonly string[]): void {
   const now = { ...file, bytes };
   if (file.bytes === undefined) removeUserFile(now, folders);
@@ -298,7 +298,7 @@ function editsThatFit(
 const isOurPlace = (undo: readonly MemberEdit[], path: readonly string[]): boolean =>
   undo.some((one) => one.kind === 'remove' && isDeepStrictEqual(one.path, path));
 
-/** As it is written: parsers differ in what their objects descend from. */
+/** The value as it is written: parsers differ in what their objects descend from. */
 const plain = (value: unknown): unknown =>
   JSON.parse(
     JSON.stringify(value, (_key, inner: unknown) => (typeof inner === 'bigint' ? String(inner) : inner)) ??

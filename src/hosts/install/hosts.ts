@@ -1,4 +1,4 @@
-// How it is seen that a host is on this machine, and in which of its files a registration goes. Looks at the disk.
+// Finds whether a host is on this machine, and which of the host's files a registration goes in. Looks at the disk.
 
 import { accessSync, constants } from 'node:fs';
 import { isFile } from '../../base/files/is-file.js';

@@ -1,5 +1,5 @@
-// Rules by which hosts deny a server's tools or ask before a call, as far as the hosts' files say so. They are not in the hosts'
-// records, since only adopt loads them. A rule that cannot be kept by a list of tools is a reason to leave the server alone.
+// Rules by which hosts deny a server's tools or ask before a call, as far as the hosts' files say so. The rules are not in the
+// hosts' records, since only adopt loads them. A rule that no list of tools can keep is a reason to leave the server alone.
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: file patterns name environment variables this way
 
@@ -196,7 +196,7 @@ function codexToolsOf(
   ]);
 }
 
-// Gemini CLI has `trust`, tools that are excluded for all servers, tools allowed for certain arguments only, and the user's policies.
+// Gemini CLI has `trust`, tools excluded for all servers, tools allowed for certain arguments only, and the user's policies.
 
 const geminiRules: ReadRules = (context) => {
   const { server, entry, own } = context;
@@ -428,7 +428,7 @@ function mapAt(value: unknown, key: string): Readonly<Record<string, unknown>> {
 
 export type AdoptableHost = Adoptable & { readonly rules: ReadRules };
 
-/** By the host's id; the files of any other host have no rules for single tools. */
+/** Readers of rules, by the host's id; the files of any other host have no rules for single tools. */
 const RULES: Readonly<Record<string, ReadRules>> = {
   'claude-code': claudeCodeRules,
   codex: codexRules,
@@ -439,7 +439,7 @@ const RULES: Readonly<Record<string, ReadRules>> = {
   cline: clineRules,
 };
 
-/** By the host's id, what must be known of it before a server is moved out. */
+/** Facts that must be known of a host before a server is moved out of it, by the host's id. */
 export const ADOPTABLE_HOSTS: Readonly<Record<string, AdoptableHost>> = Object.fromEntries(
   HOSTS.map(({ id, adopt }) => [id, { ...adopt, rules: RULES[id] ?? (() => NO_RULES) }]),
 );

@@ -48,7 +48,7 @@ export type HostHere = {
   readonly found: FoundBy;
   /** The file that a registration goes into; it need not exist. */
   readonly file: string;
-  /** Under which name the bridge is registered there; undefined where it is not. */
+  /** The name under which the bridge is registered there; undefined where it is not. */
   readonly registeredAs: string | undefined;
   /** Why its file cannot be used; undefined where it can. */
   readonly trouble: string | undefined;
@@ -115,7 +115,7 @@ export function hostNamed(name: string): HostRecord {
   });
 }
 
-/** Registers us for the user, whatever the project. Changes nothing where we are registered. Throws E_ARGUMENTS, E_CONFIG and E_STATE. */
+/** Registers us for the user, in any project. No change where we are registered. Throws E_ARGUMENTS, E_CONFIG and E_STATE. */
 export function install(id: string, options: InstallOptions, place: ChangePlace): Installed {
   const record = hostNamed(id);
   const { file: path } = registrationFile(record, place);
@@ -195,7 +195,7 @@ export function planEdits(file: UserFile, edits: readonly MemberEdit[]): Planned
   }
 }
 
-/** Takes us out of a host, under whatever name and by whomever we were registered there. Throws E_ARGUMENTS, E_CONFIG and E_STATE. */
+/** Takes us out of a host, under any name and whoever registered us there. Throws E_ARGUMENTS, E_CONFIG and E_STATE. */
 export function uninstall(
   id: string,
   { dryRun = false }: { readonly dryRun?: boolean },
@@ -304,7 +304,7 @@ function forShell(own: OwnProcess, machine: Machine): readonly string[] {
   return byPath(own);
 }
 
-/** Without PATH: node and the script by their absolute paths, since even npm's links begin with a search for node. */
+/** The command without PATH: node and the script by absolute paths, since even npm's links begin with a search for node. */
 function forDesktop(own: OwnProcess, machine: Machine): readonly string[] {
   const [program, ...rest] = own.argv;
   if (program !== 'npx') return byPath(own);

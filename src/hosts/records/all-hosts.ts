@@ -1,5 +1,5 @@
-// All hosts, in order of precedence: the first entry of a name wins; and what the rest of the bridge asks of them all: where they
-// keep their servers, which clients they are, what was moved out of them. A new host is a file beside this one and a line here.
+// All hosts, in order of precedence (the first entry of a name wins), and what the rest of the bridge asks of all hosts: where
+// they keep their servers, which clients they are, what was moved out of them. A new host: a file beside this and a line here.
 
 import type { HostDialect } from '../terms/dialect.js';
 import type { Host, HostView, Source } from '../terms/host.js';
@@ -71,7 +71,7 @@ function sourcesOf({ title, dialect, expansion, sources }: Host): Source[] {
 
 export type HostRecord = NonNullable<Host['install']> & Pick<Host, 'title'>;
 
-/** In the order in which they are shown: those of the command line, then those of a desktop, of which Claude Desktop comes first. */
+/** Hosts in the order in which they are shown: those of the command line, then those of a desktop, Claude Desktop first. */
 export const HOSTS: readonly HostRecord[] = ALL_HOSTS.flatMap(({ title, install }) =>
   install === undefined ? [] : [{ title, ...install }],
 ).sort((one, other) => rank(one) - rank(other));
@@ -90,7 +90,7 @@ function rank({ title, isDesktop }: HostRecord): number {
  */
 export const ADOPTED_FOLDER = '~/.config/mcp-sandbox-bridge/servers';
 
-/** By the host's title, the name of its file there, without the ending. */
+/** The name of each host's file in ADOPTED_FOLDER, without the ending, by the host's title. */
 export const ADOPTABLE: Readonly<Record<string, string>> = Object.fromEntries(
   ALL_HOSTS.flatMap(({ title, install }) => (install === undefined ? [] : [[title, install.id]])),
 );
@@ -147,7 +147,7 @@ const UNKNOWN: HostView = { paths: true, links: true, showsStructured: false };
 
 /** The time that the SDK's client waits where its program sets none, and with it nearly every client. */
 const USUAL = { silent: 60, told: undefined };
-/** For the answer to be written, sent and read; of a long wait it is lost in it. */
+/** Time for the answer to be written, sent and read; too little to matter in a long wait. */
 const SPARE_SECONDS = 10;
 
 /**

@@ -18,7 +18,7 @@ export const antigravity: Host = {
     },
   },
   expansion: 'none',
-  // Its documents disagree about the place, and each has been seen.
+  // Antigravity's documents disagree about the place, and each place has been seen.
   sources: [
     {
       scope: 'project',

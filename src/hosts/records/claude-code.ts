@@ -1,6 +1,6 @@
-// Claude Code. What its user has decided about servers, which are switched off and which of a project's own file may start, stands
-// in files that the user's own Claude Code writes: in the project, only in its settings.local.json, and that counts only where
-// the user has said to trust the folder, since a stranger's repository may bring one along.
+// Claude Code. Its user's decisions about servers (which are switched off, which of a project's own file may start) stand in
+// files that the user's own Claude Code writes: in the project, only in its settings.local.json, and that file counts only
+// where the user has said to trust the folder, since a stranger's repository may bring one along.
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: file patterns name environment variables this way
 
@@ -21,13 +21,13 @@ import { checkoutRoot, locate, withinCheckout } from '../terms/source-files.js';
 
 const TITLE = 'Claude Code';
 const STATE = '${CLAUDE_CONFIG_DIR:-~}/.claude.json';
-/** Where it keeps the user's settings and plugins. */
+/** Where Claude Code keeps the user's settings and plugins. */
 export const CLAUDE_FOLDER = '${CLAUDE_CONFIG_DIR:-~/.claude}';
-/** Its own settings of the user, where project servers may be approved. */
+/** Claude Code's own settings of the user, where project servers may be approved. */
 export const CLAUDE_SETTINGS = `${CLAUDE_FOLDER}/settings.json`;
 export const INSTALLED_PLUGINS = `${CLAUDE_FOLDER}/plugins/installed_plugins.json`;
 
-/** Also of files that belong to no host. It ignores a timeout below a second: one in the wrong unit. */
+/** Also for files that belong to no host. Claude Code ignores a timeout below a second: one in the wrong unit. */
 export const CLAUDE_CODE: HostDialect = {
   types: { stdio: 'stdio', http: 'http', 'streamable-http': 'http', sse: 'sse' },
   addresses: { url: 'auto' },

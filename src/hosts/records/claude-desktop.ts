@@ -34,7 +34,7 @@ export const claudeDesktop: Host = {
       },
     },
   ],
-  // Its model has no tools for files; its user has the links.
+  // Claude Desktop's model has no tools for files; its user has the links.
   client: { name: 'claude-ai', view: { paths: false, links: true, showsStructured: false } },
   install: {
     id: 'claude-desktop',

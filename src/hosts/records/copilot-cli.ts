@@ -9,12 +9,12 @@ import type { Host, ReadDecisions } from '../terms/host.js';
 import { locate } from '../terms/source-files.js';
 
 const TITLE = 'Copilot CLI';
-/** Where it keeps the user's side. */
+/** Where Copilot CLI keeps the user's side. */
 const HOME = '${COPILOT_HOME:-~/.copilot}';
 
 const settings = z.looseObject({ disabledMcpServers: z.unknown().optional().transform(namesOf) });
 
-/** Only what is switched off: whether it would start a project's servers is not known from its files. */
+/** Reads only which servers are off: whether Copilot CLI would start a project's servers is not known from its files. */
 const decisions: ReadDecisions = (env, host, open) => {
   const [file = ''] = locate(`${HOME}/settings.json`, env, host);
   const found = open(file);

@@ -18,7 +18,7 @@ import {
 import { filesOf, locate, realPath } from '../terms/source-files.js';
 
 const TITLE = 'Gemini CLI';
-/** Where it keeps the user's side. */
+/** Where Gemini CLI keeps the user's side. */
 export const HOME = '${GEMINI_CLI_HOME:-~}/.gemini';
 
 /** The administrator's, which comes before all others. */
@@ -137,10 +137,10 @@ export const geminiCli: Host = {
   client: {
     name: 'gemini-cli-mcp-client',
     // Shows `structuredContent` beside the text when a call has failed. Of more than 40,000 characters, it keeps head and tail.
-    // Its read_mcp_resource knows only what resources/list has named, which it asks for again when it is told of a change.
+    // Gemini CLI's read_mcp_resource knows only resources that resources/list has named; it asks again when told of a change.
     view: { roomBytes: 39_500, paths: true, links: false, showsStructured: true },
     patience: { silent: 600 },
-    // It tells its model to set this, heeds it when it orders the calls of one turn, and passes it on.
+    // Gemini CLI tells its model to set this argument, heeds it when it orders the calls of one turn, and passes it on.
     addedArguments: ['wait_for_previous'],
   },
   install: {

@@ -13,7 +13,7 @@ export const GENERIC: HostDialect = {
   fields: { ...CLAUDE_CODE.fields, envFile: 'envFile', except: 'disabledTools' },
 };
 
-/** Its files are named by a setting. */
+/** Files that a setting names, in the place of a host. */
 export const explicit: Host = {
   title: 'MCP_SERVERS_CONFIG',
   dialect: GENERIC,

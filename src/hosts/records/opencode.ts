@@ -5,7 +5,7 @@
 import { type HostDialect, MS, PROGRAM, REMOTE, timeout } from '../terms/dialect.js';
 import { type Host, type HostSource, REMOTE_FIELDS, withEnv } from '../terms/host.js';
 
-/** Its time limit was documented as that of fetching the tools; what its V2 calls `execution` was `request` for a while. */
+/** OpenCode's time limit was documented as that of fetching the tools; V2's `execution` was called `request` for a while. */
 export const OPENCODE: HostDialect = {
   types: { local: 'stdio', remote: 'auto' },
   addresses: { url: 'auto' },
@@ -56,7 +56,7 @@ export const opencode: Host = {
     entry: ({ command, args, env }) => ({
       type: 'local',
       command: [command, ...args],
-      // Without it, its own script tool stands in front of ours.
+      // With codemode on, OpenCode's own script tool stands in front of ours.
       codemode: false,
       ...withEnv(env, 'environment'),
     }),

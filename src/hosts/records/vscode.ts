@@ -36,7 +36,7 @@ export const ofExtension = (name: string): Source['files'] =>
 
 export const vscode: Host = {
   title: TITLE,
-  /** Its `http` falls back to SSE. */
+  /** VS Code's `http` falls back to SSE. */
   dialect: {
     types: { stdio: 'stdio', http: 'auto', sse: 'sse' },
     addresses: { url: 'auto' },

@@ -18,7 +18,7 @@ export type FieldName =
   /** Variables of the host's own environment that are handed on. */
   | 'envNames'
   | 'headers'
-  /** By header, the variable that holds its value. */
+  /** The variables that hold the values of headers, by header. */
   | 'headerVariables'
   /** The variable that holds a bearer token. */
   | 'bearerVariable'
@@ -28,7 +28,7 @@ export type FieldName =
   | 'only'
   | 'except'
   | 'description'
-  /** In which era of MCP the server is greeted. */
+  /** The era of MCP in which the server is greeted. */
   | 'versionNegotiation';
 
 export type RawEntry = Readonly<Record<string, unknown>>;
@@ -142,7 +142,7 @@ const NOT_SERVED: Readonly<Record<string, ServerSkipReason>> = {
   ws: { kind: 'websocket', type: 'ws' },
 };
 
-/** In ms; undefined when nothing is said, or too little to be meant. */
+/** A time limit in ms; undefined when none is set, or too little to be meant. */
 export function timeOf(
   entry: RawEntry,
   times: readonly TimeField[],

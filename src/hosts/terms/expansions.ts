@@ -19,7 +19,7 @@ export type ExpansionContext = {
   readonly contentOf: (written: string) => string | undefined;
 };
 
-/** By the host whose way it is; `editor` is that of Cursor, VS Code and what grew out of it. */
+/** Ways to expand text, by the host whose way it is; `editor` is that of Cursor, VS Code and what grew out of VS Code. */
 export const EXPANSIONS = {
   /** Text stays as it is. */
   none: (text) => ({ text, needs: [] }),

@@ -10,13 +10,13 @@ import { type HostDialect, PROGRAM } from './dialect.js';
 import type { Expansion } from './expansions.js';
 
 export type Host = {
-  /** As messages and lists call it. */
+  /** Name of the host in messages and lists. */
   readonly title: string;
-  /** How it spells an entry, in the words of its documentation or source. */
+  /** How the host spells an entry, in the words of its documentation or source. */
   readonly dialect: HostDialect;
-  /** How it replaces variables. */
+  /** How the host replaces variables. */
   readonly expansion: Expansion;
-  /** Where its servers stand; the first entry of a name wins. */
+  /** Where the host's servers stand; the first entry of a name wins. */
   readonly sources: readonly HostSource[];
   /** Reads what its user has decided about servers; absent where no file says it. */
   readonly decisions?: ReadDecisions;
@@ -38,7 +38,7 @@ export type Host = {
   };
   /** How the bridge is registered in it and servers are moved out of it; absent where a person does that by hand. */
   readonly install?: {
-    /** By which name a person asks for the host; also that of its file in the bridge's own folder. */
+    /** The name by which a person asks for the host; also that of its file in the bridge's own folder. */
     readonly id: string;
     /** Names under which its program is found on PATH. */
     readonly programs: readonly string[];
@@ -55,13 +55,13 @@ export type Host = {
 };
 
 /**
- * Files of a host. Left out, dialect and expansion are the host's, the pointer is `mcpServers`, and a map of servers stands there.
- * Those of the scope `project` need an approval.
+ * Files of a host. Where left out, dialect and expansion are the host's, the pointer is `mcpServers`, and a map of servers
+ * stands there. Files of the scope `project` need an approval.
  */
 export type HostSource = Pick<Source, 'scope' | 'files'> &
   Partial<Pick<Source, 'pointer' | 'shape' | 'movedTo' | 'dialect' | 'expansion' | 'exclusive'>>;
 
-/** Reads only files that the user's own hosts keep, never the project's, but for one where the user has said to trust it. */
+/** Reads only files that the user's own hosts keep, never a project's, except where the user has said to trust the project. */
 export type ReadDecisions = (
   env: Environment,
   host: HostFacts,
@@ -90,7 +90,7 @@ export type HostView = {
   readonly paths: boolean;
   /** Whether `resource_link` blocks are sent. The text has every address, so known hosts would only show it twice. */
   readonly links: boolean;
-  /** Whether it shows the model `structuredContent`, instead of the text or beside it. */
+  /** Whether the host shows the model `structuredContent`, instead of the text or beside it. */
   readonly showsStructured: boolean;
 };
 
@@ -111,7 +111,10 @@ export type Source = {
   readonly files: { readonly [platform in 'any' | 'darwin' | 'linux' | 'win32']?: readonly string[] };
   /** Keys that lead to the servers. */
   readonly pointer: readonly string[];
-  /** At the pointer stands a `map` by name, or a `list` of entries with names. `servers` also takes a file that is itself the map, or a single server named by its file. */
+  /**
+   * Form of the servers at the pointer: a `map` by name, or a `list` of entries with names. `servers` also takes a file that is
+   * itself the map, or a single server named by its file.
+   */
   readonly shape: 'map' | 'list' | 'servers';
   /**
    * The key below the pointer that has the servers since the host's format changed; beside them stands a `timeout` of all of
@@ -135,7 +138,7 @@ export type HostLaunch = {
   readonly env: Readonly<Record<string, string>>;
 };
 
-/** Facts about a host that must be known before a server is moved out of it. Its rules for single tools stand in install/known-rules.ts. */
+/** Facts needed about a host before a server is moved out of it. Its rules for single tools are in install/known-rules.ts. */
 export type Adoptable = {
   /**
    * Fields of its entries that adopt understands. An entry with any other stays where it is: a field of tomorrow, such as one

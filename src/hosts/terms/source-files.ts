@@ -31,7 +31,7 @@ export function locate(pattern: string, env: Environment, host: HostFacts): stri
   return star === -1 ? [path] : filesMatching(path, parts.slice(star), host);
 }
 
-/** The variables that `text` names. An empty one means unset, as XDG asks. Each look at the environment is a call of the system's. */
+/** The variables that `text` names. An empty one means unset, as XDG asks. Each look at the environment is a system call. */
 function namedIn(text: string, env: Environment): Environment {
   const names = [...text.matchAll(/\$\{(\w+)/g)].map(([, name = '']) => name);
   return Object.fromEntries(names.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
@@ -98,7 +98,7 @@ export function projectFolder(file: string, workspace: string, host: HostFacts):
   return relative(workspace, folder).startsWith('.') ? workspace : folder;
 }
 
-/** Without symbolic links, as hosts note folders; what cannot be looked at stays as it is. */
+/** The path without symbolic links, as hosts note folders; one that cannot be looked at stays as it is. */
 export function realPath(path: string): string {
   try {
     return realpathSync(path);

@@ -76,7 +76,7 @@ function parsed<V>(schema: z.ZodType<V, string>, text: string): { readonly value
   return success ? { value: data } : { issue: error.issues[0] };
 }
 
-/** As the `value` of an optional list. */
+/** The `value` function of an optional list. */
 export const orNone = <T>(said: readonly T[] | undefined): readonly T[] => said ?? [];
 
 /** The settings of a table, in its order. */
@@ -175,7 +175,7 @@ export const bytes = z
     return Math.floor(Number(number) * 1024 ** UNITS.indexOf(unit));
   });
 
-/** As any system writes it: from a root, a drive, or the share of a Windows server. */
+/** Whether `text` is an absolute path of any system: from a root, a drive, or the share of a Windows server. */
 export const isWholePath = (text: string): boolean => /^(\/|[A-Za-z]:[\\/]|\\\\[^\\/])/.test(text);
 const ownPath = z.string().refine((text) => isWholePath(text) || /^~(?=$|[/\\])/.test(text));
 

@@ -53,7 +53,7 @@ const networks = parts
   .pipe(each(languageName));
 const TOOLS = ['run_python', 'execute_code', 'execute'] as const;
 
-/** From the fewest questions to the most. */
+/** Modes from the fewest questions to the most. */
 export const APPROVE_MODES = ['off', 'destructive', 'writes', 'all'] as const;
 
 const user = z
@@ -87,7 +87,7 @@ const hostName = z
   .string()
   .toLowerCase()
   .regex(/^(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])$/);
-/** As browsers send it: scheme and host, and the port where it is not the scheme's own. */
+/** Origin as browsers send it: scheme and host, and the port where it is not the scheme's own. */
 const origin = z.string().refine((text) => URL.canParse(text) && new URL(text).origin === text);
 const addressRange = z.string().regex(/^(?:unix|[0-9a-fA-F:.]+(?:\/\d{1,3})?)$/);
 const absoluteOr = (names: readonly string[]) =>
@@ -416,7 +416,7 @@ export const variables = {
     schema: memory,
     allowed: 'bytes, or a number with k, m, g or t, such as 2g; at least 32m',
   }),
-  /** In which processor seconds are counted. */
+  /** Window in which processor seconds are counted. */
   principalWindowSeconds: setting({
     name: 'MCP_BRIDGE_PRINCIPAL_WINDOW',
     meaning: 'Length of the window in which processor seconds are counted, in seconds.',
@@ -439,7 +439,7 @@ export const variables = {
     allowed: `${LANGUAGE_NAMES}, or several separated by commas`,
     value: (said) => said ?? languages.map(({ name }) => name),
   }),
-  /** By a language's own name. */
+  /** Images, by a language's own name. */
   languageImages: makeOptional({
     name: 'MCP_BRIDGE_LANGUAGE_IMAGES',
     meaning: 'Images for languages of `execute_code`; for Python it comes before MCP_BRIDGE_IMAGE there.',

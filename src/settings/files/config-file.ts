@@ -102,7 +102,7 @@ const identityOf = ({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats, host: Hos
 // Problems of a configuration file as a whole, and the words in which they are told. Reads nothing.
 
 export type FileTrouble = {
-  /** For a person. Begins with `FILE:LINE:COLUMN: ` where there is a place, and does not name the file otherwise. */
+  /** Message for a person. Begins with `FILE:LINE:COLUMN: ` where there is a place, and does not name the file otherwise. */
   readonly message: string;
   /** Where the mistake stands; absent where it is in no single place. */
   readonly place?: { readonly line: number; readonly column: number } | undefined;

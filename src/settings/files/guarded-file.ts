@@ -5,7 +5,7 @@ import { type BigIntStats, closeSync, constants, fstatSync, openSync, readFileSy
 import { messageOf } from '../../base/errors.js';
 import type { HostFacts } from './host-facts.js';
 
-/** Its byte order marks: `>` of Windows PowerShell writes it, and no host reads it. */
+/** Byte order marks of UTF-16: `>` of Windows PowerShell writes UTF-16, and no host reads it. */
 const UTF_16 = /^(\xff\xfe|\xfe\xff)$/;
 const WRITABLE_BY_OTHERS = 0o022;
 
@@ -26,7 +26,7 @@ export function statsOf(file: string): BigIntStats | undefined {
   return statSync(file, { throwIfNoEntry: false, bigint: true });
 }
 
-/** At most `maxBytes` are read; a byte order mark is taken off. */
+/** Reads at most `maxBytes`; takes off a byte order mark. */
 export function readGuarded(file: string, maxBytes: number, host: HostFacts): GuardedText {
   let fd: number;
   try {

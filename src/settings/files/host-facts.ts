@@ -70,7 +70,7 @@ export function spelledByDisk(
   }
 }
 
-/** Without case and without the form of composed letters: two paths for which this differs are never one file. */
+/** The path without case and form of composed letters: two paths whose folded forms differ are never one file. */
 export const foldPath = (path: string): string => path.normalize('NFC').toLowerCase();
 
 /** Path rules of the machine that the facts describe, which need not be the one that runs this. */

@@ -160,7 +160,7 @@ function read(path: string): Buffer | undefined {
   return key;
 }
 
-/** Another instance may make it at the same time: the first one counts, and nobody ever reads half of one. */
+/** Makes the key file. Another instance may at the same time: the first file counts, and nobody ever reads half of one. */
 function makeKeyFile(dir: string, path: string): Buffer {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   chmodSync(dir, 0o700);

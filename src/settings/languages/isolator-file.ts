@@ -224,7 +224,7 @@ export function isolatorTable(): readonly IsolatorRow[] {
   return Object.entries(DOCS).map(([key, doc]) => ({ key, ...doc }));
 }
 
-/** In words, for what stands at `path` of the file. */
+/** Allowed values, in words, for what stands at `path` of the file. */
 export function allowedAt(path: readonly PropertyKey[]): string {
   const [key, , field] = path;
   if (field === 'image') return 'an image reference';
@@ -249,7 +249,7 @@ export type ImportedSettings = {
   readonly pids: number | undefined;
   readonly network: 'none' | 'outbound' | undefined;
   readonly workdir: string | undefined;
-  /** By a language's own name. */
+  /** Images, by a language's own name. */
   readonly images: ReadonlyMap<string, string>;
   /** Absolute. */
   readonly snippetsDir: string | undefined;

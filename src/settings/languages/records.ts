@@ -11,9 +11,9 @@ import { imageReferenceTrouble } from '../bounds.js';
 export type Place = { readonly target: string; readonly sizeMb: number; readonly executable: boolean };
 
 export type Language = {
-  /** As calls name it. */
+  /** Name of the language in calls. */
   readonly name: string;
-  /** As people read it. */
+  /** Name of the language for people. */
   readonly title: string;
   /** Other names that calls may use. */
   readonly aliases: readonly string[];
@@ -23,7 +23,7 @@ export type Language = {
   readonly file: string;
   /** The recipe of its image, as `image build` takes it. */
   readonly profile: string;
-  /** In order of preference; empty for Python, which the harness runs itself. */
+  /** Ways to run code, in order of preference; empty for Python, which the harness runs itself. */
   readonly ways: readonly {
     /** Programs that must be on the image's PATH. */
     readonly needs: readonly string[];
@@ -37,18 +37,18 @@ export type Language = {
   }[];
   /** Run while a sandbox waits, in the working directory; a failure is nobody's. */
   readonly ahead: ReadonlyArray<readonly string[]>;
-  /** For the program and its steps. `{heapMb}` stands for what a managed heap may take of its memory. */
+  /** Variables for the program and its steps. `{heapMb}` stands for the part of the memory that a managed heap may take. */
   readonly env: Readonly<Record<string, string>>;
-  /** On top of it where there is no network. */
+  /** Variables on top of `env` where there is no network. */
   readonly envOffline?: Readonly<Record<string, string>>;
   readonly places: readonly Place[];
-  /** Where neither the call nor the operator says otherwise. */
+  /** Limits where neither the call nor the operator says otherwise. */
   readonly limits: {
     readonly timeoutSeconds?: number;
     readonly memoryBytes?: number;
     readonly pids?: number;
   };
-  /** In what idiom its programs call MCP tools. */
+  /** Idiom in which the language's programs call MCP tools. */
   readonly tools: 'none' | 'python' | 'javascript';
 };
 
@@ -78,8 +78,8 @@ const python: Language = {
 };
 
 // JavaScript and TypeScript are started by a script of ours, sandbox-runtime/javascript/run.cjs, which leaves to Node what Node
-// can do. The script knows which kind of module a file is where Node is too old to look, and has TypeScript made into JavaScript by
-// esbuild, where the image has it.
+// can do. The script knows which kind of module a file is where Node is too old to look, and has TypeScript made into
+// JavaScript by esbuild, where the image has esbuild.
 const RUN = '{harness}/javascript/run.cjs';
 
 const javascript: Language = {
@@ -183,7 +183,7 @@ const ruby: Language = {
 
 export const languages: readonly Language[] = [python, javascript, typescript, go, bash, ruby];
 
-/** By its name, or one of its other names, in any case of letters. */
+/** The language that has `name` as its own name or as one of its other names, in any case of letters. */
 export function languageNamed(name: string): Language | undefined {
   const wanted = name.trim().toLowerCase();
   return languages.find(({ name: own, aliases }) => own === wanted || aliases.includes(wanted));
@@ -218,7 +218,7 @@ const RESERVED: Readonly<Record<string, string>> = {
 
 const isWithin = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
 
-/** Why it cannot be one, as `it …`; undefined where it can. */
+/** Why `path` cannot be a working directory, as `it …`; undefined where it can. */
 export function workdirTrouble(path: string): string | undefined {
   if (!path.startsWith('/')) return 'it is not absolute';
   if (path === '/') return 'it is the whole file system';
@@ -241,7 +241,7 @@ export function workdirTrouble(path: string): string | undefined {
 
 const MAX_NAME_CHARS = 60;
 
-/** In words, for what is allowed. */
+/** Names of all languages, in words, for a sentence on what is allowed. */
 export const LANGUAGE_NAMES = languages.map(({ name }) => name).join(', ');
 
 /** A sentence, with the name that was probably meant. */
