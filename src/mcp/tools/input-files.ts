@@ -86,7 +86,7 @@ export function readInputFiles(
     const data = encoding === 'utf8' ? encodedText(content) : withoutBreaks(content);
     const field = `${at}.${contentField[encoding]}`;
     if (data === undefined) return complain(field, undefined, 'well-formed text', ' a lone surrogate');
-    // What is encoded here is sound, and everybody waits while it is looked through.
+    // Text that was encoded here is sound, and everybody would wait while it is looked through.
     if (encoding === 'base64' && (data.length % 4 !== 0 || !BASE64.test(data)))
       return complain(field, data, 'base64 with padding');
     bytes += Buffer.byteLength(data, 'base64');
