@@ -1,6 +1,5 @@
 // The page of the inbox: a small HTTP server on this machine alone, from the first question that somebody is sent a link to
-// until nothing has been asked for a while. Its address has a secret for each principal, which shows that principal's
-// questions.
+// until nothing was asked for a while. Its address has a secret for each principal, which shows that principal's questions.
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';

@@ -7,7 +7,7 @@ import { foldName, isPlain, looksLike } from '../../base/text/folded-name.js';
 import { clipHarmless } from '../../base/text/text.js';
 
 const MAX_SHOWN_CHARS = 60;
-/** Folding takes long where a name is made for it; objects that a person would write a condition about have no longer name. */
+/** Folding takes long where a name is made for it; a person would write no condition about an object with a longer name. */
 const MAX_NAME_CHARS = 250;
 /** Limit for the names that are not plain, in one object together. */
 const MAX_FOLDED_CHARS = 10_000;
@@ -373,7 +373,7 @@ function innerOf(value: unknown, schema: JsonSchema): ReadonlyArray<readonly [st
   }
   if (!isObject(value)) return [];
   const properties = isObject(schema['properties']) ? schema['properties'] : {};
-  // The server's patterns are not tried, so that nobody knows here which of them a name matches.
+  // Only a try of the patterns, which are the server's, would tell by which of them a name is meant.
   const rest = schema['patternProperties'] === undefined ? schema['additionalProperties'] : undefined;
   return Object.entries(value).map(([name, inner]) => {
     if (Object.hasOwn(properties, name)) return [name, inner, properties[name]];

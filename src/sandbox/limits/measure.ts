@@ -2,8 +2,7 @@
 // its own /proc, its tmpfs through its own root. Synchronous, since it is asked often and seldom takes a millisecond. Also the
 // kernel's memory that its open files could hold, at most: buffers of sockets and pipes belong to no process, and control
 // groups count only some of them: TCP and UDP on cgroup v1, netlink on neither version, and nothing at all where there is no
-// group. How full a buffer is cannot be seen from outside, so each one is taken to be full. Linux only; reads /proc and decides
-// nothing.
+// group. How full a buffer is cannot be seen from outside, so each counts as full. Linux only; reads /proc, decides nothing.
 
 import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
 import { totalmem } from 'node:os';
