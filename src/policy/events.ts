@@ -7,7 +7,7 @@ type PolicyEvents = {
   /** A question to a person about calls of a tool, which has ended. */
   readonly 'run.asked': {
     readonly run: string;
-    /** Its id. */
+    /** Id of the question. */
     readonly question: string;
     readonly server: string;
     readonly tool: string;
@@ -27,7 +27,7 @@ type PolicyEvents = {
       | 'closed'
       | 'nobody';
     readonly word: string | undefined;
-    /** By which way it was answered, and by whom, as far as known. */
+    /** Way by which the answer came, and the person who gave it, as far as known. */
     readonly by: string | undefined;
     readonly who: string | undefined;
     readonly durationMs: number;

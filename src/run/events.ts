@@ -30,7 +30,7 @@ type RunEvents = {
     readonly call: number;
     readonly server: string;
     readonly tool: string;
-    /** By policy, whose rule is named. */
+    /** Verdict of the policy, whose rule is named. */
     readonly allowed: boolean;
     readonly rule: string;
     /** Code of what it failed with. */
@@ -42,7 +42,7 @@ type RunEvents = {
     /** The beginning of it, where the operator wants it kept. */
     readonly argumentsText: string | undefined;
   };
-  /** By policy: a call that reached no server, or whose answer was not handed on. */
+  /** A call that by policy reached no server, or whose answer was not handed on. */
   readonly 'run.refused': {
     readonly run: string;
     readonly server: string;

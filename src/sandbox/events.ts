@@ -28,7 +28,7 @@ type SandboxEvents = {
           readonly at: string;
           readonly enforced: number;
           readonly watchdog: number;
-          /** By how many megabytes it was late at most; null where none had to act. */
+          /** Most megabytes by which a watchdog was late; null where none had to act. */
           readonly overshootMb: number | null;
           readonly unknown: number;
           readonly notEnforced: readonly string[];

@@ -178,7 +178,7 @@ export class Job implements Disposable {
     this.#log.add(stream, text);
   };
 
-  /** Calls `onChange` when the job has asked, was answered, has told of its progress, or has ended, until the returned function is called. */
+  /** Calls `onChange` after each question, answer and progress report and at the end, until the returned function is called. */
   watch(onChange: () => void): () => void {
     this.#watchers.add(onChange);
     return () => void this.#watchers.delete(onChange);

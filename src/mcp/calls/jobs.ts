@@ -1,6 +1,6 @@
 // The jobs of one principal: those under way, and for a while those that have ended and have a name by which their client asks
-// for the end. There are three ways to go on with a job: by its handle (the arguments `wait` and `stop`), by the state of a round
-// (`requestState`, from 2026-07-28 on), and by the id of its task.
+// for the end. There are three ways to go on with a job: by its handle (the arguments `wait` and `stop`), by the state of a
+// round (`requestState`, from 2026-07-28 on), and by the id of its task.
 
 import { randomBytes } from '../../base/crypto.js';
 import { drawnLetters } from '../../base/text/drawn-letters.js';
@@ -29,7 +29,7 @@ const LEAST_KEPT_SECONDS = 300;
 const ASKED_WITHIN_MS = 600_000;
 /** Handles that are remembered after what they named has gone. */
 const MAX_REMEMBERED = 200;
-/** For code that is told to end; a container that does not is killed long before. */
+/** How long a `stop` waits for the code to end; a container that does not end is killed long before. */
 const STOPS_WITHIN_MS = 15_000;
 
 /** Request to wait for a job, or to stop it, by its handle. */

@@ -1,7 +1,7 @@
 // The `requestState` of an answer `input_required`: it names a job and one round of it. A client may read, change, keep and
-// pass it on, so it is authenticated, bound to its principal by the key, to tool and arguments by a digest, and ends. That a state is used once is the job's
-// part, which knows its round. The SDK has a codec for this, which tells only in words why it refuses a state; we tell an old
-// one from a changed one, since the next step differs.
+// pass it on, so it is authenticated, bound to its principal by the key, to tool and arguments by a digest, and ends. The job,
+// which knows its round, sees to it that a state is used once. The SDK has a codec for this, which tells only in words why it
+// refuses a state; we tell an old one from a changed one, since the next step differs.
 
 import { createHash, createHmac, timingSafeEqual } from '../../base/crypto.js';
 import { WrongParams } from '../../wire/wrong-params.js';

@@ -198,7 +198,7 @@ function watchOne(jobs: Jobs, taskId: string, tell: (task: object) => void): () 
 /** State that a client has to act upon: not the words of the job's progress, nor the times. */
 const stateOf = ({ state, questions }: Job): unknown => [state, questions.requests];
 
-// Tasks that a request `subscriptions/listen` names. All else in the request is the SDK's, which knows of lists and resources only.
+// Tasks that a request `subscriptions/listen` names. The SDK, which knows lists and resources only, handles the rest of it.
 
 /** The method, and those of the notifications that answer it. */
 const LISTEN = 'subscriptions/listen';

@@ -53,8 +53,8 @@ type AgentServerParts = {
  * begun. It starts nothing by itself, and asks the bridge for nothing before a request does.
  *
  * Over stdio, one is made for each connection (`serveAgent`). Over HTTP:
- * - `createMcpHandler(({ era }) => agentServer({ bridge, jobs, observer, era, connection, onListChanged, … }))`, with a handler,
- *   a `Connection` and a bus for each principal, since what they remember and tell is that principal's.
+ * - `createMcpHandler(({ era }) => agentServer({ bridge, jobs, observer, era, connection, onListChanged, … }))`, with a
+ *   handler, a `Connection` and a bus for each principal, since what they remember and tell is that principal's.
  *   `onListChanged` calls the handler's `notify.toolsChanged()` or `notify.resourcesChanged()`: a server object there lives as
  *   long as its request. `clientProtocol` is the header `mcp-protocol-version` of `requestInfo`, for era `legacy`.
  * - A session of 2025: `agentServer({ bridge, jobs, observer, era: 'legacy' })`, connected to the session's own transport.

@@ -126,7 +126,7 @@ export class AgentRequest implements CallContext<AgentEvent> {
     return LOG_LEVELS.find((known) => known === said);
   }
 
-  /** Its arguments are held from now on, also when it is answered, until what is given back is called. */
+  /** Holds the arguments of the request, also after its answer, until the returned function is called. */
   keepBody(): () => void {
     const extra = this.context.http?.authInfo?.extra as Partial<AuthExtra> | undefined;
     return extra?.keepBody?.() ?? (() => {});

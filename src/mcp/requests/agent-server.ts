@@ -1,7 +1,7 @@
 // The SDK's server object for one agent, of either era of the protocol. The SDK finds out the era, counts and cancels requests,
-// and speaks HTTP. Methods are answered by handlers of ours, which get what the client has sent, unchecked, and whose results leave
-// as they are: the SDK would check both by schemas that speak in words of their own, and copy texts that are relayed verbatim.
-// So all requests but `server/discover` reach the SDK's `fallbackRequestHandler`, around which it puts no checks.
+// and speaks HTTP. Methods are answered by handlers of ours, which get what the client has sent, unchecked, and whose results
+// leave as they are: the SDK would check both by schemas that speak in words of their own, and copy texts that are relayed
+// verbatim. So all requests but `server/discover` reach the SDK's `fallbackRequestHandler`, around which it puts no checks.
 
 import {
   type ClientCapabilities,
@@ -230,7 +230,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 export const CACHED_FOR = {
-  /** Its instructions name the configured servers, and a configuration may be changed at any time. */
+  /** Instructions in the answer name the configured servers, and a configuration may be changed at any time. */
   discover: forMs(MINUTE_MS),
   /** Nothing changes as long as this bridge lives, but what is said of the image, once, when it becomes known. */
   tools: forMs(5 * MINUTE_MS),

@@ -1,6 +1,6 @@
-// How far one call is, as notifications that its client asked for: what the code reports, what the tools that it called
-// say, and a sign of life when all are silent. The protocol wants numbers that only grow; a report that goes back is told in words. Says nothing after
-// the call's answer.
+// How far one call is, as notifications that its client asked for: what the code reports, what the tools that it called say,
+// and a sign of life when all are silent. The protocol wants numbers that only grow; a report that goes back is told in words.
+// Nothing is said after the call's answer.
 
 import { clip, makeHarmless, shownExactly } from '../../base/text/text.js';
 import type { CallEvent, Meter } from '../../run/calls/call-context.js';

@@ -52,7 +52,7 @@ export class AgentTransport implements Transport {
   #onClosed: () => void = () => {};
   #draining: Promise<void> | undefined;
 
-  /** At the end of the input the transport closes when `beforeEnd` has resolved: what was asked before may still be answered. */
+  /** At the end of the input the transport closes when `beforeEnd` has resolved: earlier requests may still be answered. */
   constructor(input: Readable, output: Writable, beforeEnd: () => Promise<void> = async () => {}) {
     this.#input = input;
     this.#output = output;

@@ -1,7 +1,7 @@
-// Answers that a server object takes from its bridge: calls of tools, resources, names of snippets. Resources are the bridge's own
-// description of itself, the operator's snippets, and what runs have left, for as long as that is kept. A URI is looked up and never
-// made into a path. Whatever a file is called, its type is one that nothing runs. This file is loaded when the first of these
-// answers is asked for, or ahead of that; nobody who only lists the tools waits for it.
+// Answers that a server object takes from its bridge: calls of tools, resources, names of snippets. Resources are the bridge's
+// own description of itself, the operator's snippets, and what runs have left, for as long as that is kept. A URI is looked up
+// and never made into a path. Whatever a file is called, its type is one that nothing runs. This file is loaded when the first
+// of these answers is asked for, or ahead of that; nobody who only lists the tools waits for it.
 
 import { z } from 'zod';
 import { asBridgeError } from '../../base/errors.js';
@@ -85,7 +85,7 @@ function offerResources(server: AgentServer, bridge: Bridge, snippets: Snippets 
     const found = await kept.read(uri);
     if (found !== undefined) return aged({ contents: [contentsOf(found)] }, keptFor(kept.keepSeconds));
     const wrong = new WrongParams(notFound(uri, kept));
-    // By which clients of a later era tell it from other wrong parameters.
+    // Clients of later eras tell this error from other wrong parameters by its `uri`.
     throw server.era === 'legacy' ? wrong : Object.assign(wrong, { data: { uri } });
   });
 }

@@ -53,7 +53,7 @@ const ANNOTATIONS = {
  */
 const MAX_RESULT_CHARS = 170_000;
 
-/** For Claude Code, which otherwise shows the model a tool's name alone, and of long results the beginning. */
+/** Hints for Claude Code, which otherwise shows the model a tool's name alone, and of long results the beginning. */
 const metaFor = (searchHint: string) => ({
   'anthropic/alwaysLoad': true,
   'anthropic/searchHint': searchHint,

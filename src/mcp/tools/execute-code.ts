@@ -1,5 +1,5 @@
-// The tool `execute_code`. Its arguments are checked whole before anything is spent: a snippet, or a language and its code, never
-// both; names, sizes and words that a program can be given. Relies on the snippets' own errors for what is wrong with one.
+// The tool `execute_code`. Its arguments are checked whole before anything is spent: a snippet, or a language and its code,
+// never both; names, sizes and words that a program can be given. Relies on snippets' own errors for what is wrong with one.
 
 import { asBridgeError } from '../../base/errors.js';
 import { findClosest } from '../../base/text/closest.js';

@@ -31,8 +31,8 @@ export type AskingParts = {
 };
 
 /**
- * Dialogs of one agent come one after the other: nobody answers two at once. An agent of 2026-07-28 is another one in each of its
- * calls: its client has asked for each of them, and puts their questions as it likes.
+ * Dialogs of one agent come one after the other: nobody answers two at once. An agent of 2026-07-28 is another one in each of
+ * its calls: its client has asked for each of the calls, and puts their questions as it likes.
  */
 export class Dialogs {
   readonly #last = new WeakMap<object, Promise<unknown>>();
@@ -121,8 +121,8 @@ function whyTaken(asked: AskingEnd): string {
   }
 }
 
-// A question put to a person through the agent's client: a form with the decision, or the address of the page. What comes back
-// is the client's word for what the person did; nothing in it can be taken for more than one of the decisions that were offered.
+// A question put to a person through the agent's client: a form with the decision, or the address of the page. The answer is
+// the client's word for what the person did; nothing in it can be taken for more than one of the decisions that were offered.
 
 type DialogParts = {
   readonly agent: AgentCapabilities;

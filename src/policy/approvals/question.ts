@@ -57,9 +57,9 @@ export interface Inbox extends AsyncDisposable {
   pageOf(id: string): Promise<string | undefined>;
 }
 
-// A question in words, for a dialog of the agent's client. Server and tool come first, then who asks and why, and then each call
-// as it will be sent, whole. Nothing of the arguments can look like a line of ours: each of their lines has a `>` ahead of it, ends
-// before a dialog would break it, and shows what does not show as the escape that JSON has for it.
+// A question in words, for a dialog of the agent's client. Server and tool come first, then who asks and why, and then each
+// call as it will be sent, whole. Nothing of the arguments can look like a line of ours: each of their lines has a `>` ahead of
+// it, ends before a dialog would break it, and shows what does not show as the escape that JSON has for it.
 
 /** Dialogs of terminals are hardly narrower. */
 const LINE_CHARS = 96;

@@ -311,7 +311,7 @@ export class Grants {
     this.#observer = parts.observer;
   }
 
-  /** `what` names a tool of an entry and all rules that ask about it: a decision about some of them is none about the others. */
+  /** `what` names a tool of an entry and all rules that ask about it: a decision about some rules is none about the others. */
   has({ run, session }: GrantScope, what: string): boolean {
     return (
       this.#ofRuns.get(run)?.has(what) === true ||

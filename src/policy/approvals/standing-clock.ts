@@ -26,9 +26,9 @@ type Stood = { readonly at: number; readonly leftMs: number; readonly used: numb
 export class StandingClock implements Disposable {
   readonly #deadline: Pick<Deadline, 'pause' | 'start'>;
   readonly #standing: Standing | undefined;
-  /** By how many it is stopped. */
+  /** Number of callers that keep the clock stopped. */
   #stopped = 0;
-  /** From the first of them until it goes on, which may have to wait for a place. */
+  /** Set from the first stop until the clock goes on, which may have to wait for a place. */
   #stands: Stood | undefined;
   #looking: NodeJS.Timeout | undefined;
   #freezing: NodeJS.Timeout | undefined;
@@ -126,7 +126,7 @@ export class AskingTime implements Disposable {
   /** How many questions are open. */
   #open = 0;
   #leftMs: number;
-  /** By performance.now(), while the clock stands for them. */
+  /** When the clock was stopped for the open questions, by performance.now(). */
   #since: number | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isOver = false;

@@ -36,7 +36,7 @@ const APPROVALS = 'approvals';
 const QUESTION_FILE = /^(q-[a-z0-9]{16})\.json$/;
 /** All that we ever write there, the beginnings of files that a killed process has left too. */
 const OWN_FILE = /^q-[a-z0-9]{16}\.(?:json|answer|json\.[0-9a-f-]{36})$/;
-/** For so long it is said how a question ended, to whoever looks late. */
+/** How long the end of a question can be read, for those who look late. */
 const CLOSED_KEPT_MS = 600_000;
 /** A bridge on another machine cannot be asked whether it lives; after this its question is nobody's any more. */
 const OVERDUE_MS = 3_600_000;

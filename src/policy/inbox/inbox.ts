@@ -90,7 +90,7 @@ type KeptQuestion = Posted & {
 class FileInbox implements Inbox, PostedQuestions {
   readonly #options: InboxOptions;
   readonly #folder: InboxFolder;
-  /** By id, the oldest first. */
+  /** Questions by id, the oldest first. */
   readonly #posted = new Map<string, KeptQuestion>();
   readonly #listeners = new Set<() => void>();
   #watch: FolderWatch | undefined;

@@ -1,5 +1,5 @@
-// A question as a file, which the bridge that asks writes and the command line reads, and the answer as a file beside it. An answer
-// is bound to the digest of the whole question, so that what was shown is what is answered.
+// A question as a file, which the bridge that asks writes and the command line reads, and the answer as a file beside it. An
+// answer is bound to the digest of the whole question, so that what was shown is what is answered.
 
 import { createHash } from 'node:crypto';
 import { userInfo } from 'node:os';

@@ -1,5 +1,5 @@
 // The page of the inbox: a small HTTP server on this machine alone, from the first question that somebody is sent a link to
-// until nothing has been asked for a while. Its address has a secret for each principal, which shows that principal's questions.
+// until nothing was asked for a while. Its address has a secret for each principal, which shows that principal's questions.
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ import { HEADERS, isShownWhole, type Notice, type Page, plainPage, questionsPage
 /** Without a question for so long, the page ends; its addresses lead nowhere then. */
 const IDLE_MS = 60_000;
 const MAX_HEADER_BYTES = 8_192;
-/** For the headers of a request, and for all of it. */
+/** Limits for the headers of a request, and for the whole request. */
 const HEADERS_WITHIN_MS = 10_000;
 const REQUEST_WITHIN_MS = 20_000;
 const MAX_CONNECTIONS = 64;
@@ -300,7 +300,7 @@ function refusalOf(request: IncomingMessage, port: number): PageRefusal | undefi
   return undefined;
 }
 
-/** By what browsers say of a request; those that say nothing are judged by Host and Origin alone. */
+/** Judges a request by what browsers say of it; requests that say nothing are judged by Host and Origin alone. */
 function isOwnFetch(
   method: string,
   site: string | string[] | undefined,

@@ -254,7 +254,7 @@ function facts({ question }: Posted): readonly Html[] {
   );
 }
 
-/** By the clock of this machine, where the browser is too. */
+/** Time by the clock of this machine, where the browser is too. */
 const clock = (at: Date): string => at.toLocaleTimeString('en-GB', { timeStyle: 'medium' });
 
 const capitalise = (sentence: string): string => sentence.charAt(0).toUpperCase() + sentence.slice(1);

@@ -1,5 +1,5 @@
-// Which calls of tools wait for a person, by the policy: allow, ask or deny. Pure. What a tool says of itself is its server's own
-// claim: what makes a call look harmless counts only of a server that the policy trusts, and what is not said is the worst.
+// Which calls of tools wait for a person, by the policy: allow, ask or deny. Pure. What a tool says of itself is its server's
+// own claim: what makes a call look harmless counts only of a server that the policy trusts, and what is not said is the worst.
 
 import { namePattern, type Reach, type ServerPattern, serverPattern } from '../../base/text/name-pattern.js';
 import { shownName } from '../../base/text/shown-name.js';
@@ -220,7 +220,7 @@ function hasEffect(is: 'read' | 'write' | 'destructive' | 'open-world', effects:
 
 const SEVERITY = { allow: 0, ask: 1, deny: 2 };
 
-/** Two policies as one: the stricter of their verdicts holds, or both where they are alike, and a read is what both take for one. */
+/** Two policies as one: the stricter verdict holds, or both where they are alike, and a read is what both take for one. */
 export const layeredApprovals = (first: ApprovalPolicy, second: ApprovalPolicy): ApprovalPolicy => ({
   isOn: first.isOn || second.isOn,
   judge: (facts) => {

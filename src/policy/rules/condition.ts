@@ -31,8 +31,8 @@ export type ConditionFacts = {
 };
 
 /**
- * `unclearReading`: readers may take the arguments differently, or the expression has failed over them or has taken too long. It
- * counts as met where a rule asks or denies, and as not met where it allows.
+ * `unclear`: readers may take the arguments differently, or the expression has failed over them or has taken too long. An
+ * unclear condition counts as met where a rule asks or denies, and as not met where it allows.
  */
 export type ConditionReading = {
   readonly is: 'met' | 'not met' | 'unclear';
@@ -48,14 +48,14 @@ const LIMITS = { maxAstNodes: 500, maxDepth: 32, maxListElements: 200, maxMapEnt
 /** Limits for an expression that keeps to LIMITS, once it is written anew. */
 const STRICT_LIMITS = { maxAstNodes: 50_000, maxDepth: 200, maxListElements: 500, maxMapEntries: 100 };
 const MAX_WHY_CHARS = 300;
-/** By the clock on the wall, so that a busy machine is no reason: one takes a millisecond. All runs wait meanwhile. */
+/** Wall-clock limit of one evaluation, long enough on a busy machine: one takes a millisecond. All runs wait meanwhile. */
 const WITHIN_MS = 1_000;
 /** How long one that has taken longer is not evaluated: arguments that are made for it come again and again. */
 const RESTS_MS = 30_000;
 
 type Expression = {
   readonly evaluate: (context: object) => unknown;
-  /** By performance.now(): until when it is not evaluated, since it has taken too long. */
+  /** Until when the expression is not evaluated, since it has taken too long; by performance.now(). */
   restsUntil: number;
 };
 
@@ -78,7 +78,7 @@ export function readCondition(text: string, facts: ConditionFacts): ConditionRea
   const { server, tool, principal } = facts;
   let args: unknown;
   try {
-    // By the clock only where an expression says what is done: what is read of arguments is bounded by how much they are.
+    // Only an expression needs the clock: the work of reading arguments is bounded by their size.
     args = argumentsOf(facts);
   } catch (thrown) {
     return unclearReading(messageOf(thrown));
@@ -203,8 +203,9 @@ function runBounded(work: () => unknown): unknown {
 }
 
 // A condition of CEL, written anew so that what readers of JSON take differently is an error in it and not an answer: CEL says
-// that "true" and true are not equal, and a server that reads both as true does what the condition forbids. Names of
-// members, comparisons, sizes and what is gone through become calls of functions (either-reading.ts). An error is what CEL has for `nobody knows`: `false && error` is false, `true && error` an error.
+// that "true" and true are not equal, and a server that reads both as true does what the condition forbids. Names of members,
+// comparisons, sizes and what is gone through become calls of functions (either-reading.ts). An error is what CEL has for
+// `nobody knows`: `false && error` is false, `true && error` an error.
 
 /** The functions; whoever writes a condition cannot name them. */
 const STRICT = {

@@ -7,7 +7,7 @@ import { foldName, isPlain, looksLike } from '../../base/text/folded-name.js';
 import { clipHarmless } from '../../base/text/text.js';
 
 const MAX_SHOWN_CHARS = 60;
-/** Folding takes long where a name is made for it; of an object that a person would write a condition about no name is longer. */
+/** Folding takes long where a name is made for it; a person would write no condition about an object with a longer name. */
 const MAX_NAME_CHARS = 250;
 /** Limit for the names that are not plain, in one object together. */
 const MAX_FOLDED_CHARS = 10_000;
@@ -254,9 +254,9 @@ function displayValue(value: unknown): string {
 
 const quoteName = (name: string): string => `'${clipHarmless(name, MAX_SHOWN_CHARS)}'`;
 
-// Whether arguments are of the types that a tool's schema says. A value of another type is what readers convert, each in its own
-// way. No validator: bounds, patterns and what is required are left to the server, which takes none of them for something
-// else; what is not understood fits. Schemas are a server's word, so that nothing in them is compiled.
+// Whether arguments are of the types that a tool's schema says. Readers convert a value of another type, each in its own way.
+// No validator: bounds, patterns and what is required are left to the server, which takes none of them for something else; what
+// is not understood fits. Schemas are a server's word, so that nothing in them is compiled.
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
@@ -373,7 +373,7 @@ function innerOf(value: unknown, schema: JsonSchema): ReadonlyArray<readonly [st
   }
   if (!isObject(value)) return [];
   const properties = isObject(schema['properties']) ? schema['properties'] : {};
-  // By which of them a name is meant would have to be tried, and they are patterns of the server's.
+  // Only a try of the patterns, which are the server's, would tell by which of them a name is meant.
   const rest = schema['patternProperties'] === undefined ? schema['additionalProperties'] : undefined;
   return Object.entries(value).map(([name, inner]) => {
     if (Object.hasOwn(properties, name)) return [name, inner, properties[name]];

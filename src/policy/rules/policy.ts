@@ -373,8 +373,8 @@ export const deniedError = (what: string, { rule }: Verdict, hint = ''): BridgeE
     remedy: 'Only the user can change that; go on without it.',
   });
 
-// Two policies as one: what either denies is denied, by the rules of all that deny it, and of two limits the lower one holds. No layer gives back what another
-// one takes away.
+// Two policies as one: what either denies is denied, by the rules of all that deny it, and of two limits the lower one holds.
+// No layer gives back what another one takes away.
 
 export function layeredPolicy(first: Policy, second: Policy): Policy {
   const both = (judge: (policy: Policy) => Verdict): Verdict => {

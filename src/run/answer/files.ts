@@ -81,7 +81,7 @@ export function filePieces({ left, stdout, stderr }: Outcome): readonly Piece[] 
   return [...inline, ...lines.map((own) => ({ own }))];
 }
 
-/** For the structured forms. `paths`: whether they have the places on this machine. */
+/** Files for the structured forms. `paths`: whether the entries have the places on this machine. */
 export function fileEntries(outcome: Outcome, paths: boolean): FileEntry[] {
   const { left } = outcome;
   const entryOf = ({ name, sizeBytes, uri, path }: KeptThing): FileEntry => ({

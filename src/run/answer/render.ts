@@ -114,9 +114,9 @@ function resultText({ repr, json }: ResultValue): string {
   return text.includes('\n') ? `\n${text}` : ` ${text}`;
 }
 
-// The text of an answer, brought below what any client takes, and below what its host shows a model; its pictures have their own bound (run/outcome/pictures.ts). Single
-// texts are capped where they arise; this bounds their sum, in whatever form they are shown: a control character of one
-// byte is seven in JSON, and twice that in JSON in JSON.
+// The text of an answer, brought below what any client takes, and below what its host shows a model; its pictures have their
+// own bound (run/outcome/pictures.ts). Single texts are capped where they arise; here their sum is bounded, in whatever form
+// they are shown: a control character of one byte is seven in JSON, and twice that in JSON in JSON.
 
 /** Stdio clients are known to end servers over answers of 8 MiB; a model could not read a tenth of this either. */
 export const MAX_ANSWER_BYTES = MB_BYTES;
@@ -191,9 +191,9 @@ function cutError(error: OutcomeError, maxChars: number): OutcomeError {
   };
 }
 
-// The form in which execute_code answers where nobody chose another: where files are, what failed, then stdout and stderr, each under its
-// own head, whether there is anything in it or not. What was cut out of a stream is said
-// where it is missing, as in every form.
+// The form in which execute_code answers where nobody chose another: where files are, what failed, then stdout and stderr, each
+// under its own head, whether there is anything in it or not. What was cut out of a stream is said where it is missing, as in
+// every form.
 
 function sections(outcome: Outcome, view: HostView): readonly Piece[] {
   const { status, stdout, stderr, pictures, note, error } = outcome;

@@ -39,7 +39,7 @@ type Folder = {
 
 export class KeptRoom {
   readonly #options: RoomOptions;
-  /** By handle; undefined until somebody has looked. */
+  /** Folders by handle; undefined until somebody has looked. */
   #folders: Map<string, Folder> | undefined;
   #lookedAtMs = 0;
   /** Handles of runs of this bridge that still write. */
@@ -60,8 +60,8 @@ export class KeptRoom {
   }
 
   /**
-   * Makes the folder, and room in it for `bytes` more. It stays until it is sealed or removed. `no-room` where runs that still write
-   * have taken too much of the quota, `too-large` where all of it were too small.
+   * Makes the folder, and room in it for `bytes` more. The folder stays until it is sealed or removed. `no-room` where runs
+   * that still write have taken too much of the quota, `too-large` where all of it were too small.
    */
   take(handle: string, bytes: number): Promise<'taken' | 'too-large' | 'no-room'> {
     return this.#turns.add(async () => {

@@ -91,7 +91,7 @@ export class KeptRun {
     return this.#add({ name, mimeType, sizeBytes: content.length, ...file });
   }
 
-  /** For at most `maxBytes`, which are taken from the quota until it ends. */
+  /** Stream of at most `maxBytes`, which are taken from the quota until the stream ends. */
   stream(name: string, mimeType: string, maxBytes: number): KeptStream {
     const kept = { number: this.#numbers++, ending: endingFor(name, mimeType) };
     const file = this.#take(maxBytes).then(() => open(this.#path(kept), 'wx', 0o600));

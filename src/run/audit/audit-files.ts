@@ -18,7 +18,7 @@ type AuditFilesOptions = {
   readonly lostLine: (lines: number, since: string) => string;
   /** Milliseconds since the epoch; tests have their own. */
   readonly now?: () => number;
-  /** For tests: what writes to a disk that stalls or is full. */
+  /** Opens a file for writing; tests pass a stream to a disk that stalls or is full. */
   readonly createStream?: (path: string) => Writable;
 };
 

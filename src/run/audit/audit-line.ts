@@ -1,5 +1,5 @@
-// The lines of the audit: what is kept of a run and of a tool call, and of lines that were lost, and how a line is read back. A line that is torn or
-// of another version is no line.
+// The lines of the audit: what is kept of a run and of a tool call, and of lines that were lost, and how a line is read back. A
+// line that is torn or of another version is no line.
 
 import type { RunStatus } from '../events.js';
 import type { TextDigest } from './digest.js';
@@ -26,7 +26,7 @@ export type RunLine = {
   readonly error?: { readonly kind: string; readonly message: string };
   readonly durationMs: number;
   readonly calls: number;
-  /** Its calls that had a line of their own when it ended; older lines make room for newer ones. */
+  /** Number of the run's calls that had a line of their own when it ended; older lines make room for newer ones. */
   readonly listed?: number;
   /** How many of its tool calls never had a line. */
   readonly notListed: number;
@@ -58,7 +58,7 @@ export type QuestionLine = {
   readonly at: string;
   readonly run: string;
   readonly principal?: string;
-  /** Its id. */
+  /** Id of the question. */
   readonly question: string;
   readonly server: string;
   readonly tool: string;
@@ -72,7 +72,7 @@ export type QuestionLine = {
   readonly answer: string;
   /** The person's word with a `no`, or the reason of an `always`. */
   readonly word?: string;
-  /** By which way it was answered (agent, page, command line), and by whom, as far as known. */
+  /** Way by which the answer came (agent, page, command line), and the person who gave it, as far as known. */
   readonly by?: string;
   readonly who?: string;
   readonly durationMs: number;

@@ -11,7 +11,7 @@ import type { AuditLine, CallLine, QuestionLine, RunLine } from './audit-line.js
 import { digestOf } from './digest.js';
 
 type AuditOptions = {
-  /** Its folder is made where need be, for its owner alone. */
+  /** Folder of the audit files, made where need be, for its owner alone. */
   readonly dir: string;
   /** Limit for all audit files together. */
   readonly quotaBytes: number;

@@ -32,7 +32,7 @@ export type CallEvent =
   | { readonly type: 'started'; readonly meter: Meter }
   /** How far the code says it is. */
   | Extract<GuestFrame, { type: 'progress' }>
-  /** How far a tool that the code has called says it is; `tool` is `server.tool`. As often as its server says it; not yet made harmless. */
+  /** Progress of a tool that the code calls, whenever its server tells it; `tool` is `server.tool`. Not yet made harmless. */
   | {
       readonly type: 'tool.progress';
       readonly tool: string;

@@ -1,6 +1,7 @@
 // The guard between a call and whoever answers it. Each call is judged here once, by exact name and by the policy of this
-// moment; the verdict goes to the audit as it is. What is denied is refused by its rule and shown nowhere, what costs too
-// much is refused by its limit, and what a person has to allow waits for them here, as the text that is sent. Handlers take calls that bear the guard's mark, which nothing else can put on one.
+// moment; the verdict goes to the audit as it is. What is denied is refused by its rule and shown nowhere, what costs too much
+// is refused by its limit, and what a person has to allow waits for them here, as the text that is sent. Handlers take calls
+// that bear the guard's mark, which nothing else can put on one.
 
 import { BridgeError } from '../../base/errors.js';
 import { wellFormedJson } from '../../base/json/json-text.js';
@@ -87,7 +88,7 @@ export class CallGuard {
     this.#parts = parts;
   }
 
-  /** The value for the reply. Throws a BridgeError for the refusal; what is asked of a server is told to the audit either way. */
+  /** The value for the reply. Throws a BridgeError for the refusal; what is asked of a server goes to the audit either way. */
   async answer(call: GuestCall, signal: AbortSignal): Promise<unknown> {
     const { target } = call;
     const { plan } = this.#parts;

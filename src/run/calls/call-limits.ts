@@ -12,8 +12,8 @@ import type { Limit, Policy } from '../../policy/rules/policy.js';
 type AtServer = { readonly server: string; readonly max: number };
 
 /**
- * Resolves when a call may begin, at a server that has at most `max` under way where it is about one; also when `signal` ends the
- * wait. What it gives is disposed of when the call has ended.
+ * Resolves when a call may begin, at a server that has at most `max` under way where the call is about one; also when `signal`
+ * ends the wait. The Disposable is disposed of when the call has ended.
  */
 export type CallTurn = (at: AtServer | undefined, signal: AbortSignal) => Promise<Disposable>;
 
@@ -23,7 +23,7 @@ export const boundOf = (bridge: string, { server, max }: AtServer): Bound => ({
   max,
 });
 
-/** The turns of the calls of a run's code, which wait for as long as the run does; another run's first call passes its hundredth. */
+/** Turns of calls by a run's code, which wait for as long as the run does; another run's first call passes its hundredth. */
 export function turnOfCode(
   turns: Scheduler,
   of: {

@@ -135,7 +135,7 @@ export class Dispatcher implements Disposable {
     return undefined;
   }
 
-  /** `call` is an error where its frame says nothing that can be asked: it is refused in its turn, like an answer that failed. */
+  /** `call` is an error where its frame says nothing that can be asked: it is refused in its turn, like a failed answer. */
   async #answer(
     label: Label,
     call: GuestCall | BridgeError,

@@ -55,7 +55,7 @@ export type OnDemandParts = {
   readonly open: (server: string, signal: AbortSignal) => Promise<ServerDoc>;
   /** The run's clock stands still from now until what is given back is called. */
   readonly stopClock: StopClock;
-  /** For all questions together. */
+  /** Time for all questions together. */
   readonly maxAskingMs?: number;
   /** How it is asked and refused; without it, as for code that asks for itself. */
   readonly words?: AskingWords;
@@ -87,7 +87,7 @@ export class OnDemand implements Disposable {
     this.#time = new AskingTime(parts.stopClock, parts.maxAskingMs ?? MAX_ASKING_SECONDS * 1000);
   }
 
-  /** By its real name. Throws E_SERVER_UNKNOWN, E_DENIED, or what opening it throws. */
+  /** Opens the server of this real name. Throws E_SERVER_UNKNOWN, E_DENIED, or what the opening throws. */
   async load(server: string, signal: AbortSignal): Promise<ServerDoc> {
     const { discovered, open } = this.#parts;
     const names = discovered.map(({ name }) => name);

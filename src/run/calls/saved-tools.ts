@@ -23,7 +23,7 @@ const TAKEN = /^(?:__|mcp_)|^(?:mcp|runtime|save_tool|user_tools)$/;
 const MAX_HEAD_CHARS = 200;
 const SIGNATURE_MARK = '# ';
 const DESCRIPTION_MARK = '#: ';
-/** When and by which run it was made, and last changed. In the third line, which is ours; elsewhere it is a comment of the code's. */
+/** When and by which run a tool was made and last changed: the third line, which is ours; elsewhere a comment of the code's. */
 const HISTORY =
   /^#@ created (?<created>\S+), run (?<maker>\S+)(?:; changed (?<changed>\S+), run (?<changer>\S+))?$/;
 const HISTORY_LINE = 2;
@@ -232,7 +232,7 @@ export class SavedByRun {
     return { replaced };
   }
 
-  /** For the answer: what this run has taken the place of. */
+  /** Note for the answer: which saved tools of earlier runs this run has replaced. */
   get note(): string | undefined {
     if (this.#replaced.size === 0) return undefined;
     return `This run has replaced saved tools of earlier runs: ${[...this.#replaced].join(', ')}.`;

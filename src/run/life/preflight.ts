@@ -109,7 +109,7 @@ function notLoaded(brief: ServerBrief, line: number, loaded: readonly ServerDoc[
   };
 }
 
-/** By name and by alias; no alias is the name of another. */
+/** Servers by name and by alias; no alias is the name of another server. */
 const byWord = <T extends { readonly name: string; readonly alias: string }>(servers: readonly T[]) =>
   new Map(
     servers.flatMap((server): [string, T][] => [

@@ -23,7 +23,7 @@ export type RunInput = {
   readonly timeoutSeconds: number;
   /** Names, and `*`. */
   readonly servers: readonly string[];
-  /** For the working directory; checked. */
+  /** Files for the working directory; checked. */
   readonly files: readonly InputFile[];
   /** Which one it is a call of; absent for a run of its own. */
   readonly session?: AskedSession;

@@ -195,7 +195,7 @@ export class Runs {
     context.tell({ type: 'preparing', waitsFor: () => setUp.waitsFor(named) });
     const atServer: CallTurn = async (at, ends) => {
       await turn.moveTo(at && boundOf(queue.instance, at), ends);
-      // It ends with the call.
+      // The turn ends with the call.
       return { [Symbol.dispose]: () => {} };
     };
     const services = this.#servicesFor(lease, agent, this.#waitedFor(named), atServer);
@@ -316,7 +316,7 @@ export class Runs {
     return entered;
   }
 
-  /** For a call that may reach the servers of `lease`. */
+  /** Services for a call that may reach the servers of `lease`. */
   #servicesFor(lease: ServerLease, agent: AgentCapabilities, waited: Waited, turn: CallTurn): DirectServices {
     const { settings, supply, servers, saved, observer, approvals } = this.#parts;
     return {

@@ -8,7 +8,7 @@ import type { GuestEnd } from '../../sandbox/conversation/turn.js';
 
 /** How long files may take from the end of the code: a local pipe carries all that they may be in a tenth of this. */
 const FILES_WITHIN_MS = 5_000;
-/** For the model. */
+/** Note for the model. */
 const LATE = `[Some files of out/ did not arrive within ${FILES_WITHIN_MS / 1000} s of the end of the code.]`;
 
 export class CodeEnd implements Disposable {

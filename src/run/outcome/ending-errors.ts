@@ -183,7 +183,7 @@ export const wasKilledForMemory = ({ memoryKills }: SandboxFacts): boolean => (m
 export const outOfMemory = (limitBytes: number): OutcomeError =>
   ownError('E_MEMORY', `Memory limit ${megabytes(limitBytes)} exceeded.`, memoryRemedy);
 
-/** For code that outlived it: a worker that is missing explains much that went wrong later. */
+/** Hint for code that outlived a killed process of its own: a missing worker explains much that went wrong later. */
 export const killedChild = (facts: SandboxFacts): string | undefined =>
   wasKilledForMemory(facts)
     ? `One of its processes was killed: memory limit ${megabytes(facts.spec.memoryBytes)} exceeded. ${memoryRemedy}`

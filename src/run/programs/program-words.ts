@@ -5,7 +5,7 @@ import { KB_BYTES, MB_BYTES } from '../../base/text/sizes.js';
 
 /** Most bytes that Linux takes for one argument or one `NAME=value`, without the NUL at its end. */
 const MAX_WORD_BYTES = 128 * KB_BYTES - 1;
-/** For all of them: half of what Linux takes below a stack of 8 MiB. The sandbox's own variables need a part of the rest. */
+/** Most bytes of all words: half of what Linux takes below a stack of 8 MiB. The sandbox's variables need part of the rest. */
 export const MAX_WORDS_BYTES = MB_BYTES;
 /** Each has a NUL at its end, and a pointer. */
 const BYTES_BESIDES_WORD = 1 + 8;

@@ -169,8 +169,8 @@ export class Snippets {
   }
 
   /**
-   * By its name, or by its file's whole name. Throws E_ARGUMENTS that lists the names, says why a file cannot be read,
-   * or which setting is missing.
+   * Finds a snippet by its name, or by its file's whole name. Throws E_ARGUMENTS that lists the names, says why a file cannot
+   * be read, or which setting is missing.
    */
   async find(name: string): Promise<Snippet> {
     const { path, files } = await this.#listing();

@@ -13,7 +13,7 @@ import type { SetUp } from './set-up.js';
 
 export class RunMeter {
   readonly #isCounting: boolean;
-  /** By performance.now(): when each was taken. */
+  /** When each sandbox was taken, by performance.now(). */
   readonly #taken = new Map<Sandbox, number>();
   #seconds = 0;
   #told = 0;
@@ -118,7 +118,7 @@ export class RunQueue {
     return `${this.#parts.instance}-${++this.#numbered}`;
   }
 
-  /** A call that needs a sandbox of so much memory has come: it is counted from now on. `isHeld` where it waits for its session first. */
+  /** Counts from now on a call that needs a sandbox of so much memory. `isHeld` where the call waits for its session first. */
   arrive(memoryBytes: number, context: CallContext, isHeld = false): Arrival {
     const { turns, owner, limits, observer } = this.#parts;
     const id = this.nextId();
@@ -146,8 +146,8 @@ export class RunQueue {
   }
 
   /**
-   * `work` when the turn of the call has come, or why it gets none. `servers` are those that it waits for; `after` has the turn when
-   * the work is done, and ends it at last.
+   * Result of `work`, which begins at the turn of the call; or why the call gets none. `servers` are those that the call waits
+   * for; `after` has the turn when the work is done, and ends it at last.
    */
   async inTurn<T>(
     { begin, context }: Arrival,

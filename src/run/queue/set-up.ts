@@ -20,7 +20,7 @@ type Phase = keyof typeof USUALLY;
 export class EngineSetUp {
   #step: string | undefined;
   #phase: Phase = 'start';
-  /** By performance.now(): when the phase began. */
+  /** When the phase began, by performance.now(). */
   #since: number | undefined;
   /** Lines that the phase has said so far. */
   #lines = 0;

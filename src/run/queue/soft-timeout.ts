@@ -22,7 +22,7 @@ export type TakenSource<T> = {
 
 /** How long a call has waited for set-up, and what for. */
 export type Waited = {
-  /** By performance.now(): when the call came. */
+  /** When the call came, by performance.now(). */
   readonly since: number;
   /** Words on the set-up that is going on now. */
   readonly goingOn: () => string;

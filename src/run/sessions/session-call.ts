@@ -140,7 +140,7 @@ export type SessionUse = {
   readonly name: string;
   /** The session's name with its handle, which no other session has: what a person has allowed in it is allowed in no other. */
   readonly title: string;
-  /** For the code, as it is now. */
+  /** Facts of the session for the code, as they are now. */
   readonly facts: () => SessionFacts;
   /** Servers of this call that code of earlier calls gets as well; each is asked for like one that code asks for. */
   readonly added: readonly string[];

@@ -18,7 +18,7 @@ import type { GivenTurn } from '../queue/run-queue.js';
 
 /** A call that was answered, and has its place and its sandbox yet. */
 export type AnsweredCall = GivenTurn & {
-  /** By performance.now(): when the time that it was given is over. */
+  /** When the time that the call was given is over, by performance.now(). */
   readonly endsAt: number;
 };
 
@@ -132,7 +132,7 @@ export class Session {
     this.#life = setTimeout(() => this.end(`it had lived for ${lifeSeconds} s`), lifeSeconds * 1000).unref();
   }
 
-  /** For people, and unlike that of any other session. */
+  /** Name for people, unlike that of any other session. */
   get title(): string {
     return `${this.name} (${this.handle})`;
   }
@@ -151,7 +151,7 @@ export class Session {
     return this.#isBusy;
   }
 
-  /** By performance.now(). */
+  /** Since when the session is idle, by performance.now(). */
   get idleSince(): number {
     return this.#idleSince;
   }
@@ -193,7 +193,7 @@ export class Session {
     void sandbox.ended.then((end) => this.#whenEnded(end));
   }
 
-  /** For the code of a call that begins now. */
+  /** Facts for the code of a call that begins now. */
   facts(): SessionFacts {
     this.#calls++;
     this.#lastCallAt = new Date();

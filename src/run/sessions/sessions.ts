@@ -60,7 +60,7 @@ export class Sessions implements Disposable {
   readonly #options: SessionsOptions;
   readonly #files: SessionFiles;
   readonly #live = new Map<string, Session>();
-  /** By scope and name, and by handle. */
+  /** Why sessions ended, by scope and name, and by handle. */
   readonly #ended = new Map<string, string>();
   #isClosing = false;
 
@@ -74,8 +74,8 @@ export class Sessions implements Disposable {
   }
 
   /**
-   * Whether a call that comes now has to wait for another one of its session. Where it has not, what the last one has left stands
-   * still for it, and leaves it the place.
+   * Whether a call that comes now has to wait for another one of its session. Where it has not, what the last call has left
+   * stands still for the new one, and leaves it the place.
    */
   mustWait({ name }: Pick<AskedSession, 'name'>, caller: { readonly scope: string }): boolean {
     this.#settle();
@@ -297,7 +297,7 @@ export class Sessions implements Disposable {
     }
   }
 
-  /** For people; trouble with it is nobody's call. */
+  /** Tells people of the session by a file; trouble with the file fails no call. */
   #tell(session: Session, why: string | null = null): void {
     const { sandbox, name, handle, client, createdAt, lastCallAt, calls } = session;
     if (sandbox === undefined) return;
@@ -325,8 +325,8 @@ export class Sessions implements Disposable {
   }
 
   /**
-   * Where its name outlives the connection it outlives this bridge too, and somebody may ask for it then. Where the bridge ends,
-   * its connection may go on with another one.
+   * A name of a session that outlives the connection outlives this bridge too, and somebody may ask for the session then. Where
+   * the bridge ends, its connection may go on with another bridge.
    */
   #tellEnd(session: Session, why: string): void {
     if (this.#options.scope === undefined && !this.#isClosing)

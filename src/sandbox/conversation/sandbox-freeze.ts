@@ -1,9 +1,10 @@
-// A sandbox that stands still, while a person thinks and between the calls of a session: all its processes but the first, which goes on
-// forwarding what there is to forward. The freezer holds them where there is one; elsewhere they are stopped by SIGSTOP. What is
-// stopped so can have a timer send it SIGCONT, and what is forked while it is looked for goes on: so it is looked at again. Not only
-// by whether it is awake, since it may have stopped itself ahead of the look, but by what it has used. What wakes again and again
-// has to end. Linux only, and only where the processes are this machine's and ours to stop; elsewhere nothing is stopped from
-// here, and the first process does it for a session (harness/standstill.py).
+// A sandbox that stands still, while a person thinks and between the calls of a session: all its processes but the first, which
+// goes on forwarding what there is to forward. The freezer holds them where there is one; elsewhere they are stopped by
+// SIGSTOP. A process stopped by SIGSTOP can have a timer send it SIGCONT, and one that is forked while processes are looked for
+// goes on: so they are looked at again. Not only by whether a process is awake, since it may have stopped itself ahead of the
+// look, but by the processor time that it has used. A sandbox that wakes again and again has to end. Linux only, and only where
+// the processes are this machine's and ours to stop; elsewhere nothing is stopped from here, and the first process does it for
+// a session (harness/standstill.py).
 
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +28,7 @@ type Look = { readonly isAtRest: boolean; readonly used: number };
 type SandboxFreezeParts = {
   /** The container's first process. */
   readonly pid: number;
-  /** It has woken more often than it may. */
+  /** Called when the sandbox has woken more often than it may. */
   readonly onRestless: () => void;
   /** Without it, the freezer of control groups. */
   readonly freeze?: (pid: number) => (() => void) | undefined;
@@ -60,18 +61,18 @@ export class SandboxFreeze implements Disposable {
     return true;
   }
 
-  /** It goes on. */
+  /** Lets the sandbox go on. */
   end(): void {
     const { pid } = this.#parts;
     this.#thaw?.();
     this.#thaw = undefined;
     if (this.#looking === undefined) return;
     this[Symbol.dispose]();
-    // By a fresh look: a number of one that has ended may be another's by now.
+    // Look afresh: the number of a process that has ended may be another's by now.
     if (isOurs(pid)) for (const each of descendantsOf(pid)) signal(each, 'SIGCONT');
   }
 
-  /** It is about to be killed, for which it need not go on. */
+  /** Ends the looks at a sandbox that is about to be killed, for which it need not go on. */
   [Symbol.dispose](): void {
     clearInterval(this.#looking);
     this.#looking = undefined;
@@ -153,7 +154,7 @@ function childrenOf(pid: number): readonly number[] {
       (readText(`/proc/${pid}/task/${task}/children`) ?? '').split(' ').filter(Boolean).map(Number),
     );
   } catch {
-    // It has ended in this very moment.
+    // The process has ended in this very moment.
     return [];
   }
 }
@@ -173,11 +174,12 @@ const NAME = 'still';
 const MAX_LOOKS = 10;
 
 /**
- * The freezer of control groups of version 2. What it holds cannot undo that, whatever signals it sends itself, and still dies of
- * SIGKILL; the freezer of version 1 does not let it die, so that a killed bridge would leave a container that nobody can end. A
- * container's first process, `pid`, has to go on, to forward what there is and to see that its bridge is gone: so all others are put
- * into a group of their own, below that of the container, which its engine removes with the container's. They stand still until what
- * is given back is called; undefined where there is no such group, or it is not ours to change.
+ * The freezer of control groups of version 2. A process that it holds cannot undo that, whatever signals it sends itself, and
+ * still dies of SIGKILL; the freezer of version 1 does not let it die, so that a killed bridge would leave a container that
+ * nobody can end. A container's first process, `pid`, has to go on, to forward what there is and to see that its bridge is
+ * gone: so all others are put into a group of their own, below that of the container, which its engine removes with the
+ * container's. They stand still until the returned function is called; undefined where there is no such group, or it is not
+ * ours to change.
  */
 function freeze(pid: number): (() => void) | undefined {
   const whole = unifiedGroup(pid);
@@ -245,7 +247,7 @@ function move(pid: number, group: string): void {
   try {
     writeFileSync(join(group, 'cgroup.procs'), String(pid));
   } catch (thrown) {
-    // It has ended in this very moment.
+    // The process has ended in this very moment.
     if ((thrown as NodeJS.ErrnoException).code !== 'ESRCH') throw thrown;
   }
 }

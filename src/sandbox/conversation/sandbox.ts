@@ -84,7 +84,7 @@ const RESTLESS: Breach = { limit: 'wakes', allowed: MAX_WAKES, seen: MAX_WAKES +
 
 export class Sandbox implements AsyncDisposable {
   readonly ended: Promise<SandboxEnd>;
-  /** By performance.now(): since when the engine's own clock runs, which ends every container at last. */
+  /** When the engine's own clock began to run, which ends every container at last; by performance.now(). */
   readonly startedAt: number;
   /** The walls that it was started with. */
   readonly spec: SandboxSpec;

@@ -35,7 +35,7 @@ export type RunHandlers = {
 type Checking = {
   readonly at: 'checking';
   readonly onAnswer: (answer: CheckAnswer) => void;
-  /** By performance.now(). */
+  /** When the check began, by performance.now(). */
   readonly startedAt: number;
   readonly isAsItWas: boolean;
   readonly session?: RunHandlers | undefined;
@@ -81,7 +81,7 @@ export const isOfRun = (turn: SandboxTurn): turn is Running | Reported =>
 /** Whether it was given a run, or a call of a session. */
 export const wasGivenRun = (turn: SandboxTurn): boolean => isOfRun(turn) || sessionOf(turn) !== undefined;
 
-/** Whether its guest has ended while no call of its session was under way: its own end follows, and the next call may be quicker. */
+/** Whether the guest has ended between calls of its session: the sandbox's end follows, and the next call may be quicker. */
 export const endsBetweenCalls = (turn: SandboxTurn): boolean =>
   turn.at === 'reported' && turn.isBetweenCalls === true;
 

@@ -18,7 +18,7 @@ const summary = z.object({
   at: z.string(),
   enforced: z.number(),
   watchdog: z.number(),
-  /** By how many megabytes a watchdog was late at most; null where none had to act. */
+  /** Most megabytes by which a watchdog was late; null where none had to act. */
   overshootMb: z.number().nullable(),
   unknown: z.number(),
   /** Names of the controls. */

@@ -303,7 +303,7 @@ async function attempt(
     onStarted,
   }: {
     readonly runtime: OciRuntime;
-    /** By performance.now(). */
+    /** Deadline of the attempt, by performance.now(). */
     readonly until: number;
     /** Has the sandbox, which then ends. */
     readonly onStarted: (sandbox: Sandbox, spec: SandboxSpec) => Promise<void>;

@@ -39,8 +39,8 @@ export class Launcher implements AsyncDisposable {
   readonly #context: LaunchContext;
   readonly #machine: EngineMachine | undefined;
   /**
-   * Every sandbox that was given away and not yet retired, with its lease of the engine's machine, where there is one, and the stamp
-   * of what it was started from.
+   * Every sandbox that was given away and not yet retired, with its lease of the engine's machine, where there is one, and the
+   * stamp of what it was started from.
    */
   readonly #live = new Map<Sandbox, { readonly lease: MachineLease | undefined; readonly stamp: string }>();
   /** Under way; a container that is being made is not gone before its start has failed. */
@@ -114,11 +114,11 @@ export class Launcher implements AsyncDisposable {
     return this.#pad;
   }
 
-  /** Throws what stands in the way of a start, as far as the engine can tell without one: a command that looks for the image. */
+  /** Throws what prevents a start, as far as the engine can tell ahead of it, by a command that looks for the image. */
   async check(signal: AbortSignal): Promise<void> {
     const { engine, image } = await unlessAborted(this.pad(), signal);
     if ((await engine.images.imageId(image.image, signal)) !== undefined) return;
-    // It was removed, and where the store cannot be watched nobody has noticed.
+    // The image was removed, and where the store cannot be watched nobody has noticed.
     this.#forgetPad();
     await unlessAborted(this.pad(), signal);
   }
@@ -288,7 +288,7 @@ export class Launcher implements AsyncDisposable {
     observer({ type: 'setup.step', step: `looking for the image ${kind.image}` });
     const choosing = chooseImage(kind, pad.engine.images, observer, this.#closing.signal);
     chosen.set(key, choosing);
-    // It may be built or pulled at any time.
+    // The image may be built or pulled at any time.
     choosing.catch(() => chosen.delete(key));
     return unlessAborted(choosing, signal);
   }

@@ -70,8 +70,8 @@ export class WarmPool implements Disposable {
   }
 
   /**
-   * A greeted sandbox: one that waits, else one that is on its way, else a cold start. With `isBeside` it is a cold start in any
-   * case, and the pool is filled as if nothing ran: what waits is for others.
+   * A greeted sandbox: one that waits, else one that is on its way, else a cold start. With `isBeside` it is a cold start in
+   * any case, and the pool is filled as if nothing ran: what waits is for others.
    */
   async take(signal: AbortSignal, { isBeside = false } = {}): Promise<Sandbox> {
     if (isBeside) {
@@ -188,7 +188,7 @@ export class WarmPool implements Disposable {
       if (signal.aborted) throw thrown;
       return undefined;
     }
-    // Its image may have changed while it was on its way.
+    // The sandbox's image may have changed while it was on its way.
     if (sandbox.isAlive && this.#options.isCurrent(sandbox)) return sandbox;
     this.#options.retire(sandbox);
     return undefined;
@@ -270,8 +270,8 @@ type WarmPoolsOptions = Pick<WarmPoolOptions, 'size' | 'retire' | 'isCurrent' | 
 };
 
 /**
- * A pool of waiting sandboxes for each kind that has been asked for: the first call of a language is a cold start, and from then
- * on its next sandbox waits. What nobody asks for again is dropped by its pool.
+ * A pool of waiting sandboxes for each kind that has been asked for: the first call of a language is a cold start, and from
+ * then on its next sandbox waits. A sandbox that nobody asks for again is dropped by its pool.
  */
 export class WarmPools implements Disposable {
   readonly #options: WarmPoolsOptions;

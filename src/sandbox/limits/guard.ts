@@ -86,6 +86,6 @@ function lowerPriority(pid: number): void {
     const threads = children.flatMap((child) => readdirSync(`/proc/${child}/task`));
     for (const thread of threads) setPriority(Number(thread), constants.priority.PRIORITY_LOW);
   } catch {
-    // It has ended in this very moment.
+    // A process has ended in this very moment.
   }
 }

@@ -1,8 +1,8 @@
 // A container's memory and files, measured from outside and without any privilege but being its owner: its processes through
-// its own /proc, its tmpfs through its own root. Synchronous, since it is asked often and seldom takes a millisecond.
-// And the kernel's memory that its open files could hold, at most: buffers of sockets and pipes belong to no process, and control
-// groups count only some of them: TCP and UDP on cgroup v1, netlink on neither version, and nothing at all where there is no group.
-// How full a buffer is cannot be seen from outside, so each one is taken to be full. Linux only; reads /proc and decides nothing.
+// its own /proc, its tmpfs through its own root. Synchronous, since it is asked often and seldom takes a millisecond. Also the
+// kernel's memory that its open files could hold, at most: buffers of sockets and pipes belong to no process, and control
+// groups count only some of them: TCP and UDP on cgroup v1, netlink on neither version, and nothing at all where there is no
+// group. How full a buffer is cannot be seen from outside, so each counts as full. Linux only; reads /proc, decides nothing.
 
 import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
 import { totalmem } from 'node:os';
@@ -28,7 +28,7 @@ export const boundsOf = ({ memoryBytes }: Pick<SandboxSpec, 'memoryBytes'>): Bou
   hostFloorBytes: Math.min(HOST_FLOOR_BYTES, totalmem() * HOST_FLOOR_PART),
 });
 
-/** For whoever weighs pages alone. */
+/** No sockets: for a caller that weighs pages alone. */
 const NO_ROOM: SocketRoom = new Map();
 
 /**
@@ -158,7 +158,7 @@ const DEFAULT_BUFFER_BYTES = 212_992;
 
 const TCP = ['TCP', 'TCPv6', 'MPTCP', 'MPTCPv6'];
 const DATAGRAM = ['UDP', 'UDPv6', 'UDP-Lite', 'UDPLITEv6', 'RAW', 'RAWv6', 'PING', 'PINGv6'];
-/** Their buffers are memory of the group of whoever wrote (GFP_KERNEL_ACCOUNT since Linux 4.5). */
+/** Buffers of these sockets are memory of the writer's group (GFP_KERNEL_ACCOUNT since Linux 4.5). */
 const UNIX = ['UNIX', 'UNIX-STREAM'];
 
 const bufferBytes = (name: string, read: ReadText): number =>
@@ -241,8 +241,8 @@ export function heldBytes(
 const LOOK_EVERY_MS = 500;
 
 /**
- * The processor time that one container has used since somebody asked for it to be counted, as its control group says. The group
- * is gone soon after the container, so that what was seen last counts.
+ * The processor time that one container has used since somebody asked for it to be counted, as its control group says. The
+ * group is gone soon after the container, so that the last reading counts.
  */
 export class ProcessorTime implements Disposable {
   readonly #dir: string | undefined;

@@ -1,6 +1,6 @@
-// Stands in for a memory cgroup where the engine has none, and for what one does not count where it has: while code runs,
-// looks at the container from outside and says when it has gone too far. A glance is cheap and never too low; weighing is exact and costs a walk through page
-// tables. The decisions are pure; what is measured, and what follows, belongs to others.
+// Stands in for a memory cgroup where the engine has none, and for what one does not count where it has: while code runs, looks
+// at the container from outside and says when it has gone too far. A glance is cheap and never too low; weighing is exact and
+// costs a walk through page tables. The decisions are pure; measuring, and what follows, belongs to others.
 
 /** A look at a container that costs next to nothing. */
 export type Glance = {
@@ -26,7 +26,7 @@ export type Bounds = {
   /** Limit for what it holds, and the same again for what the kernel could hold for it. */
   readonly memoryBytes: number;
   readonly inodes: number;
-  /** Below this much on the host, a container goes that holds a good part of its own limit, or that the host has lost as much to. */
+  /** Host memory below which a container ends that holds a good part of its limit, or has cost the host more than all of it. */
   readonly hostFloorBytes: number;
 };
 

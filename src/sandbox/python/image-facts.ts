@@ -1,7 +1,7 @@
 // Facts about the image of run_python, in the state directory's cache: which Python it has and what that imports beyond the
 // standard library. Written when a sandbox of the image has greeted, read where tools are listed, since a list starts nothing
-// and asks no engine. And facts about the Python of images, so that they are found out once: which images have none, which call it
-// `python`, and which directory holds the Python of our own image for those without. What is lost is found out again.
+// and asks no engine. Also facts about the Python of images, so that they are found out once: which images have none, which
+// call it `python`, and which directory holds the Python of our own image for those without. Lost facts are found out again.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -113,7 +113,7 @@ export function rememberWithoutPython(stateDir: string, imageId: string): void {
   write(stateDir, { ...known, withoutPython: withFirst(imageId, known.withoutPython) });
 }
 
-/** By which name the image's Python is started, as far as anybody has found out. */
+/** Name by which the image's Python is started, as far as anybody has found out. */
 export const knownPythonName = (stateDir: string, imageId: string): PythonName =>
   readImagePythons(stateDir).unnumbered.includes(imageId) ? 'python' : 'python3';
 
@@ -138,7 +138,7 @@ function write(stateDir: string, known: ImagePythons): void {
   replaceFile(join(stateDir, PYTHONS_FILE), JSON.stringify(known));
 }
 
-/** Modules that a model would like to know of, best known first: in this order they are named where there is no room for all. */
+/** Modules that a model would like to know of, best known first: named in this order where there is no room for all. */
 export const KNOWN_MODULES: readonly string[] = [
   'numpy',
   'pandas',

@@ -1,7 +1,7 @@
-// By which name the Python of an image is started: `python3`, or `python` where an image has nothing by the first name.
-// Found out by trying, once for each image: one that has `python3` pays nothing for this. And the bridge's own code in a sandbox in
-// which nobody else's ever runs, for what only the image's own Python can tell: what comes back passes the parser like every guest's
-// word, and the sandbox is used up like every other.
+// Name by which the Python of an image is started: `python3`, or `python` where an image has nothing by the first name. Found
+// out by trying, once for each image: one that has `python3` pays nothing for this. Also the bridge's own code in a sandbox in
+// which nobody else's ever runs, for what only the image's own Python can tell: what comes back passes the parser like every
+// guest's word, and the sandbox is used up like every other.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

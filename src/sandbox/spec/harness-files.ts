@@ -106,7 +106,8 @@ const LINE = /^(\w[\w.+-]*(?:\/\w[\w.+-]*)*) ([A-Za-z0-9+/]*={0,2})$/;
 
 /**
  * The Python of our own image, with its loader and its libraries, as files that run in any image of the same processor:
- * sandbox-runtime/harness/python_fallback.py says which, and prints them. Undefined where `printed` is no list of files, or not all of one.
+ * sandbox-runtime/harness/python_fallback.py says which, and prints them. Undefined where `printed` is no list of files, or not
+ * all of one.
  */
 export function fallbackFilesIn(printed: string): Files | undefined {
   const files = new Map<string, Buffer>();
@@ -133,8 +134,8 @@ export type HostFiles = {
 type Carried = { readonly image: ImageChoice; readonly files: HostFiles };
 
 /**
- * Has what the bridge brings along lie where a container finds it: mounted from this machine, or, where the engine cannot do that, in
- * an image of ours on top of the sandbox's own, made once for each image and each state of the files. Throws E_IMAGE_BUILD.
+ * Puts what the bridge brings along where a container finds it: mounted from this machine, or, where the engine cannot do that,
+ * in an image of ours on top of the sandbox's own, made once for each image and each state of the files. Throws E_IMAGE_BUILD.
  */
 export async function carry(
   { derived }: Pick<Engine, 'derived'>,

@@ -39,7 +39,7 @@ export type SandboxProfile = {
   readonly ahead: ReadonlyArray<readonly string[]>;
   readonly preimport: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** For how long a sandbox may live that serves the calls of a session; absent for one that serves a run. */
+  /** How long a sandbox may live that serves the calls of a session; absent for one that serves a run. */
   readonly lifeSeconds?: number;
 };
 

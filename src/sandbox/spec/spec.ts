@@ -182,7 +182,7 @@ const withheldFromGuest = ({ kind, harnessDir, areInImage }: SpecInputs) =>
     replaced: areInImage === true ? [] : [{ source: join(harnessDir, STAT_FILE), target: STAT }],
     // Proxy variables carry credentials, and both engines hand them on unasked.
     hostEnv: 'none',
-    // It would hold the host's names.
+    // A hosts file would hold the host's names.
     hostsFile: 'none',
     // Where the host stands is none of the guest's business either.
     timezone: 'UTC',
