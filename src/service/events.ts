@@ -11,7 +11,7 @@ type ServiceEvents = {
   };
   /** An HTTP request that has ended. */
   readonly 'http.request': {
-    /** Its answer has it as X-Request-Id. */
+    /** Id of the request, which its answer has as X-Request-Id. */
     readonly request: string;
     /** Undefined where none was found, or before. */
     readonly principal: string | undefined;

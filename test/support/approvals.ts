@@ -83,7 +83,7 @@ type Parts = {
   readonly principal?: string;
 };
 
-/** What runs of one bridge share, and runs of it. */
+/** Approvals that runs of one bridge share, and runs of that bridge. */
 export function approvalsWith({ agent = NO_AGENT, inbox, waitSeconds = 60, ...parts }: Parts) {
   const events: BridgeEvent[] = [];
   const written: Always[] = [];

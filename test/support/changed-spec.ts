@@ -12,7 +12,7 @@ import { hostFacts } from '../../src/settings/files/host-facts.js';
 import { bridgeEnv, tempHome } from './start-bridge.js';
 import { HANGS_MS } from './time.js';
 
-/** What `code` prints in the spec with `change`; fails where it does not end with 0. */
+/** Output of `code` in the spec with `change`; fails where the code does not end with 0. */
 export async function printedIn(
   change: Partial<SandboxSpec>,
   code: string,

@@ -70,14 +70,14 @@ export class CodeExecService implements AsyncDisposable {
     return `http://127.0.0.1:${this.#port}/mcp`;
   }
 
-  /** What podman said; throws where it failed. */
+  /** Output of a podman command; throws where it failed. */
   async podman(...args: readonly string[]): Promise<string> {
     const ended = await run(['podman', ...FLAGS, ...args], { timeoutMs: HANGS_MS }, NEVER);
     if (ended.exitCode !== 0) throw new Error(`podman ${args.join(' ')}: ${ended.stderr}`);
     return ended.stdout;
   }
 
-  /** What the server wrote to its standard error. */
+  /** The server's standard error. */
   async logs(): Promise<string> {
     return (await run(['podman', 'logs', this.name], { timeoutMs: HANGS_MS }, NEVER)).stderr;
   }
@@ -88,7 +88,7 @@ export class CodeExecService implements AsyncDisposable {
     if (!(await eventually(answers))) throw new Error(`not healthy: ${await this.logs()}`);
   }
 
-  /** Its flags and volume, for a program that speaks MCP on stdio and has no network. */
+  /** An entry with the service's flags and volume, for a program that speaks MCP on stdio and has no network. */
   stdioEntry(): { readonly command: string; readonly args: readonly string[] } {
     const flags = this.#args.filter((arg) => !/^--(?:env=MCP_EXEC_LISTEN|publish|network)/.test(arg));
     const own = ['--rm', '--interactive', '--network=none', '--label=mcp-sandbox-bridge=test-of-the-service'];

@@ -1,6 +1,9 @@
 // How long work takes where it is let be: what else the machine is doing shall not make a test fail.
 
-/** Milliseconds of a processor, not of a clock, in the fastest of a few tries; the first that takes no more than `enoughMs` is the last. */
+/**
+ * Milliseconds of a processor, not of a clock, in the fastest of a few tries; the first that takes no more than `enoughMs`
+ * is the last.
+ */
 export function leastCpuMs(work: () => void, enoughMs: number, tries = 4): number {
   let least = Number.POSITIVE_INFINITY;
   for (let tried = 0; tried < tries && least > enoughMs; tried++) {
@@ -12,16 +15,16 @@ export function leastCpuMs(work: () => void, enoughMs: number, tries = 4): numbe
   return least;
 }
 
-/** The same of a clock, for what mostly waits: `measure` gives the milliseconds of one try. */
+/** Fewest milliseconds of a clock, for work that mostly waits: `measure` gives the milliseconds of one try. */
 export async function leastMs(measure: () => Promise<number>, enoughMs: number, tries = 4): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let tried = 0; tried < tries && least > enoughMs; tried++) least = Math.min(least, await measure());
   return least;
 }
 
-/** What `growth` is below where time grows with the size. */
+/** Bound that `growth` stays below where time grows with the size. */
 export const LINEAR = 8;
-/** What takes less of a processor is too short to be compared: the process has other work of its own. */
+/** Work that takes less of a processor is too short to be compared: the process has other work of its own. */
 const MEASURABLE_MS = 1;
 
 /**

@@ -4,18 +4,18 @@
 import { execFileSync } from 'node:child_process';
 import type { RemoteKind } from './remote-engine.js';
 
-/** What the workers are told by the global set-up, in TEST_ENGINE. */
+/** Facts that the global set-up tells the workers, in TEST_ENGINE. */
 export type EngineUnderTest = {
   readonly kind: 'local' | RemoteKind;
   /** The argument vector of its client, less the command. */
   readonly client: readonly string[];
-  /** Of a bridge that is to use it. */
+  /** Environment of a bridge that is to use the engine. */
   readonly environment: Readonly<Record<string, string>>;
   /** The one folder that both sides see; undefined where all of them are. */
   readonly shared: string | undefined;
   /** Before a command that is to be run as root where the engine runs. */
   readonly inside: readonly string[];
-  /** Of whoever the engine runs as. */
+  /** User id of the account that the engine runs as. */
   readonly uid: number;
 };
 

@@ -40,7 +40,7 @@ export class FakeContainer implements Container {
     });
   }
 
-  /** What the supervisor's stream carries, whoever writes it. */
+  /** Writes a frame to the supervisor's stream, whoever it is from. */
   say(frame: SupervisorFrame): void {
     this.stderr.write(lineOf(frame));
   }
@@ -60,7 +60,7 @@ export class FakeContainer implements Container {
     this.endClient(137);
   }
 
-  /** Its engine's client exits, and what was said may still be on its way. */
+  /** Has the engine's client exit, while output of the container may still be on its way. */
   endClient(code: number): void {
     this.#end({ code, signal: undefined });
   }

@@ -26,11 +26,11 @@ export type Ended = {
 };
 
 export type Play = {
-  /** By name; the first is the program. */
+  /** Texts of files by name; the first is the program. */
   readonly files: Readonly<Record<string, string>>;
   /** Absent where the run has no tools. */
   readonly tools?: readonly ToolDoc[];
-  /** What is otherwise of the one server that the run has. */
+  /** Members in which the one server of the run is different. */
   readonly server?: Partial<ServerDoc>;
   readonly discovered?: readonly ServerBrief[];
   readonly early?: string;

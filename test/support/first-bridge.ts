@@ -1,5 +1,5 @@
 // The first bridge of a run of the tests of programs, which keeps its compiled code for those that find a used state directory.
-// It needs no engine: its one command goes to the command server.
+// This bridge needs no engine: its one command goes to the command server.
 
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';

@@ -186,7 +186,7 @@ export async function answerOf(exchange: Exchange): Promise<Message> {
   );
 }
 
-/** Of a result of tools/call; of an error its message. */
+/** Text of a result of tools/call; of an error its message. */
 export const textOf = ({ result, error }: Message): string =>
   (result?.['content'] as readonly { readonly text?: string }[] | undefined)
     ?.map(({ text }) => text)

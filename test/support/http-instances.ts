@@ -70,7 +70,7 @@ export class HttpInstances implements AsyncDisposable {
     return { child, stderr: () => text, exit, url };
   }
 
-  /** What a command of the command line prints; throws where it fails. */
+  /** Output of a command of the command line; throws where it fails. */
   command(...words: readonly string[]): string {
     return execFileSync(process.execPath, [MAIN, ...words], {
       env: this.environment(),

@@ -34,7 +34,7 @@ export async function runHere(
   const said = { stdout: '', stderr: '' };
   let exitCode: number | undefined;
   const writer = (name: keyof typeof said) => (chunk: string | Uint8Array) => {
-    // What is written after the end is the way of our own Exit up through the program.
+    // Output after the end comes from our own Exit on its way up through the program.
     if (exitCode === undefined) said[name] += Buffer.from(chunk as string).toString();
     return true;
   };
@@ -66,7 +66,7 @@ export async function runHere(
   };
   try {
     const program = await import(`${pathToFileURL(file).href}?run=${++count}`);
-    // Of a program that does not wait for its own end.
+    // Programs that do not wait for their own end export `finished`.
     await program.finished;
     exitCode ??= Number(process.exitCode ?? 0);
   } catch (thrown) {

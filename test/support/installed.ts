@@ -18,10 +18,10 @@ type Registry = { readonly url: string; readonly asked: readonly string[]; reado
 export type Newcomer = Disposable & {
   readonly home: string;
   readonly registry: Registry;
-  /** What `npm i -g` links the programs into. */
+  /** Folder into which `npm i -g` links the programs. */
   readonly bin: string;
   readonly env: Record<string, string>;
-  /** What the program wrote to stdout; rejects when it fails. Programs of `bin` are found by their names. */
+  /** Runs a program and gives its stdout; rejects when it fails. Programs of `bin` are found by their names. */
   readonly run: (program: string, ...args: readonly string[]) => Promise<string>;
 };
 

@@ -1,4 +1,4 @@
-// What a suite may not leave behind: containers with our label, processes that we started, folders of ours.
+// Things that a suite may not leave behind: containers with our label, processes that we started, folders of ours.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { engineCommand } from './engine-under-test.js';
@@ -6,8 +6,8 @@ import { engineCommand } from './engine-under-test.js';
 const LABEL = 'mcp-sandbox-bridge';
 
 /**
- * Names of the containers of this test run's bridges, in any state. Those of another bridge of this user, such as the one that an
- * agent uses at the same time, do not count, as long as that lives.
+ * Names of the containers of this test run's bridges, in any state. Those of another bridge of this user, such as the one
+ * that an agent uses at the same time, do not count, as long as that bridge lives.
  */
 export const ourContainers = (extraFilter?: string): string[] =>
   containers(extraFilter)
@@ -36,7 +36,10 @@ function containers(extraFilter?: string): ReadonlyArray<{ readonly name: string
 /** As podman and docker print labels. */
 const OWNER = new RegExp(`${LABEL}\\.owner-pid[:=](\\d+)`);
 
-/** Whether a bridge lives, and neither in a home of this run nor in this process. A test's bridge that has died is still this run's. */
+/**
+ * Whether a bridge lives, and neither in a home of this run nor in this process. A test's bridge that has died is still
+ * this run's.
+ */
 function isOfAnotherRun(owner: number): boolean {
   const environment = read(`/proc/${owner}/environ`);
   const root = process.env['TEST_ROOT'];
@@ -75,7 +78,7 @@ export function processesWith(mark: string, within = ''): string[] {
     .filter((line) => line.includes(mark));
 }
 
-/** Command lines of what carries the traffic of sandboxes: slirp4netns with the network that only ours are told of, and pasta. */
+/** Command lines that carry the traffic of sandboxes: slirp4netns with the network that only ours are told of, and pasta. */
 export const networkHelpers = (): string[] => [
   ...processesWith('--cidr=169.254.0.0/16'),
   ...processesWith('--no-map-gw -t none'),

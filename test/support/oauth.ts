@@ -20,7 +20,7 @@ export const REGISTERED = { id: 'registered', secret: 'registered-client-secret-
 export const CLIENT_DOCUMENT = 'https://bridge.example/client.json';
 const CHECKER = { id: 'checker', secret: 'checker-secret-0123456789' } as const;
 
-// Its look at addresses of client documents is written for a newer Node.
+// The authorization server's look at addresses of client documents is written for a newer Node.
 if (!('parse' in URL)) {
   Object.defineProperty(URL, 'parse', {
     value: (url: string, base?: string) => (URL.canParse(url, base) ? new URL(url, base) : null),
@@ -29,7 +29,7 @@ if (!('parse' in URL)) {
 
 export type AuthServer = AsyncDisposable & {
   readonly issuer: string;
-  /** Of the tokens that are issued from now on. */
+  /** Lifetime of the access tokens that are issued from now on, in seconds. */
   accessSeconds: number;
   /** Requests by path, in order. */
   readonly requests: readonly string[];
@@ -151,7 +151,7 @@ export type ProtectedServer = AsyncDisposable & {
   readonly seen: readonly (string | undefined)[];
 };
 
-/** Its tool `echo` needs mcp:tools, its tool `admin` mcp:admin as well. */
+/** Starts a server whose tool `echo` needs mcp:tools, and whose tool `admin` needs mcp:admin as well. */
 export async function startProtectedServer({ issuer }: AuthServer): Promise<ProtectedServer> {
   const { server, origin } = await listening();
   const url = `${origin}/mcp`;
@@ -183,7 +183,7 @@ export async function startProtectedServer({ issuer }: AuthServer): Promise<Prot
   return { url, seen, [Symbol.asyncDispose]: () => ended(server) };
 }
 
-/** The same tools for everybody. */
+/** Starts a server with the tools of the protected one, open to everybody. */
 export async function startOpenServer(): Promise<ProtectedServer> {
   const { server, origin } = await listening();
   const app = createMcpExpressApp();
@@ -301,7 +301,7 @@ export class Browser {
   }
 }
 
-/** It warns that this is no set-up for production, and of the Node version. */
+/** Makes the provider without its warnings that this is no set-up for production, and of the Node version. */
 async function quietly<T>(make: () => Promise<T>): Promise<T> {
   const { warn, info } = console;
   console.warn = console.info = () => {};

@@ -18,7 +18,7 @@ export const requestOf = ({ name: client = '', ...asking }: Asking): AgentReques
     ...asking,
   }) as unknown as AgentRequest;
 
-/** What a test has a job come to, in place of the answer of a tool; shown as it is. */
+/** Work whose result a job gives in place of the answer of a tool; shown as it is. */
 export type Work = (job: Job) => Promise<unknown>;
 
 type Begun = {

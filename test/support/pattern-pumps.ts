@@ -5,7 +5,7 @@ type Part = {
   /** A few texts that match it once. */
   readonly samples: readonly string[];
   readonly isRepeated: boolean;
-  /** What it is made of; empty for a single character. */
+  /** Alternatives that the part is made of, each a list of parts; empty for a single character. */
   readonly inner: ReadonlyArray<readonly Part[]>;
 };
 
@@ -16,8 +16,8 @@ const MAX_SAMPLES = 3;
 
 /** Each is what stands before, what is repeated, and what stands at the end. */
 export function hostileTo(pattern: RegExp): ReadonlyArray<readonly [string, string, string]> {
-  // What repeats nothing looks at no more characters from each place than it is long.
-  // Without its escapes, such as those of properties, which have braces.
+  // A pattern that repeats nothing looks at no more characters from each place than it is long.
+  // Escapes are taken out first, such as those of properties, which have braces.
   if (!/[*+{]/.test(pattern.source.replace(/\\[pPu]\{[^}]*\}|\\./g, ''))) return [];
   const found = new Map<string, readonly [string, string, string]>();
   const add = (before: string, pump: string) => {
@@ -29,7 +29,7 @@ export function hostileTo(pattern: RegExp): ReadonlyArray<readonly [string, stri
     for (const [at, part] of parts.entries()) {
       for (const sample of part.samples) {
         if (part.isRepeated) add(led, sample);
-        // The same start over and over: where a search begins anew at each.
+        // Repeat the start over and over: a search may begin anew at each.
         add('', led + sample);
         add('', sample);
         add('', led + sample.repeat(20));
@@ -101,7 +101,7 @@ function parse({ source, flags }: RegExp): Part[][] {
   return alternatives();
 }
 
-/** Of an escape or a class with characters that are not in the alphabet. */
+/** A character that matches an escape or a class whose characters are not in the alphabet. */
 function literalOf(atom: string): string {
   const one = new RegExp(`^(?:${atom})$`, 'su');
   for (let code = 0; code < 0x3000; code++)

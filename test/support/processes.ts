@@ -1,4 +1,4 @@
-// What a process of this machine does, for tests that have seen its pid: whether it is alive, and whether it stands still.
+// State of a process of this machine, for tests that have seen its pid: whether it is alive, and whether it stands still.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -33,7 +33,7 @@ export class RawAgent implements AsyncDisposable {
     });
   }
 
-  /** What the bridge has logged. */
+  /** Everything that the bridge has logged. */
   get log(): string {
     return this.#log;
   }

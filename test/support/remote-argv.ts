@@ -1,4 +1,4 @@
-// What the bridge tells the client of an engine that runs elsewhere, for tests: of a sandbox with everything that one can have.
+// Command lines for the client of an engine that runs elsewhere, for tests: of a sandbox with everything that one can have.
 
 import { INSTANCE_LABEL, ownerLabelNames } from '../../src/base/process/owner.js';
 import { runArgv } from '../../src/engine/client/argv.js';

@@ -12,21 +12,21 @@ export type RemoteEngine = {
   readonly kind: RemoteKind;
   /** The client's program. */
   readonly binary: 'podman' | 'docker';
-  /** Of the account that the engine runs under. */
+  /** User id of the account that the engine runs under. */
   readonly uid: number;
   /** Where the engine listens. */
   readonly address: Address;
   readonly machine: {
     /** The one folder that both sides see. */
     readonly shared: string;
-    /** What stands before a command that is to be run inside as root. */
+    /** Words before a command that is to be run inside as root. */
     inside(): string[];
     run(
       argv: readonly string[],
       options?: { readonly asRoot?: boolean; readonly input?: Readable },
     ): Promise<Finished>;
   };
-  /** What a bridge that uses it has in its environment; `address` is where it is reached. */
+  /** Environment of a bridge that uses the engine; `address` is where the engine is reached. */
   environment(address?: Address): Record<string, string>;
   /** The client's argument vector, less its command. */
   client(address?: Address): string[];

@@ -16,7 +16,7 @@ import { HANGS_MS } from './time.js';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 export const MAIN = join(ROOT, 'dist/cli/main.js');
 
-/** What the bridge of the tests calls itself in sentences: it is started as out of a checkout. */
+/** Name that the bridge of the tests gives itself in sentences: it is started as out of a checkout. */
 export const OWN = argvOf(MAIN).map(shellWord).join(' ');
 export const HOSTILE_SERVER = join(ROOT, 'test/fixtures/hostile-server.mjs');
 
@@ -115,7 +115,7 @@ export async function startBridge(
   options: {
     readonly env?: Readonly<Record<string, string>>;
     readonly clientName?: string;
-    /** What the client offers, and what answers for it. */
+    /** Capabilities that the client offers; `prepare` sets up what answers for them. */
     readonly capabilities?: ClientCapabilities;
     readonly prepare?: (client: Client) => void;
   } = {},

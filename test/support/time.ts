@@ -1,14 +1,18 @@
-// How tests deal with time. None judges how fast this machine is: a test waits for a condition, takes a fake clock, or hands time
-// in. Where a real deadline is the subject, it is a multiple of what something known takes on this machine, as measured at the
-// start of the run (scripts/suite/machine-units.mjs). `node scripts/time-literals.mjs` lists what rests on a number of its own.
+// How tests deal with time. None judges how fast this machine is: a test waits for a condition, takes a fake clock, or hands
+// time in. Where a real deadline is the subject, it is a multiple of what something known takes on this machine, as measured at
+// the start of the run (scripts/suite/machine-units.mjs). `node scripts/time-literals.mjs` lists what rests on a number of its
+// own.
 
 import { setMaxListeners } from 'node:events';
-// These go on where a test plays the clock.
+// Node's own timers go on where a test plays the clock.
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const now = performance.now.bind(performance);
 
-/** Whatever takes so long hangs. It says nothing of how long anything should take, and is far more than a loaded machine needs. */
+/**
+ * Whatever takes so long hangs. This limit says nothing of how long anything should take, and is far more than a loaded
+ * machine needs.
+ */
 export const HANGS_MS = 120_000;
 const POLL_MS = 10;
 
@@ -41,8 +45,8 @@ export async function until(condition: () => boolean | Promise<boolean>, what?: 
 }
 
 /**
- * Lets time go by, by the played clock where there is one. What is asserted afterwards must hold however long this takes: it is for
- * what cannot be waited for.
+ * Lets time go by, by the played clock where there is one. What is asserted afterwards must hold however long the pause
+ * takes: it is for conditions that cannot be waited for.
  */
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -50,5 +54,5 @@ export const pause = (ms: number): Promise<void> => new Promise((resolve) => set
 export const NEVER = new AbortController().signal;
 setMaxListeners(0, NEVER);
 
-/** For vi.waitFor and expect.poll. */
+/** Options for vi.waitFor and expect.poll. */
 export const PATIENTLY = { timeout: HANGS_MS, interval: POLL_MS } as const;

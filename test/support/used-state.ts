@@ -7,8 +7,9 @@ import { cpSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * By folder: the choice of an engine, what its image holds, the harness and our own code as compiled, and the installed files. A
- * probe's findings, what Python is called in which image, and what was learned of servers stay where they are: tests are about them.
+ * Files that are copied, by folder: the choice of an engine, what its image holds, the harness and our own code as compiled,
+ * and the installed files. A probe's findings, what Python is called in which image, and what was learned of servers stay
+ * where they are: tests are about them.
  */
 const KEPT: Readonly<Record<string, RegExp>> = {
   cache: /^(?:engine-[0-9a-f]+\.json|harness\.json|image-facts\.json|code)$/,
@@ -17,8 +18,8 @@ const KEPT: Readonly<Record<string, RegExp>> = {
 };
 
 /**
- * Makes `stateDir`, where it is not there, and copies into it what bridges of this test run have kept so far: nothing, where this is
- * the first. Returns `stateDir`.
+ * Makes `stateDir`, where it is not there, and copies into it what bridges of this test run have kept so far: nothing, where
+ * this is the first. Returns `stateDir`.
  */
 export function makeUsed(stateDir: string): string {
   mkdirSync(stateDir, { recursive: true, mode: 0o700 });

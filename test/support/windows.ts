@@ -64,7 +64,7 @@ export class Desk implements AsyncDisposable {
     return window;
   }
 
-  /** What `command` of the command line prints. */
+  /** Output of `command` of the command line. */
   async say(...command: readonly string[]): Promise<string> {
     const { stdout } = await run(process.execPath, [MAIN, ...command], {
       env: this.env(),
@@ -104,13 +104,13 @@ export class Desk implements AsyncDisposable {
   }
 }
 
-/** What stands before a command that another user runs. */
+/** Words before a command that another user runs. */
 const asUser = (uid: number | undefined): readonly string[] =>
   uid === undefined ? [] : ['setpriv', `--reuid=${uid}`, `--regid=${uid}`, '--clear-groups'];
 
 export class TestWindow implements AsyncDisposable {
   readonly client: Client;
-  /** Of the process that the host has started. */
+  /** Pid of the process that the host has started. */
   readonly pid: number;
   readonly stderr: () => string;
 

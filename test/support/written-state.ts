@@ -1,5 +1,5 @@
-// What a bridge has written into its state directory, but for its own compiled code, which it keeps a second and a half after
-// its start: a test of what is written that takes longer than that finds it there, and one that is quicker does not.
+// Files that a bridge has written into its state directory, but for its own compiled code, which it keeps a second and a half
+// after its start: a test of the files that takes longer than that finds it there, and one that is quicker does not.
 
 import { existsSync, readdirSync } from 'node:fs';
 

@@ -1,6 +1,7 @@
 // Calls that one server has to answer just now, each with its clock. A server may put a question to the person only while it is
 // asked something itself, and while the person thinks, the server's silence is no fault. MCP does not say which call a question
-// belongs to, so the question is taken to belong to all calls that were under way when it came (agent-capabilities.ts: all of one agent).
+// belongs to, so the question is taken to belong to all calls that were under way when it came (agent-capabilities.ts: all of
+// one agent).
 
 import { Deadline, type EndCause, type StopClock } from '../../base/waiting/deadline.js';
 import { type AgentCapabilities, NO_AGENT } from './agent-capabilities.js';

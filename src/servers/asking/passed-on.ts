@@ -188,7 +188,7 @@ export class ServerRequests {
     return { roots: listed };
   }
 
-  /** For the operator's log only: the agent did not ask what its servers' servers say. */
+  /** Logs a server's message for the operator only: the agent did not ask what its servers' servers say. */
   #log(params: unknown): void {
     const now = performance.now();
     if (now - this.#logSince > LOG_WINDOW_MS) [this.#logSince, this.#logLines] = [now, 0];

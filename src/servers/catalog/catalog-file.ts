@@ -29,7 +29,7 @@ export type CatalogFile = {
   readonly version: string | undefined;
   readonly instructions: string | undefined;
   readonly tools: readonly ServerTool[];
-  /** By the tool's name; of tools that are gone as well. */
+  /** First sight of each tool by the tool's name, also of tools that are gone. */
   readonly firstSeen: ReadonlyMap<string, FirstSeen>;
 };
 
@@ -85,7 +85,7 @@ export function readCatalogFile(path: string): CatalogFile | undefined {
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const DIGITS = /^[0-9a-f]{32}$/;
 
-/** By hand: with a schema, those of fifty servers take as long as all the rest of their files. */
+/** Checks the value by hand: with a schema, those of fifty servers take as long as all the rest of their files. */
 function readFirstSeen(value: unknown): FirstSeen | undefined {
   if (!isObject(value) || !isObject(value['digest']) || !Array.isArray(value['changed'])) return undefined;
   const { on, digest, changed, was } = value;

@@ -51,10 +51,10 @@ const MAX_BEFORE_PARAMETERS = 100;
 export class KeptCatalog {
   readonly #folder: string;
   readonly #observer: Observer;
-  /** By path. */
+  /** Catalogs by the path of their file. */
   readonly #entries = new Map<string, CachedCatalog>();
   readonly #paths = new WeakMap<DownstreamSpec, string>();
-  /** By path, the changes that were told last. */
+  /** Changes that were told last, by the path of the catalog's file. */
   readonly #told = new Map<string, string>();
   #swept = false;
 

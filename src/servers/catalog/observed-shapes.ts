@@ -53,7 +53,7 @@ export class ObservedShapes implements Disposable {
     this.#folder = join(stateDir, FOLDER);
   }
 
-  /** By tool, for a server as it runs now. */
+  /** Finds the shape of a tool's answers by the tool's name, for a server as it runs now. */
   of(server: AnsweringServer): (tool: string) => Shape | undefined {
     const { tools } = this.#book(server);
     return (tool) => tools.get(tool)?.shape;

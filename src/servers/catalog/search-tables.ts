@@ -19,13 +19,19 @@ export const PREFIX_WEIGHT = 0.375;
 export const FUZZY_WEIGHT = 0.45;
 export const NEAR_WEIGHT = 0.4;
 
-/** A tool with half of a question's words keeps this power of a half of its score: four words found of four say more than two found twice as well. */
+/**
+ * A tool with half of a question's words keeps this power of a half of its score: four words found of four say more than
+ * two found twice as well.
+ */
 export const SHARE_POWER = 1.5;
 
 /** A shorter word is the beginning of anything. */
 export const MIN_PREFIX_CHARS = 3;
 
-/** Edits that a word of no tool may be off, as a share of its length: one in a stem of three to five letters, two up to nine, then three. */
+/**
+ * Edits that a word of no tool may be off, as a share of its length: one in a stem of three to five letters, two up to
+ * nine, then three.
+ */
 export const FUZZY_SHARE = 0.25;
 export const MIN_FUZZY_CHARS = 3;
 

@@ -1,6 +1,6 @@
-// The client of one server: its greeting, requests and notifications. The SDK's client greets, listens, and hears what the server
-// says and asks; requests pass it by (sdk-transport.ts). The one place of this floor that knows the SDK's classes; they are
-// loaded with the first server, since a bridge that only lists its tools needs none of them.
+// The client of one server: its greeting, requests and notifications. The SDK's client greets, listens, and hears what the
+// server says and asks; requests do not go through that client (sdk-transport.ts). This is the one place of this folder that
+// knows the SDK's classes; they are loaded with the first server, since a bridge that only lists its tools needs none of them.
 
 import type { ClientCapabilities } from '@modelcontextprotocol/client';
 import { isObject, type JsonObject } from '../../base/json/json-object.js';
@@ -40,7 +40,10 @@ type Introduction = {
   readonly instructions: string | undefined;
 };
 
-/** The one fact about a server that is told to the SDK: the version that it speaks. Its own words are read here, with tolerance. */
+/**
+ * The one fact about a server that is told to the SDK: the version that the server speaks. The server's own words are read
+ * here, with tolerance.
+ */
 const MODERN = {
   resultType: 'complete',
   supportedVersions: [MODERN_VERSION] as string[],

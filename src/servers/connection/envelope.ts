@@ -19,7 +19,7 @@ export const LOG_LEVEL_KEY = 'io.modelcontextprotocol/logLevel';
 
 export const CLIENT_INFO = { name: PACKAGE_NAME, version: VERSION };
 
-/** For the one request that the SDK does not make. */
+/** The envelope of the one request that the SDK does not make. */
 export function envelopeOf(clientCapabilities: object): Record<string, unknown> {
   return {
     [VERSION_KEY]: MODERN_VERSION,

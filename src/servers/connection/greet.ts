@@ -18,7 +18,7 @@ import { type ClientHandlers, McpClient } from './client.js';
 import { envelopeOf, MODERN_VERSION, WITH_INITIALIZE } from './envelope.js';
 import { ErrorAnswer, type Link, UNSUPPORTED_VERSION } from './link.js';
 
-/** For the answer to an earlier question, of a server that has refused a later one. */
+/** How long to wait for the answer to an earlier question, from a server that has refused a later one. */
 const LATE_MS = 5_000;
 
 type GreetingParts = {
@@ -47,7 +47,7 @@ export async function greet(parts: GreetingParts, signal: AbortSignal): Promise<
   const isSure = mode !== 'auto' || known !== undefined;
   const verdict = await waitAtMost(isSure ? undefined : parts.softTimeoutMs, probe.verdict, signal).catch(
     (thrown: unknown) => {
-      // It does not even refuse the question any more: the next start greets it in the old way as well.
+      // The server does not even refuse the question any more: the next start greets it in the old way as well.
       if (known !== undefined) eras.learn(spec, undefined);
       throw thrown;
     },
@@ -78,7 +78,7 @@ async function greetKnown(
   const { spec, eras, handlers } = parts;
   try {
     const client = await McpClient.greet(link, handlers, signal);
-    // Its next version may speak another protocol as well: the next start asks.
+    // The server's next version may speak another protocol as well: the next start asks.
     if (known.version === undefined) learnLegacy(eras, spec, client);
     else if (known.version !== client.serverVersion) eras.learn(spec, undefined);
     return client;
@@ -89,7 +89,7 @@ async function greetKnown(
     const softTimeoutMs = thrown.code === UNSUPPORTED_VERSION ? undefined : parts.softTimeoutMs;
     const ask = (over: Link) =>
       waitAtMost(softTimeoutMs, new Probe(over, handlers.capabilities).verdict, signal);
-    // It may have ended with its refusal; where it has not, it need not be started a second time.
+    // The server may have ended with its refusal; where it has not, it need not be started a second time.
     const first = link.ending === undefined ? await ask(link) : undefined;
     const another = link.ending === undefined ? link : await parts.newLink();
     const verdict = another === link ? first : await ask(another);
@@ -120,12 +120,12 @@ async function greetLegacy(
     const client = await McpClient.greet(link, handlers, signal, undefined, probe.take);
     learnLegacy(eras, spec, client);
     if (spec.transport !== 'stdio') probe.abandon();
-    // It speaks both, and was only slow to say so: the next start greets it by the newer one.
+    // A server that speaks both protocols, and was only slow to say so: the next start greets it by the newer one.
     void probe.verdict.then(({ era }) => era === 'modern' && eras.learn(spec, { era }));
     return client;
   } catch (thrown) {
     if (verdict === undefined && spec.transport === 'stdio' && link.ending === undefined) {
-      // It was perhaps the question that made it fall silent; the next start does without.
+      // Perhaps the question made the server fall silent; the next start does without.
       if (signal.aborted) eras.learn(spec, { era: 'legacy' });
     }
     if (signal.aborted) throw thrown;
@@ -292,7 +292,7 @@ export interface EraMemory {
   learn(spec: DownstreamSpec, known: KnownEra | undefined): void;
 }
 
-/** For as long as this process lives. */
+/** Remembers the eras for as long as this process lives. */
 export class ErasInMemory implements EraMemory {
   readonly #known = new Map<string, KnownEra>();
 
@@ -343,7 +343,7 @@ export class KeptEras implements EraMemory {
     try {
       replaceFile(this.#path, `${JSON.stringify(Object.fromEntries([...all].slice(-MAX_SERVERS)))}\n`);
     } catch {
-      // It is asked once more.
+      // The next start asks the server once more.
     }
   }
 

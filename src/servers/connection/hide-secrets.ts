@@ -17,7 +17,7 @@ const SCHEME = /^(?:bearer|basic|token) +/i;
 /** Any other scheme, where one word follows it. */
 const ANY_SCHEME = /^[A-Za-z][\w-]{0,31} +(?=\S+$)/;
 
-/** Hides the values of headers. A server that quotes a token leaves out the word before it, so that is not part of the secret. */
+/** Hides the values of headers. A server that quotes a token leaves out the scheme before it: no part of the secret. */
 export function hideHeaders(
   redactor: Redactor,
   server: string,

@@ -85,7 +85,7 @@ export function answeredIn(line: string): RequestId | undefined {
   return asId(/"id"\s*:\s*"?(\d{1,15})/.exec(line)?.[1]);
 }
 
-/** For an answer that came, and could not be read. */
+/** The error for an answer that came, and could not be read. */
 export const garbledError = (line: string): BridgeError =>
   new BridgeError(
     'E_TOOL_FAILED',
@@ -149,7 +149,7 @@ export function readOversized(bytes: number, envelope: Envelope): JSONRPCMessage
   return id === undefined ? undefined : failure(id, tooLarge(bytes));
 }
 
-/** For an answer of at least so many bytes. */
+/** The error for an answer of at least so many bytes. */
 export function tooLarge(bytes: number): BridgeError {
   return tooMuch(`an answer of ${bytes} bytes, more than the bridge takes`);
 }

@@ -45,11 +45,11 @@ export type Problem = {
   readonly reason: string;
   /** A whole sentence. */
   readonly remedy: string;
-  /** It is there, and only its user has to do something. */
+  /** Whether the server is there, and only its user has to do something. */
   readonly waitsForUser?: boolean;
 };
 
-/** It is there and waits for its user, so it may be asked again at once. */
+/** The error of a server that is there and waits for its user, so that the server may be asked again at once. */
 export class WaitsForUser extends BridgeError {}
 
 /** The value of `ending` after `close()`: not the server's doing. */
@@ -170,7 +170,7 @@ export function insteadSentence(noiseLines: number, transport: Pick<Link, 'lastW
   return ` Instead ${who} wrote ${wrote}.${lastWordsOf(transport)}`;
 }
 
-/** For words that another sentence may follow. */
+/** Makes a sentence of words, so that another one may follow. */
 const asSentence = (words: string): string => (/[.!?…]\s*$/.test(words) ? words : `${words}.`);
 
 /** More than is shown, so that no secret is cut in two before it is known for one, and less than a server may send. */

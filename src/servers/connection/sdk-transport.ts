@@ -1,7 +1,8 @@
-// Requests to one server, on the same link as the SDK's client and beside it. The SDK checks answers more strictly than anybody
-// needs: one odd tool would cost the whole list, and a copy of an answer does not lead to the server's own characters. So the SDK
-// greets, listens, and has all that the server says and asks of its own accord; a request of ours is numbered, answered, told of
-// and cancelled here, and the SDK never sees it. This is the one place where messages pass the SDK by.
+// Requests to one server, on the same link as the SDK's client and beside that client. The SDK checks answers more strictly
+// than anybody needs: one odd tool would cost the whole list, and a copy of an answer does not lead to the server's own
+// characters. So the SDK greets, listens, and has all that the server says and asks of its own accord; a request of ours is
+// numbered, answered, told of and cancelled here, and the SDK never sees it. This is the one place where messages pass the
+// SDK by.
 
 import type {
   JSONRPCMessage,
@@ -81,7 +82,7 @@ export class SdkTransport implements Transport {
     return Promise.resolve();
   }
 
-  /** The very result that the link has read. Throws ErrorAnswer, the reason of `signal` as an error, or what the link throws. */
+  /** The very result that the link has read. Throws ErrorAnswer, the reason of `signal` as an error, or as the link does. */
   async request(
     method: string,
     params: JsonObject,

@@ -11,7 +11,7 @@ import { Bucket } from '../../base/waiting/bucket.js';
 type Size = { readonly messages: number; readonly bytes: number };
 type Budget = { readonly burst: Size; readonly perSecond: Size };
 
-/** Far more than a server says that reports each step. A message that is handed on costs some ten times what reading it costs. */
+/** Far more than a server says that reports each step. To hand a message on costs some ten times what reading it costs. */
 const HANDED_ON: Budget = {
   burst: { messages: 2_000, bytes: 8 * MB_BYTES },
   perSecond: { messages: 100, bytes: MB_BYTES },
@@ -63,7 +63,7 @@ export class Purse {
   }
 }
 
-/** For what is read of one stream, whatever it is. */
+/** The purse for everything that is read of one stream, whatever it is. */
 export const readingPurse = (): Purse => new Purse(READ);
 
 type WaitingMessage = {

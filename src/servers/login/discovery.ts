@@ -115,7 +115,7 @@ function checkUsable({
   issuer,
   code_challenge_methods_supported: methods,
 }: AuthorizationServerMetadata): void {
-  // It stands in messages to the terminal, in the server's own characters.
+  // The issuer's name stands in messages to the terminal, in the server's own characters.
   if (!isHarmless(issuer)) {
     throw loginError(`The authorization server calls itself ${clipHarmless(issuer, 200)}, which is no name.`);
   }

@@ -25,7 +25,7 @@ import { loginError, oauthFetch, orLoginError } from './oauth-fetch.js';
 import { openRedirectServer, type RedirectAnswer } from './redirect-server.js';
 import { hideTokens, type Login, type TokenStore } from './token-store.js';
 
-/** For a person to find a password, and no longer than an authorization server usually waits. */
+/** Time for a person to find a password, and no longer than an authorization server usually waits. */
 export const LOGIN_TIMEOUT_MS = 5 * 60_000;
 
 export type LogInOptions = {
@@ -164,7 +164,10 @@ type ClientQuestion = {
   readonly redactor: Redactor;
 };
 
-/** As whom the bridge asks for a login: the entry's own client, else our metadata document where it is taken, else one that is registered for this login. */
+/**
+ * The client as which the bridge asks for a login: the entry's own, else our metadata document where the authorization
+ * server takes one, else a client that is registered for this login.
+ */
 async function clientFor(
   { oauth, name }: RemoteSpec,
   { plan, redirectUrl, scopes, fetchFn, clientMetadataUrl, redactor }: ClientQuestion,
@@ -209,7 +212,10 @@ async function clientFor(
 // The end of a login: its tokens are revoked where the authorization server knows how (RFC 7009), and forgotten here
 // whatever it answers.
 
-/** `trouble` says why the tokens may still be good at the authorization server. Throws E_STATE where the login cannot be forgotten. */
+/**
+ * Logs out: `trouble` says why the tokens may still be good at the authorization server. Throws E_STATE where the login
+ * cannot be forgotten.
+ */
 export async function logOut(
   url: string,
   {

@@ -48,9 +48,9 @@ export class Logins {
   readonly #redactor: Redactor;
   readonly #owner: LoginOwner;
   readonly #oauthFetch: OAuthFetch;
-  /** By entry: its tokens are of no use to another. */
+  /** Machine logins by entry: the tokens of one are of no use to another. */
   readonly #machines = new WeakMap<RemoteSpec, MachineServerLogin>();
-  /** By URL: those who need the same refresh share it. Other processes are kept apart by the store's lock. */
+  /** Refreshes by URL: all who need the same one share it. Other processes are kept apart by the store's lock. */
   readonly #renewing = new Map<string, Promise<Login>>();
 
   /** `owner` is whose logins these are, for the sentence that says who has to log in. */
@@ -94,7 +94,7 @@ export class Logins {
       return (await this.#renewOnce(spec, login.accessToken, signal)).accessToken;
     } catch (thrown) {
       const { expiresAtMs = 0 } = login;
-      // It is still good, and its issuer may be back before it is not.
+      // The access token is still good, and its issuer may be back before the token expires.
       if (thrown instanceof LoginTrouble && !(thrown instanceof LoginNeeded) && Date.now() < expiresAtMs)
         return login.accessToken;
       throw thrown;
@@ -130,7 +130,7 @@ export class Logins {
   }
 
   async #renew(spec: RemoteSpec, refused: string): Promise<Login> {
-    // It goes on for others when one who asked has gone; the requests have an end of their own.
+    // The refresh goes on for others when one who asked has gone; the requests have an end of their own.
     const { signal } = new AbortController();
     using _lock = await this.#store.lock(spec.url, signal);
     let spent: string | undefined;

@@ -238,8 +238,8 @@ function assumedFields(needed: JsonObject): JsonObject {
 const MAX_PROXIED_BYTES = 2 * MB_BYTES;
 
 /**
- * A `fetch` for short requests that go through a proxy, which Node's own cannot. Redirects are given back as they are. Rejects with
- * what HttpClient throws, or when the body is longer than 2 MB.
+ * A `fetch` for short requests that go through a proxy, which Node's own cannot. Redirects are given back as they are.
+ * Rejects with what HttpClient throws, or when the body is longer than 2 MB.
  */
 function fetchBy(proxyFor: ProxyFor): (url: URL, init: RequestInit) => Promise<Response> {
   return async (url, { method = 'GET', headers, body, signal }) => {

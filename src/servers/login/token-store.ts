@@ -108,8 +108,8 @@ export class TokenStore {
   }
 
   /**
-   * For whoever is about to use the refresh token, which is good for one use: no other process of this machine does so
-   * until it is disposed. Throws E_STATE, and the reason of `signal`.
+   * Locks the refresh token for one who is about to use it, since it is good for one use: no other process of this machine
+   * uses it until the lock is disposed. Throws E_STATE, and the reason of `signal`.
    */
   async lock(url: string, signal: AbortSignal): Promise<Disposable> {
     try {

@@ -55,7 +55,8 @@ export type DownstreamPoolOptions = Pick<
 export interface DownstreamPool extends AsyncDisposable {
   /**
    * The live server, started if need be; ask for every call, since one that crashed or was idle is started anew here.
-   * Its calls are those of `agent`, whom the server may ask meanwhile; without one, it may ask nobody. The abort of `signal` ends only this wait. Throws E_SERVER_UNKNOWN, E_SERVER_UNAVAILABLE, E_CANCELLED, E_SHUTDOWN.
+   * Its calls are those of `agent`, whom the server may ask meanwhile; without one, it may ask nobody. The abort of `signal`
+   * ends only this wait. Throws E_SERVER_UNKNOWN, E_SERVER_UNAVAILABLE, E_CANCELLED, E_SHUTDOWN.
    */
   get(name: string, signal: AbortSignal, agent?: AgentCapabilities): Promise<Downstream>;
   /** All configured servers, in the order of the configuration. */

@@ -61,7 +61,7 @@ export class SharedSlots {
     end(shared.slot);
   }
 
-  /** Its only user has become another: it is found under that key from now on, unless there is one already. */
+  /** Renames a server whose only user has become another, unless a server has the new key already; says whether it did. */
   renameKey(shared: Shared, key: string): boolean {
     if (shared.users.size > 1 || this.#shared.has(key)) return false;
     this.#shared.delete(shared.key);
@@ -91,7 +91,7 @@ class WindowSlot implements ServerSlot {
   #shared: Shared | undefined;
   /** Under way: which server it is to be. */
   #placing: Promise<Shared> | undefined;
-  /** Its roots may be others than those under which it was placed. */
+  /** Whether the window's roots may be others than those under which it was placed. */
   #mustLook = false;
   readonly #holders = new Map<
     object,

@@ -310,7 +310,7 @@ type Resting = {
   readonly at: 'resting';
   readonly reason: string;
   readonly remedy: string | undefined;
-  /** By performance.now(). */
+  /** End of the rest, by performance.now(). */
   readonly until: number;
 };
 type SlotState = Idle | Opening | Ready | Resting;

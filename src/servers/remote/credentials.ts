@@ -118,7 +118,7 @@ export class Credentials {
     if (headersHelper === undefined) return Promise.resolve({});
     if (this.#helped !== undefined) return this.#helped;
     const { env, cwd, redactor } = this.#context;
-    // By these names Claude Code tells a helper that serves several servers which one it is asked for.
+    // Names by which Claude Code tells a helper that serves several servers which one it is asked for.
     const asked = { ...env, CLAUDE_CODE_MCP_SERVER_NAME: name, CLAUDE_CODE_MCP_SERVER_URL: url };
     const redact = (text: string) => redactor.redact(text);
     const helped = helperHeaders(headersHelper, { env: asked, cwd, redact }, this.#closing.signal).then(
@@ -168,9 +168,9 @@ export async function helperHeaders(
     cwd,
     redact,
   }: {
-    /** Its whole environment. */
+    /** The whole environment of the helper. */
     readonly env: Readonly<Record<string, string>>;
-    /** Where it starts; without it, where the bridge did. */
+    /** The folder in which the helper starts; without one, the bridge's own. */
     readonly cwd?: string | undefined;
     readonly redact: Redact;
   },

@@ -53,7 +53,7 @@ export class HttpClient {
   readonly #http: http.Agent;
   readonly #https: https.Agent;
   readonly #proxyFor: ProxyFor;
-  /** By the address of the proxy. */
+  /** Tunnels by the address of the proxy. */
   readonly #tunnels = new Map<string, TunnelAgent>();
   readonly #tls: https.AgentOptions;
 

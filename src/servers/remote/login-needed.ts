@@ -21,12 +21,12 @@ export class LoginTrouble extends RemoteFailure {
 }
 
 /**
- * Whose a login is: that of the user who started the bridge, who then is the one to read of it (undefined); that of a principal,
- * as `login --principal` names it; or the one that all principals share.
+ * Whose a login is: that of the user who started the bridge, who then is the one to read of it (undefined); that of a
+ * principal, as `login --principal` names it; or the one that all principals share.
  */
 export type LoginOwner = { readonly principal: string } | 'everybody' | undefined;
 
-/** Its remedy is the command. It is no fault of the server's, which need not rest after it. */
+/** A failure whose remedy is the login command. The server is not at fault, and need not rest after it. */
 export class LoginNeeded extends LoginTrouble {
   constructor(
     server: string,
@@ -66,8 +66,8 @@ function words(server: string, scopes: readonly string[], owner: LoginOwner): re
 
 export interface ServerLogin {
   /**
-   * For the server's own origin only; undefined where nobody has logged in, since the server may do without. Throws
-   * RemoteFailure where it has ended, and where a refresh is due and its issuer cannot be reached.
+   * The access token, for the server's own origin only; undefined where nobody has logged in, since the server may do
+   * without. Throws RemoteFailure where the login has ended, and where a refresh is due and its issuer cannot be reached.
    */
   token(signal: AbortSignal): Promise<string | undefined>;
   /** The server answered 401 to a request with `refused`; afterwards `token` gives another one. Throws as it does. */

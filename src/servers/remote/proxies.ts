@@ -159,7 +159,7 @@ export function proxiedRequest(proxy: URL, url: URL): http.RequestOptions {
   };
 }
 
-/** For https addresses by way of one proxy; its sockets are kept as those of any agent. */
+/** Agent for https addresses by way of one proxy; its sockets are kept as those of any agent. */
 export class TunnelAgent extends https.Agent {
   readonly #proxy: URL;
 

@@ -17,7 +17,7 @@ type RemoteFailureOptions = {
   readonly fault: Fault;
   readonly code?: ErrorCode;
   readonly untaken?: Untaken;
-  /** For a failed tool call: words that follow the reason, and the remedy to use in place of the usual one. */
+  /** Words of a failed tool call: what follows the reason, and the remedy to use in place of the usual one. */
   readonly ofCall?: { readonly consequence: string; readonly remedy: string };
   readonly cause?: unknown;
 };

@@ -54,7 +54,7 @@ export class RemoteLink implements Link {
   readonly #door: RemoteEndpoint;
   readonly #closing = new AbortController();
   readonly #waiting = new WaitingRequests();
-  /** For what its streams bring besides answers, all together. */
+  /** Purse for everything that the server's streams bring besides answers, all together. */
   readonly #purse = readingPurse();
   readonly #leftOut = new LeftOut((count) => this.onflood?.(count));
   readonly #unasked = new Unasked(() => this.#leftOut.add(1));
@@ -282,7 +282,7 @@ export class RemoteLink implements Link {
     this.#waiting.failAllOf(over, brokenConnection());
     void over.end(false);
     wire.listen();
-    // It may be another version of itself.
+    // The server behind the new session may be another version of itself.
     this.onmessage?.({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
   }
 }
@@ -306,9 +306,9 @@ function failureIn(thrown: unknown): RemoteFailure | undefined {
 const MAX_SAID_CHARS = 300;
 
 /**
- * The greeting once more, on a new session and behind the SDK's back: its client has greeted once and knows no second time. What the
- * server says of itself now is not asked; its tools are listed anew by those above. Throws RemoteFailure when the server does not want
- * a new session, E_CANCELLED when `signal` ends the attempt.
+ * Sends the greeting once more, on a new session and behind the SDK's back: its client has greeted once and knows no second
+ * time. What the server says of itself now is not asked; its tools are listed anew by those above. Throws RemoteFailure when
+ * the server does not want a new session, E_CANCELLED when `signal` ends the attempt.
  */
 async function greetAnew(
   wire: Wire,
@@ -355,8 +355,8 @@ type WaitingRequest = {
 type Settle = (message: JSONRPCMessage) => void;
 
 /**
- * The requests that want an answer. Each ends once: by its answer, by a failure, or because nobody wants it any more. Later answers are
- * nobody's, and would only make the SDK print them whole.
+ * The requests that want an answer. Each ends once: by its answer, by a failure, or because nobody wants it any more. Later
+ * answers are nobody's, and would only make the SDK print them whole.
  */
 class WaitingRequests {
   readonly #entries = new Map<

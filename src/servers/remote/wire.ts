@@ -46,7 +46,10 @@ function takeAll(text: string, take: Take): void {
   for (const message of messages) take(message, text.length / messages.length);
 }
 
-/** Hands on the messages of a stream of events until it ends; `onOther` gets events that are no messages. Rejects as the stream does. */
+/**
+ * Hands on the messages of a stream of events until it ends; `onOther` gets events that are no messages. Rejects as the
+ * stream does.
+ */
 async function readStream(
   answer: IncomingMessage,
   reader: EventReader,
@@ -413,8 +416,8 @@ const isSubscription = (id: RequestId): boolean => typeof id === 'string' && id.
 const clamp = (least: number, ms: number, most: number): number => Math.max(least, Math.min(ms, most));
 
 /**
- * It is away or overloaded, or (409) has not noticed yet that the earlier stream is no more; any other refusal is
- * meant, or is for the next request to repair.
+ * Whether the failure may pass: the server is away or overloaded, or (409) has not noticed yet that the earlier stream is
+ * no more. Any other refusal is meant, or is for the next request to repair.
  */
 function mayPass(thrown: unknown): boolean {
   if (thrown instanceof RefusedStatus) return [409, 429, 500, 502, 503, 504].includes(thrown.status);

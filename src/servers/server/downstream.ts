@@ -1,5 +1,5 @@
-// One live MCP server of the user: its tools and their calls, and what else it is asked, relayed as text. Only the pool may end it, so `close`
-// is on the handle that the pool holds and not on what others see. Everything thrown is a BridgeError.
+// One live MCP server of the user: its tools and their calls, and what else it is asked, relayed as text. Only the pool may end
+// it, so `close` is on the handle that the pool holds and not on what others see. Everything thrown is a BridgeError.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -333,7 +333,7 @@ class LiveDownstream implements Downstream {
     return this.#readAgain();
   }
 
-  /** The server says that its list of tools has changed: it is read when that may be, and after the last such word surely once. */
+  /** Plans to read the list of tools, as the server says that it changed: when allowed, and surely once after the last word. */
   onChanged(): void {
     this.#pace.noteTold();
     this.#isStale = true;
@@ -423,9 +423,10 @@ function calledBy(live: LiveDownstream, caller: Caller): Downstream {
 const RESUBSCRIBE_MS = { first: 1_000, most: 30_000 };
 
 /**
- * Hears by `subscriptions/listen` that the list of tools has changed, which is how a server of the modern era tells it. Asks for it
- * again when it ends, and has the list read anew then, since nobody knows what was missed. Never rejects. Ends with `signal`, with
- * the connection, and where the server has no such thing. `onHearing` is told whether the server has promised to tell.
+ * Hears by `subscriptions/listen` that the list of tools has changed, which is how a server of the modern era tells it.
+ * Subscribes again when a subscription ends, and has the list read anew then, since nobody knows what was missed. Never
+ * rejects. Ends with `signal`, with the connection, and where the server has no such thing. `onHearing` is told whether the
+ * server has promised to tell.
  */
 async function subscribe(
   client: McpClient,

@@ -92,7 +92,7 @@ async function explainError(
 
 function advice({ of, key }: ListingKind, word: string, items: readonly JsonObject[]): string | undefined {
   const known = items.find((item) => item[key] === word);
-  // It exists, so the fault is another.
+  // The item exists, so the fault is another.
   if (known !== undefined) return of === 'prompts' ? argumentsOf(known) : undefined;
   const names = items.map((item) => String(item[key]));
   const near = findClosest(word, names);
@@ -133,7 +133,7 @@ const MAX_ITEM_CHARS = 50_000;
 const ITEM_LIMITS = { maxDepth: 32, maxValues: 5_000 };
 /** Limit for all items together, the same as for a list of tools. */
 const MAX_LIST_CHARS = 8 * 1024 * 1024;
-/** For people, and compared with nothing. */
+/** Members whose text is for people, and compared with nothing. */
 const WORDS: ReadonlySet<string> = new Set(['title', 'description']);
 
 type ListingKind = PagedList & {

@@ -21,7 +21,7 @@ export type ToolHints = {
 /** One tool in the server's own words. Schemas are data: nothing compiles them. */
 export type ServerTool = {
   readonly name: string;
-  /** Its description, else its title, else empty. */
+  /** The tool's description, else its title, else empty. */
   readonly description: string;
   /** `{}` when the server gave no object. */
   readonly inputSchema: Readonly<Record<string, unknown>>;
@@ -38,7 +38,7 @@ export type ToolList = {
   readonly headerParameters: ReadonlyMap<string, readonly HeaderParameter[]>;
   /** How long the server says that the list is good; undefined where it does not say. */
   readonly ttlMs: number | undefined;
-  /** By performance.now(). */
+  /** When the list was read, by performance.now(). */
   readonly readAt: number;
   /** Tools and schemas that were left out, and why, as messages for the operator. */
   readonly problems: readonly string[];

@@ -52,7 +52,7 @@ export class ProcessTree {
   readonly started: Promise<void>;
   /** The first process has ended, whether or not others of its group live on or hold its pipes. Never rejects. */
   readonly exited: Promise<ProcessExit>;
-  /** It has ended and what it said has been read: the moment to tell of its end. Never rejects. */
+  /** The first process has ended and its output has been read: the moment to tell of its end. Never rejects. */
   readonly heard: Promise<ProcessExit>;
 
   /**

@@ -30,7 +30,7 @@ import { type ProcessCalls, type ProcessCommand, type ProcessExit, ProcessTree }
 
 /** Requests that a server does not read; each may be as long as a frame, and the code may give up on them and go on. */
 const MAX_UNREAD_BYTES = 64 * MB_BYTES;
-/** For the answer itself, after a line that looks like it and cannot be read: a log may quote half of what comes next. */
+/** Time for the real answer, after a line that looks like it and cannot be read: a log may quote half of what comes next. */
 const AFTER_GARBLED_MS = 2_000;
 /** A message without a line break behind it is read when nothing has followed it for so long. */
 const UNFINISHED_MS = 500;
@@ -50,7 +50,7 @@ export class StdioTransport implements Link {
     this.#outPurse.spend(0, piece.length);
     this.#skipped.push(piece);
   });
-  /** For what it writes that is no answer; of its own for each stream, so that a flood on stderr holds up no answer. */
+  /** Purses for output of the server that is no answer, one for each stream: a flood on stderr holds up no answer. */
   readonly #outPurse = readingPurse();
   readonly #errPurse = readingPurse();
   readonly #leftOut = new LeftOut((count) => this.onflood?.(count));
@@ -62,7 +62,7 @@ export class StdioTransport implements Link {
   #unfinished: NodeJS.Timeout | undefined;
   #noiseLines = 0;
   #tree: ProcessTree | undefined;
-  /** It writes no more: what is in its pipes is read at once. */
+  /** Whether the server writes no more: the rest in its pipes is read at once. */
   #hasExited = false;
   #ending: string | undefined;
   /** Whether the bridge ended the server before it ended by itself. */
@@ -131,8 +131,8 @@ export class StdioTransport implements Link {
   }
 
   /**
-   * Resolves when the message is in the pipe; rejects when it cannot get there any more, and then it is known how the server has ended: a
-   * broken pipe is seen before that, and whoever greets a server decides by it.
+   * Resolves when the message is in the pipe; rejects when it cannot get there any more, and then it is known how the server
+   * has ended: a broken pipe is seen before that, and whoever greets a server decides by its end.
    */
   send(message: JSONRPCMessage): Promise<void> {
     if (this.#tree === undefined || this.#ending !== undefined) {
@@ -364,7 +364,7 @@ class SpokenLines {
 const isOfServer = (message: JSONRPCMessage): boolean =>
   !('method' in message) || OF_SERVERS.test(message.method);
 
-/** By how much the depth of brackets changes in a line of laid out JSON, of which no string goes on in the next line. */
+/** The change of bracket depth in a line of laid out JSON, of which no string goes on in the next line. */
 function openedIn(line: string): number {
   let opened = 0;
   let isInString = false;

@@ -73,7 +73,7 @@ export class Authenticator {
     return this.#challenge;
   }
 
-  /** Who sent this request, or what to answer instead. Takes 5 seconds at most, when an issuer has to be asked. Never rejects. */
+  /** Who sent this request, or what to answer instead. Takes 5 s at most, when an issuer has to be asked. Never rejects. */
   async authenticate(facts: AuthenticationFacts): Promise<Authentication> {
     const found = await this.#judge(facts);
     // Without a credential a request is how a client finds out that it needs one: nothing to tell of.

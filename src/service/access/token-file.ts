@@ -41,8 +41,8 @@ export function isTokenText(text: string): boolean {
 }
 
 /**
- * Digest of a token, which alone is kept. A plain SHA-256 is right here: slow hashes with salt protect passwords, which can be guessed
- * from a list; 256 random bits cannot, however fast one guess is, and this hash is computed for every request.
+ * Digest of a token, which alone is kept. A plain SHA-256 is right here: slow hashes with salt protect passwords, which can
+ * be guessed from a list; 256 random bits cannot, however fast one guess is, and this hash is computed for every request.
  */
 export const hashOfToken = (text: string): Buffer => createHash('sha256').update(text).digest();
 
@@ -225,7 +225,7 @@ export const membersOf = ({ servers, scopes, expiresAtMs }: TokenTerms) => ({
 
 // The id of the principal that a named token stands for.
 
-/** Its second part is the token's own, so that a later token of the same name is somebody else. */
+/** The id's second part is the token's own, so that a later token of the same name is somebody else. */
 export const principalIdOf = ({ name, id }: Pick<TokenRecord, 'name' | 'id'>): string =>
   `token:${name}#${id}`;
 
@@ -239,14 +239,14 @@ const lastUses = z.record(z.string(), z.number());
 
 export class LastUses {
   readonly #path: string;
-  /** By a token's id, when this process last wrote it, in ms since 1970. */
+  /** When this process last wrote a use, by the token's id, in ms since 1970. */
   readonly #written = new Map<string, number>();
 
   constructor(stateDir: string) {
     this.#path = join(stateDir, 'http', 'token-uses.json');
   }
 
-  /** By a token's id, in ms since 1970. Never throws. */
+  /** Last uses by the token's id, in ms since 1970. Never throws. */
   read(): ReadonlyMap<string, number> {
     try {
       return new Map(Object.entries(lastUses.parse(JSON.parse(readText(this.#path) ?? '{}'))));

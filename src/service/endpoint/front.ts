@@ -44,7 +44,7 @@ const DRAIN_LOOK_MS = 50;
 export type HttpFrontOptions = {
   readonly address: HttpAddress;
   readonly parts: HttpFrontParts;
-  /** For the socket of systemd. */
+  /** Environment in which systemd names its socket. */
   readonly env?: Environment;
   readonly limits?: HttpLimits;
 };
@@ -305,7 +305,7 @@ export class HttpFront implements AsyncDisposable {
 const methodOf = (method: string): Exchange['method'] | undefined =>
   method === 'POST' || method === 'GET' || method === 'DELETE' ? method : undefined;
 
-/** For the SDK, which reads method, headers and signal; the body goes beside it, already parsed. */
+/** The request for the SDK, which reads method, headers and signal; the body goes beside it, already parsed. */
 function toRequest(request: IncomingMessage, facts: RequestFacts, signal: AbortSignal): Request {
   const headers = new Headers();
   for (const [name, value] of Object.entries(request.headers)) {
@@ -363,7 +363,7 @@ class StandingStreams implements Disposable {
 
 const READS = 'GET, HEAD';
 
-/** Documents that everybody may read: whether the bridge lives, whether it can run code, and where OAuth says who may come in. */
+/** Documents that everybody may read: whether the bridge lives and can run code, and where OAuth says who may come in. */
 class PublicDocuments {
   readonly #parts: Pick<HttpFrontParts, 'readiness' | 'wellKnown'>;
   readonly #names: HostAndOrigin;

@@ -28,7 +28,7 @@ export type McpSession = {
   readonly transport: WebStandardStreamableHTTPServerTransport;
   /** Exchanges under way, open streams included. */
   busy: number;
-  /** By performance.now(): when the last exchange ended. */
+  /** When the last exchange ended, by performance.now(). */
   lastAt: number;
   /** Ids of its requests that are not answered, as JSON. */
   readonly underWay: Set<string>;
@@ -53,7 +53,7 @@ export class McpSessions {
   /** The session `id` of `principal`, or what is answered where it has none of that id. */
   find(id: string, principal: Principal): McpSession | HttpAnswer {
     const session = this.#sessions.get(id);
-    // Its rights may have changed since the session was opened, which would still have the old.
+    // The principal's rights may have changed since the session was opened, which would still have the old.
     if (session !== undefined && rightsOf(session.principal) === rightsOf(principal)) return session;
     return rpcError(404, 'There is no such session, or it has ended. Send initialize to open another.');
   }

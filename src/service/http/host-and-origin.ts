@@ -1,4 +1,4 @@
-// By which names the bridge may be called, and which web pages may call it. A web page can make a browser resolve the
+// Names by which the bridge may be called, and web pages that may call it. A web page can make a browser resolve the
 // page's own name to 127.0.0.1 (DNS rebinding), and then the Host header is the page's.
 
 import type { IncomingMessage } from 'node:http';

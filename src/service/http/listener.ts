@@ -102,7 +102,7 @@ export class Listener {
     return `${this.#options.tls === undefined ? 'http' : 'https'}://${host}:${address.port}/mcp`;
   }
 
-  /** It is a unix socket that only this user can open. */
+  /** Whether the listener is a unix socket that only this user can open. */
   get isPrivate(): boolean {
     return this.#isPrivate;
   }

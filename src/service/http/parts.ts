@@ -31,11 +31,11 @@ export type RequestFacts = {
   readonly authorization: readonly string[] | undefined;
   /** Address of the client: the connection's other end, or what a trusted proxy says of it. Undefined on a unix socket. */
   readonly remoteAddress: string | undefined;
-  /** It came by a unix socket that only this user can open, and not through a trusted proxy. */
+  /** Whether the request came by a unix socket that only this user can open, and not through a trusted proxy. */
   readonly isPrivateSocket: boolean;
-  /** It has a header with which proxies say that somebody else stands behind them. */
+  /** Whether the request has a header with which proxies say that somebody else stands behind them. */
   readonly isForwarded: boolean;
-  /** It came by TLS, to us or to a trusted proxy. */
+  /** Whether the request came by TLS, to us or to a trusted proxy. */
   readonly isSecure: boolean;
   /** Host and port as the client has written them; a trusted proxy's X-Forwarded-Host. */
   readonly host: string;
@@ -65,8 +65,8 @@ export type ServingContext = {
 
 export type HttpFrontParts = {
   /**
-   * Resolves when the turn of a request of `owner` has come, also when `signal` ends the wait, and is disposed of when the request is
-   * answered; or with why it has none. Without it every request is begun at once.
+   * Resolves when the turn of a request of `owner` has come, also when `signal` ends the wait; the turn is disposed of when
+   * the request is answered. Or resolves with why there is no turn. Without `turn` every request is begun at once.
    */
   readonly turn?: (
     owner: string,
@@ -144,11 +144,11 @@ export function sendAnswer(response: ServerResponse, { status, headers = {}, bod
 export const HTTP_LIMITS = {
   /** Milliseconds for all headers of a request, from the connection's or the last answer's end on. */
   headersMs: 10_000,
-  /** For a whole request, its body included. */
+  /** Milliseconds for a whole request, its body included. */
   requestMs: 300_000,
   /** Between two pieces of a body. */
   bodyIdleMs: 20_000,
-  /** For the handshake of TLS. */
+  /** Milliseconds for the handshake of TLS. */
   handshakeMs: 10_000,
   /** Longer than what proxies keep connections for, or they would send a request into one that is being closed. */
   keepAliveMs: 75_000,

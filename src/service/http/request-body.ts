@@ -15,11 +15,11 @@ import { rpcError } from './parts.js';
 
 /** Bodies that one principal may have under way, as a multiple of the largest one. */
 const HELD_TIMES = 4;
-/** Bodies of all principals, likewise. */
+/** Bodies that all principals together may have under way, as such a multiple. */
 const HELD_TIMES_IN_ALL = 16;
 /**
- * Taken and looked at however much is under way, since with less nobody can ask for what goes on, or end it; how many there are is
- * bounded.
+ * A body of at most so many bytes is taken and looked at however much is under way, since with less nobody can ask for what
+ * goes on, or end it; how many such bodies there are is bounded.
  */
 const SMALL_BYTES = 16_384;
 const RETRY_SECONDS = '1';
@@ -31,7 +31,7 @@ type RequestBody = {
   readonly json: () => unknown;
   /** The id of the request that it is meant to be; found without looking at the rest. */
   readonly id: () => RequestId;
-  /** It counts until what is given back is called, also when its request was answered before. */
+  /** Has the body count until the returned function is called, also when its request was answered before. */
   readonly keep: () => () => void;
 };
 
@@ -43,8 +43,8 @@ export class RequestBodies {
   #heldInAll = 0;
 
   /**
-   * `maxBytes` of one body; `idleMs` may pass between two pieces of it. `onRead` is told what was read of each, also of one that is
-   * then refused.
+   * `maxBytes` is the most of one body; `idleMs` may pass between two pieces of it. `onRead` is told what was read of each
+   * body, also of one that is then refused.
    */
   constructor(maxBytes: number, idleMs: number, onRead: (owner: string, bytes: number) => void = () => {}) {
     this.#maxBytes = maxBytes;

@@ -55,7 +55,8 @@ export class TlsWatch {
           const stats = statSync(file, { throwIfNoEntry: false, bigint: true });
           return stats === undefined ? 'absent' : `${stats.ino}:${stats.mtimeNs}:${stats.size}`;
         } catch {
-          // A link that leads in a circle, or a folder that was closed: looked at by a timer, whose fault would be the bridge's end.
+          // A link that leads in a circle, or a folder that was closed. A timer looks at the files, and an error thrown there
+          // would be the bridge's end.
           return 'unseen';
         }
       })

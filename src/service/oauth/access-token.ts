@@ -30,7 +30,7 @@ const ALGORITHMS = [
   'EdDSA',
   'Ed25519',
 ];
-/** By how much the clocks of issuer and bridge may differ. */
+/** Most by which the clocks of issuer and bridge may differ. */
 const LEEWAY_SECONDS = 30;
 /** `JWT` is what issuers write that do not follow RFC 9068; other types are no access tokens. */
 const TYPES = ['at+jwt', 'jwt'];

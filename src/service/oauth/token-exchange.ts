@@ -45,7 +45,7 @@ export class TokenExchanges {
   readonly #tokens: CallerTokens;
   readonly #env: Environment;
   readonly #nowMs: () => number;
-  /** By principal, server, exchange and the token that was exchanged. */
+  /** Exchanges by principal, server, exchange and the token that was exchanged. */
   readonly #kept = new Map<string, KeptExchange>();
 
   constructor(
@@ -236,7 +236,7 @@ const loginError = (server: string, why: string): BridgeError =>
 const MAX_CALLERS = 10_000;
 
 export class CallerTokens {
-  /** By the principal's id, the last used at the end. */
+  /** Callers' tokens by the principal's id, the last used at the end. */
   readonly #tokens = new Map<string, CallerToken>();
   readonly #nowMs: () => number;
 

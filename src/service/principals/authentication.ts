@@ -14,13 +14,13 @@ export type AuthenticationFacts = {
   readonly target: string;
   /** Address of the client; behind a trusted proxy the address that the proxy names. Undefined on a unix socket. */
   readonly remoteAddress: string | undefined;
-  /** It came over a unix socket with mode 0600, which only the user of the bridge can open. */
+  /** Whether the request came over a unix socket with mode 0600, which only the user of the bridge can open. */
   readonly isPrivateSocket: boolean;
-  /** It came over TLS: this process's own, or that of a trusted proxy which says so. */
+  /** Whether the request came over TLS: this process's own, or that of a trusted proxy which says so. */
   readonly isSecure: boolean;
   /**
-   * It has a `Forwarded` or `X-Forwarded-*` header, so somebody else stands behind whoever opened the connection. On a
-   * private socket such a request needs a credential.
+   * Whether the request has a `Forwarded` or `X-Forwarded-*` header, so that somebody else stands behind whoever opened the
+   * connection. On a private socket such a request needs a credential.
    */
   readonly isForwarded?: boolean;
 };
@@ -38,7 +38,7 @@ export type CallerToken = {
   /** The token itself. It is never logged, and is handed on only where the principals file says so. */
   readonly text: string;
   readonly issuer: string;
-  /** Its `aud`, as a list. */
+  /** The token's `aud`, as a list. */
   readonly audiences: readonly string[];
   /** In ms since 1970. */
   readonly expiresAtMs: number;

@@ -42,13 +42,16 @@ type Live = {
   readonly bridge: Bridge;
   readonly jobs: Jobs;
   holders: number;
-  /** By performance.now(). */
+  /** When the bridge was last used, by performance.now(). */
   usedAt: number;
   timer: NodeJS.Timeout | undefined;
 };
 
 const IDLE_MS = 10 * 60_000;
-/** Another instance may die at any time, and files of those who do not come back expire. A sweep costs two commands of the engine. */
+/**
+ * Another instance may die at any time, and files of clients that do not come back expire. A sweep costs two commands of
+ * the engine.
+ */
 const SWEEP_EVERY_MS = 15 * 60_000;
 /** A request costs a few milliseconds of the process, so one is begun at a time. */
 const REQUEST_TURNS = {
@@ -79,7 +82,7 @@ export class Bridges implements AsyncDisposable {
   readonly #idleMs: number;
   readonly #live = new Map<string, Live>();
   readonly #ending = new Set<Promise<void>>();
-  /** By the id of their principal. */
+  /** Jobs by the id of their principal. */
   readonly #jobs = new Map<string, Jobs>();
   #shared: SharedServers | undefined;
   #isClosing = false;
@@ -120,8 +123,8 @@ export class Bridges implements AsyncDisposable {
   }
 
   /**
-   * The jobs of this principal, of all the principal's bridges: a client that has got a wider credential goes on with the call for
-   * which it asked. Handle, state and task that name a job are known to their client alone.
+   * The jobs of this principal, of all the principal's bridges: a client that has got a wider credential goes on with the
+   * call for which it asked. Handle, state and task that name a job are known to their client alone.
    */
   jobsOf({ id }: Principal): Jobs {
     const jobs = this.#jobs.get(id) ?? new Jobs(this.#options.settings.keepSeconds);

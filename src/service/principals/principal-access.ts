@@ -43,7 +43,7 @@ type PrincipalAccessOptions = {
   readonly redactor: Redactor;
 };
 
-/** Its own lists and file as a policy; `deniesAll` where they cannot be used. */
+/** The principal's own lists and file as a policy; `deniesAll` where they cannot be used. */
 type PrincipalLayer = { readonly rules: PrincipalRules; readonly book: PolicyBook | 'deniesAll' };
 
 export class PrincipalAccess implements ServerAccess {

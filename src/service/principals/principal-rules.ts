@@ -11,7 +11,7 @@ export type HeaderSource =
   /** A token that is had for this principal and this server, as `Bearer TOKEN` (`TokenExchange`). */
   | { readonly from: 'exchange' };
 
-/** By the name of the header. */
+/** Sources of headers by the name of the header. */
 export type HeaderSources = Readonly<Record<string, HeaderSource>>;
 
 /** How much one principal may use; undefined means what the settings say for every principal. */
@@ -43,12 +43,12 @@ export type PrincipalRules = {
   readonly deny: readonly string[];
   /** Absolute path of a policy file of its own, a further layer as well; read anew when it changes. */
   readonly policyFile: string | undefined;
-  /** By the name of the server. On top of the entry's own headers, which they replace by name. */
+  /** Headers by the name of the server. They come on top of the entry's own, which they replace by name. */
   readonly headers: Readonly<Record<string, HeaderSources>>;
   readonly quotas: Quotas;
 };
 
-/** For a principal of which nothing is said. */
+/** Rules of a principal of which nothing is said. */
 export const NO_RULES: PrincipalRules = {
   servers: undefined,
   allow: undefined,

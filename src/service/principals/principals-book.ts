@@ -99,7 +99,7 @@ export class PrincipalsBook implements PrincipalBook {
     return this.#told === undefined ? undefined : `${inOneLine(this.#told)} ${KEPT}`;
   }
 
-  /** Its own entry before that of a group, and the first of its groups in the file before the others. */
+  /** The principal's own entry before that of a group, and the first of its groups in the file before the others. */
   #entryOf(principal: Principal): PrincipalEntry | undefined {
     const file = this.#current();
     const source = sourceOf(principal);

@@ -23,8 +23,8 @@ export function closedServers(scopes: Scopes, granted: readonly string[]): reado
 }
 
 /**
- * Tool and servers that a JSON-RPC message is about to use, as far as the message itself says. Takes any value. `executeServer` is the server to
- * which the operator has calls of `execute` go.
+ * Tool and servers that a JSON-RPC message is about to use, as far as the message itself says. Takes any value.
+ * `executeServer` is the server to which the operator has calls of `execute` go.
  */
 export function wantedUse(message: unknown, executeServer?: string): WantedUse {
   const { method, params } = Object(message) as { method?: unknown; params?: unknown };

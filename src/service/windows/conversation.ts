@@ -21,7 +21,7 @@ export type Said = {
 type Cut = {
   /** Lines for the agent: an answer for each call that was under way, and that its questions are over. */
   readonly answers: readonly string[];
-  /** For the next bridge: the greeting again, what changes nothing when it is done twice, and calls that reached nobody. */
+  /** Lines for the next bridge: the greeting, requests that change nothing when repeated, and calls that reached nobody. */
   readonly again: readonly Said[];
 };
 
@@ -161,7 +161,9 @@ const isCall = ({ method = '' }: Said): boolean => CALLS.has(method);
 const changedLine = (method: string): Buffer =>
   Buffer.from(`${JSON.stringify({ jsonrpc: '2.0', method })}\n`);
 
-/** As an answer of the tool, which models are shown, and not as an error of the protocol, which some hosts keep to themselves. */
+/**
+ * Answers as the tool, which models are shown, and not with an error of the protocol, which some hosts keep to themselves.
+ */
 function lostAnswer({ id, text, method }: Said): string {
   if (method !== 'tools/call') return errorLine(id, INTERNAL_ERROR, LOST_CALL);
   const isModern = text.includes('io.modelcontextprotocol/protocolVersion');
@@ -179,7 +181,7 @@ const errorLine = (id: string | undefined, code: number, message: string): strin
 const tooLong = (bytes: number, id: string | undefined): string =>
   errorLine(id, PARSE_ERROR, `a message of ${bytes} bytes exceeds ${MAX_LINE_BYTES}`);
 
-/** For the person's screen: nobody waits for the answer. */
+/** Closes the question on the person's screen: nobody waits for the answer. */
 const questionOver = (id: string): string =>
   `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${id},"reason":"The bridge that asked has ended."}}`;
 

@@ -2,7 +2,10 @@
 
 import { statSync } from 'node:fs';
 
-/** A build of this package: what `package.json` says, and when its command line was written, which tells two of a checkout apart. */
+/**
+ * A build of this package: what `package.json` says, and when its command line was written, which tells two of a checkout
+ * apart.
+ */
 export type Build = { readonly version: string; readonly builtAtMs: number };
 
 /** Facts of a window, as its relay says them. */
@@ -19,7 +22,7 @@ export type WindowGreeting = {
    * does not join an older bridge, so the protocol of relays is the same with it.
    */
   readonly isCommandLine?: boolean;
-  /** It was in one before, which has ended; whoever is new stays by itself where its version is the older one. */
+  /** Whether the window was in a bridge that has ended. A new window stays by itself where its version is the older one. */
   readonly isBack: boolean;
 };
 

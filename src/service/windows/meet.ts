@@ -10,7 +10,7 @@ import { lockStart } from './place.js';
 
 /** A bridge that is alive greets within milliseconds; one that stands still is not waited for. */
 const GREETS_WITHIN_MS = 5_000;
-/** Its start, on a machine that is busy with a hundred others. */
+/** Time for the start of a bridge, on a machine that is busy with a hundred others. */
 const STARTS_WITHIN_MS = 15_000;
 const LOOK_AGAIN_MS = 15;
 /** Why a window that was refused is better by itself; one that was let go of by a bridge which ends tries again. */

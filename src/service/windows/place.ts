@@ -63,8 +63,8 @@ export function sharedSockets(env: Environment): readonly string[] {
 }
 
 /**
- * One start at a time: among all who find no shared bridge at the same moment, one starts it and the others wait for that one. The
- * lock of the start, or undefined where another one has it; nobody waits for a process that has ended.
+ * The lock of the start, or undefined where another process has it; nobody waits for a process that has ended. One start at
+ * a time: among all who find no shared bridge at the same moment, one starts it and the others wait for that one.
  */
 export function lockStart(socket: string): Disposable | undefined {
   try {

@@ -278,7 +278,7 @@ export class WindowTransport implements Transport {
   #receive(message: JSONRPCMessage): void {
     if (!('method' in message)) {
       const id = this.#ownId(message.id);
-      // It answers what a bridge asked that is gone.
+      // No own id: the message answers a question of a bridge that is gone.
       if (id !== undefined) this.onmessage?.({ ...message, id });
       return;
     }
