@@ -10,5 +10,5 @@ export type Read = {
   readonly max_size?: number;
 } | null;
 
-export function converting(text: string): Read;
+export function convertFields(text: string): Read;
 export function checking(text: string): Read;

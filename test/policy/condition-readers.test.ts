@@ -4,7 +4,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { checking, converting, type Read } from '../../scripts/fuzz/reader.mjs';
+import { checking, convertFields, type Read } from '../../scripts/fuzz/reader.mjs';
 import { wellFormedJson } from '../../src/base/json/json-text.js';
 import { readCondition } from '../../src/policy/rules/condition.js';
 import { type Random, seeded } from '../wire/random.js';
@@ -197,7 +197,7 @@ function hostileArguments(random: Random): string {
 type Reader = { readonly name: string; readonly all: (texts: readonly string[]) => readonly Read[] };
 
 const READERS: readonly Reader[] = [
-  { name: 'JavaScript that converts', all: (texts) => texts.map(converting) },
+  { name: 'JavaScript that converts', all: (texts) => texts.map(convertFields) },
   { name: 'JavaScript that checks', all: (texts) => texts.map(checking) },
   ...Object.entries(FURTHER).map(([name, [program = '', ...args]]) => ({
     name,

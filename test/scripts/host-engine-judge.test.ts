@@ -7,10 +7,10 @@ type Judges = Readonly<Record<string, unknown>>;
 
 const load = (name: string) => import(new URL(`../../scripts/host/${name}.mjs`, import.meta.url).href);
 const { judge } = (await load('judge')) as { judge: (lines: readonly unknown[], judges: Judges) => Check[] };
-const { ATTACKS, engineJudges, measured } = (await load('engine-judge')) as {
+const { ATTACKS, engineJudges, measuredSteps } = (await load('engine-judge')) as {
   ATTACKS: readonly { readonly name: string }[];
   engineJudges: (commandSeconds: number) => Judges;
-  measured: (lines: readonly unknown[]) => string[];
+  measuredSteps: (lines: readonly unknown[]) => string[];
 };
 
 const MAIN_JOB = { status: 'success', result: { fields: 5, total: 48, median: 9.25 } };
@@ -125,7 +125,7 @@ describe('what is demanded of an engine in a machine', () => {
 
 it('what was measured is told as far as its steps were made', () => {
   const lines = ['connection', 'cancel'].map((step) => ({ step, value: GOOD[step as 'cancel'] }));
-  expect(measured(lines)).toEqual([
+  expect(measuredSteps(lines)).toEqual([
     "podman version 4.3.1; a small command of the engine's took 2 s",
     'a cancelled process was gone after 0.3 s, its container off the list after 12 s',
   ]);
