@@ -10,7 +10,7 @@ import { Redactor } from '../../../src/base/secrets/redact.js';
 import { readAudit } from '../../../src/cli/kept/runs.js';
 import { Audit } from '../../../src/run/audit/audit.js';
 import { digestOf } from '../../../src/run/audit/digest.js';
-import { PATIENTLY, pause } from '../../support/time.js';
+import { PATIENTLY, pause, until } from '../../support/time.js';
 
 let dir: string;
 let told: BridgeEvent[];
@@ -218,6 +218,8 @@ it('a run of a million calls does not push out what others did', async () => {
   for (let call = 1; call <= 10_005; call++) audit.observe(called('a-1', { call }));
   audit.observe(ended('a-1', 10_005));
   await audit[Symbol.asyncDispose]();
+  // A slow disk goes on writing after the audit has been closed.
+  await until(() => readAudit(dir).runs[0]?.line !== undefined);
   const [run] = readAudit(dir).runs;
   expect(run?.calls).toHaveLength(10_000);
   expect(run?.line).toMatchObject({ calls: 10_005, listed: 10_000, notListed: 5 });
