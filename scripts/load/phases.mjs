@@ -87,7 +87,7 @@ export async function storm({ crew, work, ledger, runs, calls, isOver, bridge })
       ledger.time('storm', principal, await work.run(client, principal, manner));
     } else if (callsLeft > 0) {
       callsLeft--;
-      if (Math.random() < 0.05) await work.large(client, principal, manner);
+      if (Math.random() < 0.05) await work.callLarge(client, principal, manner);
       else await work.call(client, principal, manner);
     }
   });

@@ -89,7 +89,7 @@ export async function underAttack({ bridge, names, seconds, withContainers, tell
 
 async function measureAttack(attack, { bridge, ledger, window }) {
   const load = loadavg()[0];
-  const before = await bridge.held();
+  const before = await bridge.heldBytes();
   const resident = bridge.sample()?.bytes ?? 0;
   const calm = new Watched(bridge);
   const beside = new Watched(bridge);
@@ -99,7 +99,7 @@ async function measureAttack(attack, { bridge, ledger, window }) {
     await calm.measureDuring(() => window(`${attack.name} calm`));
     const attacker = await Attacker.begin(attack, bridge);
     await beside.measureDuring(() => window(`${attack.name} beside`));
-    held = Math.max(held, await bridge.held());
+    held = Math.max(held, await bridge.heldBytes());
     const { answered, refused } = await attacker.stop();
     came.answered += answered;
     came.refused += refused;
@@ -127,7 +127,7 @@ async function measureAttack(attack, { bridge, ledger, window }) {
 /** When what an attack leaves is gone, or in some seconds. */
 async function heldAfter(bridge, before) {
   for (const end = performance.now() + GONE_WITHIN_MS; ; await pause(1_000)) {
-    const held = await bridge.held();
+    const held = await bridge.heldBytes();
     if (held - before <= MAX_LEFT_MB * MB_BYTES || performance.now() > end) return held;
   }
 }
