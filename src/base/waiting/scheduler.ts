@@ -198,7 +198,7 @@ export class Scheduler {
   readonly #words: TurnWords;
   readonly #now: () => number;
   /** The queue of each owner. */
-  readonly #lanes = new Map<string, OwnerQueue>();
+  readonly #queues = new Map<string, OwnerQueue>();
   /** Queues in the order of their next turn: the one that had the last turn is the last. */
   #order: OwnerQueue[] = [];
   /** When each owner has last entered something, by the clock: oldest first, none more than a minute before the newest. */
@@ -223,7 +223,7 @@ export class Scheduler {
   /** Runs that wait, of all owners together. */
   get waiting(): number {
     let waiting = 0;
-    for (const lane of this.#lanes.values()) waiting += lane.waiting.length;
+    for (const queue of this.#queues.values()) waiting += queue.waiting.length;
     return waiting;
   }
 
@@ -242,7 +242,7 @@ export class Scheduler {
 
   /** Owners and bounds of which something is kept. */
   get kept(): number {
-    return this.#lanes.size + this.#bounds.size;
+    return this.#queues.size + this.#bounds.size;
   }
 
   /**
@@ -306,12 +306,12 @@ export class Scheduler {
   enter(request: TurnRequest): Turn {
     this.#forgetIdle();
     this.#noteEntered(request.owner);
-    this.#refuseWhereTooMuch(request, this.#laneOf(request.owner));
-    const lane = this.#laneOf(request.owner);
+    this.#refuseWhereTooMuch(request, this.#queueOf(request.owner));
+    const queue = this.#queueOf(request.owner);
     const entry: QueueEntry = {
       ...request,
       state: request.isHeld === true ? 'held' : 'waiting',
-      rank: rankIn(lane, request.group),
+      rank: rankIn(queue, request.group),
       begunAt: 0,
       beganAt: 0,
       loopAt: undefined,
@@ -320,9 +320,9 @@ export class Scheduler {
     };
     const isBehind = ({ rank, state }: QueueEntry) => rank > entry.rank && state !== 'returning';
     // Ten thousand calls of one run may wait here, so that nothing looks at each of them for each.
-    const behind = entry.group === undefined ? -1 : lane.waiting.findIndex(isBehind);
-    if (behind < 0) lane.waiting.push(entry);
-    else lane.waiting.splice(behind, 0, entry);
+    const behind = entry.group === undefined ? -1 : queue.waiting.findIndex(isBehind);
+    if (behind < 0) queue.waiting.push(entry);
+    else queue.waiting.splice(behind, 0, entry);
     this.#serve();
     return this.#turnOf(entry);
   }
@@ -337,8 +337,8 @@ export class Scheduler {
         return scheduler.#aheadOf(entry);
       },
       get isUsedUp() {
-        const lane = scheduler.#lanes.get(entry.owner);
-        return lane !== undefined && scheduler.#usedUp(lane, entry.limits) !== undefined;
+        const queue = scheduler.#queues.get(entry.owner);
+        return queue !== undefined && scheduler.#usedUp(queue, entry.limits) !== undefined;
       },
       ready: () => this.#makeReady(entry),
       stand: () => this.#stand(entry),
@@ -358,9 +358,9 @@ export class Scheduler {
   /** Counts processor time that `owner` has used, for anything; once that is all it may use, its runs that wait are refused. */
   charge(owner: string, processorSeconds: number): void {
     if (processorSeconds <= 0) return;
-    const lane = this.#laneOf(owner);
-    lane.used.push({ at: this.#now(), seconds: processorSeconds });
-    this.#refuseWaiting(lane);
+    const queue = this.#queueOf(owner);
+    queue.used.push({ at: this.#now(), seconds: processorSeconds });
+    this.#refuseWaiting(queue);
   }
 
   #makeReady(entry: QueueEntry): void {
@@ -370,13 +370,13 @@ export class Scheduler {
   }
 
   #stand(entry: QueueEntry): boolean {
-    const lane = this.#laneOf(entry.owner);
+    const queue = this.#queueOf(entry.owner);
     const { standing = Number.POSITIVE_INFINITY } = this.#options;
     if (entry.state !== 'running' || this.#standing >= standing) return false;
     entry.state = 'standing';
     entry.ranMs += this.#now() - entry.beganAt;
-    lane.running.delete(entry);
-    lane.standing.add(entry);
+    queue.running.delete(entry);
+    queue.standing.add(entry);
     this.#running--;
     this.#standing++;
     this.#serve();
@@ -386,21 +386,25 @@ export class Scheduler {
   async #moveTo(entry: QueueEntry, bound: Bound | undefined, signal: AbortSignal): Promise<void> {
     this.#stand(entry);
     await new Promise<void>((resolve) => {
-      signal.addEventListener('abort', () => resolve(), { once: true });
-      this.#goOn(entry, resolve, bound);
-      if (signal.aborted || entry.state !== 'returning') resolve();
+      const settle = () => {
+        signal.removeEventListener('abort', settle);
+        resolve();
+      };
+      signal.addEventListener('abort', settle, { once: true });
+      this.#goOn(entry, settle, bound);
+      if (signal.aborted || entry.state !== 'returning') settle();
     });
   }
 
   #goOn(entry: QueueEntry, onTurn: () => void, bound: Bound | undefined): void {
     if (entry.state !== 'standing') return;
-    const lane = this.#laneOf(entry.owner);
+    const queue = this.#queueOf(entry.owner);
     Object.assign(entry, { state: 'returning', onTurn, bound: bound ?? entry.bound });
     // Behind those that have returned before it, and ahead of whoever has used nothing yet.
-    const behind = lane.waiting.findIndex(({ state }) => state !== 'returning');
-    lane.waiting.splice(behind < 0 ? lane.waiting.length : behind, 0, entry);
-    this.#order.splice(this.#order.indexOf(lane), 1);
-    this.#order.unshift(lane);
+    const behind = queue.waiting.findIndex(({ state }) => state !== 'returning');
+    queue.waiting.splice(behind < 0 ? queue.waiting.length : behind, 0, entry);
+    this.#order.splice(this.#order.indexOf(queue), 1);
+    this.#order.unshift(queue);
     this.#serve();
   }
 
@@ -412,7 +416,7 @@ export class Scheduler {
   }
 
   #wantsMore(owner: string): boolean {
-    return this.#lanes.get(owner)?.waiting.some(this.#wants) ?? false;
+    return this.#queues.get(owner)?.waiting.some(this.#wants) ?? false;
   }
 
   /** How many other owners have entered a run within `withinMs`, and have none waiting. */
@@ -434,33 +438,33 @@ export class Scheduler {
     }
   }
 
-  #laneOf(owner: string): OwnerQueue {
-    const known = this.#lanes.get(owner);
+  #queueOf(owner: string): OwnerQueue {
+    const known = this.#queues.get(owner);
     if (known !== undefined) return known;
     const [running, standing] = [new Set<QueueEntry>(), new Set<QueueEntry>()];
     const counts = { memoryBytes: 0, resting: 0, aheadMs: 0, aheadAt: 0 };
-    const lane: OwnerQueue = { waiting: [], running, standing, used: [], ...counts };
-    this.#lanes.set(owner, lane);
+    const queue: OwnerQueue = { waiting: [], running, standing, used: [], ...counts };
+    this.#queues.set(owner, queue);
     // Before the one that has had the last turn, which would have the next one otherwise where it is alone.
-    this.#order.splice(Math.max(0, this.#order.length - 1), 0, lane);
-    return lane;
+    this.#order.splice(Math.max(0, this.#order.length - 1), 0, queue);
+    return queue;
   }
 
-  #refuseWhereTooMuch(request: TurnRequest, lane: OwnerQueue): void {
+  #refuseWhereTooMuch(request: TurnRequest, queue: OwnerQueue): void {
     const { limits, memoryBytes, isHeld = false } = request;
     if (memoryBytes > limits.memoryBytes) throw tooLarge(memoryBytes, limits.memoryBytes);
-    const usedUp = this.#usedUp(lane, limits);
+    const usedUp = this.#usedUp(queue, limits);
     if (usedUp !== undefined) throw usedUp;
     const mustWait = () =>
       isHeld ||
-      lane.waiting.some(this.#wants) ||
+      queue.waiting.some(this.#wants) ||
       this.#running >= this.#options.atOnce ||
       !this.#hasBound(request) ||
-      !this.#hasRoom(lane, request);
-    while (!isHeld && this.#lingering.size > 0 && mustWait() && this.#reclaim(lane, request));
-    if (lane.waiting.length < limits.waiting || !mustWait()) return;
+      !this.#hasRoom(queue, request);
+    while (!isHeld && this.#lingering.size > 0 && mustWait() && this.#reclaim(queue, request));
+    if (queue.waiting.length < limits.waiting || !mustWait()) return;
     // Runs that wait already go first; one that waits for its bound alone is in nobody's way.
-    const waiting = lane.waiting.filter((entry) => !isWaiting(entry) || this.#hasBound(entry)).length;
+    const waiting = queue.waiting.filter((entry) => !isWaiting(entry) || this.#hasBound(entry)).length;
     if (waiting >= limits.waiting) {
       const atOnce = Math.max(1, Math.min(limits.atOnce, this.#places, this.#options.atOnce));
       const freeAgainMs = Math.max(this.#meanMs / atOnce, this.#meanWholeMs / mostBegun(limits));
@@ -470,8 +474,8 @@ export class Scheduler {
     }
   }
 
-  #usedUp(lane: OwnerQueue, { processorSeconds }: TurnLimits): BridgeError | undefined {
-    const freeInMs = this.#processorFreeInMs(lane, processorSeconds);
+  #usedUp(queue: OwnerQueue, { processorSeconds }: TurnLimits): BridgeError | undefined {
+    const freeInMs = this.#processorFreeInMs(queue, processorSeconds);
     if (freeInMs === 0) return undefined;
     return busyError(
       this.#words,
@@ -481,12 +485,12 @@ export class Scheduler {
   }
 
   /** Ms until the owner's use within the window is below the limit; 0 where it is. */
-  #processorFreeInMs(lane: OwnerQueue, limitSeconds: number): number {
+  #processorFreeInMs(queue: OwnerQueue, limitSeconds: number): number {
     const since = this.#now() - this.#windowMs;
-    lane.used = lane.used.filter(({ at }) => at > since);
-    let left = lane.used.reduce((sum, { seconds }) => sum + seconds, 0);
+    queue.used = queue.used.filter(({ at }) => at > since);
+    let left = queue.used.reduce((sum, { seconds }) => sum + seconds, 0);
     if (left < limitSeconds) return 0;
-    for (const { at, seconds } of lane.used) {
+    for (const { at, seconds } of queue.used) {
       left -= seconds;
       if (left < limitSeconds) return at - since;
     }
@@ -526,12 +530,12 @@ export class Scheduler {
   /** Has those stand whose work waits for something else by now. */
   #settle(): void {
     const now = this.#now();
-    for (const lane of [...this.#lanes.values()])
-      for (const entry of [...lane.running]) {
+    for (const queue of [...this.#queues.values()])
+      for (const entry of [...queue.running]) {
         const { idle } = performance.eventLoopUtilization(entry.loopAt);
         if (entry.state !== 'running' || (idle < IDLE_MS && now - entry.beganAt < MAX_TURN_MS)) continue;
         const ms = now - entry.beganAt;
-        this.#restAfter(entry.owner, lane, ms);
+        this.#restAfter(entry.owner, queue, ms);
         this.#stand(entry);
       }
     this.#lookNoMore();
@@ -546,19 +550,19 @@ export class Scheduler {
   /** Has one that only lingers end for the first one that waits and can have its place; false where there is none. */
   #reclaimForOne(): boolean {
     if (this.#lingering.size === 0) return false;
-    return this.#order.some((lane) => {
-      const entry = lane.waiting.find(this.#wants);
-      return entry !== undefined && this.#reclaim(lane, entry);
+    return this.#order.some((queue) => {
+      const entry = queue.waiting.find(this.#wants);
+      return entry !== undefined && this.#reclaim(queue, entry);
     });
   }
 
   /** Has a run that only lingers end for one run of this owner's queue; false where there is none. */
-  #reclaim(lane: OwnerQueue, request: Pick<QueueEntry, 'limits' | 'memoryBytes'>): boolean {
-    const isOfOthers = this.#hasRoom(lane, request);
+  #reclaim(queue: OwnerQueue, request: Pick<QueueEntry, 'limits' | 'memoryBytes'>): boolean {
+    const isOfOthers = this.#hasRoom(queue, request);
     // With room of its own and a place of all there is nothing to wait for.
     if (isOfOthers && this.#running < this.#options.atOnce) return false;
     for (const [entry, onWanted] of this.#lingering) {
-      if (entry.state !== 'running' || !(isOfOthers || lane.running.has(entry))) continue;
+      if (entry.state !== 'running' || !(isOfOthers || queue.running.has(entry))) continue;
       this.#lingering.delete(entry);
       onWanted();
       if (hasEnded(entry)) return true;
@@ -568,29 +572,29 @@ export class Scheduler {
 
   /** Takes the first run out of the first queue whose owner may have one more under way; that queue is the last then. */
   #nextEntry(): QueueEntry | undefined {
-    for (const [place, lane] of this.#order.entries()) {
-      const entry = lane.waiting.find(this.#wants);
-      if (entry === undefined || !this.#hasRoom(lane, entry)) continue;
-      lane.waiting.splice(lane.waiting.indexOf(entry), 1);
-      if (!lane.standing.delete(entry)) lane.memoryBytes += entry.memoryBytes;
-      lane.running.add(entry);
+    for (const [place, queue] of this.#order.entries()) {
+      const entry = queue.waiting.find(this.#wants);
+      if (entry === undefined || !this.#hasRoom(queue, entry)) continue;
+      queue.waiting.splice(queue.waiting.indexOf(entry), 1);
+      if (!queue.standing.delete(entry)) queue.memoryBytes += entry.memoryBytes;
+      queue.running.add(entry);
       this.#order.splice(place, 1);
-      this.#order.push(lane);
+      this.#order.push(queue);
       return entry;
     }
     return undefined;
   }
 
   #aheadOf(entry: QueueEntry): number {
-    const own = this.#lanes.get(entry.owner);
+    const own = this.#queues.get(entry.owner);
     const place = own?.waiting.filter(this.#wants).indexOf(entry) ?? -1;
     if (place < 0) return 0;
     let ahead = place;
     let comesLater = false;
-    for (const lane of this.#order) {
-      if (lane === own) comesLater = true;
+    for (const queue of this.#order) {
+      if (queue === own) comesLater = true;
       // Each of the queues has one turn in a round; those in front of it have theirs in this round, too.
-      else ahead += Math.min(lane.waiting.filter(this.#wants).length, comesLater ? place : place + 1);
+      else ahead += Math.min(queue.waiting.filter(this.#wants).length, comesLater ? place : place + 1);
     }
     return ahead;
   }
@@ -600,25 +604,25 @@ export class Scheduler {
     if (state === 'ended') return;
     entry.state = 'ended';
     this.#lingering.delete(entry);
-    const lane = this.#laneOf(entry.owner);
-    if (state !== 'running' && state !== 'standing') lane.waiting.splice(lane.waiting.indexOf(entry), 1);
+    const queue = this.#queueOf(entry.owner);
+    if (state !== 'running' && state !== 'standing') queue.waiting.splice(queue.waiting.indexOf(entry), 1);
     const now = this.#now();
     if (state !== 'held' && state !== 'waiting') {
-      lane.memoryBytes -= entry.memoryBytes;
-      if (lane.standing.delete(entry)) this.#standing--;
+      queue.memoryBytes -= entry.memoryBytes;
+      if (queue.standing.delete(entry)) this.#standing--;
       this.#leaveBound(entry);
       let ms = 0;
-      if (lane.running.delete(entry)) {
+      if (queue.running.delete(entry)) {
         this.#running--;
         ms = now - entry.beganAt;
       }
       entry.ranMs += ms;
       this.#meanMs += MEAN_SHARE * (entry.ranMs - this.#meanMs);
       this.#meanWholeMs += MEAN_SHARE * (now - entry.begunAt - this.#meanWholeMs);
-      if (processorSeconds > 0) lane.used.push({ at: now, seconds: processorSeconds });
-      this.#refuseWaiting(lane);
+      if (processorSeconds > 0) queue.used.push({ at: now, seconds: processorSeconds });
+      this.#refuseWaiting(queue);
       // After a turn that has settled its place has rested already.
-      this.#restAfter(entry.owner, lane, this.#options.settles === true ? ms : entry.ranMs);
+      this.#restAfter(entry.owner, queue, this.#options.settles === true ? ms : entry.ranMs);
     }
     this.#forgetIdle();
     this.#serve();
@@ -632,39 +636,39 @@ export class Scheduler {
     else this.#bounds.set(bound.key, left);
   }
 
-  #restAfter(owner: string, lane: OwnerQueue, ms: number): void {
+  #restAfter(owner: string, queue: OwnerQueue, ms: number): void {
     const { rests } = this.#options;
     if (rests === undefined) return;
     const others = this.#othersAbout(owner, rests.withinMs);
-    const restMs = rests.aheadMs === undefined ? ms * others : this.#beyondShare(lane, ms, others, rests);
-    if (restMs <= 0 || others === 0 || !lane.waiting.some(this.#wants)) return;
-    lane.resting++;
+    const restMs = rests.aheadMs === undefined ? ms * others : this.#beyondShare(queue, ms, others, rests);
+    if (restMs <= 0 || others === 0 || !queue.waiting.some(this.#wants)) return;
+    queue.resting++;
     const later = rests.later ?? ((after, then) => void setTimeout(then, after).unref());
     later(Math.min(rests.maxMs, restMs), () => {
-      lane.resting--;
+      queue.resting--;
       this.#serve();
       this.#forgetIdle();
     });
   }
 
   /** How long a rest gives others their share of all places, after a run that took `ms`. */
-  #beyondShare(lane: OwnerQueue, ms: number, others: number, { aheadMs = 0, maxMs }: Rests): number {
+  #beyondShare(queue: OwnerQueue, ms: number, others: number, { aheadMs = 0, maxMs }: Rests): number {
     const now = this.#now();
     const share = this.#options.atOnce / (others + 1);
-    const before = Math.max(0, lane.aheadMs - (now - lane.aheadAt) * share);
-    lane.aheadMs = Math.min(before + ms, aheadMs + maxMs);
-    lane.aheadAt = now;
-    return (lane.aheadMs - aheadMs) / share;
+    const before = Math.max(0, queue.aheadMs - (now - queue.aheadAt) * share);
+    queue.aheadMs = Math.min(before + ms, aheadMs + maxMs);
+    queue.aheadAt = now;
+    return (queue.aheadMs - aheadMs) / share;
   }
 
   /** Refuses runs that have had no turn yet; a run that stood has begun, and ends as it would have without standing. */
-  #refuseWaiting(lane: OwnerQueue): void {
-    if (lane.used.length === 0) return;
-    for (const entry of [...lane.waiting]) {
+  #refuseWaiting(queue: OwnerQueue): void {
+    if (queue.used.length === 0) return;
+    for (const entry of [...queue.waiting]) {
       if (entry.state === 'returning') continue;
-      const usedUp = this.#usedUp(lane, entry.limits);
+      const usedUp = this.#usedUp(queue, entry.limits);
       if (usedUp === undefined) continue;
-      lane.waiting.splice(lane.waiting.indexOf(entry), 1);
+      queue.waiting.splice(queue.waiting.indexOf(entry), 1);
       entry.state = 'ended';
       entry.onRefused(usedUp);
     }
@@ -673,11 +677,11 @@ export class Scheduler {
   /** Owners of whom nothing is known that matters: there may be many over the years. */
   #forgetIdle(): void {
     const since = this.#now() - this.#windowMs;
-    for (const [owner, lane] of this.#lanes) {
-      const isBusy = lane.waiting.length + lane.running.size + lane.standing.size + lane.resting > 0;
-      if (isBusy || lane.used.some(({ at }) => at > since)) continue;
-      this.#lanes.delete(owner);
-      this.#order.splice(this.#order.indexOf(lane), 1);
+    for (const [owner, queue] of this.#queues) {
+      const isBusy = queue.waiting.length + queue.running.size + queue.standing.size + queue.resting > 0;
+      if (isBusy || queue.used.some(({ at }) => at > since)) continue;
+      this.#queues.delete(owner);
+      this.#order.splice(this.#order.indexOf(queue), 1);
     }
   }
 
@@ -690,15 +694,15 @@ export class Scheduler {
     return this.#options.ofOne ?? this.#options.atOnce;
   }
 
-  #hasRoom(lane: OwnerQueue, entry: Pick<QueueEntry, 'limits' | 'memoryBytes'>): boolean {
+  #hasRoom(queue: OwnerQueue, entry: Pick<QueueEntry, 'limits' | 'memoryBytes'>): boolean {
     const { limits, memoryBytes } = entry;
     // One that returns has begun, and has its memory already.
-    const hasBegun = lane.standing.has(entry as QueueEntry);
-    const mayBegin = hasBegun || lane.running.size + lane.standing.size < mostBegun(limits);
+    const hasBegun = queue.standing.has(entry as QueueEntry);
+    const mayBegin = hasBegun || queue.running.size + queue.standing.size < mostBegun(limits);
     return (
       mayBegin &&
-      lane.running.size + lane.resting < Math.min(limits.atOnce, this.#places) &&
-      lane.memoryBytes + (hasBegun ? 0 : memoryBytes) <= limits.memoryBytes
+      queue.running.size + queue.resting < Math.min(limits.atOnce, this.#places) &&
+      queue.memoryBytes + (hasBegun ? 0 : memoryBytes) <= limits.memoryBytes
     );
   }
 }
