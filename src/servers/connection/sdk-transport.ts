@@ -54,6 +54,8 @@ export class SdkTransport implements Transport {
   readonly #link: Link;
   #nextId = FIRST_ID;
   readonly #waiting = new Map<RequestId, PendingRequest>();
+  /** Requests of the SDK's own that want an answer: its greeting, and what it listens by. */
+  readonly #ofSdk = new Set<RequestId>();
   /** Ids of what the server has asked, which may be the numbers of ours. */
   readonly #asked = new Set<RequestId>();
 
@@ -71,6 +73,7 @@ export class SdkTransport implements Transport {
   }
 
   send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    if ('method' in message && 'id' in message) this.#ofSdk.add(message.id);
     return this.#link.send(message, options?.headers);
   }
 
@@ -129,11 +132,14 @@ export class SdkTransport implements Transport {
       if ('id' in message) this.#remember(message.id);
       else if (message.method === 'notifications/progress') return this.#tell(message.params);
       const cancelled = cancelledBy(message);
-      if (cancelled === undefined || this.#asked.has(cancelled.id) || !this.#waiting.has(cancelled.id))
-        return false;
+      if (cancelled === undefined || this.#asked.has(cancelled.id)) return false;
+      if (!this.#waiting.has(cancelled.id) && !this.#ofSdk.has(cancelled.id)) return false;
       this.#link.abandon(cancelled.id);
-      return this.#take(failure(cancelled.id, cancelledByServer(cancelled.reason)));
+      const failed = failure(cancelled.id, cancelledByServer(cancelled.reason));
+      if (!this.#take(failed)) this.onmessage?.(failed);
+      return true;
     }
+    if (message.id !== undefined) this.#ofSdk.delete(message.id);
     const pending = message.id === undefined ? undefined : this.#waiting.get(message.id);
     if (message.id === undefined || pending === undefined) return false;
     this.#waiting.delete(message.id);
