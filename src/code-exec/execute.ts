@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import PQueue from 'p-queue';
 import { messageOf } from '../base/errors.js';
+import { isProcess } from '../base/files/file-lock.js';
 import { clip } from '../base/text/text.js';
 import { findCommand, type ProcessLimit, processLimit } from './command-rules.js';
 import type { ExecSettings } from './exec-settings.js';
@@ -211,7 +212,7 @@ export function removeOwnFolder(path: string): void {
 export function sweepOwnFolders(parent: string): void {
   for (const name of entriesOf(parent)) {
     const pid = Number(OWNED.exec(name)?.groups?.['pid'] ?? Number.NaN);
-    if (Number.isNaN(pid) || (pid !== process.pid && isAlive(pid))) continue;
+    if (Number.isNaN(pid) || (pid !== process.pid && isProcess(pid))) continue;
     if (isOwnFolder(join(parent, name))) removeOwnFolder(join(parent, name));
   }
 }
@@ -226,15 +227,5 @@ function entriesOf(parent: string): readonly string[] {
     return readdirSync(parent);
   } catch {
     return [];
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (thrown) {
-    // EPERM: it lives and is somebody else's.
-    return (thrown as NodeJS.ErrnoException).code === 'EPERM';
   }
 }

@@ -324,8 +324,6 @@ export type EngineDriver = {
   readonly name: EngineName;
   /** Names of its programs; undefined for the engine whose program may have any other name. */
   readonly programs: RegExp | undefined;
-  /** Whether this engine is tried where nobody has named one. */
-  readonly isAutomatic: boolean;
   /** Asks the engine of a program for its status, at its own address or at that of `connection`; never throws. */
   readonly probe: (
     binary: string,

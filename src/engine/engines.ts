@@ -1,5 +1,5 @@
 // The engines that there are: a driver for each, and nowhere else a list of them. Their names and the variables of their
-// clients are in settings/environment/engine-variables.ts, which is below.
+// clients are in settings/environment/variables.ts, which is below.
 
 import { basename } from 'node:path';
 import { cliDriver } from './client/cli-driver.js';
@@ -20,9 +20,7 @@ const DRIVERS: Readonly<Record<EngineName, EngineDriver>> = {
 };
 
 /** Programs that are tried where nobody has named an engine. */
-export const automaticEngines: readonly EngineName[] = Object.values(DRIVERS).flatMap(
-  ({ name, isAutomatic }) => (isAutomatic ? [name] : []),
-);
+export const automaticEngines: readonly EngineName[] = Object.values(DRIVERS).map(({ name }) => name);
 
 /** The driver for a program, by the program's name. */
 export const driverOf = (binary: string): EngineDriver =>

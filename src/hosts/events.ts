@@ -1,6 +1,7 @@
 // Events of the files in which servers and rules are looked for.
 
-import { countOf, type EventWords, oneLine } from '../base/log/events.js';
+import { type EventWords, oneLine } from '../base/log/events.js';
+import { countOf } from '../base/text/text.js';
 import type { FileProblem } from '../settings/files/config-file.js';
 
 type HostEvents = {

@@ -1,7 +1,8 @@
 // Events of questions to a person, and of the inbox in which they wait.
 
-import { countOf, type EventWords, milliseconds, oneLine } from '../base/log/events.js';
+import { type EventWords, milliseconds, oneLine } from '../base/log/events.js';
 import { shownTool } from '../base/text/shown-name.js';
+import { countOf } from '../base/text/text.js';
 
 type PolicyEvents = {
   /** A question to a person about calls of a tool, which has ended. */

@@ -1,7 +1,8 @@
 // Events of runs and of their calls. The audit folds them into lines, see audit/audit.ts.
 
-import { countOf, type EventWords, milliseconds, oneLine } from '../base/log/events.js';
+import { type EventWords, milliseconds, oneLine } from '../base/log/events.js';
 import { shownName, shownTool } from '../base/text/shown-name.js';
+import { countOf } from '../base/text/text.js';
 import type { TextDigest } from './audit/digest.js';
 
 export type RunStatus = 'success' | 'error' | 'timeout' | 'validation_error' | 'cancelled';

@@ -1,7 +1,8 @@
 // Events of sandboxes: what holds them, what they start from, how they begin and end.
 
-import { countOf, type EventWords, milliseconds, oneLine } from '../base/log/events.js';
+import { type EventWords, milliseconds, oneLine } from '../base/log/events.js';
 import { ownCommand } from '../base/process/own-command.js';
+import { countOf } from '../base/text/text.js';
 
 type SandboxEvents = {
   readonly 'engine.swept': { readonly removed: number };

@@ -1,7 +1,8 @@
 // Events of the user's MCP servers. The type of each begins with `downstream`, as people's tools know it from the log.
 
-import { countOf, type EventWords, milliseconds, oneLine } from '../base/log/events.js';
+import { type EventWords, milliseconds, oneLine } from '../base/log/events.js';
 import { shownName } from '../base/text/shown-name.js';
+import { countOf } from '../base/text/text.js';
 
 type ServerEvents = {
   readonly 'downstream.connecting': { readonly server: string };

@@ -1,6 +1,7 @@
 // Events of the HTTP front: its requests and sessions, and who is let in.
 
-import { countOf, type EventWords, milliseconds, oneLine } from '../base/log/events.js';
+import { type EventWords, milliseconds, oneLine } from '../base/log/events.js';
+import { countOf } from '../base/text/text.js';
 
 type ServiceEvents = {
   /** The HTTP front takes requests from now on. */

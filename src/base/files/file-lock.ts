@@ -37,13 +37,13 @@ export function tryLock(path: string): Disposable | undefined {
 /** Removes a lock whose holder has ended, in a folder of this machine alone. */
 export const breakIfLeft = (path: string): void => breakWhere(isLeft, path);
 
-/** Whether a process of this number runs. */
+/** Whether a process of this number runs, whoever's it is. */
 export function isProcess(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
-  } catch {
-    return false;
+  } catch (thrown) {
+    return Object(thrown).code === 'EPERM';
   }
 }
 

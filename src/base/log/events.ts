@@ -43,6 +43,3 @@ export const oneLine = (text: string): string =>
   clip(makeHarmless(text).replace(/\n/g, '\\n'), MAX_TEXT_CHARS);
 
 export const milliseconds = (durationMs: number): string => `${Math.round(durationMs)} ms`;
-
-export const countOf = (number: number, noun: string): string =>
-  `${number} ${noun}${number === 1 ? '' : 's'}`;

@@ -221,3 +221,6 @@ export function nameList(names: readonly string[]): string {
   if (names.length === 0) return 'none';
   return shown.join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
+
+/** `1 call`, `2 calls`. */
+export const countOf = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

@@ -307,6 +307,7 @@ export class Scheduler {
     this.#forgetIdle();
     this.#noteEntered(request.owner);
     this.#refuseWhereTooMuch(request, this.#queueOf(request.owner));
+    // Looked up anew: a run that was ended for this one may have had the empty queue forgotten.
     const queue = this.#queueOf(request.owner);
     const entry: QueueEntry = {
       ...request,
@@ -370,9 +371,9 @@ export class Scheduler {
   }
 
   #stand(entry: QueueEntry): boolean {
-    const queue = this.#queueOf(entry.owner);
     const { standing = Number.POSITIVE_INFINITY } = this.#options;
     if (entry.state !== 'running' || this.#standing >= standing) return false;
+    const queue = this.#queueOf(entry.owner);
     entry.state = 'standing';
     entry.ranMs += this.#now() - entry.beganAt;
     queue.running.delete(entry);
@@ -532,9 +533,9 @@ export class Scheduler {
     const now = this.#now();
     for (const queue of [...this.#queues.values()])
       for (const entry of [...queue.running]) {
-        const { idle } = performance.eventLoopUtilization(entry.loopAt);
-        if (entry.state !== 'running' || (idle < IDLE_MS && now - entry.beganAt < MAX_TURN_MS)) continue;
+        if (entry.state !== 'running') continue;
         const ms = now - entry.beganAt;
+        if (ms < MAX_TURN_MS && performance.eventLoopUtilization(entry.loopAt).idle < IDLE_MS) continue;
         this.#restAfter(entry.owner, queue, ms);
         this.#stand(entry);
       }
@@ -619,8 +620,7 @@ export class Scheduler {
       entry.ranMs += ms;
       this.#meanMs += MEAN_SHARE * (entry.ranMs - this.#meanMs);
       this.#meanWholeMs += MEAN_SHARE * (now - entry.begunAt - this.#meanWholeMs);
-      if (processorSeconds > 0) queue.used.push({ at: now, seconds: processorSeconds });
-      this.#refuseWaiting(queue);
+      this.charge(entry.owner, processorSeconds);
       // After a turn that has settled its place has rested already.
       this.#restAfter(entry.owner, queue, this.#options.settles === true ? ms : entry.ranMs);
     }

@@ -24,7 +24,6 @@ export const cliDriver = (
 ): EngineDriver => ({
   name,
   programs,
-  isAutomatic: true,
   probe: (binary, connection, signal) => probe(name, binary, connection, signal),
   images: ({ binary, url, facts }) => new CliImages({ binary, env: connectionEnv(name, url) }, facts),
   runtimes: (facts, wish) => {

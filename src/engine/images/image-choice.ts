@@ -78,7 +78,7 @@ const REFUSAL_LASTS_MS = 60_000;
 const refusals = new Map<string, { readonly until: number; readonly error: BridgeError }>();
 
 /** The image that stands in for the default where no registry can be reached. */
-export const ownImage = (): string => localImageName(readRecipe(BASE_PROFILE), VERSION);
+export const ownImage = (): string => builtImage(BASE_PROFILE);
 
 /** Throws E_IMAGE_MISSING when the image is neither here nor to be had. */
 export async function chooseImage(
@@ -293,7 +293,7 @@ async function buildInstead(
   signal: AbortSignal,
 ): Promise<{ readonly image: string; readonly id: string } | undefined> {
   if (engine.build === undefined) return undefined;
-  const image = localImageName(readRecipe(profile), VERSION);
+  const image = builtImage(profile);
   const { image: instead, why } = unavailable;
   observer({ type: 'image.building', image, instead, why });
   const onProgress = (message: string) => observer({ type: 'image.progress', image, message });

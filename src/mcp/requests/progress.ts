@@ -2,7 +2,7 @@
 // and a sign of life when all are silent. The protocol wants numbers that only grow; a report that goes back is told in words.
 // Nothing is said after the call's answer.
 
-import { clip, makeHarmless, shownExactly } from '../../base/text/text.js';
+import { clip, countOf, makeHarmless, shownExactly } from '../../base/text/text.js';
 import type { CallEvent, Meter } from '../../run/calls/call-context.js';
 
 /** Claude Code gives up after 30 silent minutes, other clients after one; a person wonders after some seconds. */
@@ -152,8 +152,6 @@ function runningMessage({ calls, inFlight, waitingFor, asking }: Meter, elapsedM
   const waits = inFlight === 0 ? '' : `, ${inFlight} in flight: ${waitingFor}`;
   return `Running for ${Math.round(elapsedMs / 1000)} s; ${countOf(calls, 'tool call')}${waits}.`;
 }
-
-const countOf = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 const joinSentences = (...parts: readonly string[]): string => parts.filter((part) => part !== '').join('. ');
 

@@ -3,6 +3,7 @@
 // file that stayed behind is named with the reason.
 
 import type { Piece } from '../../base/text/own-lines.js';
+import { countOf } from '../../base/text/text.js';
 import type { HostView } from '../../hosts/terms/host.js';
 import type { Left, LeftFile } from '../artifacts/artifacts.js';
 import type { KeptThing } from '../artifacts/kept-run.js';
@@ -135,8 +136,7 @@ const isLost = ({ text, kept }: LeftFile): boolean => text === undefined && kept
 const whyLost = ({ trouble, keepSeconds }: Left): string =>
   keepSeconds === 0 ? 'keeping is switched off' : (trouble ?? 'the reason is unknown');
 
-const nameWithSize = (name: string, bytes: number): string =>
-  `${name} (${bytes} byte${bytes === 1 ? '' : 's'})`;
+const nameWithSize = (name: string, bytes: number): string => `${name} (${countOf(bytes, 'byte')})`;
 
 /** `90 s`, `60 min`, `24 h`. */
 export function duration(seconds: number): string {

@@ -2,7 +2,7 @@
 // left out, so that what is there means something.
 
 import { mapStrings, RawJson } from '../../base/json/json-text.js';
-import { linesOf, shownExactly } from '../../base/text/text.js';
+import { countOf, linesOf, shownExactly } from '../../base/text/text.js';
 import type { PlannedCall } from '../../policy/approvals/plan.js';
 import type { Outcome } from '../outcome/outcome.js';
 import { type FileEntry, fileEntries } from './files.js';
@@ -53,7 +53,7 @@ export type Payload = {
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 0)} s`;
 
 function summaryOf(outcome: Outcome): string {
-  const calls = outcome.calls === 0 ? '' : `, ${outcome.calls} tool call${outcome.calls === 1 ? '' : 's'}`;
+  const calls = outcome.calls === 0 ? '' : `, ${countOf(outcome.calls, 'tool call')}`;
   switch (outcome.status) {
     case 'success':
       return `Success in ${seconds(outcome.durationMs)}${calls}.`;

@@ -10,8 +10,7 @@ import { modulesOf, recipeOf } from '../../engine/images/recipe.js';
 import { Sandbox } from '../conversation/sandbox.js';
 import { bestKnownFirst, factsFrom, factsOf, KNOWN_MODULES, rememberFacts } from '../python/image-facts.js';
 import { runOwnCode, startByName } from '../python/python-name.js';
-import type { PythonName } from '../spec/harness-files.js';
-import { carry } from '../spec/harness-files.js';
+import { carry, type PythonName } from '../spec/harness-files.js';
 import { type LaunchContext, type LaunchSetUp, specOn, startOptionsOn } from './launch-set-up.js';
 
 /** The first call comes first. */

@@ -28,7 +28,7 @@ import type {
   OciRuntime,
   SandboxSpec,
 } from '../../engine/engine.js';
-import { driverOf } from '../../engine/engines.js';
+import { automaticEngines, driverOf } from '../../engine/engines.js';
 import { chooseImage, type ImageChoice } from '../../engine/images/image-choice.js';
 import {
   claimedBy,
@@ -40,8 +40,7 @@ import {
 import { describeRuntime } from '../../engine/machine/oci-runtime.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { SeccompProfile } from '../../settings/environment/variables.js';
-import type { StartOptions } from '../conversation/sandbox.js';
-import { NotStarted, Sandbox } from '../conversation/sandbox.js';
+import { NotStarted, Sandbox, type StartOptions } from '../conversation/sandbox.js';
 import { enforcementAt } from '../limits/guard.js';
 import { knownPythonName } from '../python/image-facts.js';
 import { compileIn, keepCompiled, readCompiled, startByName } from '../python/python-name.js';
@@ -132,7 +131,7 @@ async function chosenBefore(
 
 async function chosenByTrying(context: LaunchContext, signal: AbortSignal): Promise<LaunchSetUp> {
   const { settings } = context;
-  tell(context, 'looking for podman or docker');
+  tell(context, `looking for ${automaticEngines.join(' or ')}`);
   const { binary, status } = await chooseEngine(engineSelectionOf(settings), signal);
   const facts = { binary, ...status };
   const image = await imageOn(context, engineFor(context, facts, undefined), signal);

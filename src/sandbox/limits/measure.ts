@@ -211,9 +211,8 @@ export function socketBytes(pid: number, room: SocketRoom, read: ReadText = read
  * counts for each. Kernels before 6.2 do not say how many there are; then it is 0.
  */
 export function fileBytes(folders: readonly string[]): number {
-  return folders.reduce(
-    (sum, folder) => sum + (statSync(`${folder}/fd`, { throwIfNoEntry: false })?.size ?? 0) * FILE_BYTES,
-    0,
+  return sum(
+    folders.map((folder) => (statSync(`${folder}/fd`, { throwIfNoEntry: false })?.size ?? 0) * FILE_BYTES),
   );
 }
 

@@ -41,7 +41,7 @@ const keyOf = ({ image, runtime, engineUrl, explicitlySet }: Choosing): string =
 
 /** Facts about the image that these settings have led to last; undefined where that is not known. */
 export function lastFacts(settings: Choosing): ImageFacts | undefined {
-  const { images, chosen } = read(settings.stateDir);
+  const { images, chosen } = readRecords(settings.stateDir);
   const key = keyOf(settings);
   const id = chosen.find((each) => each.key === key)?.id;
   return images.find((each) => each.id === id)?.facts;
@@ -49,11 +49,11 @@ export function lastFacts(settings: Choosing): ImageFacts | undefined {
 
 /** Facts about one image, by its id. */
 export const factsOf = (stateDir: string, id: string): ImageFacts | undefined =>
-  read(stateDir).images.find((each) => each.id === id)?.facts;
+  readRecords(stateDir).images.find((each) => each.id === id)?.facts;
 
 /** Remembers that these settings lead to this image. Throws what the file system says. */
 export function rememberFacts(settings: Choosing, id: string, found: ImageFacts): void {
-  const known = read(settings.stateDir);
+  const known = readRecords(settings.stateDir);
   const key = keyOf(settings);
   const isKnown =
     known.chosen.some((each) => each.key === key && each.id === id) &&
@@ -72,7 +72,7 @@ export function factsFrom(version: string, modules: readonly string[] | undefine
   return parsed.success ? parsed.data : undefined;
 }
 
-function read(stateDir: string): z.infer<typeof recordFile> {
+function readRecords(stateDir: string): z.infer<typeof recordFile> {
   try {
     return recordFile.parse(JSON.parse(readFileSync(join(stateDir, RECORD_FILE), 'utf8')));
   } catch {
@@ -110,7 +110,7 @@ export function readImagePythons(stateDir: string): ImagePythons {
 /** Throws what the file system says. */
 export function rememberWithoutPython(stateDir: string, imageId: string): void {
   const known = readImagePythons(stateDir);
-  write(stateDir, { ...known, withoutPython: withFirst(imageId, known.withoutPython) });
+  writeImagePythons(stateDir, { ...known, withoutPython: withFirst(imageId, known.withoutPython) });
 }
 
 /** Name by which the image's Python is started, as far as anybody has found out. */
@@ -120,21 +120,21 @@ export const knownPythonName = (stateDir: string, imageId: string): PythonName =
 /** Remembers that the image has `python`, and no `python3`. Throws what the file system says. */
 export function rememberPython(stateDir: string, imageId: string): void {
   const known = readImagePythons(stateDir);
-  write(stateDir, { ...known, unnumbered: withFirst(imageId, known.unnumbered) });
+  writeImagePythons(stateDir, { ...known, unnumbered: withFirst(imageId, known.unnumbered) });
 }
 
 /** The hashes of the directories that are still of use. Throws what the file system says. */
 export function rememberTree(stateDir: string, key: string, hash: string): readonly string[] {
   const known = readImagePythons(stateDir);
   const kept = [{ key, hash }, ...known.trees.filter((tree) => tree.key !== key)].slice(0, MAX_TREES);
-  write(stateDir, { ...known, trees: kept });
+  writeImagePythons(stateDir, { ...known, trees: kept });
   return kept.map((tree) => tree.hash);
 }
 
 const withFirst = (id: string, ids: readonly string[]): string[] =>
   [id, ...ids.filter((other) => other !== id)].slice(0, MAX_IMAGES);
 
-function write(stateDir: string, known: ImagePythons): void {
+function writeImagePythons(stateDir: string, known: ImagePythons): void {
   replaceFile(join(stateDir, PYTHONS_FILE), JSON.stringify(known));
 }
 

@@ -55,9 +55,9 @@ export class Admission {
    * until `ended` resolves; `id` is that of the request.
    */
   async turn(owner: string, ended: Promise<void>, id: RequestId = null): Promise<HttpAnswer | undefined> {
+    if (this.#parts.turn === undefined) return undefined;
     const gone = new AbortController();
     void ended.then(() => gone.abort());
-    if (this.#parts.turn === undefined) return undefined;
     // A drain waits for it, so that it is told to come again.
     this.#waiting++;
     const turn = await this.#parts.turn(owner, gone.signal).finally(() => this.#waiting--);
