@@ -55,10 +55,7 @@ export class Jobs implements Disposable {
   readonly #keepMs: number;
   readonly #jobs = new Map<string, Job>();
   /** Jobs that have ended and are kept, in that order; `since` is by performance.now(). */
-  readonly #kept = new Map<
-    Job,
-    { readonly since: number; readonly chars: number; readonly timer: NodeJS.Timeout }
-  >();
+  readonly #kept = new Map<Job, { readonly since: number; chars: number; readonly timer: NodeJS.Timeout }>();
   /** Why what a handle named is gone. */
   readonly #gone = new Map<string, string>();
   readonly #startedAt = new Date();
@@ -255,11 +252,16 @@ export class Jobs implements Disposable {
   }
 
   #keep(job: Job): void {
-    if (!this.#jobs.has(job.id) || !job.isNamed || this.#kept.has(job)) return;
-    const keepMs = job.taskSinceMs === undefined ? this.#keepMs : RESULT_KEPT_MS;
-    const why = `it has ended, and what it came to was kept for ${keepMs / 1000} s`;
-    const timer = setTimeout(() => this.#drop(job, why), keepMs).unref();
-    this.#kept.set(job, { since: performance.now(), chars: charsIn(job.end), timer });
+    if (!this.#jobs.has(job.id) || !job.isNamed) return;
+    const known = this.#kept.get(job);
+    // One that was cancelled is kept from then on, and has its end later.
+    if (known !== undefined) known.chars = charsIn(job.end);
+    else {
+      const keepMs = job.taskSinceMs === undefined ? this.#keepMs : RESULT_KEPT_MS;
+      const why = `it has ended, and what it came to was kept for ${keepMs / 1000} s`;
+      const timer = setTimeout(() => this.#drop(job, why), keepMs).unref();
+      this.#kept.set(job, { since: performance.now(), chars: charsIn(job.end), timer });
+    }
     let chars = [...this.#kept.values()].reduce((sum, each) => sum + each.chars, 0);
     for (const [oldest, kept] of this.#kept) {
       const { size } = this.#kept;

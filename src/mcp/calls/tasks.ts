@@ -77,7 +77,7 @@ export function answerTaskRequests(server: AgentServer, jobs: Jobs): void {
 
 const notDeclared = (what: string) =>
   new MissingRequiredClientCapabilityError(
-    { requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } } },
+    { requiredCapabilities: TASK_CAPABILITIES },
     `${what} is for clients that declare the extension ${TASKS_EXTENSION} with the request.`,
   );
 
@@ -121,12 +121,16 @@ function viewOf(job: Job, now: number): DetailedTask {
       return { ...polled, status: state, inputRequests: job.questions.requests };
     return { ...polled, status: 'working', ...(said === undefined ? {} : { statusMessage: said }) };
   }
-  if ('answer' in end) return { ...times, status: 'completed', result: job.show(job.rest()) };
-  const error = rpcErrorOf(end.thrown);
-  return { ...times, status: 'failed', statusMessage: error.message, error };
+  // A fault while an answer is shown fails the task as a fault of its work does: whoever watches it has nothing to catch it with.
+  try {
+    return { ...times, status: 'completed', result: job.show(job.rest()) };
+  } catch (thrown) {
+    const error = rpcErrorOf(thrown);
+    return { ...times, status: 'failed', statusMessage: error.message, error };
+  }
 }
 
-/** Error of a task, as the same error would have answered the call itself. */
+/** An error as JSON-RPC sends it; one that is none of ours is an internal error. */
 function rpcErrorOf(thrown: unknown): RpcError {
   const { code, message, data } = Object(thrown) as Partial<RpcError>;
   return {
@@ -221,23 +225,17 @@ export function tasksAskedFor(
   const taskIds = isObject(notifications) ? (notifications['taskIds'] ?? []) : [];
   const capabilities = isObject(meta) ? meta[CAPABILITIES] : undefined;
   if (!isObject(capabilities) || (Array.isArray(taskIds) && taskIds.length === 0)) return undefined;
-  if (!offersOf(capabilities).tasks) return { error: plain(notDeclared('notifications.taskIds')) };
+  if (!offersOf(capabilities).tasks) return { error: rpcErrorOf(notDeclared('notifications.taskIds')) };
   if (Array.isArray(taskIds) && taskIds.every((taskId) => typeof taskId === 'string')) return { taskIds };
   const got = clipHarmless(JSON.stringify(taskIds), MAX_SHOWN_CHARS);
   return {
-    error: plain(
+    error: rpcErrorOf(
       new WrongParams(
         `notifications.taskIds: got ${got}, expected a list of ids, as calls were answered with them.`,
       ),
     ),
   };
 }
-
-const plain = ({ code, message, data }: RpcError): RpcError => ({
-  code,
-  message,
-  ...(data === undefined ? {} : { data }),
-});
 
 /** A notification of subscription `id`. */
 export const notificationOf = (id: string | number, method: string, params: object) => ({
