@@ -65,6 +65,13 @@ it.each([
   },
 );
 
+it('a server that cancels its greeting is told of at once, with its reason', async () => {
+  const params = `params: { requestId: id, reason: 'not today' }`;
+  const cancels = `console.log(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', ${params} }))`;
+  const { entry } = scripted({ on: { ...LEGACY, initialize: cancels } });
+  await expect(get(entry, undefined, PATIENT)).rejects.toThrow('The server has cancelled it: not today');
+});
+
 it('a server with little time to start is greeted in the old way after half of it', async () => {
   const { entry } = scripted({ on: LEGACY, onOther: '' });
   expect(await get({ ...entry, startTimeoutMs: Math.max(4_000, nodeStarts(100)) })).toEqual({

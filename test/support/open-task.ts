@@ -29,18 +29,20 @@ type Begun = {
   readonly args?: unknown;
   readonly softTimeoutMs?: number | undefined;
   readonly taskAfterMs?: number;
+  /** Without it, the answer is shown as it is. */
+  readonly show?: (answer: ToolAnswer) => object;
 };
 
 /** Begins a job, and answers its request. */
 export function begun({ jobs, request, work, ...more }: Begun): Promise<JobAnswer> {
-  const { tool = 't', args = {}, softTimeoutMs, taskAfterMs = 1 } = more;
+  const { tool = 't', args = {}, softTimeoutMs, taskAfterMs = 1, show = (answer) => answer } = more;
   const job = jobs.begin({
     tool,
     timeoutSeconds: 30,
     wantsPieces: false,
     request,
     work: work as (job: Job) => Promise<ToolAnswer>,
-    show: (answer) => answer,
+    show,
   });
   return jobs.answer(job, request, { tool, args }, { softTimeoutMs, taskAfterMs });
 }

@@ -192,6 +192,27 @@ describe('a task', () => {
     });
   });
 
+  it('has failed where its answer cannot be shown, whether it is asked or watched', async () => {
+    const offers = { form: true, url: false, roots: false, tasks: true };
+    const { work, end } = endless();
+    const show = () => {
+      throw new Error('It cannot be shown.');
+    };
+    const request = requestOf({ connection: {}, offers, signal: NEVER });
+    const answered = begun({ jobs: calls, request, work, show, taskAfterMs: TASK_AFTER_MS });
+    await vi.advanceTimersByTimeAsync(TASK_AFTER_MS);
+    const answer = await answered;
+    if (!('task' in answer)) throw new Error('It is no task.');
+    const { task } = answer;
+    const seen: unknown[] = [];
+    task.watch(() => seen.push(getTask(calls, task.id)));
+    end('done');
+    await task.ended;
+    const failed = { status: 'failed', error: { message: 'It cannot be shown.' } };
+    expect(seen).toMatchObject([failed]);
+    expect(getTask(calls, task.id)).toMatchObject(failed);
+  });
+
   it('keeps its result for half an hour, and no longer', async () => {
     const { work, end } = endless();
     const { taskId } = await taskOf(work);
