@@ -32,7 +32,7 @@ import { ConfiguredServers, type ConfiguredServersOptions } from './configured-s
 import { SandboxService } from './sandbox-service.js';
 
 /** Facts about a principal other than the user who started the bridge. */
-export type BridgeOwner = {
+type BridgeOwner = {
   /** Id of the principal, in all its bridges. */
   readonly id: string;
   /** The principal's own folder, for all that is kept of the principal. */

@@ -28,7 +28,7 @@ const FRAME_LIMITS = { maxDepth: MAX_DEPTH, maxValues: MAX_VALUES };
 // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII, controls included
 const ASCII = /^[\x00-\x7f]*$/;
 
-export type ChannelHandlers = {
+type ChannelHandlers = {
   /** `text` is the frame's own line, for values that are relayed verbatim. */
   readonly onGuest: (frame: GuestFrame, text: string) => void;
   readonly onSupervisor: (frame: SupervisorFrame) => void;

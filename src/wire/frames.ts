@@ -8,7 +8,7 @@ import { MAX_NAME_CHARS, MAX_NAMED_TOOLS, MAX_QUERY_CHARS } from './limits.js';
 export * from './limits.js';
 
 /** Why a file stays behind: no regular file, too large for one or for all, too many, too deep, or not to be read. */
-export const SKIP_REASONS = ['link', 'special', 'size', 'total', 'count', 'depth', 'unreadable'] as const;
+const SKIP_REASONS = ['link', 'special', 'size', 'total', 'count', 'depth', 'unreadable'] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
 
 /** Files that are named although they stay behind; further ones are counted. */

@@ -29,7 +29,7 @@ export const UNLIMITED: TurnLimits = {
 };
 
 /** Words of refusals for what has turns. */
-export type TurnWords = { readonly one: string; readonly many: string; readonly refused: string };
+type TurnWords = { readonly one: string; readonly many: string; readonly refused: string };
 
 const RUNS: TurnWords = { one: 'run', many: 'runs', refused: 'Nothing has run' };
 
@@ -111,7 +111,7 @@ export interface Turn extends Disposable {
   end(usage?: { readonly processorSeconds: number }): void;
 }
 
-export type TurnRequest = {
+type TurnRequest = {
   /** Whose run it is. */
   readonly owner: string;
   readonly limits: TurnLimits;

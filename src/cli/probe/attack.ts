@@ -124,7 +124,7 @@ async function isGone(pid: number): Promise<boolean> {
 /** Small enough that a machine without enforcement does not notice, and more than the interpreter needs. */
 export const MEMORY_LIMIT_MB = 64;
 /** Beyond the limit. */
-export const EXCESS_MB = 64;
+const EXCESS_MB = 64;
 const TARGET_MB = MEMORY_LIMIT_MB + EXCESS_MB;
 const STEP_MB = 4;
 export const ALL_TAKEN = 'all taken';

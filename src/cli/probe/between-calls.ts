@@ -10,7 +10,7 @@ import type { Bridge } from '../../tenant/bridge.js';
 import type { Judgement } from './control.js';
 import { pythonCall } from './walls.js';
 
-export type SessionAttack = {
+type SessionAttack = {
   readonly control: string;
   readonly requested: string;
   readonly how: string;
@@ -21,7 +21,7 @@ export type SessionAttack = {
 };
 
 /** The time of the call that the attack is made in. */
-export const CALL_SECONDS = 1;
+const CALL_SECONDS = 1;
 const LAST_CALL_SECONDS = 20;
 /** Time for which the ticks are counted. */
 const COUNTED_SECONDS = 1;
@@ -50,7 +50,7 @@ const toldSince = (seconds: number): string =>
   pythonCall('ticked', { since_s: seconds, counted_s: COUNTED_SECONDS });
 
 /** Outcomes of the call with the attack and of the last call of its session. */
-export type SessionSeen = { readonly first: Outcome; readonly last: Outcome };
+type SessionSeen = { readonly first: Outcome; readonly last: Outcome };
 
 /** Makes the attack in a call of `callSeconds`. */
 export async function attackSession(

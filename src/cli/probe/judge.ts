@@ -172,7 +172,7 @@ export function judgeOwner(goneMs: number | undefined | null): Judgement {
 /** A guest's answer is a claim of any length. */
 const MAX_SEEN_CHARS = 200;
 
-export type Visitors = ReturnType<Canaries['visitors']>;
+type Visitors = ReturnType<Canaries['visitors']>;
 
 export function judgeWall(
   wall: Wall,

@@ -148,7 +148,7 @@ export function mountsOverlay(kernel: string): boolean {
   return major > OVERLAY_SINCE[0] || (major === OVERLAY_SINCE[0] && minor >= OVERLAY_SINCE[1]);
 }
 
-export type StorePaths = {
+type StorePaths = {
   readonly confFile: string;
   readonly storeDir: string;
   readonly hasConf: boolean;
@@ -170,7 +170,7 @@ export function storePaths({ prepared }: Pick<SetupContext, 'prepared'>): StoreP
 }
 
 /** The text of a storage.conf; `mountProgram` where the kernel itself does not mount overlay for a user. */
-export const overlayConf = (mountProgram?: string): string =>
+const overlayConf = (mountProgram?: string): string =>
   `[storage]\ndriver = "overlay"\n${
     mountProgram === undefined ? '' : `\n[storage.options.overlay]\nmount_program = "${mountProgram}"\n`
   }`;

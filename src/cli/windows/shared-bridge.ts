@@ -105,7 +105,7 @@ type Window = {
   readonly sinceMs: number;
 };
 
-export class SharedListener {
+class SharedListener {
   /** Resolves with the reason when it is to end, and nobody needs it any more. */
   readonly left: Promise<string>;
   /** Writer for what nobody in particular is told: every window has it. */

@@ -178,7 +178,7 @@ export function groupLimit(
 }
 
 /** Whether `pid` has a group of its own there, which shares the processors fairly with other groups even without a quota. */
-export function hasOwnCpuGroup(pid: number, read: ReadText = readText): boolean {
+function hasOwnCpuGroup(pid: number, read: ReadText = readText): boolean {
   const { dirs, version } = ownGroups(pid, 'cpu', read);
   return dirs.some((dir) => read(join(dir, version === 2 ? 'cpu.weight' : 'cpu.shares')) !== undefined);
 }

@@ -67,7 +67,7 @@ export function killLiving(living: Living): boolean {
 }
 
 /** Whether the client that makes the container of `pidFile` is still at work, so that its first process may not be started. */
-export const isBeingStarted = (pidFile: string): boolean =>
+const isBeingStarted = (pidFile: string): boolean =>
   firstProcess(pidFile) !== undefined &&
   readdirSync('/proc').some(
     (name) => /^\d+$/.test(name) && argvOf(Number(name)).includes(`--pidfile=${pidFile}`),

@@ -14,7 +14,7 @@ import type { PluginOption, ServerSkipReason } from '../skip-reason.js';
 import { locate } from '../terms/source-files.js';
 
 /** An entry of a plugin's file. */
-export type PluginEntry = {
+type PluginEntry = {
   readonly name: string;
   readonly value: unknown;
   readonly file: string;
@@ -25,7 +25,7 @@ export type PluginEntry = {
   readonly trouble: ServerSkipReason | undefined;
 };
 
-export type PluginContext = {
+type PluginContext = {
   readonly env: Environment;
   readonly host: HostFacts;
   /** The parsed content of a file, or undefined; one that comes with the project may be no larger than such files are. */

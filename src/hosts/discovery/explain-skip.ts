@@ -6,7 +6,7 @@ import type { SkippedSpec } from '../downstream-spec.js';
 import { isProgram } from '../records/all-hosts.js';
 import type { Mistake, Need, PluginOption, ServerSkipReason } from '../skip-reason.js';
 
-export type Explanation = {
+type Explanation = {
   /** Half a sentence without a full stop; may quote what a file says, as it stands there. */
   readonly text: string;
   /** One or two sentences; undefined where nothing is to be done, or `text` says it. */

@@ -33,7 +33,7 @@ import { Filling, type FillingContext } from './filling.js';
 export const MAX_NAME_CHARS = 128;
 const MAX_DESCRIPTION_CHARS = 500;
 
-export type EntryContext = FillingContext & {
+type EntryContext = FillingContext & {
   readonly source: SpecSource;
   readonly dialect: HostDialect;
   /** Description of the whole file, for entries that have none. */
@@ -269,7 +269,7 @@ const both = {
     .nullish(),
 };
 
-export const localFields = z.object({
+const localFields = z.object({
   ...both,
   command: filled,
   args: z.array(scalar).nullish(),
@@ -285,7 +285,7 @@ export const localFields = z.object({
 /** RFC 9110, a token. */
 const headerName = z.string().regex(/^[!#$%&'*+.^_`|~\w-]+$/);
 
-export const remoteFields = z.object({
+const remoteFields = z.object({
   ...both,
   url: filled,
   headers: z.record(headerName, scalar).nullish(),
@@ -297,11 +297,11 @@ export const remoteFields = z.object({
   scopes: z.unknown().optional(),
 });
 
-export type LocalFields = z.output<typeof localFields>;
-export type RemoteFields = z.output<typeof remoteFields>;
+type LocalFields = z.output<typeof localFields>;
+type RemoteFields = z.output<typeof remoteFields>;
 
 /** The mistakes in the fields; `spelled` gives the host's name of each field. */
-export function wrongFields(error: z.ZodError, spelled: Translated['spelled']): Mistake[] {
+function wrongFields(error: z.ZodError, spelled: Translated['spelled']): Mistake[] {
   return error.issues.map(({ path: [field, ...rest], ...issue }) => ({
     kind: 'wrong-field',
     field: [spelled(String(field)), ...rest].join('.'),
@@ -356,7 +356,7 @@ const fields = z.object({
 });
 
 /** Undefined where the entry names no such grant, and where it does so wrongly, which is said to `filling`. */
-export function machineLoginOf(
+function machineLoginOf(
   said: Readonly<Record<string, unknown>>,
   filling: Filling,
 ): MachineLogin | undefined {

@@ -32,7 +32,7 @@ import {
   refuseIfManaged,
 } from './registration.js';
 
-export type AdoptOptions = { readonly name?: string | undefined; readonly dryRun?: boolean | undefined };
+type AdoptOptions = { readonly name?: string | undefined; readonly dryRun?: boolean | undefined };
 
 export type AdoptedServer = Pick<Candidate, 'name' | 'file' | 'denied' | 'only' | 'onlyWhy'> & {
   /** How many tools it has; undefined where it was never started. */
@@ -66,7 +66,7 @@ export type Restored = {
 };
 
 /** Gives how many characters each of a server's tools has, where that is known without starting the server. */
-export type ToolChars = (spec: DownstreamSpec) => readonly number[] | undefined;
+type ToolChars = (spec: DownstreamSpec) => readonly number[] | undefined;
 
 /** Throws E_ARGUMENTS for a host or server that is none, E_CONFIG and E_STATE. */
 export function adopt(

@@ -60,7 +60,7 @@ const record = z.object({
 });
 
 export type ChangeKind = z.output<typeof record>['kind'];
-export type RecordedFile = z.output<typeof record>['files'][number];
+type RecordedFile = z.output<typeof record>['files'][number];
 export type Change = z.output<typeof record> & { readonly folder: string };
 
 /** One file as it is to be. */
@@ -179,7 +179,7 @@ function namesIn(folder: string): string[] {
 }
 
 /** The file's content before the change; undefined where there was no file. */
-export const backupOf = ({ folder }: Change, { backup }: RecordedFile): Buffer | undefined =>
+const backupOf = ({ folder }: Change, { backup }: RecordedFile): Buffer | undefined =>
   backup === null ? undefined : readFileSync(join(folder, backup));
 
 /** The backup goes with it. */
@@ -202,7 +202,7 @@ export type UndoneFile = {
 };
 
 /** How an undo judges what stands where we wrote. */
-export type UndoRules = {
+type UndoRules = {
   /** Whether a member that is no longer as we wrote it may go nevertheless. */
   readonly mayRemove: (value: unknown, path: readonly string[]) => boolean;
 };

@@ -35,18 +35,18 @@ export type RulesContext = {
   readonly read: (pattern: string) => ReadonlyArray<{ readonly file: string; readonly value: unknown }>;
 };
 
-export type ReadRules = (context: RulesContext) => HostRules;
+type ReadRules = (context: RulesContext) => HostRules;
 
 /** `*` stands for any characters. */
-export function matchesGlob(pattern: string, text: string): boolean {
+function matchesGlob(pattern: string, text: string): boolean {
   // No host gives a backslash a meaning.
   return namePattern(pattern.replaceAll('\\', '\\\\'), 'exact')(text);
 }
 
-export const askedReason = (host: string): string => `${host} asks before it, which cannot be done here`;
+const askedReason = (host: string): string => `${host} asks before it, which cannot be done here`;
 
 /** The list where only some tools may be called unasked; a server of which none may stays. */
-export function onlyUnasked(host: string, tools: readonly string[], why: string): HostRules {
+function onlyUnasked(host: string, tools: readonly string[], why: string): HostRules {
   if (tools.length === 0) return { leave: why, denied: [] };
   return { only: { tools, why: `${host} asks before all others` }, denied: [] };
 }

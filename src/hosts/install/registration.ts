@@ -54,7 +54,7 @@ export type HostHere = {
   readonly trouble: string | undefined;
 };
 
-export type InstallOptions = {
+type InstallOptions = {
   readonly name?: string | undefined;
   /** Variables of our entry, such as MCP_BRIDGE_IMAGE. */
   readonly env?: Readonly<Record<string, string>> | undefined;
@@ -273,7 +273,7 @@ function byFile(entries: readonly OwnEntry[]): Map<string, OwnEntry[]> {
 // disk where programs lie; changes nothing.
 
 /** Facts about this process; a test gives its own. */
-export type OwnProcess = {
+type OwnProcess = {
   /** The argv without a subcommand. */
   readonly argv: readonly string[];
   readonly node: string;
@@ -347,7 +347,7 @@ function realPath(path: string): string {
 export const PLUGIN_UNDO = 'claude plugin uninstall mcp-sandbox-bridge';
 
 /** The server of a plugin that is switched on and starts us, and the file that says so; undefined where there is none. */
-export function ownPlugin(
+function ownPlugin(
   { id }: HostRecord,
   { env, host }: Machine,
 ): { readonly name: string; readonly file: string } | undefined {

@@ -88,7 +88,7 @@ function rank({ title, isDesktop }: HostRecord): number {
  * Not below XDG_CONFIG_HOME nor in the state directory: many hosts hand no variables to the servers that they start, and
  * the bridge must find the same folder under each of them.
  */
-export const ADOPTED_FOLDER = '~/.config/mcp-sandbox-bridge/servers';
+const ADOPTED_FOLDER = '~/.config/mcp-sandbox-bridge/servers';
 
 /** The name of each host's file in ADOPTED_FOLDER, without the ending, by the host's title. */
 export const ADOPTABLE: Readonly<Record<string, string>> = Object.fromEntries(

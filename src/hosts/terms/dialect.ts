@@ -8,7 +8,7 @@ import { mistaken, type ServerSkipReason } from '../skip-reason.js';
 export type Transport = 'stdio' | 'http' | 'sse' | 'auto';
 
 /** The bridge's words for what an entry may say. */
-export type FieldName =
+type FieldName =
   | 'command'
   | 'args'
   | 'env'
@@ -34,7 +34,7 @@ export type FieldName =
 export type RawEntry = Readonly<Record<string, unknown>>;
 
 /** Where an entry keeps a time, in which unit, and below what it is ignored. */
-export type TimeField = { readonly at: readonly string[]; readonly unitMs: number; readonly minMs?: number };
+type TimeField = { readonly at: readonly string[]; readonly unitMs: number; readonly minMs?: number };
 
 export type HostDialect = {
   /** The host's values of `type`. */

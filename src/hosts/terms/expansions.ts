@@ -8,7 +8,7 @@ import { type HostFacts, pathRules } from '../../settings/files/host-facts.js';
 import type { Need } from '../skip-reason.js';
 
 /** `needs` are the values that are not there; their references stay in the text. */
-export type Expanded = { readonly text: string; readonly needs: readonly Need[] };
+type Expanded = { readonly text: string; readonly needs: readonly Need[] };
 
 export type ExpansionContext = {
   readonly env: Environment;
@@ -160,7 +160,7 @@ export function expand(
  * `text` in two: up to its last `}`, and what follows. No reference ends in the second part, and looking for an end from
  * each of many beginnings there would take time by the square of their number.
  */
-export function atLastBrace(text: string): readonly [string, string] {
+function atLastBrace(text: string): readonly [string, string] {
   const end = text.lastIndexOf('}') + 1;
   return [text.slice(0, end), text.slice(end)];
 }

@@ -21,7 +21,7 @@ import { ANSWER_WITHIN_MS, type InputRequest, isOffered, Questions } from './que
 import type { Round } from './request-state.js';
 
 /** End of a job: the answer of its tool, or what was thrown instead. */
-export type JobEnd = { readonly answer: ToolAnswer } | { readonly thrown: unknown };
+type JobEnd = { readonly answer: ToolAnswer } | { readonly thrown: unknown };
 
 export type JobParts = {
   /** Name of the tool. */
@@ -37,7 +37,7 @@ export type JobParts = {
 };
 
 /** The other jobs of a job's principal, as far as the job needs them. */
-export type OtherJobs = {
+type OtherJobs = {
   /** Another job of the same client, which can ask in place of this one. */
   readonly siblingOf: (job: Job) => Job | undefined;
   /** Throws where this job may not ask just now. */

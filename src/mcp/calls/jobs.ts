@@ -39,7 +39,7 @@ export type GoOn = { readonly wait: string } | { readonly stop: string };
 export class NoSuchJob extends Error {}
 
 /** How long a request waits for the end of its job, each from when it came; undefined is for as long as it takes. */
-export type JobWaits = {
+type JobWaits = {
   /** After so long it is answered with a part. */
   readonly softTimeoutMs: number | undefined;
   /** After so long it is answered with a task, where its client knows tasks. */

@@ -29,7 +29,7 @@ const WORDS_EVERY_MS = 1_000;
 const MAX_SHOWN_CHARS = 80;
 
 /** MCP's DetailedTask. */
-export type DetailedTask = ReturnType<typeof timesOf> & {
+type DetailedTask = ReturnType<typeof timesOf> & {
   readonly pollIntervalMs?: number;
   readonly statusMessage?: string;
 } & (

@@ -55,7 +55,7 @@ export type AuthExtra = {
 };
 
 /** Event of a call for its agent, as MCP has it. Pieces of output are for our own command line, which wants all of them. */
-export type AgentEvent =
+type AgentEvent =
   | { readonly type: 'said'; readonly params: ProgressParams }
   | { readonly type: 'logged'; readonly params: LogParams }
   | OutputEvent;

@@ -11,7 +11,7 @@ type Encoding = 'utf8' | 'base64';
 type EncodedFile = { readonly name: string; readonly content: string; readonly encoding: Encoding };
 
 /** How a tool says files in its arguments. */
-export type FilesForm = {
+type FilesForm = {
   readonly argument: string;
   /** One of them, in words. */
   readonly shape: string;

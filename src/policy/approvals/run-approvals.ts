@@ -357,7 +357,7 @@ function put(sets: Map<string, Set<string>>, key: string, what: string): void {
 const GO_ON = 'Go on without it; do not do the same in another way.';
 const NO_WORD = 'no reason was given';
 
-export const deniedByUser = ({ word = '' }: Pick<ApprovalAnswer, 'word'>): BridgeError =>
+const deniedByUser = ({ word = '' }: Pick<ApprovalAnswer, 'word'>): BridgeError =>
   refusal(`denied by the user: ${clipHarmless(word, MAX_WORD_CHARS) || NO_WORD}`, GO_ON);
 
 /** `seconds`: how long the question could be answered. */
@@ -384,19 +384,19 @@ export function notApproved(
   }
 }
 
-export const tooMuchToShow = (chars: number, max: number): BridgeError =>
+const tooMuchToShow = (chars: number, max: number): BridgeError =>
   refusal(
     `not approved: its arguments have ${chars} characters, and a person is shown at most ${max}`,
     'Pass less in one call.',
   );
 
-export const tooManyQuestions = (max: number): BridgeError =>
+const tooManyQuestions = (max: number): BridgeError =>
   refusal(
     `not approved: the user was asked ${max} times in this run already`,
     'Gather calls of one tool: they are one question.',
   );
 
-export const timeUsedUp = (seconds: number): BridgeError =>
+const timeUsedUp = (seconds: number): BridgeError =>
   refusal(
     `not approved: the ${seconds} s for questions of one run are used up`,
     'Make the call in another run. The user sets the time with MCP_BRIDGE_APPROVE_WAIT.',

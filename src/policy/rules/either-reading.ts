@@ -24,7 +24,7 @@ export function doubt(holder: object, name: string, why: string): void {
 /** Members that no schema names: one reader keeps them, and to another they are not there. */
 const unlisted = new WeakMap<object, Set<string>>();
 
-export function doubtPresence(holder: object, name: string): void {
+function doubtPresence(holder: object, name: string): void {
   unlisted.set(holder, (unlisted.get(holder) ?? new Set()).add(name));
 }
 
@@ -70,7 +70,7 @@ function indexOf(map: ObjectMembers): FoldedIndex {
 }
 
 /** Names of `map` that some readers take for `name`, without itself. Throws where they cannot be compared. */
-export const othersLike = (map: ObjectMembers, name: string): readonly string[] =>
+const othersLike = (map: ObjectMembers, name: string): readonly string[] =>
   (indexOf(map).get(foldedMember(name)) ?? []).filter((other) => other !== name);
 
 /** Whether the member is there. */

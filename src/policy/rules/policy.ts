@@ -28,7 +28,7 @@ export type Verdict = { readonly allowed: boolean; readonly rule: string };
 export type Limit = { readonly max: number; readonly rule: string };
 
 /** Undefined where nothing limits it here. */
-export type ServerLimits = {
+type ServerLimits = {
   readonly callsPerRun: Limit | undefined;
   /** Limit for the calls of all runs together. */
   readonly callsInFlight: Limit;
@@ -36,7 +36,7 @@ export type ServerLimits = {
   readonly bytesPerCall: Limit | undefined;
 };
 
-export type RunLimits = {
+type RunLimits = {
   readonly callsPerRun: Limit | undefined;
   readonly callsInFlight: Limit;
 };

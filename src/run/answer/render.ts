@@ -33,7 +33,7 @@ import { toonOrJson, toonRows } from './toon.js';
 export type RenderMode = OutputMode | 'sections';
 
 /** The shape of the protocol's CallToolResult that we make. */
-export type RenderedResult = {
+type RenderedResult = {
   readonly content: readonly [
     { readonly type: 'text'; readonly text: string },
     ...(ImageBlock | ResourceLink)[],
@@ -42,7 +42,7 @@ export type RenderedResult = {
   readonly isError: boolean;
 };
 
-export type RenderOptions = {
+type RenderOptions = {
   readonly mode: RenderMode;
   readonly structured: 'auto' | 'always' | 'never';
   /** `clientInfo.name` of the agent. */

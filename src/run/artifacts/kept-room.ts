@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import PQueue from 'p-queue';
 import { HANDLE } from './kept-uri.js';
 
-export type RoomOptions = {
+type RoomOptions = {
   readonly dir: string;
   readonly keepSeconds: number;
   readonly quotaBytes: number;

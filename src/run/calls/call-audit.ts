@@ -10,14 +10,14 @@ import type { AuditMode } from '../../settings/environment/variables.js';
 import { digestOf, type TextDigest } from '../audit/digest.js';
 import { type CallTarget, type GuestCall, keptName } from './guest-call.js';
 
-export type CallAuditParts = {
+type CallAuditParts = {
   readonly runId: string;
   readonly mode: AuditMode;
   readonly observer: Observer;
 };
 
 /** A call with the one verdict on it. */
-export type JudgedCall = {
+type JudgedCall = {
   readonly call: GuestCall;
   /** Target of the call; nothing is told of a call that asks nothing of a server. */
   readonly target: Extract<CallTarget, { readonly name: string }>;

@@ -40,7 +40,7 @@ export type Handlers = {
 /** A call of a tool, as its verdict needs it. */
 type ToolTarget = Extract<CallTarget, { readonly kind: 'tool' }>;
 
-export type CallGuardParts = {
+type CallGuardParts = {
   readonly runId: string;
   readonly policy: () => Policy;
   readonly limits: CallLimits;

@@ -41,7 +41,7 @@ export function turnOfCode(
   };
 }
 
-export type CallLimitsParts = {
+type CallLimitsParts = {
   readonly policy: () => Policy;
   readonly turn: CallTurn;
   /** The run's clock stands while a server has a person asked. */

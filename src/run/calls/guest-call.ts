@@ -20,7 +20,7 @@ export type CallTarget =
   | { readonly kind: 'no server' };
 
 /** Stands where the name of a tool does, when code asks for a server. */
-export const LOADING = 'servers/load';
+const LOADING = 'servers/load';
 
 type CallOf<M extends CallMethod> = {
   /** No other call of the run that is under way has it. */

@@ -25,7 +25,7 @@ import type { Admitted, Handlers } from './call-guard.js';
 import { howToLoad, type LoadedServers, notLoaded } from './on-demand.js';
 import type { SavedByRun } from './saved-tools.js';
 
-export type HostApiParts = {
+type HostApiParts = {
   readonly loaded: LoadedServers;
   readonly discovered: readonly ServerBrief[];
   /** Documentation of all that is discovered, loaded or not. */

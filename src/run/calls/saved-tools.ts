@@ -30,7 +30,7 @@ const HISTORY_LINE = 2;
 /** Three lines, in which a character takes three bytes at most. */
 const HEAD_BYTES = 3 * (3 * MAX_HEAD_CHARS + 4);
 
-export type SavedTool = {
+type SavedTool = {
   readonly name: string;
   /** `add(a: int, b: int = 1)`, as Python shows it; empty in a file that a person wrote. */
   readonly signature: string;

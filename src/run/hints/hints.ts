@@ -21,7 +21,7 @@ import { INSTALLER, moduleHints, noInstalling } from './modules.js';
 
 const awaitIt = 'A call gives its value when it is awaited: value = await mcp_<alias>.<tool>(...).';
 
-export const asyncHints: readonly Hint[] = [
+const asyncHints: readonly Hint[] = [
   {
     about: 'await in a plain function',
     matches: says(

@@ -29,7 +29,7 @@ const SAID = new RegExp(
 const MAX_CHARS = 20_000;
 
 /** Whether something that was printed is an installer's failure. */
-export const saysNotInstalled = (printed: string): boolean => SAID.test(printed.slice(-MAX_CHARS));
+const saysNotInstalled = (printed: string): boolean => SAID.test(printed.slice(-MAX_CHARS));
 
 const MODULE = /^ModuleNotFoundError$/;
 /** Between the words of a command. */

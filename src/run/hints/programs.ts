@@ -18,7 +18,7 @@ import {
 /** Facts that a sentence may name: the sandbox, the language, and the word that the pattern has found. */
 type HintFacts = { readonly spec: HintSpec; readonly language: Language; readonly word: string };
 
-export type OutputHint = {
+type OutputHint = {
   /** A word or two, for the tests: there is one for each row. */
   readonly about: string;
   /** Names; absent for all but Python. */

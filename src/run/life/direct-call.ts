@@ -17,7 +17,7 @@ import { LoadedServers, notLoaded } from '../calls/on-demand.js';
 import { SavedByRun } from '../calls/saved-tools.js';
 import { RunRecord, type RunServices } from './run-request.js';
 
-export type DirectCall = {
+type DirectCall = {
   /** Unique among all bridges. */
   readonly id: string;
   /** Name of the call's language in an audit. */

@@ -234,7 +234,7 @@ const ALL_WITHIN_MS = START_TIME_MS;
 const MAX_REASON_CHARS = 200;
 const MAX_NAMED = 5;
 
-export type OpenedServers = {
+type OpenedServers = {
   readonly docs: readonly ServerDoc[];
   /** Why a server did not open, by its name. */
   readonly failed: ReadonlyMap<string, string>;

@@ -56,7 +56,7 @@ import type { Sandboxes } from './sandbox-use.js';
 import { type CommandInput, type CommandOutcome, runSandboxedCommand } from './sandboxed-command.js';
 
 /** The servers of the principal, as runs see them. */
-export interface RunnableServers {
+interface RunnableServers {
   readonly pool: Pick<DownstreamPool, 'lease'>;
   readonly known: KnownDocs;
   readonly shapes: ObservedShapes;
@@ -81,7 +81,7 @@ export interface RunnableServers {
 }
 
 /** The sandboxes that all principals share, as runs see them. */
-export interface SandboxSupply {
+interface SandboxSupply {
   readonly turns: Scheduler;
   readonly warm: Pick<WarmPools, 'of'>;
   readonly patience: SoftTimeout;
@@ -93,7 +93,7 @@ export interface SandboxSupply {
   expectQuestions(): void;
 }
 
-export type RunsParts = {
+type RunsParts = {
   readonly settings: Settings;
   readonly supply: SandboxSupply;
   readonly servers: RunnableServers;

@@ -79,7 +79,7 @@ export function* inputOf({ stdin }: Command): Generator<Extract<HostFrame, { typ
 
 const goesAhead = ({ length }: Buffer): boolean => length > INPUT_PIECE_BYTES;
 
-export type CommandRequest = {
+type CommandRequest = {
   /** Unique among all bridges. */
   readonly id: string;
   readonly command: Command;

@@ -35,7 +35,7 @@ export type CommandFailure = {
 export type CommandEnding = { readonly own: OwnEnd } | { readonly failure: CommandFailure };
 
 /** Facts heard of a command besides its output. */
-export type CommandHeard = {
+type CommandHeard = {
   /** Why the harness could not start it; the first word for it counts. */
   readonly raised: GuestError | undefined;
   /** The part of the command's stderr that is held. */

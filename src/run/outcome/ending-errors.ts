@@ -15,7 +15,7 @@ import type { Transcript } from './transcript.js';
 // Words about an end that depend on what was run: a cell of Python, a Python program, or a program of another language. Data;
 // conclude.ts says when.
 
-export type EndingWords = {
+type EndingWords = {
   /** Who has ended, at the beginning of a sentence. */
   readonly subject: string;
   /** After an exit status of its own; undefined where its output says it all. */

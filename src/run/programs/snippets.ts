@@ -22,12 +22,12 @@ import { nameProblem } from '../artifacts/file-names.js';
 // itself lists is opened, and only a regular file inside it; no name that somebody sends is ever a path. Writes nothing.
 
 /** A program that a model would send in a call may have as much; more is data in the wrong place. */
-export const MAX_SNIPPET_BYTES = 1_000_000;
+const MAX_SNIPPET_BYTES = 1_000_000;
 /** A folder with more in it is not one of snippets, and is not read to its end. */
 const MAX_ENTRIES = 10_000;
 
 /** A file that is a snippet by its name; nothing is known of its content. */
-export type SnippetFile = {
+type SnippetFile = {
   readonly file: string;
   /** Without its extension. */
   readonly base: string;
@@ -35,9 +35,9 @@ export type SnippetFile = {
 };
 
 /** A file that is none, and why, as the end of a sentence that begins with its name. */
-export type SkippedFile = { readonly file: string; readonly reason: string };
+type SkippedFile = { readonly file: string; readonly reason: string };
 
-export type FolderListing = {
+type FolderListing = {
   /** Where the folder really is. */
   readonly path: string;
   /** Sorted by name. */
@@ -46,7 +46,7 @@ export type FolderListing = {
 };
 
 /** Throws what the file system says where the folder cannot be read. */
-export async function listFolder(folder: string): Promise<FolderListing> {
+async function listFolder(folder: string): Promise<FolderListing> {
   const path = await realpath(folder);
   const entries: Dirent[] = [];
   for await (const entry of await opendir(path)) {
@@ -79,7 +79,7 @@ function withoutExtension(file: string, { extensions }: Language): string {
 }
 
 /** At most `maxBytes` from its start. Throws an error whose message is the end of a sentence about the file. */
-export async function readFileOf(path: string, file: string, maxBytes: number): Promise<Buffer> {
+async function readFileOf(path: string, file: string, maxBytes: number): Promise<Buffer> {
   const target = await targetOf(path, file);
   // Between the look and now it may have become something else: links are not followed, pipes not waited for.
   const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);

@@ -60,7 +60,7 @@ const usedIn = (sandbox: Sandbox, since: number): number =>
 /** An agent at work runs something about twice a minute. */
 export const LATELY_MS = 60_000;
 
-export type RunQueueParts = {
+type RunQueueParts = {
   readonly turns: Scheduler;
   /** Prefix of the ids of its runs. Bridges share an audit, so their ids must differ. */
   readonly instance: string;

@@ -43,7 +43,7 @@ const record = z.object({
 export type SessionRecord = Readonly<z.infer<typeof record>>;
 
 /** Words of a call about the session that it wants. */
-export type MeantSession = {
+type MeantSession = {
   readonly name: string;
   /** Null where a connection has it: then only one of the same program is meant, since others have names of their own. */
   readonly scope: string | null;

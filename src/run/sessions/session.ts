@@ -17,7 +17,7 @@ import type { GivenTurn } from '../queue/run-queue.js';
 // request.
 
 /** A call that was answered, and has its place and its sandbox yet. */
-export type AnsweredCall = GivenTurn & {
+type AnsweredCall = GivenTurn & {
   /** When the time that the call was given is over, by performance.now(). */
   readonly endsAt: number;
 };
@@ -26,7 +26,7 @@ export type AnsweredCall = GivenTurn & {
 const HOLD_AFTER_MS = 500;
 const LOOK_AT_CALL_MS = 1_000;
 
-export class AfterCall {
+class AfterCall {
   readonly #call: AnsweredCall;
   #timers: NodeJS.Timeout[] = [];
   #isOver = false;
@@ -82,7 +82,7 @@ const MAX_IDLE_PROCESSOR_SECONDS = 0.5;
 /** Less than this is the look itself. */
 const LEAST_CHARGED_SECONDS = 0.05;
 
-export type SessionParts = {
+type SessionParts = {
   readonly name: string;
   /** Within which its name means it. */
   readonly scope: string;

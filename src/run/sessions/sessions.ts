@@ -26,7 +26,7 @@ export type AskedSession = {
   readonly isRequired: boolean;
 };
 
-export type SessionsOptions = {
+type SessionsOptions = {
   readonly limits: Settings['sessions'];
   /** Most at once; asked for each new one. */
   readonly most: () => number;
@@ -358,7 +358,7 @@ const sessionProblem = (message: string, remedy: string): CallProblem => ({
 /** Below this nobody has noticed that a call waited for another one. */
 const NOTICED_MS = 1_000;
 
-export type SessionServers = {
+type SessionServers = {
   /** Names, and `*`: those that this call asks for, and those that the session has. */
   readonly names: readonly string[];
   /** Names of servers that the session has not had yet. */

@@ -23,7 +23,7 @@ const MAX_REST_MS = 60_000;
 /** Share of the memory that is free without them which waiting sandboxes of all kinds may take together. */
 const MEMORY_PART = 0.25;
 
-export type WarmPoolOptions = {
+type WarmPoolOptions = {
   /** How many wait at most; 0 makes every take() a cold start. */
   readonly size: number;
   /** Memory that one waiting sandbox may take. */

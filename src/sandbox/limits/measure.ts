@@ -141,7 +141,7 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((total, each)
  * Bytes of one socket with full buffers, by the kernel's name of its protocol. A protocol that is not there is counted
  * by a control group.
  */
-export type SocketRoom = ReadonlyMap<string, number>;
+type SocketRoom = ReadonlyMap<string, number>;
 
 /** Who counts a container's memory: nobody in the kernel, or a control group of this version. */
 type Counting = 'nobody' | 'cgroup v1' | 'cgroup v2';

@@ -60,7 +60,7 @@ function partsOf(written: string, kind: TextKind): string[] {
 }
 
 /** One word as it is compared; several for a short form of several. */
-export function canonicalWords(word: string): readonly string[] {
+function canonicalWords(word: string): readonly string[] {
   const known = remembered.get(word);
   if (known !== undefined) return known;
   const stem = stemOf(word);

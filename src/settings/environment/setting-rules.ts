@@ -15,7 +15,7 @@ export type SettingRow = {
   readonly allowed: string;
 };
 /** Values that a variable may have, in zod and in words. */
-export type SettingRule<V> = { readonly schema: z.ZodType<V, string>; readonly allowed: string };
+type SettingRule<V> = { readonly schema: z.ZodType<V, string>; readonly allowed: string };
 
 /** The first objection to a text. */
 type Broken = { readonly issue: z.core.$ZodIssue | undefined };
@@ -27,7 +27,7 @@ export type Setting<V = unknown, N extends string = string> = SettingRow & {
   readonly read: (text: string | undefined, machine: HostFacts) => { readonly value: V } | Broken;
 };
 
-export type SettingsTable = { readonly [key: string]: Setting | SettingsTable };
+type SettingsTable = { readonly [key: string]: Setting | SettingsTable };
 
 /** The values that are read by a table. */
 export type ValuesOf<T> = {

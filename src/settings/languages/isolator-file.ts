@@ -134,7 +134,7 @@ const clipValue = (text: string): string => clipHarmless(text, MAX_VALUE_CHARS);
 type IsolatorRow = { readonly key: string; readonly here: string; readonly allowed: string };
 
 /** isolator's own default, beside its file. */
-export const DEFAULT_PROMPTS_DIR = 'prompts';
+const DEFAULT_PROMPTS_DIR = 'prompts';
 const MEMORY_MB = { min: MIN_MEMORY_BYTES / MB_BYTES, max: 1024 ** 2 } as const;
 /** Docker's own words for a network of one's own with a way out. */
 const OUTBOUND = ['bridge', 'default'];
@@ -160,7 +160,7 @@ const image = z
 const languageSettings = z.record(z.string(), z.looseObject({ image: image.optional() }));
 
 /** Whatever else the file has is kept, to be told of. */
-export const isolatorKeys = z.looseObject({
+const isolatorKeys = z.looseObject({
   defaultTimeoutSeconds: z.int().min(1).max(DAY_SECONDS).optional(),
   defaultMemoryMB: z.int().min(MEMORY_MB.min).max(MEMORY_MB.max).optional(),
   defaultCpus: z.number().min(CPUS.min).max(CPUS.max).optional(),
@@ -173,7 +173,7 @@ export const isolatorKeys = z.looseObject({
   promptsDir: z.string().min(1).optional(),
   isolatorPath: z.unknown().optional(),
 });
-export type IsolatorKeys = z.output<typeof isolatorKeys>;
+type IsolatorKeys = z.output<typeof isolatorKeys>;
 
 const DOCS: Readonly<Record<keyof typeof isolatorKeys.shape, Omit<IsolatorRow, 'key'>>> = {
   defaultTimeoutSeconds: {
