@@ -356,10 +356,7 @@ const fields = z.object({
 });
 
 /** Undefined where the entry names no such grant, and where it does so wrongly, which is said to `filling`. */
-function machineLoginOf(
-  said: Readonly<Record<string, unknown>>,
-  filling: Filling,
-): MachineLogin | undefined {
+function machineLoginOf(said: Readonly<Record<string, unknown>>, filling: Filling): MachineLogin | undefined {
   if (said['grant'] === undefined || said['grant'] === null || said['grant'] === 'authorization_code')
     return undefined;
   const { data, error } = fields.safeParse(said);
