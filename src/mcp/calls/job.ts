@@ -50,11 +50,6 @@ const MAX_SAID_CHARS = 200;
 const NOT_READ = '[… what follows was not read in time …]\n';
 /** Limit for missed output: our own command line misses a moment's between two requests, and more only if it was killed. */
 const MAX_MISSED_CHARS = 16 * 1024 ** 2;
-const NOTHING_OFFERED: ClientOffers = { form: false, url: false, roots: false, tasks: false };
-
-/** Offers that an answer can take up: an agent of 2025 is asked by requests of its connection. */
-const offersIn = (request: AgentRequest): ClientOffers =>
-  request.era === 'legacy' ? NOTHING_OFFERED : request.offers;
 
 export class Job implements Disposable {
   /** Names its task, and is in the states of its rounds. */
@@ -106,7 +101,7 @@ export class Job implements Disposable {
     this.#timeoutSeconds = timeoutSeconds;
     this.#wantsPieces = wantsPieces;
     this.#request = request;
-    this.#offers = offersIn(request);
+    this.#offers = request.offers;
     this.questions = new Questions(() => this.#change());
     this.caller =
       request.era === 'legacy'
@@ -188,7 +183,7 @@ export class Job implements Disposable {
   listen(request: AgentRequest, responses: ReadonlyMap<string, JsonObject> = new Map()): void {
     this.#leaveRound();
     this.#request = request;
-    this.#offers = offersIn(request);
+    this.#offers = request.offers;
     for (const piece of this.#missed) request.tell(piece);
     this.#missed = [];
     this.#missedChars = 0;

@@ -114,7 +114,7 @@ export class Jobs implements Disposable {
         wake();
       }, ms).unref();
     const timers = [
-      ...(request.era !== 'legacy' && request.offers.tasks ? [at(taskAfterMs, 'task')] : []),
+      ...(request.offers.tasks ? [at(taskAfterMs, 'task')] : []),
       ...(softTimeoutMs === undefined ? [] : [at(softTimeoutMs, 'part')]),
     ];
     const unwatch = job.watch(onChange);

@@ -114,9 +114,9 @@ export class AgentRequest implements CallContext<AgentEvent> {
     return said ?? {};
   }
 
-  /** In what its user can be asked, and whether it takes a task for an answer. */
+  /** Offers that an answer can take up; an agent of 2025 is asked by requests of its connection. */
   get offers(): ClientOffers {
-    return offersOf(this.capabilities);
+    return offersOf(this.era === 'legacy' ? undefined : this.capabilities);
   }
 
   /** Log level of the agent while the request is answered: a request of a later era says its own level. */
