@@ -12,8 +12,7 @@ const DOCUMENTS = {
   'docs/settings.md': ['settings'],
   'docs/servers.md': ['sources', 'policy'],
   'docs/principals.md': ['principals'],
-  'docs/code-exec.md': ['exec'],
-  'docs/languages.md': ['languages', 'isolator'],
+  'docs/languages-and-commands.md': ['languages', 'exec', 'isolator'],
 };
 
 const TABLES = {
