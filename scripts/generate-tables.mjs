@@ -10,7 +10,8 @@ const dist = new URL('../dist/', import.meta.url);
 /** The regions of each document; they stand between `<!-- generated:NAME -->` and `<!-- /generated -->`. */
 const DOCUMENTS = {
   'docs/settings.md': ['settings'],
-  'docs/servers.md': ['sources', 'policy'],
+  'docs/host-files.md': ['sources'],
+  'docs/servers.md': ['policy'],
   'docs/principals.md': ['principals'],
   'docs/languages-and-commands.md': ['languages', 'exec', 'isolator'],
 };
