@@ -10,10 +10,10 @@ const dist = new URL('../dist/', import.meta.url);
 /** The regions of each document; they stand between `<!-- generated:NAME -->` and `<!-- /generated -->`. */
 const DOCUMENTS = {
   'docs/settings.md': ['settings'],
-  'docs/servers.md': ['sources', 'policy'],
+  'docs/host-files.md': ['sources'],
+  'docs/servers.md': ['policy'],
   'docs/principals.md': ['principals'],
-  'docs/code-exec.md': ['exec'],
-  'docs/languages.md': ['languages', 'isolator'],
+  'docs/languages-and-commands.md': ['languages', 'exec', 'isolator'],
 };
 
 const TABLES = {

@@ -12,7 +12,7 @@ export const REGIONS = {
   bench: 'docs/benchmark.md',
   'bench-summary': 'README.md',
   clients: 'docs/hosts.md',
-  context: 'docs/context.md',
+  context: 'docs/benchmark.md',
   'context-summary': 'README.md',
 };
 

@@ -34,7 +34,7 @@ const {
     suite: { value: 'VERSION', says: 'only this version of the suite', among: VERSIONS },
     scenario: { value: 'NAME', says: 'only scenarios with this in their names' },
     json: { value: 'FILE', says: 'write the whole report there' },
-    publish: { says: 'write docs/conformance.md' },
+    publish: { says: 'write scripts/conformance/README.md' },
     from: { value: 'FILE', says: 'take an earlier report instead of trying' },
     show: { says: 'print what the suite says of each scenario that is not passed' },
   },

@@ -4,7 +4,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const PAGE = 'docs/conformance.md';
+const PAGE = 'scripts/conformance/README.md';
 const TITLES = { server: 'As a server', client: 'As a client' };
 
 const columnOf = ({ revision, suite }) => `${revision}, suite ${suite}`;

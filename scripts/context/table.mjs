@@ -56,7 +56,9 @@ export function costSummary(rows, definitions) {
   const times = ratioOf(total('direct'), total('python'));
   return (
     `Over ${rows.length} tasks on real servers, direct calls put ${count(total('direct'))} characters into the context, and ` +
-    `\`run_python\` ${count(total('python'))}: ${times} times less. [docs/context.md](docs/context.md) has each task, ` +
+    `\`run_python\` ${count(total('python'))}: ${times} times less. Without the ` +
+    `schemas, as with a host that searches tools, it is still ${count(sum(rows, 'direct', 'chars'))} against ` +
+    `${count(sum(rows, 'python', 'chars'))}. [docs/benchmark.md](docs/benchmark.md) has each task, ` +
     'also the small ones that direct calls do with less.'
   );
 }

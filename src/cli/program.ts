@@ -60,7 +60,7 @@ It speaks MCP on stdin and stdout, or over Streamable HTTP where MCP_EXEC_LISTEN
   $ docker compose up -d                               in the sandbox that compose.yaml describes
 
 Whoever reaches it runs what they like as the user that it runs as. Settings are environment variables (MCP_EXEC_…);
-docs/code-exec.md lists them.`;
+docs/languages-and-commands.md lists them.`;
 
 type ServeOptions = { readonly http?: string; readonly allowedHost: readonly string[] };
 

@@ -90,7 +90,7 @@ describe('a state directory that others could exchange', () => {
 });
 
 it('knows all that the documents say of the state directory', () => {
-  const text = readFileSync(new URL('../../docs/files.md', import.meta.url), 'utf8');
+  const text = readFileSync(new URL('../../docs/uninstall-and-files.md', import.meta.url), 'utf8');
   const table = text.slice(
     text.indexOf('| in the state directory |'),
     text.indexOf('The scripts of a checkout'),

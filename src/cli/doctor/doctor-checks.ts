@@ -116,7 +116,7 @@ export const CHECKS: readonly Check[] = [
       if (warnings.length === 0) return ok(`${file} is understood`);
       return warn(
         `${file} is understood; ${warnings.join(' ')}`,
-        'Correct or remove these keys; docs/languages.md says what each does here.',
+        'Correct or remove these keys; docs/languages-and-commands.md says what each does here.',
       );
     },
   },

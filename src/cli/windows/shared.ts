@@ -20,7 +20,7 @@ import { paragraph, widthOf } from '../terminal/wrap.js';
 import { meetingHere } from './start-relay.js';
 
 const NONE =
-  'No shared bridge runs. A window starts one where MCP_BRIDGE_SHARED is on; docs/windows.md says more.';
+  'No shared bridge runs. A window starts one where MCP_BRIDGE_SHARED is on; docs/shared-bridge.md says more.';
 
 type SharedOptions = { readonly json?: true };
 type StopOptions = SharedOptions & { readonly now?: true };
