@@ -33,8 +33,6 @@ import { SandboxService } from './sandbox-service.js';
 
 /** Facts about a principal other than the user who started the bridge. */
 export type BridgeOwner = {
-  /** Id of the principal, in all its bridges. */
-  readonly id: string;
   /** The principal's own folder, for all that is kept of the principal. */
   readonly stateDir: string;
   readonly snippetsDir: string | undefined;
@@ -75,8 +73,8 @@ export type BridgeOptions = {
   readonly commandLine?: Sessions | undefined;
   /** Turns of the calls of all bridges of a process; without it, calls wait for nothing but their servers. */
   readonly callTurns?: Scheduler;
-  /** Name under which the bridge's runs take turns among the bridges of its service; without one, its owner's. */
-  readonly turnName?: string;
+  /** Id of whom it serves, among the bridges of its service: runs and calls of one id take turns with those of others. */
+  readonly id?: string;
   /** Where its servers are, if windows of one user share them; without it, they are this bridge's alone. */
   readonly slotFor?: ConfiguredServersOptions['slotFor'];
   /** Knowledge of the configured servers so far; without it, they are found out at the first question. */
@@ -117,7 +115,7 @@ export class Bridge implements AsyncDisposable {
 
   /** Throws E_SETTINGS where the policy cannot be used. */
   constructor(options: BridgeOptions) {
-    const { settings, discovery, redactor = new Redactor(), configured, owner } = options;
+    const { settings, discovery, redactor = new Redactor(), configured, owner, id = '' } = options;
     this.settings = settings;
     this.redactor = redactor;
     this.#service = options.service ?? this.#owned.use(serviceFor(options));
@@ -129,11 +127,10 @@ export class Bridge implements AsyncDisposable {
     const own = { ...settings, stateDir };
     // 8 hex digits.
     const instance = randomBytes(4).toString('hex');
-    const ownerId = owner?.id ?? options.turnName ?? '';
     this.#queue = new RunQueue({
       turns: this.#service.turns,
       instance,
-      owner: ownerId,
+      owner: id,
       limits: () => owner?.limits() ?? UNLIMITED,
       isMetered: owner !== undefined,
       setUp,
@@ -166,7 +163,7 @@ export class Bridge implements AsyncDisposable {
           limits: settings.sessions,
           most: owner?.mostSessions ?? (() => settings.sessions.most),
           stateDir,
-          principal: owner?.id ?? null,
+          principal: owner === undefined ? null : id,
           retire: (sandbox) => this.#service.retire(sandbox),
           observer,
           onEnded: ({ title }) => approvals.grants.forgetSession(title),
@@ -190,7 +187,7 @@ export class Bridge implements AsyncDisposable {
       kept: this.kept,
       saved: this.saved,
       approvals,
-      ownerId,
+      ownerId: id,
       callTurns: options.callTurns ?? new Scheduler({ atOnce: Number.POSITIVE_INFINITY }),
       callLimits: () => owner?.callLimits() ?? UNLIMITED,
       commandProfile: this.#commandProfile,
@@ -252,14 +249,14 @@ export class Bridge implements AsyncDisposable {
   }
 
   /** Parts that all runs of the bridge share for questions to a person. */
-  #approvals({ settings, discovery: { host }, owner }: BridgeOptions, inbox: Inbox): SharedApprovals {
+  #approvals({ settings, discovery: { host }, owner, id }: BridgeOptions, inbox: Inbox): SharedApprovals {
     const observer = this.#observer;
     const { policyFile: file } = settings;
     const write = async (always: Always) => {
       if (file !== undefined) await allowAlways(file, always, host, this.#queue.closing);
     };
     return {
-      principal: owner?.id,
+      principal: owner && id,
       isLocal: owner === undefined,
       inbox,
       dialogs: new Dialogs(),
