@@ -24,7 +24,6 @@ import { Sessions } from '../run/sessions/sessions.js';
 import type { Launcher } from '../sandbox/launch/launcher.js';
 import { commandProfile, kindAhead, type SandboxProfile } from '../sandbox/spec/profile.js';
 import type { AgentCapabilities } from '../servers/asking/agent-capabilities.js';
-import type { SharedServers } from '../servers/pool/shared-servers.js';
 import { longestStartSeconds } from '../servers/pool/start-time.js';
 import type { Settings } from '../settings/environment/settings.js';
 import type { Configured, ServerAccess } from './configured.js';
@@ -37,7 +36,6 @@ export type BridgeOwner = {
   readonly stateDir: string;
   readonly snippetsDir: string | undefined;
   readonly access: ServerAccess;
-  readonly shared: SharedServers | undefined;
   /** Limits of the principal's runs; asked for each run. */
   readonly limits: () => TurnLimits;
   /** Limits of the principal's calls; asked for each call. */
@@ -75,7 +73,7 @@ export type BridgeOptions = {
   readonly callTurns?: Scheduler;
   /** Id of whom it serves, among the bridges of its service: runs and calls of one id take turns with those of others. */
   readonly id?: string;
-  /** Where its servers are, if windows of one user share them; without it, they are this bridge's alone. */
+  /** Where servers are that other bridges use too; without it, they are this bridge's alone. */
   readonly slotFor?: ConfiguredServersOptions['slotFor'];
   /** Knowledge of the configured servers so far; without it, they are found out at the first question. */
   readonly configured?: Configured;
@@ -123,7 +121,7 @@ export class Bridge implements AsyncDisposable {
     const observer = fanOut(options.observer, setUp.observe);
     this.#observer = observer;
     this.#owned.defer(this.#service.listen(this.#hear));
-    const { access, shared, stateDir, snippetsDir } = owner ?? settingsOwner(settings);
+    const { stateDir, snippetsDir } = owner ?? settings;
     const own = { ...settings, stateDir };
     // 8 hex digits.
     const instance = randomBytes(4).toString('hex');
@@ -143,8 +141,7 @@ export class Bridge implements AsyncDisposable {
         context: discovery,
         observer,
         redactor,
-        access,
-        shared,
+        access: owner?.access,
         slotFor: options.slotFor,
         configured,
       }),
@@ -281,10 +278,6 @@ export class Bridge implements AsyncDisposable {
     this.#untold = `The image ${instead} is not here: ${why}. ${image} was built in its place, and is used from now on.`;
   };
 }
-
-/** The user who started the bridge has the state directory itself, and nothing is kept from it. */
-const settingsOwner = ({ stateDir, snippetsDir }: Settings) =>
-  ({ access: undefined, shared: undefined, stateDir, snippetsDir }) as const;
 
 /** The service of a bridge that shares it with no other. */
 const serviceFor = ({ settings, discovery, observer, setUpSoftTimeoutMs }: BridgeOptions): SandboxService =>

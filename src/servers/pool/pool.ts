@@ -7,7 +7,7 @@ import { didYouMean } from '../../base/text/closest.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
 import { type DownstreamSpec, secretsOf } from '../../hosts/downstream-spec.js';
-import { type AgentCapabilities, Callers, NO_AGENT } from '../asking/agent-capabilities.js';
+import { type AgentCapabilities, NO_AGENT } from '../asking/agent-capabilities.js';
 import { type EraMemory, ErasInMemory } from '../connection/greet.js';
 import { hideLatest } from '../connection/hide-secrets.js';
 import type { DownstreamTimes, ServerContext } from '../server/connect.js';
@@ -35,7 +35,7 @@ export const idleTimes = ({ serverIdleSeconds }: { readonly serverIdleSeconds: n
 
 export type DownstreamPoolOptions = Pick<
   ServerContext,
-  'observer' | 'redactor' | 'loginFor' | 'loginOwner' | 'eras' | 'cwd'
+  'observer' | 'redactor' | 'loginFor' | 'loginOwner' | 'eras'
 > & {
   readonly specs: readonly DownstreamSpec[];
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
@@ -44,10 +44,8 @@ export type DownstreamPoolOptions = Pick<
   /** How many bridges this one runs inside; servers are told one more. */
   readonly depth: number;
   readonly times?: Partial<DownstreamTimes>;
-  /** Whether several principals share its servers, which can ask nobody then. */
-  readonly isShared?: boolean;
-  /** Where servers are that other pools use too; without it, each is this pool's alone. */
-  readonly slotFor?: ((parts: SlotParts) => ServerSlot) | undefined;
+  /** Where a server is that other pools use too; without it, and for undefined, it is this pool's alone. */
+  readonly slotFor?: ((parts: SlotParts) => ServerSlot | undefined) | undefined;
   /** Called whenever a server has listed its tools, the first time before anybody is given it; it must not throw. */
   readonly onListed?: (downstream: Downstream) => void;
 };
@@ -109,7 +107,9 @@ class SlotPool implements DownstreamPool {
       this.#retired.add(slot);
       slot.retire(() => this.#retired.delete(slot));
     }
-    for (const spec of specs) hideLatest(this.#options.redactor, spec.name, secretsOf(spec));
+    // Secrets of a shared one are none of a principal's: they are hidden where it is shared.
+    for (const spec of specs)
+      if (spec.isShared !== true) hideLatest(this.#options.redactor, spec.name, secretsOf(spec));
   }
 
   lease(names: readonly string[], agent = NO_AGENT): ServerLease {
@@ -148,14 +148,13 @@ class SlotPool implements DownstreamPool {
   #slotFor(spec: DownstreamSpec, before: ServerSlot | undefined): ServerSlot {
     if (before !== undefined && isDeepStrictEqual(before.spec, spec)) return before;
     const { hostEnv, extraEnvNames, depth, times, observer, redactor, loginFor, loginOwner } = this.#options;
-    const { onListed = () => {}, slotFor, cwd } = this.#options;
+    const { onListed = () => {}, slotFor } = this.#options;
     const ownEnv = spec.transport === 'stdio' ? spec.env : {};
     const env = childEnv(hostEnv, ownEnv, { depth: depth + 1, extraNames: extraEnvNames });
     const allTimes = { ...DEFAULT_TIMES, ...times };
     const logins = { loginFor, loginOwner };
-    const context = { env, cwd, times: allTimes, observer, redactor, ...logins, eras: this.#eras };
-    if (slotFor !== undefined) return slotFor({ spec, context, onListed });
-    return new Slot(spec, context, onListed, new Callers(this.#options.isShared !== true));
+    const context = { env, times: allTimes, observer, redactor, ...logins, eras: this.#eras };
+    return slotFor?.({ spec, context, onListed }) ?? new Slot(spec, context, onListed);
   }
 
   #unknownServerError(name: string): BridgeError {

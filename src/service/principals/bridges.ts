@@ -8,13 +8,14 @@ import { BridgeError, messageOf } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
 import { LOCAL_USER, type Principal, rightsOf } from '../../base/principal.js';
 import { Redactor } from '../../base/secrets/redact.js';
-import { DisposalStack } from '../../base/waiting/disposal.js';
 import { OF_ONE_PROCESS, Scheduler, UNLIMITED } from '../../base/waiting/scheduler.js';
+import { secretsOf } from '../../hosts/downstream-spec.js';
 import { Jobs } from '../../mcp/calls/jobs.js';
 import { KeptFiles } from '../../run/artifacts/kept-files.js';
+import { ErasInMemory } from '../../servers/connection/greet.js';
+import { hideLatest } from '../../servers/connection/hide-secrets.js';
 import type { Logins } from '../../servers/login/logins.js';
-import { idleTimes } from '../../servers/pool/pool.js';
-import { SharedServers } from '../../servers/pool/shared-servers.js';
+import { SharedSlots, type SlotParts } from '../../servers/pool/shared-slots.js';
 import { principalKey, principalStateDir, principalStateDirs } from '../../settings/files/state-dir.js';
 import { Bridge, type BridgeOptions } from '../../tenant/bridge.js';
 import { SandboxService, type SandboxServiceOptions, startsSandboxes } from '../../tenant/sandbox-service.js';
@@ -55,8 +56,8 @@ export class Bridges<Who extends Principal = Principal> implements AsyncDisposab
   readonly service: SandboxService;
   /** Whose call begins next, of an agent or of its code. */
   readonly callTurns: Scheduler;
-  /** Further parts that bridges share; they end with this. */
-  readonly owned = new DisposalStack();
+  /** Servers that several bridges use. */
+  readonly slots = new SharedSlots();
   readonly #options: BridgesOptions<Who>;
   readonly #idleMs: number;
   readonly #live = new Map<string, Live>();
@@ -166,7 +167,7 @@ export class Bridges<Who extends Principal = Principal> implements AsyncDisposab
     await Promise.allSettled([
       ...bridges,
       ...this.#ending,
-      this.owned[Symbol.asyncDispose](),
+      this.slots[Symbol.asyncDispose](),
       this.service[Symbol.asyncDispose](),
     ]);
   }
@@ -246,7 +247,22 @@ export function principalBridges({
   readonly idleMs?: number;
 }): Bridges {
   const unlimited = Number.POSITIVE_INFINITY;
-  let shared: SharedServers | undefined;
+  // Shared servers have their own redactor: all read of a failure, and must not learn which texts are secrets of one.
+  const redactorOfShared = new Redactor({ redactor: ofAll, owner: 'shared servers' });
+  let logins: Promise<Logins> | undefined;
+  const ofShared: Partial<SlotParts['context']> = {
+    observer,
+    redactor: redactorOfShared,
+    eras: new ErasInMemory(),
+    loginOwner: 'everybody',
+    loginFor: async (spec) => {
+      logins ??= import('../../servers/login/logins.js').then(
+        ({ Logins, proxiesOf }) =>
+          new Logins(settings.stateDir, redactorOfShared, proxiesOf(discovery.env), 'everybody'),
+      );
+      return (await logins).of(spec);
+    },
+  };
   return new Bridges({
     settings,
     host: discovery.host,
@@ -270,19 +286,31 @@ export function principalBridges({
       // Values that servers inherit from the operator's environment are none of the principal's business.
       redactor.addSecrets(discovery.env, settings.downstreamEnv);
       const { env, host } = discovery;
-      const access = new PrincipalAccess({ principal, book, env, host, observer: told, exchange, redactor });
-      shared ??= root.owned.use(sharedServers({ settings, discovery, observer, redactor: ofAll }, book));
+      const access = new PrincipalAccess({
+        principal,
+        book,
+        env,
+        host,
+        observer: told,
+        exchange,
+        redactor,
+        onShared: (specs) => root.slots.keep(specs),
+      });
       const work = settings.executeWork ?? `mcp-sandbox-bridge-${root.service.instance}-work`;
       return {
         discovery,
         inbox,
         observer: told,
         redactor,
+        slotFor: ({ spec, context }) => {
+          if (spec.isShared !== true) return undefined;
+          hideLatest(redactorOfShared, spec.name, secretsOf(spec));
+          return root.slots.slotFor({ spec, context: { ...context, ...ofShared }, onListed: () => {} });
+        },
         owner: {
           stateDir,
           snippetsDir: existsSync(snippetsDir) ? snippetsDir : undefined,
           access,
-          shared,
           // By the rules, or by the settings for every principal where the rules say nothing.
           limits: () => {
             const { runsAtOnce, runsWaiting, processorSeconds, memoryBytes } = access.rules.quotas;
@@ -306,35 +334,6 @@ export function principalBridges({
           workVolume: `${work}-${principalKey(settings.stateDir, `work ${id}`).slice(0, 32)}`,
         },
       };
-    },
-  });
-}
-
-function sharedServers(
-  { settings, discovery, observer, redactor: ofAll }: BridgeOptions,
-  book: PrincipalBook,
-): SharedServers {
-  // Shared servers have their own redactor: all read of a failure, and must not learn which texts are secrets of one.
-  const redactor = new Redactor(ofAll && { redactor: ofAll, owner: 'shared servers' });
-  let opened: Promise<Logins> | undefined;
-  const logins = () => {
-    opened ??= import('../../servers/login/logins.js').then(
-      ({ Logins, proxiesOf }) =>
-        new Logins(settings.stateDir, redactor, proxiesOf(discovery.env), 'everybody'),
-    );
-    return opened;
-  };
-  return new SharedServers({
-    names: () => book.sharedServers(),
-    pool: {
-      hostEnv: discovery.env,
-      extraEnvNames: settings.downstreamEnv,
-      depth: settings.depth,
-      times: idleTimes(settings),
-      observer,
-      redactor,
-      loginOwner: 'everybody',
-      loginFor: async (spec) => (await logins()).of(spec),
     },
   });
 }

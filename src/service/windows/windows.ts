@@ -22,7 +22,6 @@ import { serveAgent } from '../../mcp/connection/server.js';
 import { AgentTransport } from '../../mcp/requests/stdio-transport.js';
 import { COMMAND_LINE } from '../../run/calls/call-context.js';
 import { Sessions } from '../../run/sessions/sessions.js';
-import { SharedSlots } from '../../servers/pool/shared-slots.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { BridgeOptions } from '../../tenant/bridge.js';
 import { Bridges, type BridgeTenant } from '../principals/bridges.js';
@@ -65,7 +64,6 @@ export class Windows implements AsyncDisposable {
   readonly #settings: Settings;
   /** A window is a principal that has all that the user has, and brings what its bridge is made of. */
   readonly #bridges: Bridges<Principal & { readonly tenant: () => BridgeTenant }>;
-  readonly #slots = new SharedSlots();
   readonly #live = new Set<ServedWindow>();
   /**
    * Calls of the command line, one after the other, are one conversation, each with a window of its own: their sessions are
@@ -108,6 +106,7 @@ export class Windows implements AsyncDisposable {
 
   /** Serves the agent of a window, until it has gone. Throws E_SETTINGS where the policy cannot be used. */
   async open(number: number, parts: WindowParts): Promise<ServedWindow> {
+    const { cwd } = parts.discovery.host;
     const held = this.#bridges.hold({
       ...LOCAL_USER,
       id: `window ${number}`,
@@ -116,7 +115,9 @@ export class Windows implements AsyncDisposable {
         observer: parts.observer,
         redactor: parts.redactor,
         commandLine: parts.isCommandLine ? this.#commandLine : undefined,
-        slotFor: (slot) => this.#slots.slotFor(number, slot),
+        // Its processes start where the window did.
+        slotFor: ({ context, ...slot }) =>
+          this.#bridges.slots.slotFor({ ...slot, context: { ...context, cwd } }, number),
       }),
     });
     const window = new ServedWindow(held, parts, () => this.#live.delete(window));
@@ -131,7 +132,9 @@ export class Windows implements AsyncDisposable {
   }
 
   get servers(): readonly ServerStatus[] {
-    return this.#slots.states().map(({ name: server, state, windows }) => ({ server, state, windows }));
+    return this.#bridges.slots
+      .states()
+      .map(({ name: server, state, windows }) => ({ server, state, windows }));
   }
 
   get sandboxes(): SharedStatus['sandboxes'] {
