@@ -30,22 +30,6 @@ import type { Configured, ServerAccess } from './configured.js';
 import { ConfiguredServers, type ConfiguredServersOptions } from './configured-servers.js';
 import { SandboxService } from './sandbox-service.js';
 
-/** Facts about a principal other than the user who started the bridge. */
-export type BridgeOwner = {
-  /** The principal's own folder, for all that is kept of the principal. */
-  readonly stateDir: string;
-  readonly snippetsDir: string | undefined;
-  readonly access: ServerAccess;
-  /** Limits of the principal's runs; asked for each run. */
-  readonly limits: () => TurnLimits;
-  /** Limits of the principal's calls; asked for each call. */
-  readonly callLimits: () => TurnLimits;
-  /** Most sessions at once; asked for each new one. */
-  readonly mostSessions: () => number;
-  /** The volume of its commands. */
-  readonly workVolume: string;
-};
-
 const loadPage = loadedOnce(() => import('../policy/page/approval-page.js'));
 const openPage: OpenPage = async (...posted) => (await loadPage()).ApprovalPage.open(...posted);
 
@@ -80,7 +64,20 @@ export type BridgeOptions = {
   /** Where questions about calls wait besides the agent; without it, in one of its own. Whoever opened it ends it. */
   readonly inbox?: Inbox | undefined;
   /** Whom it serves; without it, the user who started it, who has all that the settings allow. */
-  readonly owner?: BridgeOwner;
+  readonly owner?: {
+    /** The principal's own folder, for all that is kept of the principal. */
+    readonly stateDir: string;
+    readonly snippetsDir: string | undefined;
+    readonly access: ServerAccess;
+    /** Limits of the principal's runs; asked for each run. */
+    readonly limits: () => TurnLimits;
+    /** Limits of the principal's calls; asked for each call. */
+    readonly callLimits: () => TurnLimits;
+    /** Most sessions at once; asked for each new one. */
+    readonly mostSessions: () => number;
+    /** The volume of its commands. */
+    readonly workVolume: string;
+  };
 };
 
 export class Bridge implements AsyncDisposable {

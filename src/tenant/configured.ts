@@ -36,7 +36,7 @@ export interface ServerAccess {
 }
 
 /** Access of the user who started the bridge. */
-export const FULL_ACCESS: ServerAccess = {
+const FULL_ACCESS: ServerAccess = {
   isWhole: true,
   grantedOf: (found) => found,
   policy: (operators) => operators,

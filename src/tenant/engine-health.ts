@@ -14,7 +14,7 @@ const ASK_AGAIN_MS = 5_000;
 /** Limit for an engine's answer: one that hangs is as good as gone. */
 const ASK_WITHIN_MS = 60_000;
 
-export type EngineHealthParts = {
+type EngineHealthParts = {
   /** Throws what stands in the way of a start, as far as the engine can tell without one. */
   readonly check: (signal: AbortSignal) => Promise<void>;
   /** Starts a sandbox and ends it again. Throws why it cannot. */

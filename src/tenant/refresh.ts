@@ -39,7 +39,7 @@ export type Refreshed =
       readonly remedy: string | undefined;
     };
 
-export type RefreshParts = {
+type RefreshParts = {
   /** Opens a pool that has the catalog learn what its servers list. */
   readonly openPool: (specs: readonly DownstreamSpec[]) => DownstreamPool;
   readonly catalog: KeptCatalog;

@@ -42,7 +42,7 @@ export function searchWords(text: string, kind: TextKind): string[] {
 }
 
 /** The words as written, in lower case: for looking a word up in a table of whole ones. */
-export function plainWords(text: string): string[] {
+function plainWords(text: string): string[] {
   return (text.normalize('NFKD').replace(MARKS, '').match(WORD) ?? []).map((written) =>
     written.toLowerCase(),
   );
@@ -60,7 +60,7 @@ function partsOf(written: string, kind: TextKind): string[] {
 }
 
 /** One word as it is compared; several for a short form of several. */
-export function canonicalWords(word: string): readonly string[] {
+function canonicalWords(word: string): readonly string[] {
   const known = remembered.get(word);
   if (known !== undefined) return known;
   const stem = stemOf(word);

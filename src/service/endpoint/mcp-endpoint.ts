@@ -291,14 +291,14 @@ const LISTS = {
   resourcesListChanged: { kind: 'resources_list_changed', method: 'notifications/resources/list_changed' },
 } as const;
 
-export type TaskStream = {
+type TaskStream = {
   readonly response: Response;
   /** Ends the stream and tells the client that this was all. */
   end(): void;
 };
 
 /** The stream is in `open` for as long as it is. */
-export function taskStream(
+function taskStream(
   listener: {
     readonly id: string | number;
     readonly taskIds: readonly string[];

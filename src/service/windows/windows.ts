@@ -227,7 +227,7 @@ export class ServedWindow implements AsyncDisposable {
 /** Requests that stay open as long as the agent is there. */
 const STANDING: ReadonlySet<string> = new Set(['subscriptions/listen']);
 
-export class WindowTransport implements Transport {
+class WindowTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
   onclose?: () => void;
   onerror?: (error: Error) => void;
