@@ -19,12 +19,7 @@ import { type KnownDocs, KnownServers } from '../servers/catalog/known-servers.j
 import { ObservedShapes } from '../servers/catalog/observed-shapes.js';
 import { KeptEras } from '../servers/connection/greet.js';
 import type { Logins } from '../servers/login/logins.js';
-import {
-  type DownstreamPool,
-  type DownstreamPoolOptions,
-  idleTimes,
-  openDownstreamPool,
-} from '../servers/pool/pool.js';
+import { DownstreamPool, type DownstreamPoolOptions, idleTimes } from '../servers/pool/pool.js';
 import type { ServerLease } from '../servers/pool/server-lease.js';
 import type { Settings } from '../settings/environment/settings.js';
 import { remedyOfMissing } from '../settings/files/config-file.js';
@@ -233,7 +228,7 @@ export class ConfiguredServers implements AsyncDisposable {
 
   #openPool(specs: readonly DownstreamSpec[]): DownstreamPool {
     const { settings, context, observer, redactor, slotFor } = this.#options;
-    return openDownstreamPool({
+    return new DownstreamPool({
       specs,
       slotFor,
       hostEnv: context.env,

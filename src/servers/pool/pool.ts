@@ -13,7 +13,7 @@ import { hideLatest } from '../connection/hide-secrets.js';
 import type { DownstreamTimes, ServerContext } from '../server/connect.js';
 import type { Downstream } from '../server/downstream.js';
 import { childEnv } from '../stdio/stdio-transport.js';
-import { type ServerLease, SlotLease } from './server-lease.js';
+import { ServerLease } from './server-lease.js';
 import type { SlotParts } from './shared-slots.js';
 import { type DownstreamState, type ServerSlot, Slot } from './slot.js';
 import { START_TIME_MS } from './start-time.js';
@@ -50,34 +50,10 @@ export type DownstreamPoolOptions = Pick<
   readonly onListed?: (downstream: Downstream) => void;
 };
 
-export interface DownstreamPool extends AsyncDisposable {
-  /**
-   * The live server, started if need be; ask for every call, since one that crashed or was idle is started anew here.
-   * Its calls are those of `agent`, whom the server may ask meanwhile; without one, it may ask nobody. The abort of `signal`
-   * ends only this wait. Throws E_SERVER_UNKNOWN, E_SERVER_UNAVAILABLE, E_CANCELLED, E_SHUTDOWN.
-   */
-  get(name: string, signal: AbortSignal, agent?: AgentCapabilities): Promise<Downstream>;
-  /** All configured servers, in the order of the configuration. */
-  states(): readonly DownstreamState[];
-  /** Takes a new configuration: unchanged servers stay as they are, others end after their last call and lease. */
-  adopt(specs: readonly DownstreamSpec[]): void;
-  /**
-   * Holds these servers for a run of `agent` as they are configured now; starts nothing. Names that there are not are left
-   * out.
-   */
-  lease(names: readonly string[], agent?: AgentCapabilities): ServerLease;
-  /** The agent has other roots now; servers that have read them are told. */
-  rootsChanged(agent: AgentCapabilities): void;
-}
-
-/** A pool of servers of which none runs yet. */
-export function openDownstreamPool(options: DownstreamPoolOptions): DownstreamPool {
-  return new SlotPool(options);
-}
-
 const MAX_NAMES = 20;
 
-class SlotPool implements DownstreamPool {
+/** Servers of which none runs before somebody needs it. */
+export class DownstreamPool implements AsyncDisposable {
   readonly #options: DownstreamPoolOptions;
   readonly #eras: EraMemory;
   #slots = new Map<string, ServerSlot>();
@@ -91,14 +67,21 @@ class SlotPool implements DownstreamPool {
     this.adopt(options.specs);
   }
 
+  /**
+   * The live server, started if need be; ask for every call, since one that crashed or was idle is started anew here.
+   * Its calls are those of `agent`, whom the server may ask meanwhile; without one, it may ask nobody. The abort of `signal`
+   * ends only this wait. Throws E_SERVER_UNKNOWN, E_SERVER_UNAVAILABLE, E_CANCELLED, E_SHUTDOWN.
+   */
   get(name: string, signal: AbortSignal, agent = NO_AGENT): Promise<Downstream> {
     return this.#open(name, this.#slots.get(name), agent, signal);
   }
 
+  /** All configured servers, in the order of the configuration. */
   states(): readonly DownstreamState[] {
     return [...this.#slots.values()].map((slot) => slot.state);
   }
 
+  /** Takes a new configuration: unchanged servers stay as they are, others end after their last call and lease. */
   adopt(specs: readonly DownstreamSpec[]): void {
     const before = this.#slots;
     this.#slots = new Map(specs.map((spec) => [spec.name, this.#slotFor(spec, before.get(spec.name))]));
@@ -112,14 +95,19 @@ class SlotPool implements DownstreamPool {
       if (spec.isShared !== true) hideLatest(this.#options.redactor, spec.name, secretsOf(spec));
   }
 
+  /**
+   * Holds these servers for a run of `agent` as they are configured now; starts nothing. Names that there are not are left
+   * out.
+   */
   lease(names: readonly string[], agent = NO_AGENT): ServerLease {
-    return new SlotLease(names, {
+    return new ServerLease(names, {
       agent,
       find: (name) => this.#slots.get(name),
       open: (name, slot, signal) => this.#open(name, slot, agent, signal),
     });
   }
 
+  /** The agent has other roots now; servers that have read them are told. */
   rootsChanged(agent: AgentCapabilities): void {
     for (const slot of [...this.#slots.values(), ...this.#retired]) slot.rootsChanged(agent);
   }
