@@ -43,6 +43,8 @@ type SpecBase = {
   readonly source: SpecSource;
   /** The entry is a project's, and its name was another's (name-owners.ts): no decision about that name holds for it. */
   readonly takesName?: true;
+  /** Whether the operator has named it as one of which one process or session serves all principals. */
+  readonly isShared?: true;
 };
 
 /** A program of this machine. `command` and `args` are an argv; nothing is ever parsed by a shell. */

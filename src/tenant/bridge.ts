@@ -24,31 +24,11 @@ import { Sessions } from '../run/sessions/sessions.js';
 import type { Launcher } from '../sandbox/launch/launcher.js';
 import { commandProfile, kindAhead, type SandboxProfile } from '../sandbox/spec/profile.js';
 import type { AgentCapabilities } from '../servers/asking/agent-capabilities.js';
-import type { SharedServers } from '../servers/pool/shared-servers.js';
 import { longestStartSeconds } from '../servers/pool/start-time.js';
 import type { Settings } from '../settings/environment/settings.js';
 import type { Configured, ServerAccess } from './configured.js';
 import { ConfiguredServers, type ConfiguredServersOptions } from './configured-servers.js';
 import { SandboxService } from './sandbox-service.js';
-
-/** Facts about a principal other than the user who started the bridge. */
-type BridgeOwner = {
-  /** Id of the principal, in all its bridges. */
-  readonly id: string;
-  /** The principal's own folder, for all that is kept of the principal. */
-  readonly stateDir: string;
-  readonly snippetsDir: string | undefined;
-  readonly access: ServerAccess;
-  readonly shared: SharedServers | undefined;
-  /** Limits of the principal's runs; asked for each run. */
-  readonly limits: () => TurnLimits;
-  /** Limits of the principal's calls; asked for each call. */
-  readonly callLimits: () => TurnLimits;
-  /** Most sessions at once; asked for each new one. */
-  readonly mostSessions: () => number;
-  /** The volume of its commands. */
-  readonly workVolume: string;
-};
 
 const loadPage = loadedOnce(() => import('../policy/page/approval-page.js'));
 const openPage: OpenPage = async (...posted) => (await loadPage()).ApprovalPage.open(...posted);
@@ -75,16 +55,29 @@ export type BridgeOptions = {
   readonly commandLine?: Sessions | undefined;
   /** Turns of the calls of all bridges of a process; without it, calls wait for nothing but their servers. */
   readonly callTurns?: Scheduler;
-  /** Name under which the bridge's runs take turns among the bridges of its service; without one, its owner's. */
-  readonly turnName?: string;
-  /** Where its servers are, if windows of one user share them; without it, they are this bridge's alone. */
+  /** Id of whom it serves, among the bridges of its service: runs and calls of one id take turns with those of others. */
+  readonly id?: string;
+  /** Where servers are that other bridges use too; without it, they are this bridge's alone. */
   readonly slotFor?: ConfiguredServersOptions['slotFor'];
   /** Knowledge of the configured servers so far; without it, they are found out at the first question. */
   readonly configured?: Configured;
   /** Where questions about calls wait besides the agent; without it, in one of its own. Whoever opened it ends it. */
   readonly inbox?: Inbox | undefined;
   /** Whom it serves; without it, the user who started it, who has all that the settings allow. */
-  readonly owner?: BridgeOwner;
+  readonly owner?: {
+    /** The principal's own folder, for all that is kept of the principal. */
+    readonly stateDir: string;
+    readonly snippetsDir: string | undefined;
+    readonly access: ServerAccess;
+    /** Limits of the principal's runs; asked for each run. */
+    readonly limits: () => TurnLimits;
+    /** Limits of the principal's calls; asked for each call. */
+    readonly callLimits: () => TurnLimits;
+    /** Most sessions at once; asked for each new one. */
+    readonly mostSessions: () => number;
+    /** The volume of its commands. */
+    readonly workVolume: string;
+  };
 };
 
 export class Bridge implements AsyncDisposable {
@@ -117,7 +110,7 @@ export class Bridge implements AsyncDisposable {
 
   /** Throws E_SETTINGS where the policy cannot be used. */
   constructor(options: BridgeOptions) {
-    const { settings, discovery, redactor = new Redactor(), configured, owner } = options;
+    const { settings, discovery, redactor = new Redactor(), configured, owner, id = '' } = options;
     this.settings = settings;
     this.redactor = redactor;
     this.#service = options.service ?? this.#owned.use(serviceFor(options));
@@ -125,15 +118,14 @@ export class Bridge implements AsyncDisposable {
     const observer = fanOut(options.observer, setUp.observe);
     this.#observer = observer;
     this.#owned.defer(this.#service.listen(this.#hear));
-    const { access, shared, stateDir, snippetsDir } = owner ?? settingsOwner(settings);
+    const { stateDir, snippetsDir } = owner ?? settings;
     const own = { ...settings, stateDir };
     // 8 hex digits.
     const instance = randomBytes(4).toString('hex');
-    const ownerId = owner?.id ?? options.turnName ?? '';
     this.#queue = new RunQueue({
       turns: this.#service.turns,
       instance,
-      owner: ownerId,
+      owner: id,
       limits: () => owner?.limits() ?? UNLIMITED,
       isMetered: owner !== undefined,
       setUp,
@@ -146,8 +138,7 @@ export class Bridge implements AsyncDisposable {
         context: discovery,
         observer,
         redactor,
-        access,
-        shared,
+        access: owner?.access,
         slotFor: options.slotFor,
         configured,
       }),
@@ -166,7 +157,7 @@ export class Bridge implements AsyncDisposable {
           limits: settings.sessions,
           most: owner?.mostSessions ?? (() => settings.sessions.most),
           stateDir,
-          principal: owner?.id ?? null,
+          principal: owner === undefined ? null : id,
           retire: (sandbox) => this.#service.retire(sandbox),
           observer,
           onEnded: ({ title }) => approvals.grants.forgetSession(title),
@@ -190,7 +181,7 @@ export class Bridge implements AsyncDisposable {
       kept: this.kept,
       saved: this.saved,
       approvals,
-      ownerId,
+      ownerId: id,
       callTurns: options.callTurns ?? new Scheduler({ atOnce: Number.POSITIVE_INFINITY }),
       callLimits: () => owner?.callLimits() ?? UNLIMITED,
       commandProfile: this.#commandProfile,
@@ -252,14 +243,14 @@ export class Bridge implements AsyncDisposable {
   }
 
   /** Parts that all runs of the bridge share for questions to a person. */
-  #approvals({ settings, discovery: { host }, owner }: BridgeOptions, inbox: Inbox): SharedApprovals {
+  #approvals({ settings, discovery: { host }, owner, id }: BridgeOptions, inbox: Inbox): SharedApprovals {
     const observer = this.#observer;
     const { policyFile: file } = settings;
     const write = async (always: Always) => {
       if (file !== undefined) await allowAlways(file, always, host, this.#queue.closing);
     };
     return {
-      principal: owner?.id,
+      principal: owner && id,
       isLocal: owner === undefined,
       inbox,
       dialogs: new Dialogs(),
@@ -284,10 +275,6 @@ export class Bridge implements AsyncDisposable {
     this.#untold = `The image ${instead} is not here: ${why}. ${image} was built in its place, and is used from now on.`;
   };
 }
-
-/** The user who started the bridge has the state directory itself, and nothing is kept from it. */
-const settingsOwner = ({ stateDir, snippetsDir }: Settings) =>
-  ({ access: undefined, shared: undefined, stateDir, snippetsDir }) as const;
 
 /** The service of a bridge that shares it with no other. */
 const serviceFor = ({ settings, discovery, observer, setUpSoftTimeoutMs }: BridgeOptions): SandboxService =>

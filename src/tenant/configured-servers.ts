@@ -19,14 +19,8 @@ import { type KnownDocs, KnownServers } from '../servers/catalog/known-servers.j
 import { ObservedShapes } from '../servers/catalog/observed-shapes.js';
 import { KeptEras } from '../servers/connection/greet.js';
 import type { Logins } from '../servers/login/logins.js';
-import {
-  type DownstreamPool,
-  type DownstreamPoolOptions,
-  idleTimes,
-  openDownstreamPool,
-} from '../servers/pool/pool.js';
+import { DownstreamPool, type DownstreamPoolOptions, idleTimes } from '../servers/pool/pool.js';
 import type { ServerLease } from '../servers/pool/server-lease.js';
-import { RoutedPool, type SharedServers } from '../servers/pool/shared-servers.js';
 import type { Settings } from '../settings/environment/settings.js';
 import { remedyOfMissing } from '../settings/files/config-file.js';
 import type { ServerBrief, ServerDoc } from '../wire/frames.js';
@@ -44,10 +38,8 @@ export type ConfiguredServersOptions = {
   readonly redactor: Redactor;
   /** Access of the principal to the configured servers; without it, to all of them. */
   readonly access?: ServerAccess | undefined;
-  /** Where its servers are, if windows of one user share them; without it, they are this bridge's alone. */
+  /** Where servers are that other bridges use too; without it, they are this bridge's alone. */
   readonly slotFor?: DownstreamPoolOptions['slotFor'];
-  /** Servers that are started once for all principals; without it, every server is started for this bridge alone. */
-  readonly shared?: SharedServers | undefined;
   /** Knowledge so far of the same settings, context and access; without it, files are read at the first question. */
   readonly configured?: Configured | undefined;
 };
@@ -71,7 +63,7 @@ export class ConfiguredServers implements AsyncDisposable {
 
   /** Throws E_SETTINGS where the policy cannot be used. */
   constructor(options: ConfiguredServersOptions) {
-    const { settings, observer, shared, configured = new Configured(options) } = options;
+    const { settings, observer, configured = new Configured(options) } = options;
     this.#configured = configured;
     this.#access = configured.access;
     this.#options = { ...options, context: configured.context };
@@ -79,8 +71,7 @@ export class ConfiguredServers implements AsyncDisposable {
     this.#eras = new KeptEras(settings.stateDir);
     this.shapes = new ObservedShapes(settings.stateDir);
     this.#known = new KnownServers(this.#catalog, this.shapes, () => this.#shownPart());
-    const own = this.#openPool([]);
-    this.pool = shared === undefined ? own : new RoutedPool(own, shared);
+    this.pool = this.#openPool([]);
   }
 
   /** Reads anew what is configured, since a host may have changed its file. */
@@ -105,10 +96,9 @@ export class ConfiguredServers implements AsyncDisposable {
 
   /** The servers as last read. */
   get discovery(): Discovery {
-    const { discovery, everything } = this.#configured;
+    const { discovery } = this.#configured;
     if (this.#told === discovery) return discovery;
     this.#told = discovery;
-    this.#options.shared?.adopt(everything.ready);
     this.#aliases = serverAliases(discovery.ready.map(({ name }) => name));
     this.#known.adopt(discovery.ready, (name) => this.#aliasOf(name));
     this.pool.adopt(discovery.ready);
@@ -196,8 +186,8 @@ export class ConfiguredServers implements AsyncDisposable {
   /** Starts or reaches one of a run's, and describes it whole. */
   async load(name: string, lease: ServerLease, signal: AbortSignal): Promise<ServerDoc> {
     const downstream = await lease.get(name, signal);
-    // The list of a shared server is kept elsewhere, where the server was started.
-    if (this.#options.shared?.has(name) === true) this.#catalog.learn(downstream);
+    // Whichever principal's pool has started it.
+    if (downstream.spec.isShared === true) this.#catalog.learn(downstream);
     const changed = this.#known.changedOf(downstream.spec);
     return toServerDoc(downstream, this.#aliasOf(name), this.shapes.of(downstream), changed);
   }
@@ -238,11 +228,9 @@ export class ConfiguredServers implements AsyncDisposable {
 
   #openPool(specs: readonly DownstreamSpec[]): DownstreamPool {
     const { settings, context, observer, redactor, slotFor } = this.#options;
-    return openDownstreamPool({
+    return new DownstreamPool({
       specs,
       slotFor,
-      // Where the bridge is its own window's, its processes start where it did.
-      cwd: slotFor === undefined ? undefined : context.host.cwd,
       hostEnv: context.env,
       extraEnvNames: settings.downstreamEnv,
       depth: settings.depth,

@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Redactor } from '../../src/base/secrets/redact.js';
 import type { DownstreamSpec } from '../../src/hosts/downstream-spec.js';
 import { type EraMemory, ErasInMemory, KeptEras } from '../../src/servers/connection/greet.js';
-import { openDownstreamPool } from '../../src/servers/pool/pool.js';
+import { DownstreamPool } from '../../src/servers/pool/pool.js';
 import { NEVER, until } from '../support/time.js';
 import { call, hostile, spec } from './hostile.js';
 import { modernFar, modernProgram } from './modern-servers.js';
@@ -21,7 +21,7 @@ afterEach(async () => {
 
 async function get(entry: DownstreamSpec, eras: EraMemory = new ErasInMemory(), times = {}) {
   const said: string[] = [];
-  const pool = openDownstreamPool({
+  const pool = new DownstreamPool({
     specs: [entry],
     hostEnv: process.env,
     extraEnvNames: [],

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { Redactor } from '../../src/base/secrets/redact.js';
 import type { DownstreamSpec } from '../../src/hosts/downstream-spec.js';
 import { ErasInMemory } from '../../src/servers/connection/greet.js';
-import { openDownstreamPool } from '../../src/servers/pool/pool.js';
+import { DownstreamPool } from '../../src/servers/pool/pool.js';
 import type { DownstreamTimes } from '../../src/servers/server/connect.js';
 import { HANGS_MS, NEVER, nodeStarts, until } from '../support/time.js';
 import { call } from './hostile.js';
@@ -18,7 +18,7 @@ afterEach(async () => {
 
 async function get(entry: DownstreamSpec, eras = new ErasInMemory(), times: Partial<DownstreamTimes> = {}) {
   const parts = { hostEnv: process.env, extraEnvNames: [], depth: 0, observer: () => {} };
-  const pool = openDownstreamPool({ ...parts, specs: [entry], redactor: new Redactor(), eras, times });
+  const pool = new DownstreamPool({ ...parts, specs: [entry], redactor: new Redactor(), eras, times });
   open.push(pool);
   const server = await pool.get(entry.name, NEVER);
   expect(await call(server, 'go')).toMatchObject({ content: [{ text: 'ok' }] });

@@ -7,7 +7,7 @@ import type { BridgeEvent } from '../../src/base/log/events.js';
 import { Redactor } from '../../src/base/secrets/redact.js';
 import type { DownstreamSpec, StdioSpec } from '../../src/hosts/downstream-spec.js';
 import { type AgentCapabilities, NO_AGENT } from '../../src/servers/asking/agent-capabilities.js';
-import { type DownstreamPool, openDownstreamPool } from '../../src/servers/pool/pool.js';
+import { DownstreamPool } from '../../src/servers/pool/pool.js';
 import type { DownstreamTimes } from '../../src/servers/server/connect.js';
 import type { Downstream } from '../../src/servers/server/downstream.js';
 import { NEVER } from '../support/time.js';
@@ -44,7 +44,7 @@ export function poolOf(
 ): TestPool {
   const events: BridgeEvent[] = [];
   const observer = (event: BridgeEvent) => void events.push(event);
-  const pool = openDownstreamPool({
+  const pool = new DownstreamPool({
     specs,
     hostEnv: process.env,
     extraEnvNames: [],

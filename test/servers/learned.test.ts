@@ -13,7 +13,7 @@ import { toServerDoc } from '../../src/servers/catalog/catalog.js';
 import { KeptCatalog } from '../../src/servers/catalog/kept-catalog.js';
 import { KnownServers } from '../../src/servers/catalog/known-servers.js';
 import { searchTools } from '../../src/servers/catalog/search.js';
-import { type DownstreamPool, openDownstreamPool } from '../../src/servers/pool/pool.js';
+import { DownstreamPool } from '../../src/servers/pool/pool.js';
 import { NEVER, until } from '../support/time.js';
 import { call, hostile, spec } from './hostile.js';
 
@@ -36,7 +36,7 @@ afterEach(async () => {
 
 const observer = (event: BridgeEvent) => void events.push(event);
 function poolOf(...specs: readonly DownstreamSpec[]): DownstreamPool {
-  const pool = openDownstreamPool({
+  const pool = new DownstreamPool({
     specs,
     hostEnv: process.env,
     extraEnvNames: [],

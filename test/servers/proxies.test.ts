@@ -7,7 +7,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Redactor } from '../../src/base/secrets/redact.js';
 import { oauthFetch } from '../../src/servers/login/oauth-fetch.js';
-import { openDownstreamPool } from '../../src/servers/pool/pool.js';
+import { DownstreamPool } from '../../src/servers/pool/pool.js';
 import { HttpClient } from '../../src/servers/remote/http-client.js';
 import { proxiesOf } from '../../src/servers/remote/proxies.js';
 import { NEVER } from '../support/time.js';
@@ -125,7 +125,7 @@ async function modernServer() {
 
 function poolBy(env: Record<string, string>, url: string) {
   const redactor = new Redactor();
-  const pool = openDownstreamPool({
+  const pool = new DownstreamPool({
     specs: [remote('far', url)],
     hostEnv: env,
     extraEnvNames: [],

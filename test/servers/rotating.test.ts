@@ -6,7 +6,7 @@ import { runInNewContext } from 'node:vm';
 import { afterEach, expect, it } from 'vitest';
 import { Redactor } from '../../src/base/secrets/redact.js';
 import type { DownstreamSpec, RemoteSpec } from '../../src/hosts/downstream-spec.js';
-import { openDownstreamPool } from '../../src/servers/pool/pool.js';
+import { DownstreamPool } from '../../src/servers/pool/pool.js';
 import { eventually, NEVER } from '../support/time.js';
 import { hostile, spec } from './hostile.js';
 
@@ -14,7 +14,7 @@ setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
 const redactor = new Redactor();
-const pool = openDownstreamPool({
+const pool = new DownstreamPool({
   specs: [],
   hostEnv: process.env,
   extraEnvNames: [],

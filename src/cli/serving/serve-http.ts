@@ -10,7 +10,7 @@ import { HttpFront } from '../../service/endpoint/front.js';
 import { httpParts } from '../../service/endpoint/http-serving.js';
 import { type HttpAddress, isLoopback, notifySystemd, parseHttpAddress } from '../../service/http/address.js';
 import { withRequests } from '../../service/http/request-context.js';
-import { Bridges } from '../../service/principals/bridges.js';
+import { type Bridges, principalBridges } from '../../service/principals/bridges.js';
 import { interruptSignal } from '../terminal/interrupt.js';
 import { type Prepared, prepare, startAudit } from './prepare.js';
 
@@ -70,7 +70,7 @@ const bridgesOf = (
   { book, exchange }: HttpAccess,
   observer: Observer,
 ): Bridges =>
-  new Bridges({
+  principalBridges({
     settings,
     discovery,
     observer,

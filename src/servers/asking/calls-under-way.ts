@@ -70,14 +70,6 @@ export class CallsUnderWay {
   }
 }
 
-type ClockParts = {
-  readonly limit: CallLimit;
-  readonly caller: Caller;
-  /** Whether a person is asked just now. */
-  readonly stands: boolean;
-  readonly onEnd: (call: CallClock) => void;
-};
-
 class CallClock implements Disposable {
   /** Whose call it is. */
   readonly agent: AgentCapabilities;
@@ -88,7 +80,21 @@ class CallClock implements Disposable {
   /** While it stands: has the clock of its caller go on. */
   #goOn: (() => void) | undefined;
 
-  constructor({ limit, caller, stands, onEnd }: ClockParts, signal: AbortSignal) {
+  constructor(
+    {
+      limit,
+      caller,
+      stands,
+      onEnd,
+    }: {
+      readonly limit: CallLimit;
+      readonly caller: Caller;
+      /** Whether a person is asked just now. */
+      readonly stands: boolean;
+      readonly onEnd: (call: CallClock) => void;
+    },
+    signal: AbortSignal,
+  ) {
     this.agent = caller.agent;
     this.#stopClock = caller.stopClock;
     this.#limit = limit;

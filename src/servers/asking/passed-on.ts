@@ -222,8 +222,6 @@ function isTooMuch(value: unknown): boolean {
 // its words, or a `>` ahead of each line of them. What would have to be changed to be shown safely, and must not be (a
 // property's name, an allowed value), makes the whole question unfit. Pure; who is asked and when is for others to decide.
 
-type Modes = { readonly form: boolean; readonly url: boolean };
-
 /** Params for the agent, or why there are none, as the end of a sentence. */
 type Elicitation = { readonly params: Readonly<JsonObject> } | { readonly unfit: string };
 
@@ -238,7 +236,7 @@ const MAX_ID_CHARS = 256;
 export function readElicitation(
   raw: unknown,
   server: string,
-  modes: Modes,
+  modes: { readonly form: boolean; readonly url: boolean },
   redact: (text: string) => string,
 ): Elicitation {
   if (!isObject(raw) || typeof raw['message'] !== 'string') return { unfit: 'it holds no message' };

@@ -55,9 +55,6 @@ function aliases(names: Iterable<string>, aliasOf: (name: string) => string): Re
 const MAX_TEXT_CHARS = 20_000;
 const MAX_SUMMARY_CHARS = 200;
 
-/** The source of documentation: a live server, or what is kept of one. */
-type Described = Pick<Downstream, 'spec' | 'serverVersion' | 'instructions' | 'tools'>;
-
 /** Facts about a tool that its maker did not state, but the bridge has seen; both by the tool's real name. */
 export type ToolNotes = {
   /** The shape of its answers, for a tool that declares none. */
@@ -66,9 +63,12 @@ export type ToolNotes = {
   readonly changed: (tool: string) => string | undefined;
 };
 
-/** The whole documentation of a server for the guest; without a configured description, its instructions' first line. */
+/**
+ * The whole documentation of a server, live or as it is kept, for the guest; without a configured description, its instructions'
+ * first line.
+ */
 export function toServerDoc(
-  downstream: Described,
+  downstream: Pick<Downstream, 'spec' | 'serverVersion' | 'instructions' | 'tools'>,
   alias: string,
   observed: ToolNotes['observed'],
   changed: ToolNotes['changed'] = () => undefined,

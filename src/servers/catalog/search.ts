@@ -42,7 +42,7 @@ export function searchWords(text: string, kind: TextKind): string[] {
 }
 
 /** The words as written, in lower case: for looking a word up in a table of whole ones. */
-export function plainWords(text: string): string[] {
+function plainWords(text: string): string[] {
   return (text.normalize('NFKD').replace(MARKS, '').match(WORD) ?? []).map((written) =>
     written.toLowerCase(),
   );

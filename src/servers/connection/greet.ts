@@ -187,7 +187,7 @@ const PROBE_ID = 2_000_000_000;
 /** Id of the second question, to a server that refused the first although it has the version. */
 const SECOND_ID = PROBE_ID + 1;
 
-export class Probe {
+class Probe {
   /** Never rejects, and may never resolve. */
   readonly verdict: Promise<ProbeVerdict>;
   readonly #link: Link;

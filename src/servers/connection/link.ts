@@ -62,7 +62,7 @@ export const atItsEntry = (remedy: string): string =>
 // The error that a server answered a request with. What the SDK itself notices (a closed connection, an abort) is none.
 
 export const METHOD_NOT_FOUND = -32601;
-export const INVALID_PARAMS = -32602;
+const INVALID_PARAMS = -32602;
 /** Code of revision 2026-07-28: the server does not speak the protocol version of the request. */
 export const UNSUPPORTED_VERSION = -32022;
 
@@ -88,22 +88,27 @@ const MAX_ADDRESSES = 3;
 /** Codes of a call that has no result. */
 export type FailureCode = 'E_TOOL_FAILED' | 'E_RESOURCE_FAILED' | 'E_PROMPT_FAILED';
 
-type FailedCall = {
-  readonly failure: FailureCode;
-  /** The cause that ended the call's deadline; undefined when nothing did. */
-  readonly cause: EndCause | undefined;
-  readonly limitMs: number;
-  readonly transport: Link;
-  readonly redact: Redact;
-  /** Lines that are no messages and came while the answer was waited for. */
-  readonly noiseLines: number;
-};
-
 /** `what` names what was asked for and its server, as the beginning of a sentence. */
 export function callError(
   what: string,
   thrown: unknown,
-  { failure, cause, limitMs, transport, redact, noiseLines }: FailedCall,
+  {
+    failure,
+    cause,
+    limitMs,
+    transport,
+    redact,
+    noiseLines,
+  }: {
+    readonly failure: FailureCode;
+    /** The cause that ended the call's deadline; undefined when nothing did. */
+    readonly cause: EndCause | undefined;
+    readonly limitMs: number;
+    readonly transport: Link;
+    readonly redact: Redact;
+    /** Lines that are no messages and came while the answer was waited for. */
+    readonly noiseLines: number;
+  },
 ): BridgeError {
   if (cause === 'timeout') {
     const late = `${what} did not answer within ${limitMs / 1000} s.`;

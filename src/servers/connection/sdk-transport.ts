@@ -36,12 +36,6 @@ export type RequestOptions = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-type PendingRequest = {
-  readonly onprogress: RequestOptions['onprogress'];
-  readonly resolve: (result: object) => void;
-  readonly reject: (error: Error) => void;
-};
-
 /** Whether it has taken the message, which is then not for the client. */
 export type Aside = (message: JSONRPCMessage) => boolean;
 
@@ -53,7 +47,14 @@ export class SdkTransport implements Transport {
   envelope: JsonObject = {};
   readonly #link: Link;
   #nextId = FIRST_ID;
-  readonly #waiting = new Map<RequestId, PendingRequest>();
+  readonly #waiting = new Map<
+    RequestId,
+    {
+      readonly onprogress: RequestOptions['onprogress'];
+      readonly resolve: (result: object) => void;
+      readonly reject: (error: Error) => void;
+    }
+  >();
   /** Requests of the SDK's own that want an answer: its greeting, and what it listens by. */
   readonly #ofSdk = new Set<RequestId>();
   /** Ids of what the server has asked, which may be the numbers of ours. */

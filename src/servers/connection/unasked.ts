@@ -66,13 +66,6 @@ export class Purse {
 /** The purse for everything that is read of one stream, whatever it is. */
 export const readingPurse = (): Purse => new Purse(READ);
 
-type WaitingMessage = {
-  readonly message: JSONRPCMessage;
-  readonly bytes: number;
-  readonly purse: Purse;
-  readonly handOn: (message: JSONRPCMessage) => void;
-};
-
 /** Hands on the notifications and requests of one server, as far as its budget allows. */
 export class Unasked {
   // Apart, so that none of them keeps the others away: a question is not lost in a flood of log lines.
@@ -82,7 +75,15 @@ export class Unasked {
     other: new Purse(HANDED_ON),
   };
   readonly #onLeftOut: () => void;
-  readonly #waiting = new Map<string, WaitingMessage>();
+  readonly #waiting = new Map<
+    string,
+    {
+      readonly message: JSONRPCMessage;
+      readonly bytes: number;
+      readonly purse: Purse;
+      readonly handOn: (message: JSONRPCMessage) => void;
+    }
+  >();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(onLeftOut: () => void) {

@@ -154,23 +154,28 @@ function codeOf(params: URLSearchParams, { issuer, metadata }: LoginPlan): strin
 
 const secret = (): string => randomBytes(32).toString('base64url');
 
-type ClientQuestion = {
-  readonly plan: LoginPlan;
-  readonly redirectUrl: string;
-  readonly scopes: readonly string[];
-  readonly fetchFn: FetchLike;
-  /** The address of our client id metadata document. */
-  readonly clientMetadataUrl: string | undefined;
-  readonly redactor: Redactor;
-};
-
 /**
  * The client as which the bridge asks for a login: the entry's own, else our metadata document where the authorization
  * server takes one, else a client that is registered for this login.
  */
 async function clientFor(
   { oauth, name }: RemoteSpec,
-  { plan, redirectUrl, scopes, fetchFn, clientMetadataUrl, redactor }: ClientQuestion,
+  {
+    plan,
+    redirectUrl,
+    scopes,
+    fetchFn,
+    clientMetadataUrl,
+    redactor,
+  }: {
+    readonly plan: LoginPlan;
+    readonly redirectUrl: string;
+    readonly scopes: readonly string[];
+    readonly fetchFn: FetchLike;
+    /** The address of our client id metadata document. */
+    readonly clientMetadataUrl: string | undefined;
+    readonly redactor: Redactor;
+  },
 ): Promise<OAuthClientInformationMixed> {
   if (oauth && oauth.clientId !== undefined) {
     const { clientId, clientSecret } = oauth;

@@ -7,13 +7,13 @@ import { didYouMean } from '../../base/text/closest.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
 import { type DownstreamSpec, secretsOf } from '../../hosts/downstream-spec.js';
-import { type AgentCapabilities, Callers, NO_AGENT } from '../asking/agent-capabilities.js';
+import { type AgentCapabilities, NO_AGENT } from '../asking/agent-capabilities.js';
 import { type EraMemory, ErasInMemory } from '../connection/greet.js';
 import { hideLatest } from '../connection/hide-secrets.js';
 import type { DownstreamTimes, ServerContext } from '../server/connect.js';
 import type { Downstream } from '../server/downstream.js';
 import { childEnv } from '../stdio/stdio-transport.js';
-import { type ServerLease, SlotLease } from './server-lease.js';
+import { ServerLease } from './server-lease.js';
 import type { SlotParts } from './shared-slots.js';
 import { type DownstreamState, type ServerSlot, Slot } from './slot.js';
 import { START_TIME_MS } from './start-time.js';
@@ -35,7 +35,7 @@ export const idleTimes = ({ serverIdleSeconds }: { readonly serverIdleSeconds: n
 
 export type DownstreamPoolOptions = Pick<
   ServerContext,
-  'observer' | 'redactor' | 'loginFor' | 'loginOwner' | 'eras' | 'cwd'
+  'observer' | 'redactor' | 'loginFor' | 'loginOwner' | 'eras'
 > & {
   readonly specs: readonly DownstreamSpec[];
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
@@ -44,42 +44,16 @@ export type DownstreamPoolOptions = Pick<
   /** How many bridges this one runs inside; servers are told one more. */
   readonly depth: number;
   readonly times?: Partial<DownstreamTimes>;
-  /** Whether several principals share its servers, which can ask nobody then. */
-  readonly isShared?: boolean;
-  /** Where servers are that other pools use too; without it, each is this pool's alone. */
-  readonly slotFor?: ((parts: SlotParts) => ServerSlot) | undefined;
+  /** Where a server is that other pools use too; without it, and for undefined, it is this pool's alone. */
+  readonly slotFor?: ((parts: SlotParts) => ServerSlot | undefined) | undefined;
   /** Called whenever a server has listed its tools, the first time before anybody is given it; it must not throw. */
   readonly onListed?: (downstream: Downstream) => void;
 };
 
-export interface DownstreamPool extends AsyncDisposable {
-  /**
-   * The live server, started if need be; ask for every call, since one that crashed or was idle is started anew here.
-   * Its calls are those of `agent`, whom the server may ask meanwhile; without one, it may ask nobody. The abort of `signal`
-   * ends only this wait. Throws E_SERVER_UNKNOWN, E_SERVER_UNAVAILABLE, E_CANCELLED, E_SHUTDOWN.
-   */
-  get(name: string, signal: AbortSignal, agent?: AgentCapabilities): Promise<Downstream>;
-  /** All configured servers, in the order of the configuration. */
-  states(): readonly DownstreamState[];
-  /** Takes a new configuration: unchanged servers stay as they are, others end after their last call and lease. */
-  adopt(specs: readonly DownstreamSpec[]): void;
-  /**
-   * Holds these servers for a run of `agent` as they are configured now; starts nothing. Names that there are not are left
-   * out.
-   */
-  lease(names: readonly string[], agent?: AgentCapabilities): ServerLease;
-  /** The agent has other roots now; servers that have read them are told. */
-  rootsChanged(agent: AgentCapabilities): void;
-}
-
-/** A pool of servers of which none runs yet. */
-export function openDownstreamPool(options: DownstreamPoolOptions): DownstreamPool {
-  return new SlotPool(options);
-}
-
 const MAX_NAMES = 20;
 
-class SlotPool implements DownstreamPool {
+/** Servers of which none runs before somebody needs it. */
+export class DownstreamPool implements AsyncDisposable {
   readonly #options: DownstreamPoolOptions;
   readonly #eras: EraMemory;
   #slots = new Map<string, ServerSlot>();
@@ -93,14 +67,21 @@ class SlotPool implements DownstreamPool {
     this.adopt(options.specs);
   }
 
+  /**
+   * The live server, started if need be; ask for every call, since one that crashed or was idle is started anew here.
+   * Its calls are those of `agent`, whom the server may ask meanwhile; without one, it may ask nobody. The abort of `signal`
+   * ends only this wait. Throws E_SERVER_UNKNOWN, E_SERVER_UNAVAILABLE, E_CANCELLED, E_SHUTDOWN.
+   */
   get(name: string, signal: AbortSignal, agent = NO_AGENT): Promise<Downstream> {
     return this.#open(name, this.#slots.get(name), agent, signal);
   }
 
+  /** All configured servers, in the order of the configuration. */
   states(): readonly DownstreamState[] {
     return [...this.#slots.values()].map((slot) => slot.state);
   }
 
+  /** Takes a new configuration: unchanged servers stay as they are, others end after their last call and lease. */
   adopt(specs: readonly DownstreamSpec[]): void {
     const before = this.#slots;
     this.#slots = new Map(specs.map((spec) => [spec.name, this.#slotFor(spec, before.get(spec.name))]));
@@ -109,17 +90,24 @@ class SlotPool implements DownstreamPool {
       this.#retired.add(slot);
       slot.retire(() => this.#retired.delete(slot));
     }
-    for (const spec of specs) hideLatest(this.#options.redactor, spec.name, secretsOf(spec));
+    // Secrets of a shared one are none of a principal's: they are hidden where it is shared.
+    for (const spec of specs)
+      if (spec.isShared !== true) hideLatest(this.#options.redactor, spec.name, secretsOf(spec));
   }
 
+  /**
+   * Holds these servers for a run of `agent` as they are configured now; starts nothing. Names that there are not are left
+   * out.
+   */
   lease(names: readonly string[], agent = NO_AGENT): ServerLease {
-    return new SlotLease(names, {
+    return new ServerLease(names, {
       agent,
       find: (name) => this.#slots.get(name),
       open: (name, slot, signal) => this.#open(name, slot, agent, signal),
     });
   }
 
+  /** The agent has other roots now; servers that have read them are told. */
   rootsChanged(agent: AgentCapabilities): void {
     for (const slot of [...this.#slots.values(), ...this.#retired]) slot.rootsChanged(agent);
   }
@@ -148,14 +136,13 @@ class SlotPool implements DownstreamPool {
   #slotFor(spec: DownstreamSpec, before: ServerSlot | undefined): ServerSlot {
     if (before !== undefined && isDeepStrictEqual(before.spec, spec)) return before;
     const { hostEnv, extraEnvNames, depth, times, observer, redactor, loginFor, loginOwner } = this.#options;
-    const { onListed = () => {}, slotFor, cwd } = this.#options;
+    const { onListed = () => {}, slotFor } = this.#options;
     const ownEnv = spec.transport === 'stdio' ? spec.env : {};
     const env = childEnv(hostEnv, ownEnv, { depth: depth + 1, extraNames: extraEnvNames });
     const allTimes = { ...DEFAULT_TIMES, ...times };
     const logins = { loginFor, loginOwner };
-    const context = { env, cwd, times: allTimes, observer, redactor, ...logins, eras: this.#eras };
-    if (slotFor !== undefined) return slotFor({ spec, context, onListed });
-    return new Slot(spec, context, onListed, new Callers(this.#options.isShared !== true));
+    const context = { env, times: allTimes, observer, redactor, ...logins, eras: this.#eras };
+    return slotFor?.({ spec, context, onListed }) ?? new Slot(spec, context, onListed);
   }
 
   #unknownServerError(name: string): BridgeError {

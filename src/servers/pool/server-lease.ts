@@ -6,18 +6,6 @@ import type { AgentCapabilities } from '../asking/agent-capabilities.js';
 import type { Downstream } from '../server/downstream.js';
 import type { ServerSlot } from './slot.js';
 
-/** Each server stays the one that it was when the run got it, until this is disposed. */
-export interface ServerLease extends Disposable {
-  /** Gets a server as the pool does; a name that is not held yet is held from now on. */
-  get(name: string, signal: AbortSignal): Promise<Downstream>;
-  /** The entry of one that is held. */
-  specOf(name: string): DownstreamSpec | undefined;
-  /** Whether a question of this server is put to the person just now. */
-  isAsking(name: string): boolean;
-  /** A sentence about what this server wrote while calls waited for its answers; empty where it wrote nothing amiss. */
-  insteadSentence(name: string): string;
-}
-
 /** Parts of the pool that a lease needs. */
 type LeaseParts = {
   /** Whose run it is. */
@@ -27,7 +15,8 @@ type LeaseParts = {
   readonly open: (name: string, slot: ServerSlot | undefined, signal: AbortSignal) => Promise<Downstream>;
 };
 
-export class SlotLease implements ServerLease {
+/** Each server stays the one that it was when the run got it, until this is disposed. */
+export class ServerLease implements Disposable {
   readonly #parts: LeaseParts;
   readonly #held = new Map<string, { readonly slot: ServerSlot; readonly letGo: () => void }>();
   #isOver = false;
@@ -38,18 +27,22 @@ export class SlotLease implements ServerLease {
     for (const name of names) this.#hold(name);
   }
 
+  /** Gets a server as the pool does; a name that is not held yet is held from now on. */
   get(name: string, signal: AbortSignal): Promise<Downstream> {
     return this.#parts.open(name, this.#hold(name), signal);
   }
 
+  /** The entry of one that is held. */
   specOf(name: string): DownstreamSpec | undefined {
     return this.#held.get(name)?.slot.spec;
   }
 
+  /** Whether a question of this server is put to the person just now. */
   isAsking(name: string): boolean {
     return this.#held.get(name)?.slot.isAsking ?? false;
   }
 
+  /** A sentence about what this server wrote while calls waited for its answers; empty where it wrote nothing amiss. */
   insteadSentence(name: string): string {
     return this.#held.get(name)?.slot.insteadSentence(this.#parts.agent) ?? '';
   }

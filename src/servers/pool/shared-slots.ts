@@ -1,6 +1,9 @@
-// Servers of one user whose bridge several windows share. Windows whose entry, environment, folder and roots are the same have
-// one process; any other difference gives a window a process of its own. What one learns of the server, all learn.
+// Servers that several pools use. Windows of one user whose entry, environment, folder and roots are the same have one process;
+// any other difference gives a window a process of its own. What one learns of the server, all learn. Principals have one
+// process, or one session, of what the operator has named as shared; it can ask nobody, since what it asks after the call of one
+// principal could be put to another.
 
+import { isDeepStrictEqual } from 'node:util';
 import { messageOf } from '../../base/errors.js';
 import type { BridgeEvent } from '../../base/log/events.js';
 import type { DownstreamSpec } from '../../hosts/downstream-spec.js';
@@ -12,53 +15,78 @@ import { type DownstreamState, describe, type ServerSlot, Slot } from './slot.js
 /** An agent that says nothing for so long is taken for one with roots of its own. */
 const ROOTS_WITHIN_MS = 5_000;
 
-/** Parts that a window brings. */
+/** Parts that a pool brings. */
 export type SlotParts = {
   readonly spec: DownstreamSpec;
   readonly context: ServerContext;
   readonly onListed: (downstream: Downstream) => void;
 };
 
-/** One live server, and the windows that use it. */
-type Shared = { key: string; readonly slot: Slot; readonly users: Set<WindowSlot> };
+/** One live server, and its users, which are pools. */
+type Shared = { key: string; readonly slot: Slot; readonly users: Set<PoolSlot> };
 
-/** `windows` are the numbers of those that use it. */
-type SharedServerState = DownstreamState & { readonly windows: readonly number[] };
-
-/** All servers of all windows of one process. */
-export class SharedSlots {
+/** All servers of one process that several pools use. */
+export class SharedSlots implements AsyncDisposable {
   readonly #shared = new Map<string, Shared>();
+  /** Entries of servers that stay where nobody uses them. */
+  #kept: readonly DownstreamSpec[] = [];
+  /** Used by nobody, until their last call has ended and their processes are gone. */
+  readonly #retired = new Set<Slot>();
 
-  /** The place of a server for the window of this number; nothing is started. */
-  slotFor(window: number, parts: SlotParts): ServerSlot {
-    return new WindowSlot(window, parts, this);
+  /**
+   * The place of a server for the window of this number, or for a principal; nothing is started. What a principal brings must be
+   * everybody's, since the server is started with what one of them brings.
+   */
+  slotFor(parts: SlotParts, window?: number): ServerSlot {
+    return new PoolSlot(window, parts, this);
   }
 
-  /** Servers that are open, opening or resting. */
-  states(): readonly SharedServerState[] {
+  /** Keeps the servers of these entries from now on, whoever uses them; one of another entry ends when no run holds it. */
+  keep(specs: readonly DownstreamSpec[]): void {
+    this.#kept = specs;
+    for (const [key, shared] of this.#shared) {
+      if (this.#isKept(shared)) continue;
+      for (const user of shared.users) if (!user.isHeld) user.leave();
+      if (shared.users.size > 0) continue;
+      this.#shared.delete(key);
+      this.retire(shared.slot);
+    }
+  }
+
+  /** Ends one that nobody uses after its last call; `onGone` hears when its processes are gone. */
+  retire(slot: Slot, onGone = () => {}): void {
+    this.#retired.add(slot);
+    slot.retire(() => {
+      this.#retired.delete(slot);
+      onGone();
+    });
+  }
+
+  /** Servers that are open, opening or resting; `windows` are the numbers of those that use it. */
+  states(): ReadonlyArray<DownstreamState & { readonly windows: readonly number[] }> {
     return [...this.#shared.values()].map(({ slot, users }) => ({
       ...slot.state,
-      windows: [...users].map(({ window }) => window).sort((one, other) => one - other),
+      windows: [...users].flatMap(({ window }) => window ?? []).sort((one, other) => one - other),
     }));
   }
 
   /** The server of this key, with `user` among its users. */
-  join(key: string, user: WindowSlot): Shared {
+  join(key: string, user: PoolSlot): Shared {
     let shared = this.#shared.get(key);
     if (shared === undefined) {
-      shared = this.#make(key, user.parts);
+      shared = this.#make(key, user);
       this.#shared.set(key, shared);
     }
     shared.users.add(user);
     return shared;
   }
 
-  /** `user` uses it no more. The last one ends it: `end` says how. */
-  leave(shared: Shared, user: WindowSlot, end: (slot: Slot) => void): void {
+  /** `user` uses it no more. Gives the slot where that was the last one: it is to be ended then. */
+  leave(shared: Shared, user: PoolSlot): Slot | undefined {
     shared.users.delete(user);
-    if (shared.users.size > 0) return;
+    if (shared.users.size > 0 || this.#isKept(shared)) return undefined;
     if (this.#shared.get(shared.key) === shared) this.#shared.delete(shared.key);
-    end(shared.slot);
+    return shared.slot;
   }
 
   /** Renames a server whose only user has become another, unless a server has the new key already; says whether it did. */
@@ -70,22 +98,34 @@ export class SharedSlots {
     return true;
   }
 
-  #make(key: string, { spec, context }: SlotParts): Shared {
-    const users = new Set<WindowSlot>();
+  /** Ends what there is; resolves when it is gone. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const slots = [...this.#shared.values()].map(({ slot }) => slot);
+    await Promise.all([...slots, ...this.#retired].map((slot) => slot.close()));
+  }
+
+  #isKept({ slot }: Shared): boolean {
+    return this.#kept.some((spec) => isDeepStrictEqual(spec, slot.spec));
+  }
+
+  #make(key: string, { window, parts: { spec, context, onListed } }: PoolSlot): Shared {
+    const users = new Set<PoolSlot>();
+    if (window === undefined)
+      return { key, slot: new Slot(spec, context, onListed, new Callers(false)), users };
     // Windows come and go: whoever uses it when something happens is told.
     const observer = (event: BridgeEvent) => {
       for (const { parts } of users) parts.context.observer(event);
     };
-    const onListed = (downstream: Downstream) => {
+    const tellListed = (downstream: Downstream) => {
       for (const { parts } of users) parts.onListed(downstream);
     };
-    return { key, slot: new Slot(spec, { ...context, observer }, onListed, new Callers()), users };
+    return { key, slot: new Slot(spec, { ...context, observer }, tellListed), users };
   }
 }
 
-/** One window's place for one of its servers. */
-class WindowSlot implements ServerSlot {
-  readonly window: number;
+/** One pool's place for one of its servers. */
+class PoolSlot implements ServerSlot {
+  readonly window: number | undefined;
   readonly parts: SlotParts;
   readonly #all: SharedSlots;
   #shared: Shared | undefined;
@@ -100,7 +140,7 @@ class WindowSlot implements ServerSlot {
   #onGone: (() => void) | undefined;
   #isClosed = false;
 
-  constructor(window: number, parts: SlotParts, all: SharedSlots) {
+  constructor(window: number | undefined, parts: SlotParts, all: SharedSlots) {
     this.window = window;
     this.parts = parts;
     this.#all = all;
@@ -112,6 +152,11 @@ class WindowSlot implements ServerSlot {
 
   get state(): DownstreamState {
     return this.#shared?.slot.state ?? describe(this.spec.name, { at: 'idle', reason: undefined });
+  }
+
+  /** Whether some run has it. */
+  get isHeld(): boolean {
+    return this.#holders.size > 0;
   }
 
   get isAsking(): boolean {
@@ -150,11 +195,7 @@ class WindowSlot implements ServerSlot {
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#placing?.catch(() => {});
-    let closing: Promise<void> | undefined;
-    this.#leave((slot) => {
-      closing = slot.close();
-    });
-    await closing;
+    await this.leave()?.close();
   }
 
   #place(agent: AgentCapabilities): Promise<Shared> {
@@ -170,7 +211,8 @@ class WindowSlot implements ServerSlot {
     const key = keyOf(this.parts, await rootsOf(agent, this.window));
     const before = this.#shared;
     if (before !== undefined && (before.key === key || this.#all.renameKey(before, key))) return before;
-    this.#leave((slot) => slot.retire(() => {}));
+    const last = this.leave();
+    if (last !== undefined) this.#all.retire(last);
     const shared = this.#all.join(key, this);
     this.#shared = shared;
     for (const holder of this.#holders.values()) holder.letGo = shared.slot.hold(holder.agent);
@@ -181,24 +223,21 @@ class WindowSlot implements ServerSlot {
   #leaveIfRetired(): void {
     const onGone = this.#onGone;
     if (onGone === undefined || this.#holders.size > 0) return;
-    if (this.#shared === undefined) return onGone();
-    let isLast = false;
-    this.#leave((slot) => {
-      isLast = true;
-      slot.retire(onGone);
-    });
-    if (!isLast) onGone();
+    const last = this.leave();
+    if (last === undefined) onGone();
+    else this.#all.retire(last, onGone);
   }
 
-  #leave(end: (slot: Slot) => void): void {
+  /** As SharedSlots.leave. */
+  leave(): Slot | undefined {
     const shared = this.#shared;
-    if (shared === undefined) return;
+    if (shared === undefined) return undefined;
     this.#shared = undefined;
     for (const holder of this.#holders.values()) {
       holder.letGo?.();
       holder.letGo = undefined;
     }
-    this.#all.leave(shared, this, end);
+    return this.#all.leave(shared, this);
   }
 }
 
@@ -210,8 +249,8 @@ const keyOf = ({ spec, context }: SlotParts, roots: string): string =>
  * The roots of an agent as one text. A client that is asked by an answer only (2026-07-28) is not asked ahead of its calls:
  * where it has roots, nobody knows them, and they are taken for its own.
  */
-async function rootsOf(agent: AgentCapabilities, window: number): Promise<string> {
-  if (agent === NO_AGENT || !agent.hasRoots()) return 'none';
+async function rootsOf(agent: AgentCapabilities, window: number | undefined): Promise<string> {
+  if (window === undefined || agent === NO_AGENT || !agent.hasRoots()) return 'none';
   if (agent.client !== undefined) return `those of window ${window}`;
   try {
     return JSON.stringify(await agent.listRoots(AbortSignal.timeout(ROOTS_WITHIN_MS)));

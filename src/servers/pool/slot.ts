@@ -290,7 +290,7 @@ async function refreshFirst({ downstream, refreshIfStale: fresh }: OpenDownstrea
 // Where one configured server is: idle, opening, ready or resting, each with the data that it has there. Pure.
 
 /** `reason` is how the server last ended or why it did not start; undefined when neither has happened. */
-export type Idle = { readonly at: 'idle'; readonly reason: string | undefined };
+type Idle = { readonly at: 'idle'; readonly reason: string | undefined };
 type Opening = {
   readonly at: 'opening';
   /** The reason that the idle state before had. */

@@ -38,7 +38,7 @@ type WireEvents = {
 };
 
 /** `bytes` is about how long the message was. */
-export type Take = (message: JSONRPCMessage, bytes: number) => void;
+type Take = (message: JSONRPCMessage, bytes: number) => void;
 
 /** Hands on what of a body is messages. */
 function takeAll(text: string, take: Take): void {

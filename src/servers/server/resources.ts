@@ -119,7 +119,7 @@ const displayName = (word: string): string => shownName(word);
 // limits. An item needs the one member by which it is asked for, and keeps whatever else fits.
 
 /** Items that a server lists; `problems` says in words which of them are missing. */
-export type Listed = { readonly items: readonly JsonObject[]; readonly problems: readonly string[] };
+type Listed = { readonly items: readonly JsonObject[]; readonly problems: readonly string[] };
 
 /** Some servers list a file tree; more of it is for reading and not for listing. */
 const MAX_ITEMS = 5_000;
@@ -143,14 +143,14 @@ type ListingKind = PagedList & {
   readonly maxKeyChars: number;
 };
 
-export const RESOURCES: ListingKind = {
+const RESOURCES: ListingKind = {
   of: 'resources',
   method: 'resources/list',
   member: 'resources',
   key: 'uri',
   maxKeyChars: MAX_URI_CHARS,
 };
-export const TEMPLATES: ListingKind = {
+const TEMPLATES: ListingKind = {
   of: 'resources',
   method: 'resources/templates/list',
   member: 'resourceTemplates',

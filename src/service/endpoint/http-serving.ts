@@ -2,6 +2,7 @@
 
 import type { Observer } from '../../base/log/events.js';
 import type { Principal } from '../../base/principal.js';
+import { OF_ONE_PROCESS, Scheduler, UNLIMITED } from '../../base/waiting/scheduler.js';
 import { watchTasks } from '../../mcp/calls/tasks.js';
 import { AgentConnection, agentServer } from '../../mcp/connection/server.js';
 import type { Settings } from '../../settings/environment/settings.js';
@@ -24,10 +25,15 @@ type HttpServing = {
 export function httpParts(serving: HttpServing, hasCredentials: boolean): HttpFrontParts {
   const { bridges, access, settings, observer } = serving;
   const serverFor = serversOf(serving);
+  // A request costs a few milliseconds of the process, so one is begun at a time.
+  const words = { one: 'request', many: 'requests', refused: 'Nothing was done' };
+  const turns = new Scheduler({ ...OF_ONE_PROCESS, words, atOnce: 1 });
+  // A further one of the same principal that would wait is refused.
+  const limits = { ...UNLIMITED, waiting: 1_000 };
   return {
     serverFor,
     authenticate: (facts) => access.authenticate(authenticationFacts(facts)),
-    turn: (owner, signal) => bridges.requestTurn(owner, signal),
+    turn: (owner, signal) => turns.place({ owner, limits, memoryBytes: 0 }, signal).turn,
     stepUp: (principal, message) => access.stepUp(principal, message),
     watchTasks: (principal) => (taskIds, tell) => {
       const held = bridges.hold(principal);

@@ -1,41 +1,37 @@
-// The composition root where several principals are served: a bridge for each, over one engine with its sandboxes and turns.
-// A bridge is made when its principal first needs it, and ended when nothing of it has been used for a while.
+// The composition root where several are served, windows of one user or principals: a bridge for each, over one engine with its
+// sandboxes and turns. A bridge is made when it is first needed, and ended with its window, or when nothing of it has been used
+// for a while.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { BridgeError, messageOf } from '../../base/errors.js';
-import type { BridgeEvent, Observer } from '../../base/log/events.js';
+import type { Observer } from '../../base/log/events.js';
 import { LOCAL_USER, type Principal, rightsOf } from '../../base/principal.js';
 import { Redactor } from '../../base/secrets/redact.js';
-import {
-  OF_ONE_PROCESS,
-  type RefusedTurn,
-  Scheduler,
-  type Turn,
-  type TurnLimits,
-  UNLIMITED,
-} from '../../base/waiting/scheduler.js';
+import { OF_ONE_PROCESS, Scheduler, UNLIMITED } from '../../base/waiting/scheduler.js';
+import { secretsOf } from '../../hosts/downstream-spec.js';
 import { Jobs } from '../../mcp/calls/jobs.js';
 import { KeptFiles } from '../../run/artifacts/kept-files.js';
+import { ErasInMemory } from '../../servers/connection/greet.js';
+import { hideLatest } from '../../servers/connection/hide-secrets.js';
 import type { Logins } from '../../servers/login/logins.js';
-import { idleTimes } from '../../servers/pool/pool.js';
-import { SharedServers } from '../../servers/pool/shared-servers.js';
-import type { Settings } from '../../settings/environment/settings.js';
+import { SharedSlots, type SlotParts } from '../../servers/pool/shared-slots.js';
 import { principalKey, principalStateDir, principalStateDirs } from '../../settings/files/state-dir.js';
 import { Bridge, type BridgeOptions } from '../../tenant/bridge.js';
-import { SandboxService, startsSandboxes } from '../../tenant/sandbox-service.js';
+import { SandboxService, type SandboxServiceOptions, startsSandboxes } from '../../tenant/sandbox-service.js';
 import { PrincipalAccess } from './principal-access.js';
-import { NO_BOOK, type PrincipalBook, type Quotas, type TokenExchange } from './principal-rules.js';
+import { NO_BOOK, type PrincipalBook, type TokenExchange } from './principal-rules.js';
 
-type BridgesOptions = Pick<
-  BridgeOptions,
-  'settings' | 'discovery' | 'observer' | 'setUpSoftTimeoutMs' | 'redactor' | 'inbox'
-> & {
-  /** The operator's rules for principals; without a book, there are none. */
-  readonly book?: PrincipalBook;
-  readonly exchange?: TokenExchange;
+/** Parts of a bridge that it does not have from its root. */
+export type BridgeTenant = Omit<BridgeOptions, 'settings' | 'service' | 'callTurns' | 'id'>;
+
+type BridgesOptions<Who extends Principal> = SandboxServiceOptions & {
+  /** Asked whenever a bridge is made; throws as `Bridges.of` says. */
+  readonly tenantOf: (principal: Who, root: Bridges<Who>) => BridgeTenant;
+  /** Without it, calls wait for nothing but their servers. */
+  readonly callTurns?: Scheduler;
   /** A bridge that nobody has used for so long is ended; 10 minutes without it. */
-  readonly idleMs?: number;
+  readonly idleMs?: number | undefined;
 };
 
 type Live = {
@@ -53,48 +49,29 @@ const IDLE_MS = 10 * 60_000;
  * the engine.
  */
 const SWEEP_EVERY_MS = 15 * 60_000;
-/** A request costs a few milliseconds of the process, so one is begun at a time. */
-const REQUEST_TURNS = {
-  ...OF_ONE_PROCESS,
-  words: { one: 'request', many: 'requests', refused: 'Nothing was done' },
-  atOnce: 1,
-} as const;
-/** Requests of one principal that wait; a further one is refused. */
-const REQUESTS_WAITING = 1_000;
-/** Code calls often and each call is short, so a few of one principal may begin at once. */
-const CALL_TURNS = {
-  ...OF_ONE_PROCESS,
-  words: { one: 'call', many: 'calls', refused: 'Nothing was called' },
-  atOnce: 6,
-  ofOne: 4,
-} as const;
 
-export class Bridges implements AsyncDisposable {
+/** `Who` may carry what `tenantOf` needs besides the principal. */
+export class Bridges<Who extends Principal = Principal> implements AsyncDisposable {
   /** Engine, sandboxes and turns of all. */
   readonly service: SandboxService;
-  /** Whose request is begun next. */
-  readonly #requestTurns = new Scheduler(REQUEST_TURNS);
   /** Whose call begins next, of an agent or of its code. */
-  readonly callTurns = new Scheduler(CALL_TURNS);
-  readonly #options: BridgesOptions;
-  readonly #book: PrincipalBook;
-  readonly #redactor: Redactor;
+  readonly callTurns: Scheduler;
+  /** Servers that several bridges use. */
+  readonly slots = new SharedSlots();
+  readonly #options: BridgesOptions<Who>;
   readonly #idleMs: number;
   readonly #live = new Map<string, Live>();
   readonly #ending = new Set<Promise<void>>();
   /** Jobs by the id of their principal. */
   readonly #jobs = new Map<string, Jobs>();
-  #shared: SharedServers | undefined;
   #isClosing = false;
   #sweeping: NodeJS.Timeout | undefined;
 
-  constructor(options: BridgesOptions) {
-    const { settings, discovery, observer, setUpSoftTimeoutMs, redactor = new Redactor() } = options;
+  constructor(options: BridgesOptions<Who>) {
     this.#options = options;
-    this.#book = options.book ?? NO_BOOK;
-    this.#redactor = redactor;
     this.#idleMs = options.idleMs ?? IDLE_MS;
-    this.service = new SandboxService({ settings, host: discovery.host, observer, setUpSoftTimeoutMs });
+    this.callTurns = options.callTurns ?? new Scheduler({ atOnce: Number.POSITIVE_INFINITY });
+    this.service = new SandboxService(options);
   }
 
   /**
@@ -102,18 +79,24 @@ export class Bridges implements AsyncDisposable {
    * it longer than one request holds it. Throws E_SETTINGS where the operator's policy cannot be used, E_STATE where the
    * principal's folder cannot be made, E_SHUTDOWN after the end.
    */
-  of(principal: Principal): Bridge {
+  of(principal: Who): Bridge {
     return this.#liveFor(principal).bridge;
   }
 
-  /** As `of`, and it is not ended until what is given back is disposed: for a session. */
-  hold(principal: Principal): Disposable & { readonly bridge: Bridge; readonly jobs: Jobs } {
+  /**
+   * As `of`, and it is not ended until what is given back is disposed: for a session. Its `end` ends bridge and jobs at once, and
+   * resolves when nothing of them is left.
+   */
+  hold(
+    principal: Who,
+  ): Disposable & { readonly bridge: Bridge; readonly jobs: Jobs; readonly end: () => Promise<void> } {
     const live = this.#liveFor(principal);
     live.holders++;
     let isHeld = true;
     return {
       bridge: live.bridge,
       jobs: live.jobs,
+      end: () => this.#end(rightsOf(principal), live),
       [Symbol.dispose]: () => {
         if (isHeld) live.holders--;
         isHeld = false;
@@ -130,12 +113,6 @@ export class Bridges implements AsyncDisposable {
     const jobs = this.#jobs.get(id) ?? new Jobs(this.#options.settings.keepSeconds);
     this.#jobs.set(id, jobs);
     return jobs;
-  }
-
-  /** Resolves when the turn of a request of `owner` has come, or with why it has none; also when `signal` ends the wait. */
-  async requestTurn(owner: string, signal: AbortSignal): Promise<Turn | RefusedTurn> {
-    const limits = { ...UNLIMITED, waiting: REQUESTS_WAITING };
-    return await this.#requestTurns.place({ owner, limits, memoryBytes: 0 }, signal).turn;
   }
 
   /** How many there are now. */
@@ -190,12 +167,12 @@ export class Bridges implements AsyncDisposable {
     await Promise.allSettled([
       ...bridges,
       ...this.#ending,
-      this.#shared?.[Symbol.asyncDispose](),
+      this.slots[Symbol.asyncDispose](),
       this.service[Symbol.asyncDispose](),
     ]);
   }
 
-  #liveFor(principal: Principal): Live {
+  #liveFor(principal: Who): Live {
     if (this.#isClosing) throw new BridgeError('E_SHUTDOWN', 'The bridge is closing.', { fault: 'bridge' });
     const key = rightsOf(principal);
     let live = this.#live.get(key);
@@ -209,85 +186,10 @@ export class Bridges implements AsyncDisposable {
     return live;
   }
 
-  #make(principal: Principal): Bridge {
-    const { settings, discovery, observer, inbox } = this.#options;
-    const { callTurns, service } = this;
-    const common = { settings, discovery, inbox, service, callTurns };
-    if (principal.id === LOCAL_USER.id) return new Bridge({ ...common, observer, redactor: this.#redactor });
-    const { id } = principal;
-    const told: Observer = (event: BridgeEvent) => observer({ ...event, principal: id });
-    const stateDir = principalStateDir(settings.stateDir, principal);
-    const snippetsDir = join(stateDir, 'snippets');
-    const redactor = new Redactor({ redactor: this.#redactor, owner: id });
-    // Values that servers inherit from the operator's environment are none of the principal's business.
-    redactor.addSecrets(discovery.env, settings.downstreamEnv);
-    const access = new PrincipalAccess({
-      principal,
-      book: this.#book,
-      env: discovery.env,
-      host: discovery.host,
-      observer: told,
-      exchange: this.#options.exchange,
-      redactor,
-    });
-    return new Bridge({
-      ...common,
-      observer: told,
-      redactor,
-      owner: {
-        id,
-        stateDir,
-        snippetsDir: existsSync(snippetsDir) ? snippetsDir : undefined,
-        access,
-        shared: this.#sharedServers(),
-        limits: () => limitsOf(access.rules.quotas, settings),
-        callLimits: () => callLimitsOf(access.rules.quotas, settings),
-        mostSessions: () => access.rules.quotas.sessions ?? settings.sessions.most,
-        workVolume: this.#workVolumeOf(id),
-      },
-    });
-  }
-
-  #forgetJobs(forgotten: Jobs): void {
-    if ([...this.#live.values()].some(({ jobs }) => jobs === forgotten)) return;
-    for (const [id, jobs] of this.#jobs) if (jobs === forgotten) this.#jobs.delete(id);
-    forgotten[Symbol.dispose]();
-  }
-
-  /** Two principals have no volume in common, not even one that the operator has named. */
-  #workVolumeOf(id: string): string {
-    const { executeWork, stateDir } = this.#options.settings;
-    const name = executeWork ?? `mcp-sandbox-bridge-${this.service.instance}-work`;
-    return `${name}-${principalKey(stateDir, `work ${id}`).slice(0, 32)}`;
-  }
-
-  #sharedServers(): SharedServers {
-    if (this.#shared !== undefined) return this.#shared;
-    const { settings, discovery, observer } = this.#options;
-    // Shared servers have their own redactor: all read of a failure, and must not learn which texts are secrets of one.
-    const redactor = new Redactor({ redactor: this.#redactor, owner: 'shared servers' });
-    let opened: Promise<Logins> | undefined;
-    const logins = () => {
-      opened ??= import('../../servers/login/logins.js').then(
-        ({ Logins, proxiesOf }) =>
-          new Logins(settings.stateDir, redactor, proxiesOf(discovery.env), 'everybody'),
-      );
-      return opened;
-    };
-    this.#shared = new SharedServers({
-      names: () => this.#book.sharedServers(),
-      pool: {
-        hostEnv: discovery.env,
-        extraEnvNames: settings.downstreamEnv,
-        depth: settings.depth,
-        times: idleTimes(settings),
-        observer,
-        redactor,
-        loginOwner: 'everybody',
-        loginFor: async (spec) => (await logins()).of(spec),
-      },
-    });
-    return this.#shared;
+  #make(principal: Who): Bridge {
+    const { settings, tenantOf } = this.#options;
+    const { service, callTurns } = this;
+    return new Bridge({ ...tenantOf(principal, this), settings, service, callTurns, id: principal.id });
   }
 
   #endWhenIdle(key: string, live: Live): void {
@@ -297,42 +199,141 @@ export class Bridges implements AsyncDisposable {
         const { sessions, isBusy } = live.bridge;
         if (live.holders > 0 || isBusy || live.jobs.size + sessions.size > 0) live.usedAt = performance.now();
         if (performance.now() - live.usedAt < this.#idleMs) return this.#endWhenIdle(key, live);
-        this.#live.delete(key);
-        this.#end(live.bridge);
-        this.#forgetJobs(live.jobs);
+        this.#end(key, live).catch((thrown: unknown) =>
+          this.#options.observer({
+            type: 'bridge.fault',
+            where: 'a bridge that was idle',
+            message: messageOf(thrown),
+          }),
+        );
       },
       Math.max(1, leftMs),
     ).unref();
   }
 
-  #end(bridge: Bridge): void {
-    const ending = bridge[Symbol.asyncDispose]()
-      .catch((thrown: unknown) =>
-        this.#options.observer({
-          type: 'bridge.fault',
-          where: 'a bridge that was idle',
-          message: messageOf(thrown),
-        }),
-      )
-      .finally(() => this.#ending.delete(ending));
+  #end(key: string, { bridge, jobs, timer }: Live): Promise<void> {
+    clearTimeout(timer);
+    this.#live.delete(key);
+    const ending = bridge[Symbol.asyncDispose]().finally(() => this.#ending.delete(ending));
     this.#ending.add(ending);
+    // Another bridge of the principal may go on.
+    if ([...this.#live.values()].every((other) => other.jobs !== jobs)) {
+      for (const [id, known] of this.#jobs) if (known === jobs) this.#jobs.delete(id);
+      jobs[Symbol.dispose]();
+    }
+    return ending;
   }
 }
 
-/** Limits of a principal's runs: by the rules, or by the settings for every principal where the rules say nothing. */
-function limitsOf(quotas: Quotas, settings: Settings): TurnLimits {
+/** The root for principals, among them the user who started it. */
+export function principalBridges({
+  settings,
+  discovery,
+  observer,
+  setUpSoftTimeoutMs,
+  inbox,
+  redactor: ofAll = new Redactor(),
+  book = NO_BOOK,
+  exchange,
+  idleMs,
+}: Pick<
+  BridgeOptions,
+  'settings' | 'discovery' | 'observer' | 'setUpSoftTimeoutMs' | 'redactor' | 'inbox'
+> & {
+  /** The operator's rules for principals; without a book, there are none. */
+  readonly book?: PrincipalBook;
+  readonly exchange?: TokenExchange;
+  /** As for `Bridges`. */
+  readonly idleMs?: number;
+}): Bridges {
   const unlimited = Number.POSITIVE_INFINITY;
-  return {
-    atOnce: quotas.runsAtOnce ?? settings.principalConcurrency,
-    waiting: quotas.runsWaiting ?? settings.principalWaiting,
-    processorSeconds: quotas.processorSeconds ?? settings.principalCpuSeconds ?? unlimited,
-    memoryBytes: quotas.memoryBytes ?? settings.principalMemoryBytes ?? unlimited,
+  // Shared servers have their own redactor: all read of a failure, and must not learn which texts are secrets of one.
+  const redactorOfShared = new Redactor({ redactor: ofAll, owner: 'shared servers' });
+  let logins: Promise<Logins> | undefined;
+  const ofShared: Partial<SlotParts['context']> = {
+    observer,
+    redactor: redactorOfShared,
+    eras: new ErasInMemory(),
+    loginOwner: 'everybody',
+    loginFor: async (spec) => {
+      logins ??= import('../../servers/login/logins.js').then(
+        ({ Logins, proxiesOf }) =>
+          new Logins(settings.stateDir, redactorOfShared, proxiesOf(discovery.env), 'everybody'),
+      );
+      return (await logins).of(spec);
+    },
   };
+  return new Bridges({
+    settings,
+    host: discovery.host,
+    observer,
+    setUpSoftTimeoutMs,
+    idleMs,
+    // Code calls often and each call is short, so a few of one principal may begin at once.
+    callTurns: new Scheduler({
+      ...OF_ONE_PROCESS,
+      words: { one: 'call', many: 'calls', refused: 'Nothing was called' },
+      atOnce: 6,
+      ofOne: 4,
+    }),
+    tenantOf: (principal, root) => {
+      if (principal.id === LOCAL_USER.id) return { discovery, inbox, observer, redactor: ofAll };
+      const { id } = principal;
+      const told: Observer = (event) => observer({ ...event, principal: id });
+      const stateDir = principalStateDir(settings.stateDir, principal);
+      const snippetsDir = join(stateDir, 'snippets');
+      const redactor = new Redactor({ redactor: ofAll, owner: id });
+      // Values that servers inherit from the operator's environment are none of the principal's business.
+      redactor.addSecrets(discovery.env, settings.downstreamEnv);
+      const { env, host } = discovery;
+      const access = new PrincipalAccess({
+        principal,
+        book,
+        env,
+        host,
+        observer: told,
+        exchange,
+        redactor,
+        onShared: (specs) => root.slots.keep(specs),
+      });
+      const work = settings.executeWork ?? `mcp-sandbox-bridge-${root.service.instance}-work`;
+      return {
+        discovery,
+        inbox,
+        observer: told,
+        redactor,
+        slotFor: ({ spec, context }) => {
+          if (spec.isShared !== true) return undefined;
+          hideLatest(redactorOfShared, spec.name, secretsOf(spec));
+          return root.slots.slotFor({ spec, context: { ...context, ...ofShared }, onListed: () => {} });
+        },
+        owner: {
+          stateDir,
+          snippetsDir: existsSync(snippetsDir) ? snippetsDir : undefined,
+          access,
+          // By the rules, or by the settings for every principal where the rules say nothing.
+          limits: () => {
+            const { runsAtOnce, runsWaiting, processorSeconds, memoryBytes } = access.rules.quotas;
+            return {
+              atOnce: runsAtOnce ?? settings.principalConcurrency,
+              waiting: runsWaiting ?? settings.principalWaiting,
+              processorSeconds: processorSeconds ?? settings.principalCpuSeconds ?? unlimited,
+              memoryBytes: memoryBytes ?? settings.principalMemoryBytes ?? unlimited,
+            };
+          },
+          callLimits: () => {
+            const { callsAtOnce, callsWaiting } = access.rules.quotas;
+            return {
+              ...UNLIMITED,
+              begun: callsAtOnce ?? settings.principalCalls,
+              waiting: callsWaiting ?? settings.principalCallsWaiting,
+            };
+          },
+          mostSessions: () => access.rules.quotas.sessions ?? settings.sessions.most,
+          // Two principals have no volume in common, not even one that the operator has named.
+          workVolume: `${work}-${principalKey(settings.stateDir, `work ${id}`).slice(0, 32)}`,
+        },
+      };
+    },
+  });
 }
-
-/** Limits of a principal's calls: by the rules, or by the settings for every principal where the rules say nothing. */
-const callLimitsOf = ({ callsAtOnce, callsWaiting }: Quotas, settings: Settings): TurnLimits => ({
-  ...UNLIMITED,
-  begun: callsAtOnce ?? settings.principalCalls,
-  waiting: callsWaiting ?? settings.principalCallsWaiting,
-});

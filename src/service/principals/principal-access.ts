@@ -41,6 +41,8 @@ type PrincipalAccessOptions = {
   readonly exchange?: TokenExchange | undefined;
   /** Learns its headers and tokens, which no error or log line is to show. */
   readonly redactor: Redactor;
+  /** Takes the entries of which one process or session serves all principals, as they are now. */
+  readonly onShared: (specs: readonly DownstreamSpec[]) => void;
 };
 
 /** The principal's own lists and file as a policy; `deniesAll` where they cannot be used. */
@@ -71,7 +73,16 @@ export class PrincipalAccess implements ServerAccess {
     // A server that is given by name is the entry that had the name, and none that took it.
     const has = ({ name, takesName }: DownstreamSpec) =>
       names.every((some) => some.includes(name) && takesName !== true);
-    const ready = found.ready.filter(has).flatMap((spec) => this.#asReached(spec, headers) ?? []);
+    const sharedNames = this.#options.book.sharedServers();
+    const shared = found.ready.flatMap((spec) =>
+      sharedNames.includes(spec.name) && spec.takesName !== true ? { ...spec, isShared: true as const } : [],
+    );
+    this.#options.onShared(shared);
+    const ready = found.ready.filter(has).flatMap((spec) => {
+      const reached = this.#asReached(spec, headers);
+      // All reach a shared one as its entry says it: no headers of a principal are in that.
+      return reached === undefined ? [] : (shared.find(({ name }) => name === spec.name) ?? reached);
+    });
     // Why an entry is passed over, and what is wrong with a file, is the operator's business.
     return { ready, skipped: [], problems: [], files: [] };
   }

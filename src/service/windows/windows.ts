@@ -1,6 +1,6 @@
-// The composition root of a shared bridge: a bridge for each window of one user, over one engine with its sandboxes and turns,
-// and with servers that windows share where nothing tells them apart. What else a window has is its own: folder, environment,
-// project files, approvals, agent, log.
+// A shared bridge serves the windows of one user. Each window has a bridge of the service's root (principals/bridges.ts), with servers
+// that windows share where nothing tells them apart. What else a window has is its own: folder, environment, project files,
+// approvals, agent, log.
 
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
@@ -15,17 +15,16 @@ import {
 import { isObject } from '../../base/json/json-object.js';
 import type { BridgeEvent, Observer } from '../../base/log/events.js';
 import type { LineTarget } from '../../base/log/lossy-writer.js';
+import { LOCAL_USER, type Principal } from '../../base/principal.js';
 import type { Redactor } from '../../base/secrets/redact.js';
 import type { DiscoverContext } from '../../hosts/discovery/discover.js';
-import { Jobs } from '../../mcp/calls/jobs.js';
 import { serveAgent } from '../../mcp/connection/server.js';
 import { AgentTransport } from '../../mcp/requests/stdio-transport.js';
 import { COMMAND_LINE } from '../../run/calls/call-context.js';
 import { Sessions } from '../../run/sessions/sessions.js';
-import { SharedSlots } from '../../servers/pool/shared-slots.js';
 import type { Settings } from '../../settings/environment/settings.js';
-import { Bridge } from '../../tenant/bridge.js';
-import { SandboxService } from '../../tenant/sandbox-service.js';
+import type { BridgeOptions } from '../../tenant/bridge.js';
+import { Bridges, type BridgeTenant } from '../principals/bridges.js';
 import { type FirstMessage, framesOf, messageFrame, messageIn, readFrames } from './frames.js';
 import type { BridgeMessage, ServerStatus, SharedStatus } from './greeting.js';
 
@@ -63,8 +62,8 @@ const TOLD_TO_ALL: ReadonlySet<BridgeEvent['type']> = new Set([
 
 export class Windows implements AsyncDisposable {
   readonly #settings: Settings;
-  readonly #service: SandboxService;
-  readonly #slots = new SharedSlots();
+  /** A window is a principal that has all that the user has, and brings what its bridge is made of. */
+  readonly #bridges: Bridges<Principal & { readonly tenant: () => BridgeTenant }>;
   readonly #live = new Set<ServedWindow>();
   /**
    * Calls of the command line, one after the other, are one conversation, each with a window of its own: their sessions are
@@ -79,22 +78,23 @@ export class Windows implements AsyncDisposable {
     settings,
     discovery,
     setUpSoftTimeoutMs,
-  }: {
-    readonly settings: Settings;
-    readonly discovery: DiscoverContext;
-    /** As SandboxServiceOptions. */
-    readonly setUpSoftTimeoutMs: number;
-  }) {
+  }: Pick<BridgeOptions, 'settings' | 'discovery' | 'setUpSoftTimeoutMs'>) {
     this.#settings = settings;
     const observer = (event: BridgeEvent) => this.#tell(event);
-    this.#service = new SandboxService({ settings, host: discovery.host, observer, setUpSoftTimeoutMs });
+    this.#bridges = new Bridges({
+      settings,
+      host: discovery.host,
+      observer,
+      setUpSoftTimeoutMs,
+      tenantOf: ({ tenant }) => tenant(),
+    });
     this.#commandLine = new Sessions({
       limits: settings.sessions,
       most: () => settings.sessions.most,
       stateDir: settings.stateDir,
       principal: null,
       scope: COMMAND_LINE.scope,
-      retire: (sandbox) => this.#service.retire(sandbox),
+      retire: (sandbox) => this.#bridges.service.retire(sandbox),
       observer,
     });
   }
@@ -106,19 +106,23 @@ export class Windows implements AsyncDisposable {
 
   /** Serves the agent of a window, until it has gone. Throws E_SETTINGS where the policy cannot be used. */
   async open(number: number, parts: WindowParts): Promise<ServedWindow> {
-    const bridge = new Bridge({
-      settings: this.#settings,
-      discovery: { ...parts.discovery, settings: this.#settings },
-      observer: parts.observer,
-      redactor: parts.redactor,
-      service: this.#service,
-      turnName: `window ${number}`,
-      commandLine: parts.isCommandLine ? this.#commandLine : undefined,
-      slotFor: (slot) => this.#slots.slotFor(number, slot),
+    const { cwd } = parts.discovery.host;
+    const held = this.#bridges.hold({
+      ...LOCAL_USER,
+      id: `window ${number}`,
+      tenant: () => ({
+        discovery: { ...parts.discovery, settings: this.#settings },
+        observer: parts.observer,
+        redactor: parts.redactor,
+        commandLine: parts.isCommandLine ? this.#commandLine : undefined,
+        // Its processes start where the window did.
+        slotFor: ({ context, ...slot }) =>
+          this.#bridges.slots.slotFor({ ...slot, context: { ...context, cwd } }, number),
+      }),
     });
-    const window = new ServedWindow(bridge, parts, () => this.#live.delete(window));
+    const window = new ServedWindow(held, parts, () => this.#live.delete(window));
     this.#live.add(window);
-    await window.start();
+    await serveAgent(held.bridge, held.jobs, window.transport, parts.observer, parts.warnings);
     return window;
   }
 
@@ -128,21 +132,23 @@ export class Windows implements AsyncDisposable {
   }
 
   get servers(): readonly ServerStatus[] {
-    return this.#slots.states().map(({ name: server, state, windows }) => ({ server, state, windows }));
+    return this.#bridges.slots
+      .states()
+      .map(({ name: server, state, windows }) => ({ server, state, windows }));
   }
 
   get sandboxes(): SharedStatus['sandboxes'] {
-    const { running } = this.#service.turns;
+    const { running } = this.#bridges.service.turns;
     return { running, waiting: Math.max(0, this.#containers.size - running) };
   }
 
   /** Ends every run, server and container; resolves when they are gone. */
   async [Symbol.asyncDispose](): Promise<void> {
-    // Ahead of the bridges: nothing more is started for any of them.
-    this.#service.warm[Symbol.dispose]();
+    // Ahead of the windows: nothing more is started for any of them.
+    this.#bridges.service.warm[Symbol.dispose]();
     this.#commandLine[Symbol.dispose]();
     await Promise.allSettled([...this.#live].map((window) => window[Symbol.asyncDispose]()));
-    await this.#service[Symbol.asyncDispose]();
+    await this.#bridges[Symbol.asyncDispose]();
   }
 
   #tell(event: BridgeEvent): void {
@@ -158,35 +164,31 @@ export class ServedWindow implements AsyncDisposable {
   readonly observer: Observer;
   /** Resolves when its agent has gone. */
   readonly closed: Promise<void>;
-  readonly #bridge: Bridge;
-  readonly #jobs: Jobs;
-  readonly #warnings: readonly string[];
-  readonly #transport: WindowTransport;
+  readonly transport: WindowTransport;
+  readonly #held: ReturnType<Bridges['hold']>;
   readonly #onEnd: () => void;
   #disposing: Promise<void> | undefined;
 
-  constructor(bridge: Bridge, { observer, warnings, input, output }: WindowParts, onEnd: () => void) {
+  constructor(
+    held: ReturnType<Bridges['hold']>,
+    { observer, input, output }: WindowParts,
+    onEnd: () => void,
+  ) {
     this.observer = observer;
-    this.#bridge = bridge;
-    this.#jobs = new Jobs(bridge.settings.keepSeconds);
-    this.#warnings = warnings;
+    this.#held = held;
     const agent = new AgentTransport(input, output);
     this.closed = agent.closed;
-    this.#transport = new WindowTransport(agent);
+    this.transport = new WindowTransport(agent);
     this.#onEnd = onEnd;
   }
 
-  async start(): Promise<void> {
-    await serveAgent(this.#bridge, this.#jobs, this.#transport, this.observer, this.#warnings);
-  }
-
   get client(): string | undefined {
-    return this.#transport.client;
+    return this.transport.client;
   }
 
   /** Whether its agent waits for an answer, or has a run that goes on after one. */
   get isBusy(): boolean {
-    return this.#transport.isBusy || this.#jobs.unfinished > 0;
+    return this.transport.isBusy || this.#held.jobs.unfinished > 0;
   }
 
   /** Resolves when no run goes on after its first answer: another bridge would not know it. */
@@ -195,14 +197,14 @@ export class ServedWindow implements AsyncDisposable {
     void this.closed.then(() => {
       isClosed = true;
     });
-    while (this.#jobs.unfinished > 0 && !isClosed) await sleep(LOOK_AGAIN_MS);
+    while (this.#held.jobs.unfinished > 0 && !isClosed) await sleep(LOOK_AGAIN_MS);
   }
 
   /** Resolves when its agent waits for nothing, or has gone. */
   async waitUntilQuiet(): Promise<void> {
-    if (!this.#transport.isBusy) return;
+    if (!this.transport.isBusy) return;
     const quiet = new Promise<void>((resolve) => {
-      this.#transport.onQuiet = resolve;
+      this.transport.onQuiet = resolve;
     });
     await Promise.race([quiet, this.closed]);
   }
@@ -210,10 +212,8 @@ export class ServedWindow implements AsyncDisposable {
   /** Ends its runs, and the servers that no other window uses; resolves when they are gone. */
   [Symbol.asyncDispose](): Promise<void> {
     this.#disposing ??= (async () => {
-      await this.#transport.close();
-      const ended = this.#bridge[Symbol.asyncDispose]();
-      this.#jobs[Symbol.dispose]();
-      await ended;
+      await this.transport.close();
+      await this.#held.end();
       this.#onEnd();
     })();
     return this.#disposing;

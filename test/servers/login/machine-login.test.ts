@@ -14,7 +14,7 @@ import type { BridgeEvent } from '../../../src/base/log/events.js';
 import { Redactor } from '../../../src/base/secrets/redact.js';
 import type { MachineLogin } from '../../../src/hosts/downstream-spec.js';
 import { Logins, noLoginReason } from '../../../src/servers/login/logins.js';
-import { openDownstreamPool } from '../../../src/servers/pool/pool.js';
+import { DownstreamPool } from '../../../src/servers/pool/pool.js';
 import { NEVER } from '../../support/time.js';
 import { call } from '../hostile.js';
 import { hints, remoteSpec } from './remote-spec.js';
@@ -129,7 +129,7 @@ async function open(origin: string, change: Partial<MachineLogin>) {
   const logins = new Logins(folder, redactor);
   const entry = remoteSpec(`${origin}/mcp`, { oauth: hints({ machine }) });
   const events: BridgeEvent[] = [];
-  const pool = openDownstreamPool({
+  const pool = new DownstreamPool({
     specs: [entry],
     hostEnv: {},
     extraEnvNames: [],

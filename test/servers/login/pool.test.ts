@@ -7,7 +7,7 @@ import { RawJson } from '../../../src/base/json/json-text.js';
 import type { BridgeEvent } from '../../../src/base/log/events.js';
 import { Redactor } from '../../../src/base/secrets/redact.js';
 import { Logins } from '../../../src/servers/login/logins.js';
-import { type DownstreamPool, openDownstreamPool } from '../../../src/servers/pool/pool.js';
+import { DownstreamPool } from '../../../src/servers/pool/pool.js';
 import { auth, server, useOAuthServers } from '../../support/oauth-servers.js';
 import { COMMAND, kept, person } from './person.js';
 import { remoteSpec } from './remote-spec.js';
@@ -31,7 +31,7 @@ afterEach(async () => {
 function open(): DownstreamPool {
   const redactor = new Redactor();
   const logins = new Logins(stateDir, redactor);
-  return openDownstreamPool({
+  return new DownstreamPool({
     specs: [remoteSpec(server.url)],
     hostEnv: {},
     extraEnvNames: [],

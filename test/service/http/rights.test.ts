@@ -9,7 +9,7 @@ import type { Principal } from '../../../src/base/principal.js';
 import { HttpAccess } from '../../../src/service/access/http-access.js';
 import { HttpFront } from '../../../src/service/endpoint/front.js';
 import { httpParts } from '../../../src/service/endpoint/http-serving.js';
-import { Bridges } from '../../../src/service/principals/bridges.js';
+import { principalBridges } from '../../../src/service/principals/bridges.js';
 import { parseSettings } from '../../../src/settings/environment/settings.js';
 import { hostFacts } from '../../../src/settings/files/host-facts.js';
 import { answerOf, HttpAgent, textOf } from '../../support/http-agent.js';
@@ -61,7 +61,7 @@ async function served(people: People, rules = RULES, more: Readonly<Record<strin
   const observer = () => {};
   const access = new HttpAccess(settings, host, {}, observer);
   const discovery = { settings, env: { PATH: process.env['PATH'] ?? '' }, host };
-  const bridges = new Bridges({ settings, discovery, observer, book: access.book });
+  const bridges = principalBridges({ settings, discovery, observer, book: access.book });
   opened.push(bridges);
   const parts = httpParts({ bridges, access, settings, observer, warnings: [] }, true);
   const front = await HttpFront.open({

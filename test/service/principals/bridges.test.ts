@@ -47,6 +47,14 @@ async function keptBy(principal: Principal, text: string): Promise<string> {
   return uri;
 }
 
+const isThere = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
 const pidOf = async (principal: Principal, server = 'a') =>
   (await dataOf(bridges.of(principal), server, 'pid'))['pid'];
 
@@ -288,6 +296,43 @@ describe('processes', () => {
     expect(await pidOf(BEN)).toBe(pid);
   });
 
+  it('of a shared server end when it is configured no more, whoever sees that', async () => {
+    bridges = openBridges({ a: hostileEntry(), b: hostileEntry({ X: '1' }) });
+    bridges.shared.push('a');
+    const pid = await pidOf(ANN);
+    await bridges.of(ANN)[Symbol.asyncDispose]();
+    bridges.configure({ b: hostileEntry({ X: '1' }) });
+    await pidOf(BEN, 'b');
+    await until(() => !isThere(Number(pid)));
+    const ends = bridges.events.filter(({ type }) => type === 'downstream.closed');
+    expect(ends.map((event) => 'principal' in event)).toEqual([false]);
+  });
+
+  it('of a shared server end when it is shared no more, and not within a run that has it', async () => {
+    bridges = openBridges({ a: hostileEntry() });
+    bridges.shared.push('a');
+    const pid = await pidOf(ANN);
+    using lease = bridges.of(ANN).servers.pool.lease(['a']);
+    expect((await lease.get('a', NEVER)).spec.name).toBe('a');
+    bridges.shared.pop();
+    const own = await pidOf(BEN);
+    expect(own).not.toBe(pid);
+    expect(isThere(Number(pid))).toBe(true);
+    lease[Symbol.dispose]();
+    expect(await pidOf(ANN)).not.toBe(pid);
+    await until(() => !isThere(Number(pid)));
+    expect(await pidOf(BEN)).toBe(own);
+  });
+
+  it('of a shared server end when nobody has used it for as long as the operator says', async () => {
+    bridges = openBridges({ a: hostileEntry() }, { env: { MCP_BRIDGE_SERVER_IDLE: '1' } });
+    bridges.shared.push('a');
+    const pid = await pidOf(ANN);
+    await bridges.of(ANN)[Symbol.asyncDispose]();
+    expect(isThere(Number(pid))).toBe(true);
+    await until(() => !isThere(Number(pid)));
+  });
+
   it('that crash for one go on for another', async () => {
     bridges = openBridges({ a: hostileEntry() });
     const ben = await pidOf(BEN);
@@ -350,6 +395,26 @@ describe('what is learned', () => {
     await pidOf(BEN);
     expect(shapeFor(BEN)).toContain('echo_raw');
     expect(shapeFor(BEN)).not.toContain('secret_key_of_ann');
+  });
+
+  it('of the tools of a shared server is known to each who has used it, whoever has started it', async () => {
+    bridges = openBridges({ a: hostileEntry() });
+    bridges.shared.push('a');
+    const load = async (principal: Principal) => {
+      const { servers } = bridges.of(principal);
+      servers.rediscover();
+      using lease = servers.pool.lease(['a']);
+      await servers.load('a', lease, NEVER);
+    };
+    const knownTo = (principal: Principal) =>
+      bridges
+        .of(principal)
+        .servers.known.allDocs()
+        .map(({ name }) => name);
+    await load(ANN);
+    expect([knownTo(ANN), knownTo(BEN)]).toEqual([['a'], []]);
+    await load(BEN);
+    expect([knownTo(ANN), knownTo(BEN)]).toEqual([['a'], ['a']]);
   });
 
   it('saved tools of one are no tools of another', () => {
@@ -430,6 +495,26 @@ describe('headers and logins', () => {
     expect(JSON.stringify(bridges.events)).not.toContain('4711');
     // What an agent sends as an argument is in the audit, which the log's redactor reads.
     expect(bridges.logRedactor.redact('word-4711-secret\nmore')).not.toContain('4711');
+  });
+
+  it('of a shared server are in nothing that a principal is told, and are none of its secrets', async () => {
+    const quoting = createServer((request, response) => {
+      response.writeHead(500, { 'content-type': 'text/plain' }).end(`no: ${JSON.stringify(request.headers)}`);
+    });
+    await new Promise<void>((resolve) => quoting.listen(0, '127.0.0.1', resolve));
+    const { port } = quoting.address() as AddressInfo;
+    const url = `http://127.0.0.1:${port}/mcp`;
+    bridges = openBridges({ far: { type: 'http', url, headers: { 'X-Key': 'word-4711-secret' } } });
+    bridges.shared.push('far');
+    bridges.rules.set(ANN.id, { headers: { far: { 'X-Own': { from: 'text', text: 'own-4712-secret' } } } });
+    const shown = JSON.stringify(await callTool(bridges.of(ANN), 'far', 'headers'));
+    await new Promise((resolve) => quoting.close(resolve));
+    expect(shown).toContain('E_SERVER_UNAVAILABLE');
+    expect(shown).toContain('x-key');
+    expect(shown).not.toMatch(/4711|4712|x-own/);
+    expect(JSON.stringify(bridges.events)).not.toContain('4711');
+    expect(bridges.of(BEN).redactor.redact('word-4711-secret')).toBe('word-4711-secret');
+    expect(bridges.logRedactor.redact('word-4711-secret')).not.toContain('4711');
   });
 
   it('are known as secrets from the first look at the servers on', () => {

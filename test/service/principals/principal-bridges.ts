@@ -11,7 +11,7 @@ import { Redactor } from '../../../src/base/secrets/redact.js';
 import type { CallContext } from '../../../src/run/calls/call-context.js';
 import type { CallProblem } from '../../../src/run/outcome/outcome.js';
 import { type AgentCapabilities, NO_AGENT } from '../../../src/servers/asking/agent-capabilities.js';
-import { Bridges } from '../../../src/service/principals/bridges.js';
+import { type Bridges, principalBridges } from '../../../src/service/principals/bridges.js';
 import {
   NO_RULES,
   type PrincipalRules,
@@ -76,7 +76,7 @@ export function openBridges(
   const shared: string[] = [];
   const logRedactor = new Redactor();
   const { exchange, idleMs } = more;
-  const bridges = new Bridges({
+  const bridges = principalBridges({
     settings,
     discovery: { settings, env: { PATH: process.env['PATH'] ?? '', ...more.ownEnv }, host },
     observer: (event) => void events.push(event),

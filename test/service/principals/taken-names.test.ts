@@ -11,9 +11,8 @@ import { NameOwners } from '../../../src/hosts/discovery/name-owners.js';
 import type { DownstreamSpec, RemoteSpec } from '../../../src/hosts/downstream-spec.js';
 import type { KeptCatalog } from '../../../src/servers/catalog/kept-catalog.js';
 import type { DownstreamPool } from '../../../src/servers/pool/pool.js';
-import { SharedServers } from '../../../src/servers/pool/shared-servers.js';
 import { PrincipalAccess } from '../../../src/service/principals/principal-access.js';
-import { NO_BOOK, NO_RULES, type PrincipalRules } from '../../../src/service/principals/principal-rules.js';
+import { NO_RULES, type PrincipalRules } from '../../../src/service/principals/principal-rules.js';
 import { parseSettings } from '../../../src/settings/environment/settings.js';
 import { hostFacts } from '../../../src/settings/files/host-facts.js';
 import { Configured } from '../../../src/tenant/configured.js';
@@ -43,16 +42,21 @@ const taker: RemoteSpec = {
 };
 const found = (ready: readonly DownstreamSpec[]) => ({ ready, skipped: [], problems: [], files: [] });
 
-function accessOf(rules: Partial<PrincipalRules>, servers?: readonly string[]): PrincipalAccess {
+function accessOf(
+  rules: Partial<PrincipalRules>,
+  servers?: readonly string[],
+  shared: readonly string[] = [],
+): PrincipalAccess {
   const principal = { id: 'token:ann', name: 'ann', servers, scopes: [], expiresAtMs: undefined };
   return new PrincipalAccess({
     principal,
-    book: { ...NO_BOOK, rulesOf: () => ({ ...NO_RULES, ...rules }) },
+    book: { rulesOf: () => ({ ...NO_RULES, ...rules }), sharedServers: () => shared },
     env: {},
     host: hostFacts(),
     observer: () => {},
     exchange: async () => 'a token',
     redactor: new Redactor(),
+    onShared: () => {},
   });
 }
 
@@ -76,15 +80,11 @@ it('headers of a principal go to the entry that had the name', () => {
   expect(exchanged.loginFor(taker)).toBeUndefined();
 });
 
-it('the entry that had the name is shared', async () => {
-  await using servers = new SharedServers({
-    names: () => ['far'],
-    pool: { hostEnv: {}, extraEnvNames: [], depth: 0, observer: () => {}, redactor: new Redactor() },
-  });
-  servers.adopt([mine]);
-  expect(servers.has('far')).toBe(true);
-  servers.adopt([taker]);
-  expect(servers.has('far')).toBe(false);
+it('the entry that had the name is shared', () => {
+  const access = accessOf({}, undefined, ['far']);
+  const isShared = (spec: RemoteSpec) => access.grantedOf(found([spec])).ready.some((one) => one.isShared);
+  expect(isShared(mine)).toBe(true);
+  expect(isShared(taker)).toBe(false);
 });
 
 it('what a person has allowed of one entry is asked again of another', async () => {
