@@ -28,6 +28,7 @@ export function httpParts(serving: HttpServing, hasCredentials: boolean): HttpFr
     serverFor,
     authenticate: (facts) => access.authenticate(authenticationFacts(facts)),
     turn: (owner, signal) => bridges.requestTurn(owner, signal),
+    refusalAhead: (principal, coming) => bridges.refusalAhead(principal, coming),
     stepUp: (principal, message) => access.stepUp(principal, message),
     watchTasks: (principal) => (taskIds, tell) => {
       const held = bridges.hold(principal);

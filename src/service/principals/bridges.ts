@@ -138,6 +138,19 @@ export class Bridges implements AsyncDisposable {
     return await this.#requestTurns.place({ owner, limits, memoryBytes: 0 }, signal).turn;
   }
 
+  /**
+   * Why a further call of this principal would be refused, if `coming` others of its came before it, whatever they ask;
+   * undefined where it may be taken. A call that waits for answers is sent again with them, and has to come through.
+   */
+  refusalAhead(principal: Principal, coming: number): BridgeError | undefined {
+    const { id } = principal;
+    const { settings } = this.#options;
+    if (id === LOCAL_USER.id || !startsSandboxes(settings)) return undefined;
+    if (coming < (this.#jobs.get(id)?.inRound ?? 0)) return undefined;
+    const limits = limitsOf(this.#book.rulesOf(principal).quotas, settings);
+    return this.service.turns.refusalAhead({ owner: id, limits }, coming);
+  }
+
   /** How many there are now. */
   get size(): number {
     return this.#live.size;
