@@ -1,11 +1,12 @@
 // A large body whose call would be refused is refused before it is read, and its sender reads that answer. The control of each is
-// the same body while there is room, or a small one.
+// the same body while there is room, or a small one. What is read is parsed in turn with the requests of others.
 
 import net from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BridgeError } from '../../../src/base/errors.js';
+import { OF_ONE_PROCESS, Scheduler, UNLIMITED } from '../../../src/base/waiting/scheduler.js';
 import { type Stub, stubFront } from '../../support/http-front.js';
-import { until } from '../../support/time.js';
+import { NEVER, until } from '../../support/time.js';
 
 const BODY_BYTES = 5_000_000;
 const callOf = (args: object) =>
@@ -186,4 +187,29 @@ it('a request that is refused unread counts as one, so that nobody sends them wi
     await (await new Connection().send(head('Content-Length: 70000'))).answers(1);
   const [answer] = await (await new Connection().send(sized(SMALL))).answers(1);
   expect(answer?.text).toContain('You have sent too many requests');
+});
+
+it('large bodies are parsed one at a time, and a request of another principal comes between two of them', async () => {
+  // A turn lasts until its request is answered here, since a test cannot tell when the process is idle.
+  const turns = new Scheduler({ atOnce: 1, rests: OF_ONE_PROCESS.rests });
+  const place = (owner: string) => turns.place({ owner, limits: UNLIMITED, memoryBytes: 0 }, NEVER).turn;
+  const order: string[] = [];
+  stub = await stubFront(opened, {
+    parts: {
+      turn: async (owner) => {
+        const turn = await place(owner);
+        order.push(owner);
+        return turn;
+      },
+    },
+  });
+  const first = await place('somebody');
+  const floods = Array.from({ length: 6 }, () => new Connection().send(sized(LARGE)));
+  await until(() => turns.waiting === 6);
+  const other = new Connection().send(sized(SMALL).replace('Bearer ann', 'Bearer ben'));
+  await until(() => turns.waiting === 7);
+  if ('end' in first) first.end();
+  for (const connection of [...floods, other])
+    expect(statuses(await (await connection).answers(1))).toEqual([200]);
+  expect(order.indexOf('token:ben')).toBeLessThanOrEqual(1);
 });
