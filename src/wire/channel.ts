@@ -4,7 +4,7 @@
 
 import type { Readable, Writable } from 'node:stream';
 import { BridgeError } from '../base/errors.js';
-import { parseJson, stringify } from '../base/json/json-text.js';
+import { inPieces, parseJson } from '../base/json/json-text.js';
 import { waitForDrain } from '../base/process/streams.js';
 import { MB_BYTES } from '../base/text/sizes.js';
 import { clip } from '../base/text/text.js';
@@ -24,6 +24,8 @@ import { type Line, LineSplitter } from './lines.js';
 
 /** Room above MAX_UNREAD_BYTES for frames that only tell of a refusal; who does not read those either is not answered. */
 const REFUSALS_UNREAD_BYTES = 8 * MB_BYTES;
+/** A piece of a frame that is so long is written by itself. */
+const LONG_CHARS = 65_536;
 const FRAME_LIMITS = { maxDepth: MAX_DEPTH, maxValues: MAX_VALUES };
 // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII, controls included
 const ASCII = /^[\x00-\x7f]*$/;
@@ -65,7 +67,17 @@ export class Channel {
   send(frame: HostFrame): boolean {
     const limit = MAX_UNREAD_BYTES + (frame.type === 'reply' ? 0 : REFUSALS_UNREAD_BYTES);
     if (this.#closed || !this.#stdin.writable || this.#stdin.writableLength > limit) return false;
-    this.#stdin.write(`${stringify(frame)}\n`);
+    let short = '';
+    for (const piece of inPieces(frame)) {
+      if (piece.length < LONG_CHARS) short += piece;
+      else {
+        // Copied into one text with the others, a file of megabytes would have everybody wait.
+        this.#stdin.write(short);
+        this.#stdin.write(piece);
+        short = '';
+      }
+    }
+    this.#stdin.write(`${short}\n`);
     return true;
   }
 

@@ -204,6 +204,9 @@ export type Refusal = {
 /** A file for the code's working directory; `name` is a checked relative path, `data` base64. */
 export type InputFile = { readonly name: string; readonly data: string };
 
+/** Such a file on its way; `data` may be what JSON writes as base64. */
+type SentFile = { readonly name: string; readonly data: string | { toJSON(): string } };
+
 /** A way to run a program: for containers in which `needs` are found; each step but the last must end with status 0. */
 export type ProgramWay = {
   readonly needs: readonly string[];
@@ -261,7 +264,7 @@ export type HostFrame =
       readonly timeoutSeconds: number;
       readonly loaded: readonly ServerDoc[];
       readonly discovered: readonly ServerBrief[];
-      readonly files: readonly InputFile[];
+      readonly files: readonly SentFile[];
       /** Null for code that is no file. */
       readonly program: ProgramStart | null;
       /** Session that this is a call in; absent for a run of its own. Neither ever becomes the other. */

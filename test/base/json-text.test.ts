@@ -2,7 +2,9 @@ import { describe, expect, it, vi } from 'vitest';
 import {
   excessOf,
   inexactNumber,
+  inPieces,
   loneSurrogateIn,
+  PlainText,
   parseJson,
   RawJson,
   sliceAt,
@@ -64,6 +66,18 @@ describe('stringify', () => {
 
   it('does not take the text of a string for a mark', () => {
     expect(stringify({ a: 'x:0', b: new RawJson('"$1"') })).toBe('{"a":"x:0","b":"$1"}');
+  });
+
+  it('writes plain text as JSON.stringify does, and hands on a long text as it is', () => {
+    const long = Buffer.from('x'.repeat(100)).toString('base64');
+    const value = {
+      files: [{ name: 'a', data: new PlainText(long) }, new PlainText('')],
+      b: new RawJson('[1, 2]'),
+    };
+    expect(stringify(value)).toBe(`{"files":[{"name":"a","data":"${long}"},""],"b":[1, 2]}`);
+    expect(JSON.parse(JSON.stringify(value))).toEqual(JSON.parse(stringify(value)));
+    expect(inPieces(value)).toContain(long);
+    expect(inPieces({ a: 1 })).toEqual(['{"a":1}']);
   });
 });
 

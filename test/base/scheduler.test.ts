@@ -299,6 +299,50 @@ describe('what is too much', () => {
     expect(enter('ann', 'a2', limit).isWaiting).toBe(false);
   });
 
+  it('a run is refused before it comes where it would be when it has come, with those that come before it', () => {
+    const { turns, enter } = turnsOf(2);
+    const limits = { ...UNLIMITED, atOnce: 1, waiting: 2 };
+    const taken = () =>
+      [0, 1, 2, 3].filter((coming) => !turns.refusalAhead({ owner: 'ann', limits }, coming));
+    expect([taken(), turns.kept]).toEqual([[0, 1, 2], 0]);
+    const runs = [enter('ann', 'a1', limits)];
+    expect(taken()).toEqual([0, 1]);
+    runs.push(enter('ann', 'a2', limits));
+    expect(taken()).toEqual([0]);
+    runs.push(enter('ann', 'a3', limits));
+    expect(taken()).toEqual([]);
+    expect(turns.refusalAhead({ owner: 'ann', limits }, 0)).toMatchObject(
+      refusal(() => enter('ann', 'a4', limits)),
+    );
+    expect(turns.refusalAhead({ owner: 'ben', limits }, 0)).toBeUndefined();
+    for (const run of runs) run.end();
+    expect(taken()).toEqual([0, 1, 2]);
+  });
+
+  it('a run is refused before it comes where as many wait for their session as may, though a place is free', () => {
+    const { turns, enter } = turnsOf(2);
+    const limits = { ...UNLIMITED, waiting: 1 };
+    const isRefused = () => turns.refusalAhead({ owner: 'ann', limits }, 0) !== undefined;
+    enter('ann', 'a1', limits);
+    expect(isRefused()).toBe(false);
+    const held = enter('ann', 'a2', limits, 1, true);
+    expect(isRefused()).toBe(true);
+    held.end();
+    expect(isRefused()).toBe(false);
+  });
+
+  it('a run is not refused before it comes for one that can be cut short, and is for processor time', () => {
+    const { turns, enter } = turnsOf(1);
+    const limits = { ...UNLIMITED, waiting: 0, atOnce: 1, processorSeconds: 5 };
+    const refusedNow = () => turns.refusalAhead({ owner: 'ann', limits }, 0)?.message;
+    const run = enter('ann', 'a1', limits);
+    expect(refusedNow()).toContain('no more may');
+    run.lingers(() => {});
+    expect(refusedNow()).toBeUndefined();
+    turns.charge('ann', 6);
+    expect(refusedNow()).toContain('5 s of processor time');
+  });
+
   it('processor time: refused until enough of it is out of the window', () => {
     const { enter, clock } = turnsOf(1);
     const limit = { processorSeconds: 10 };

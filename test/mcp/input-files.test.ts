@@ -32,6 +32,21 @@ describe('files', () => {
     expect(readInputFiles(undefined, FILES)).toEqual([]);
   });
 
+  it('base64 is what has its letters, in fours, and padding at the end alone', () => {
+    // In place of one letter: what Node's decoder leaves out, takes for a letter, or ends at.
+    const others = ['=', '-', '_', ' ', '\t', '\0', '.', 'é', '\u0141', '\uff21', '💥'];
+    const wrong = others.flatMap((other) =>
+      [0, 3, 6].map((at) => `${'QUJDREVG'.slice(0, at)}${other}${'QUJDREVG'.slice(at + other.length)}`),
+    );
+    for (const base64 of [...wrong, 'QUJ', 'QQ=', 'QQ', '====', 'Q===', '=='])
+      expect([base64, complaintOf([{ name: 'a', base64 }])]).toEqual([
+        base64,
+        expect.stringContaining('expected base64 with padding'),
+      ]);
+    for (const base64 of ['QUJDREVG', 'QUI=', 'QQ==', '+/+/', 'QR=='])
+      expect([base64, complaintOf([{ name: 'a', base64 }])]).toEqual([base64, 'none']);
+  });
+
   it.each<[string, unknown, string]>([
     [
       'no list',

@@ -172,6 +172,26 @@ describe('quotas', () => {
     expect(told).toHaveLength(6);
   });
 
+  it('waiting runs: a call is known to be refused before it is read, while another principal has room', async () => {
+    bridges.rules.set(ANN.id, { quotas: { runsWaiting: 2 } });
+    const isRefused = (principal: Principal, coming = 0) =>
+      bridges.refusalAhead(principal, coming)?.retryAfterSeconds !== undefined;
+    expect([isRefused(ANN), isRefused(ANN, 2), isRefused(ANN, 3)]).toEqual([false, false, true]);
+    const runs = [run(ANN), run(ANN), run(ANN)];
+    await until(() => bridges.service.turns.waiting === 2);
+    expect([isRefused(ANN), isRefused(BEN), isRefused(LOCAL_USER, 1_000)]).toEqual([true, false, false]);
+    // What goes on with a call that asks may be as large as the call.
+    const asking = vi.spyOn(bridges.jobsOf(ANN), 'inRound', 'get').mockReturnValue(1);
+    expect([isRefused(ANN), isRefused(ANN, 1)]).toEqual([false, true]);
+    asking.mockReturnValue(0);
+    for (let count = 0; count < runs.length; count++) {
+      await until(() => started.length > count);
+      started[count]?.end();
+    }
+    await Promise.all(runs);
+    expect(isRefused(ANN)).toBe(false);
+  });
+
   it('the user who started the bridge waits for as long as it takes, as ever', async () => {
     const runs = Array.from({ length: 80 }, () => run(LOCAL_USER));
     for (let count = 0; count < runs.length; count++) {

@@ -16,8 +16,8 @@ const marks = (() => {
     return made;
   };
 })();
-/** Texts that the current call of `stringify` puts in at the end; undefined when none is under way. */
-let collected: string[] | undefined;
+/** Texts and JSON that the current call of `stringify` puts in at the end; undefined when none is under way. */
+let collected: (RawJson | PlainText)[] | undefined;
 
 /** JSON text that is known to be one well-formed value, relayed as it is. */
 export class RawJson {
@@ -27,9 +27,19 @@ export class RawJson {
    * A method that V8 looks for anyway; a replacer function would be called for every member and costs several times as much.
    */
   toJSON(): unknown {
-    return collected === undefined
-      ? JSON.parse(this.text)
-      : `${marks().nonce}:${collected.push(this.text) - 1}`;
+    return collected === undefined ? JSON.parse(this.text) : `${marks().nonce}:${collected.push(this) - 1}`;
+  }
+}
+
+/**
+ * A string that is known to be printable ASCII without quotes and backslashes, such as base64. JSON.stringify would look at each
+ * character of megabytes.
+ */
+export class PlainText {
+  constructor(readonly text: string) {}
+
+  toJSON(): string {
+    return collected === undefined ? this.text : `${marks().nonce}:${collected.push(this) - 1}`;
   }
 }
 
@@ -279,22 +289,34 @@ export function parseJson(text: string, limits: JsonLimits): unknown {
 
 /** JSON.stringify in which every RawJson stands for its own text. Always one line. */
 export function stringify(value: unknown): string {
-  const raws: string[] = [];
+  const [text = '', ...more] = inPieces(value);
+  return more.length === 0 ? text : [text, ...more].join('');
+}
+
+/** As `stringify`, in pieces, so that long texts are written and not copied before. */
+export function inPieces(value: unknown): string[] {
+  const texts: (RawJson | PlainText)[] = [];
   const outer = collected;
-  collected = raws;
+  collected = texts;
   let text: string;
   try {
     text = JSON.stringify(value);
   } finally {
     collected = outer;
   }
-  // Whitespace between tokens may hold line breaks; inside strings JSON has none.
-  return raws.length === 0
-    ? text
-    : text.replace(marks().placeholder, (_match, index: string) =>
-        (raws[Number(index)] ?? 'null').replace(/[\r\n]+/g, ' '),
-      );
+  if (texts.length === 0) return [text];
+  // Every second piece is the number of a text.
+  return text.split(marks().placeholder).flatMap((piece, at) => {
+    if (at % 2 === 0) return piece;
+    const found = texts[Number(piece)];
+    if (found instanceof PlainText) return ['"', found.text, '"'];
+    return found === undefined ? 'null' : withoutBreaks(found.text);
+  });
 }
+
+/** Whitespace between tokens may hold line breaks; inside strings JSON has none. */
+const withoutBreaks = (text: string): string =>
+  text.includes('\n') || text.includes('\r') ? text.replace(/[\r\n]+/g, ' ') : text;
 
 /** Index just past the string of JSON that opens at `start`; the text's length where it does not end. */
 export function endOfString(text: string, start: number): number {

@@ -292,6 +292,26 @@ export class Scheduler {
     return { turn, refused: atOnce, ready: () => ready() };
   }
 
+  /**
+   * Why a run of `owner` that nobody has seen yet would be refused, if `coming` others came before it; undefined where it may
+   * have a place, or wait. Where as many wait as may, a place that is free counts for nothing: those that wait could not use it.
+   */
+  refusalAhead(
+    { owner, limits }: Pick<TurnRequest, 'owner' | 'limits'>,
+    coming: number,
+  ): BridgeError | undefined {
+    const queue = this.#queues.get(owner) ?? newQueue();
+    const usedUp = this.#usedUp(queue, limits);
+    if (usedUp !== undefined) return usedUp;
+    const lasting = (entries: Iterable<QueueEntry>) =>
+      [...entries].filter((entry) => !this.#lingering.has(entry)).length;
+    const places = Math.min(limits.atOnce, this.#places, mostBegun(limits) - lasting(queue.standing));
+    const waiting = this.#waitingOf(queue);
+    const isFull = waiting > 0 && waiting >= limits.waiting;
+    const free = isFull ? 0 : Math.max(0, places - lasting(queue.running));
+    return coming < free ? undefined : this.#tooManyWait(queue, limits, coming - free);
+  }
+
   /** Waits for a turn, or until `signal` ends the wait. For an owner who may have any number waiting; throws otherwise. */
   async take(wait: Omit<TurnRequest, 'onTurn' | 'onRefused'>, signal: AbortSignal): Promise<Turn> {
     const turn = await this.place(wait, signal).turn;
@@ -442,9 +462,7 @@ export class Scheduler {
   #queueOf(owner: string): OwnerQueue {
     const known = this.#queues.get(owner);
     if (known !== undefined) return known;
-    const [running, standing] = [new Set<QueueEntry>(), new Set<QueueEntry>()];
-    const counts = { memoryBytes: 0, resting: 0, aheadMs: 0, aheadAt: 0 };
-    const queue: OwnerQueue = { waiting: [], running, standing, used: [], ...counts };
+    const queue = newQueue();
     this.#queues.set(owner, queue);
     // Before the one that has had the last turn, which would have the next one otherwise where it is alone.
     this.#order.splice(Math.max(0, this.#order.length - 1), 0, queue);
@@ -464,15 +482,24 @@ export class Scheduler {
       !this.#hasRoom(queue, request);
     while (!isHeld && this.#lingering.size > 0 && mustWait() && this.#reclaim(queue, request));
     if (queue.waiting.length < limits.waiting || !mustWait()) return;
-    // Runs that wait already go first; one that waits for its bound alone is in nobody's way.
-    const waiting = queue.waiting.filter((entry) => !isWaiting(entry) || this.#hasBound(entry)).length;
-    if (waiting >= limits.waiting) {
-      const atOnce = Math.max(1, Math.min(limits.atOnce, this.#places, this.#options.atOnce));
-      const freeAgainMs = Math.max(this.#meanMs / atOnce, this.#meanWholeMs / mostBegun(limits));
-      const { one, many } = this.#words;
-      const count = waiting === 1 ? `1 ${one} waits` : `${waiting} ${many} wait`;
-      throw busyError(this.#words, `${count} already, and no more may`, (freeAgainMs * (waiting + 1)) / 1000);
-    }
+    const tooMany = this.#tooManyWait(queue, limits);
+    if (tooMany !== undefined) throw tooMany;
+  }
+
+  /** Runs that wait already go first; one that waits for its bound alone is in nobody's way. */
+  #waitingOf({ waiting }: OwnerQueue): number {
+    return waiting.filter((entry) => !isWaiting(entry) || this.#hasBound(entry)).length;
+  }
+
+  /** Why no more may wait, where `coming` others of this owner are about to. */
+  #tooManyWait(queue: OwnerQueue, limits: TurnLimits, coming = 0): BridgeError | undefined {
+    const waiting = this.#waitingOf(queue) + coming;
+    if (waiting < limits.waiting) return undefined;
+    const atOnce = Math.max(1, Math.min(limits.atOnce, this.#places, this.#options.atOnce));
+    const freeAgainMs = Math.max(this.#meanMs / atOnce, this.#meanWholeMs / mostBegun(limits));
+    const { one, many } = this.#words;
+    const count = waiting === 1 ? `1 ${one} waits` : `${waiting} ${many} wait`;
+    return busyError(this.#words, `${count} already, and no more may`, (freeAgainMs * (waiting + 1)) / 1000);
   }
 
   #usedUp(queue: OwnerQueue, { processorSeconds }: TurnLimits): BridgeError | undefined {
@@ -706,6 +733,17 @@ export class Scheduler {
     );
   }
 }
+
+const newQueue = (): OwnerQueue => ({
+  waiting: [],
+  running: new Set(),
+  standing: new Set(),
+  memoryBytes: 0,
+  used: [],
+  resting: 0,
+  aheadMs: 0,
+  aheadAt: 0,
+});
 
 /** Whether a run can have its turn as soon as there is a place, and one of its bound. */
 const isWaiting = ({ state }: QueueEntry): boolean => state === 'waiting' || state === 'returning';

@@ -71,6 +71,11 @@ export class Jobs implements Disposable {
     return this.#jobs.size;
   }
 
+  /** How many wait for their client to send their call again, with what the client was asked. */
+  get inRound(): number {
+    return [...this.#jobs.values()].filter(({ isInRound }) => isInRound).length;
+  }
+
   /** How many go on after an answer, or have ended lately and nobody knows how. */
   get unfinished(): number {
     const since = performance.now() - ASKED_WITHIN_MS;

@@ -1,5 +1,6 @@
 // From the start of the code to its end: its calls are answered, what it says is heard, what it leaves is kept.
 
+import { PlainText } from '../../base/json/json-text.js';
 import type { StopClock } from '../../base/waiting/deadline.js';
 import { hostView } from '../../hosts/records/all-hosts.js';
 import { Plan, type Planned } from '../../policy/approvals/plan.js';
@@ -176,7 +177,7 @@ const startFrame = (
   timeoutSeconds,
   loaded: loaded.allShown,
   discovered,
-  files: filesOf(task, files),
+  files: filesOf(task, files).map(({ name, data }) => ({ name, data: new PlainText(data) })),
   program: startOf(task),
   ...(session === undefined || token === undefined ? {} : { session: session.facts(), token }),
 });

@@ -168,10 +168,14 @@ export class HttpFront implements AsyncDisposable {
       const answer = await asPartOf(requestId, () =>
         this.#answer(request, response, { facts, about, requestId, ended }),
       );
-      if (answer !== undefined) sendAnswer(response, answer);
+      if (answer !== undefined) this.#send(request, response, about, answer);
     } catch (thrown) {
       if (response.destroyed) return;
-      if (thrown instanceof BodyRefused) return sendAnswer(response, thrown.answer);
+      if (thrown instanceof BodyRefused) {
+        // One that was not read has cost something as well.
+        if (about.principal !== undefined) this.#admission.spend(about.principal.id, 1);
+        return this.#send(request, response, about, thrown.answer);
+      }
       this.#parts.observer({
         type: 'bridge.fault',
         where: `request ${requestId}`,
@@ -179,6 +183,11 @@ export class HttpFront implements AsyncDisposable {
       });
       sendAnswer(response, rpcError(500, `The bridge has failed; its log says more at ${requestId}.`));
     }
+  }
+
+  #send(request: IncomingMessage, response: ServerResponse, { principal }: About, answer: HttpAnswer): void {
+    if (!request.complete) this.#bodies.throwAway(request, principal?.id);
+    sendAnswer(response, answer);
   }
 
   /** Undefined where a stream has been sent. */
@@ -204,18 +213,22 @@ export class HttpFront implements AsyncDisposable {
     if (!('principal' in admitted)) return await this.#admission.refuseInTurn(admitted, ended);
     const { principal, callerToken } = admitted;
     about.principal = principal;
+    const sender = {
+      owner: principal.id,
+      refusalAhead: (coming: number) => this.#parts.refusalAhead?.(principal, coming),
+    };
     const read =
-      method === 'POST' ? await this.#bodies.read({ request, response }, principal.id, ended) : undefined;
-    const inTurn = async (id?: RequestId) => await this.#admission.turn(principal.id, ended, id);
+      method === 'POST' ? await this.#bodies.read({ request, response }, sender, ended) : undefined;
+    const inTurn = async (id?: () => RequestId) => await this.#admission.turn(principal.id, ended, id);
     // Everybody waits while a large body is parsed, so that this has its turn as well.
-    const unread = read?.isLarge ? await inTurn(read.id()) : undefined;
+    const unread = read?.isLarge ? await inTurn(read.id) : undefined;
     if (unread !== undefined) return unread;
     const body = read?.json();
     about.methods = methodsOf(body);
     // A cancellation, or an answer to a question, does not wait behind what it is about.
     const ids = requestIds(body);
     if (!read?.isLarge && (ids.length > 0 || method !== 'POST')) {
-      const busy = await inTurn(ids[0]);
+      const busy = await inTurn(() => ids[0] ?? null);
       if (busy !== undefined) return busy;
     }
     this.#admission.spend(principal.id, messageCount(body));

@@ -34,6 +34,7 @@ export function httpParts(serving: HttpServing, hasCredentials: boolean): HttpFr
     serverFor,
     authenticate: (facts) => access.authenticate(authenticationFacts(facts)),
     turn: (owner, signal) => turns.place({ owner, limits, memoryBytes: 0 }, signal).turn,
+    refusalAhead: (principal, coming) => bridges.refusalAhead(principal, coming),
     stepUp: (principal, message) => access.stepUp(principal, message),
     watchTasks: (principal) => (taskIds, tell) => {
       const held = bridges.hold(principal);

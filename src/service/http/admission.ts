@@ -52,16 +52,20 @@ export class Admission {
 
   /**
    * Resolves when the turn of `owner` has come: with undefined, or with the refusal where too much of it waits. The turn lasts
-   * until `ended` resolves; `id` is that of the request.
+   * until `ended` resolves; `id` says that of the request.
    */
-  async turn(owner: string, ended: Promise<void>, id: RequestId = null): Promise<HttpAnswer | undefined> {
+  async turn(
+    owner: string,
+    ended: Promise<void>,
+    id: () => RequestId = () => null,
+  ): Promise<HttpAnswer | undefined> {
     if (this.#parts.turn === undefined) return undefined;
     const gone = new AbortController();
     void ended.then(() => gone.abort());
     // A drain waits for it, so that it is told to come again.
     this.#waiting++;
     const turn = await this.#parts.turn(owner, gone.signal).finally(() => this.#waiting--);
-    if ('refused' in turn) return busyAnswer(turn.refused, id);
+    if ('refused' in turn) return busyAnswer(turn.refused, id());
     void ended.then(() => turn[Symbol.dispose]());
     return undefined;
   }

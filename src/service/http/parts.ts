@@ -72,6 +72,11 @@ export type HttpFrontParts = {
     owner: string,
     signal: AbortSignal,
   ) => Promise<Disposable | { readonly refused: BridgeError }>;
+  /**
+   * Why a call of this principal would be refused that comes behind `coming` others, before anybody has read it; undefined where
+   * it may be taken. Without it, every body is read.
+   */
+  readonly refusalAhead?: (principal: Principal, coming: number) => BridgeError | undefined;
   /** A new Server of the SDK for one request or one session of `principal`, not yet connected. */
   readonly serverFor: (principal: Principal, context: ServingContext) => Server | Promise<Server>;
   /** Who asks, or the answer for somebody who may not. Also called again and again for streams that stay open. */

@@ -1,8 +1,11 @@
 // The body of a request as JSON, bounded in bytes, in time, and in what it costs to parse. What a principal has under way
 // is bounded too, so that one cannot take the memory of all: a body counts until its request is answered, and for as long as a
-// call that goes on then has it.
+// call that goes on then has it. A large body whose call would be refused is not read.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { StringDecoder } from 'node:string_decoder';
+import type { BridgeError } from '../../base/errors.js';
+import { inMegabytes, KB_BYTES } from '../../base/text/sizes.js';
 import {
   BodyRefused,
   errorAnswer,
@@ -19,20 +22,27 @@ const HELD_TIMES = 4;
 const HELD_TIMES_IN_ALL = 16;
 /**
  * A body of at most so many bytes is taken and looked at however much is under way, since with less nobody can ask for what
- * goes on, or end it; how many such bodies there are is bounded.
+ * goes on, answer it, or end it; how many such bodies there are is bounded.
  */
-const SMALL_BYTES = 16_384;
+const SMALL_BYTES = 64 * KB_BYTES;
 const RETRY_SECONDS = '1';
 
 type RequestBody = {
   /** Looking at it takes longer than all else that a request costs. */
   readonly isLarge: boolean;
-  /** The value that the body says; throws BodyRefused. */
+  /** The value that the body says; throws BodyRefused. To be called once. */
   readonly json: () => unknown;
-  /** The id of the request that it is meant to be; found without looking at the rest. */
+  /** The id of the request that it is meant to be; found without looking at the rest, before `json`. */
   readonly id: () => RequestId;
   /** Has the body count until the returned function is called, also when its request was answered before. */
   readonly keep: () => () => void;
+};
+
+/** Whose body it is. */
+type Sender = {
+  readonly owner: string;
+  /** Why a call of this sender would be refused that comes behind `coming` others; undefined where it may be taken. */
+  readonly refusalAhead: (coming: number) => BridgeError | undefined;
 };
 
 export class RequestBodies {
@@ -41,6 +51,8 @@ export class RequestBodies {
   readonly #onRead: (owner: string, bytes: number) => void;
   readonly #heldBytes = new Map<string, number>();
   #heldInAll = 0;
+  /** Large bodies of each owner that come in, or wait to be parsed. */
+  readonly #coming = new Map<string, number>();
 
   /**
    * `maxBytes` is the most of one body; `idleMs` may pass between two pieces of it. `onRead` is told what was read of each
@@ -52,31 +64,83 @@ export class RequestBodies {
     this.#onRead = onRead;
   }
 
-  /** The whole body; it counts as held by `owner` until `answered`. Throws BodyRefused. */
+  /** The whole body; it counts as held by its owner until `answered`. Throws BodyRefused. */
   async read(
     { request, response }: { request: IncomingMessage; response: ServerResponse },
-    owner: string,
+    sender: Sender,
     answered: Promise<unknown>,
   ): Promise<RequestBody> {
-    if (Number(request.headers['content-length']) > this.#maxBytes) throw this.#tooLarge();
-    if (request.headers.expect !== undefined) response.writeContinue();
-    const chunks: Buffer[] = [];
+    const { owner } = sender;
+    // A body in chunks says nothing ahead.
+    const { 'content-length': length } = request.headers;
+    const declared = Number(length ?? 0);
+    let leave: (() => void) | undefined;
+    const check = (bytes: number, notHeld = 0) => {
+      if (bytes > this.#maxBytes) throw this.#tooLarge();
+      if (bytes <= SMALL_BYTES) return;
+      this.#refuseTooMuch(owner, notHeld);
+      leave ??= this.#comeIn(sender, length === undefined ? undefined : declared);
+    };
+    if (request.headers.expect === undefined) check(declared, declared);
+    else {
+      // A client that asks first has sent nothing of it, and need not send it after a refusal.
+      response.setHeader('connection', 'close');
+      check(declared, declared);
+      response.removeHeader('connection');
+      response.writeContinue();
+    }
+    const text = new BodyText();
     let bytes = 0;
     const charge = this.#chargeTo(owner);
     void answered.then(charge.keep());
-    await eachPiece(request, this.#idleMs, (chunk) => {
-      bytes += chunk.length;
-      charge.add(chunk.length);
-      if (bytes > this.#maxBytes) throw this.#tooLarge();
-      if (bytes > SMALL_BYTES) this.#refuseTooMuch(owner);
-      chunks.push(chunk);
+    void answered.then(() => leave?.());
+    await eachPiece(request, this.#idleMs, (piece) => {
+      bytes += piece.length;
+      charge.add(piece.length);
+      check(bytes);
+      text.add(piece);
     }).finally(() => this.#onRead(owner, bytes));
-    const text = Buffer.concat(chunks).toString();
     return {
       isLarge: bytes > SMALL_BYTES,
-      json: () => parseOrRefuse(text),
-      id: () => idIn(text),
+      json: () => {
+        leave?.();
+        return parseOrRefuse(text.take());
+      },
+      id: () => idIn(text.whole),
       keep: charge.keep,
+    };
+  }
+
+  /**
+   * Reads what still comes of a body that nobody wants, for nothing. Its sender may read no answer before it has sent all, and
+   * would find a reset in place of the answer if the connection were closed. Of a body without an end only so much is read as
+   * the largest body has.
+   */
+  throwAway(request: IncomingMessage, owner: string | undefined): void {
+    let bytes = 0;
+    request.on('data', (piece: Buffer) => {
+      bytes += piece.length;
+      if (bytes > this.#maxBytes) request.destroy();
+    });
+    if (owner !== undefined) request.once('close', () => this.#onRead(owner, bytes));
+  }
+
+  /**
+   * Counts a large body from now on until the returned function is called. Throws BodyRefused where its call would be refused:
+   * to read and to parse it would cost the time of everybody.
+   */
+  #comeIn({ owner, refusalAhead }: Sender, bytes: number | undefined): () => void {
+    const coming = this.#coming.get(owner) ?? 0;
+    const refusal = refusalAhead(coming);
+    if (refusal !== undefined) throw notRead(refusal, bytes);
+    this.#coming.set(owner, coming + 1);
+    let isComing = true;
+    return () => {
+      if (!isComing) return;
+      isComing = false;
+      const left = (this.#coming.get(owner) ?? 1) - 1;
+      if (left === 0) this.#coming.delete(owner);
+      else this.#coming.set(owner, left);
     };
   }
 
@@ -108,18 +172,18 @@ export class RequestBodies {
     else this.#heldBytes.set(owner, held);
   }
 
-  #refuseTooMuch(owner: string): void {
+  /** `more` are bytes of a body that is to come. */
+  #refuseTooMuch(owner: string, more: number): void {
     const own = HELD_TIMES * this.#maxBytes;
-    const isOwn = (this.#heldBytes.get(owner) ?? 0) > own;
-    if (!isOwn && this.#heldInAll <= HELD_TIMES_IN_ALL * this.#maxBytes) return;
-    const headers = { ...CLOSE.headers, 'retry-after': RETRY_SECONDS };
+    const ofOwner = (this.#heldBytes.get(owner) ?? 0) + more;
+    const isOwn = ofOwner > own;
+    if (!isOwn && this.#heldInAll + more <= HELD_TIMES_IN_ALL * this.#maxBytes) return;
+    const headers = { 'retry-after': RETRY_SECONDS };
     const answer = isOwn
       ? rpcError(
           429,
-          `Your requests and calls under way have more than ${own} bytes together. Send this one later, or end a call that goes on.`,
-          {
-            headers,
-          },
+          `With this request your requests and calls under way have ${inMegabytes(ofOwner)} or more together, and at most ${inMegabytes(own)} are allowed. Send this one later, or end a call that goes on.`,
+          { headers },
         )
       : rpcError(503, 'The requests and calls of all clients are too large together. Send this one later.', {
           headers,
@@ -129,7 +193,7 @@ export class RequestBodies {
 
   #tooLarge(): BodyRefused {
     const message = `A request has at most ${this.#maxBytes} bytes. Send less, or have the operator raise MCP_BRIDGE_HTTP_BODY_MB.`;
-    return new BodyRefused(rpcError(413, message, CLOSE));
+    return new BodyRefused(rpcError(413, message));
   }
 }
 
@@ -152,7 +216,6 @@ function eachPiece(request: IncomingMessage, idleMs: number, take: (chunk: Buffe
       try {
         take(chunk);
       } catch (thrown) {
-        request.pause();
         done(() => reject(thrown as Error));
       }
     };
@@ -166,6 +229,48 @@ function eachPiece(request: IncomingMessage, idleMs: number, take: (chunk: Buffe
 
 /** The rest of such a body is not read. */
 const CLOSE = { headers: { connection: 'close' } } as const;
+
+/** `bytes` is undefined of a body that comes in chunks. */
+function notRead({ advice, retryAfterSeconds = 1 }: BridgeError, bytes: number | undefined): BodyRefused {
+  const small = `${SMALL_BYTES / KB_BYTES} KB`;
+  const size = bytes === undefined ? `more than ${small}` : inMegabytes(bytes);
+  const message = `Your request of ${size} was not read. ${advice} Requests of at most ${small} are read meanwhile.`;
+  return new BodyRefused(rpcError(429, message, { headers: { 'retry-after': String(retryAfterSeconds) } }));
+}
+
+/** Text of a body, decoded as its pieces come: everybody would wait for all of it at once. */
+class BodyText {
+  readonly #decoder = new StringDecoder('utf8');
+  #text = '';
+  #pieces: Buffer[] = [];
+  #bytes = 0;
+
+  /** Collects small pieces first, since each takes memory of its own. */
+  add(piece: Buffer): void {
+    this.#pieces.push(piece);
+    this.#bytes += piece.length;
+    if (this.#bytes >= SMALL_BYTES) this.#decode();
+  }
+
+  get whole(): string {
+    this.#decode();
+    return this.#text;
+  }
+
+  /** The whole text, which nothing here keeps from now on. */
+  take(): string {
+    const text = this.whole + this.#decoder.end();
+    this.#text = '';
+    return text;
+  }
+
+  #decode(): void {
+    for (const piece of this.#pieces.length > 1 ? [Buffer.concat(this.#pieces)] : this.#pieces)
+      this.#text += this.#decoder.write(piece);
+    this.#pieces = [];
+    this.#bytes = 0;
+  }
+}
 
 function parseOrRefuse(text: string): unknown {
   if (text.trim() !== '') return parseBody(text);

@@ -8,7 +8,7 @@ import { BridgeError, messageOf } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
 import { LOCAL_USER, type Principal, rightsOf } from '../../base/principal.js';
 import { Redactor } from '../../base/secrets/redact.js';
-import { OF_ONE_PROCESS, Scheduler, UNLIMITED } from '../../base/waiting/scheduler.js';
+import { OF_ONE_PROCESS, Scheduler, type TurnLimits, UNLIMITED } from '../../base/waiting/scheduler.js';
 import { secretsOf } from '../../hosts/downstream-spec.js';
 import { Jobs } from '../../mcp/calls/jobs.js';
 import { KeptFiles } from '../../run/artifacts/kept-files.js';
@@ -37,6 +37,8 @@ type BridgesOptions<Who extends Principal> = SandboxServiceOptions & {
 type Live = {
   readonly bridge: Bridge;
   readonly jobs: Jobs;
+  /** Limits of its runs; without them it has none. */
+  readonly limits: (() => TurnLimits) | undefined;
   holders: number;
   /** When the bridge was last used, by performance.now(). */
   usedAt: number;
@@ -115,6 +117,19 @@ export class Bridges<Who extends Principal = Principal> implements AsyncDisposab
     return jobs;
   }
 
+  /**
+   * Why a further call of this principal would be refused, if `coming` others of its came before it, whatever they ask;
+   * undefined where it may be taken, as it may while nothing of the principal lives. A call that waits for answers is sent
+   * again with them, and has to come through.
+   */
+  refusalAhead(principal: Principal, coming: number): BridgeError | undefined {
+    const { id } = principal;
+    const limits = this.#live.get(rightsOf(principal))?.limits?.();
+    if (limits === undefined || !startsSandboxes(this.#options.settings)) return undefined;
+    if (coming < (this.#jobs.get(id)?.inRound ?? 0)) return undefined;
+    return this.service.turns.refusalAhead({ owner: id, limits }, coming);
+  }
+
   /** How many there are now. */
   get size(): number {
     return this.#live.size;
@@ -177,19 +192,17 @@ export class Bridges<Who extends Principal = Principal> implements AsyncDisposab
     const key = rightsOf(principal);
     let live = this.#live.get(key);
     if (live === undefined) {
-      const [bridge, jobs] = [this.#make(principal), this.jobsOf(principal)];
-      live = { bridge, jobs, holders: 0, usedAt: performance.now(), timer: undefined };
+      const { settings, tenantOf } = this.#options;
+      const { service, callTurns } = this;
+      const tenant = tenantOf(principal, this);
+      const bridge = new Bridge({ ...tenant, settings, service, callTurns, id: principal.id });
+      const [jobs, limits] = [this.jobsOf(principal), tenant.owner?.limits];
+      live = { bridge, jobs, limits, holders: 0, usedAt: performance.now(), timer: undefined };
       this.#live.set(key, live);
       if (principal.id !== LOCAL_USER.id) this.#endWhenIdle(key, live);
     }
     live.usedAt = performance.now();
     return live;
-  }
-
-  #make(principal: Who): Bridge {
-    const { settings, tenantOf } = this.#options;
-    const { service, callTurns } = this;
-    return new Bridge({ ...tenantOf(principal, this), settings, service, callTurns, id: principal.id });
   }
 
   #endWhenIdle(key: string, live: Live): void {

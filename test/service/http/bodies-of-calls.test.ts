@@ -3,7 +3,7 @@
 
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { fakeBridge, newJobs } from '../../mcp/fake-bridge.js';
-import type { Answered, HttpAgent } from '../../support/http-agent.js';
+import { type Answered, ask, type HttpAgent } from '../../support/http-agent.js';
 import { until } from '../../support/time.js';
 import { agentOf } from './front-of-bridge.js';
 
@@ -57,6 +57,10 @@ it('calls that go on keep what they were sent, and what is needed to end them is
   const refused = await send();
   expect(refused.status).toBe(429);
   expect(refused.text).toContain('or end a call that goes on');
+  // One that says its size is refused before any of it has come.
+  const ahead = await ask(agent.place, { headers: { ...agent.headers, 'content-length': CODE.length } });
+  expect([ahead.status, ahead.headers['retry-after']]).toEqual([429, '1']);
+  expect(ahead.text).toContain('have 4.3 MB or more together, and at most 4.0 MB are allowed');
   const [first] = going;
   expect((await answered({ stop: first && handleOf(first) })).status).toBe(200);
   await until(async () => (await statusOf()) === 200);
