@@ -20,7 +20,7 @@ import { principalKey, principalStateDir, principalStateDirs } from '../../setti
 import { Bridge, type BridgeOptions } from '../../tenant/bridge.js';
 import { SandboxService, type SandboxServiceOptions, startsSandboxes } from '../../tenant/sandbox-service.js';
 import { PrincipalAccess } from './principal-access.js';
-import { NO_BOOK, type PrincipalBook, type TokenExchange } from './principal-rules.js';
+import { NO_BOOK, type PrincipalBook, type Quotas, type TokenExchange } from './principal-rules.js';
 
 /** Parts of a bridge that it does not have from its root. */
 export type BridgeTenant = Omit<BridgeOptions, 'settings' | 'service' | 'callTurns' | 'id'>;
@@ -28,6 +28,8 @@ export type BridgeTenant = Omit<BridgeOptions, 'settings' | 'service' | 'callTur
 type BridgesOptions<Who extends Principal> = SandboxServiceOptions & {
   /** Asked whenever a bridge is made; throws as `Bridges.of` says. */
   readonly tenantOf: (principal: Who, root: Bridges<Who>) => BridgeTenant;
+  /** Limits of a principal's runs; undefined for one that has none. */
+  readonly limitsOf?: (principal: Who) => TurnLimits | undefined;
   /** Without it, calls wait for nothing but their servers. */
   readonly callTurns?: Scheduler;
   /** A bridge that nobody has used for so long is ended; 10 minutes without it. */
@@ -37,8 +39,6 @@ type BridgesOptions<Who extends Principal> = SandboxServiceOptions & {
 type Live = {
   readonly bridge: Bridge;
   readonly jobs: Jobs;
-  /** Limits of its runs; without them it has none. */
-  readonly limits: (() => TurnLimits) | undefined;
   holders: number;
   /** When the bridge was last used, by performance.now(). */
   usedAt: number;
@@ -119,13 +119,13 @@ export class Bridges<Who extends Principal = Principal> implements AsyncDisposab
 
   /**
    * Why a further call of this principal would be refused, if `coming` others of its came before it, whatever they ask;
-   * undefined where it may be taken, as it may while nothing of the principal lives. A call that waits for answers is sent
-   * again with them, and has to come through.
+   * undefined where it may be taken. A call that waits for answers is sent again with them, and has to come through.
    */
-  refusalAhead(principal: Principal, coming: number): BridgeError | undefined {
+  refusalAhead(principal: Who, coming: number): BridgeError | undefined {
     const { id } = principal;
-    const limits = this.#live.get(rightsOf(principal))?.limits?.();
-    if (limits === undefined || !startsSandboxes(this.#options.settings)) return undefined;
+    const { settings, limitsOf } = this.#options;
+    const limits = limitsOf?.(principal);
+    if (limits === undefined || !startsSandboxes(settings)) return undefined;
     if (coming < (this.#jobs.get(id)?.inRound ?? 0)) return undefined;
     return this.service.turns.refusalAhead({ owner: id, limits }, coming);
   }
@@ -192,17 +192,19 @@ export class Bridges<Who extends Principal = Principal> implements AsyncDisposab
     const key = rightsOf(principal);
     let live = this.#live.get(key);
     if (live === undefined) {
-      const { settings, tenantOf } = this.#options;
-      const { service, callTurns } = this;
-      const tenant = tenantOf(principal, this);
-      const bridge = new Bridge({ ...tenant, settings, service, callTurns, id: principal.id });
-      const [jobs, limits] = [this.jobsOf(principal), tenant.owner?.limits];
-      live = { bridge, jobs, limits, holders: 0, usedAt: performance.now(), timer: undefined };
+      const [bridge, jobs] = [this.#make(principal), this.jobsOf(principal)];
+      live = { bridge, jobs, holders: 0, usedAt: performance.now(), timer: undefined };
       this.#live.set(key, live);
       if (principal.id !== LOCAL_USER.id) this.#endWhenIdle(key, live);
     }
     live.usedAt = performance.now();
     return live;
+  }
+
+  #make(principal: Who): Bridge {
+    const { settings, tenantOf } = this.#options;
+    const { service, callTurns } = this;
+    return new Bridge({ ...tenantOf(principal, this), settings, service, callTurns, id: principal.id });
   }
 
   #endWhenIdle(key: string, live: Live): void {
@@ -260,6 +262,13 @@ export function principalBridges({
   readonly idleMs?: number;
 }): Bridges {
   const unlimited = Number.POSITIVE_INFINITY;
+  // By the rules, or by the settings for every principal where the rules say nothing.
+  const limitsOf = ({ runsAtOnce, runsWaiting, processorSeconds, memoryBytes }: Quotas): TurnLimits => ({
+    atOnce: runsAtOnce ?? settings.principalConcurrency,
+    waiting: runsWaiting ?? settings.principalWaiting,
+    processorSeconds: processorSeconds ?? settings.principalCpuSeconds ?? unlimited,
+    memoryBytes: memoryBytes ?? settings.principalMemoryBytes ?? unlimited,
+  });
   // Shared servers have their own redactor: all read of a failure, and must not learn which texts are secrets of one.
   const redactorOfShared = new Redactor({ redactor: ofAll, owner: 'shared servers' });
   let logins: Promise<Logins> | undefined;
@@ -289,6 +298,8 @@ export function principalBridges({
       atOnce: 6,
       ofOne: 4,
     }),
+    limitsOf: (principal) =>
+      principal.id === LOCAL_USER.id ? undefined : limitsOf(book.rulesOf(principal).quotas),
     tenantOf: (principal, root) => {
       if (principal.id === LOCAL_USER.id) return { discovery, inbox, observer, redactor: ofAll };
       const { id } = principal;
@@ -324,16 +335,7 @@ export function principalBridges({
           stateDir,
           snippetsDir: existsSync(snippetsDir) ? snippetsDir : undefined,
           access,
-          // By the rules, or by the settings for every principal where the rules say nothing.
-          limits: () => {
-            const { runsAtOnce, runsWaiting, processorSeconds, memoryBytes } = access.rules.quotas;
-            return {
-              atOnce: runsAtOnce ?? settings.principalConcurrency,
-              waiting: runsWaiting ?? settings.principalWaiting,
-              processorSeconds: processorSeconds ?? settings.principalCpuSeconds ?? unlimited,
-              memoryBytes: memoryBytes ?? settings.principalMemoryBytes ?? unlimited,
-            };
-          },
+          limits: () => limitsOf(access.rules.quotas),
           callLimits: () => {
             const { callsAtOnce, callsWaiting } = access.rules.quotas;
             return {
