@@ -129,7 +129,11 @@ export class Authenticator {
       if (verdict.state === 'unknown')
         return this.#invalidAnswer('The token is not known here: it was revoked, or is of another bridge.');
       const at = new Date(verdict.expiredAtMs).toISOString();
-      return this.#invalidAnswer(`The token expired at ${at}; whoever runs this bridge can make another.`);
+      return this.#invalidAnswer(
+        verdict.isReplaced
+          ? `The token was replaced, and ended at ${at}; ask whoever runs this bridge for the new one.`
+          : `The token expired at ${at}; whoever runs this bridge can make another.`,
+      );
     } catch (thrown) {
       this.#tellTokenTrouble(messageOf(thrown));
       const description = 'Tokens cannot be checked now; the log of the bridge says why.';
@@ -237,11 +241,32 @@ const malformedCredential = (description: string): Presented => ({ state: 'malfo
 
 type TokenVerdict =
   | { readonly state: 'known'; readonly principal: Principal }
-  | { readonly state: 'expired'; readonly name: string; readonly expiredAtMs: number }
+  /** `isReplaced` tells that a newer text of the token counts, or has counted. */
+  | {
+      readonly state: 'expired';
+      readonly principalId: string;
+      readonly expiredAtMs: number;
+      readonly isReplaced: boolean;
+    }
   /** Nobody has made it, or it has been revoked: which of the two is not kept. */
   | { readonly state: 'unknown' };
 
-type KeptToken = { readonly record: TokenRecord; readonly hash: Buffer };
+/** One text that lets its holder in, until `endsAtMs`. A token that was rotated lately has two. */
+type KeptToken = {
+  readonly record: TokenRecord;
+  readonly hash: Buffer;
+  readonly endsAtMs: number | undefined;
+  readonly isReplaced: boolean;
+};
+
+function keptTexts(record: TokenRecord): readonly KeptToken[] {
+  const { hash, previous, expiresAtMs } = record;
+  const kept = (hex: string) => ({ record, hash: Buffer.from(hex, 'hex') });
+  const current = { ...kept(hash), endsAtMs: expiresAtMs, isReplaced: false };
+  if (previous === undefined) return [current];
+  const endsAtMs = Math.min(previous.untilMs, expiresAtMs ?? Number.POSITIVE_INFINITY);
+  return [current, { ...kept(previous.hash), endsAtMs, isReplaced: true }];
+}
 
 /**
  * The named tokens as they are now, for a bridge that runs: read again when their file has changed, so that one that is revoked
@@ -270,12 +295,12 @@ export class TokenBook {
     const hash = hashOfToken(text);
     const [found] = tokens.filter((one) => this.#isEqual(one.hash, hash));
     if (found === undefined) return { state: 'unknown' };
-    const { record } = found;
-    if (isExpired(record, nowMs))
-      return { state: 'expired', name: record.name, expiredAtMs: record.expiresAtMs ?? nowMs };
+    const { record, endsAtMs, isReplaced } = found;
+    if (endsAtMs !== undefined && endsAtMs <= nowMs)
+      return { state: 'expired', principalId: principalIdOf(record), expiredAtMs: endsAtMs, isReplaced };
     const known = tokens.map((one) => one.record.id);
     this.#uses.note(record.id, known, nowMs);
-    return { state: 'known', principal: principalOf(record) };
+    return { state: 'known', principal: { ...principalOf(record), expiresAtMs: endsAtMs } };
   }
 
   /** Whether there is a token that lets somebody in. Throws E_STATE where the file cannot be used. */
@@ -288,7 +313,7 @@ export class TokenBook {
     const { stamp } = this.#file;
     if (stamp !== undefined && stamp === this.#stamp) return this.#tokens;
     this.#stamp = undefined;
-    this.#tokens = this.#file.read().map((record) => ({ record, hash: Buffer.from(record.hash, 'hex') }));
+    this.#tokens = this.#file.read().flatMap(keptTexts);
     this.#stamp = stamp;
     return this.#tokens;
   }

@@ -47,6 +47,7 @@ export const OUTPUTS: Readonly<Record<string, Readonly<Record<string, Shown>> | 
   logout: { helpOnly: 'it prints one sentence' },
   token: { helpOnly: 'its commands print' },
   'token create': { helpOnly: 'it prints the token, and sentences with paths' },
+  'token rotate': { helpOnly: 'it prints what `token create` does' },
   'token list': { list: () => tokensText(facts.TOKENS, facts.NOW_MS) },
   'token change': { helpOnly: 'it prints sentences' },
   'token revoke': { helpOnly: 'it prints one sentence' },
