@@ -7,7 +7,7 @@ import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { describedProfiles } from '../engine/images/image-name.js';
 import type { AllowOptions, ApprovalsOptions, DenyOptions } from './approvals/approvals.js';
 import type { SaveOptions } from './kept/kept.js';
-import type { RunsOptions } from './kept/runs.js';
+import type { RunsOptions } from './kept/read-audit.js';
 import type { ReplOptions } from './repl/repl.js';
 import type { ExecOptions } from './run/exec.js';
 import type { Words } from './run/exec-input.js';
@@ -393,11 +393,15 @@ program
 program
   .command('runs')
   .description('show what was run and which tools it called, as the audit has kept it')
-  .option('--last <number>', 'how many', wholeCount, 20)
-  .option('--failed', 'only runs that failed, or that had a call which did')
+  .option('--last <number>', 'how many; without it 20, or all with --since', wholeCount)
+  .option('--since <when>', 'only from then on: 30m, 12h, 7d ago, a date or a moment')
+  .option('--failed', 'only runs that failed or were refused, or that had a call which did')
   .option('--server <name>', 'only runs that loaded or called this server')
+  .option('--principal <name>', 'only of this token or subject; local is the user of the machine')
   .option('--calls <run>', 'one run with its calls; the beginning of its name is enough')
-  .option('--json', 'print JSON')
+  .option('--logins', 'who came in over HTTP, and who was refused')
+  .option('--follow', 'print each new run and login as it comes, one a line, until Ctrl-C')
+  .option('--json', 'print JSON; with --follow an object a line')
   .action(async (options: RunsOptions) => (await import('./kept/runs.js')).runs(options));
 
 const approvals = program

@@ -75,6 +75,45 @@ describe('a bridge on loopback', () => {
     expect(again.stderr()).not.toContain('msb_');
   });
 
+  it('tells `runs --follow` of each login and run as it comes, which Ctrl-C ends with 130', async () => {
+    const bridge = start(['serve', '--http', '127.0.0.1:0']);
+    const url = await bridge.url();
+    const token = await tokenIn(bridge);
+    const child = spawn(process.execPath, [MAIN, 'runs', '--follow', '--since', '1h', '--json'], {
+      env: instances.environment(),
+      cwd: dir,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const following = instances.watched(child);
+    let written = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      written += chunk.toString();
+    });
+    const said = () =>
+      written
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+    const client = new Client({ name: 'old', version: '1' });
+    await client.connect(new StreamableHTTPClientTransport(url, bearer(token)) as never);
+    await client.callTool({ name: 'execute', arguments: { command: 'echo', args: ['hello'] } });
+    await client.close();
+    const wrong = await fetch(url, { method: 'POST', headers: { authorization: 'Bearer msb_wrong' } });
+    expect(wrong.status).toBe(401);
+    const principal = expect.stringMatching(/^token:first-start#/);
+    await vi.waitFor(() => {
+      expect(said()).toContainEqual(
+        expect.objectContaining({ kind: 'login', outcome: 'accepted', principal }),
+      );
+      expect(said()).toContainEqual(expect.objectContaining({ kind: 'run', status: 'success', principal }));
+      expect(said()).toContainEqual(
+        expect.objectContaining({ kind: 'login', outcome: 'refused', status: 401 }),
+      );
+    }, PATIENTLY);
+    child.kill('SIGINT');
+    expect(await following.exit).toBe(130);
+  });
+
   it('lets a run finish after SIGTERM, and does not after a second signal', async () => {
     for (const signals of [1, 2]) {
       const bridge = start(['serve', '--http', '127.0.0.1:0'], {

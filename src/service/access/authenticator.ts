@@ -7,6 +7,7 @@ import type { Observer } from '../../base/log/events.js';
 import { LOCAL_USER, type Principal } from '../../base/principal.js';
 import { PACKAGE_NAME } from '../../base/version.js';
 import type { OAuthSettings, Settings } from '../../settings/environment/settings.js';
+import { UNIX_SOCKET } from '../events.js';
 import { AccessTokens, type AccessTokensOptions } from '../oauth/access-token.js';
 import type {
   Authentication,
@@ -38,6 +39,10 @@ const UNREADABLE_RETRY_SECONDS = 30;
 /** Refusals in one minute that are told; a stranger can cause any number. */
 const TOLD_PER_MINUTE = 20;
 const MINUTE_MS = 60_000;
+/** Somebody who goes on coming from the same address is told of again after this time. */
+const TOLD_AGAIN_MS = 60 * MINUTE_MS;
+/** People and programs, each with the addresses from which it came lately. */
+const MAX_ARRIVALS = 10_000;
 
 export class Authenticator {
   readonly #settings: Pick<Settings, 'stateDir' | 'oauth'>;
@@ -46,6 +51,8 @@ export class Authenticator {
   readonly #accessTokens: AccessTokens | undefined;
   readonly #challenge: ChallengeFacts;
   #told = { minute: 0, count: 0 };
+  /** When a principal was last told of at an address, by performance.now(); the oldest first. */
+  readonly #arrivals = new Map<string, number>();
   #tokenTrouble: string | undefined;
 
   constructor(
@@ -78,8 +85,8 @@ export class Authenticator {
     const found = await this.#judge(facts);
     // Without a credential a request is how a client finds out that it needs one: nothing to tell of.
     const hasPresented = facts.authorization !== undefined && facts.authorization.length > 0;
-    if ('refusal' in found && (hasPresented || found.refusal.status !== 401))
-      this.#tell(facts, found.refusal);
+    if ('principal' in found) this.#tellArrival(facts, found.principal.id);
+    else if (hasPresented || found.refusal.status !== 401) this.#tell(facts, found);
     return found;
   }
 
@@ -129,11 +136,12 @@ export class Authenticator {
       if (verdict.state === 'unknown')
         return this.#invalidAnswer('The token is not known here: it was revoked, or is of another bridge.');
       const at = new Date(verdict.expiredAtMs).toISOString();
-      return this.#invalidAnswer(
+      const refused = this.#invalidAnswer(
         verdict.isReplaced
           ? `The token was replaced, and ended at ${at}; ask whoever runs this bridge for the new one.`
           : `The token expired at ${at}; whoever runs this bridge can make another.`,
       );
+      return { ...refused, principalId: verdict.principalId };
     } catch (thrown) {
       this.#tellTokenTrouble(messageOf(thrown));
       const description = 'Tokens cannot be checked now; the log of the bridge says why.';
@@ -154,13 +162,13 @@ export class Authenticator {
         return asRefusal(unavailableRefusal(verdict.description, verdict.retryAfterSeconds));
       case 'insufficient': {
         const description = `The token lacks a scope that everybody needs here: ${this.#challenge.scopes.join(' ')}.`;
-        return asRefusal(insufficientRefusal(this.#challenge, verdict.scopes, description));
+        const refused = asRefusal(insufficientRefusal(this.#challenge, verdict.scopes, description));
+        return { ...refused, principalId: verdict.principalId };
       }
     }
   }
 
-  #invalidAnswer = (description: string): Authentication =>
-    asRefusal(invalidRefusal(this.#challenge, description));
+  #invalidAnswer = (description: string): Refused => asRefusal(invalidRefusal(this.#challenge, description));
 
   #tellTokenTrouble(message: string): void {
     if (message === this.#tokenTrouble) return;
@@ -168,13 +176,27 @@ export class Authenticator {
     this.#observer({ type: 'auth.trouble', message });
   }
 
-  #tell({ remoteAddress, method }: AuthenticationFacts, { status, body }: AuthenticationRefusal): void {
+  #tellArrival({ remoteAddress, method }: AuthenticationFacts, principal: string): void {
+    const from = remoteAddress ?? UNIX_SOCKET;
+    const arrival = `${principal} ${from}`;
+    const [now, toldAt] = [performance.now(), this.#arrivals.get(arrival)];
+    if (toldAt !== undefined && now - toldAt < TOLD_AGAIN_MS) return;
+    this.#arrivals.delete(arrival);
+    this.#arrivals.set(arrival, now);
+    const [oldest = ''] = this.#arrivals.keys();
+    if (this.#arrivals.size > MAX_ARRIVALS) this.#arrivals.delete(oldest);
+    this.#observer({ type: 'auth.accepted', principal, from, method });
+  }
+
+  #tell({ remoteAddress, method }: AuthenticationFacts, { refusal, principalId }: Refused): void {
+    const { status, body } = refusal;
     const minute = Math.floor(performance.now() / MINUTE_MS);
     if (minute !== this.#told.minute) this.#told = { minute, count: 0 };
     if (++this.#told.count > TOLD_PER_MINUTE) return;
     this.#observer({
       type: 'auth.refused',
-      from: remoteAddress ?? 'a unix socket',
+      ...(principalId === undefined ? {} : { principal: principalId }),
+      from: remoteAddress ?? UNIX_SOCKET,
       method,
       status,
       message: body.error_description,
@@ -182,7 +204,9 @@ export class Authenticator {
   }
 }
 
-const asRefusal = (refusal: AuthenticationRefusal): Authentication => ({ refusal });
+type Refused = Extract<Authentication, { readonly refusal: AuthenticationRefusal }>;
+
+const asRefusal = (refusal: AuthenticationRefusal): Refused => ({ refusal });
 
 /** Whether nobody on the way can have read the request. */
 const isConfidential = ({ isSecure, remoteAddress }: AuthenticationFacts): boolean =>

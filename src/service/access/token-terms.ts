@@ -3,23 +3,13 @@
 import { BridgeError } from '../../base/errors.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { looksLike } from '../../base/text/folded-name.js';
+import { DAY_MS, dayOf, durationOf, instantOf } from '../../base/text/moments.js';
 import { clipHarmless } from '../../base/text/text.js';
 import { MAX_NAME_CHARS, troubleOfName } from '../../hosts/entries/server-entry.js';
 import type { TokenRecord, TokenServers } from './token-file.js';
 
-const DAY_MS = 86_400_000;
-const UNITS_MS: Readonly<Record<string, number>> = {
-  m: 60_000,
-  h: 3_600_000,
-  d: DAY_MS,
-  w: 7 * DAY_MS,
-  y: 365 * DAY_MS,
-};
 /** Beyond this an end is a typing error; without one a token has none. */
 const MAX_YEARS = 100;
-const DURATION = /^(?<count>\d{1,6})(?<unit>[mhdwy])$/;
-const DATE = /^\d{4}-\d{2}-\d{2}$/;
-const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2})?(?:\.\d{1,3})?(?:Z|[+-]\d{2}:\d{2})$/;
 /** The end of a new token, and of a rotated one that had an end. */
 export const USUAL_LIFE = '90d';
 const MAX_GRACE = '30d';
@@ -111,23 +101,10 @@ export function graceFrom(text: string): number {
   );
 }
 
-function durationOf(text: string): number | undefined {
-  const { count, unit } = DURATION.exec(text)?.groups ?? {};
-  return count === undefined || unit === undefined ? undefined : Number(count) * (UNITS_MS[unit] ?? 0);
-}
-
 function momentOf(text: string, nowMs: number): number | undefined {
-  const aheadMs = durationOf(text);
+  const [aheadMs, dayMs] = [durationOf(text), dayOf(text)];
   if (aheadMs !== undefined) return nowMs + aheadMs;
-  if (DATE.test(text)) {
-    const startMs = Date.parse(`${text}T00:00:00Z`);
-    // Some days, such as 30 February, are read as days of the next month.
-    const isDay = !Number.isNaN(startMs) && new Date(startMs).toISOString().startsWith(text);
-    return isDay ? startMs + DAY_MS : undefined;
-  }
-  if (!INSTANT.test(text)) return undefined;
-  const atMs = Date.parse(text);
-  return Number.isNaN(atMs) ? undefined : atMs;
+  return dayMs === undefined ? instantOf(text) : dayMs + DAY_MS;
 }
 
 const quoteText = (text: string): string => `'${clipHarmless(text, CHARS_SHOWN)}'`;

@@ -5,7 +5,7 @@ import picocolors from 'picocolors';
 import { questionsText, questionText } from '../../../src/cli/approvals/text.js';
 import { findingsText } from '../../../src/cli/doctor/doctor.js';
 import { keptText } from '../../../src/cli/kept/kept.js';
-import { callsText, runsText } from '../../../src/cli/kept/runs.js';
+import { callsText, httpLoginsText, runsText } from '../../../src/cli/kept/runs.js';
 import { sessionsText } from '../../../src/cli/kept/sessions.js';
 import { reportText } from '../../../src/cli/probe/report.js';
 import { snippetsText } from '../../../src/cli/run/snippets.js';
@@ -69,7 +69,9 @@ export const OUTPUTS: Readonly<Record<string, Readonly<Record<string, Shown>> | 
   snippets: { list: () => snippetsText('/home/ann/snippets', facts.SNIPPETS) },
   runs: {
     list: () => runsText(facts.RUNS),
-    failed: () => runsText(facts.RUNS.slice(1), true),
+    failed: () => runsText(facts.RUNS.slice(1)),
+    'of principals': () => runsText(facts.RUNS_OVER_HTTP),
+    logins: () => httpLoginsText(facts.LOGINS_OVER_HTTP),
     calls: () => callsText(facts.RUNS[0]?.calls ?? []),
   },
   approvals: { list: () => questionsText(facts.QUESTIONS, facts.NOW_MS) },
