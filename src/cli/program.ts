@@ -57,7 +57,7 @@ const CODE_EXEC_HELP = `
 It speaks MCP on stdin and stdout, or over Streamable HTTP where MCP_EXEC_LISTEN says so:
   $ ${PACKAGE_NAME} code-exec
   $ MCP_EXEC_LISTEN=127.0.0.1:8000 ${PACKAGE_NAME} code-exec
-  $ docker compose up -d                               in the sandbox that compose.yaml describes
+  $ docker compose -f compose.code-exec.yaml up -d     in the sandbox that this file describes
 
 Whoever reaches it runs what they like as the user that it runs as. Settings are environment variables (MCP_EXEC_…);
 docs/code-exec.md lists them.`;
