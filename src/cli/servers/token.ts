@@ -129,13 +129,14 @@ function showNewText(text: string, { endpoint }: Address): void {
   process.stdout.write(`${text}\n${paste}`);
 }
 
-function sayHowToPaste({ endpoint, isKnown }: Address): void {
+function sayHowToPaste({ endpoint, from }: Address): void {
   if (!process.stdout.isTTY)
     say(
       `\nIts holder pastes one of these, with the token for ${TOKEN_PLACEHOLDER}:\n\n${clientEntriesText(endpoint, TOKEN_PLACEHOLDER)}`,
     );
-  if (!isKnown)
-    say('This address is of this machine only. --url writes another, such as https://mcp.example.com/mcp.');
+  const what = from === 'default' ? 'is of this machine only' : 'is taken from the settings';
+  if (from !== 'option')
+    say(`This address ${what}. --url writes another, such as https://mcp.example.com:8808/mcp.`);
   say('Other programs send it as `Authorization: Bearer TOKEN`.');
 }
 

@@ -52,16 +52,16 @@ type KnownAddress = { readonly resource: string | undefined; readonly hosts: rea
 
 /**
  * The address of `/mcp` as clients reach it: the one that was written, else the one that the settings tell, else that of
- * this machine. `isKnown` is false for the last. Throws E_ARGUMENTS for an address to which no token may be sent.
+ * this machine. Throws E_ARGUMENTS for an address to which no token may be sent.
  */
 export function endpointFrom(
   written: string | undefined,
   { resource, hosts: [host] }: KnownAddress,
-): { readonly endpoint: string; readonly isKnown: boolean } {
-  if (written !== undefined) return { endpoint: checkedEndpoint(written), isKnown: true };
-  if (resource !== undefined) return { endpoint: resource, isKnown: true };
-  if (host !== undefined) return { endpoint: `https://${host}/mcp`, isKnown: true };
-  return { endpoint: `http://127.0.0.1:${USUAL_PORT}/mcp`, isKnown: false };
+): { readonly endpoint: string; readonly from: 'option' | 'settings' | 'default' } {
+  if (written !== undefined) return { endpoint: checkedEndpoint(written), from: 'option' };
+  if (resource !== undefined) return { endpoint: resource, from: 'settings' };
+  if (host !== undefined) return { endpoint: `https://${host}/mcp`, from: 'settings' };
+  return { endpoint: `http://127.0.0.1:${USUAL_PORT}/mcp`, from: 'default' };
 }
 
 function checkedEndpoint(written: string): string {
