@@ -23,11 +23,12 @@ const ALLOWED = {
   'run/hints/hint.ts': [1, "what Python and other languages say of the guest's mistakes"],
   'sandbox/python/python-name.ts': [2, 'what engines and Python say of a Python that is missing or old'],
   // Texts put together or laid out; nothing else depends on them.
-  'cli/kept/runs.ts': [1, 'a message that begins with its class already does not get it twice'],
+  'cli/kept/read-audit.ts': [1, 'a message that begins with its class already does not get it twice'],
   'run/answer/pieces.ts': [1, 'lays lines out'],
   'run/answer/render.ts': [1, 'adds a full stop'],
   // Not words of a sentence.
   'base/waiting/deadline.ts': [1, 'the reason of an AbortSignal is a kind'],
+  'cli/kept/follow-audit.ts': [1, 'the reason of an interrupt is the name of a signal'],
   'run/artifacts/artifacts.ts': [1, 'the reason of a frame is a kind'],
   'policy/rules/policy-book.ts': [1, 'tells the same trouble once'],
   'service/access/authenticator.ts': [1, 'tells the same trouble once'],

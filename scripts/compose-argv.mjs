@@ -1,10 +1,10 @@
-// compose.yaml as an argument vector of podman, so that what operators are given is what is tested and measured. Says so
-// where the file has a word that it does not know: nothing in it goes unnoticed. Runs nothing.
+// compose.code-exec.yaml as an argument vector of podman, so that what operators are given is what is tested and measured.
+// Says so where the file has a word that it does not know: nothing in it goes unnoticed. Runs nothing.
 
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 
-const FILE = new URL('../compose.yaml', import.meta.url);
+const FILE = new URL('../compose.code-exec.yaml', import.meta.url);
 const REFERENCE = /\$\{(?<name>\w+)(?::(?<mark>[-?])(?<rest>[^}]*))?\}/g;
 
 /** Each key of the service as podman's flags; what only compose itself minds is none. */
@@ -44,7 +44,7 @@ export function composeService(env) {
     typeof value === 'string' ? replaced(value) : value,
   );
   const [[name, service], ...others] = Object.entries(services);
-  if (others.length > 0) throw new Error('compose.yaml has more than one service');
+  if (others.length > 0) throw new Error('compose.code-exec.yaml has more than one service');
   return { name, service, volumes: Object.keys(volumes) };
 }
 
@@ -52,10 +52,11 @@ export function composeService(env) {
 export function podmanArgs({ service, volumes }, prefix) {
   const { runtime: _runtime, image, volumes: mounts, ...rest } = service;
   const flags = Object.entries(rest).flatMap(([key, value]) => {
-    if (!Object.hasOwn(FLAGS, key)) throw new Error(`compose.yaml: '${key}' is not known here`);
+    if (!Object.hasOwn(FLAGS, key)) throw new Error(`compose.code-exec.yaml: '${key}' is not known here`);
     return FLAGS[key](value);
   });
   for (const mount of mounts)
-    if (!volumes.includes(mount.split(':')[0])) throw new Error(`compose.yaml: '${mount}' is no volume`);
+    if (!volumes.includes(mount.split(':')[0]))
+      throw new Error(`compose.code-exec.yaml: '${mount}' is no volume`);
   return [...flags, ...mounts.map((mount) => `--volume=${prefix}${mount}`), image];
 }

@@ -1,4 +1,4 @@
-// The service of compose.yaml under gVisor beside the same image, flags and calls under runc: from `podman run` until it is
+// The service of compose.code-exec.yaml under gVisor beside the same image, flags and calls under runc: from `podman run` until it is
 // healthy, and one call of `true` from a plain client. Under runc the limits that this machine's runc cannot set are left out.
 
 import { execFile } from 'node:child_process';

@@ -31,6 +31,13 @@ export function rightsOf({ name: _name, expiresAtMs: _expiresAtMs, ...rights }: 
   return JSON.stringify(sorted.sort(([one], [other]) => (String(one) < String(other) ? -1 : 1)));
 }
 
+/** Name of the principal in its id: of a token, of a subject or client; the id itself for the user of the machine. */
+export function nameInId(id: string): string {
+  const { token, subject } =
+    /^(?:token:(?<token>.+)#[0-9a-f]+|oauth(?:-client)?:\S+ (?<subject>.+))$/s.exec(id)?.groups ?? {};
+  return token ?? subject ?? id;
+}
+
 /** The user whose process the bridge is: reaches everything that the settings allow. */
 export const LOCAL_USER: Principal = {
   id: 'local',

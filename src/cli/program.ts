@@ -7,7 +7,7 @@ import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { describedProfiles } from '../engine/images/image-name.js';
 import type { AllowOptions, ApprovalsOptions, DenyOptions } from './approvals/approvals.js';
 import type { SaveOptions } from './kept/kept.js';
-import type { RunsOptions } from './kept/runs.js';
+import type { RunsOptions } from './kept/read-audit.js';
 import type { ReplOptions } from './repl/repl.js';
 import type { ExecOptions } from './run/exec.js';
 import type { Words } from './run/exec-input.js';
@@ -17,7 +17,7 @@ import type { InstallCommandOptions, UninstallCommandOptions } from './servers/i
 import type { LoginCommandOptions } from './servers/login.js';
 import type { PolicyTestOptions } from './servers/policy-test.js';
 import type { RefreshOptions } from './servers/servers-refresh.js';
-import type { TokenOptions } from './servers/token.js';
+import type { CreateOptions, RotateOptions, TokenOptions } from './servers/token.js';
 import type { SetupOptions } from './setup/step.js';
 import { reportFailure, USAGE_EXIT_CODE } from './terminal/output.js';
 import { helpText, USUAL_COLUMNS, widthOf } from './terminal/wrap.js';
@@ -57,7 +57,7 @@ const CODE_EXEC_HELP = `
 It speaks MCP on stdin and stdout, or over Streamable HTTP where MCP_EXEC_LISTEN says so:
   $ ${PACKAGE_NAME} code-exec
   $ MCP_EXEC_LISTEN=127.0.0.1:8000 ${PACKAGE_NAME} code-exec
-  $ docker compose up -d                               in the sandbox that compose.yaml describes
+  $ docker compose -f compose.code-exec.yaml up -d     in the sandbox that this file describes
 
 Whoever reaches it runs what they like as the user that it runs as. Settings are environment variables (MCP_EXEC_…);
 docs/languages-and-commands.md lists them.`;
@@ -241,16 +241,30 @@ const token = program
 
 token
   .command('create')
-  .description('make a token; prints it alone on stdout, and never again')
+  .description('make a token, and say what its holder pastes; it is shown once')
   .argument('<name>', 'for whom or what it is')
   .option(
     '--servers <names>',
     "servers that it reaches, separated by commas, or '*' for all; without it, none",
   )
-  .option('--expires <when>', 'its end: 12h, 30d, 8w, 1y, a date or a moment; without it, none')
+  .option('--expires <when>', 'when it ends: 12h, 30d, 8w, 1y, a date, a moment, or never', '90d')
   .option('--scopes <scopes>', 'scopes that it counts as granted, for the rules of the principals file')
-  .action(async (name: string, options: TokenOptions) =>
+  .option('--url <address>', 'address of the bridge for clients, such as https://mcp.example.com/mcp')
+  .option('--json', 'print JSON')
+  .action(async (name: string, options: CreateOptions) =>
     (await import('./servers/token.js')).tokenCreate(name, options),
+  );
+
+token
+  .command('rotate')
+  .description('give a token a new secret; its holder keeps files and logins')
+  .argument('<name>', 'its name, as `token list` shows it')
+  .option('--grace <time>', 'how long the old secret still counts: 30m, 7d, or 0 for not at all', '24h')
+  .option('--expires <when>', 'when the new one ends; without it in 90d, or never if the token had no end')
+  .option('--url <address>', 'address of the bridge for clients, as for `token create`')
+  .option('--json', 'print JSON')
+  .action(async (name: string, options: RotateOptions) =>
+    (await import('./servers/token.js')).tokenRotate(name, options),
   );
 
 token
@@ -266,6 +280,7 @@ token
   .option('--servers <names>', "servers that it reaches, separated by commas, or '*' for all")
   .option('--expires <when>', 'its end, as for `token create`, or never')
   .option('--scopes <scopes>', 'scopes that it counts as granted')
+  .option('--json', 'print JSON')
   .action(async (name: string, options: TokenOptions) =>
     (await import('./servers/token.js')).tokenChange(name, options),
   );
@@ -274,7 +289,10 @@ token
   .command('revoke')
   .description('refuse a token from now on, also in bridges that run')
   .argument('<name>', 'its name, as `token list` shows it')
-  .action(async (name: string) => (await import('./servers/token.js')).tokenRevoke(name));
+  .option('--json', 'print JSON')
+  .action(async (name: string, options: { json?: true }) =>
+    (await import('./servers/token.js')).tokenRevoke(name, options),
+  );
 
 program
   .command('status')
@@ -375,11 +393,15 @@ program
 program
   .command('runs')
   .description('show what was run and which tools it called, as the audit has kept it')
-  .option('--last <number>', 'how many', wholeCount, 20)
-  .option('--failed', 'only runs that failed, or that had a call which did')
+  .option('--last <number>', 'how many; without it 20, or all with --since', wholeCount)
+  .option('--since <when>', 'only from then on: 30m, 12h, 7d ago, a date or a moment')
+  .option('--failed', 'only runs that failed or were refused, or that had a call which did')
   .option('--server <name>', 'only runs that loaded or called this server')
+  .option('--principal <name>', 'only of this token or subject; local is the user of the machine')
   .option('--calls <run>', 'one run with its calls; the beginning of its name is enough')
-  .option('--json', 'print JSON')
+  .option('--logins', 'who came in over HTTP, and who was refused')
+  .option('--follow', 'print each new run and login as it comes, one a line, until Ctrl-C')
+  .option('--json', 'print JSON; with --follow an object a line')
   .action(async (options: RunsOptions) => (await import('./kept/runs.js')).runs(options));
 
 const approvals = program

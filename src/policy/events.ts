@@ -47,7 +47,11 @@ export const policyEventWords: EventWords<PolicyEvents> = {
   'run.asked': ({ run, server, tool, calls, answer, by, who, durationMs }) => {
     const byWhom = by === undefined ? '' : `, by ${oneLine(by)} (${oneLine(who ?? '')})`;
     const what = `${countOf(calls.length, 'call')} of ${shownTool(server, tool)}`;
-    return ['info', `run ${run} asked for ${what}: ${answer}${byWhom} after ${milliseconds(durationMs)}`];
+    return [
+      'info',
+      `run ${run} asked for ${what}: ${answer}${byWhom} after ${milliseconds(durationMs)}`,
+      { run, server, tool, status: answer, durationMs: Math.round(durationMs) },
+    ];
   },
   'inbox.trouble': ({ message }) => ['warn', `approvals: ${oneLine(message)}`],
   'inbox.refused': ({ question, message }) => [

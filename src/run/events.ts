@@ -52,6 +52,17 @@ type RunEvents = {
     /** Names the rule or the limit. */
     readonly message: string;
   };
+  /** A run that was refused before it began: by a quota, or since it asked for what there is not. */
+  readonly 'run.rejected': {
+    readonly run: string;
+    readonly client: string;
+    /** Servers that it named. */
+    readonly servers: readonly string[];
+    readonly language: string;
+    readonly code: TextDigest;
+    readonly timeoutSeconds: number;
+    readonly error: { readonly kind: string; readonly message: string };
+  };
   readonly 'run.ended': {
     readonly run: string;
     /** Servers that the run had in the end, or those that it named where it did not come so far. */
@@ -88,22 +99,42 @@ export function runEventWords(): EventWords<RunEvents> {
     'run.queued': ({ run, ahead }) => [
       'info',
       `run ${run} waits in the queue, behind ${countOf(ahead, 'run')}`,
+      { run },
     ],
     'run.started': ({ run, language, servers }) => [
       'info',
       `run ${run} (${language}) started with ${servers.map((name) => shownName(name)).join(', ') || 'no servers'}`,
+      { run, language, servers },
     ],
-    'run.call': ({ run, server, tool, failed, durationMs }) => [
+    'run.call': ({ run, server, tool, failed, error, durationMs }) => [
       'debug',
       `run ${run} called ${shownTool(server, tool)}: ${failed ? 'failed' : 'answered'} after ${milliseconds(durationMs)}`,
+      {
+        run,
+        server,
+        tool,
+        status: failed ? 'failed' : 'answered',
+        error,
+        durationMs: Math.round(durationMs),
+      },
     ],
-    'run.refused': ({ run, server, tool, message }) => [
+    'run.refused': ({ run, server, tool, code, message }) => [
       levelOfRefusal(run),
       `run ${run} may not call ${shownTool(server, tool)}: ${oneLine(message)}`,
+      { run, server, tool, status: 'refused', error: code },
     ],
-    'run.ended': ({ run, status, durationMs, calls }) => {
+    'run.rejected': ({ run, error: { kind, message } }) => [
+      'info',
+      `run ${run} was refused: ${oneLine(message)}`,
+      { run, status: 'refused', error: kind },
+    ],
+    'run.ended': ({ run, status, error, durationMs, calls }) => {
       refusals.delete(run);
-      return ['info', `run ${run}: ${status} after ${milliseconds(durationMs)}, ${countOf(calls, 'call')}`];
+      return [
+        'info',
+        `run ${run}: ${status} after ${milliseconds(durationMs)}, ${countOf(calls, 'call')}`,
+        { run, status, error: error?.kind, durationMs: Math.round(durationMs), calls },
+      ];
     },
     'audit.trouble': ({ message }) => [
       'warn',

@@ -27,6 +27,8 @@ type ServiceEvents = {
     /** The whole answer was sent; false where the client left before. */
     readonly isWhole: boolean;
     readonly durationMs: number;
+    /** Id of the first run that it has begun, or that it was refused. */
+    readonly run: string | undefined;
   };
   readonly 'http.session': {
     readonly principal: string;
@@ -43,9 +45,11 @@ type ServiceEvents = {
   readonly 'http.draining': { readonly requests: number; readonly withinMs: number };
   /** Trouble that keeps credentials from being checked, or the rules of principals from being read. */
   readonly 'auth.trouble': { readonly message: string };
+  /** Somebody who came in with a credential: told once in an hour for each address. */
+  readonly 'auth.accepted': { readonly from: string; readonly method: string };
   /** A request that was sent away because of who sent it; never with what it presented. */
   readonly 'auth.refused': {
-    /** The address of its sender. */
+    /** The address of its sender, or `a unix socket`. */
     readonly from: string;
     readonly method: string;
     /** Status of the HTTP answer. */
@@ -58,6 +62,9 @@ declare module '../base/log/events.js' {
   interface EventTable extends ServiceEvents {}
 }
 
+/** Sender of a request that came by no network. */
+export const UNIX_SOCKET = 'a unix socket';
+
 export const serviceEventWords: EventWords<ServiceEvents> = {
   'http.listening': ({ address, isInClear }) =>
     isInClear
@@ -66,13 +73,23 @@ export const serviceEventWords: EventWords<ServiceEvents> = {
           `listens at ${oneLine(address)} without TLS: whoever is in between reads tokens and results; set MCP_BRIDGE_HTTP_CERT and MCP_BRIDGE_HTTP_KEY, or name the proxy that has TLS in MCP_BRIDGE_HTTP_PROXIES`,
         ]
       : ['info', `listens at ${oneLine(address)}`],
-  'http.request': ({ request, address, method, path, calls, status, isWhole, durationMs }) => {
-    const from = address === undefined ? 'a unix socket' : oneLine(address);
+  'http.request': ({ request, address, method, path, calls, status, isWhole, durationMs, run }) => {
+    const from = oneLine(address ?? UNIX_SOCKET);
     const what = calls.length === 0 ? '' : ` (${oneLine(calls.join(', '))})`;
     const how = isWhole ? `${status}` : `client left, ${status ?? 'nothing answered'}`;
     return [
       path === '/mcp' ? 'info' : 'debug',
       `request ${request} from ${from}: ${oneLine(method)} ${oneLine(path)}${what}: ${how} after ${milliseconds(durationMs)}`,
+      {
+        status,
+        durationMs: Math.round(durationMs),
+        remote: address ?? UNIX_SOCKET,
+        method,
+        path,
+        calls: calls.length === 0 ? undefined : calls,
+        isWhole,
+        run,
+      },
     ];
   },
   'http.session': ({ is, why, open }) => [
@@ -93,8 +110,14 @@ export const serviceEventWords: EventWords<ServiceEvents> = {
     `drains: nothing new begins, ${countOf(requests, 'request')} may take ${milliseconds(withinMs)} to finish`,
   ],
   'auth.trouble': ({ message }) => ['warn', `credentials: ${oneLine(message)}`],
+  'auth.accepted': ({ method, from }) => [
+    'info',
+    `came in from ${oneLine(from)}`,
+    { status: 'accepted', remote: from, method },
+  ],
   'auth.refused': ({ method, from, status, message }) => [
     'info',
     `refused ${oneLine(method)} from ${oneLine(from)} with ${status}: ${oneLine(message)}`,
+    { status, remote: from, method },
   ],
 };

@@ -42,6 +42,97 @@ it('whose it is stands in a field of its own, and ahead of the sentence', () => 
   expect(written({ format: 'line' }, ofAnn)[0]).toContain(' token:ann\\n: removed 1 container');
 });
 
+it('what a request was, and what came of it, stand in fields of their own', () => {
+  const request: BridgeEvent = {
+    type: 'http.request',
+    request: '0123456789abcdef',
+    principal: 'token:ann#0123456789abcdef',
+    address: '10.0.0.5',
+    method: 'POST',
+    path: '/mcp',
+    calls: ['tools/call'],
+    status: 429,
+    isWhole: true,
+    durationMs: 3.4,
+    run: 'a-1',
+  };
+  expect(JSON.parse(written({}, request)[0] ?? '')).toMatchObject({
+    event: 'http.request',
+    request: '0123456789abcdef',
+    principal: 'token:ann#0123456789abcdef',
+    remote: '10.0.0.5',
+    method: 'POST',
+    path: '/mcp',
+    calls: ['tools/call'],
+    status: 429,
+    durationMs: 3,
+    run: 'a-1',
+  });
+  const refused: BridgeEvent = {
+    type: 'auth.refused',
+    from: '10.0.0.6',
+    method: 'POST',
+    status: 401,
+    message: 'No.',
+  };
+  expect(JSON.parse(written({}, refused)[0] ?? '')).toMatchObject({
+    event: 'auth.refused',
+    remote: '10.0.0.6',
+    method: 'POST',
+    status: 401,
+  });
+});
+
+it('lines of a run name it, and say how it ended and how long it took', () => {
+  const [ended, rejected] = written(
+    {},
+    {
+      type: 'run.ended',
+      run: 'a-1',
+      servers: [],
+      status: 'error',
+      error: { kind: 'ValueError', message: 's3cret' },
+      durationMs: 12.6,
+      calls: 2,
+      principal: 'token:ann#01',
+    },
+    {
+      type: 'run.rejected',
+      run: 'a-2',
+      client: 'c',
+      servers: [],
+      language: 'python',
+      code: { bytes: 1, sha256: '' },
+      timeoutSeconds: 1,
+      error: { kind: 'E_BUSY', message: 'Nothing has run.' },
+    },
+  ).map((line) => JSON.parse(line) as object);
+  expect(ended).toMatchObject({
+    run: 'a-1',
+    status: 'error',
+    error: 'ValueError',
+    durationMs: 13,
+    calls: 2,
+    principal: 'token:ann#01',
+  });
+  expect(JSON.stringify(ended)).not.toContain('s3cret');
+  expect(rejected).toMatchObject({ run: 'a-2', status: 'refused', error: 'E_BUSY' });
+});
+
+it('a stranger’s text in a field is redacted, and one line without control sequences', () => {
+  const refused: BridgeEvent = {
+    type: 'auth.refused',
+    from: `s3cret-value\u001b[31m${'x'.repeat(9999)}`,
+    method: 'GET\n',
+    status: 401,
+    message: '',
+  };
+  const { remote, method } = JSON.parse(written({}, refused)[0] ?? '') as Record<string, string>;
+  expect(remote).toMatch(/^…x+/);
+  expect(remote?.length).toBeLessThan(600);
+  expect(method).toBe('GET\\n');
+});
+
 it('a person reads a time, a level and a sentence', () => {
   expect(written({ format: 'line' }, swept)).toEqual([
     expect.stringMatching(/^\d\d:\d\d:\d\d info {2}removed 1 container left by a bridge that has ended\n$/),

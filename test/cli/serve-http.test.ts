@@ -1,10 +1,10 @@
 // The built bridge over HTTP, as whoever operates it starts and ends it. It runs no container: its commands go to the command
 // server.
 
-import { spawn } from 'node:child_process';
-import { chmodSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import {
   Client as ModernClient,
   StreamableHTTPClientTransport as ModernTransport,
@@ -73,6 +73,89 @@ describe('a bridge on loopback', () => {
     const again = start(['serve', '--http', '127.0.0.1:0']);
     await again.url();
     expect(again.stderr()).not.toContain('msb_');
+  });
+
+  it('tells `runs --follow` of each login and run as it comes, which Ctrl-C ends with 130', async () => {
+    const bridge = start(['serve', '--http', '127.0.0.1:0']);
+    const url = await bridge.url();
+    const token = await tokenIn(bridge);
+    const child = spawn(process.execPath, [MAIN, 'runs', '--follow', '--since', '1h', '--json'], {
+      env: instances.environment(),
+      cwd: dir,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const following = instances.watched(child);
+    let written = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      written += chunk.toString();
+    });
+    const said = () =>
+      written
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+    const client = new Client({ name: 'old', version: '1' });
+    await client.connect(new StreamableHTTPClientTransport(url, bearer(token)) as never);
+    await client.callTool({ name: 'execute', arguments: { command: 'echo', args: ['hello'] } });
+    await client.close();
+    const wrong = await fetch(url, { method: 'POST', headers: { authorization: 'Bearer msb_wrong' } });
+    expect(wrong.status).toBe(401);
+    const principal = expect.stringMatching(/^token:first-start#/);
+    await vi.waitFor(() => {
+      expect(said()).toContainEqual(
+        expect.objectContaining({ kind: 'login', outcome: 'accepted', principal }),
+      );
+      expect(said()).toContainEqual(expect.objectContaining({ kind: 'run', status: 'success', principal }));
+      expect(said()).toContainEqual(
+        expect.objectContaining({ kind: 'login', outcome: 'refused', status: 401 }),
+      );
+    }, PATIENTLY);
+    child.kill('SIGINT');
+    expect(await following.exit).toBe(130);
+  });
+
+  it('lets everybody in again after the backup and the restore that docs/uninstall-and-files.md has, taken while it runs', async () => {
+    const page = readFileSync(resolve('docs/uninstall-and-files.md'), 'utf8');
+    const [, script = ''] = /## Backup and restore[\s\S]*?```sh\n([\s\S]*?)```/.exec(page) ?? [];
+    const [backup = '', restore = ''] = script.split(/^# Restore.*$/m);
+    const assignment = backup.split('\n')[0] ?? '';
+    const shell = (text: string) =>
+      spawnSync('/bin/sh', ['-c', text], { cwd: dir, env: instances.environment(), encoding: 'utf8' });
+    const state = join(dir, 'state');
+
+    const bridge = start(['serve', '--http', '127.0.0.1:0']);
+    const url = await bridge.url();
+    const token = await tokenIn(bridge);
+    const echo = { name: 'execute', arguments: { command: 'echo', args: ['hello'] } };
+    const callAs = async (at: URL, secret: string) => {
+      const client = new Client({ name: 'old', version: '1' });
+      await client.connect(new StreamableHTTPClientTransport(at, bearer(secret)) as never);
+      const said = stdoutOf(await client.callTool(echo));
+      await client.close();
+      return said;
+    };
+    await callAs(url, token);
+    await vi.waitFor(() => expect(instances.command('runs', '--json')).toContain('"success"'), PATIENTLY);
+    const folders = readdirSync(join(state, 'principals'));
+    expect(shell(backup)).toMatchObject({ status: expect.toBeOneOf([0, 1]), stderr: '' });
+    bridge.child.kill('SIGTERM');
+    await bridge.exit;
+    // What came after the backup is gone with the restore.
+    const later = instances.command('token', 'create', 'later');
+
+    expect(shell(`${assignment}\n${restore}`)).toMatchObject({ status: 0, stderr: '' });
+    expect(readdirSync(join(state, 'principals')).toSorted()).toEqual(folders.toSorted());
+    expect(statSync(join(state, 'http', 'tokens.json')).mode & 0o777).toBe(0o600);
+    expect(existsSync(join(state, 'cache', 'code'))).toBe(false);
+    const again = start(['serve', '--http', '127.0.0.1:0']);
+    const urlAgain = await again.url();
+    expect(await callAs(urlAgain, token)).toBe('hello\n');
+    const refused = { method: 'POST', headers: { authorization: `Bearer ${later}` } };
+    expect((await fetch(urlAgain, refused)).status).toBe(401);
+    const { runs } = JSON.parse(instances.command('runs', '--json')) as { runs: readonly object[] };
+    expect(runs.length).toBeGreaterThanOrEqual(1);
+    again.child.kill('SIGTERM');
+    expect(await again.exit).toBe(0);
   });
 
   it('lets a run finish after SIGTERM, and does not after a second signal', async () => {

@@ -1,4 +1,4 @@
-// The service of compose.yaml under gVisor, called from code in a sandbox of the real bridge: what commands get and give,
+// The service of compose.code-exec.yaml under gVisor, called from code in a sandbox of the real bridge: what commands get and give,
 // what a hostile one can do, what stays after a restart, and that nothing is left. Passed over where it cannot run.
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: operators write variables this way
@@ -148,7 +148,7 @@ many = await asyncio.gather(*(execute(command="sh", args=["-c", f"sleep 0.5; ech
     await service.podman('exec', service.name, 'sh', '-c', served);
     await until(async () => (await state()) === 'exited\n');
     expect(await service.logs()).toContain('has ended its server, which was up and answered nothing');
-    // What `restart` in compose.yaml does.
+    // What `restart` in compose.code-exec.yaml does.
     await service.podman('start', service.name);
     await service.healthy();
   });

@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { AuditedRun } from '../../src/cli/kept/runs.js';
+import type { AuditedRun } from '../../src/cli/kept/read-audit.js';
 import { command } from '../cli/command.js';
 import { hostileServer, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
 import { makeUsed } from '../support/used-state.js';

@@ -1,10 +1,22 @@
 // What other catalogues than npm's read of this repository: the registry of MCP servers, the marketplace of Claude Code
-// and its plugin, and the manifest of the .mcpb bundle. They agree with package.json, and name only what there is.
+// and its plugin, the manifest of the .mcpb bundle, compose.yaml and the units of systemd. They agree with package.json, and
+// name only what there is.
 
-import { existsSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { z } from 'zod';
 import { isOurselves } from '../../src/hosts/self.js';
 import { settingsTable } from '../../src/settings/environment/settings.js';
@@ -136,4 +148,73 @@ describe('the manifest of the .mcpb bundle', () => {
     for (const [name, option] of Object.entries<object>(user_config))
       expect([name, option]).toEqual([name, expect.objectContaining({ default: '' })]);
   });
+});
+
+describe('compose.yaml', () => {
+  const { services, volumes } = parse(readFileSync(join(ROOT, 'compose.yaml'), 'utf8'));
+  const { bridge } = services;
+
+  it('starts the image of this version, and only the bridge', () => {
+    expect(Object.keys(services)).toEqual(['bridge']);
+    expect(bridge.image).toContain(`localhost/${manifest.name}:${manifest.version}`);
+    expect(bridge.command[0]).toBe('serve');
+    expect(Object.keys(volumes)).toEqual(['bridge-home']);
+  });
+
+  it('sets variables that there are, at the paths of what it mounts', () => {
+    for (const name of Object.keys(bridge.environment))
+      expect([...VARIABLES, 'MCP_SERVERS_CONFIG']).toContain(name);
+    const places = bridge.volumes.map((mount: string) => /:(\/[^:]*)(?::ro)?$/.exec(mount)?.[1]);
+    expect(places).toEqual(['/run/podman/podman.sock', '/home/bridge', '/tls', '/config']);
+    expect(readFileSync(join(ROOT, 'Containerfile'), 'utf8')).toContain('unix:///run/podman/podman.sock');
+  });
+});
+
+describe('the units of systemd', () => {
+  const UNITS = ['mcp-sandbox-bridge.service', 'mcp-sandbox-bridge.socket'];
+  /** Complaints of systemd about the units of a folder, which it loads and starts none of. */
+  const complaintsOf = (folder: string, ...options: readonly string[]): string => {
+    const runtime = mkdtempSync(join(tmpdir(), 'units-'));
+    try {
+      const { stdout, stderr, status } = spawnSync(
+        'systemd-analyze',
+        ['verify', ...options, ...UNITS.map((unit) => join(folder, unit))],
+        { encoding: 'utf8', env: { PATH: process.env['PATH'], XDG_RUNTIME_DIR: runtime } },
+      );
+      return status === 0 ? stdout + stderr : `exit code ${status}: ${stdout}${stderr}`;
+    } finally {
+      rmSync(runtime, { recursive: true, force: true });
+    }
+  };
+  const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0;
+
+  it.skipIf(!hasSystemd)('have nothing that systemd-analyze verify complains of', () => {
+    expect(complaintsOf(join(ROOT, 'packaging/systemd'))).toBe('');
+    expect(complaintsOf(join(ROOT, 'packaging/systemd/user'), '--user')).toBe('');
+    // The control.
+    const broken = mkdtempSync(join(tmpdir(), 'units-'));
+    for (const unit of UNITS) copyFileSync(join(ROOT, 'packaging/systemd', unit), join(broken, unit));
+    const text = readFileSync(join(broken, UNITS[0] ?? ''), 'utf8');
+    writeFileSync(join(broken, UNITS[0] ?? ''), text.replace('Delegate=', 'Delegat='));
+    expect(complaintsOf(broken)).toContain('Delegat');
+    rmSync(broken, { recursive: true, force: true });
+  });
+});
+
+it('the bridge has one port in all pages, compose files and units; the command server has another', () => {
+  const AT =
+    /(?:127\.0\.0\.1|0\.0\.0\.0|localhost|example\.com|\[::1\]|--publish|--http|ListenStream=\S*?)[: ](\d{2,5})\b(?!\.)/g;
+  const portsOf = (...files: readonly string[]) =>
+    new Set(
+      files.flatMap((file) =>
+        [...readFileSync(join(ROOT, file), 'utf8').matchAll(AT)].map(([, port]) => port),
+      ),
+    );
+  const ofCommands = ['docs/languages-and-commands.md', 'compose.code-exec.yaml'];
+  const pages = readdirSync(join(ROOT, 'docs'))
+    .map((name) => `docs/${name}`)
+    .filter((name) => name.endsWith('.md') && !ofCommands.includes(name));
+  const units = ['', 'user/'].map((folder) => `packaging/systemd/${folder}mcp-sandbox-bridge.socket`);
+  expect(portsOf('README.md', 'SECURITY.md', 'compose.yaml', ...pages, ...units)).toEqual(new Set(['8808']));
+  expect(portsOf(...ofCommands)).toEqual(new Set(['8000']));
 });

@@ -1,4 +1,4 @@
-// The service that compose.yaml describes, started by podman from what that file says. Old gVisor takes podman's network
+// The service that compose.code-exec.yaml describes, started by podman from what that file says. Old gVisor takes podman's network
 // only from the namespace that podman has made for it, hence its flag.
 
 import { execFileSync } from 'node:child_process';

@@ -151,7 +151,7 @@ describe('turns', () => {
 });
 
 describe('quotas', () => {
-  it('waiting runs: a further one is refused with when to come back, and has no line in the audit', async () => {
+  it('waiting runs: a further one is refused with when to come back, which is told, and has not begun', async () => {
     bridges.rules.set(ANN.id, { quotas: { runsWaiting: 1 } });
     const runs = [run(ANN), run(ANN)];
     const refused = await run(ANN);
@@ -170,6 +170,17 @@ describe('quotas', () => {
     expect(await Promise.all(runs.map(statusOf))).toEqual(Array(6).fill('E_SANDBOX_LOST'));
     const told = bridges.events.filter(({ type }: BridgeEvent) => type === 'run.started');
     expect(told).toHaveLength(6);
+    expect(bridges.events.filter(({ type }: BridgeEvent) => type === 'run.rejected')).toEqual([
+      expect.objectContaining({
+        principal: ANN.id,
+        servers: [],
+        language: 'python',
+        error: {
+          kind: 'E_BUSY',
+          message: 'Nothing has run: of your own runs, 1 run waits already, and no more may.',
+        },
+      }),
+    ]);
   });
 
   it('waiting runs: a call is known to be refused before it is read, while another principal has room', async () => {

@@ -23,9 +23,15 @@ export type Observer = (event: BridgeEvent) => void;
 
 export type EventLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error';
 
-/** Level and sentence with which the log has each event of a table. Asked once for each event. */
+/** Fields of a JSON line of the log, beside those that every line has. Undefined ones are left out. */
+type LogFields = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+
+/** Level, sentence and fields with which the log has an event. */
+export type LogLine = readonly [level: EventLevel, sentence: string, fields?: LogFields];
+
+/** The log's line for each event of a table. Asked once for each event. */
 export type EventWords<Table = EventTable> = {
-  readonly [Type in keyof Table]: (event: Table[Type]) => readonly [level: EventLevel, sentence: string];
+  readonly [Type in keyof Table]: (event: Table[Type]) => LogLine;
 };
 
 /** One observer that passes each event on to several. */

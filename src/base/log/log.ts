@@ -5,7 +5,14 @@ import picocolors from 'picocolors';
 import pino from 'pino';
 import type { Redact } from '../secrets/redact.js';
 import { shownName } from '../text/shown-name.js';
-import type { BridgeEvent, EventLevel, EventWords, Observer } from './events.js';
+import {
+  type BridgeEvent,
+  type EventLevel,
+  type EventWords,
+  type LogLine,
+  type Observer,
+  oneLine,
+} from './events.js';
 
 type Log = pino.Logger;
 export type LogThreshold = EventLevel | 'silent';
@@ -62,9 +69,18 @@ function humanLine(json: string, { colour }: LogOptions): string {
 /** Writes each event to `log` by `words`, its texts through `redact`. */
 export function logObserver(log: Log, words: EventWords, redact: Redact): Observer {
   return (event) => {
-    const [level, sentence] = describeEvent(withoutSecrets(event, redact), words);
+    const [level, sentence, more = {}] = describeEvent(withoutSecrets(event, redact), words);
     const { type, principal, request } = event;
-    const fields = { event: type, ...(principal && { principal }), ...(request && { request }) };
+    const shown = Object.entries(more).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? oneLine(value) : Array.isArray(value) ? value.map(oneLine) : value,
+    ]);
+    const fields = {
+      event: type,
+      ...Object.fromEntries(shown),
+      ...(principal && { principal }),
+      ...(request && { request }),
+    };
     log[level](fields, principal === undefined ? sentence : `${shownName(principal)}: ${sentence}`);
   };
 }
@@ -79,12 +95,9 @@ function withoutSecrets(event: BridgeEvent, redact: Redact): BridgeEvent {
   return Object.fromEntries(fields) as BridgeEvent;
 }
 
-/** Level and sentence of an event. */
-export function describeEvent(
-  event: BridgeEvent,
-  words: EventWords,
-): readonly [level: EventLevel, sentence: string] {
+/** The log's line for an event. */
+export function describeEvent(event: BridgeEvent, words: EventWords): LogLine {
   // The type of a table cannot say that an event's own entry takes the event.
-  const describe = words[event.type] as (event: BridgeEvent) => readonly [EventLevel, string];
+  const describe = words[event.type] as (event: BridgeEvent) => LogLine;
   return describe(event);
 }

@@ -1,59 +1,65 @@
 // `runs`: what the audit says of runs and of their tool calls, of all bridges of this user. Starts nothing.
 
-import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BridgeError } from '../../base/errors.js';
 import { didYouMean } from '../../base/text/closest.js';
 import { joinedNames } from '../../base/text/shown-name.js';
 import { makeVisible } from '../../base/text/unseen.js';
-import { AUDIT_SUFFIX } from '../../run/audit/audit-files.js';
-import {
-  type AuditLine,
-  type CallLine,
-  type LostLine,
-  parseAuditLine,
-  type QuestionLine,
-  type RunLine,
-} from '../../run/audit/audit-line.js';
+import type { CallLine, LoginLine, LostLine } from '../../run/audit/audit-line.js';
 import { AUDIT_FOLDER, prepare } from '../serving/prepare.js';
 
 import { columns } from '../terminal/columns.js';
-import { coloursFor, printJson, seconds, visibleText } from '../terminal/output.js';
+import { coloursFor, printJson, seconds, usageError, visibleText } from '../terminal/output.js';
 import { hangText, paragraph, widthOf } from '../terminal/wrap.js';
+import { followAudit } from './follow-audit.js';
+import {
+  type AuditedRun,
+  beginOf,
+  principalOf,
+  type RunsOptions,
+  readAudit,
+  reasonOf,
+  shownPrincipal,
+  sinceFrom,
+  time,
+  wantedBy,
+} from './read-audit.js';
 
-export type RunsOptions = {
-  readonly last: number;
-  readonly failed?: true;
-  readonly server?: string;
-  /** A run, or the beginning of its name. */
-  readonly calls?: string;
-  readonly json?: true;
-};
+const USUAL_LAST = 20;
 
-export function runs(options: RunsOptions): void {
+export async function runs(options: RunsOptions): Promise<void> {
+  const since = options.since === undefined ? undefined : sinceFrom(options.since);
+  const { calls, json, last = since === undefined ? USUAL_LAST : Number.POSITIVE_INFINITY } = options;
+  refuseTogether(options);
   const { settings } = prepare('error', 'ends');
-  const { runs: all, lost } = readAudit(join(settings.stateDir, AUDIT_FOLDER));
-  const { calls, json, last } = options;
+  const dir = join(settings.stateDir, AUDIT_FOLDER);
+  const isWanted = wantedBy(options, since);
+  if (options.follow) return await followAudit(dir, isWanted, options, since);
+  const { runs: all, logins, lost } = readAudit(dir);
+  const newest = <T>(some: readonly T[]): readonly T[] => (last === 0 ? [] : some.slice(-last));
   if (calls !== undefined) {
     const run = findRun(calls, all);
     if (json) printJson(run);
-    else
-      process.stdout.write(
-        runsText([run], true) + commandText(run) + callsText(run.calls) + notShownText(run),
-      );
+    else process.stdout.write(runsText([run]) + commandText(run) + callsText(run.calls) + notShownText(run));
     return;
   }
-  const chosen = last === 0 ? [] : all.filter((run) => isWanted(run, options)).slice(-last);
+  if (options.logins) {
+    const chosen = newest(logins.filter(isWanted.login));
+    if (json) return printJson({ logins: chosen, lost });
+    const none = `No logins over HTTP are kept${logins.length === 0 ? '' : ' that fit'}.\n`;
+    process.stdout.write((chosen.length === 0 ? none : httpLoginsText(chosen)) + lostText(lost));
+    return;
+  }
+  const chosen = newest(all.filter(isWanted.run));
   if (json) return printJson({ runs: chosen, lost });
-  const text =
-    chosen.length > 0 ? runsText(chosen, options.failed) : noRunsText(all.length, settings.audit === 'off');
+  const text = chosen.length > 0 ? runsText(chosen) : noRunsText(all.length, settings.audit === 'off');
   process.stdout.write(text + lostText(lost));
 }
 
-function isWanted(run: AuditedRun, { failed, server }: RunsOptions): boolean {
-  const hasFailed = run.line?.status !== 'success' || run.calls.some(({ error }) => error !== undefined);
-  const names = [...(run.line?.servers ?? []), ...run.calls.map((call) => call.server)];
-  return (failed === undefined || hasFailed) && (server === undefined || names.includes(server));
+function refuseTogether({ calls, follow, logins }: RunsOptions): void {
+  const both = calls !== undefined ? (follow ? '--follow' : logins ? '--logins' : undefined) : undefined;
+  if (both !== undefined)
+    throw usageError(`--calls shows one run, and ${both} shows others.`, 'Write one of the two.');
 }
 
 function findRun(word: string, all: readonly AuditedRun[]): AuditedRun {
@@ -84,14 +90,19 @@ function namesOf(servers: readonly string[]): string {
 }
 
 /** Client, language and servers are the first to go where a line is too narrow, then when it began. */
-const RUNS_DROPS = [7, 2, 6, 0];
+const RUNS_DROPS = ['client', 'language', 'servers', 'began'];
 
-/** A line for each run, and with `withReasons` one below for why it failed; ends with a newline. */
-export function runsText(chosen: readonly AuditedRun[], withReasons = false): string {
+/** A line for each run, and one below for why it failed or was refused; ends with a newline. */
+export function runsText(chosen: readonly AuditedRun[]): string {
   const paint = coloursFor(process.stdout);
-  const head = ['began', 'run', 'language', 'status', 'took', 'calls', 'servers', 'client'].map((word) =>
-    paint.dim(word),
-  );
+  // Over stdio there is one principal, and nothing to tell apart.
+  const hasPrincipals = chosen.some((run) => principalOf(run) !== undefined);
+  const head = [
+    'began',
+    'run',
+    ...(hasPrincipals ? ['principal'] : []),
+    ...['language', 'status', 'took', 'calls', 'servers', 'client'],
+  ];
   const rows = chosen.map((one) => {
     const { run, line, calls } = one;
     const failed = calls.filter(({ error }) => error !== undefined).length;
@@ -99,6 +110,7 @@ export function runsText(chosen: readonly AuditedRun[], withReasons = false): st
     return [
       time(beginOf(one)),
       run,
+      ...(hasPrincipals ? [shownPrincipal(principalOf(one))] : []),
       visibleText(line?.language ?? ''),
       status === 'success' ? paint.green(status) : paint.yellow(status),
       line === undefined ? '' : seconds(line.durationMs),
@@ -107,26 +119,44 @@ export function runsText(chosen: readonly AuditedRun[], withReasons = false): st
       paint.dim(visibleText(line?.client ?? '')),
     ];
   });
-  const fit = { width: widthOf(process.stdout), drops: RUNS_DROPS };
+  const fit = { width: widthOf(process.stdout), drops: RUNS_DROPS.map((name) => head.indexOf(name)) };
   // Each row is one line: its only long cells are left out rather than wrapped.
-  const [first = '', ...lines] = columns([head, ...rows], fit)
+  const [first = '', ...lines] = columns([head.map((word) => paint.dim(word)), ...rows], fit)
     .trimEnd()
     .split('\n');
-  const texts = lines.map((line, at) => line + (withReasons ? reasonText(chosen[at]) : ''));
+  const texts = lines.map((line, at) => line + belowText(reasonOf(chosen[at]?.line)));
   return [first, ...texts, ''].join('\n');
 }
 
 const REASON_INDENT = '  ';
 
-/** Why a run failed, as lines behind its own; empty for one that did not, and where nothing is known of it. */
-function reasonText(run: AuditedRun | undefined): string {
-  const { error } = run?.line ?? {};
-  if (error === undefined) return '';
-  const { kind, message: words } = error;
-  // Python's messages begin with their class already.
-  const text = words.startsWith(kind) ? words : `${kind}: ${words}`;
-  const { length } = REASON_INDENT;
-  return `\n${REASON_INDENT}${hangText(visibleText(text), length, widthOf(process.stdout))}`;
+/** Lines behind the one that they explain; empty where there is nothing to say. */
+const belowText = (text: string | undefined): string =>
+  text === undefined
+    ? ''
+    : `\n${REASON_INDENT}${hangText(visibleText(text), REASON_INDENT.length, widthOf(process.stdout))}`;
+
+/** A line for each login, and one below for why it was refused; ends with a newline. */
+export function httpLoginsText(chosen: readonly LoginLine[]): string {
+  const paint = coloursFor(process.stdout);
+  const head = ['at', 'principal', 'outcome', 'from', 'method'].map((word) => paint.dim(word));
+  const rows = chosen.map(({ at, principal, outcome, remote, method }) => [
+    time(at),
+    principal === undefined ? '' : shownPrincipal(principal),
+    outcome === 'accepted' ? paint.green(outcome) : paint.yellow(visibleText(outcome)),
+    visibleText(remote),
+    visibleText(method),
+  ]);
+  const [first = '', ...lines] = columns([head, ...rows], { width: widthOf(process.stdout), drops: [4] })
+    .trimEnd()
+    .split('\n');
+  const texts = lines.map((line, at) => {
+    const { status, reason, notListed = 0 } = chosen[at] ?? {};
+    const more = notListed === 0 ? '' : ` ${notListed} more before it have no line.`;
+    const why = reason === undefined ? undefined : `${status}: ${reason}`;
+    return line + belowText(why === undefined && more === '' ? undefined : `${why ?? ''}${more}`);
+  });
+  return [first, ...texts, ''].join('\n');
 }
 
 /** The arguments of a command where the audit has kept them, ending with a newline; otherwise an empty string. */
@@ -183,75 +213,5 @@ export function lostText(lost: readonly LostLine[]): string {
   return sentences.length === 0 ? '' : `\n${sentences.map(paragraph).join('')}`;
 }
 
-/** `2026-11-22 01:06:02`, in UTC as the lines are. */
-const time = (iso: string): string => visibleText(iso.slice(0, 19).replace('T', ' '));
-
 const bytes = (weight: CallLine['arguments'] | undefined): string =>
   weight === undefined ? '' : `${weight.bytes} B`;
-
-/** `line` is undefined of a run that goes on, or whose bridge was killed. */
-export type AuditedRun = {
-  readonly run: string;
-  readonly line: RunLine | undefined;
-  /** Calls in the order in which they ended. */
-  readonly calls: readonly CallLine[];
-  /** Questions that a person was asked about the run's calls, in the order in which they ended; absent where there are none. */
-  readonly questions?: readonly QuestionLine[];
-};
-
-/**
- * Reads what the audit of all bridges holds from its files: runs with their calls, the newest last. Files that go while they
- * are read, and lines that are torn, are passed over.
- */
-export function readAudit(dir: string): {
-  readonly runs: readonly AuditedRun[];
-  /** Where lines are missing, in the order in which the disk took lines again. */
-  readonly lost: readonly LostLine[];
-} {
-  const lines = filesOf(dir).flatMap((file) => linesOf(join(dir, file)));
-  const lost = lines.filter((line) => line.kind === 'lost');
-  return { runs: runsOf(lines.filter((line) => line.kind !== 'lost')), lost: lost.sort(byTime) };
-}
-
-function runsOf(lines: readonly (RunLine | CallLine | QuestionLine)[]): readonly AuditedRun[] {
-  const runs = new Map<string, { line: RunLine | undefined; calls: CallLine[]; questions: QuestionLine[] }>();
-  for (const line of lines) {
-    const known = runs.get(line.run) ?? { line: undefined, calls: [], questions: [] };
-    runs.set(line.run, known);
-    if (line.kind === 'run') known.line = line;
-    else if (line.kind === 'question') known.questions.push(line);
-    else known.calls.push(line);
-  }
-  return [...runs]
-    .map(([run, { line, calls, questions }]) => ({
-      run,
-      line,
-      calls: calls.sort(byTime),
-      ...(questions.length === 0 ? {} : { questions: questions.sort(byTime) }),
-    }))
-    .sort((one, other) => beginOf(one).localeCompare(beginOf(other)));
-}
-
-/** When the run began, as far as is known: ISO 8601. */
-const beginOf = ({ line, calls }: AuditedRun): string => line?.at ?? calls[0]?.at ?? '';
-
-const byTime = (one: { readonly at: string }, other: { readonly at: string }): number =>
-  one.at.localeCompare(other.at);
-
-function filesOf(dir: string): string[] {
-  try {
-    return readdirSync(dir).filter((name) => name.endsWith(AUDIT_SUFFIX));
-  } catch {
-    return [];
-  }
-}
-
-function linesOf(path: string): AuditLine[] {
-  try {
-    return readFileSync(path, 'utf8')
-      .split('\n')
-      .flatMap((text) => parseAuditLine(text) ?? []);
-  } catch {
-    return [];
-  }
-}

@@ -1,5 +1,6 @@
-// `token`: who may use a bridge that serves over HTTP. What could be parsed goes to stdout: a new token alone, or a list
-// without any token. Everything else is for the person and goes to stderr.
+// `token`: who may use a bridge that serves over HTTP. What could be parsed goes to stdout: a new token, or a list without
+// any token. Everything else is for the person and goes to stderr. A token itself is shown on stdout only: stderr is often
+// kept.
 
 import { BridgeError } from '../../base/errors.js';
 import { ownCommand } from '../../base/process/own-command.js';
@@ -9,9 +10,17 @@ import { clipHarmless, nameList } from '../../base/text/text.js';
 
 import { discover } from '../../hosts/discovery/discover.js';
 import {
+  clientEntries,
+  clientEntriesText,
+  endpointFrom,
+  TOKEN_PLACEHOLDER,
+} from '../../service/access/client-entries.js';
+import {
   isExpired,
   LastUses,
   membersOf,
+  newTokenText,
+  rotatedRecord,
   TokenFile,
   type TokenRecord,
   type TokenServers,
@@ -20,9 +29,11 @@ import {
 import {
   checkedTokenName,
   expiryFrom,
+  graceFrom,
   refuseTaken,
   scopesFrom,
   serversFrom,
+  USUAL_LIFE,
 } from '../../service/access/token-terms.js';
 import { type Prepared, prepare } from '../serving/prepare.js';
 import { columns } from '../terminal/columns.js';
@@ -35,28 +46,98 @@ export type TokenOptions = {
   readonly servers?: string;
   readonly expires?: string;
   readonly scopes?: string;
+  readonly json?: true;
 };
+
+/** Options of a command that shows a new text of a token. */
+type NewTextOptions = {
+  /** Address of the bridge, for what the holder pastes. */
+  readonly url?: string;
+  readonly json?: true;
+};
+export type CreateOptions = TokenOptions & NewTextOptions & { readonly expires: string };
+export type RotateOptions = NewTextOptions & { readonly expires?: string; readonly grace: string };
 
 /** Facts that a list shows of one token. */
 export type ListedToken = TokenRecord & { readonly lastUsedMs: number | undefined };
 
 const say = (line: string): boolean => process.stderr.write(`${line}\n`);
 
-export async function tokenCreate(name: string, options: TokenOptions): Promise<void> {
+export async function tokenCreate(name: string, options: CreateOptions): Promise<void> {
   const terms: TokenTerms = {
     servers: serversFrom(options.servers ?? ''),
     scopes: scopesFrom(options.scopes ?? ''),
-    expiresAtMs: options.expires === undefined ? undefined : expiryFrom(options.expires),
+    expiresAtMs: expiryFrom(options.expires),
   };
   checkedTokenName(name);
   const prepared = prepare('error', 'ends');
+  const at = addressOf(options, prepared);
   const file = new TokenFile(prepared.settings.stateDir);
   const conflict = (tokens: readonly TokenRecord[]) => refuseTaken(name, tokens);
   const { text, record } = await file.add(name, terms, conflict, interruptSignal());
-  process.stdout.write(`${text}\n`);
+  if (options.json) return printNewText(text, record, at);
+  showNewText(text, at);
   say(`Token '${shownName(name)}' is made. It is shown only now: ${file.path} has its hash.`);
   sayTerms(record, prepared);
-  say('Programs send it as `Authorization: Bearer TOKEN`.');
+  sayHowToPaste(at);
+}
+
+export async function tokenRotate(name: string, options: RotateOptions): Promise<void> {
+  const graceMs = graceFrom(options.grace);
+  const endsNow = options.expires === undefined ? undefined : { expiresAtMs: expiryFrom(options.expires) };
+  const prepared = prepare('error', 'ends');
+  const at = addressOf(options, prepared);
+  const text = newTokenText();
+  let rotated: TokenRecord | undefined;
+  await new TokenFile(prepared.settings.stateDir).change((tokens) => {
+    const before = findToken(name, tokens);
+    const usualMs = before.expiresAtMs === undefined ? undefined : expiryFrom(USUAL_LIFE);
+    const { expiresAtMs } = endsNow ?? { expiresAtMs: usualMs };
+    const after = rotatedRecord(before, text, { graceMs, expiresAtMs });
+    rotated = after;
+    return tokens.map((token) => (token.id === before.id ? after : token));
+  }, interruptSignal());
+  if (rotated === undefined) return;
+  if (options.json) return printNewText(text, rotated, at);
+  showNewText(text, at);
+  const { previous } = rotated;
+  say(
+    `Token '${shownName(name)}' has a new secret, which is shown only now. Its holder keeps files and logins.`,
+  );
+  say(
+    previous === undefined
+      ? 'The old one is refused from the next request on.'
+      : `The old one counts until ${new Date(previous.untilMs).toISOString()}.`,
+  );
+  sayTerms(rotated, prepared);
+  sayHowToPaste(at);
+}
+
+type Address = ReturnType<typeof endpointFrom>;
+
+const addressOf = ({ url }: NewTextOptions, { settings }: Prepared): Address =>
+  endpointFrom(url, { resource: settings.oauth?.resource, hosts: settings.http.hosts });
+
+function printNewText(text: string, record: TokenRecord, { endpoint }: Address): void {
+  const paste = Object.fromEntries(clientEntries(endpoint, text).map((entry) => [entry.host, entry.text]));
+  printJson({ token: text, ...asJson({ ...record, lastUsedMs: undefined }), endpoint, paste });
+}
+
+/** In a pipe the token alone, for `TOKEN=$(…)`; on a terminal also what its holder pastes. */
+function showNewText(text: string, { endpoint }: Address): void {
+  const paste = process.stdout.isTTY ? `\n${clientEntriesText(endpoint, text)}\n` : '';
+  process.stdout.write(`${text}\n${paste}`);
+}
+
+function sayHowToPaste({ endpoint, from }: Address): void {
+  if (!process.stdout.isTTY)
+    say(
+      `\nIts holder pastes one of these, with the token for ${TOKEN_PLACEHOLDER}:\n\n${clientEntriesText(endpoint, TOKEN_PLACEHOLDER)}`,
+    );
+  const what = from === 'default' ? 'is of this machine only' : 'is taken from the settings';
+  if (from !== 'option')
+    say(`This address ${what}. --url writes another, such as https://mcp.example.com:8808/mcp.`);
+  say('Other programs send it as `Authorization: Bearer TOKEN`.');
 }
 
 export async function tokenChange(name: string, options: TokenOptions): Promise<void> {
@@ -83,16 +164,19 @@ export async function tokenChange(name: string, options: TokenOptions): Promise<
     changed = after;
     return tokens.map((token) => (token.id === before.id ? after : token));
   }, interruptSignal());
+  if (changed === undefined) return;
+  if (options.json) return printJson(asJson({ ...changed, lastUsedMs: undefined }));
   say(`Token '${shownName(name)}' is changed, for bridges that run as well.`);
-  if (changed !== undefined) sayTerms(changed, prepared);
+  sayTerms(changed, prepared);
 }
 
-export async function tokenRevoke(name: string): Promise<void> {
+export async function tokenRevoke(name: string, { json }: { readonly json?: true }): Promise<void> {
   const { settings } = prepare('error', 'ends');
   await new TokenFile(settings.stateDir).change((tokens) => {
     const { id } = findToken(name, tokens);
     return tokens.filter((token) => token.id !== id);
   }, interruptSignal());
+  if (json) return printJson({ name, revoked: true });
   say(`Token '${shownName(name)}' is revoked: bridges that run refuse it from the next request on.`);
 }
 
@@ -176,7 +260,14 @@ function expiryText(token: TokenRecord, nowMs: number, red: (text: string) => st
   return isExpired(token, nowMs) ? red(`expired ${day(expiresAtMs)}`) : minute(expiresAtMs);
 }
 
-function asJson({ hash: _hash, createdAtMs, expiresAtMs, lastUsedMs, ...shown }: ListedToken): object {
+function asJson({
+  hash: _hash,
+  previous,
+  createdAtMs,
+  expiresAtMs,
+  lastUsedMs,
+  ...shown
+}: ListedToken): object {
   const instant = (atMs: number) => new Date(atMs).toISOString();
   return {
     ...shown,
@@ -184,6 +275,7 @@ function asJson({ hash: _hash, createdAtMs, expiresAtMs, lastUsedMs, ...shown }:
     ...(expiresAtMs === undefined
       ? {}
       : { expiresAt: instant(expiresAtMs), expired: expiresAtMs <= Date.now() }),
+    ...(previous === undefined ? {} : { previousUntil: instant(previous.untilMs) }),
     ...(lastUsedMs === undefined ? {} : { lastUsedAt: instant(lastUsedMs) }),
   };
 }

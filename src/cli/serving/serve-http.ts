@@ -34,7 +34,7 @@ export async function serveHttp(written: string, allowedHosts: readonly string[]
   const onHangUp = () => void listening?.reload();
   process.on('SIGHUP', onHangUp);
   const { host, env } = prepared.discovery;
-  const access = new HttpAccess(settings, host, env, observer);
+  const access = new HttpAccess(settings, host, env, withRequests(observer));
   const bridges = bridgesOf(prepared, access, withRequests(observer));
   const front = await openFront(address, prepared, { bridges, access }, observer, interrupted).catch(
     async (thrown) => {

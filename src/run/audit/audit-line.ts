@@ -4,7 +4,10 @@
 import type { RunStatus } from '../events.js';
 import type { TextDigest } from './digest.js';
 
-/** A run that has ended. Times are ISO 8601 in UTC; `at` is when it began. */
+/**
+ * A run that has ended, or that was refused before it began. Times are ISO 8601 in UTC; `at` is when it began, or was
+ * refused.
+ */
 export type RunLine = {
   readonly kind: 'run';
   readonly at: string;
@@ -21,8 +24,8 @@ export type RunLine = {
   /** The beginning of a command's argument vector; absent for other runs. */
   readonly argumentsText?: string;
   readonly timeoutSeconds: number;
-  readonly status: RunStatus;
-  /** Why it failed: the class of the exception or a code of ours, and the beginning of its message's first line. */
+  readonly status: RunStatus | 'refused';
+  /** Why it failed or was refused: the class of the exception or a code of ours, and the beginning of its message's first line. */
   readonly error?: { readonly kind: string; readonly message: string };
   readonly durationMs: number;
   readonly calls: number;
@@ -30,6 +33,8 @@ export type RunLine = {
   readonly listed?: number;
   /** How many of its tool calls never had a line. */
   readonly notListed: number;
+  /** How many runs were refused before this one, since the last line, that have no line: there were too many. */
+  readonly moreRefused?: number;
 };
 
 /** A tool call that has ended; `at` is when. `call` counts within its run. */
@@ -78,6 +83,27 @@ export type QuestionLine = {
   readonly durationMs: number;
 };
 
+/**
+ * Somebody who came in over HTTP, once in an hour for each address; or a request that was refused because of who sent it.
+ * Never with a credential.
+ */
+export type LoginLine = {
+  readonly kind: 'login';
+  readonly at: string;
+  /** Id of the principal; absent where nobody knows whose credential it was. */
+  readonly principal?: string;
+  readonly outcome: 'accepted' | 'refused';
+  /** Address of the sender; `a unix socket` for one without. */
+  readonly remote: string;
+  /** Method of the HTTP request. */
+  readonly method: string;
+  /** Status of the HTTP answer, and the reason that it gave; absent where it was accepted. */
+  readonly status?: number;
+  readonly reason?: string;
+  /** How many like it, since the last line, have no line: there were too many. */
+  readonly notListed?: number;
+};
+
 /** Lines of one bridge that the disk did not take; `at` is when it took lines again, `since` when the first was lost. */
 export type LostLine = {
   readonly kind: 'lost';
@@ -86,21 +112,27 @@ export type LostLine = {
   readonly lines: number;
 };
 
-export type AuditLine = RunLine | CallLine | QuestionLine | LostLine;
+export type AuditLine = RunLine | CallLine | QuestionLine | LoginLine | LostLine;
 
 /** Undefined for what nobody has written whole. */
 export function parseAuditLine(text: string): AuditLine | undefined {
   try {
     const line = JSON.parse(text) as Partial<
-      Record<keyof RunLine | keyof CallLine | keyof LostLine, unknown>
+      Record<keyof RunLine | keyof CallLine | keyof LoginLine | keyof LostLine, unknown>
     > | null;
     const isLost =
       line?.kind === 'lost' &&
       typeof line.at === 'string' &&
       typeof line.since === 'string' &&
       typeof line.lines === 'number';
+    const isLogin =
+      line?.kind === 'login' &&
+      typeof line.at === 'string' &&
+      typeof line.outcome === 'string' &&
+      typeof line.remote === 'string';
     const isLine =
       isLost ||
+      isLogin ||
       ((line?.kind === 'run' || line?.kind === 'call' || line?.kind === 'question') &&
         typeof line.at === 'string' &&
         typeof line.run === 'string' &&

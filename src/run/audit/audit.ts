@@ -7,7 +7,7 @@ import type { Redact } from '../../base/secrets/redact.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { clip, clipHarmless, linesOf } from '../../base/text/text.js';
 import { AuditFiles } from './audit-files.js';
-import type { AuditLine, CallLine, QuestionLine, RunLine } from './audit-line.js';
+import type { AuditLine, CallLine, LoginLine, QuestionLine, RunLine } from './audit-line.js';
 import { digestOf } from './digest.js';
 
 type AuditOptions = {
@@ -32,6 +32,11 @@ const MAX_REASON_CHARS = 200;
 const MAX_CALLS_DIGESTED = 50;
 const MAX_WORD_CHARS = 500;
 const MAX_ARGUMENTS_CHARS = 16 * 1024;
+/** A run that was refused has named servers as it liked. */
+const MAX_SERVERS_LISTED = 100;
+const HOUR_MS = 3_600_000;
+/** Refusals cost their sender little, and would otherwise push what runs did out of the files. */
+const MAX_IN_AN_HOUR = { accepted: 1_000, refused: 60, rejected: 1_000 } as const;
 
 type Begun = Pick<
   RunLine,
@@ -46,6 +51,12 @@ export class Audit implements AsyncDisposable {
   readonly #files: AuditFiles;
   readonly #redact: Redact;
   readonly #running = new Map<string, Begun>();
+  /** Lines of the present hour, and how many since the last line had none. */
+  readonly #hourly = {
+    accepted: { hour: 0, listed: 0, notListed: 0 },
+    refused: { hour: 0, listed: 0, notListed: 0 },
+    rejected: { hour: 0, listed: 0, notListed: 0 },
+  };
 
   constructor({ dir, quotaBytes, redact, observer }: AuditOptions) {
     this.#files = new AuditFiles({
@@ -63,6 +74,12 @@ export class Audit implements AsyncDisposable {
     else if (event.type === 'run.call') this.#addCall(event);
     else if (event.type === 'run.asked') this.#addQuestion(event);
     else if (event.type === 'run.ended') this.#end(event);
+    else if (event.type === 'run.rejected') this.#addRejected(event);
+    else if (event.type === 'auth.accepted') this.#addLogin('accepted', event);
+    else if (event.type === 'auth.refused') {
+      const { status, message } = event;
+      this.#addLogin('refused', event, { status, reason: clipHarmless(message, MAX_REASON_CHARS) });
+    }
   };
 
   /** Resolves when what was told is on disk, or cannot be. */
@@ -128,6 +145,65 @@ export class Audit implements AsyncDisposable {
       durationMs: Math.round(durationMs),
     };
     this.#write(line);
+  }
+
+  #addRejected(event: Extract<BridgeEvent, { type: 'run.rejected' }>): void {
+    const { run, client, servers, language, code, timeoutSeconds, error } = event;
+    const before = this.#countLine('rejected');
+    if (before === undefined) return;
+    this.#write({
+      kind: 'run',
+      at: new Date().toISOString(),
+      run,
+      ...this.#principalField(event),
+      client: this.#displayName(client),
+      servers: servers.slice(0, MAX_SERVERS_LISTED).map((name) => this.#displayName(name)),
+      language,
+      code,
+      timeoutSeconds,
+      // A call whose host gave it up while it waited was refused by nobody.
+      status: error.kind === 'E_CANCELLED' ? 'cancelled' : 'refused',
+      error: this.#reason(error),
+      durationMs: 0,
+      calls: 0,
+      listed: 0,
+      notListed: 0,
+      ...(before === 0 ? {} : { moreRefused: before }),
+    });
+  }
+
+  /** How many like it had no line since the last one; undefined where this one gets none either. */
+  #countLine(of: keyof typeof MAX_IN_AN_HOUR): number | undefined {
+    const told = this.#hourly[of];
+    const hour = Math.floor(performance.now() / HOUR_MS);
+    if (told.hour !== hour) Object.assign(told, { hour, listed: 0 });
+    if (told.listed >= MAX_IN_AN_HOUR[of]) {
+      told.notListed++;
+      return undefined;
+    }
+    told.listed++;
+    const { notListed } = told;
+    told.notListed = 0;
+    return notListed;
+  }
+
+  #addLogin(
+    outcome: LoginLine['outcome'],
+    event: Extract<BridgeEvent, { type: 'auth.accepted' | 'auth.refused' }>,
+    refusal: Pick<LoginLine, 'status' | 'reason'> = {},
+  ): void {
+    const notListed = this.#countLine(outcome);
+    if (notListed === undefined) return;
+    this.#write({
+      kind: 'login',
+      at: new Date().toISOString(),
+      ...this.#principalField(event),
+      outcome,
+      remote: this.#displayName(event.from),
+      method: this.#displayName(event.method),
+      ...refusal,
+      ...(notListed === 0 ? {} : { notListed }),
+    });
   }
 
   #principalField({ principal }: BridgeEvent): Pick<RunLine, 'principal'> {

@@ -2,7 +2,7 @@
 // takes its sandbox out of a pool, a run in a session takes that of the session; everything else is the same for both.
 
 import { asBridgeError, type BridgeError } from '../../base/errors.js';
-import type { RawJson } from '../../base/json/json-text.js';
+import { type RawJson, stringify } from '../../base/json/json-text.js';
 import type { Observer } from '../../base/log/events.js';
 import { LOCAL_USER } from '../../base/principal.js';
 import type { Redactor } from '../../base/secrets/redact.js';
@@ -33,10 +33,12 @@ import { planFor } from '../../settings/environment/plan.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { ServerBrief, ServerDoc } from '../../wire/frames.js';
 import type { KeptFiles } from '../artifacts/kept-files.js';
+import { digestOf } from '../audit/digest.js';
 import { type CallContext, COMMAND_LINE } from '../calls/call-context.js';
 import { boundOf, type CallTurn, turnOfCode } from '../calls/call-limits.js';
 import type { SavedTools } from '../calls/saved-tools.js';
 import { type CallProblem, type Outcome, outcomeWithoutRun, withoutSecrets } from '../outcome/outcome.js';
+import { languageOf } from '../programs/task.js';
 import { type Arrival, type GivenTurn, LATELY_MS, type RunQueue } from '../queue/run-queue.js';
 import type { SetUp } from '../queue/set-up.js';
 import type { SoftTimeout, Waited } from '../queue/soft-timeout.js';
@@ -53,7 +55,12 @@ import { callDirectly, type DirectServices, type ServerCall } from './direct-cal
 import { runCode } from './run.js';
 import type { RunInput } from './run-request.js';
 import type { Sandboxes } from './sandbox-use.js';
-import { type CommandInput, type CommandOutcome, runSandboxedCommand } from './sandboxed-command.js';
+import {
+  type CommandInput,
+  type CommandOutcome,
+  runSandboxedCommand,
+  vectorText,
+} from './sandboxed-command.js';
 
 /** The servers of the principal, as runs see them. */
 interface RunnableServers {
@@ -138,12 +145,13 @@ export class Runs {
   /** One run, queued behind those that are ahead. Never rejects for what agent, guest or engine did. */
   readonly run = async (input: RunInput, context: CallContext): Promise<Outcome> => {
     const { settings, servers, queue, sessions } = this.#parts;
-    const { task, session: asked, timeoutSeconds } = input;
+    const { task, session: asked } = input;
     servers.rediscover();
     this.expect(context.caller.agent);
     if (asked === undefined) {
       const objection = servers.problemWith(input.servers);
-      if (objection !== undefined) return outcomeWithoutRun('validation_error', objection, timeoutSeconds);
+      if (objection !== undefined)
+        return this.#refuse(queue.nextId(), input, context, objection, 'validation_error');
       const kind =
         task.type === 'cell' ? pythonProfile(settings) : kindOf(planFor(task.language, settings), settings);
       using arrival = queue.arrive(kind.memoryBytes, context);
@@ -153,8 +161,8 @@ export class Runs {
     // Ahead of the session: whoever waits for it is counted like whoever waits for a place.
     using arrival = queue.arrive(kind.memoryBytes, context, sessions.mustWait(asked, context.caller));
     const entered = await this.#enter(asked, arrival);
-    if ('refused' in entered) return withoutTurn(entered.refused, timeoutSeconds);
-    if ('message' in entered) return outcomeWithoutRun('validation_error', entered, timeoutSeconds);
+    if ('refused' in entered) return this.#refuse(arrival.id, input, context, problemOf(entered.refused));
+    if ('message' in entered) return this.#refuse(arrival.id, input, context, entered, 'validation_error');
     using _entered = entered;
     return await this.#runInSession(entered, kind, input, arrival);
   };
@@ -170,7 +178,10 @@ export class Runs {
       const ended = await runSandboxedCommand({ id: arrival.id, ...input }, services, arrival.context);
       return 'failed' in ended ? { failed: this.#withoutSecrets(ended.failed) } : ended;
     });
-    return 'refused' in outcome ? { failed: withoutTurn(outcome.refused, input.timeoutSeconds) } : outcome;
+    if (!('refused' in outcome)) return outcome;
+    const { command, timeoutSeconds } = input;
+    const about = { servers: [], timeoutSeconds, language: 'command', text: vectorText(command) };
+    return { failed: this.#reject(arrival.id, about, context, problemOf(outcome.refused)) };
   };
 
   /** A tool of one server, for the agent itself. Never rejects: what stands in the way is an objection. */
@@ -184,12 +195,18 @@ export class Runs {
     const { signal } = link;
     const wait = { owner: ownerId, limits: callLimits(), memoryBytes: 0 };
     const turn = await callTurns.place(wait, signal).turn;
-    if ('refused' in turn) return problemOf(turn.refused);
+    const named = [call.server];
+    const refuse = (problem: CallProblem): CallProblem => {
+      const { timeoutSeconds } = call;
+      const about = { servers: named, timeoutSeconds, language: 'command', text: stringify(call.args) };
+      this.#reject(queue.nextId(), about, context, problem);
+      return problem;
+    };
+    if ('refused' in turn) return refuse(problemOf(turn.refused));
     using _turn = turn;
     servers.rediscover();
-    const named = [call.server];
     const objection = servers.problemWith(named, setBy) ?? servers.strangerProblem(call.server, setBy);
-    if (objection !== undefined) return objection;
+    if (objection !== undefined) return refuse(objection);
     const id = queue.nextId();
     using lease = servers.pool.lease(named, agent);
     context.tell({ type: 'preparing', waitsFor: () => setUp.waitsFor(named) });
@@ -243,7 +260,33 @@ export class Runs {
       return this.#addNotes(this.#withoutSecrets(outcome));
     };
     const outcome = await queue.inTurn(arrival, asked, work, source.after);
-    return 'refused' in outcome ? withoutTurn(outcome.refused, input.timeoutSeconds) : outcome;
+    return 'refused' in outcome ? this.#refuse(id, input, context, problemOf(outcome.refused)) : outcome;
+  }
+
+  /** Tells of a run that does not begin; its outcome. */
+  #refuse(
+    id: string,
+    { task, servers, timeoutSeconds }: RunInput,
+    context: CallContext,
+    problem: CallProblem,
+    status?: 'validation_error',
+  ): Outcome {
+    const about = { servers, timeoutSeconds, language: languageOf(task), text: task.code };
+    return this.#reject(id, about, context, problem, status);
+  }
+
+  /** Tells of a run or a command that does not begin; its outcome. `text` is its code, or its arguments. */
+  #reject(
+    run: string,
+    { text, ...about }: Pick<RunInput, 'servers' | 'timeoutSeconds'> & { language: string; text: string },
+    { caller: { client } }: CallContext,
+    problem: CallProblem,
+    status: 'error' | 'validation_error' = 'error',
+  ): Outcome {
+    const { type: kind, message } = problem;
+    const error = { kind, message };
+    this.#parts.observer({ type: 'run.rejected', run, client, ...about, code: digestOf(text), error });
+    return outcomeWithoutRun(status, problem, about.timeoutSeconds);
   }
 
   /** One call of a session, which has its servers and its sandbox. */
@@ -268,7 +311,7 @@ export class Runs {
     });
     const objection = servers.problemWith(names);
     if (objection !== undefined)
-      return told(outcomeWithoutRun('validation_error', objection, timeoutSeconds));
+      return told(this.#refuse(arrival.id, input, arrival.context, objection, 'validation_error'));
     const { servers: mine, others } = servers.splitNamed(names);
     const all = [...mine, ...others];
     const isAtTerminal = isForCommandLine || arrival.context.caller === COMMAND_LINE;
@@ -409,6 +452,3 @@ const problemOf = ({ code: type, message, remedy }: BridgeError): CallProblem =>
   message,
   remedy,
 });
-
-const withoutTurn = (refused: BridgeError, timeoutSeconds: number): Outcome =>
-  outcomeWithoutRun('error', problemOf(refused), timeoutSeconds);

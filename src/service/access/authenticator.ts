@@ -7,6 +7,7 @@ import type { Observer } from '../../base/log/events.js';
 import { LOCAL_USER, type Principal } from '../../base/principal.js';
 import { PACKAGE_NAME } from '../../base/version.js';
 import type { OAuthSettings, Settings } from '../../settings/environment/settings.js';
+import { UNIX_SOCKET } from '../events.js';
 import { AccessTokens, type AccessTokensOptions } from '../oauth/access-token.js';
 import type {
   Authentication,
@@ -38,6 +39,10 @@ const UNREADABLE_RETRY_SECONDS = 30;
 /** Refusals in one minute that are told; a stranger can cause any number. */
 const TOLD_PER_MINUTE = 20;
 const MINUTE_MS = 60_000;
+/** Somebody who goes on coming from the same address is told of again after this time. */
+const TOLD_AGAIN_MS = 60 * MINUTE_MS;
+/** People and programs, each with the addresses from which it came lately. */
+const MAX_ARRIVALS = 10_000;
 
 export class Authenticator {
   readonly #settings: Pick<Settings, 'stateDir' | 'oauth'>;
@@ -46,6 +51,8 @@ export class Authenticator {
   readonly #accessTokens: AccessTokens | undefined;
   readonly #challenge: ChallengeFacts;
   #told = { minute: 0, count: 0 };
+  /** When a principal was last told of at an address, by performance.now(); the oldest first. */
+  readonly #arrivals = new Map<string, number>();
   #tokenTrouble: string | undefined;
 
   constructor(
@@ -78,8 +85,8 @@ export class Authenticator {
     const found = await this.#judge(facts);
     // Without a credential a request is how a client finds out that it needs one: nothing to tell of.
     const hasPresented = facts.authorization !== undefined && facts.authorization.length > 0;
-    if ('refusal' in found && (hasPresented || found.refusal.status !== 401))
-      this.#tell(facts, found.refusal);
+    if ('principal' in found) this.#tellArrival(facts, found.principal.id);
+    else if (hasPresented || found.refusal.status !== 401) this.#tell(facts, found);
     return found;
   }
 
@@ -129,7 +136,12 @@ export class Authenticator {
       if (verdict.state === 'unknown')
         return this.#invalidAnswer('The token is not known here: it was revoked, or is of another bridge.');
       const at = new Date(verdict.expiredAtMs).toISOString();
-      return this.#invalidAnswer(`The token expired at ${at}; whoever runs this bridge can make another.`);
+      const refused = this.#invalidAnswer(
+        verdict.isReplaced
+          ? `The token was replaced, and ended at ${at}; ask whoever runs this bridge for the new one.`
+          : `The token expired at ${at}; whoever runs this bridge can make another.`,
+      );
+      return { ...refused, principalId: verdict.principalId };
     } catch (thrown) {
       this.#tellTokenTrouble(messageOf(thrown));
       const description = 'Tokens cannot be checked now; the log of the bridge says why.';
@@ -150,13 +162,13 @@ export class Authenticator {
         return asRefusal(unavailableRefusal(verdict.description, verdict.retryAfterSeconds));
       case 'insufficient': {
         const description = `The token lacks a scope that everybody needs here: ${this.#challenge.scopes.join(' ')}.`;
-        return asRefusal(insufficientRefusal(this.#challenge, verdict.scopes, description));
+        const refused = asRefusal(insufficientRefusal(this.#challenge, verdict.scopes, description));
+        return { ...refused, principalId: verdict.principalId };
       }
     }
   }
 
-  #invalidAnswer = (description: string): Authentication =>
-    asRefusal(invalidRefusal(this.#challenge, description));
+  #invalidAnswer = (description: string): Refused => asRefusal(invalidRefusal(this.#challenge, description));
 
   #tellTokenTrouble(message: string): void {
     if (message === this.#tokenTrouble) return;
@@ -164,13 +176,27 @@ export class Authenticator {
     this.#observer({ type: 'auth.trouble', message });
   }
 
-  #tell({ remoteAddress, method }: AuthenticationFacts, { status, body }: AuthenticationRefusal): void {
+  #tellArrival({ remoteAddress, method }: AuthenticationFacts, principal: string): void {
+    const from = remoteAddress ?? UNIX_SOCKET;
+    const arrival = `${principal} ${from}`;
+    const [now, toldAt] = [performance.now(), this.#arrivals.get(arrival)];
+    if (toldAt !== undefined && now - toldAt < TOLD_AGAIN_MS) return;
+    this.#arrivals.delete(arrival);
+    this.#arrivals.set(arrival, now);
+    const [oldest = ''] = this.#arrivals.keys();
+    if (this.#arrivals.size > MAX_ARRIVALS) this.#arrivals.delete(oldest);
+    this.#observer({ type: 'auth.accepted', principal, from, method });
+  }
+
+  #tell({ remoteAddress, method }: AuthenticationFacts, { refusal, principalId }: Refused): void {
+    const { status, body } = refusal;
     const minute = Math.floor(performance.now() / MINUTE_MS);
     if (minute !== this.#told.minute) this.#told = { minute, count: 0 };
     if (++this.#told.count > TOLD_PER_MINUTE) return;
     this.#observer({
       type: 'auth.refused',
-      from: remoteAddress ?? 'a unix socket',
+      ...(principalId === undefined ? {} : { principal: principalId }),
+      from: remoteAddress ?? UNIX_SOCKET,
       method,
       status,
       message: body.error_description,
@@ -178,7 +204,9 @@ export class Authenticator {
   }
 }
 
-const asRefusal = (refusal: AuthenticationRefusal): Authentication => ({ refusal });
+type Refused = Extract<Authentication, { readonly refusal: AuthenticationRefusal }>;
+
+const asRefusal = (refusal: AuthenticationRefusal): Refused => ({ refusal });
 
 /** Whether nobody on the way can have read the request. */
 const isConfidential = ({ isSecure, remoteAddress }: AuthenticationFacts): boolean =>
@@ -237,11 +265,32 @@ const malformedCredential = (description: string): Presented => ({ state: 'malfo
 
 type TokenVerdict =
   | { readonly state: 'known'; readonly principal: Principal }
-  | { readonly state: 'expired'; readonly name: string; readonly expiredAtMs: number }
+  /** `isReplaced` tells that a newer text of the token counts, or has counted. */
+  | {
+      readonly state: 'expired';
+      readonly principalId: string;
+      readonly expiredAtMs: number;
+      readonly isReplaced: boolean;
+    }
   /** Nobody has made it, or it has been revoked: which of the two is not kept. */
   | { readonly state: 'unknown' };
 
-type KeptToken = { readonly record: TokenRecord; readonly hash: Buffer };
+/** One text that lets its holder in, until `endsAtMs`. A token that was rotated lately has two. */
+type KeptToken = {
+  readonly record: TokenRecord;
+  readonly hash: Buffer;
+  readonly endsAtMs: number | undefined;
+  readonly isReplaced: boolean;
+};
+
+function keptTexts(record: TokenRecord): readonly KeptToken[] {
+  const { hash, previous, expiresAtMs } = record;
+  const kept = (hex: string) => ({ record, hash: Buffer.from(hex, 'hex') });
+  const current = { ...kept(hash), endsAtMs: expiresAtMs, isReplaced: false };
+  if (previous === undefined) return [current];
+  const endsAtMs = Math.min(previous.untilMs, expiresAtMs ?? Number.POSITIVE_INFINITY);
+  return [current, { ...kept(previous.hash), endsAtMs, isReplaced: true }];
+}
 
 /**
  * The named tokens as they are now, for a bridge that runs: read again when their file has changed, so that one that is revoked
@@ -270,12 +319,12 @@ export class TokenBook {
     const hash = hashOfToken(text);
     const [found] = tokens.filter((one) => this.#isEqual(one.hash, hash));
     if (found === undefined) return { state: 'unknown' };
-    const { record } = found;
-    if (isExpired(record, nowMs))
-      return { state: 'expired', name: record.name, expiredAtMs: record.expiresAtMs ?? nowMs };
+    const { record, endsAtMs, isReplaced } = found;
+    if (endsAtMs !== undefined && endsAtMs <= nowMs)
+      return { state: 'expired', principalId: principalIdOf(record), expiredAtMs: endsAtMs, isReplaced };
     const known = tokens.map((one) => one.record.id);
     this.#uses.note(record.id, known, nowMs);
-    return { state: 'known', principal: principalOf(record) };
+    return { state: 'known', principal: { ...principalOf(record), expiresAtMs: endsAtMs } };
   }
 
   /** Whether there is a token that lets somebody in. Throws E_STATE where the file cannot be used. */
@@ -288,7 +337,7 @@ export class TokenBook {
     const { stamp } = this.#file;
     if (stamp !== undefined && stamp === this.#stamp) return this.#tokens;
     this.#stamp = undefined;
-    this.#tokens = this.#file.read().map((record) => ({ record, hash: Buffer.from(record.hash, 'hex') }));
+    this.#tokens = this.#file.read().flatMap(keptTexts);
     this.#stamp = stamp;
     return this.#tokens;
   }

@@ -10,9 +10,10 @@ import { BridgeError, messageOf } from '../../base/errors.js';
 import { lockFile } from '../../base/files/file-lock.js';
 import { readText } from '../../base/files/read-text.js';
 import { replaceFile } from '../../base/files/replace-file.js';
-import { ownCommand, shellWord } from '../../base/process/own-command.js';
+import { ownCommand } from '../../base/process/own-command.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { stampOf } from '../../settings/files/config-file.js';
+import { clientEntriesText } from './client-entries.js';
 
 // The form of a named token: `msb_`, 43 characters of base 62 for 256 random bits, and 6 for a checksum of the rest. The prefix
 // and the fixed length let secret scanners find one (`msb_[0-9A-Za-z]{49}`), and the checksum tells a mistyped or cut token
@@ -78,6 +79,8 @@ const tokenRecord = z.object({
   createdAtMs: z.number(),
   /** Absent for one without an end. */
   expiresAtMs: z.number().optional(),
+  /** The text that was replaced last, for as long as it still counts; a text from before that counts no more. */
+  previous: z.object({ hash: z.string().regex(/^[0-9a-f]{64}$/), untilMs: z.number() }).optional(),
 });
 const contents = z.object({ version: z.literal(FILE_VERSION), tokens: z.array(tokenRecord).readonly() });
 
@@ -92,8 +95,27 @@ export type TokenTerms = {
   readonly expiresAtMs: number | undefined;
 };
 
-export const isExpired = ({ expiresAtMs }: TokenRecord, nowMs = Date.now()): boolean =>
+export const isExpired = ({ expiresAtMs }: Pick<TokenRecord, 'expiresAtMs'>, nowMs = Date.now()): boolean =>
   expiresAtMs !== undefined && expiresAtMs <= nowMs;
+
+/**
+ * Record of the token with another text, whose hash is kept; the principal stays. The text of before counts for `graceMs` more,
+ * and never beyond its own end.
+ */
+export function rotatedRecord(
+  { previous: _, expiresAtMs: before, ...record }: TokenRecord,
+  text: string,
+  { graceMs, expiresAtMs }: { readonly graceMs: number; readonly expiresAtMs: number | undefined },
+  nowMs = Date.now(),
+): TokenRecord {
+  const untilMs = Math.min(nowMs + graceMs, before ?? Number.POSITIVE_INFINITY);
+  return {
+    ...record,
+    hash: hashOfToken(text).toString('hex'),
+    ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
+    ...(untilMs <= nowMs ? {} : { previous: { hash: record.hash, untilMs } }),
+  };
+}
 
 export class TokenFile {
   readonly path: string;
@@ -319,20 +341,12 @@ export function firstTokenText(
   { name, text }: { readonly name: string; readonly text: string },
   endpoint: string,
 ): string {
-  const header = `Authorization: Bearer ${text}`;
-  const entry = {
-    mcpServers: { sandbox: { type: 'http', url: endpoint, headers: { Authorization: `Bearer ${text}` } } },
-  };
   return `
 Nobody could use this bridge yet, so a token was made. It is shown only now:
 
   ${text}
 
-A host is registered with it like this (Claude Code), or by an entry with the header:
-
-  claude mcp add --transport http sandbox ${shellWord(endpoint)} --header ${shellWord(header)}
-  ${JSON.stringify(entry)}
-
+${clientEntriesText(endpoint, text)}
 It reaches every server that this bridge may use. Others get tokens of their own, and this one can be revoked:
 
   ${ownCommand('token', 'create', 'NAME', '--servers', 'SERVER')}

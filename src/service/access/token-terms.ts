@@ -3,23 +3,16 @@
 import { BridgeError } from '../../base/errors.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { looksLike } from '../../base/text/folded-name.js';
+import { DAY_MS, dayOf, durationOf, instantOf } from '../../base/text/moments.js';
 import { clipHarmless } from '../../base/text/text.js';
 import { MAX_NAME_CHARS, troubleOfName } from '../../hosts/entries/server-entry.js';
 import type { TokenRecord, TokenServers } from './token-file.js';
 
-const DAY_MS = 86_400_000;
-const UNITS_MS: Readonly<Record<string, number>> = {
-  m: 60_000,
-  h: 3_600_000,
-  d: DAY_MS,
-  w: 7 * DAY_MS,
-  y: 365 * DAY_MS,
-};
 /** Beyond this an end is a typing error; without one a token has none. */
 const MAX_YEARS = 100;
-const DURATION = /^(?<count>\d{1,6})(?<unit>[mhdwy])$/;
-const DATE = /^\d{4}-\d{2}-\d{2}$/;
-const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2})?(?:\.\d{1,3})?(?:Z|[+-]\d{2}:\d{2})$/;
+/** The end of a new token, and of a rotated one that had an end. */
+export const USUAL_LIFE = '90d';
+const MAX_GRACE = '30d';
 /** RFC 6749, 3.3. */
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/;
 const CHARS_SHOWN = 120;
@@ -92,23 +85,26 @@ export function expiryFrom(text: string, nowMs = Date.now()): number | undefined
   if (atMs - nowMs > MAX_YEARS * 366 * DAY_MS)
     throw argumentsError(
       `--expires is ${quoteText(text)}, more than ${MAX_YEARS} years ahead; allowed: ${EXPIRES_ALLOWED}.`,
-      'Leave it out for a token without an end.',
+      'Write never for a token without an end.',
     );
   return atMs;
 }
 
+/** How long a replaced text still counts, in ms; 0 for not at all. Throws E_ARGUMENTS. */
+export function graceFrom(text: string): number {
+  const written = text.trim();
+  const graceMs = written === '0' ? 0 : durationOf(written);
+  if (graceMs !== undefined && graceMs <= (durationOf(MAX_GRACE) ?? 0)) return graceMs;
+  throw argumentsError(
+    `--grace is ${quoteText(text)}; allowed: a time such as 30m, 24h or 7d, up to ${MAX_GRACE}, or 0.`,
+    'Write 0 to refuse the old token at once.',
+  );
+}
+
 function momentOf(text: string, nowMs: number): number | undefined {
-  const { count, unit } = DURATION.exec(text)?.groups ?? {};
-  if (count !== undefined && unit !== undefined) return nowMs + Number(count) * (UNITS_MS[unit] ?? 0);
-  if (DATE.test(text)) {
-    const startMs = Date.parse(`${text}T00:00:00Z`);
-    // Some days, such as 30 February, are read as days of the next month.
-    const isDay = !Number.isNaN(startMs) && new Date(startMs).toISOString().startsWith(text);
-    return isDay ? startMs + DAY_MS : undefined;
-  }
-  if (!INSTANT.test(text)) return undefined;
-  const atMs = Date.parse(text);
-  return Number.isNaN(atMs) ? undefined : atMs;
+  const [aheadMs, dayMs] = [durationOf(text), dayOf(text)];
+  if (aheadMs !== undefined) return nowMs + aheadMs;
+  return dayMs === undefined ? instantOf(text) : dayMs + DAY_MS;
 }
 
 const quoteText = (text: string): string => `'${clipHarmless(text, CHARS_SHOWN)}'`;

@@ -14,6 +14,7 @@ import { Admission } from '../http/admission.js';
 import { HostAndOrigin, TrustedProxies } from '../http/host-and-origin.js';
 import { Listener } from '../http/listener.js';
 import {
+  type Authenticated,
   HTTP_LIMITS,
   type HttpAnswer,
   type HttpFrontParts,
@@ -50,7 +51,7 @@ export type HttpFrontOptions = {
 };
 
 /** Facts known of a request when an event tells of it. */
-type About = { principal?: Principal; methods: readonly string[] };
+type About = { id: string; principalId?: string | undefined; run?: string; methods: readonly string[] };
 
 export class HttpFront implements AsyncDisposable {
   readonly #parts: HttpFrontParts;
@@ -158,22 +159,20 @@ export class HttpFront implements AsyncDisposable {
     const requestId = randomBytes(8).toString('hex');
     const beganAt = performance.now();
     const facts = this.#proxies.factsOf(request, this.#listener?.isPrivate ?? false);
-    const about: About = { methods: [] };
+    const about: About = { id: requestId, methods: [] };
     const ended = new Promise<void>((resolve) => response.once('close', resolve));
-    void ended.then(() => this.#tell(facts, about, { requestId, beganAt, response }));
+    void ended.then(() => this.#tell(facts, about, beganAt, response));
     response.setHeader('x-request-id', requestId);
     response.setHeader('x-content-type-options', 'nosniff');
     if (this.#isDraining) response.setHeader('connection', 'close');
     try {
-      const answer = await asPartOf(requestId, () =>
-        this.#answer(request, response, { facts, about, requestId, ended }),
-      );
+      const answer = await asPartOf(about, () => this.#answer(request, response, { facts, about, ended }));
       if (answer !== undefined) this.#send(request, response, about, answer);
     } catch (thrown) {
       if (response.destroyed) return;
       if (thrown instanceof BodyRefused) {
         // One that was not read has cost something as well.
-        if (about.principal !== undefined) this.#admission.spend(about.principal.id, 1);
+        if (about.principalId !== undefined) this.#admission.spend(about.principalId, 1);
         return this.#send(request, response, about, thrown.answer);
       }
       this.#parts.observer({
@@ -185,8 +184,13 @@ export class HttpFront implements AsyncDisposable {
     }
   }
 
-  #send(request: IncomingMessage, response: ServerResponse, { principal }: About, answer: HttpAnswer): void {
-    if (!request.complete) this.#bodies.throwAway(request, principal?.id);
+  #send(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { principalId }: About,
+    answer: HttpAnswer,
+  ): void {
+    if (!request.complete) this.#bodies.throwAway(request, principalId);
     sendAnswer(response, answer);
   }
 
@@ -194,9 +198,9 @@ export class HttpFront implements AsyncDisposable {
   async #answer(
     request: IncomingMessage,
     response: ServerResponse,
-    at: { facts: RequestFacts; about: About; requestId: string; ended: Promise<void> },
+    at: { facts: RequestFacts; about: About; ended: Promise<void> },
   ): Promise<HttpAnswer | undefined> {
-    const { facts, about, requestId, ended } = at;
+    const { facts, about, ended } = at;
     const repeated = repeatedHeader(request);
     if (repeated !== undefined) return rpcError(400, repeated);
     const health = await this.#documents.health(facts, this.#isDraining);
@@ -208,11 +212,10 @@ export class HttpFront implements AsyncDisposable {
     const document = this.#documents.at(facts);
     if (document !== undefined) return document;
     const method = methodOf(facts.method);
-    if (method === undefined) return await this.#otherMethod(facts);
-    const admitted = await this.#admission.of(facts);
-    if (!('principal' in admitted)) return await this.#admission.refuseInTurn(admitted, ended);
+    if (method === undefined) return await this.#otherMethod(facts, about);
+    const admitted = await this.#admitted(facts, about);
+    if ('refusal' in admitted) return await this.#admission.refuseInTurn(admitted.refusal, ended);
     const { principal, callerToken } = admitted;
-    about.principal = principal;
     const sender = {
       owner: principal.id,
       refusalAhead: (coming: number) => this.#parts.refusalAhead?.(principal, coming),
@@ -242,19 +245,26 @@ export class HttpFront implements AsyncDisposable {
       if (refusal !== undefined) return refusal;
     }
     const texts = new RelayedTexts();
-    const extra = { principal, callerToken, requestId, texts, keepBody: read?.keep };
+    const extra = { principal, callerToken, requestId: about.id, texts, keepBody: read?.keep };
     const exchange = { extra, method, body, ended };
     return await this.#serve(request, response, exchange, facts);
   }
 
   /** Hosts find out by HEAD where to log in, so it is refused like any request without a credential. */
-  async #otherMethod(facts: RequestFacts): Promise<HttpAnswer> {
+  async #otherMethod(facts: RequestFacts, about: About): Promise<HttpAnswer> {
     const preflight = this.#names.preflight(facts, METHODS);
     if (preflight !== undefined) return preflight;
-    const admitted = facts.method === 'HEAD' ? await this.#admission.of(facts) : undefined;
-    return admitted === undefined || 'principal' in admitted
-      ? rpcError(405, `/mcp takes ${METHODS}.`, { headers: { allow: METHODS } })
-      : admitted;
+    const admitted = facts.method === 'HEAD' ? await this.#admitted(facts, about) : undefined;
+    return admitted !== undefined && 'refusal' in admitted
+      ? admitted.refusal
+      : rpcError(405, `/mcp takes ${METHODS}.`, { headers: { allow: METHODS } });
+  }
+
+  /** Who asks, which is told of the request whether it may be served or not. */
+  async #admitted(facts: RequestFacts, about: About): Promise<Authenticated> {
+    const admitted = await this.#admission.of(facts);
+    about.principalId = 'refusal' in admitted ? admitted.principalId : admitted.principal.id;
+    return admitted;
   }
 
   async #serve(
@@ -297,13 +307,14 @@ export class HttpFront implements AsyncDisposable {
 
   #tell(
     { remoteAddress, method, path }: RequestFacts,
-    { principal, methods }: About,
-    { requestId, beganAt, response }: { requestId: string; beganAt: number; response: ServerResponse },
+    { id, principalId, run, methods }: About,
+    beganAt: number,
+    response: ServerResponse,
   ): void {
     this.#parts.observer({
       type: 'http.request',
-      request: requestId,
-      principal: principal?.id,
+      request: id,
+      principal: principalId,
       address: remoteAddress,
       method,
       path,
@@ -311,6 +322,7 @@ export class HttpFront implements AsyncDisposable {
       status: response.headersSent ? response.statusCode : undefined,
       isWhole: response.writableFinished,
       durationMs: performance.now() - beganAt,
+      run,
     });
   }
 }

@@ -32,12 +32,13 @@ export class Admission {
     return this.#waiting;
   }
 
-  /** Who asks, where it may ask now; otherwise what to answer. */
-  async of(facts: RequestFacts): Promise<Exclude<Authenticated, { refusal: unknown }> | HttpAnswer> {
+  /** Who asks, if the request may be served now; otherwise what to answer. */
+  async of(facts: RequestFacts): Promise<Authenticated> {
     const decided = await this.#parts.authenticate(facts);
-    if ('refusal' in decided) return decided.refusal;
-    const wait = this.#rate.waitSeconds(decided.principal.id);
-    return wait > 0 ? tooMany(wait) : decided;
+    if ('refusal' in decided) return decided;
+    const { id } = decided.principal;
+    const wait = this.#rate.waitSeconds(id);
+    return wait > 0 ? { refusal: tooMany(wait), principalId: id } : decided;
   }
 
   /** Counts so many messages of a principal. */

@@ -44,7 +44,8 @@ export type RequestFacts = {
 /** `callerToken` is handed on to whatever serves the request, and is no concern of the front's. */
 export type Authenticated =
   | { readonly principal: Principal; readonly callerToken?: unknown }
-  | { readonly refusal: HttpAnswer };
+  /** `principalId` is whose credential it was, where that is known. */
+  | { readonly refusal: HttpAnswer; readonly principalId?: string | undefined };
 
 /** Which request a server object is made for. */
 export type ServingContext = {

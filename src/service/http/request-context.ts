@@ -3,18 +3,27 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { BridgeEvent, Observer } from '../../base/log/events.js';
 
-const requestIds = new AsyncLocalStorage<string>();
+type RequestScope = {
+  /** Id of the request. */
+  readonly id: string;
+  /** Id of the first run that the request has begun, or that it was refused. */
+  run?: string;
+};
 
-/** Runs `work`, and all that it begins, as part of the request `requestId`. */
-export const asPartOf = <T>(requestId: string, work: () => T): T => requestIds.run(requestId, work);
+const scopes = new AsyncLocalStorage<RequestScope>();
+
+/** Runs `work`, and all that it begins, as part of the request, in whose scope the id of its run is then. */
+export const asPartOf = <T>(scope: RequestScope, work: () => T): T => scopes.run(scope, work);
 
 /**
- * Tells `observer` with each event of a run which request began it. Events of servers and sandboxes are told as they are:
- * what one request has started may serve another.
+ * Tells `observer` with each event of a run, and of who asks, which request began it. Events of servers and sandboxes are
+ * told as they are: what one request has started may serve another.
  */
 export function withRequests(observer: Observer): Observer {
   return (event: BridgeEvent) => {
-    const request = event.type.startsWith('run.') ? requestIds.getStore() : undefined;
-    observer(request === undefined ? event : { ...event, request });
+    const scope = /^(?:run|auth)\./.test(event.type) ? scopes.getStore() : undefined;
+    if (scope === undefined) return observer(event);
+    if ('run' in event && typeof event.run === 'string') scope.run ??= event.run;
+    observer({ ...event, request: scope.id });
   };
 }

@@ -46,7 +46,7 @@ export type AccessTokenVerdict =
   | { readonly state: 'known'; readonly principal: Principal; readonly callerToken: CallerToken }
   /** `description` is a sentence for whoever has sent it. */
   | { readonly state: 'invalid'; readonly description: string }
-  | { readonly state: 'insufficient'; readonly scopes: readonly string[] }
+  | { readonly state: 'insufficient'; readonly principalId: string; readonly scopes: readonly string[] }
   | { readonly state: 'unavailable'; readonly description: string; readonly retryAfterSeconds: number };
 
 export type AccessTokensOptions = IssuerKeysOptions & {
@@ -137,7 +137,11 @@ export class AccessTokens {
     const scopes = scopesOf(payload);
     const missing = this.#settings.scopes.filter((scope) => !scopes.includes(scope));
     if (missing.length > 0)
-      return { state: 'insufficient', scopes: [...new Set([...this.#settings.scopes, ...scopes])] };
+      return {
+        state: 'insufficient',
+        principalId: subjectOf(payload).id,
+        scopes: [...new Set([...this.#settings.scopes, ...scopes])],
+      };
     const groups = groupsIn(payload, this.#options.groupsClaim());
     const expiresAtMs = exp * 1000;
     return {

@@ -51,4 +51,5 @@ export type Authentication =
       /** The principal's own access token; undefined for named tokens and for the local user. */
       readonly callerToken?: CallerToken;
     }
-  | { readonly refusal: AuthenticationRefusal };
+  /** `principalId` is whose credential it was, where that is known. */
+  | { readonly refusal: AuthenticationRefusal; readonly principalId?: string | undefined };

@@ -12,6 +12,7 @@ import type { ListedToken } from '../../../src/cli/servers/token.js';
 import type { Discovery } from '../../../src/hosts/discovery/discover.js';
 import type { Question } from '../../../src/policy/approvals/question.js';
 import type { SurveyedFile } from '../../../src/run/artifacts/kept-files.js';
+import type { LoginLine } from '../../../src/run/audit/audit-line.js';
 import { SessionFiles } from '../../../src/run/sessions/session-file.js';
 import type { SharedStatus } from '../../../src/service/windows/greeting.js';
 import type { Refreshed } from '../../../src/tenant/refresh.js';
@@ -261,6 +262,42 @@ export const RUNS = [
     calls: [],
   },
 ] as unknown as Parameters<typeof runsText>[0];
+export const RUNS_OVER_HTTP = [
+  ...RUNS.slice(0, 1),
+  {
+    run: '77aa01ff-3',
+    line: {
+      ...line,
+      principal: 'token:ann#0123456789abcdef',
+      status: 'refused',
+      durationMs: 0,
+      calls: 0,
+      error: { kind: 'E_BUSY', message: 'Nothing has run: of your own runs, 20 wait already.' },
+    },
+    calls: [],
+  },
+] as unknown as Parameters<typeof runsText>[0];
+
+export const LOGINS_OVER_HTTP: readonly LoginLine[] = [
+  {
+    kind: 'login',
+    at: line.at,
+    principal: 'token:ann#0123456789abcdef',
+    outcome: 'accepted',
+    remote: '10.0.0.5',
+    method: 'POST',
+  },
+  {
+    kind: 'login',
+    at: line.at,
+    outcome: 'refused',
+    remote: '2001:db8::17',
+    method: 'POST',
+    status: 401,
+    reason: 'The token is mistyped or cut: its checksum is wrong. Copy the whole of it again.',
+    notListed: 12,
+  },
+];
 
 const asked: Question = {
   id: 'q-abcdefgh23456789',

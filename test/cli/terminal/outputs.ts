@@ -5,7 +5,7 @@ import picocolors from 'picocolors';
 import { questionsText, questionText } from '../../../src/cli/approvals/text.js';
 import { findingsText } from '../../../src/cli/doctor/doctor.js';
 import { keptText } from '../../../src/cli/kept/kept.js';
-import { callsText, runsText } from '../../../src/cli/kept/runs.js';
+import { callsText, httpLoginsText, runsText } from '../../../src/cli/kept/runs.js';
 import { sessionsText } from '../../../src/cli/kept/sessions.js';
 import { reportText } from '../../../src/cli/probe/report.js';
 import { snippetsText } from '../../../src/cli/run/snippets.js';
@@ -47,6 +47,7 @@ export const OUTPUTS: Readonly<Record<string, Readonly<Record<string, Shown>> | 
   logout: { helpOnly: 'it prints one sentence' },
   token: { helpOnly: 'its commands print' },
   'token create': { helpOnly: 'it prints the token, and sentences with paths' },
+  'token rotate': { helpOnly: 'it prints what `token create` does' },
   'token list': { list: () => tokensText(facts.TOKENS, facts.NOW_MS) },
   'token change': { helpOnly: 'it prints sentences' },
   'token revoke': { helpOnly: 'it prints one sentence' },
@@ -68,7 +69,9 @@ export const OUTPUTS: Readonly<Record<string, Readonly<Record<string, Shown>> | 
   snippets: { list: () => snippetsText('/home/ann/snippets', facts.SNIPPETS) },
   runs: {
     list: () => runsText(facts.RUNS),
-    failed: () => runsText(facts.RUNS.slice(1), true),
+    failed: () => runsText(facts.RUNS.slice(1)),
+    'of principals': () => runsText(facts.RUNS_OVER_HTTP),
+    logins: () => httpLoginsText(facts.LOGINS_OVER_HTTP),
     calls: () => callsText(facts.RUNS[0]?.calls ?? []),
   },
   approvals: { list: () => questionsText(facts.QUESTIONS, facts.NOW_MS) },

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { BridgeEvent } from '../../../src/base/log/events.js';
 import { Redactor } from '../../../src/base/secrets/redact.js';
-import { readAudit } from '../../../src/cli/kept/runs.js';
+import { readAudit } from '../../../src/cli/kept/read-audit.js';
 import { Audit } from '../../../src/run/audit/audit.js';
 import { digestOf } from '../../../src/run/audit/digest.js';
 import { PATIENTLY, pause, until } from '../../support/time.js';
@@ -257,14 +257,14 @@ it('torn and foreign lines are passed over, and a run without its own line is un
     ['a-1', undefined, 1],
     ['b-1', undefined, 1],
   ]);
-  expect(readAudit(join(dir, 'nowhere'))).toEqual({ runs: [], lost: [] });
+  expect(readAudit(join(dir, 'nowhere'))).toEqual({ runs: [], logins: [], lost: [] });
 });
 
 it('lines that the disk did not take are read back as a number, with the time', async () => {
   mkdirSync(dir, { recursive: true });
   const lost = { kind: 'lost', at: '2026-01-02T00:00:00Z', since: '2026-01-01T00:00:00Z', lines: 7 };
   writeFileSync(join(dir, 'a.jsonl'), `${JSON.stringify(lost)}\n{"kind":"lost","lines":"x"}\n`);
-  expect(readAudit(dir)).toEqual({ runs: [], lost: [lost] });
+  expect(readAudit(dir)).toEqual({ runs: [], logins: [], lost: [lost] });
 });
 
 it('why a run failed is its kind and the beginning of one line, without secrets', async () => {
@@ -282,6 +282,64 @@ it('why a run failed is its kind and the beginning of one line, without secrets'
   expect(kept).toMatch(/^ValueError: /);
   expect(kept.length).toBeLessThan(300);
   expect(kept).not.toMatch(/swordfish|second/);
+});
+
+it('a run that was refused before it began has a line with the reason, and a call that was given up is none', async () => {
+  const audit = open();
+  const rejected = (run: string, kind: string): BridgeEvent => {
+    const { type: _, ...about } = started(run) as Extract<BridgeEvent, { type: 'run.started' }>;
+    const error = { kind, message: 'Nothing has run: swordfish-12345.' };
+    return { ...about, type: 'run.rejected', error, principal: 'token:ann#01' };
+  };
+  audit.observe(rejected('a-1', 'E_BUSY'));
+  audit.observe(rejected('a-2', 'E_CANCELLED'));
+  await audit[Symbol.asyncDispose]();
+  const [busy, given] = readAudit(dir).runs;
+  expect(busy?.line).toMatchObject({
+    principal: 'token:ann#01',
+    client: 'tester 1.0',
+    status: 'refused',
+    error: { kind: 'E_BUSY', message: 'Nothing has run: [MY_TOKEN].' },
+    code: digestOf('print(1)'),
+    calls: 0,
+  });
+  expect(given?.line?.status).toBe('cancelled');
+});
+
+it('who came in over HTTP and who was refused have lines, and many refusals push nothing out', async () => {
+  const audit = open();
+  const from = '10.0.0.5';
+  audit.observe({ type: 'auth.accepted', principal: 'token:ann#01', from, method: 'POST' });
+  const refused: BridgeEvent = {
+    type: 'auth.refused',
+    from,
+    method: 'GET',
+    status: 401,
+    message: 'Unknown.',
+  };
+  for (let count = 0; count < 1_000; count++) audit.observe(refused);
+  await audit[Symbol.asyncDispose]();
+  await until(() => readAudit(dir).logins.length > 60);
+  const { logins } = readAudit(dir);
+  expect(logins).toHaveLength(61);
+  const [accepted] = logins.filter(({ outcome }) => outcome === 'accepted');
+  expect(accepted).toEqual({
+    kind: 'login',
+    at: expect.any(String),
+    principal: 'token:ann#01',
+    outcome: 'accepted',
+    remote: from,
+    method: 'POST',
+  });
+  expect(logins.find(({ outcome }) => outcome === 'refused')).toEqual({
+    kind: 'login',
+    at: expect.any(String),
+    outcome: 'refused',
+    remote: from,
+    method: 'GET',
+    status: 401,
+    reason: 'Unknown.',
+  });
 });
 
 it('says of each line whose it is, in an id that looks like a secret too', async () => {

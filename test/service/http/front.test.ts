@@ -9,7 +9,8 @@ import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { listenFd, parseHttpAddress, pathOfSocket } from '../../../src/service/http/address.js';
-import { ownFolder, type Stub, stubFront } from '../../support/http-front.js';
+import { withRequests } from '../../../src/service/http/request-context.js';
+import { ownFolder, principalOf, type Stub, stubFront } from '../../support/http-front.js';
 import { HANGS_MS, PATIENTLY } from '../../support/time.js';
 
 const opened: AsyncDisposable[] = [];
@@ -24,7 +25,8 @@ const HEADERS = {
 };
 const call = (name: string) =>
   JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } });
-const post = ({ url }: Stub, body: string) => fetch(url, { method: 'POST', headers: HEADERS, body });
+const post = ({ url }: Stub, body: string, more: Readonly<Record<string, string>> = {}) =>
+  fetch(url, { method: 'POST', headers: { ...HEADERS, ...more }, body });
 const get = async ({ url }: Stub, path: string) => {
   const response = await fetch(new URL(path, url));
   return [response.status, await response.json()] as const;
@@ -338,7 +340,49 @@ it('each request is told of, with its id and whose it is', async () => {
         status: 200,
         isWhole: true,
         durationMs: expect.any(Number),
+        run: undefined,
       }),
+    PATIENTLY,
+  );
+});
+
+it('a request that is refused is told of with whose it is, where that is known, and how long it took', async () => {
+  const refusal = { status: 401, body: {} };
+  const stub = await stubFront(opened, {
+    env: { MCP_BRIDGE_HTTP_RATE: '2' },
+    parts: {
+      authenticate: async ({ authorization }) =>
+        authorization?.[0] === 'Bearer old'
+          ? { refusal, principalId: 'token:ann#01' }
+          : { principal: principalOf('ben') },
+    },
+  });
+  const toldOf = async (status: number) =>
+    await vi.waitFor(() => {
+      const told = stub.events.find((event) => event.type === 'http.request' && event.status === status);
+      expect(told).toBeDefined();
+      return told;
+    }, PATIENTLY);
+  await post(stub, call('whoami'), { authorization: 'Bearer old' });
+  const known = { address: '127.0.0.1', method: 'POST', durationMs: expect.any(Number) };
+  expect(await toldOf(401)).toMatchObject({ ...known, principal: 'token:ann#01' });
+  for (let count = 0; count < 3; count++) await (await post(stub, call('whoami'))).text();
+  expect(await toldOf(429)).toMatchObject({ ...known, principal: 'token:ben' });
+});
+
+it('a request is told of with the first run that it has begun', async () => {
+  const told = withRequests(() => {});
+  const stub = await stubFront(opened, {
+    parts: {
+      turn: async () => {
+        for (const run of ['a-1', 'a-2']) told({ type: 'run.queued', run, ahead: 1 });
+        return { [Symbol.dispose]: () => {} };
+      },
+    },
+  });
+  await (await post(stub, call('whoami'))).text();
+  await vi.waitFor(
+    () => expect(stub.events).toContainEqual(expect.objectContaining({ type: 'http.request', run: 'a-1' })),
     PATIENTLY,
   );
 });

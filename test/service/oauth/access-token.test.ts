@@ -226,7 +226,11 @@ it('without a scope that everybody needs a token is told all that a new one must
   const verdict = await accessTokens({ scopes: ['mcp:use', 'mcp:more'] }).verdict(
     await issuer.token({ scope: 'mcp:use mail' }),
   );
-  expect(verdict).toEqual({ state: 'insufficient', scopes: ['mcp:use', 'mcp:more', 'mail'] });
+  expect(verdict).toEqual({
+    state: 'insufficient',
+    principalId: `oauth:${issuer.url} ann`,
+    scopes: ['mcp:use', 'mcp:more', 'mail'],
+  });
 });
 
 it('an audience of another form counts where the operator names it, and the resource no longer', async () => {

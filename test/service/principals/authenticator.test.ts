@@ -195,6 +195,22 @@ describe('what is told', () => {
     ]);
   });
 
+  it('names who came in and from where, and again only from elsewhere', async () => {
+    for (const remoteAddress of ['203.0.113.7', '203.0.113.7', '203.0.113.8'])
+      await bearer(good, { remoteAddress, isSecure: true });
+    const principal = expect.stringMatching(/^token:ci#/);
+    expect(events).toEqual([
+      { type: 'auth.accepted', principal, from: '203.0.113.7', method: 'POST' },
+      { type: 'auth.accepted', principal, from: '203.0.113.8', method: 'POST' },
+    ]);
+  });
+
+  it('names whose token it was that has ended', async () => {
+    await new TokenFile(folder).change((tokens) => tokens.map((one) => ({ ...one, expiresAtMs: 1 })), NEVER);
+    await bearer(good);
+    expect(events).toMatchObject([{ type: 'auth.refused', principal: expect.stringMatching(/^token:ci#/) }]);
+  });
+
   it('has an end within a minute', async () => {
     for (let count = 0; count < 100; count++) await bearer('x');
     expect(events.length).toBeLessThanOrEqual(40);

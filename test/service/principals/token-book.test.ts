@@ -84,7 +84,12 @@ describe('a token', () => {
   it('ends at its end, to the millisecond', async () => {
     const { text } = await add('ci', { expiresAtMs: 1_000_000 });
     expect(book.verdict(text, 999_999)).toMatchObject({ state: 'known' });
-    expect(book.verdict(text, 1_000_000)).toEqual({ state: 'expired', name: 'ci', expiredAtMs: 1_000_000 });
+    expect(book.verdict(text, 1_000_000)).toEqual({
+      state: 'expired',
+      principalId: expect.stringMatching(/^token:ci#/),
+      expiredAtMs: 1_000_000,
+      isReplaced: false,
+    });
   });
 
   it('made anew under the same name is another principal', async () => {
