@@ -233,6 +233,7 @@ type OwnEntry = {
   readonly value: unknown;
   readonly file: string;
   readonly path: readonly string[];
+  readonly source: Source;
 };
 
 /** Our entries in all files of the user's that the host reads. */
@@ -240,7 +241,7 @@ export function ownEntries(record: HostRecord, place: ChangePlace): OwnEntry[] {
   return userFiles(record, place).flatMap(({ file, source }) => {
     const { entries } = entriesOf(contentOf(readUserFile(file, place.host)), source, file, place.host);
     return entries.flatMap(({ name, value, path }) =>
-      path !== undefined && isOwnEntry(value, source) ? [{ name, value, file, path }] : [],
+      path !== undefined && isOwnEntry(value, source) ? [{ name, value, file, path, source }] : [],
     );
   });
 }

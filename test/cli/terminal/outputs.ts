@@ -10,6 +10,7 @@ import { sessionsText } from '../../../src/cli/kept/sessions.js';
 import { reportText } from '../../../src/cli/probe/report.js';
 import { snippetsText } from '../../../src/cli/run/snippets.js';
 import { adoptedText, restoredText } from '../../../src/cli/servers/adopt.js';
+import { changedText, gotText, settingsText } from '../../../src/cli/servers/config.js';
 import {
   fitToTerminal,
   hostsText,
@@ -55,8 +56,14 @@ export const OUTPUTS: Readonly<Record<string, Readonly<Record<string, Shown>> | 
     hosts: () => fitToTerminal(hostsText(hosts.HOSTS, 'install')),
     done: () => fitToTerminal(installedText(hosts.INSTALLED)),
     again: () => fitToTerminal(installedText({ ...hosts.INSTALLED, result: 'already registered' })),
+    differs: () => fitToTerminal(installedText(hosts.DIFFERS)),
   },
   uninstall: { done: () => fitToTerminal(uninstalledText(hosts.UNINSTALLED)) },
+  config: { helpOnly: 'its commands print' },
+  'config list': { list: () => fitToTerminal(settingsText(hosts.SETTINGS)) },
+  'config get': { one: () => fitToTerminal(gotText(hosts.GOT_SETTING)) },
+  'config set': { done: () => fitToTerminal(changedText(hosts.CHANGED)) },
+  'config unset': { helpOnly: 'it prints what `config set` does' },
   adopt: { done: () => fitToTerminal(adoptedText(hosts.ADOPTED)) },
   restore: { done: () => fitToTerminal(restoredText(hosts.RESTORED)) },
   status: { bridges: () => statusText([facts.SHARED_BRIDGE]) },
@@ -94,6 +101,7 @@ export const OUTPUTS: Readonly<Record<string, Readonly<Record<string, Shown>> | 
 export const IN_AN_EMPTY_HOME = [
   'servers',
   'status',
+  'config list',
   'login --list',
   'token list',
   'snippets',
