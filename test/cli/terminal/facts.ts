@@ -7,6 +7,7 @@ import type { ProbeReport } from '../../../src/cli/probe/report.js';
 import type { snippetsText } from '../../../src/cli/run/snippets.js';
 import type { loginsText } from '../../../src/cli/servers/login.js';
 import type { Tested } from '../../../src/cli/servers/policy-test.js';
+import type { ServerTrouble } from '../../../src/cli/servers/server-trouble.js';
 import type { ServerChange } from '../../../src/cli/servers/servers-refresh.js';
 import type { ListedToken } from '../../../src/cli/servers/token.js';
 import type { Discovery } from '../../../src/hosts/discovery/discover.js';
@@ -134,6 +135,18 @@ export const CHANGES: ReadonlyMap<string, ServerChange> = new Map([
       changed: 'the description of create_issue is another than on 2026-01-01',
       remedy: 'Read it: `mcp-sandbox-bridge servers refresh github`.',
     } as ServerChange,
+  ],
+]);
+
+export const TROUBLES: ReadonlyMap<string, ServerTrouble> = new Map([
+  [
+    'a-server-with-a-rather-long-name',
+    {
+      state: 'failed',
+      trouble:
+        "its last start failed (2026-01-02 03:04): Server 'a-server-with-a-rather-long-name' ended with exit code 3",
+      remedy: 'Try it again with `mcp-sandbox-bridge servers refresh a-server-with-a-rather-long-name`.',
+    },
   ],
 ]);
 

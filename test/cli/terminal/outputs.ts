@@ -42,7 +42,10 @@ const style = () => ({
 export const OUTPUTS: Readonly<Record<string, Readonly<Record<string, Shown>> | HelpOnly>> = {
   serve: { helpOnly: 'it speaks MCP' },
   doctor: { findings: () => findingsText(facts.FINDINGS), probe: () => reportText(facts.PROBE) },
-  servers: { list: () => serversText(facts.DISCOVERY, style(), facts.CHANGES) },
+  servers: {
+    list: () => serversText(facts.DISCOVERY, style(), facts.CHANGES),
+    troubles: () => serversText(facts.DISCOVERY, style(), facts.CHANGES, facts.TROUBLES),
+  },
   'servers refresh': { list: () => refreshText(facts.REFRESHED) },
   login: { list: () => loginsText(facts.LOGINS) },
   logout: { helpOnly: 'it prints one sentence' },
