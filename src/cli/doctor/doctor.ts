@@ -1,15 +1,18 @@
-// `doctor`: runs every check and prints what it found, for people or as JSON. Exits with 1 when something fails.
+// `doctor`: runs every check and prints what it found, for people or as JSON. Pulls and builds nothing. Exits with 1 when
+// something fails.
 
 import { BridgeError } from '../../base/errors.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { makeHarmless } from '../../base/text/text.js';
 import { VERSION } from '../../base/version.js';
 import { chooseEngine, type EngineSelection, forgetChoice } from '../../engine/detect.js';
+import { absentImage } from '../../engine/images/image-choice.js';
 import { type Discovery, discover } from '../../hosts/discovery/discover.js';
 import { explainSkip } from '../../hosts/discovery/explain-skip.js';
 import type { DownstreamSpec, RemoteSpec, SkippedSpec, SpecSource } from '../../hosts/downstream-spec.js';
 import { withoutDenied } from '../../policy/rules/policy-book.js';
 import { engineSelectionOf, type LaunchSetUp } from '../../sandbox/launch/launch-set-up.js';
+import { commandProfile, pythonProfile } from '../../sandbox/spec/profile.js';
 import { Bridge } from '../../tenant/bridge.js';
 import { publicUrl } from '../servers/server-list.js';
 import { type ServerTrouble, serverTroubles } from '../servers/server-trouble.js';
@@ -61,15 +64,26 @@ async function examineAll({ json, http }: DoctorOptions): Promise<void> {
     discovery,
     policyBook,
     engine,
-    // The trial would wait again for an engine that hangs.
+    // The trial would wait again for an engine that hangs, and would pull or build an image that is not here.
     pad: memoize(async () => {
       const found = await engine();
-      return 'error' in found ? found : await attempt(freshPad(bridge, wishes));
+      if ('error' in found) return found;
+      const error = await absentImage(pythonProfile(settings), found.value.images, signal);
+      return error === undefined ? await attempt(freshPad(bridge, wishes)) : { error };
     }),
     trial: memoize(() => firstTrial(bridge, signal)),
     memoryTrial: memoize(() => memoryTrial(settings, context, observer, signal)),
     networkTrial: memoize(() => attempt(networkTrial(bridge, signal))),
-    commandTrial: memoize(() => commandTrial(bridge, signal)),
+    commandTrial: memoize(async () => {
+      const found = await engine();
+      const error =
+        'error' in found
+          ? found.error
+          : await absentImage(commandProfile(settings, ''), found.value.images, signal);
+      return error === undefined
+        ? await commandTrial(bridge, signal)
+        : { status: 'error', durationMs: 0, error };
+    }),
     signal,
   };
   const findings = await findingsOf(CHECKS, subject);
