@@ -328,14 +328,14 @@ token
 program
   .command('status')
   .description(
-    'show the shared bridges of this user: which windows use them, which servers run for whom, memory',
+    'show the bridges that run by themselves: those that windows share, with windows, servers and memory, and those over HTTP',
   )
   .option('--json', 'print JSON')
   .action(async (options: { json?: true }) => (await import('./windows/shared.js')).status(options));
 
 program
   .command('stop')
-  .description('end the shared bridges of this user when the calls that are under way have ended')
+  .description('end the shared bridges, and those over HTTP, when the calls that are under way have ended')
   .option('--now', 'do not wait for them')
   .option('--json', 'print JSON')
   .action(async (options: { json?: true; now?: true }) =>
@@ -344,7 +344,7 @@ program
 
 program
   .command('restart')
-  .description('the same, and start one with the settings of this terminal')
+  .description('end the shared bridges, and start one with the settings of this terminal')
   .option('--now', 'do not wait for calls that are under way')
   .option('--json', 'print JSON')
   .action(async (options: { json?: true; now?: true }) =>

@@ -14,6 +14,7 @@ import type { Discovery } from '../../../src/hosts/discovery/discover.js';
 import type { Question } from '../../../src/policy/approvals/question.js';
 import type { SurveyedFile } from '../../../src/run/artifacts/kept-files.js';
 import { SessionFiles } from '../../../src/run/sessions/session-file.js';
+import type { ServingBridge } from '../../../src/service/endpoint/serving-record.js';
 import type { SharedStatus } from '../../../src/service/windows/greeting.js';
 import type { Refreshed } from '../../../src/tenant/refresh.js';
 
@@ -405,6 +406,24 @@ export const SHARED_BRIDGE: SharedStatus = {
   sandboxes: { running: 1, waiting: 1 },
   memory: { bridgeBytes: 110_000_000, processesBytes: 320_000_000 },
 };
+
+const owner = { pid: 5120, startTime: '1', bootId: 'b', machine: 'm' };
+export const SERVING: readonly ServingBridge[] = [
+  {
+    owner,
+    address: 'https://127.0.0.1:8808/mcp',
+    since: '2026-11-23T08:00:00.000Z',
+    version: '0.1.0',
+    isHere: true,
+  },
+  {
+    owner: { ...owner, pid: 12 },
+    address: 'unix:/home/ann/a/folder/of/hers/with/a/long/name/for/sockets/bridge.sock',
+    since: '2026-11-24T09:30:00.000Z',
+    version: '0.1.0',
+    isHere: false,
+  },
+];
 
 export const TESTED_CALL: Tested = {
   call: 'bank.pay {"amount":5,"Amount":5000}',

@@ -69,7 +69,10 @@ export const OUTPUTS: Readonly<Record<string, Readonly<Record<string, Shown>> | 
   'config unset': { helpOnly: 'it prints what `config set` does' },
   adopt: { done: () => fitToTerminal(adoptedText(hosts.ADOPTED)) },
   restore: { done: () => fitToTerminal(restoredText(hosts.RESTORED)) },
-  status: { bridges: () => statusText([facts.SHARED_BRIDGE]) },
+  status: {
+    bridges: () => statusText([facts.SHARED_BRIDGE]),
+    http: () => statusText([facts.SHARED_BRIDGE], facts.SERVING),
+  },
   stop: { helpOnly: 'it prints a sentence for each bridge that has ended' },
   restart: { helpOnly: 'it prints sentences' },
   run: { helpOnly: "it prints the code's own words" },
