@@ -26,6 +26,7 @@ import { remedyText, widthOf } from '../terminal/wrap.js';
 import { CHECKS, type Check, checksWithout } from './doctor-checks.js';
 import { attempt, type Examination, type Finding, memoize } from './examination.js';
 import { languageFindings } from './findings.js';
+import { hostFindings } from './host-findings.js';
 import { commandTrial, firstTrial, memoryTrial, networkTrial } from './trial.js';
 
 type DoctorOptions = {
@@ -87,7 +88,7 @@ async function examineAll({ json, http }: DoctorOptions): Promise<void> {
     signal,
   };
   const findings = await findingsOf(CHECKS, subject);
-  findings.push(...(await languageFindings(subject)));
+  findings.push(...(await languageFindings(subject)), ...hostFindings(discovery, context.env, context.host));
   if (http !== undefined)
     findings.push(...(await (await import('./http-findings.js')).httpFindings(http, settings)));
   report(findings, json, serversIn(subject));
@@ -133,6 +134,7 @@ async function examineWithout(prepared: Examined, json: true | undefined): Promi
   const findings = [...wrong, ...(await findingsOf([...warned, ...checks], subject))];
   const said = new Set(['settings', ...[...wrong, ...checks].map(({ name }) => name)]);
   const left = CHECKS.filter(({ name }) => !said.has(name));
+  findings.push(...hostFindings(subject.discovery, context.env, context.host));
   findings.push({
     name: 'not checked',
     status: 'warn',
