@@ -13,6 +13,7 @@ import type { ExecOptions } from './run/exec.js';
 import type { Words } from './run/exec-input.js';
 import type { RunCommandOptions } from './run/run.js';
 import type { AdoptCommandOptions } from './servers/adopt.js';
+import type { ConfigOptions } from './servers/config.js';
 import type { InstallCommandOptions, UninstallCommandOptions } from './servers/install.js';
 import type { LoginCommandOptions } from './servers/login.js';
 import type { PolicyTestOptions } from './servers/policy-test.js';
@@ -166,6 +167,54 @@ program
     (await import('./servers/install.js')).uninstallCommand(hosts, options),
   );
 
+const config = program
+  .command('config')
+  .description("show and change the bridge's settings in the hosts that have it");
+
+const ofHost = [
+  '--host <name>',
+  'only in this host, as `install` names it; may be repeated',
+  appendValue,
+  [],
+] as const;
+
+config
+  .command('list')
+  .description('show what is set in each host, and what differs between them')
+  .option(...ofHost)
+  .option('--json', 'print JSON')
+  .action(async (options: ConfigOptions) => (await import('./servers/config.js')).configList(options));
+
+config
+  .command('get')
+  .description('show one setting in each host, with its meaning, default and allowed values')
+  .argument('<name>', 'such as MCP_BRIDGE_IMAGE')
+  .option(...ofHost)
+  .option('--json', 'print JSON')
+  .action(async (name: string, options: ConfigOptions) =>
+    (await import('./servers/config.js')).configGet(name, options),
+  );
+
+config
+  .command('set')
+  .description('change settings in every host that has the bridge, or only in those named')
+  .argument('<pairs...>', 'NAME=VALUE, one or several')
+  .option(...ofHost)
+  .option('--json', 'print JSON')
+  .action(async (pairs: string[], options: ConfigOptions) =>
+    (await import('./servers/config.js')).configSet(pairs, options),
+  );
+
+config
+  .command('unset')
+  .description('take settings away, so that they have their defaults')
+  .argument('<names...>', 'such as MCP_BRIDGE_IMAGE')
+  .option(...ofHost)
+  .option('--json', 'print JSON')
+  .action(async (names: string[], options: ConfigOptions) =>
+    (await import('./servers/config.js')).configUnset(names, options),
+  );
+
 program
   .command('adopt')
   .description(
@@ -297,14 +346,14 @@ token
 program
   .command('status')
   .description(
-    'show the shared bridges of this user: which windows use them, which servers run for whom, memory',
+    'show the bridges that run by themselves: those that windows share, with windows, servers and memory, and those over HTTP',
   )
   .option('--json', 'print JSON')
   .action(async (options: { json?: true }) => (await import('./windows/shared.js')).status(options));
 
 program
   .command('stop')
-  .description('end the shared bridges of this user when the calls that are under way have ended')
+  .description('end the shared bridges, and those over HTTP, when the calls that are under way have ended')
   .option('--now', 'do not wait for them')
   .option('--json', 'print JSON')
   .action(async (options: { json?: true; now?: true }) =>
@@ -313,7 +362,7 @@ program
 
 program
   .command('restart')
-  .description('the same, and start one with the settings of this terminal')
+  .description('end the shared bridges, and start one with the settings of this terminal')
   .option('--now', 'do not wait for calls that are under way')
   .option('--json', 'print JSON')
   .action(async (options: { json?: true; now?: true }) =>

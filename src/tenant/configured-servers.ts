@@ -241,6 +241,8 @@ export class ConfiguredServers implements AsyncDisposable {
       loginOwner: this.#access.loginOwner,
       loginFor: async (spec) => this.#access.loginFor(spec) ?? (await this.#openLogins()).of(spec),
       onListed: (downstream) => this.#catalog.learn(downstream),
+      onStartFailed: (spec, reason, remedy) =>
+        this.#catalog.noteFailure(spec, { reason: redactor.redact(reason), remedy }),
     });
   }
 

@@ -236,7 +236,9 @@ describe('doctor', () => {
     const { of, exitCode } = await examine({ MCP_BRIDGE_IMAGE: 'localhost/absent:1' });
     expect(of('image')).toMatchObject({
       status: 'fail',
-      remedy: expect.stringContaining('MCP_BRIDGE_IMAGE'),
+      // It was not even tried to pull it.
+      detail: 'The image localhost/absent:1 is not here. The first call pulls it.',
+      remedy: expect.stringMatching(/To pull it now: `\w+ pull localhost\/absent:1`\..*MCP_BRIDGE_IMAGE/),
     });
     expect(of('OCI runtime')).toBeUndefined();
     expect(exitCode).toBe(1);

@@ -158,6 +158,49 @@ describe('a bridge on loopback', () => {
     expect(await again.exit).toBe(0);
   });
 
+  it('is shown by status and ended by stop; one that was killed leaves a record that nobody believes', async () => {
+    const [kept, killed] = [0, 1].map(() => start(['serve', '--http', '127.0.0.1:0'])) as [Started, Started];
+    const urls = [(await kept.url()).href, (await killed.url()).href];
+    const shown = () =>
+      JSON.parse(instances.command('status', '--json')).http as Array<{ pid: number; address: string }>;
+    await vi.waitFor(() => expect(shown()).toHaveLength(2), PATIENTLY);
+    expect(
+      shown()
+        .map(({ address }) => address)
+        .sort(),
+    ).toEqual([...urls].sort());
+    killed.child.kill('SIGKILL');
+    await killed.exit;
+    expect(shown()).toMatchObject([{ pid: kept.child.pid, address: urls[0], isHere: true }]);
+    expect(instances.command('status')).toContain(urls[0]);
+    expect(instances.command('stop')).toBe(`The bridge ${kept.child.pid} at ${urls[0]} has ended.`);
+    expect(await kept.exit).toBe(0);
+    expect(shown()).toEqual([]);
+    expect(instances.command('stop')).toBe('No shared bridge runs, and none over HTTP.');
+  });
+
+  it('stop waits for a run that is under way, and with --now it does not', async () => {
+    const bridge = start(['serve', '--http', '127.0.0.1:0']);
+    const url = await bridge.url();
+    const client = new Client({ name: 'old', version: '1' });
+    await client.connect(new StreamableHTTPClientTransport(url, bearer(await tokenIn(bridge))) as never);
+    const calling = client
+      .callTool({ name: 'execute', arguments: { command: 'sleep', args: ['600'] } })
+      .then(stdoutOf, () => 'lost');
+    await vi.waitFor(() => expect(bridge.stderr()).toContain('run.started'), PATIENTLY);
+    const waiting = start(['stop']);
+    await vi.waitFor(
+      () => expect(waiting.stderr()).toContain('waiting for calls of the bridge at'),
+      PATIENTLY,
+    );
+    expect(waiting.child.exitCode).toBeNull();
+    expect(instances.command('stop', '--now')).toContain('has ended');
+    expect(await bridge.exit).toBe(143);
+    expect(await waiting.exit).toBe(0);
+    expect(await calling).toBe('lost');
+    await client.close();
+  });
+
   it('lets a run finish after SIGTERM, and does not after a second signal', async () => {
     for (const signals of [1, 2]) {
       const bridge = start(['serve', '--http', '127.0.0.1:0'], {

@@ -13,7 +13,11 @@ const source: SpecSource = {
 };
 const skippedFor = (reason: ServerSkipReason): SkippedSpec => ({ name: 'a', reason, source });
 const findingFor = (reason: ServerSkipReason) =>
-  serverFindings({ ready: [], skipped: [skippedFor(reason)], problems: [], files: [] }, {}, new Map())[0];
+  serverFindings(
+    { ready: [], skipped: [skippedFor(reason)], problems: [], files: [] },
+    new Map(),
+    new Map(),
+  )[0];
 
 it('what is as the user wants it is fine, and nothing is to be done', () => {
   expect(findingFor({ kind: 'disabled-in-file' })).toEqual({

@@ -3,6 +3,7 @@
 import picocolors from 'picocolors';
 import { describe, expect, it } from 'vitest';
 import { publicUrl, serverLines, serversText } from '../../src/cli/servers/server-list.js';
+import { serverTroubles } from '../../src/cli/servers/server-trouble.js';
 import type { Discovery } from '../../src/hosts/discovery/discover.js';
 import type { DownstreamSpec, SpecSource } from '../../src/hosts/downstream-spec.js';
 import { mistaken } from '../../src/hosts/skip-reason.js';
@@ -160,6 +161,29 @@ it('what a file says cannot write to the terminal', () => {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: none of them may be left
   expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f]/);
   expect(text.split('\n').filter((line) => line.startsWith('ready'))).toEqual([]);
+});
+
+it('a command that is not there, and a start that failed, are told from what is ready', () => {
+  const ready = [
+    program('good', process.execPath),
+    program('gone', `no-such-program --key ${SECRET}`),
+    program('bad', process.execPath),
+  ];
+  const troubles = serverTroubles(ready.slice(0, 2), {}, { stateDir: '/nowhere' });
+  const failed = { state: 'failed', trouble: 'its last start failed', remedy: 'Try it again.' } as const;
+  const all = new Map([...troubles, ['bad', failed]]);
+  expect(serverLines(found({ ready }), undefined, all)).toMatchObject([
+    { name: 'good', state: 'ready' },
+    { name: 'gone', state: 'missing', reason: 'its command no-such-program was not found' },
+    { name: 'bad', state: 'failed', reason: 'its last start failed', remedy: 'Try it again.' },
+  ]);
+  const text = serversText(found({ ready }), style, undefined, all);
+  expect(text).toMatch(
+    /^ {2}missing {2}gone {2}no-such-program {2}its command no-such-program was not found\. Install/m,
+  );
+  expect(text).toMatch(/^ {2}failed {3}bad {3}/m);
+  expect(text).toContain('\n1 ready, 1 missing, 1 failed, 0 skipped\n');
+  expect(text).not.toContain(SECRET);
 });
 
 it('nothing found says what to do', () => {

@@ -59,6 +59,18 @@ it('starts each once, a few at a time, ends it, and says what came of it', async
   expect(exitCode).toBe(1);
   expect(starts()).toHaveLength(1);
   expect(starts().map(Number).filter(isAlive)).toEqual([]);
+  // What has failed is told from what is ready by whoever looks later.
+  const later = await commandHere(['servers', '--json'], { home, env });
+  const states = JSON.parse(later.stdout).servers.map(({ name, state }: Record<string, string>) => [
+    name,
+    state,
+  ]);
+  expect(states).toEqual([
+    ...['mail', 'memory', 'files', 'everything'].map((name) => [name, 'ready']),
+    ['broken', 'failed'],
+    ['off', 'skipped'],
+  ]);
+  expect(later.stdout).toContain('exited with code 3 before it was ready');
 });
 
 it('flags what changed, shows it, and goes on flagging it until it is accepted', async () => {

@@ -12,6 +12,7 @@ import type { BuildWish, EngineImages } from '../../src/engine/engine.js';
 import { debianSources } from '../../src/engine/images/apt-sources.js';
 import { buildImage, unsafeEntries } from '../../src/engine/images/image.js';
 import {
+  absentImage,
   chooseImage,
   imageReasonInWords,
   ownImage,
@@ -234,6 +235,27 @@ describe('chooseImage', () => {
     expect(events).toEqual([
       { type: 'image.progress', image: 'python:b', message: 'Getting image source signatures' },
     ]);
+  });
+
+  it('is told from a look that pulls and builds nothing, and that names the commands which do', async () => {
+    const engine = (...present: readonly string[]) => ({
+      name: 'podman' as const,
+      imageId: async (image: string) => (present.includes(image) ? `id of ${image}` : undefined),
+    });
+    expect(await absentImage(byDefault('python:e'), engine('python:e'), NEVER)).toBeUndefined();
+    expect(await absentImage(byDefault('python:e'), engine(ownImage()), NEVER)).toBeUndefined();
+    expect(await absentImage(byDefault('python:e'), engine(), NEVER)).toMatchObject({
+      code: 'E_IMAGE_MISSING',
+      message:
+        'The image python:e is not here. The first call pulls it, or builds one of ours if no registry answers.',
+      remedy: expect.stringMatching(/`podman pull python:e`, or `.*image build`, which needs no registry\./),
+    });
+    const named = { image: 'mine:1', imageSource: 'operator', profile: 'base' } as const;
+    expect(await absentImage(named, engine(ownImage()), NEVER)).toMatchObject({
+      message: 'The image mine:1 is not here. The first call pulls it.',
+    });
+    const profile = { image: 'data', imageSource: 'operator', profile: 'base' } as const;
+    expect((await absentImage(profile, engine(), NEVER))?.remedy).toContain('image build data');
   });
 
   it('says so where our own stands in for one that isolator’s file names', async () => {

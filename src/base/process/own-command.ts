@@ -31,8 +31,8 @@ export const ownCommand = (...words: readonly string[]): string => shellLine([..
 export const shellLine = (words: readonly string[]): string =>
   words.map((word) => (OPTION.test(word) || word === '-y' ? word : shellWord(word))).join(' ');
 
-/** Characters that mean nothing to a shell; the first must not be a hyphen, which would make an option of the word. */
-const PLAIN = /^[\w.@:/+][\w.@:/+-]*$/;
+/** Characters that mean nothing to a shell. The first must be no hyphen, which would make an option of the word, and no `=`. */
+const PLAIN = /^[\w.@:/+][\w.@:/+=-]*$/;
 
 /** `text` as one word of a command to paste into a POSIX shell: unchanged where it is plain, else between single quotes. */
 export const shellWord = (text: string): string =>

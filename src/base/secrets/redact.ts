@@ -11,6 +11,9 @@ const MIN_CHARS = 8;
 /** Names of variables whose values are secret wherever they come from. */
 const SECRET_NAME =
   /TOKEN|SECRET|PASSW(OR)?D|PASSPHRASE|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|CREDENTIAL|AUTHORIZATION|COOKIE/i;
+/** Whether the value of a variable, header or field of this name is nobody's to read. */
+export const isSecretName = (name: string): boolean => SECRET_NAME.test(name);
+
 /**
  * How many values of a secret that is renewed are kept, newest last. Older values have expired, and every kept one
  * costs time in each search.
@@ -59,7 +62,7 @@ export class Redactor {
 
   /** Learns the values of `env` whose names say that they are secret, or are among `names`. */
   addSecrets(env: Readonly<Record<string, string | undefined>>, names: readonly string[] = []): void {
-    const isSecret = ([name]: [string, unknown]) => SECRET_NAME.test(name) || names.includes(name);
+    const isSecret = ([name]: [string, unknown]) => isSecretName(name) || names.includes(name);
     this.addAll(Object.fromEntries(Object.entries(env).filter(isSecret)));
   }
 

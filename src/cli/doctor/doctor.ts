@@ -1,20 +1,21 @@
-// `doctor`: runs every check and prints what it found, for people or as JSON. Exits with 1 when something fails.
+// `doctor`: runs every check and prints what it found, for people or as JSON. Pulls and builds nothing. Exits with 1 when
+// something fails.
 
-import { isAbsolute } from 'node:path';
 import { BridgeError } from '../../base/errors.js';
-import { type Environment, mergedVariables } from '../../base/process/environment.js';
-import { findProgram } from '../../base/process/find-program.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { makeHarmless } from '../../base/text/text.js';
 import { VERSION } from '../../base/version.js';
 import { chooseEngine, type EngineSelection, forgetChoice } from '../../engine/detect.js';
+import { absentImage } from '../../engine/images/image-choice.js';
 import { type Discovery, discover } from '../../hosts/discovery/discover.js';
 import { explainSkip } from '../../hosts/discovery/explain-skip.js';
 import type { DownstreamSpec, RemoteSpec, SkippedSpec, SpecSource } from '../../hosts/downstream-spec.js';
 import { withoutDenied } from '../../policy/rules/policy-book.js';
 import { engineSelectionOf, type LaunchSetUp } from '../../sandbox/launch/launch-set-up.js';
+import { commandProfile, pythonProfile } from '../../sandbox/spec/profile.js';
 import { Bridge } from '../../tenant/bridge.js';
 import { publicUrl } from '../servers/server-list.js';
+import { type ServerTrouble, serverTroubles } from '../servers/server-trouble.js';
 import { type ServerChange, serverChanges } from '../servers/servers-refresh.js';
 import { type Examined, examine, prepare, withProgress } from '../serving/prepare.js';
 import { columns } from '../terminal/columns.js';
@@ -25,6 +26,7 @@ import { remedyText, widthOf } from '../terminal/wrap.js';
 import { CHECKS, type Check, checksWithout } from './doctor-checks.js';
 import { attempt, type Examination, type Finding, memoize } from './examination.js';
 import { languageFindings } from './findings.js';
+import { hostFindings } from './host-findings.js';
 import { commandTrial, firstTrial, memoryTrial, networkTrial } from './trial.js';
 
 type DoctorOptions = {
@@ -63,19 +65,30 @@ async function examineAll({ json, http }: DoctorOptions): Promise<void> {
     discovery,
     policyBook,
     engine,
-    // The trial would wait again for an engine that hangs.
+    // The trial would wait again for an engine that hangs, and would pull or build an image that is not here.
     pad: memoize(async () => {
       const found = await engine();
-      return 'error' in found ? found : await attempt(freshPad(bridge, wishes));
+      if ('error' in found) return found;
+      const error = await absentImage(pythonProfile(settings), found.value.images, signal);
+      return error === undefined ? await attempt(freshPad(bridge, wishes)) : { error };
     }),
     trial: memoize(() => firstTrial(bridge, signal)),
     memoryTrial: memoize(() => memoryTrial(settings, context, observer, signal)),
     networkTrial: memoize(() => attempt(networkTrial(bridge, signal))),
-    commandTrial: memoize(() => commandTrial(bridge, signal)),
+    commandTrial: memoize(async () => {
+      const found = await engine();
+      const error =
+        'error' in found
+          ? found.error
+          : await absentImage(commandProfile(settings, ''), found.value.images, signal);
+      return error === undefined
+        ? await commandTrial(bridge, signal)
+        : { status: 'error', durationMs: 0, error };
+    }),
     signal,
   };
   const findings = await findingsOf(CHECKS, subject);
-  findings.push(...(await languageFindings(subject)));
+  findings.push(...(await languageFindings(subject)), ...hostFindings(discovery, context.env, context.host));
   if (http !== undefined)
     findings.push(...(await (await import('./http-findings.js')).httpFindings(http, settings)));
   report(findings, json, serversIn(subject));
@@ -121,6 +134,7 @@ async function examineWithout(prepared: Examined, json: true | undefined): Promi
   const findings = [...wrong, ...(await findingsOf([...warned, ...checks], subject))];
   const said = new Set(['settings', ...[...wrong, ...checks].map(({ name }) => name)]);
   const left = CHECKS.filter(({ name }) => !said.has(name));
+  findings.push(...hostFindings(subject.discovery, context.env, context.host));
   findings.push({
     name: 'not checked',
     status: 'warn',
@@ -141,7 +155,8 @@ async function findingsOf(checks: readonly Check[], subject: Examination): Promi
 
 function serversIn({ discovery, policyBook, env, settings }: Examination): readonly ServerFinding[] {
   const allowed = withoutDenied(discovery, policyBook.policy(discovery.ready));
-  return serverFindings(allowed, env, serverChanges(allowed.ready, settings));
+  const troubles = serverTroubles(allowed.ready, env, settings);
+  return serverFindings(allowed, troubles, serverChanges(allowed.ready, settings));
 }
 
 /** Decided now: what an earlier start remembered need not be true any more. */
@@ -188,15 +203,17 @@ export function findingsText(findings: readonly Finding[]): string {
 type ServerFinding = Finding & { readonly source: SpecSource };
 
 /**
- * Says of each discovered server, without starting it: can its command be found, are its tools what they were, and if
- * it is passed over, is that as it should be or for somebody to fix.
+ * Says of each discovered server, without starting it: can its command be found, did its last start succeed, are its tools
+ * what they were, and if it is passed over, is that as it should be or for somebody to fix.
  */
 export function serverFindings(
   { ready, skipped }: Discovery,
-  env: Environment,
+  troubles: ReadonlyMap<string, ServerTrouble>,
   changes: ReadonlyMap<string, ServerChange>,
 ): ServerFinding[] {
-  const findings = ready.map((spec) => withChange(ofReady(spec, env), changes.get(spec.name)));
+  const findings = ready.map((spec) =>
+    withChange(ofReady(spec, troubles.get(spec.name)), changes.get(spec.name)),
+  );
   return [...findings, ...skipped.map(ofSkipped)];
 }
 
@@ -212,22 +229,19 @@ function withChange(finding: ServerFinding, change: ServerChange | undefined): S
   };
 }
 
-function ofReady(spec: DownstreamSpec, env: Environment): ServerFinding {
+function ofReady(spec: DownstreamSpec, found: ServerTrouble | undefined): ServerFinding {
   const { name, source } = spec;
   const base = { name, source };
+  if (found !== undefined)
+    return {
+      ...base,
+      status: 'warn',
+      detail: makeHarmless(found.trouble),
+      remedy: makeHarmless(found.remedy),
+    };
   if (spec.transport !== 'stdio') return { ...base, status: 'ok', detail: `ready: ${addressOf(spec)}` };
-  const { command, cwd, env: own } = spec;
-  // A relative path with a folder in it counts from the server's own directory, which may be made later.
-  const relative = !isAbsolute(command) && /[/\\]/.test(command);
-  if (relative || findProgram(command, mergedVariables(env, own, process.platform)) !== undefined) {
-    return { ...base, status: 'ok', detail: `ready: ${command}${cwd === undefined ? '' : ` in ${cwd}`}` };
-  }
-  return {
-    ...base,
-    status: 'warn',
-    detail: `its command ${command} was not found`,
-    remedy: `Install ${command}, or correct the entry in ${source.file}.`,
-  };
+  const { command, cwd } = spec;
+  return { ...base, status: 'ok', detail: `ready: ${command}${cwd === undefined ? '' : ` in ${cwd}`}` };
 }
 
 const addressOf = ({ url, transport }: RemoteSpec): string => `${publicUrl(url)} by ${WAYS[transport]}`;

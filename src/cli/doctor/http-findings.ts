@@ -1,18 +1,18 @@
 // Findings of `doctor` about a bridge that serves over HTTP: who may come in by the settings, and, where one listens at the
 // address, what that bridge answers to somebody who may not.
 
-import { readFileSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
+import { dirname } from 'node:path';
 import { asBridgeError, messageOf } from '../../base/errors.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { Authenticator } from '../../service/access/authenticator.js';
 import { type HttpAddress, isLoopback, parseHttpAddress } from '../../service/http/address.js';
-import { certificateFacts, readTls } from '../../service/http/tls-files.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { Finding } from './examination.js';
+import { examineCertificate, isNobody, targetOf, tryHandshake } from './tls-findings.js';
 
-const SOON_MS = 14 * 86_400_000;
 const ASK_MS = 5_000;
 const CREATE = ownCommand('token', 'create', 'NAME', '--servers', 'SERVER');
 
@@ -22,15 +22,15 @@ export async function httpFindings(written: string, settings: Settings): Promise
   return [
     { name: 'http access', ...access(address, settings) },
     { name: 'http encryption', ...encryption(address, settings) },
-    ...(await probes(address, settings)),
+    ...(await handshakes(address, settings)),
+    ...(await probes(address, written, settings)),
   ];
 }
 
 type HttpFinding = Omit<Finding, 'name'>;
 
 function access(address: HttpAddress, settings: Settings): HttpFinding {
-  if (address.at === 'unix')
-    return { status: 'ok', detail: `${address.path} is for this user alone, without a credential` };
+  if (address.at === 'unix') return socketAccess(address.path);
   let isConfigured: boolean;
   try {
     isConfigured = new Authenticator(settings, () => {}).credentialsConfigured();
@@ -51,8 +51,36 @@ function access(address: HttpAddress, settings: Settings): HttpFinding {
       };
 }
 
-function encryption(address: HttpAddress, { http: { cert, key, proxies } }: Settings): HttpFinding {
-  if (cert !== undefined && key !== undefined) return certificate({ cert, key });
+function socketAccess(path: string): HttpFinding {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined)
+    return existsSync(dirname(path))
+      ? {
+          status: 'warn',
+          detail: `${path} is not there; a bridge makes it for this user alone`,
+          remedy: startIt(`unix:${path}`),
+        }
+      : {
+          status: 'fail',
+          detail: `there is no folder ${dirname(path)}`,
+          remedy: `Make it: mkdir -m 700 ${dirname(path)}`,
+        };
+  const isOpen = (stats.mode & FOR_OTHERS) !== 0;
+  return isOpen
+    ? {
+        status: 'fail',
+        detail: `${path} can be opened by others, who need no credential there`,
+        remedy: 'Start the bridge anew, or set SocketMode=0600 in the socket unit.',
+      }
+    : { status: 'ok', detail: `${path} is for this user alone, without a credential` };
+}
+
+const FOR_OTHERS = 0o077;
+const startIt = (written: string): string => `Start it: ${ownCommand('serve', '--http', written)}`;
+
+function encryption(address: HttpAddress, settings: Settings): HttpFinding {
+  const { cert, key, proxies } = settings.http;
+  if (cert !== undefined && key !== undefined) return examineCertificate({ cert, key }, address, settings);
   if (address.at !== 'tcp' || isLoopback(address.host))
     return { status: 'ok', detail: 'none, and none is needed on this machine' };
   return proxies.length > 0
@@ -65,22 +93,12 @@ function encryption(address: HttpAddress, { http: { cert, key, proxies } }: Sett
       };
 }
 
-function certificate(files: { readonly cert: string; readonly key: string }): HttpFinding {
-  try {
-    readTls(files);
-    const { from, until, names } = certificateFacts(readFileSync(files.cert));
-    const detail = `${files.cert} is for ${names}, from ${day(from)} to ${day(until)}`;
-    const leftMs = until.getTime() - Date.now();
-    const remedy = 'Replace certificate and key; a bridge that runs takes the new ones by itself.';
-    if (leftMs < 0 || from.getTime() > Date.now()) return { status: 'fail', detail, remedy };
-    return leftMs < SOON_MS ? { status: 'warn', detail, remedy } : { status: 'ok', detail };
-  } catch (thrown) {
-    const { message, remedy } = asBridgeError(thrown);
-    return { status: 'fail', detail: message, ...(remedy === undefined ? {} : { remedy }) };
-  }
+async function handshakes(address: HttpAddress, settings: Settings): Promise<Finding[]> {
+  const { cert, key } = settings.http;
+  if (cert === undefined || key === undefined) return [];
+  const found = await tryHandshake({ cert, key }, address, settings);
+  return found === undefined ? [] : [{ name: 'http TLS', ...found }];
 }
-
-const day = (date: Date): string => date.toISOString().slice(0, 10);
 
 /** Attempts of a stranger, and the answers that keep the stranger out. */
 const ATTEMPTS = [
@@ -90,19 +108,53 @@ const ATTEMPTS = [
   { what: 'from a web page', headers: { origin: 'https://stranger.invalid' }, wanted: [403] },
 ] as const;
 
-/** Asks whoever listens there; nobody may, and then there is nothing to say but that. */
-async function probes(address: HttpAddress, settings: Settings): Promise<Finding[]> {
-  if (address.at === 'systemd') return [];
-  const isTls = settings.http.cert !== undefined;
+/** Asks whoever listens there, and says so if nobody does. */
+async function probes(address: HttpAddress, written: string, settings: Settings): Promise<Finding[]> {
+  const name = 'http live';
+  if (address.at === 'systemd')
+    return [
+      {
+        name,
+        status: 'warn',
+        detail: 'not tried: systemd listens, and the address does not say where',
+        remedy: `Give the address of its socket: ${ownCommand('doctor', '--http')} ADDRESS`,
+      },
+    ];
+  const wantsTls = settings.http.cert !== undefined;
+  let isTls = wantsTls;
   let health: number;
   try {
-    health = await status(address, isTls, 'GET', '/healthz');
+    health = await status(address, wantsTls, 'GET', '/healthz');
   } catch (thrown) {
-    return [{ name: 'http live', status: 'ok', detail: `nothing listens there now (${messageOf(thrown)})` }];
+    const detail = `nothing listens there now (${messageOf(thrown)})`;
+    if (isNobody(thrown)) return [{ name, status: 'warn', detail, remedy: startIt(written) }];
+    isTls = !wantsTls;
+    health = await status(address, isTls, 'GET', '/healthz').catch(() => 0);
+    if (health === 0)
+      return [
+        {
+          name,
+          status: 'fail',
+          detail: `what listens there does not answer as a bridge (${messageOf(thrown)})`,
+          remedy: 'End it, or choose another address.',
+        },
+      ];
   }
   const ready = await status(address, isTls, 'GET', '/readyz').catch(() => 0);
+  const other: Finding[] =
+    isTls === wantsTls
+      ? []
+      : [
+          {
+            name,
+            status: 'fail',
+            detail: `it listens ${isTls ? 'with' : 'without'} TLS, and these settings have it ${wantsTls ? 'with' : 'without'}`,
+            remedy:
+              'Start it, or doctor, with the MCP_BRIDGE_HTTP_CERT and MCP_BRIDGE_HTTP_KEY of the other.',
+          },
+        ];
   const live: Finding = {
-    name: 'http live',
+    name,
     status: health === 200 ? (ready === 200 ? 'ok' : 'warn') : 'fail',
     detail: `it listens; /healthz ${health}, /readyz ${ready}`,
     ...(health === 200 && ready === 200 ? {} : { remedy: 'Read its log, which says what is wrong.' }),
@@ -117,7 +169,7 @@ async function probes(address: HttpAddress, settings: Settings): Promise<Finding
     const remedy = 'End what listens there, and look whether it is this bridge.';
     return { name: 'http walls', status: 'fail', detail, remedy };
   });
-  return [live, ...(await Promise.all(findings))];
+  return [...other, live, ...(await Promise.all(findings))];
 }
 
 function status(
@@ -127,10 +179,8 @@ function status(
   path: string,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<number> {
-  const target =
-    address.at === 'unix'
-      ? { socketPath: address.path }
-      : { host: reachableHost(address.host), port: address.port };
+  const { path: socketPath, ...place } = targetOf(address);
+  const target = socketPath === undefined ? place : { socketPath };
   return new Promise((resolve, reject) => {
     const options = {
       ...target,
@@ -151,7 +201,3 @@ function status(
     request.end(method === 'POST' ? '{}' : undefined);
   });
 }
-
-/** All addresses of a machine are reached by its own. */
-const reachableHost = (host: string): string =>
-  host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;

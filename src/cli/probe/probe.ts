@@ -5,9 +5,13 @@ import { BridgeError, messageOf } from '../../base/errors.js';
 import type { BridgeEvent } from '../../base/log/events.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
+import { chooseEngine } from '../../engine/detect.js';
+import { absentImage } from '../../engine/images/image-choice.js';
 import { probeKey, rememberProbe } from '../../sandbox/launch/last-probe.js';
-import { specOn } from '../../sandbox/launch/launch-set-up.js';
+import { engineSelectionOf, specOn } from '../../sandbox/launch/launch-set-up.js';
 import { carry } from '../../sandbox/spec/harness-files.js';
+import { pythonProfile } from '../../sandbox/spec/profile.js';
+import { attempt } from '../doctor/examination.js';
 import { type Prepared, prepare, withProgress } from '../serving/prepare.js';
 import { interruptSignal } from '../terminal/interrupt.js';
 import { errorJson, printJson, reportFailure, sayDim } from '../terminal/output.js';
@@ -56,7 +60,9 @@ export async function probe({ json }: { readonly json?: true }): Promise<void> {
   const signal = interruptSignal();
   let report: ProbeReport;
   try {
-    report = await probeWalls(prepare('error', 'ends'), sayDim, signal);
+    const prepared = prepare('error', 'ends');
+    await refuseAbsentImage(prepared, signal);
+    report = await probeWalls(prepared, sayDim, signal);
   } catch (thrown) {
     if (json) printJson({ error: errorJson(thrown) });
     reportFailure(thrown);
@@ -66,6 +72,14 @@ export async function probe({ json }: { readonly json?: true }): Promise<void> {
   if (json) printJson(report);
   else process.stdout.write(reportText(report));
   process.exitCode = exitCodeOf(report);
+}
+
+/** Nobody has asked for an image to be pulled or built. An engine that does not answer is the business of what comes after. */
+async function refuseAbsentImage({ settings }: Prepared, signal: AbortSignal): Promise<void> {
+  const found = await attempt(chooseEngine(engineSelectionOf(settings), signal));
+  if ('error' in found) return;
+  const absent = await absentImage(pythonProfile(settings), found.value.images, signal);
+  if (absent !== undefined) throw absent;
 }
 
 /** Makes all attacks, shows each slow step to `show`, and remembers what came of them. Throws what kept it from that. */

@@ -2,7 +2,9 @@
 // taken back.
 
 import { ownCommand } from '../../base/process/own-command.js';
-import type { UndoneFile } from '../../hosts/install/changes.js';
+import { withoutSecretMembers } from '../../base/secrets/by-key.js';
+import type { ChangePlace, UndoneFile } from '../../hosts/install/changes.js';
+import { entrySettings, refuseWrongSettings } from '../../hosts/install/entry-settings.js';
 import {
   changePlace,
   type HostHere,
@@ -18,6 +20,7 @@ import { columns } from '../terminal/columns.js';
 import { coloursFor, printJson, usageError, visibleText } from '../terminal/output.js';
 
 import { hangText, widthOf } from '../terminal/wrap.js';
+import { shownSetting } from './shown-setting.js';
 
 export type InstallCommandOptions = {
   readonly name?: string;
@@ -41,7 +44,7 @@ export function fitToTerminal(text: string): string {
 
 /** Whether a line has a command or a path that would be broken in the middle; a terminal folds it so that it can be copied. */
 export const isToCopy = (line: string): boolean =>
-  line.includes(`${ownCommand()} `) || /^ {2}(?:entry|backup|undo) /.test(line);
+  line.includes(`${ownCommand()} `) || /^ {2}(?:entry|backup|undo|change) /.test(line);
 
 function list(
   here: readonly HostHere[],
@@ -58,10 +61,39 @@ export function installCommand(ids: readonly string[], options: InstallCommandOp
   const env = Object.fromEntries(options.env.map(variable));
   // A wrong name among several stops all of them.
   for (const id of ids) hostNamed(id);
-  const done = ids.map((id) => install(id, { name: options.name, env, dryRun: options.dryRun }, place));
+  refuseWrongSettings(env, place);
+  const done = ids.map((id) => withDifferences(id, env, place, options));
   if (options.json) return printJson(done);
   for (const one of done) say(installedText(one));
 }
+
+/** A host that has the bridge already keeps its settings; the answer says which of them are not as they were given now. */
+function withDifferences(
+  id: string,
+  env: Readonly<Record<string, string>>,
+  place: ChangePlace,
+  { name, dryRun }: InstallCommandOptions,
+): InstalledHere {
+  const done = install(id, { name, env, dryRun }, place);
+  if (done.result !== 'already registered' || done.undo === PLUGIN_UNDO) return done;
+  const [entry] = entrySettings([id], place).entries;
+  const wanted = Object.entries(env).filter(([variable, value]) => entry?.env[variable] !== value);
+  const differs = wanted.map(([variable, value]) => ({
+    name: variable,
+    here: entry?.env[variable] === undefined ? null : shownSetting(variable, entry.env[variable]),
+    given: shownSetting(variable, value),
+  }));
+  return differs.length === 0 ? done : { ...done, differs };
+}
+
+/** A registration, and for one that was there which variables are not as `--env` has them; null where one is not set. */
+export type InstalledHere = Installed & {
+  readonly differs?: ReadonlyArray<{
+    readonly name: string;
+    readonly here: string | null;
+    readonly given: string;
+  }>;
+};
 
 export function uninstallCommand(ids: readonly string[], options: UninstallCommandOptions): void {
   const place = changePlace();
@@ -112,10 +144,12 @@ function variable(text: string): [string, string] {
   );
 }
 
-export function installedText({ title, file, result, name, backup, undo, entry }: Installed): string {
+export function installedText(installed: InstalledHere): string {
+  const { title, file, result, name, backup, undo, entry } = installed;
   const at = `${title}: ${result} as '${visibleText(name)}' in ${visibleText(file)}`;
-  if (result === 'already registered') return `${at}; nothing was changed.`;
-  const written = `  entry   ${visibleText(JSON.stringify(entry))}`;
+  if (result === 'already registered')
+    return [`${at}; nothing was changed.`, ...differencesText(installed)].join('\n');
+  const written = `  entry   ${visibleText(withoutSecretMembers(JSON.stringify(entry)))}`;
   if (result === 'would register') return `${at}\n${written}`;
   const lines = [
     at,
@@ -125,6 +159,16 @@ export function installedText({ title, file, result, name, backup, undo, entry }
     `  next    start ${title} anew, and ask it to run some Python in the sandbox`,
   ];
   return lines.join('\n');
+}
+
+function differencesText({ host, differs = [] }: InstalledHere): string[] {
+  if (differs.length === 0) return [];
+  const lines = differs.map(
+    ({ name, here, given }) =>
+      `  differs ${name} is ${here === null ? 'not set' : visibleText(here)} there; you gave ${visibleText(given)}.`,
+  );
+  const pairs = differs.map(({ name, given }) => `${name}=${given}`);
+  return [...lines, `  change  ${ownCommand('config', 'set', ...pairs, '--host', host)}`];
 }
 
 const RESULTS: Readonly<Record<UndoneFile['result'], string>> = {

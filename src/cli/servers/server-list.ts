@@ -11,12 +11,14 @@ import { type FileProblem, problemInWords } from '../../settings/files/config-fi
 import { prepare } from '../serving/prepare.js';
 import { coloursFor, printJson } from '../terminal/output.js';
 import { hangText, shownWidth, widthOf } from '../terminal/wrap.js';
+import { programOf, type ServerTrouble, serverTroubles } from './server-trouble.js';
 import { type ServerChange, serverChanges } from './servers-refresh.js';
 
 /** One server as `--json` shows it. */
 type ServerLine = {
   readonly name: string;
-  readonly state: 'ready' | 'skipped';
+  /** `missing`: its command was not found. `failed`: its last start did. */
+  readonly state: 'ready' | 'skipped' | ServerTrouble['state'];
   readonly transport?: DownstreamSpec['transport'];
   readonly command?: string;
   readonly url?: string;
@@ -48,19 +50,24 @@ const WAYS = { stdio: '', http: '', auto: '', sse: 'sse ' } as const;
 
 type Changes = ReadonlyMap<string, ServerChange>;
 const NO_CHANGES: Changes = new Map();
+type Troubles = ReadonlyMap<string, ServerTrouble>;
+const NO_TROUBLES: Troubles = new Map();
 
-/** All servers, the ready ones first; `beside` says what a reader sees beside each line. */
+/** All servers, those that are not skipped first; `beside` says what a reader sees beside each line. */
 export function serverLines(
   { ready, skipped }: Discovery,
   changes = NO_CHANGES,
+  troubles = NO_TROUBLES,
   beside: Beside = 'nothing',
 ): ServerLine[] {
   return [
     ...ready.map((spec) => {
       const change = changes.get(spec.name);
+      const found = troubles.get(spec.name);
       return {
         name: spec.name,
-        state: 'ready' as const,
+        state: found?.state ?? ('ready' as const),
+        ...(found && { reason: found.trouble, remedy: found.remedy }),
         ...wayTo(spec),
         ...(change && { changed: change.changed }),
         source: spec.source,
@@ -82,12 +89,6 @@ function wayTo(spec: DownstreamSpec): Pick<ServerLine, 'transport' | 'command' |
     : { transport, url: publicUrl(spec.url) };
 }
 
-/** People write whole command lines there; only an absolute path may go on after a space. */
-function programOf(command: string): string {
-  const path = /^([/\\~]|[A-Za-z]:[\\/])/.test(command) ? /^.*[\\/]\S*/s : /^\S*/;
-  return path.exec(command.trim())?.[0] ?? '';
-}
-
 // Services give each user an address of his own, whose long segment is the key.
 const KEY_SEGMENT = /^(?=[^/]*\d)[^/]{20,}$/;
 
@@ -100,10 +101,15 @@ export function publicUrl(written: string): string {
 }
 
 /** Text for people; ends with a newline. */
-export function serversText(discovery: Discovery, style: ListStyle, changes = NO_CHANGES): string {
+export function serversText(
+  discovery: Discovery,
+  style: ListStyle,
+  changes = NO_CHANGES,
+  troubles = NO_TROUBLES,
+): string {
   const { paint } = style;
   // The heading says which file.
-  const lines = serverLines(discovery, NO_CHANGES, 'the file');
+  const lines = serverLines(discovery, NO_CHANGES, troubles, 'the file');
   const { problems } = discovery;
   if (lines.length + problems.length === 0) return `${hangText(NOTHING_FOUND, 0, style.width)}\n`;
   const nameChars = Math.min(
@@ -122,7 +128,7 @@ export function serversText(discovery: Discovery, style: ListStyle, changes = NO
   const changed = [...changes].map(([name, change]) => changedText(name, change, style));
   if (changed.length > 0) groups.push(changed.join('\n'));
   if (problems.length > 0) groups.push(problems.map((problem) => problemText(problem, style)).join('\n'));
-  return `${[...groups, summary(discovery)].join('\n\n')}\n`;
+  return `${[...groups, summary(lines, problems)].join('\n\n')}\n`;
 }
 
 function bySource(lines: readonly ServerLine[]): Map<string, ServerLine[]> {
@@ -145,7 +151,8 @@ function row(line: ServerLine, nameChars: number, style: ListStyle): string {
     .flatMap((part) => (part === undefined ? [] : [shortenHome(oneLine(part), style)]))
     .join('  ');
   const indent = start.length + nameChars + 2;
-  const head = (state === 'ready' ? paint.green : paint.yellow)(start) + paint.bold(shown);
+  const colour = { ready: paint.green, skipped: paint.yellow, missing: paint.red, failed: paint.red }[state];
+  const head = colour(start) + paint.bold(shown);
   const more = shownWidth(shown) - nameChars;
   return `${head}  ${hangText(text, indent, style.width, more)}`;
 }
@@ -162,11 +169,13 @@ function changedText(name: string, { changed, remedy }: ServerChange, style: Lis
   return style.paint.yellow(start) + hangText(text, start.length, style.width);
 }
 
-function summary({ ready, skipped, problems }: Discovery): string {
+function summary(lines: readonly ServerLine[], problems: readonly FileProblem[]): string {
   const files = problems.length === 1 ? '1 file has a problem' : `${problems.length} files have a problem`;
-  return [`${ready.length} ready`, `${skipped.length} skipped`, ...(problems.length > 0 ? [files] : [])].join(
-    ', ',
-  );
+  const counts = (['ready', 'missing', 'failed', 'skipped'] as const).flatMap((state) => {
+    const count = lines.filter((line) => line.state === state).length;
+    return count === 0 && (state === 'missing' || state === 'failed') ? [] : [`${count} ${state}`];
+  });
+  return [...counts, ...(problems.length > 0 ? [files] : [])].join(', ');
 }
 
 /** Text on one line, without doubling the backslashes of Windows, as `visible` would. */
@@ -175,7 +184,8 @@ const oneLine = (text: string): string => makeHarmless(text).replace(/[\t\n]+/g,
 const shortenHome = (text: string, { home }: ListStyle): string =>
   home.length > 1 ? text.replaceAll(`${home}/`, '~/').replaceAll(`${home}\\`, '~\\') : text;
 
-// `servers`: what was discovered, from which file, and what was passed over with the reason. Starts nothing.
+// `servers`: what was discovered, from which file, what cannot be started, and what was passed over, with the reason. Starts
+// nothing.
 
 export function servers({ json }: { readonly json?: true }): void {
   // A problem is printed below; the log need not say it as well.
@@ -184,11 +194,12 @@ export function servers({ json }: { readonly json?: true }): void {
   const discovery = withoutDenied(found, policyBook.policy(found.ready));
   const { problems, files } = discovery;
   const changes = serverChanges(discovery.ready, settings);
+  const troubles = serverTroubles(discovery.ready, context.env, settings);
   if (json) {
-    printJson({ servers: serverLines(discovery, changes), problems, files });
+    printJson({ servers: serverLines(discovery, changes, troubles), problems, files });
     return;
   }
   const { stdout } = process;
   const style = { paint: coloursFor(stdout), width: widthOf(stdout), home: context.host.home };
-  process.stdout.write(serversText(discovery, style, changes));
+  process.stdout.write(serversText(discovery, style, changes, troubles));
 }

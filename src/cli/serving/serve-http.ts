@@ -8,6 +8,7 @@ import { HttpAccess } from '../../service/access/http-access.js';
 import { firstTokenText, makeFirstToken } from '../../service/access/token-file.js';
 import { HttpFront } from '../../service/endpoint/front.js';
 import { httpParts } from '../../service/endpoint/http-serving.js';
+import { recordServing } from '../../service/endpoint/serving-record.js';
 import { type HttpAddress, isLoopback, notifySystemd, parseHttpAddress } from '../../service/http/address.js';
 import { withRequests } from '../../service/http/request-context.js';
 import { type Bridges, principalBridges } from '../../service/principals/bridges.js';
@@ -45,6 +46,7 @@ export async function serveHttp(written: string, allowedHosts: readonly string[]
   nothingElseWrites(stderr);
   const fault = firstFault(observer);
   listening = front;
+  const record = recordServing(settings.stateDir, front.address);
   notifySystemd('READY=1', process.env);
   const { reason, exitCode } = await Promise.race([
     new Promise<End>((resolve) => {
@@ -62,6 +64,7 @@ export async function serveHttp(written: string, allowedHosts: readonly string[]
   await bridges[Symbol.asyncDispose]();
   await audit[Symbol.asyncDispose]();
   await stderr.flush(LOG_WITHIN_MS);
+  record[Symbol.dispose]();
   process.exit(exitCode);
 }
 

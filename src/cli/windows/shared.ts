@@ -1,9 +1,17 @@
-// `status`, `stop` and `restart`: who uses the shared bridges of this user, and their end at the user's word.
+// `status`, `stop` and `restart`: the bridges of this user that run by themselves, and their end at the user's word. They are
+// those that windows share, and those that serve over HTTP.
 
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isOnlyOurs } from '../../base/files/only-ours.js';
 import { VERSION } from '../../base/version.js';
+import {
+  canBeSignalled,
+  httpServing,
+  type ServingBridge,
+  stillServes,
+} from '../../service/endpoint/serving-record.js';
 import type { SharedStatus } from '../../service/windows/greeting.js';
 import { greet, meet } from '../../service/windows/meet.js';
 import {
@@ -14,13 +22,23 @@ import {
   sharedSocket,
   sharedSockets,
 } from '../../service/windows/place.js';
+import { exchangeableState } from '../../settings/environment/setting-paths.js';
+import { readSettings } from '../../settings/environment/settings.js';
+import { hostFacts } from '../../settings/files/host-facts.js';
+import { knownStateDirs } from '../../settings/files/state-dir.js';
 import { columns } from '../terminal/columns.js';
 import { megabytes, printJson, sayDim, visibleText } from '../terminal/output.js';
 import { paragraph, widthOf } from '../terminal/wrap.js';
 import { meetingHere } from './start-relay.js';
 
 const NONE =
-  'No shared bridge runs. A window starts one where MCP_BRIDGE_SHARED is on; docs/shared-bridge.md says more.';
+  'No shared bridge runs, and none that serves over HTTP. A window starts a shared one if MCP_BRIDGE_SHARED is on; docs/shared-bridge.md and docs/serve-http.md say more.';
+/** How often it is looked whether a process has ended. */
+const LOOK_MS = 100;
+/** An end without calls takes less; nothing is said of it. */
+const SAY_AFTER_MS = 2_000;
+/** Pause before a signal is sent once more: two that are sent at once may arrive as one. */
+const SECOND_SIGNAL_MS = 500;
 
 type SharedOptions = { readonly json?: true };
 type StopOptions = SharedOptions & { readonly now?: true };
@@ -31,18 +49,86 @@ export async function sharedStates(): Promise<readonly SharedStatus[]> {
   return states.filter((state) => state !== undefined).map(({ state }) => state);
 }
 
-/** Prints the status of the shared bridges. */
+/** Prints the status of the shared bridges, and of those that serve over HTTP. */
 export async function status({ json }: SharedOptions): Promise<void> {
   const states = await sharedStates();
-  if (json) return printJson({ version: VERSION, bridges: states });
-  process.stdout.write(states.length === 0 ? paragraph(NONE) : statusText(states));
+  const serving = servingHere();
+  if (json) return printJson({ version: VERSION, bridges: states, http: serving.map(httpJson) });
+  const isNone = states.length + serving.length === 0;
+  process.stdout.write(isNone ? paragraph(NONE) : statusText(states, serving));
 }
 
-/** Ends them: calls that are under way are finished first, unless `now`. Windows start another when they next need one. */
+/** Bridges over HTTP, whichever of the user's folders was their state directory. */
+function servingHere(): readonly ServingBridge[] {
+  const host = hostFacts();
+  const { settings } = readSettings(process.env, host);
+  const dirs = knownStateDirs(settings.stateDir, process.env, host);
+  return httpServing(dirs.filter((dir) => exchangeableState(dir, host.uid) === undefined));
+}
+
+const httpJson = ({ owner: { pid }, address, since, version, isHere }: ServingBridge) => ({
+  pid,
+  address,
+  since,
+  version,
+  isHere,
+});
+
+/**
+ * Ends all of them: calls that are under way are finished first, unless `now`. Windows start another when they next need one.
+ * Exits with 1 where one cannot be ended from here.
+ */
 export async function stop(options: StopOptions): Promise<void> {
   const ended = await stopAll(options);
-  if (options.json) return printJson({ ended });
-  process.stdout.write(ended.length === 0 ? 'No shared bridge runs.\n' : `${ended.map(endedLine).join('')}`);
+  const serving = servingHere();
+  const left = serving.filter((one) => !canBeSignalled(one));
+  const httpEnded = serving.filter(canBeSignalled);
+  for (const one of httpEnded) await endServing(one, options);
+  if (left.length > 0) process.exitCode = 1;
+  if (options.json)
+    return printJson({ ended, http: { ended: httpEnded.map(httpJson), left: left.map(httpJson) } });
+  const lines = [
+    ...ended.map(endedLine),
+    ...httpEnded.map(({ owner: { pid }, address }) => `The bridge ${pid} at ${address} has ended.\n`),
+    ...left.map(leftLine),
+  ];
+  process.stdout.write(lines.length === 0 ? 'No shared bridge runs, and none over HTTP.\n' : lines.join(''));
+}
+
+/** A first signal lets calls end, and nothing new begins; a second one does not wait for them. */
+async function endServing(serving: ServingBridge, { json, now }: StopOptions): Promise<void> {
+  const { owner, address } = serving;
+  const startedAt = performance.now();
+  let sentAt = 0;
+  let hasSaid = json === true || now === true;
+  while (stillServes(serving)) {
+    const at = performance.now();
+    if (sentAt === 0 || (now && at - sentAt >= SECOND_SIGNAL_MS)) {
+      signal(owner.pid);
+      sentAt = at;
+    }
+    if (!hasSaid && at - startedAt >= SAY_AFTER_MS) {
+      hasSaid = true;
+      sayDim(`waiting for calls of the bridge at ${visibleText(address)}; --now does not`);
+    }
+    await sleep(LOOK_MS);
+  }
+}
+
+function signal(pid: number): void {
+  try {
+    process.kill(pid, 'SIGTERM');
+  } catch (thrown) {
+    // It has ended meanwhile.
+    if (Object(thrown).code !== 'ESRCH') throw thrown;
+  }
+}
+
+function leftLine({ owner: { pid }, address, isHere }: ServingBridge): string {
+  const how = isHere
+    ? `To end it: kill ${pid}`
+    : 'It runs on another machine or in a container: end it there.';
+  return `The bridge ${pid} at ${visibleText(address)} was left. ${how}\n`;
 }
 
 /** Ends them, and starts one with the settings of this terminal, if there were any. */
@@ -111,8 +197,24 @@ async function askBridge(path: string, ask: 'status' | 'stop') {
 }
 
 /** Status of several bridges, one after the other; the columns fit the terminal. */
-export function statusText(states: readonly SharedStatus[], width = widthOf(process.stdout)): string {
-  return states.map((state) => describeStatus(state, width)).join('\n');
+export function statusText(
+  states: readonly SharedStatus[],
+  serving: readonly ServingBridge[] = [],
+  width = widthOf(process.stdout),
+): string {
+  const shared = states.map((state) => describeStatus(state, width));
+  return [...shared, ...(serving.length === 0 ? [] : [servingText(serving, width)])].join('\n');
+}
+
+function servingText(serving: readonly ServingBridge[], width: number | undefined): string {
+  const rows = serving.map(({ owner: { pid }, address, since, version, isHere }) => [
+    String(pid),
+    isHere ? visibleText(address) : `${visibleText(address)} (another machine or container)`,
+    timeOf(Date.parse(since)),
+    version,
+  ]);
+  const heads = ['process', 'address', 'since', 'version'];
+  return `Over HTTP\n${columns([heads, ...rows], { width, wraps: [1], drops: [3] })}`;
 }
 
 function describeStatus(state: SharedStatus, width: number | undefined): string {

@@ -93,15 +93,48 @@ export async function chooseImage(
     if (replaced !== undefined) observer({ type: 'image.replaced', ...replaced, by: local.image });
     return local;
   }
-  const profile = profileOf(wish.image);
-  if (profile !== undefined) throw notBuilt(profile);
-  const own = readOwnName(wish.image);
-  if (own !== undefined) throw ownNotBuilt(wish.image, own);
+  const unbuilt = unbuiltError(wish);
+  if (unbuilt !== undefined) throw unbuilt;
   const built = await pullOrBuild(wish, engine, observer, signal);
   if (built !== undefined) return built;
   const pulled = await engine.imageId(wish.image, signal);
   if (pulled === undefined) throw missingImageError(wish, `${engine.name} pulled it but does not find it`);
   return { image: wish.image, id: pulled, reason: { kind: 'pulled' } };
+}
+
+/**
+ * The error of an image that is not here, and in whose place none is: for whoever may neither pull nor build one. Its remedy
+ * names the commands that do. Undefined where a sandbox can start.
+ */
+export async function absentImage(
+  wish: RequestedImage,
+  engine: Pick<ImageStore, 'name' | 'imageId'>,
+  signal: AbortSignal,
+): Promise<BridgeError | undefined> {
+  if ((await localChoice(wish, engine, signal)) !== undefined) return undefined;
+  const unbuilt = unbuiltError(wish);
+  if (unbuilt !== undefined) return unbuilt;
+  const { image, imageSource, profile } = wish;
+  const isNamed = imageSource === 'operator';
+  const pull = `\`${engine.name} pull ${image}\``;
+  return new BridgeError(
+    'E_IMAGE_MISSING',
+    `The image ${image} is not here. The first call pulls it${isNamed ? '' : ', or builds one of ours if no registry answers'}.`,
+    {
+      fault: 'operator',
+      remedy: isNamed
+        ? `To pull it now: ${pull}. ${missingRemedy(wish)}`
+        : `To have one now: ${pull}, or \`${buildCommand(profile)}\`, which needs no registry.`,
+    },
+  );
+}
+
+/** The error of an image of ours that was not built, and that no registry has; undefined for any other image. */
+function unbuiltError({ image }: RequestedImage): BridgeError | undefined {
+  const profile = profileOf(image);
+  if (profile !== undefined) return notBuilt(profile);
+  const own = readOwnName(image);
+  return own === undefined ? undefined : ownNotBuilt(image, own);
 }
 
 /** Chooses without asking a registry: undefined where that would be the next step, or an image has to be built. */

@@ -11,7 +11,7 @@ import {
   putMember,
   takeMember,
 } from './json-members.js';
-import { putTable, takeTable } from './toml-tables.js';
+import { putTable, replaceKey, takeTable } from './toml-tables.js';
 
 /** Throws CannotEdit, whose message is the end of a sentence that begins with the file's name. */
 export function editedText(
@@ -51,8 +51,8 @@ function put(
     const next = format === 'JSON' ? putMember(text, path, edit) : putTable(text, path, value, raw);
     return { text: next, back: [{ kind: 'remove', path }, ...editsThatEmpty(before, path)] };
   }
-  if (format === 'JSON')
-    return { text: putMember(text, path, edit), back: [{ kind: 'put', path, value: earlier }] };
+  const replaced = format === 'JSON' ? putMember(text, path, edit) : replaceKey(text, path, value);
+  if (replaced !== undefined) return { text: replaced, back: [{ kind: 'put', path, value: earlier }] };
   const { text: without, back } = take(text, before, format, edit);
   return { text: putTable(without, path, value, raw), back: [{ kind: 'remove', path }, ...back] };
 }

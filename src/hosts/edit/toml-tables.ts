@@ -1,6 +1,7 @@
-// One table of a TOML file put in or taken out, and every other character left as it is. Finds where statements begin and
+// One table or key of a TOML file put in or taken out, and every other character left as it is. Finds where statements begin and
 // end, and asks a parser for nothing; the caller compares what the text means before and after.
 
+import { isRecord } from '../../base/json/records.js';
 import { tomlParser } from '../../settings/files/parsers.js';
 import { type MemberPath, nestValue, type TakenMember } from './json-members.js';
 
@@ -12,9 +13,11 @@ type Statement = {
   readonly end: number;
 };
 
-/** The table goes to the end of the file. */
+/** A table goes to the end of the file; a key goes to the end of its table, where that has a header of its own. */
 export function putTable(text: string, path: MemberPath, value: unknown, raw?: string): string {
   const eol = text.includes('\r\n') ? '\r\n' : '\n';
+  const placed = isRecord(value) ? undefined : putKey(text, path, value, eol);
+  if (placed !== undefined) return placed;
   const table =
     (raw ?? tomlParser().stringify(nestValue(path, value))).replace(/\r?\n/g, eol).trimEnd() + eol;
   if (text.trim() === '') return text + table;
@@ -22,6 +25,39 @@ export function putTable(text: string, path: MemberPath, value: unknown, raw?: s
   const blank = /\n\r?\n$/.test(text) ? '' : eol;
   return text + end + blank + withoutEmptyParents(table, path, eol);
 }
+
+function putKey(text: string, path: MemberPath, value: unknown, eol: string): string | undefined {
+  const statements = statementsOf(text);
+  const parent = path.slice(0, -1);
+  let last = statements.findLastIndex((one) => one.isHeader && isSamePath(one.path, parent));
+  if (last === -1) return undefined;
+  while (statements[last + 1]?.isHeader === false) last++;
+  const end = statements[last]?.end ?? text.length;
+  const line =
+    tomlParser()
+      .stringify(nestValue(path.slice(-1), value))
+      .trimEnd() + eol;
+  const before = text.slice(0, end);
+  return before + (before.endsWith('\n') ? '' : eol) + line + text.slice(end);
+}
+
+/** Behind the equals sign: a text of one line or a word, up to what may stand behind it. */
+const SHORT_VALUE = /=[ \t]*("(?:\\.|[^"\\\n])*"|'[^'\n]*'|[^\s#"'[{,]+)(?=[ \t]*(?:#|\r?\n|$))/;
+
+/** The text with another value of a key that has a line of its own; undefined where it has none. */
+export function replaceKey(text: string, path: MemberPath, value: unknown): string | undefined {
+  const own = statementsOf(text).find((one) => !one.isHeader && isSamePath(one.path, path));
+  if (own === undefined || isRecord(value)) return undefined;
+  const found = SHORT_VALUE.exec(text.slice(own.start, own.end));
+  const [, written] = found ?? [];
+  if (found === null || written === undefined) return undefined;
+  const end = own.start + found.index + found[0].length;
+  const fresh = tomlParser().stringify({ key: value }).trimEnd().slice('key = '.length);
+  return text.slice(0, end - written.length) + fresh + text.slice(end);
+}
+
+const isSamePath = (one: MemberPath, other: MemberPath): boolean =>
+  one.length === other.length && one.every((key, index) => other[index] === key);
 
 /** smol-toml writes no headers for tables that hold only tables, but versions differ, and a second one is an error. */
 function withoutEmptyParents(table: string, path: MemberPath, eol: string): string {

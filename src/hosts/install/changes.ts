@@ -115,6 +115,29 @@ export function makeChange(
   return { ...change, folder };
 }
 
+/**
+ * Writes a further edit of a file that one of `changes` has left as it is now, as a part of that change: its undo then still
+ * gives back what the file was before both. Throws E_CONFIG.
+ */
+export function amendChange(
+  { file, text }: Pick<PlannedFile, 'file' | 'text'>,
+  changes: readonly Change[],
+): void {
+  const before = file.bytes === undefined ? '' : digestOf(file.bytes);
+  const bytes = bytesFor(file, text);
+  replaceUserFile(file, bytes);
+  const isOf = ({ path, sha256 }: RecordedFile) => path === file.path && sha256 === before;
+  const amended = changes.find(({ files }) => files.some(isOf));
+  if (amended === undefined) return;
+  const { folder, ...change } = amended;
+  const files = change.files.map((one) => (isOf(one) ? { ...one, sha256: digestOf(bytes) } : one));
+  try {
+    writeRecord(folder, { ...change, files }, []);
+  } catch {
+    // The undo then takes our edits back one by one, as in a file that somebody else has changed.
+  }
+}
+
 /** Puts `file` back to its content of a moment ago; now it holds `bytes`. */
 function putBack(file: UserFile, bytes: Buffer, folders: readonly string[]): void {
   const now = { ...file, bytes };

@@ -233,6 +233,7 @@ type OwnEntry = {
   readonly value: unknown;
   readonly file: string;
   readonly path: readonly string[];
+  readonly source: Source;
 };
 
 /** Our entries in all files of the user's that the host reads. */
@@ -240,7 +241,7 @@ export function ownEntries(record: HostRecord, place: ChangePlace): OwnEntry[] {
   return userFiles(record, place).flatMap(({ file, source }) => {
     const { entries } = entriesOf(contentOf(readUserFile(file, place.host)), source, file, place.host);
     return entries.flatMap(({ name, value, path }) =>
-      path !== undefined && isOwnEntry(value, source) ? [{ name, value, file, path }] : [],
+      path !== undefined && isOwnEntry(value, source) ? [{ name, value, file, path, source }] : [],
     );
   });
 }
@@ -347,7 +348,7 @@ function realPath(path: string): string {
 export const PLUGIN_UNDO = 'claude plugin uninstall mcp-sandbox-bridge';
 
 /** The server of a plugin that is switched on and starts us, and the file that says so; undefined where there is none. */
-function ownPlugin(
+export function ownPlugin(
   { id }: HostRecord,
   { env, host }: Machine,
 ): { readonly name: string; readonly file: string } | undefined {

@@ -1,13 +1,16 @@
 // Every server's own description from its last start, kept in the state directory, so that its tools can be looked up without
 // starting the server, and so that a tool which is no longer what it was is noticed. A description decides nothing: only tools
-// that a live server lists may be called. Trouble with the files costs what was kept, and nothing else.
+// that a live server lists may be called. Beside it lies why the last start failed, until one succeeds. Trouble with the files
+// costs what was kept, and nothing else.
 
-import { statSync, utimesSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { isObject } from '../../base/json/json-object.js';
 import type { Observer } from '../../base/log/events.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { shownName } from '../../base/text/shown-name.js';
+import { clip } from '../../base/text/text.js';
 import { catalogKey, type DownstreamSpec } from '../../hosts/downstream-spec.js';
 import type { Downstream } from '../server/downstream.js';
 import type { ServerTool } from '../server/tool-list.js';
@@ -42,7 +45,18 @@ type CachedCatalog = {
   readonly kept: KeptServer | undefined;
 };
 
+/** A failure of a server's last start. `at` is a moment as ISO 8601 has it. */
+export type LastFailure = {
+  readonly at: string;
+  readonly reason: string;
+  readonly remedy: string | undefined;
+};
+
 const FOLDER = join('cache', 'catalog');
+const FAILURE_ENDING = '.failed.json';
+/** A reason holds the last words of a server, and is shown in a list. */
+const MAX_REASON_CHARS = 2_000;
+const failure = z.object({ at: z.string(), reason: z.string(), remedy: z.string().optional() });
 /** A file's time says when its server was last started, to the day. */
 const TOUCH_AFTER_MS = 24 * 60 * 60 * 1000;
 const MAX_BEFORE_CHARS = 2_000;
@@ -91,6 +105,31 @@ export class KeptCatalog {
     return [...kept.changes.values()];
   }
 
+  /** Keeps why a start has failed, until the next one of the same server succeeds. */
+  noteFailure(spec: DownstreamSpec, { reason, remedy }: Omit<LastFailure, 'at'>): void {
+    const at = new Date().toISOString();
+    const kept = {
+      at,
+      reason: clip(reason, MAX_REASON_CHARS),
+      remedy: remedy && clip(remedy, MAX_REASON_CHARS),
+    };
+    try {
+      writeCatalogFile(failurePath(this.#pathOf(spec)), JSON.stringify(kept));
+    } catch {
+      // The call that needed the server was told.
+    }
+  }
+
+  /** Why the last start has failed; undefined where it has not, or nobody has tried. */
+  lastFailure(spec: DownstreamSpec): LastFailure | undefined {
+    try {
+      const found = failure.parse(JSON.parse(readFileSync(failurePath(this.#pathOf(spec)), 'utf8')));
+      return { at: found.at, reason: found.reason, remedy: found.remedy };
+    } catch {
+      return undefined;
+    }
+  }
+
   #pathOf(spec: DownstreamSpec): string {
     const path = this.#paths.get(spec) ?? join(this.#folder, `${catalogKey(spec)}.json`);
     this.#paths.set(spec, path);
@@ -112,6 +151,7 @@ export class KeptCatalog {
   #keep(path: string, spec: DownstreamSpec, file: CatalogFile, before: CatalogFile | undefined): void {
     const content = catalogFileText(spec.name, file);
     try {
+      rmSync(failurePath(path), { force: true });
       // A server that another entry of the same definition names otherwise is no other server.
       const isSame = before !== undefined && catalogFileText(spec.name, before) === content;
       if (isSame && stampOf(path) !== undefined) touch(path);
@@ -150,6 +190,8 @@ export function acceptCommand(server: string): string {
 export function refreshCommand(server: string): string {
   return ownCommand('servers', 'refresh', server);
 }
+
+const failurePath = (path: string): string => path.replace(/\.json$/, FAILURE_ENDING);
 
 const first = (tool: ServerTool): FirstSeen => ({
   on: new Date().toISOString().slice(0, 10),

@@ -35,7 +35,7 @@ export const idleTimes = ({ serverIdleSeconds }: { readonly serverIdleSeconds: n
 
 export type DownstreamPoolOptions = Pick<
   ServerContext,
-  'observer' | 'redactor' | 'loginFor' | 'loginOwner' | 'eras'
+  'observer' | 'redactor' | 'loginFor' | 'loginOwner' | 'eras' | 'cwd' | 'onStartFailed'
 > & {
   readonly specs: readonly DownstreamSpec[];
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
@@ -136,12 +136,13 @@ export class DownstreamPool implements AsyncDisposable {
   #slotFor(spec: DownstreamSpec, before: ServerSlot | undefined): ServerSlot {
     if (before !== undefined && isDeepStrictEqual(before.spec, spec)) return before;
     const { hostEnv, extraEnvNames, depth, times, observer, redactor, loginFor, loginOwner } = this.#options;
-    const { onListed = () => {}, slotFor } = this.#options;
+    const { onListed = () => {}, onStartFailed, slotFor, cwd } = this.#options;
     const ownEnv = spec.transport === 'stdio' ? spec.env : {};
     const env = childEnv(hostEnv, ownEnv, { depth: depth + 1, extraNames: extraEnvNames });
     const allTimes = { ...DEFAULT_TIMES, ...times };
     const logins = { loginFor, loginOwner };
-    const context = { env, times: allTimes, observer, redactor, ...logins, eras: this.#eras };
+    const told = { observer, redactor, onStartFailed };
+    const context = { env, cwd, times: allTimes, ...told, ...logins, eras: this.#eras };
     return slotFor?.({ spec, context, onListed }) ?? new Slot(spec, context, onListed);
   }
 

@@ -216,6 +216,7 @@ export class Slot implements ServerSlot {
         ? { at: 'idle', reason }
         : { at: 'resting', reason, remedy, until: this.#restUntil(this.#failures++) };
     this.#context.observer({ type: 'downstream.failed', server: this.spec.name, message: reason });
+    this.#context.onStartFailed?.(this.spec, reason, remedy);
   }
 
   #restUntil(earlier: number): number {

@@ -44,6 +44,10 @@ export type ServerContext = RemoteContext & {
   readonly loginFor?: LoginFor | undefined;
   /** Which era of MCP servers speak; without it, each start finds out anew. */
   readonly eras?: EraMemory | undefined;
+  /** Hears of each start that fails, with the reason and what to do; it must not throw. */
+  readonly onStartFailed?:
+    | ((spec: DownstreamSpec, reason: string, remedy: string | undefined) => void)
+    | undefined;
 };
 
 export type Connection = {

@@ -2,6 +2,7 @@
 
 import { X509Certificate } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { BridgeError, messageOf } from '../../base/errors.js';
 
@@ -25,9 +26,17 @@ export function certificateFacts(cert: Buffer): {
   readonly from: Date;
   readonly until: Date;
   readonly names: string;
+  /** SHA-256 of the certificate, written as Node's sockets write it. */
+  readonly fingerprint: string;
+  /** Whether clients accept it for this name or address; they look at no common name. */
+  readonly isFor: (name: string) => boolean;
 } {
-  const { validFrom, validTo, subjectAltName, subject } = new X509Certificate(cert);
-  return { from: new Date(validFrom), until: new Date(validTo), names: subjectAltName ?? subject };
+  const read = new X509Certificate(cert);
+  const { validFrom, validTo, subjectAltName, subject, fingerprint256: fingerprint } = read;
+  const isFor = (name: string) =>
+    (isIP(name) === 0 ? read.checkHost(name, { subject: 'never' }) : read.checkIP(name)) !== undefined;
+  const names = subjectAltName ?? subject;
+  return { from: new Date(validFrom), until: new Date(validTo), names, fingerprint, isFor };
 }
 
 /** Tells changes of both files by what stat says of them; a link that leads elsewhere is a change too. */

@@ -165,14 +165,14 @@ function ownSnippetsDir(stateDir: string, host: HostFacts): string | undefined {
 
 /** Every variable in the order of its table. */
 export const settingsTable = (): readonly SettingRow[] => settingsIn(variables);
-const variableNames = settingsTable().map(({ name }) => name as VariableName);
+export const variableNames: readonly VariableName[] = settingsTable().map(({ name }) => name as VariableName);
 
 // Warnings about parts of the environment that do not count as they stand, although nothing in them is wrong: names that no
 // setting has, settings of another program, and values that another setting makes useless.
 
-const PREFIX = 'MCP_BRIDGE_';
+export const PREFIX = 'MCP_BRIDGE_';
 /** Variables with this prefix belong to `code-exec`, which reads them itself. */
-const EXEC_PREFIX = 'MCP_EXEC_';
+export const EXEC_PREFIX = 'MCP_EXEC_';
 const NAME_CHARS_SHOWN = 120;
 
 /** Sentences that name the variable each. */
@@ -188,19 +188,23 @@ function unknownVariables(names: Iterable<string>): string[] {
   const known: readonly string[] = variableNames;
   return [...names]
     .filter((name) => name.startsWith(PREFIX) && !known.includes(name))
-    .map(
-      (name) =>
-        `${clipHarmless(name, NAME_CHARS_SHOWN)} is no setting of this version.${didYouMean(name, known)}`,
-    );
+    .map((name) => unknownName(name));
 }
+
+/** Says that no setting is called `name`, with the one that is nearest to `meant`. */
+export const unknownName = (name: string, meant = name): string =>
+  `${clipHarmless(name, NAME_CHARS_SHOWN)} is no setting of this version.${didYouMean(meant, variableNames)}`;
 
 /** Variables of the command server do nothing here, but for the one that both programs have. */
 function othersVariables(names: Iterable<string>): string[] {
   const known: readonly string[] = variableNames;
   return [...names]
     .filter((name) => name.startsWith(EXEC_PREFIX) && !known.includes(name))
-    .map((name) => `${clipHarmless(name, NAME_CHARS_SHOWN)} is for \`code-exec\`, and without effect here.`);
+    .map(ofCommandServer);
 }
+
+export const ofCommandServer = (name: string): string =>
+  `${clipHarmless(name, NAME_CHARS_SHOWN)} is for \`code-exec\`, and without effect here.`;
 
 /** The default gives way to a lower maximum silently; what somebody has written does not. */
 function shortenedTimeout(isSaid: boolean, { timeoutSeconds, maxTimeoutSeconds }: SettingValues): string[] {

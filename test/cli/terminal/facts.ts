@@ -7,6 +7,7 @@ import type { ProbeReport } from '../../../src/cli/probe/report.js';
 import type { snippetsText } from '../../../src/cli/run/snippets.js';
 import type { loginsText } from '../../../src/cli/servers/login.js';
 import type { Tested } from '../../../src/cli/servers/policy-test.js';
+import type { ServerTrouble } from '../../../src/cli/servers/server-trouble.js';
 import type { ServerChange } from '../../../src/cli/servers/servers-refresh.js';
 import type { ListedToken } from '../../../src/cli/servers/token.js';
 import type { Discovery } from '../../../src/hosts/discovery/discover.js';
@@ -14,6 +15,7 @@ import type { Question } from '../../../src/policy/approvals/question.js';
 import type { SurveyedFile } from '../../../src/run/artifacts/kept-files.js';
 import type { LoginLine } from '../../../src/run/audit/audit-line.js';
 import { SessionFiles } from '../../../src/run/sessions/session-file.js';
+import type { ServingBridge } from '../../../src/service/endpoint/serving-record.js';
 import type { SharedStatus } from '../../../src/service/windows/greeting.js';
 import type { Refreshed } from '../../../src/tenant/refresh.js';
 
@@ -135,6 +137,18 @@ export const CHANGES: ReadonlyMap<string, ServerChange> = new Map([
       changed: 'the description of create_issue is another than on 2026-01-01',
       remedy: 'Read it: `mcp-sandbox-bridge servers refresh github`.',
     } as ServerChange,
+  ],
+]);
+
+export const TROUBLES: ReadonlyMap<string, ServerTrouble> = new Map([
+  [
+    'a-server-with-a-rather-long-name',
+    {
+      state: 'failed',
+      trouble:
+        "its last start failed (2026-01-02 03:04): Server 'a-server-with-a-rather-long-name' ended with exit code 3",
+      remedy: 'Try it again with `mcp-sandbox-bridge servers refresh a-server-with-a-rather-long-name`.',
+    },
   ],
 ]);
 
@@ -429,6 +443,24 @@ export const SHARED_BRIDGE: SharedStatus = {
   sandboxes: { running: 1, waiting: 1 },
   memory: { bridgeBytes: 110_000_000, processesBytes: 320_000_000 },
 };
+
+const owner = { pid: 5120, startTime: '1', bootId: 'b', machine: 'm' };
+export const SERVING: readonly ServingBridge[] = [
+  {
+    owner,
+    address: 'https://127.0.0.1:8808/mcp',
+    since: '2026-11-23T08:00:00.000Z',
+    version: '0.1.0',
+    isHere: true,
+  },
+  {
+    owner: { ...owner, pid: 12 },
+    address: 'unix:/home/ann/a/folder/of/hers/with/a/long/name/for/sockets/bridge.sock',
+    since: '2026-11-24T09:30:00.000Z',
+    version: '0.1.0',
+    isHere: false,
+  },
+];
 
 export const TESTED_CALL: Tested = {
   call: 'bank.pay {"amount":5,"Amount":5000}',

@@ -1,5 +1,7 @@
 // Made-up facts of hosts: what `install`, `adopt` and their undo print is laid out of them.
 
+import type { ChangedEntry, GotSetting, ShownSettings } from '../../../src/cli/servers/config.js';
+import type { InstalledHere } from '../../../src/cli/servers/install.js';
 import type { Adopted, Restored } from '../../../src/hosts/install/adoption.js';
 import type { HostHere, Installed, Uninstalled } from '../../../src/hosts/install/registration.js';
 
@@ -42,6 +44,59 @@ export const INSTALLED: Installed = {
   entry: { command: 'npx', args: ['-y', 'mcp-sandbox-bridge'] },
   backup: `${STATE}/20261123T033528819Z-codex-install-1591`,
   undo: 'mcp-sandbox-bridge uninstall codex',
+};
+
+export const DIFFERS: InstalledHere = {
+  ...INSTALLED,
+  result: 'already registered',
+  differs: [{ name: 'MCP_BRIDGE_IMAGE', here: null, given: 'data' }],
+};
+
+const CODEX = { host: 'codex', title: 'Codex', file: INSTALLED.file, name: 'sandbox' };
+const CLAUDE = {
+  host: 'claude-code',
+  title: 'Claude Code',
+  file: `${HOME}/.claude.json`,
+  name: 'sandbox',
+};
+
+export const SETTINGS: ShownSettings = {
+  entries: [
+    {
+      ...CLAUDE,
+      settings: { MCP_BRIDGE_IMAGE: 'data', MCP_BRIDGE_TIMEOUT: 'soon', GITHUB_TOKEN: '…' },
+      problems: ["MCP_BRIDGE_TIMEOUT is 'soon'; allowed: whole seconds from 1 to 86400."],
+    },
+    { ...CODEX, settings: { MCP_BRIDGE_IMAGE: 'data' }, problems: [] },
+  ],
+  differing: ['GITHUB_TOKEN', 'MCP_BRIDGE_TIMEOUT'],
+  troubles: [
+    {
+      host: 'zed',
+      message: `${HOME}/.config/zed/settings.json:3:7: a comma is missing between two members of an object.`,
+    },
+  ],
+};
+
+export const GOT_SETTING: GotSetting = {
+  name: 'MCP_BRIDGE_IMAGE',
+  about: {
+    meaning: 'Image that holds Python; `data` has numpy, pandas, scipy and matplotlib.',
+    default: 'python:3.14-slim',
+    allowed: 'an image reference, or the name of a profile that `image build` has built: base, data',
+  },
+  values: [
+    { ...CLAUDE, value: 'data' },
+    { ...CODEX, value: null },
+  ],
+};
+
+export const CHANGED: ChangedEntry = {
+  ...CODEX,
+  result: 'changed',
+  changes: [{ name: 'MCP_BRIDGE_IMAGE', before: null, after: 'data' }],
+  undo: 'mcp-sandbox-bridge config unset MCP_BRIDGE_IMAGE --host codex',
+  next: 'Restart Codex: it hands settings over when it starts the bridge.',
 };
 
 export const UNINSTALLED: Uninstalled = {

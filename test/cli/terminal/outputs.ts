@@ -10,6 +10,7 @@ import { sessionsText } from '../../../src/cli/kept/sessions.js';
 import { reportText } from '../../../src/cli/probe/report.js';
 import { snippetsText } from '../../../src/cli/run/snippets.js';
 import { adoptedText, restoredText } from '../../../src/cli/servers/adopt.js';
+import { changedText, gotText, settingsText } from '../../../src/cli/servers/config.js';
 import {
   fitToTerminal,
   hostsText,
@@ -41,7 +42,10 @@ const style = () => ({
 export const OUTPUTS: Readonly<Record<string, Readonly<Record<string, Shown>> | HelpOnly>> = {
   serve: { helpOnly: 'it speaks MCP' },
   doctor: { findings: () => findingsText(facts.FINDINGS), probe: () => reportText(facts.PROBE) },
-  servers: { list: () => serversText(facts.DISCOVERY, style(), facts.CHANGES) },
+  servers: {
+    list: () => serversText(facts.DISCOVERY, style(), facts.CHANGES),
+    troubles: () => serversText(facts.DISCOVERY, style(), facts.CHANGES, facts.TROUBLES),
+  },
   'servers refresh': { list: () => refreshText(facts.REFRESHED) },
   login: { list: () => loginsText(facts.LOGINS) },
   logout: { helpOnly: 'it prints one sentence' },
@@ -56,11 +60,20 @@ export const OUTPUTS: Readonly<Record<string, Readonly<Record<string, Shown>> | 
     hosts: () => fitToTerminal(hostsText(hosts.HOSTS, 'install')),
     done: () => fitToTerminal(installedText(hosts.INSTALLED)),
     again: () => fitToTerminal(installedText({ ...hosts.INSTALLED, result: 'already registered' })),
+    differs: () => fitToTerminal(installedText(hosts.DIFFERS)),
   },
   uninstall: { done: () => fitToTerminal(uninstalledText(hosts.UNINSTALLED)) },
+  config: { helpOnly: 'its commands print' },
+  'config list': { list: () => fitToTerminal(settingsText(hosts.SETTINGS)) },
+  'config get': { one: () => fitToTerminal(gotText(hosts.GOT_SETTING)) },
+  'config set': { done: () => fitToTerminal(changedText(hosts.CHANGED)) },
+  'config unset': { helpOnly: 'it prints what `config set` does' },
   adopt: { done: () => fitToTerminal(adoptedText(hosts.ADOPTED)) },
   restore: { done: () => fitToTerminal(restoredText(hosts.RESTORED)) },
-  status: { bridges: () => statusText([facts.SHARED_BRIDGE]) },
+  status: {
+    bridges: () => statusText([facts.SHARED_BRIDGE]),
+    http: () => statusText([facts.SHARED_BRIDGE], facts.SERVING),
+  },
   stop: { helpOnly: 'it prints a sentence for each bridge that has ended' },
   restart: { helpOnly: 'it prints sentences' },
   run: { helpOnly: "it prints the code's own words" },
@@ -97,6 +110,7 @@ export const OUTPUTS: Readonly<Record<string, Readonly<Record<string, Shown>> | 
 export const IN_AN_EMPTY_HOME = [
   'servers',
   'status',
+  'config list',
   'login --list',
   'token list',
   'snippets',

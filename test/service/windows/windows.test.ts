@@ -264,7 +264,7 @@ describe('windows of one user', () => {
     );
     expect(await window.execute('say', 'still')).toBe('still');
     await desk.say('stop', '--now');
-    expect(await desk.say('stop')).toBe('No shared bridge runs.\n');
+    expect(await desk.say('stop')).toBe('No shared bridge runs, and none over HTTP.\n');
   });
 
   it('stays until runs that go on after an answer have ended and been asked for', async () => {
@@ -291,7 +291,7 @@ describe('windows of one user', () => {
     const folder = sharedFolder(desk.env());
     const [socket = ''] = sharedSockets(desk.env());
     writeFileSync(`${socket}.starts.999999999`, '');
-    expect(await desk.say('stop')).toBe('No shared bridge runs.\n');
+    expect(await desk.say('stop')).toBe('No shared bridge runs, and none over HTTP.\n');
     expect(existsSync(folder)).toBe(false);
   });
 
