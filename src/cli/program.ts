@@ -2,6 +2,7 @@
 
 import { isatty } from 'node:tty';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { ownCommand } from '../base/process/own-command.js';
 import { didYouMean } from '../base/text/closest.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { describedProfiles } from '../engine/images/image-name.js';
@@ -20,7 +21,7 @@ import type { PolicyTestOptions } from './servers/policy-test.js';
 import type { RefreshOptions } from './servers/servers-refresh.js';
 import type { TokenOptions } from './servers/token.js';
 import type { SetupOptions } from './setup/step.js';
-import { reportFailure, USAGE_EXIT_CODE } from './terminal/output.js';
+import { reportFailure, usageError } from './terminal/output.js';
 import { helpText, USUAL_COLUMNS, widthOf } from './terminal/wrap.js';
 
 const SETTINGS_HELP = `
@@ -43,10 +44,17 @@ type ServeOptions = { readonly http?: string; readonly allowedHost: readonly str
 const program = new Command(PACKAGE_NAME)
   .description("Runs an agent's Python in a throw-away container. The code can call your MCP servers.")
   .version(VERSION)
-  // Commands that are added below take it from here.
-  .configureOutput({ getOutHelpWidth: () => widthOf(process.stdout) ?? USUAL_COLUMNS })
+  .option('-q, --quiet', 'say nothing on stderr about progress; for every command')
+  // Commands that are added below take it from here. Complaints are told by `refuse`.
+  .configureOutput({
+    getOutHelpWidth: () => widthOf(process.stdout) ?? USUAL_COLUMNS,
+    outputError: () => {},
+  })
   .configureHelp({ minWidthToWrap: 20 })
-  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : USAGE_EXIT_CODE));
+  .exitOverride(({ exitCode, message }) => {
+    if (exitCode === 0) process.exit();
+    refuse(message);
+  });
 
 program
   .command('serve', { isDefault: true })
@@ -61,11 +69,7 @@ program
     appendValue,
     [],
   )
-  .allowExcessArguments()
-  .action(async (options: ServeOptions, { args: [word] }: Command) => {
-    // A mistyped command arrives here, because this command is the default.
-    if (word !== undefined)
-      program.error(`error: unknown command '${word}'.${didYouMean(word, commandNames())}`);
+  .action(async (options: ServeOptions) => {
     // A person who typed nothing but the name would otherwise wait for something to happen.
     if (options.http !== undefined)
       await (await import('./serving/serve-http.js')).serveHttp(options.http, options.allowedHost);
@@ -467,16 +471,51 @@ program
   .helpCommand('help [command]', 'show the help of a command');
 
 /** Resolves when the command that was typed has been carried out. */
-export const finished: Promise<unknown> = program.parseAsync().catch(reportFailure);
+export const finished: Promise<unknown> = carryOut().catch(reportFailure);
+
+async function carryOut(): Promise<void> {
+  checkNames();
+  await program.parseAsync();
+}
+
+/**
+ * Says which word is no command. Commander would take it for an argument of the command before it, or complain about the options
+ * that come after it.
+ */
+function checkNames(): void {
+  for (const [command, word] of namesTyped()) {
+    const names = [...command.commands.map((each) => each.name()), 'help'];
+    if (names.includes(word)) continue;
+    const known = command === program ? '' : ` '${command.name()}' has: ${names.join(', ')}.`;
+    refuse(`unknown command '${word}'.${didYouMean(word, names) || known}`);
+  }
+}
+
+/** Words that have to name a command, each with the command to which that belongs. */
+function* namesTyped(): Generator<readonly [command: Command, word: string]> {
+  let command: Command | undefined = program;
+  for (const word of process.argv.slice(2)) {
+    if (['-q', '--quiet'].includes(word)) continue;
+    if (word.startsWith('-') || command === undefined || command.commands.length === 0) return;
+    yield [command, word];
+    command = command.commands.find((each) => each.name() === word);
+  }
+}
+
+/** Ends the program because of what was typed. */
+function refuse(complaint: string): never {
+  const names = [...namesTyped()].filter(([command, word]) =>
+    command.commands.some((each) => each.name() === word),
+  );
+  const help = ownCommand(...names.map(([, word]) => word), '--help');
+  reportFailure(usageError(complaint.replace(/^error: /, '').replaceAll('\n', ' '), `See \`${help}\`.`));
+  process.exit();
+}
 
 function profileHelp(): string {
   const described = describedProfiles();
   const width = Math.max(...described.map(([profile]) => profile.length));
   return `\nProfiles:\n${described.map(([profile, holds]) => `  ${profile.padEnd(width)}  ${holds}`).join('\n')}`;
-}
-
-function commandNames(): string[] {
-  return program.commands.map((command) => command.name());
 }
 
 /** Commander no longer knows which words stood after `--`. */

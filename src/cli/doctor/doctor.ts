@@ -19,7 +19,7 @@ import { type ServerChange, serverChanges } from '../servers/servers-refresh.js'
 import { type Examined, examine, prepare, withProgress } from '../serving/prepare.js';
 import { columns } from '../terminal/columns.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { coloursFor, errorJson, printJson, reportFailure, visibleText } from '../terminal/output.js';
+import { coloursFor, printJson, sayNote, visibleText } from '../terminal/output.js';
 
 import { remedyText, widthOf } from '../terminal/wrap.js';
 import { CHECKS, type Check, checksWithout } from './doctor-checks.js';
@@ -33,24 +33,11 @@ type DoctorOptions = {
   readonly http?: string | undefined;
 };
 
-export async function doctor(options: DoctorOptions): Promise<void> {
-  try {
-    await examineAll(options);
-  } catch (thrown) {
-    // A caller who asked for JSON parses what comes.
-    if (options.json) printJson({ version: VERSION, error: errorJson(thrown) });
-    reportFailure(thrown);
-  }
-}
-
-async function examineAll({ json, http }: DoctorOptions): Promise<void> {
+export async function doctor({ json, http }: DoctorOptions): Promise<void> {
   const prepared = examine('error', 'ends');
   if (prepared.problems.length > 0) return await examineWithout(prepared, json);
   const { settings, warnings, discovery: context, policyBook } = prepared;
-  const paint = coloursFor(process.stderr);
-  const observer = withProgress(prepared.observer, (message) =>
-    process.stderr.write(`${paint.dim(message)}\n`),
-  );
+  const observer = withProgress(prepared.observer, sayNote);
   const signal = interruptSignal();
   const wishes = engineSelectionOf(settings);
   const discovery = discover(context, () => {});

@@ -10,7 +10,7 @@ import { specOn } from '../../sandbox/launch/launch-set-up.js';
 import { carry } from '../../sandbox/spec/harness-files.js';
 import { type Prepared, prepare, withProgress } from '../serving/prepare.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { errorJson, printJson, reportFailure, sayDim } from '../terminal/output.js';
+import { printJson, reportFailure, sayNote } from '../terminal/output.js';
 import {
   AttackedBridge,
   DEADLINE_ATTACK,
@@ -56,9 +56,8 @@ export async function probe({ json }: { readonly json?: true }): Promise<void> {
   const signal = interruptSignal();
   let report: ProbeReport;
   try {
-    report = await probeWalls(prepare('error', 'ends'), sayDim, signal);
+    report = await probeWalls(prepare('error', 'ends'), sayNote, signal);
   } catch (thrown) {
-    if (json) printJson({ error: errorJson(thrown) });
     reportFailure(thrown);
     process.exitCode = COULD_NOT_PROBE;
     return;

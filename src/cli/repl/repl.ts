@@ -24,7 +24,7 @@ import { keepLeft } from '../run/left.js';
 
 import { prepare } from '../serving/prepare.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { coloursFor, sayDim, visibleText } from '../terminal/output.js';
+import { coloursFor, sayDim, sayNote, visibleText } from '../terminal/output.js';
 import { type Completions, completionsOf, SessionNames } from './completion.js';
 import { needsMore } from './needs-more.js';
 
@@ -102,16 +102,16 @@ class Repl {
 
   /** Opens session and servers, and says what is there. */
   async #greet(): Promise<Outcome> {
-    using signs = new Progress(({ message }) => sayDim(message));
+    using signs = new Progress(({ message }) => sayNote(message));
     const outcome = await this.#run('pass', signs, new LiveOutput());
     const { session, status, error, servers } = outcome;
     if (error !== undefined) showError(status, error);
     if (session === undefined || status !== 'success') return outcome;
     const docs = servers.flatMap((name) => this.#bridge.servers.known.docOf(name) ?? []);
-    sayDim(
+    sayNote(
       `Session ${visibleText(sessionLine(session))}. ${loadedLine(docs, this.#bridge.servers.names.length)}`,
     );
-    sayDim(
+    sayNote(
       "TAB completes, help(…) and await runtime.search_tool_docs('words') look things up; Ctrl-C interrupts, Ctrl-D ends.",
     );
     if (outcome.note !== undefined) sayDim(outcome.note);

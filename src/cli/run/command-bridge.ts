@@ -5,7 +5,7 @@ import type { CallContext } from '../../run/calls/call-context.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
 import { Bridge } from '../../tenant/bridge.js';
 import { type Prepared, startAudit, withProgress } from '../serving/prepare.js';
-import { coloursFor, sayDim, USAGE_EXIT_CODE } from '../terminal/output.js';
+import { coloursFor, sayNote, USAGE_EXIT_CODE } from '../terminal/output.js';
 import { type ProgramOutput, READER_GONE_EXIT_CODE } from '../terminal/pass-on.js';
 
 import { takeOut } from './left.js';
@@ -20,7 +20,7 @@ export const shownBy =
 export async function withBridge<T>(prepared: Prepared, use: (bridge: Bridge) => Promise<T>): Promise<T> {
   const { settings, discovery, redactor } = prepared;
   await using audit = startAudit(prepared);
-  const observer = withProgress(audit.observer, sayDim);
+  const observer = withProgress(audit.observer, sayNote);
   await using bridge = new Bridge({ settings, discovery, observer, redactor });
   return await use(bridge);
 }

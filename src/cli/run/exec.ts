@@ -17,7 +17,7 @@ import type { Settings } from '../../settings/environment/settings.js';
 import type { Language } from '../../settings/languages/records.js';
 import { prepare } from '../serving/prepare.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { sayDim, usageError } from '../terminal/output.js';
+import { sayDim, sayNote, usageError } from '../terminal/output.js';
 import { PassedOn, type ProgramOutput, signalOfLostReader } from '../terminal/pass-on.js';
 import { endRun, showError, shownBy, showRemedy, withBridge } from './command-bridge.js';
 import { type ExecInputOptions, execInput, type Words } from './exec-input.js';
@@ -40,7 +40,7 @@ export async function exec(words: Words, options: ExecOptions): Promise<void> {
   using signal = new LinkedSignal(interruptSignal(), readerGone);
   await withBridge(prepared, async (bridge) => {
     // Between a program's own lines, only for somebody who looks on.
-    using signs = new Progress(process.stderr.isTTY ? ({ message }) => sayDim(message) : undefined);
+    using signs = new Progress(process.stderr.isTTY ? ({ message }) => sayNote(message) : undefined);
     const outputs = options.json ? new Collected() : new PassedOn();
     const context = byCommandLine(signal.signal, shownBy(signs, outputs));
     const outcome = await bridge.run(input, context);

@@ -14,7 +14,7 @@ import { byCommandLine } from '../../run/calls/call-context.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
 import { prepare } from '../serving/prepare.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { sayDim, usageError } from '../terminal/output.js';
+import { sayDim, sayNote, usageError } from '../terminal/output.js';
 
 import { PassedOn, signalOfLostReader } from '../terminal/pass-on.js';
 import { readInput, readStdin } from '../terminal/read-input.js';
@@ -63,12 +63,12 @@ export async function run(script: string, options: RunCommandOptions): Promise<v
     const asked = { ...args, session, ...(requireSession ? { require_session: true } : {}) };
     // In the shared bridge, which stays when this command has ended.
     const { callInSession } = await import('../windows/session-call.js');
-    const outcome = await callInSession(asked, { onProgress: sayDim, output: outputs }, signal);
-    if (outcome.session !== undefined && !options.json) sayDim(`session ${sessionLine(outcome.session)}`);
+    const outcome = await callInSession(asked, { onProgress: sayNote, output: outputs }, signal);
+    if (outcome.session !== undefined && !options.json) sayNote(`session ${sessionLine(outcome.session)}`);
     return await endRun(outcome, ending);
   }
   await withBridge(prepared, async (bridge) => {
-    using signs = new Progress(({ message }) => sayDim(message));
+    using signs = new Progress(({ message }) => sayNote(message));
     const context = byCommandLine(signal, shownBy(signs, outputs));
     await endRun(await runPython(bridge.settings).call(args, context, bridge), ending);
   });
@@ -92,7 +92,8 @@ function showEnd({ stdout, result, pictures, error, status }: Outcome, outputs: 
   const isWhole = outputs.end();
   if (result !== undefined && result.repr !== '') {
     process.stdout.write(`${gap}${result.repr}\n`);
-    if (CUT_VALUE.test(result.repr)) sayDim('The value is longer than is shown. print(…) writes all of one.');
+    if (CUT_VALUE.test(result.repr))
+      sayNote('The value is longer than is shown. print(…) writes all of one.');
   }
   // A terminal shows no pictures; that there are some is worth a line.
   for (const line of pictureLines(pictures, stdout.text)) sayDim(line);

@@ -15,7 +15,7 @@ import {
   sharedSockets,
 } from '../../service/windows/place.js';
 import { columns } from '../terminal/columns.js';
-import { megabytes, printJson, sayDim, visibleText } from '../terminal/output.js';
+import { megabytes, printJson, sayNote, visibleText } from '../terminal/output.js';
 import { paragraph, widthOf } from '../terminal/wrap.js';
 import { meetingHere } from './start-relay.js';
 
@@ -73,7 +73,7 @@ async function stopAll({ json, now }: StopOptions): Promise<readonly number[]> {
     const { state, socket } = met;
     const busy = state.windows.filter(({ isBusy }) => isBusy).length;
     if (!json && busy > 0 && !now)
-      sayDim(`waiting for calls of ${busy === 1 ? '1 window' : `${busy} windows`}; --now does not`);
+      sayNote(`waiting for calls of ${busy === 1 ? '1 window' : `${busy} windows`}; --now does not`);
     // The bridge listens no more, and takes a signal for a second word.
     if (now) process.kill(state.pid, 'SIGTERM');
     socket.resume();
