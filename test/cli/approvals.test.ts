@@ -197,7 +197,7 @@ describe('--watch', () => {
     opened.folder.putAnswer(answerTo(opened.folder, second.id, { decision: 'no' }));
     await watch.heard(`${second.id} ended: denied by ann on the command line\n`);
     watch.end();
-    expect(await watch.ended).toBe(0);
+    expect(await watch.ended).toBe(130);
     expect(watch.said().trim().split('\n')).toHaveLength(4);
   });
 

@@ -172,7 +172,8 @@ class KeyReader implements Disposable {
     key: { readonly name?: string; readonly ctrl?: boolean },
   ): void => {
     // In this mode the terminal makes no signals of its keys.
-    if (text === 'q' || (key.ctrl === true && (key.name === 'c' || key.name === 'd'))) this.#end();
+    if (key.ctrl === true && key.name === 'c') process.emit('SIGINT');
+    else if (text === 'q' || (key.ctrl === true && key.name === 'd')) this.#end();
     else this.#pressed.push((text ?? key.name ?? '').toLowerCase());
   };
 }

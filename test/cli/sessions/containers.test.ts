@@ -70,7 +70,7 @@ it('a session outlives its commands, is interrupted without an end, and ends at 
       process.kill(pid, 'SIGINT');
     },
   });
-  expect(third).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('its state is kept') });
+  expect(third).toMatchObject({ exitCode: 130, stderr: expect.stringContaining('its state is kept') });
   expect(await inSession('kept', '--require-session', '--json')).toMatchObject({
     exitCode: 0,
     stdout: expect.stringContaining('"result":40'),
