@@ -43,7 +43,7 @@ type ServeOptions = { readonly http?: string; readonly allowedHost: readonly str
 
 const program = new Command(PACKAGE_NAME)
   .description("Runs an agent's Python in a throw-away container. The code can call your MCP servers.")
-  .version(VERSION)
+  .version(VERSION, '-V, --version', 'print the version; with --json also those of Node, engine and image')
   .option('-q, --quiet', 'say nothing on stderr about progress; for every command')
   // Commands that are added below take it from here. Complaints are told by `refuse`.
   .configureOutput({
@@ -474,6 +474,9 @@ program
 export const finished: Promise<unknown> = carryOut().catch(reportFailure);
 
 async function carryOut(): Promise<void> {
+  const words = process.argv.slice(2);
+  if (words.length === 2 && words.includes('--json') && words.some((word) => /^(?:-V|--version)$/.test(word)))
+    return await (await import('./report/versions.js')).printVersions();
   checkNames();
   await program.parseAsync();
 }

@@ -2,7 +2,7 @@
 
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { PACKAGE_NAME } from '../../src/base/version.js';
+import { PACKAGE_NAME, VERSION } from '../../src/base/version.js';
 import { tempHome } from '../support/start-bridge.js';
 import { commandHere } from './command.js';
 import { OUTPUTS } from './terminal/outputs.js';
@@ -85,4 +85,22 @@ it.each([
 it('words after -- are a program’s own, and change nothing here', async () => {
   const { stdout, stderr } = await commandHere(['exec', 'absent.js', '--', '--json'], { home });
   expect([stdout, stderr]).toEqual(['', expect.stringContaining('error: absent.js cannot be read')]);
+});
+
+it.each([
+  ['--version', '--json'],
+  ['--json', '-V'],
+])('%s %s says which versions meet here', async (...words) => {
+  const env = { MCP_BRIDGE_RUNTIME: '/nowhere/podman', MCP_BRIDGE_PIDS: '1' };
+  const { stdout, stderr, exitCode } = await commandHere(words, { home, env });
+  expect(JSON.parse(stdout)).toEqual({
+    name: PACKAGE_NAME,
+    version: VERSION,
+    node: process.version,
+    system: `${process.platform} ${process.arch}`,
+    engine: null,
+    image: null,
+    problem: expect.stringContaining('/nowhere/podman'),
+  });
+  expect([stderr, exitCode]).toEqual(['', 0]);
 });
