@@ -10,6 +10,7 @@ import type { AllowOptions, ApprovalsOptions, DenyOptions } from './approvals/ap
 import { describeInHelp } from './help/examples.js';
 import type { SaveOptions } from './kept/kept.js';
 import type { RunsOptions } from './kept/runs.js';
+import type { RemovalOptions } from './remove/confirm.js';
 import type { ReplOptions } from './repl/repl.js';
 import type { ExecOptions } from './run/exec.js';
 import type { Words } from './run/exec-input.js';
@@ -135,11 +136,15 @@ program
   .command('uninstall')
   .description('take the bridge out of hosts again')
   .argument('[hosts...]', 'as `install` names them')
+  .option('--all', 'remove everything: entries in hosts, moved servers, shared bridges, images, state')
+  .option('--yes', 'with --all: do not ask')
   .option('--dry-run', 'only say what would be done')
   .option('--json', 'print JSON')
-  .action(async (hosts: string[], options: UninstallCommandOptions) =>
-    (await import('./servers/install.js')).uninstallCommand(hosts, options),
-  );
+  .action(async (hosts: string[], options: UninstallCommandOptions & RemovalOptions & { all?: true }) => {
+    if (!options.all) return (await import('./servers/install.js')).uninstallCommand(hosts, options);
+    if (hosts.length > 0) refuse(`--all is given together with ${hosts[0]}: name hosts, or give --all`);
+    await (await import('./remove/uninstall-all.js')).uninstallAll(options);
+  });
 
 program
   .command('adopt')
@@ -463,6 +468,23 @@ image
   .description('list local images, and say which one is used')
   .option('--json', 'print JSON')
   .action(async (options: { json?: true }) => (await import('./setup/image.js')).imageList(options));
+
+image
+  .command('rm')
+  .description('remove images that were built here')
+  .argument('<names...>', 'profiles, or names as `image list` shows them')
+  .option('--json', 'print JSON')
+  .action(async (names: string[], options: { json?: true }) =>
+    (await import('./remove/remove-images.js')).imageRemove(names, options),
+  );
+
+image
+  .command('prune')
+  .description('remove images of other versions that nothing here uses; lists them and asks')
+  .option('--yes', 'do not ask')
+  .option('--dry-run', 'only list them')
+  .option('--json', 'print JSON')
+  .action(async (options: RemovalOptions) => (await import('./remove/remove-images.js')).imagePrune(options));
 
 describeInHelp(program);
 program

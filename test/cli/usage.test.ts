@@ -21,7 +21,7 @@ it.each([
   ['approvals shwo q-1', "unknown command 'shwo'. 'approvals' has: show, allow, deny, help."],
   ['sessions ned', "unknown command 'ned'. 'sessions' has: end, help."],
   ['token creat ann', "unknown command 'creat'. Did you mean 'create'?"],
-  ['image biuld data', "unknown command 'biuld'. 'image' has: build, list, help."],
+  ['image bild data', "unknown command 'bild'. Did you mean 'build'?"],
   ['kept zebra', "unknown command 'zebra'. 'kept' has: save, open, help."],
 ])('a mistyped command is told as that: %s', async (words, complaint) => {
   const { stdout, stderr, exitCode } = await commandHere(words.split(' '), { home });

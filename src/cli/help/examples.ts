@@ -49,6 +49,7 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   uninstall: [
     ['uninstall', 'see in which hosts it is registered'],
     ['uninstall claude-code', 'take it out of Claude Code'],
+    ['uninstall --all --dry-run', 'see everything that could be removed'],
   ],
   adopt: [
     ['adopt codex --dry-run', 'see what would be moved'],
@@ -128,6 +129,11 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     ['image build', 'make the image without a registry'],
     ['image build javascript go', 'make the images of two languages'],
     ['image build data --with python3-seaborn', 'an image with one more package'],
+  ],
+  'image rm': [['image rm data', 'remove the image of this profile']],
+  'image prune': [
+    ['image prune --dry-run', 'see which images are old'],
+    ['image prune', 'remove them after a question'],
   ],
   'image list': [['image list', 'see which image is used']],
 };

@@ -60,7 +60,8 @@ export async function restart(options: StopOptions): Promise<void> {
 
 const endedLine = (pid: number): string => `The shared bridge ${pid} has ended.\n`;
 
-async function stopAll({ json, now }: StopOptions): Promise<readonly number[]> {
+/** Ends them; resolves with their processes. */
+export async function stopAll({ json, now }: StopOptions): Promise<readonly number[]> {
   const ended: number[] = [];
   for (const path of sharedSockets(process.env)) {
     const met = await askBridge(path, 'stop');

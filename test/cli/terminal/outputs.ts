@@ -87,6 +87,8 @@ export const OUTPUTS: Readonly<Record<string, Readonly<Record<string, Shown>> | 
   'code-exec': { helpOnly: 'it speaks MCP' },
   image: { helpOnly: 'its commands print' },
   'image build': { helpOnly: 'its own tests have what it prints' },
+  'image rm': { helpOnly: 'it prints a line for each image' },
+  'image prune': { helpOnly: 'it prints a line for each image' },
   'image list': { list: () => imagesText(facts.IMAGES) },
 };
 
