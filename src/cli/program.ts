@@ -121,6 +121,12 @@ program
   });
 
 program
+  .command('report')
+  .description('print what a maintainer needs to help you; leaves out secrets and names')
+  .option('--json', 'print JSON')
+  .action(async (options: { json?: true }) => (await import('./report/report.js')).report(options));
+
+program
   .command('install')
   .description('register the bridge in hosts such as Claude Code; without a name, list the hosts')
   .argument('[hosts...]', 'such as claude-code, codex, gemini, opencode, cursor, vscode')

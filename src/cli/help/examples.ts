@@ -7,7 +7,18 @@ import { helpText } from '../terminal/wrap.js';
 
 /** Commands by the heading below which they are listed, in the order of the list. */
 export const GROUPS: Readonly<Record<string, readonly string[]>> = {
-  'Start:': ['setup', 'doctor', 'install', 'uninstall', 'adopt', 'restore', 'servers', 'login', 'logout'],
+  'Start:': [
+    'setup',
+    'doctor',
+    'install',
+    'uninstall',
+    'adopt',
+    'restore',
+    'servers',
+    'login',
+    'logout',
+    'report',
+  ],
   'Run:': ['run', 'repl', 'exec', 'snippets'],
   'Watch:': ['approvals', 'runs', 'sessions', 'kept', 'policy'],
   'Serve:': ['serve', 'token', 'status', 'stop', 'restart', 'code-exec'],
@@ -40,6 +51,10 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     ['doctor', 'check this machine'],
     ['doctor --probe', 'attack a sandbox here and see what holds'],
     ['doctor --http 8000', 'see also what a stranger gets at this port'],
+  ],
+  report: [
+    ['report > report.md', 'read it, then paste it into an issue'],
+    ['report --json', 'the same for a program'],
   ],
   install: [
     ['install', 'see which hosts are on this machine'],
