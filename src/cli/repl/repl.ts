@@ -19,6 +19,7 @@ import { byCommandLine } from '../../run/calls/call-context.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
 import type { Bridge } from '../../tenant/bridge.js';
 import type { ServerDoc } from '../../wire/frames.js';
+import { RunQuestions } from '../approvals/run-questions.js';
 import { exitCodeOf, showError, shownBy, withBridge } from '../run/command-bridge.js';
 import { keepLeft } from '../run/left.js';
 
@@ -47,6 +48,11 @@ export async function repl(options: ReplOptions): Promise<void> {
   const discovery = { ...prepared.discovery, settings };
   const ending = interruptSignal({ except: ['SIGINT'] });
   await withBridge({ ...prepared, settings, discovery }, async (bridge) => {
+    // Keys are the prompt's: a question is answered elsewhere.
+    await using _ = new RunQuestions(settings.stateDir, {
+      isOwn: ({ pid }) => pid === process.pid,
+      hasKeys: false,
+    });
     const conversation = new Repl(bridge, options, ending);
     process.exitCode = await conversation.run();
   });
