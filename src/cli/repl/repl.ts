@@ -17,6 +17,7 @@ import { pictureLines, sessionLine } from '../../run/answer/pieces.js';
 import type { KeptFiles } from '../../run/artifacts/kept-files.js';
 import { byCommandLine } from '../../run/calls/call-context.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
+import { SessionFiles } from '../../run/sessions/session-file.js';
 import type { Bridge } from '../../tenant/bridge.js';
 import type { ServerDoc } from '../../wire/frames.js';
 import { RunQuestions } from '../approvals/run-questions.js';
@@ -47,15 +48,19 @@ export async function repl(options: ReplOptions): Promise<void> {
   const settings = { ...prepared.settings, warm: 0 };
   const discovery = { ...prepared.discovery, settings };
   const ending = interruptSignal({ except: ['SIGINT'] });
+  const handles = new Set<string>();
   await withBridge({ ...prepared, settings, discovery }, async (bridge) => {
     // Keys are the prompt's: a question is answered elsewhere.
     await using _ = new RunQuestions(settings.stateDir, {
       isOwn: ({ pid }) => pid === process.pid,
       hasKeys: false,
     });
-    const conversation = new Repl(bridge, options, ending);
+    const conversation = new Repl(bridge, options, ending, handles);
     process.exitCode = await conversation.run();
   });
+  // It has ended as it should: the next one of its name has nothing to tell of it.
+  const files = new SessionFiles(settings.stateDir);
+  for (const handle of handles) files.remove(handle);
 }
 
 class Repl {
@@ -63,12 +68,15 @@ class Repl {
   readonly #options: ReplOptions;
   readonly #ending: AbortSignal;
   readonly #tool: BridgeTool<Outcome>;
+  /** Handles of the sessions that it has had. */
+  readonly #handles: Set<string>;
   readonly #names = new SessionNames((code) => this.#runQuietly(code));
   /** Ends the call that is under way. */
   #call: AbortController | undefined;
   #hasFailed = false;
 
-  constructor(bridge: Bridge, options: ReplOptions, ending: AbortSignal) {
+  constructor(bridge: Bridge, options: ReplOptions, ending: AbortSignal, handles: Set<string>) {
+    this.#handles = handles;
     this.#bridge = bridge;
     this.#options = options;
     this.#ending = ending;
@@ -163,7 +171,9 @@ class Repl {
         servers: sessions.size === 0 ? asked : [],
       };
       const context = byCommandLine(call.signal, shownBy(progress, output));
-      return await this.#tool.call(args, context, this.#bridge);
+      const outcome = await this.#tool.call(args, context, this.#bridge);
+      if (outcome.session !== undefined) this.#handles.add(outcome.session.handle);
+      return outcome;
     } finally {
       this.#call = undefined;
       this.#ending.removeEventListener('abort', onEnding);

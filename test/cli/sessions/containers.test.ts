@@ -110,3 +110,10 @@ it('repl reads programs line by line, with a server', async () => {
   expect(stderr).toMatch(/out\/note\.txt \(2 bytes\): \/.+$/m);
   expect(exitCode).toBe(1);
 });
+
+it('after a repl that has ended as it should, the next one says nothing of it', async () => {
+  expect((await say(['repl'], 'import sys\nexit()\n')).exitCode).toBe(0);
+  const { stderr } = await say(['repl'], '1\n');
+  expect(stderr).toMatch(/^Session repl \(s-[a-z0-9]{16}\): new\. /m);
+  expect(stderr).not.toMatch(/ended|gone|crash/);
+});
