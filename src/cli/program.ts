@@ -1,12 +1,13 @@
 // The command line: a table of contents. Every command lives in its own file, loaded only when it is asked for.
 
 import { isatty } from 'node:tty';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import { ownCommand } from '../base/process/own-command.js';
 import { didYouMean } from '../base/text/closest.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { describedProfiles } from '../engine/images/image-name.js';
 import type { AllowOptions, ApprovalsOptions, DenyOptions } from './approvals/approvals.js';
+import type { Shell } from './help/completion.js';
 import { describeInHelp } from './help/examples.js';
 import type { SaveOptions } from './kept/kept.js';
 import type { RunsOptions } from './kept/runs.js';
@@ -125,6 +126,15 @@ program
   .description('print what a maintainer needs to help you; leaves out secrets and names')
   .option('--json', 'print JSON')
   .action(async (options: { json?: true }) => (await import('./report/report.js')).report(options));
+
+program
+  .command('completion')
+  .description('print a script with which your shell completes commands and options')
+  .addArgument(new Argument('<shell>', 'your shell').choices(['bash', 'zsh', 'fish']))
+  .action(async (shell: Shell) => {
+    const { completionScript } = await import('./help/completion.js');
+    process.stdout.write(completionScript(shell, program));
+  });
 
 program
   .command('install')

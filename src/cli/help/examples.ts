@@ -18,6 +18,7 @@ export const GROUPS: Readonly<Record<string, readonly string[]>> = {
     'login',
     'logout',
     'report',
+    'completion',
   ],
   'Run:': ['run', 'repl', 'exec', 'snippets'],
   'Watch:': ['approvals', 'runs', 'sessions', 'kept', 'policy'],
@@ -55,6 +56,10 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   report: [
     ['report > report.md', 'read it, then paste it into an issue'],
     ['report --json', 'the same for a program'],
+  ],
+  completion: [
+    ['completion bash', 'print it; docs/command-line.md says where it goes'],
+    ['completion fish | source', 'try it in this fish'],
   ],
   install: [
     ['install', 'see which hosts are on this machine'],

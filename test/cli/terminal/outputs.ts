@@ -50,6 +50,7 @@ export const OUTPUTS: Readonly<Record<string, Readonly<Record<string, Shown>> | 
   'token list': { list: () => tokensText(facts.TOKENS, facts.NOW_MS) },
   'token change': { helpOnly: 'it prints sentences' },
   'token revoke': { helpOnly: 'it prints one sentence' },
+  completion: { helpOnly: 'it prints a script, which test/cli/completion.test.ts runs' },
   report: { helpOnly: 'it prints markdown, which test/cli/report has' },
   setup: { helpOnly: 'test/cli/setup keeps what it prints' },
   install: {
