@@ -1,13 +1,17 @@
 // The command line: a table of contents. Every command lives in its own file, loaded only when it is asked for.
 
 import { isatty } from 'node:tty';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Argument, Command, InvalidArgumentError, Option } from 'commander';
+import { ownCommand } from '../base/process/own-command.js';
 import { didYouMean } from '../base/text/closest.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { describedProfiles } from '../engine/images/image-name.js';
 import type { AllowOptions, ApprovalsOptions, DenyOptions } from './approvals/approvals.js';
+import type { Shell } from './help/completion.js';
+import { describeInHelp } from './help/examples.js';
 import type { SaveOptions } from './kept/kept.js';
 import type { RunsOptions } from './kept/read-audit.js';
+import type { RemovalOptions } from './remove/confirm.js';
 import type { ReplOptions } from './repl/repl.js';
 import type { ExecOptions } from './run/exec.js';
 import type { Words } from './run/exec-input.js';
@@ -20,80 +24,55 @@ import type { PolicyTestOptions } from './servers/policy-test.js';
 import type { RefreshOptions } from './servers/servers-refresh.js';
 import type { CreateOptions, RotateOptions, TokenOptions } from './servers/token.js';
 import type { SetupOptions } from './setup/step.js';
-import { reportFailure, USAGE_EXIT_CODE } from './terminal/output.js';
+import { reportFailure, usageError } from './terminal/output.js';
 import { helpText, USUAL_COLUMNS, widthOf } from './terminal/wrap.js';
 
-const EXAMPLES = `
-Examples:
-  $ ${PACKAGE_NAME} install claude-code                register with Claude Code
-  $ ${PACKAGE_NAME} doctor                             check this machine
-  $ ${PACKAGE_NAME} doctor --probe                     attack a sandbox here and see what holds
-  $ ${PACKAGE_NAME} image build                        make the image where no registry can be reached
-  $ ${PACKAGE_NAME} image build javascript go          and those of further languages
-  $ ${PACKAGE_NAME} runs --failed                      which runs failed lately
-  $ ${PACKAGE_NAME} approvals                          which tool calls wait for your answer
-  $ ${PACKAGE_NAME} policy test 'bank.pay {"sum":9}'   what your policy makes of a call
-  $ ${PACKAGE_NAME} kept                               what runs have left, and where
-  $ ${PACKAGE_NAME} servers                            what was found, and where
-  $ ${PACKAGE_NAME} servers refresh                    learn what tools they have
-  $ ${PACKAGE_NAME} login linear                       log in to a remote server, in the browser
-  $ ${PACKAGE_NAME} run job.py --servers github,files  run a file as the agent would
-  $ ${PACKAGE_NAME} run job.py --file data.csv --out results
-  $ echo 'print(6 * 7)' | ${PACKAGE_NAME} run -
-  $ ${PACKAGE_NAME} run load.py --session data         keep what it has loaded for the next command
-  $ ${PACKAGE_NAME} repl --servers github              try a server at a prompt
-  $ ${PACKAGE_NAME} exec main.go --file util/util.go   run a program in any of its languages
-
+const SETTINGS_HELP = `
 Settings are environment variables (MCP_BRIDGE_…); docs/settings.md lists them.`;
 
-const EXEC_EXAMPLES = `
-Examples:
-  $ ${PACKAGE_NAME} exec cmd/main.go --file cmd/util/util.go -- -v input.txt
-  $ echo 'console.log(6 * 7)' | ${PACKAGE_NAME} exec --language js - --json
-
-It exits with 124 after a timeout, with 2 where the command line is wrong. In JSON, exitCode is -1 where the program did
+const EXEC_HELP = `
+It exits with 124 after a timeout, and with 2 if the command line is wrong. In JSON, exitCode is -1 if the program did
 not end by itself.`;
 
 const CODE_EXEC_HELP = `
-It speaks MCP on stdin and stdout, or over Streamable HTTP where MCP_EXEC_LISTEN says so:
-  $ ${PACKAGE_NAME} code-exec
+It speaks MCP on stdin and stdout, or over Streamable HTTP if MCP_EXEC_LISTEN says so:
   $ MCP_EXEC_LISTEN=127.0.0.1:8000 ${PACKAGE_NAME} code-exec
   $ docker compose -f compose.code-exec.yaml up -d     in the sandbox that this file describes
 
-Whoever reaches it runs what they like as the user that it runs as. Settings are environment variables (MCP_EXEC_…);
+Anyone who reaches it can run anything as the user that it runs as. Settings are environment variables (MCP_EXEC_…);
 docs/languages-and-commands.md lists them.`;
 
 type ServeOptions = { readonly http?: string; readonly allowedHost: readonly string[] };
 
 const program = new Command(PACKAGE_NAME)
-  .description(
-    "Runs an agent's Python in a throw-away container with the user's MCP servers callable inside.",
-  )
-  .version(VERSION)
-  // Commands that are added below take it from here.
-  .configureOutput({ getOutHelpWidth: () => widthOf(process.stdout) ?? USUAL_COLUMNS })
+  .description("Runs an agent's Python in a throw-away container. The code can call your MCP servers.")
+  .version(VERSION, '-V, --version', 'print the version; with --json also those of Node, engine and image')
+  .option('-q, --quiet', 'say nothing on stderr about progress; for every command')
+  // Commands that are added below take it from here. Complaints are told by `refuse`.
+  .configureOutput({
+    getOutHelpWidth: () => widthOf(process.stdout) ?? USUAL_COLUMNS,
+    outputError: () => {},
+  })
   .configureHelp({ minWidthToWrap: 20 })
-  .addHelpText('after', helpText(EXAMPLES))
-  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : USAGE_EXIT_CODE));
+  .exitOverride(({ exitCode, message }) => {
+    if (exitCode === 0) process.exit();
+    refuse(message);
+  });
 
 program
   .command('serve', { isDefault: true })
   .description('speak MCP on stdin and stdout (the default), or over HTTP')
   .option(
     '--http <address>',
-    'serve several clients at [HOST:]PORT or unix:/path; docs/serve-http.md says who may come in',
+    'serve several clients at [HOST:]PORT or unix:/path; docs/serve-http.md says who may connect',
   )
   .option(
     '--allowed-host <name>',
-    'with --http: a further name under which clients reach it; may be repeated',
+    'with --http: another name under which clients reach it; may be repeated',
     appendValue,
     [],
   )
-  .allowExcessArguments()
-  .action(async (options: ServeOptions, { args: [word] }: Command) => {
-    // A mistyped command arrives here, because this command is the default.
-    if (word !== undefined)
-      program.error(`error: unknown command '${word}'.${didYouMean(word, commandNames())}`);
+  .action(async (options: ServeOptions) => {
     // A person who typed nothing but the name would otherwise wait for something to happen.
     if (options.http !== undefined)
       await (await import('./serving/serve-http.js')).serveHttp(options.http, options.allowedHost);
@@ -106,9 +85,9 @@ program
 
 program
   .command('setup')
-  .description('make this machine ready and register in your hosts: engine, image, walls, a first answer')
-  .option('--yes', 'install what is missing and register in every host found, without asking')
-  .option('--dry-run', 'say each step, and do none')
+  .description('make this machine ready, and register the bridge in your hosts')
+  .option('--yes', 'install what is missing and register in every host found; asks nothing')
+  .option('--dry-run', 'say each step, and change nothing')
   .option(
     '--host <name>',
     'register in this host only, as `install` names it; may be repeated',
@@ -117,7 +96,7 @@ program
   )
   .option('--no-register', 'register in no host')
   .addOption(
-    new Option('--approve <mode>', 'calls that you are asked about before they are sent').choices([
+    new Option('--approve <mode>', 'which calls need your approval').choices([
       'off',
       'destructive',
       'writes',
@@ -129,11 +108,11 @@ program
 
 program
   .command('doctor')
-  .description('check the machine: engine, image, limits, servers; starts a container to see')
-  .option('--probe', 'attack a sandbox of this machine and say what held, per control')
+  .description('check this machine: engine, image, limits, servers; starts a container')
+  .option('--probe', 'attack a sandbox on this machine, and say which walls held')
   .option(
     '--http <address>',
-    'also who may come in at this address of `serve --http`, and what a stranger gets where it listens',
+    'check this address of `serve --http` too: who may connect, and what a stranger gets',
   )
   .option('--json', 'print JSON')
   .action(async (options: { json?: true; probe?: true; http?: string }) => {
@@ -144,12 +123,25 @@ program
   });
 
 program
+  .command('report')
+  .description('print what a maintainer needs to help you; leaves out secrets and names')
+  .option('--json', 'print JSON')
+  .action(async (options: { json?: true }) => (await import('./report/report.js')).report(options));
+
+program
+  .command('completion')
+  .description('print a script with which your shell completes commands and options')
+  .addArgument(new Argument('<shell>', 'your shell').choices(['bash', 'zsh', 'fish']))
+  .action(async (shell: Shell) => {
+    const { completionScript } = await import('./help/completion.js');
+    process.stdout.write(completionScript(shell, program));
+  });
+
+program
   .command('install')
-  .description(
-    "register the bridge in hosts of this machine, in the user's own settings; lists them without a name",
-  )
+  .description('register the bridge in hosts such as Claude Code; without a name, list the hosts')
   .argument('[hosts...]', 'such as claude-code, codex, gemini, opencode, cursor, vscode')
-  .option('--name <name>', 'under which name; sandbox without it')
+  .option('--name <name>', 'its name there; sandbox without this option')
   .option('--env <name=value>', 'a variable that the host starts it with; may be repeated', appendValue, [])
   .option('--dry-run', 'only say what would be written')
   .option('--json', 'print JSON')
@@ -159,13 +151,17 @@ program
 
 program
   .command('uninstall')
-  .description('take the bridge out of hosts again, and leave their files as they were')
+  .description('take the bridge out of hosts again')
   .argument('[hosts...]', 'as `install` names them')
+  .option('--all', 'remove everything: entries in hosts, moved servers, shared bridges, images, state')
+  .option('--yes', 'with --all: do not ask')
   .option('--dry-run', 'only say what would be done')
   .option('--json', 'print JSON')
-  .action(async (hosts: string[], options: UninstallCommandOptions) =>
-    (await import('./servers/install.js')).uninstallCommand(hosts, options),
-  );
+  .action(async (hosts: string[], options: UninstallCommandOptions & RemovalOptions & { all?: true }) => {
+    if (!options.all) return (await import('./servers/install.js')).uninstallCommand(hosts, options);
+    if (hosts.length > 0) refuse(`--all is given together with ${hosts[0]}: name hosts, or give --all`);
+    await (await import('./remove/uninstall-all.js')).uninstallAll(options);
+  });
 
 const config = program
   .command('config')
@@ -217,12 +213,10 @@ config
 
 program
   .command('adopt')
-  .description(
-    "move a host's MCP servers into the bridge's own folder, so that their schemas leave the model's context",
-  )
+  .description("move a host's MCP servers into the bridge, so that the model reads less")
   .argument('<host>', 'as `install` names it')
   .argument('[servers...]', 'only these; without a name, all that can be moved')
-  .option('--name <name>', 'under which name to register the bridge where it is not yet')
+  .option('--name <name>', 'the name of the bridge there, if it is not registered yet')
   .option('--dry-run', 'only show what would be moved, what would stay, and why')
   .option('--json', 'print JSON')
   .action(async (host: string, names: string[], options: AdoptCommandOptions) =>
@@ -231,7 +225,7 @@ program
 
 program
   .command('restore')
-  .description('put the servers back that `adopt` has moved out of a host')
+  .description("put a host's servers back after `adopt`")
   .argument('<host>', 'as `install` names it')
   .option('--dry-run', 'only say what would be done')
   .option('--json', 'print JSON')
@@ -241,15 +235,15 @@ program
 
 const servers = program
   .command('servers')
-  .description('list the MCP servers that were found, and those passed over with the reason')
+  .description('list the MCP servers that were found, and say why some are skipped')
   .option('--json', 'print JSON')
   .action(async (options: { json?: true }) => (await import('./servers/server-list.js')).servers(options));
 
 servers
   .command('refresh')
-  .description('start servers once to learn their tools, and say what has changed since it was first seen')
+  .description('start servers once to learn their tools, and say what has changed')
   .argument('[names...]', 'servers, as `servers` names them; all of them without a name')
-  .option('--accept', 'take changed tools for what they are to be from now on')
+  .option('--accept', 'trust changed tools from now on')
   .option('--json', 'print JSON')
   .action(async (names: string[], _options: object, command: Command) =>
     // An option that the parent has too is read as the parent's.
@@ -261,15 +255,15 @@ servers
 
 program
   .command('login')
-  .description('log in to a remote server in the browser, so that runs can use it')
+  .description('log in to a remote server in the browser')
   .argument('[server]', 'its name, as `servers` shows it')
-  .option('--no-browser', 'only print the address; also takes the one that the browser ends at, on stdin')
+  .option('--no-browser', 'only print the address; you may paste the address where the browser ends')
   .option('--scope <scopes>', 'scopes to ask for on top, separated by spaces', spaceSeparated)
   .option(
     '--principal <name>',
     'for this principal over HTTP: a token, or subject:SUBJECT of an OAuth issuer',
   )
-  .option('--list', 'show the logins that are kept; asks nobody')
+  .option('--list', 'list the logins that are kept')
   .option('--json', 'with --list: print JSON')
   .action(async (server: string | undefined, options: LoginCommandOptions) =>
     (await import('./servers/login.js')).login(server, options),
@@ -284,9 +278,7 @@ program
     (await import('./servers/login.js')).logout(server, options),
   );
 
-const token = program
-  .command('token')
-  .description('make, list and revoke the tokens of a bridge that serves over HTTP');
+const token = program.command('token').description('make, list and revoke tokens for `serve --http`');
 
 token
   .command('create')
@@ -345,15 +337,13 @@ token
 
 program
   .command('status')
-  .description(
-    'show the bridges that run by themselves: those that windows share, with windows, servers and memory, and those over HTTP',
-  )
+  .description('show your shared bridges and those over HTTP: who uses them, their servers, their memory')
   .option('--json', 'print JSON')
   .action(async (options: { json?: true }) => (await import('./windows/shared.js')).status(options));
 
 program
   .command('stop')
-  .description('end the shared bridges, and those over HTTP, when the calls that are under way have ended')
+  .description('end your shared bridges, and those over HTTP, after the calls that are under way')
   .option('--now', 'do not wait for them')
   .option('--json', 'print JSON')
   .action(async (options: { json?: true; now?: true }) =>
@@ -377,7 +367,7 @@ program
 
 program
   .command('run')
-  .description("run a Python file as the agent's tool would; exits with the code's own exit code")
+  .description("run a Python file as the agent's tool would; exits with its exit code")
   .argument('<script>', 'a Python file, or - for stdin')
   .option('--servers <names>', 'MCP servers to load, separated by commas', commaSeparated, [])
   .option('--timeout <seconds>', 'seconds that the code may take', wholeNumber)
@@ -387,7 +377,7 @@ program
     '--session <name>',
     'run it in this session, whose variables, imports and files stay for the next command',
   )
-  .option('--require-session', 'refuse to begin the session anew where it is not there')
+  .option('--require-session', 'refuse to run if there is no such session')
   .option('--json', 'print the whole result as JSON')
   .action(async (script: string, options: RunCommandOptions) =>
     (await import('./run/run.js')).run(script, options),
@@ -395,27 +385,25 @@ program
 
 program
   .command('repl')
-  .description(
-    "an interactive Python with the user's MCP servers; reads programs from stdin without a terminal",
-  )
+  .description('a Python prompt with your MCP servers; without a terminal it reads stdin')
   .option('--servers <names>', 'MCP servers to load, separated by commas', commaSeparated, [])
   .option('--all', 'load all of them')
-  .option('--session <name>', 'how its session is called; it ends with this command', 'repl')
+  .option('--session <name>', 'the name of its session, which ends with this command', 'repl')
   .action(async (options: ReplOptions) => (await import('./repl/repl.js')).repl(options));
 
 program
   .command('exec')
-  .description("run a program of any language, as execute_code would; exits with the program's own exit code")
+  .description('run a program in any language, as execute_code would; exits with its exit code')
   .usage('[options] <file|-> [--] [args...]')
   .argument(
     '[words...]',
-    "a file, or - for stdin; then the program's arguments, after -- where they look like options",
+    "a file, or - for stdin; then the program's arguments, after -- if they look like options",
   )
-  .option('--language <name>', 'its language, where the ending of the file does not say it')
+  .option('--language <name>', 'its language, if the ending of the file does not say it')
   .option('--snippet <name>', 'a snippet instead of a file; `snippets` lists them')
   .option(
     '--file <path>',
-    "a further file; may be repeated. Below the program's folder it keeps its path, as does a relative path that leads down from here; any other arrives under its last part",
+    "another file; may be repeated. It keeps its path if it is below the program's folder or below this one",
     appendValue,
     [],
   )
@@ -428,20 +416,20 @@ program
     '--json',
     'print the result as one line of JSON: status, exitCode, stdout, stderr, durationMs, error, files',
   )
-  .addHelpText('after', helpText(EXEC_EXAMPLES))
+  .addHelpText('after', helpText(EXEC_HELP))
   .action(async (words: string[], options: ExecOptions) =>
     (await import('./run/exec.js')).exec(splitWords(words), options),
   );
 
 program
   .command('snippets')
-  .description("list the operator's snippets, and what lies beside them with the reason")
+  .description('list the programs that are kept under a name')
   .option('--json', 'print JSON')
   .action(async (options: { json?: true }) => (await import('./run/snippets.js')).snippets(options));
 
 program
   .command('runs')
-  .description('show what was run and which tools it called, as the audit has kept it')
+  .description('show what was run, and which tools it called')
   .option('--last <number>', 'how many; without it 20, or all with --since', wholeCount)
   .option('--since <when>', 'only from then on: 30m, 12h, 7d ago, a date or a moment')
   .option('--failed', 'only runs that failed or were refused, or that had a call which did')
@@ -455,14 +443,14 @@ program
 
 const approvals = program
   .command('approvals')
-  .description('list the tool calls that wait for your answer, of all bridges that run')
-  .option('--watch', 'show each new one: on a terminal a key answers it, in a pipe it is a line')
+  .description('list the tool calls that need your approval')
+  .option('--watch', 'show each new one; on a terminal, a key answers it')
   .option('--json', 'print JSON; with --watch an object a line')
   .action(async (options: ApprovalsOptions) => (await import('./approvals/approvals.js')).approvals(options));
 
 approvals
   .command('show')
-  .description('show one of them whole: what would be sent, why it is asked, what can be answered')
+  .description('show one of them: what would be sent, why, and the possible answers')
   .argument('<id>', 'its id, as `approvals` lists it; the beginning is enough')
   .option('--json', 'print JSON')
   .action(async (id: string, _options: object, command: Command) =>
@@ -472,10 +460,10 @@ approvals
 
 approvals
   .command('allow')
-  .description('have the calls of one sent; says who was first where somebody has answered already')
+  .description('allow one: its calls are sent')
   .argument('<id>', 'its id, as `approvals` lists it; the beginning is enough')
   .option('--for <how long>', 'once, run, session, or always, which is written into the policy file', 'once')
-  .option('--reason <text>', 'with --for always: is written into the policy file')
+  .option('--reason <text>', 'with --for always: a reason for the policy file')
   .option('--json', 'print JSON')
   .action(async (id: string, _options: object, command: Command) =>
     (await import('./approvals/approvals.js')).approvalsAllow(id, command.optsWithGlobals<AllowOptions>()),
@@ -483,9 +471,9 @@ approvals
 
 approvals
   .command('deny')
-  .description('send none of them')
+  .description('deny one: none of its calls is sent')
   .argument('<id>', 'its id, as `approvals` lists it; the beginning is enough')
-  .option('--word <text>', 'what the code is told')
+  .option('--word <text>', 'a reason for the code to read')
   .option('--json', 'print JSON')
   .action(async (id: string, _options: object, command: Command) =>
     (await import('./approvals/approvals.js')).approvalsDeny(id, command.optsWithGlobals<DenyOptions>()),
@@ -493,11 +481,11 @@ approvals
 
 program
   .command('policy')
-  .description('look at what the policy says')
+  .description('ask what your policy says')
   .command('test')
-  .description('say what becomes of a call: which rules are met, unclear or not met, and why; sends nothing')
+  .description('say whether a call is allowed, and which rules decide; sends nothing')
   .argument('<call...>', 'as plans and questions show it: SERVER.TOOL and its arguments as JSON')
-  .option('--principal <id>', 'whose call it is; without it, that of the user who starts the bridge')
+  .option('--principal <id>', 'judge it as a call of this principal; without it, as your own')
   .option('--json', 'print JSON')
   .action(async (call: string[], options: PolicyTestOptions) =>
     (await import('./servers/policy-test.js')).policyTest(call, options),
@@ -505,16 +493,16 @@ program
 
 const kept = program
   .command('kept')
-  .description('list what runs have left: files and long outputs, the newest first')
+  .description('list files and long outputs of runs, the newest first')
   .option('--json', 'print JSON')
   .action(async (options: { json?: true }) => (await import('./kept/kept.js')).listKept(options));
 
 kept
   .command('save')
-  .description('copy a file that a run has left; prints where it is')
+  .description('copy a file of a run into a folder, and print its path')
   .argument('<file>', 'its address or name, as `kept` lists it; of several, the newest')
   .option('--to <folder>', 'where it goes', '.')
-  .option('--as <name>', 'its name there, where it shall have another')
+  .option('--as <name>', 'another name for it')
   .option('--force', 'replace a file of that name')
   .action(async (file: string, options: SaveOptions) =>
     (await import('./kept/kept.js')).saveKept(file, options),
@@ -522,43 +510,41 @@ kept
 
 kept
   .command('open')
-  .description('open a file that a run has left with the program of this desktop')
+  .description('open a file of a run on this desktop')
   .argument('<file>', 'its address or name, as `kept` lists it; of several, the newest')
   .action(async (file: string) => (await import('./kept/kept.js')).openKept(file));
 
 const sessions = program
   .command('sessions')
-  .description('list the sessions of run_python that live: age, calls, memory, whose they are')
+  .description('list Python sessions that are alive: age, calls, memory, owner')
   .option('--json', 'print JSON')
   .action(async (options: { json?: true }) => (await import('./kept/sessions.js')).sessions(options));
 
 sessions
   .command('end')
-  .description('end a session; whoever calls it next is told that you have ended it')
+  .description('end a session; its next caller is told that you ended it')
   .argument('<session>', 'its name or handle, as `sessions` lists it')
   .action(async (name: string) => (await import('./kept/sessions.js')).endSession(name));
 
 program
   .command('code-exec')
-  .description(
-    'serve the tool `execute`, which runs commands on the machine that it is started on: an isolated one',
-  )
+  .description('serve the tool `execute`, for a machine that is isolated already')
   .addHelpText('after', helpText(CODE_EXEC_HELP))
   .action(async () => (await import('./serving/watched-service.js')).codeExec());
 
-const image = program.command('image').description('make and list images');
+const image = program.command('image').description('make and list sandbox images');
 
 image
   .command('build')
-  .description('make images from Debian packages; needs no registry')
-  .argument('[profiles...]', 'what they are to hold, one image each; base without a name')
+  .description('make images from Debian packages; no registry is needed')
+  .argument('[profiles...]', 'one image for each; without a name, base')
   .option('--suite <release>', 'Debian release, such as bookworm; the recipes take trixie')
   .option(
     '--with <packages>',
     'further Debian packages, such as python3-seaborn,python3-sklearn',
     commaSeparated,
   )
-  .option('--json', 'print JSON when all are there, and no progress')
+  .option('--json', 'print JSON at the end, and no progress')
   .addHelpText('after', () => helpText(profileHelp())())
   .action(async (profiles: string[], options: { suite?: string; with?: string[]; json?: true }) =>
     (await import('./setup/image.js')).imageBuild(profiles, options),
@@ -566,21 +552,82 @@ image
 
 image
   .command('list')
-  .description('list the local images that can serve, and which one does')
+  .description('list local images, and say which one is used')
   .option('--json', 'print JSON')
   .action(async (options: { json?: true }) => (await import('./setup/image.js')).imageList(options));
 
+image
+  .command('rm')
+  .description('remove images that were built here')
+  .argument('<names...>', 'profiles, or names as `image list` shows them')
+  .option('--json', 'print JSON')
+  .action(async (names: string[], options: { json?: true }) =>
+    (await import('./remove/remove-images.js')).imageRemove(names, options),
+  );
+
+image
+  .command('prune')
+  .description('remove images of other versions that nothing here uses; lists them and asks')
+  .option('--yes', 'do not ask')
+  .option('--dry-run', 'only list them')
+  .option('--json', 'print JSON')
+  .action(async (options: RemovalOptions) => (await import('./remove/remove-images.js')).imagePrune(options));
+
+describeInHelp(program);
+program
+  .addHelpText('after', helpText(SETTINGS_HELP))
+  .commandsGroup('Help:')
+  .helpCommand('help [command]', 'show the help of a command');
+
 /** Resolves when the command that was typed has been carried out. */
-export const finished: Promise<unknown> = program.parseAsync().catch(reportFailure);
+export const finished: Promise<unknown> = carryOut().catch(reportFailure);
+
+async function carryOut(): Promise<void> {
+  const words = process.argv.slice(2);
+  if (words.length === 2 && words.includes('--json') && words.some((word) => /^(?:-V|--version)$/.test(word)))
+    return await (await import('./report/versions.js')).printVersions();
+  checkNames();
+  await program.parseAsync();
+}
+
+/**
+ * Says which word is no command. Commander would take it for an argument of the command before it, or complain about the options
+ * that come after it.
+ */
+function checkNames(): void {
+  for (const [command, word] of namesTyped()) {
+    const names = [...command.commands.map((each) => each.name()), 'help'];
+    if (names.includes(word)) continue;
+    const known = command === program ? '' : ` '${command.name()}' has: ${names.join(', ')}.`;
+    refuse(`unknown command '${word}'.${didYouMean(word, names) || known}`);
+  }
+}
+
+/** Words that have to name a command, each with the command to which that belongs. */
+function* namesTyped(): Generator<readonly [command: Command, word: string]> {
+  let command: Command | undefined = program;
+  for (const word of process.argv.slice(2)) {
+    if (['-q', '--quiet'].includes(word)) continue;
+    if (word.startsWith('-') || command === undefined || command.commands.length === 0) return;
+    yield [command, word];
+    command = command.commands.find((each) => each.name() === word);
+  }
+}
+
+/** Ends the program because of what was typed. */
+function refuse(complaint: string): never {
+  const names = [...namesTyped()].filter(([command, word]) =>
+    command.commands.some((each) => each.name() === word),
+  );
+  const help = ownCommand(...names.map(([, word]) => word), '--help');
+  reportFailure(usageError(complaint.replace(/^error: /, '').replaceAll('\n', ' '), `See \`${help}\`.`));
+  process.exit();
+}
 
 function profileHelp(): string {
   const described = describedProfiles();
   const width = Math.max(...described.map(([profile]) => profile.length));
   return `\nProfiles:\n${described.map(([profile, holds]) => `  ${profile.padEnd(width)}  ${holds}`).join('\n')}`;
-}
-
-function commandNames(): string[] {
-  return program.commands.map((command) => command.name());
 }
 
 /** Commander no longer knows which words stood after `--`. */

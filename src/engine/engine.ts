@@ -205,6 +205,8 @@ export interface EngineImages {
   ): Promise<void>;
   /** Makes an image of a recipe of ours; absent where that is not done. Throws E_IMAGE_BUILD. */
   build?(wish: BuildWish, signal: AbortSignal): Promise<BuiltImage>;
+  /** Removes a local image that no container uses. Throws E_ENGINE_BROKEN with the engine's words. */
+  remove(image: string, signal: AbortSignal): Promise<void>;
   /** The command by which a person removes a local image again. */
   removalOf(image: string): string;
 }

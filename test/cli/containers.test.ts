@@ -151,7 +151,7 @@ sys.stdout.flush()
       },
     });
     expect(killed).toBe(true);
-    expect(exitCode).toBe(1);
+    expect(exitCode).toBe(130);
     // Nor had its time run out.
     expect(stderr).not.toContain('Timed out');
   });

@@ -2,11 +2,16 @@ import { EventEmitter } from 'node:events';
 import { expect, it } from 'vitest';
 import { interruptSignal } from '../../src/cli/terminal/interrupt.js';
 
-function watched(platform: NodeJS.Platform) {
+function watched(platform: NodeJS.Platform, isService = false) {
   const events = new EventEmitter();
   const exits: number[] = [];
-  const signal = interruptSignal({ platform, events, exit: (code) => exits.push(code) });
-  return { events, exits, signal };
+  const codes: number[] = [];
+  const signal = interruptSignal({
+    ...{ platform, events, isService },
+    exit: (code) => exits.push(code),
+    setExitCode: (code) => codes.push(code),
+  });
+  return { events, exits, codes, signal };
 }
 
 it.each([
@@ -24,4 +29,21 @@ it('the first one aborts with its name, the second one does not wait', () => {
   expect([signal.aborted, signal.reason, exits]).toEqual([true, 'SIGTERM', []]);
   events.emit('SIGINT');
   expect([signal.reason, exits]).toEqual(['SIGTERM', [130]]);
+});
+
+it.each([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+  ['SIGHUP', 129],
+] as const)('after %s the exit code of a command is %i, and a service has its own', (name, exitCode) => {
+  const command = watched('linux');
+  const service = watched('linux', true);
+  for (const { events } of [command, service]) for (const event of [name, 'exit']) events.emit(event);
+  expect([command.codes, service.codes]).toEqual([[exitCode], []]);
+});
+
+it('a command that nobody has interrupted keeps its exit code', () => {
+  const { events, codes } = watched('linux');
+  events.emit('exit');
+  expect(codes).toEqual([]);
 });

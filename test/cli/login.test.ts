@@ -117,7 +117,10 @@ describe('login', () => {
     expect(stderr).toMatch(/Granted: (mcp:tools mcp:admin|mcp:admin mcp:tools)\n/);
   });
 
-  it.each(['SIGINT', 'SIGTERM'] as const)('%s ends it', async (signal) => {
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('%s ends it with exit code %i', async (signal, expected) => {
     let isTold = false;
     const { stderr, exitCode } = await command(['login', 'linear', '--no-browser'], {
       home,
@@ -129,7 +132,7 @@ describe('login', () => {
       },
     });
     expect(stderr).toContain('error: The login was cancelled.');
-    expect(exitCode).toBe(1);
+    expect(exitCode).toBe(expected);
   });
 
   it.each([

@@ -49,6 +49,19 @@ describe('the making of an image', () => {
     expect(said()).toBe(LINES.map((line) => `${line.replace('...', '')}\n`).join(''));
   });
 
+  it.each([true, false])('says nothing with --quiet (on a terminal: %s)', (isTTY) => {
+    const { argv } = process;
+    process.argv = [...argv.slice(0, 2), 'image', 'build', '--quiet'];
+    try {
+      const { stderr, said } = stream(isTTY);
+      using progress = new BuildProgress(stderr);
+      for (const line of LINES) progress.onProgress(line);
+      expect(said()).toBe('');
+    } finally {
+      process.argv = argv;
+    }
+  });
+
   it('on a terminal never goes back, and takes the bar away at its end', () => {
     const { stderr, said } = stream(true);
     const progress = new BuildProgress(stderr);

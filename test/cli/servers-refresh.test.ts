@@ -168,6 +168,6 @@ it('ends the servers that it has started when it is interrupted', async () => {
     },
   });
   expect(stderr).toContain('The refresh was cancelled.');
-  expect(exitCode).toBe(1);
+  expect(exitCode).toBe(130);
   expect(starts().map(Number).filter(isAlive)).toEqual([]);
 });

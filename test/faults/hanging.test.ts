@@ -86,7 +86,7 @@ it('an engine that hangs is asked once, by doctor too', () => {
 
 it('without an engine the probe says so in JSON, and has waited for nothing', () => {
   const { status, stdout } = doctor({ file: 'folder' }, '--probe', '--json');
-  expect(JSON.parse(stdout).error).toMatchObject({ kind: expect.stringMatching(/^E_ENGINE/) });
+  expect(JSON.parse(stdout).error).toMatchObject({ code: expect.stringMatching(/^E_ENGINE/) });
   expect(JSON.parse(stdout).error).not.toHaveProperty('waitedSeconds');
   expect(status).toBe(2);
 });
@@ -97,6 +97,6 @@ it('wrong settings are told in JSON by the probe as well', () => {
     env,
     encoding: 'utf8',
   });
-  expect(JSON.parse(stdout).error).toMatchObject({ kind: 'E_SETTINGS' });
+  expect(JSON.parse(stdout).error).toMatchObject({ code: 'E_SETTINGS' });
   expect(status).toBe(2);
 });

@@ -12,7 +12,7 @@ import { giveAnswer, type Survey, surveyApprovals, type WaitingQuestion } from '
 
 import { questionText, toolOf } from './text.js';
 
-const LOOK_EVERY_MS = 300;
+export const LOOK_EVERY_MS = 300;
 /** A key that was on its way when the question appeared was not meant for it. */
 const UNREAD_MS = 700;
 
@@ -86,43 +86,54 @@ async function askEach(stateDir: string, signal: AbortSignal, end: () => void): 
       await sleep(LOOK_EVERY_MS, undefined, { signal });
       continue;
     }
-    await ask(next, stateDir, keys, signal);
+    await askOne(next, { stateDir, keys, to: process.stdout, isLast: false }, signal);
     left.add(next.question.id);
   }
 }
 
 /** Shows one question until it has been answered here or elsewhere, or is left. */
-async function ask(
+export async function askOne(
   asked: WaitingQuestion,
-  stateDir: string,
-  keys: KeyReader,
+  {
+    stateDir,
+    keys,
+    to,
+    isLast,
+  }: {
+    readonly stateDir: string;
+    readonly keys: KeyReader;
+    readonly to: NodeJS.WriteStream;
+    /** Nothing is watched besides, so that there is nothing to quit. */
+    readonly isLast: boolean;
+  },
   signal: AbortSignal,
 ): Promise<void> {
   const { question } = asked;
-  const paint = coloursFor(process.stdout);
+  const paint = coloursFor(to);
   const offered = KEYS.filter(({ decision }) => question.offers.includes(decision));
-  const prompt = [...offered, { letter: 'l', says: 'leave it' }, { letter: 'q', says: 'quit' }]
+  const others = [{ letter: 'l', says: 'leave it' }, ...(isLast ? [] : [{ letter: 'q', says: 'quit' }])];
+  const prompt = [...offered, ...others]
     .map(({ letter, says }) => `${paint.bold(letter)} ${says}`)
     .join(' · ');
-  process.stdout.write(`\n${questionText(question)}${prompt}\n`);
+  to.write(`\n${questionText(question)}${prompt}\n`);
   await sleep(UNREAD_MS, undefined, { signal });
   keys.forget();
   for (;;) {
     const survey = surveyApprovals(stateDir);
     if (!survey.open.some(({ question: { id } }) => id === question.id)) {
-      process.stdout.write(`Ended: ${visibleText(endOf(question.id, survey))}.\n`);
+      to.write(`Ended: ${visibleText(endOf(question.id, survey))}.\n`);
       return;
     }
     const key = keys.take();
     const chosen = offered.find(({ letter }) => letter === key);
     if (chosen !== undefined) {
-      process.stdout.write(`${await giveDecision(asked, chosen.decision)}\n`);
+      to.write(`${await giveDecision(asked, chosen.decision)}\n`);
       return;
     }
     if (key === 'l') return;
     if (key !== undefined)
       sayDim(
-        `'${visibleText(key)}' is none of the keys: ${offered.map(({ letter }) => letter).join(', ')}, l, q`,
+        `'${visibleText(key)}' is none of the keys: ${[...offered, ...others].map(({ letter }) => letter).join(', ')}`,
       );
     else await sleep(LOOK_EVERY_MS / 3, undefined, { signal });
   }
@@ -140,11 +151,12 @@ async function giveDecision(asked: WaitingQuestion, decision: Decision): Promise
 }
 
 /** Keys of the terminal, one by one as they are pressed. Puts the terminal back at its end. */
-class KeyReader implements Disposable {
+export class KeyReader implements Disposable {
   #pressed: string[] = [];
-  readonly #end: () => void;
+  readonly #end: (() => void) | undefined;
 
-  constructor(end: () => void) {
+  /** `end` is called for a key that ends the command; without it, such keys are as all others. */
+  constructor(end?: () => void) {
     this.#end = end;
     emitKeypressEvents(process.stdin);
     process.stdin.setRawMode(true);
@@ -172,7 +184,9 @@ class KeyReader implements Disposable {
     key: { readonly name?: string; readonly ctrl?: boolean },
   ): void => {
     // In this mode the terminal makes no signals of its keys.
-    if (text === 'q' || (key.ctrl === true && (key.name === 'c' || key.name === 'd'))) this.#end();
+    if (key.ctrl === true && key.name === 'c') process.emit('SIGINT');
+    else if (this.#end !== undefined && (text === 'q' || (key.ctrl === true && key.name === 'd')))
+      this.#end();
     else this.#pressed.push((text ?? key.name ?? '').toLowerCase());
   };
 }

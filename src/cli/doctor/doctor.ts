@@ -20,7 +20,7 @@ import { type ServerChange, serverChanges } from '../servers/servers-refresh.js'
 import { type Examined, examine, prepare, withProgress } from '../serving/prepare.js';
 import { columns } from '../terminal/columns.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { coloursFor, errorJson, printJson, reportFailure, visibleText } from '../terminal/output.js';
+import { coloursFor, printJson, sayNote, visibleText } from '../terminal/output.js';
 
 import { remedyText, widthOf } from '../terminal/wrap.js';
 import { CHECKS, type Check, checksWithout } from './doctor-checks.js';
@@ -35,24 +35,12 @@ type DoctorOptions = {
   readonly http?: string | undefined;
 };
 
-export async function doctor(options: DoctorOptions): Promise<void> {
-  try {
-    await examineAll(options);
-  } catch (thrown) {
-    // A caller who asked for JSON parses what comes.
-    if (options.json) printJson({ version: VERSION, error: errorJson(thrown) });
-    reportFailure(thrown);
-  }
-}
-
-async function examineAll({ json, http }: DoctorOptions): Promise<void> {
+/** `tell` is given what was found; without it, that is printed. */
+export async function doctor({ json, http }: DoctorOptions, tell: typeof report = report): Promise<void> {
   const prepared = examine('error', 'ends');
-  if (prepared.problems.length > 0) return await examineWithout(prepared, json);
+  if (prepared.problems.length > 0) return await examineWithout(prepared, json, tell);
   const { settings, warnings, discovery: context, policyBook } = prepared;
-  const paint = coloursFor(process.stderr);
-  const observer = withProgress(prepared.observer, (message) =>
-    process.stderr.write(`${paint.dim(message)}\n`),
-  );
+  const observer = withProgress(prepared.observer, sayNote);
   const signal = interruptSignal();
   const wishes = engineSelectionOf(settings);
   const discovery = discover(context, () => {});
@@ -91,7 +79,7 @@ async function examineAll({ json, http }: DoctorOptions): Promise<void> {
   findings.push(...(await languageFindings(subject)), ...hostFindings(discovery, context.env, context.host));
   if (http !== undefined)
     findings.push(...(await (await import('./http-findings.js')).httpFindings(http, settings)));
-  report(findings, json, serversIn(subject));
+  tell(findings, json, serversIn(subject));
 }
 
 /** Only what concerns `serve --http` at this address: what a stranger gets there. */
@@ -101,7 +89,11 @@ export async function doctorHttp(address: string, json: true | undefined): Promi
 }
 
 /** Every wrong setting, and what can be said of the machine without them. Starts no container. */
-async function examineWithout(prepared: Examined, json: true | undefined): Promise<void> {
+async function examineWithout(
+  prepared: Examined,
+  json: true | undefined,
+  tell: typeof report,
+): Promise<void> {
   const { settings, warnings, problems, discovery: context, policyBook } = prepared;
   const wrong: readonly Finding[] = problems.map(({ setting, message: detail, remedy }) => ({
     // Mostly not the variable is wrong then, but the folder.
@@ -111,7 +103,7 @@ async function examineWithout(prepared: Examined, json: true | undefined): Promi
     remedy,
   }));
   // Where that is wrong, every path that is looked at would be another one.
-  if (problems.some(({ setting }) => setting === 'HOME')) return report(wrong, json);
+  if (problems.some(({ setting }) => setting === 'HOME')) return tell(wrong, json);
   const signal = interruptSignal();
   const notTried = () =>
     Promise.reject<never>(new BridgeError('E_SETTINGS', 'Settings are wrong.', { fault: 'operator' }));
@@ -141,7 +133,7 @@ async function examineWithout(prepared: Examined, json: true | undefined): Promi
     detail: `${left.map(({ name }) => name).join(', ')}: what they try depends on the settings`,
     remedy: 'Correct the settings, then run this again.',
   });
-  report(findings, json, serversIn(subject));
+  tell(findings, json, serversIn(subject));
 }
 
 async function findingsOf(checks: readonly Check[], subject: Examination): Promise<Finding[]> {

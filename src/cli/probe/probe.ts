@@ -14,7 +14,7 @@ import { pythonProfile } from '../../sandbox/spec/profile.js';
 import { attempt } from '../doctor/examination.js';
 import { type Prepared, prepare, withProgress } from '../serving/prepare.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { errorJson, printJson, reportFailure, sayDim } from '../terminal/output.js';
+import { printJson, reportFailure, sayNote } from '../terminal/output.js';
 import {
   AttackedBridge,
   DEADLINE_ATTACK,
@@ -62,9 +62,8 @@ export async function probe({ json }: { readonly json?: true }): Promise<void> {
   try {
     const prepared = prepare('error', 'ends');
     await refuseAbsentImage(prepared, signal);
-    report = await probeWalls(prepared, sayDim, signal);
+    report = await probeWalls(prepared, sayNote, signal);
   } catch (thrown) {
-    if (json) printJson({ error: errorJson(thrown) });
     reportFailure(thrown);
     process.exitCode = COULD_NOT_PROBE;
     return;

@@ -17,14 +17,16 @@ import { pictureLines, sessionLine } from '../../run/answer/pieces.js';
 import type { KeptFiles } from '../../run/artifacts/kept-files.js';
 import { byCommandLine } from '../../run/calls/call-context.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
+import { SessionFiles } from '../../run/sessions/session-file.js';
 import type { Bridge } from '../../tenant/bridge.js';
 import type { ServerDoc } from '../../wire/frames.js';
+import { RunQuestions } from '../approvals/run-questions.js';
 import { exitCodeOf, showError, shownBy, withBridge } from '../run/command-bridge.js';
 import { keepLeft } from '../run/left.js';
 
 import { prepare } from '../serving/prepare.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { coloursFor, sayDim, visibleText } from '../terminal/output.js';
+import { coloursFor, sayDim, sayNote, visibleText } from '../terminal/output.js';
 import { type Completions, completionsOf, SessionNames } from './completion.js';
 import { needsMore } from './needs-more.js';
 
@@ -46,10 +48,19 @@ export async function repl(options: ReplOptions): Promise<void> {
   const settings = { ...prepared.settings, warm: 0 };
   const discovery = { ...prepared.discovery, settings };
   const ending = interruptSignal({ except: ['SIGINT'] });
+  const handles = new Set<string>();
   await withBridge({ ...prepared, settings, discovery }, async (bridge) => {
-    const conversation = new Repl(bridge, options, ending);
+    // Keys are the prompt's: a question is answered elsewhere.
+    await using _ = new RunQuestions(settings.stateDir, {
+      isOwn: ({ pid }) => pid === process.pid,
+      hasKeys: false,
+    });
+    const conversation = new Repl(bridge, options, ending, handles);
     process.exitCode = await conversation.run();
   });
+  // It has ended as it should: the next one of its name has nothing to tell of it.
+  const files = new SessionFiles(settings.stateDir);
+  for (const handle of handles) files.remove(handle);
 }
 
 class Repl {
@@ -57,12 +68,15 @@ class Repl {
   readonly #options: ReplOptions;
   readonly #ending: AbortSignal;
   readonly #tool: BridgeTool<Outcome>;
+  /** Handles of the sessions that it has had. */
+  readonly #handles: Set<string>;
   readonly #names = new SessionNames((code) => this.#runQuietly(code));
   /** Ends the call that is under way. */
   #call: AbortController | undefined;
   #hasFailed = false;
 
-  constructor(bridge: Bridge, options: ReplOptions, ending: AbortSignal) {
+  constructor(bridge: Bridge, options: ReplOptions, ending: AbortSignal, handles: Set<string>) {
+    this.#handles = handles;
     this.#bridge = bridge;
     this.#options = options;
     this.#ending = ending;
@@ -102,16 +116,16 @@ class Repl {
 
   /** Opens session and servers, and says what is there. */
   async #greet(): Promise<Outcome> {
-    using signs = new Progress(({ message }) => sayDim(message));
+    using signs = new Progress(({ message }) => sayNote(message));
     const outcome = await this.#run('pass', signs, new LiveOutput());
     const { session, status, error, servers } = outcome;
     if (error !== undefined) showError(status, error);
     if (session === undefined || status !== 'success') return outcome;
     const docs = servers.flatMap((name) => this.#bridge.servers.known.docOf(name) ?? []);
-    sayDim(
+    sayNote(
       `Session ${visibleText(sessionLine(session))}. ${loadedLine(docs, this.#bridge.servers.names.length)}`,
     );
-    sayDim(
+    sayNote(
       "TAB completes, help(…) and await runtime.search_tool_docs('words') look things up; Ctrl-C interrupts, Ctrl-D ends.",
     );
     if (outcome.note !== undefined) sayDim(outcome.note);
@@ -157,7 +171,9 @@ class Repl {
         servers: sessions.size === 0 ? asked : [],
       };
       const context = byCommandLine(call.signal, shownBy(progress, output));
-      return await this.#tool.call(args, context, this.#bridge);
+      const outcome = await this.#tool.call(args, context, this.#bridge);
+      if (outcome.session !== undefined) this.#handles.add(outcome.session.handle);
+      return outcome;
     } finally {
       this.#call = undefined;
       this.#ending.removeEventListener('abort', onEnding);

@@ -5,7 +5,7 @@ import type { CallContext } from '../../run/calls/call-context.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
 import { Bridge } from '../../tenant/bridge.js';
 import { type Prepared, startAudit, withProgress } from '../serving/prepare.js';
-import { coloursFor, sayDim, USAGE_EXIT_CODE } from '../terminal/output.js';
+import { coloursFor, sayNote, USAGE_EXIT_CODE } from '../terminal/output.js';
 import { type ProgramOutput, READER_GONE_EXIT_CODE } from '../terminal/pass-on.js';
 
 import { takeOut } from './left.js';
@@ -20,7 +20,7 @@ export const shownBy =
 export async function withBridge<T>(prepared: Prepared, use: (bridge: Bridge) => Promise<T>): Promise<T> {
   const { settings, discovery, redactor } = prepared;
   await using audit = startAudit(prepared);
-  const observer = withProgress(audit.observer, sayDim);
+  const observer = withProgress(audit.observer, sayNote);
   await using bridge = new Bridge({ settings, discovery, observer, redactor });
   return await use(bridge);
 }
@@ -29,6 +29,8 @@ export async function withBridge<T>(prepared: Prepared, use: (bridge: Bridge) =>
 
 /** Exit code of `timeout(1)` after a timeout. */
 const TIMEOUT_EXIT_CODE = 124;
+/** Exit code of sysexits for what may succeed at another try: a call needed an approval, and nobody gave one in time. */
+const UNANSWERED_EXIT_CODE = 75;
 
 /** Says what came of a run, takes its files out and sets the exit code; a reader who has gone is told nothing. */
 export async function endRun(
@@ -39,18 +41,24 @@ export async function endRun(
     readonly out: string | undefined;
     /** Aborted when nobody reads the output any more. */
     readonly readerGone: AbortSignal;
+    /** Ids of questions that nobody answered in time. */
+    readonly unanswered?: readonly string[];
     /** Says what came of the run; false where some of its output is missing. */
     readonly say: (outcome: Outcome) => boolean;
   },
 ): Promise<void> {
-  const { prepared, out, readerGone, say } = ending;
+  const { prepared, out, readerGone, unanswered = [], say } = ending;
   if (readerGone.aborted) {
     process.exitCode = READER_GONE_EXIT_CODE;
     return;
   }
   const isPassedOn = say(outcome);
   const isTakenOut = await takeOut(outcome, out, prepared);
-  process.exitCode = exitCodeOf(outcome) || (isPassedOn && isTakenOut ? 0 : 1);
+  const exitCode = exitCodeOf(outcome) || (isPassedOn && isTakenOut ? 0 : 1);
+  // Code that has dealt with it has an exit code of its own.
+  const isForWant = exitCode === 1 && unanswered.length > 0;
+  if (isForWant) process.stderr.write(`Nobody answered ${unanswered.join(', ')} in time.\n`);
+  process.exitCode = isForWant ? UNANSWERED_EXIT_CODE : exitCode;
 }
 
 export function showError(status: Outcome['status'], error: NonNullable<Outcome['error']>): void {

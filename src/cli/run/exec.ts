@@ -15,9 +15,10 @@ import { Snippets } from '../../run/programs/snippets.js';
 import { planFor } from '../../settings/environment/plan.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { Language } from '../../settings/languages/records.js';
+import { RunQuestions } from '../approvals/run-questions.js';
 import { prepare } from '../serving/prepare.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { sayDim, usageError } from '../terminal/output.js';
+import { sayDim, sayNote, usageError } from '../terminal/output.js';
 import { PassedOn, type ProgramOutput, signalOfLostReader } from '../terminal/pass-on.js';
 import { endRun, showError, shownBy, showRemedy, withBridge } from './command-bridge.js';
 import { type ExecInputOptions, execInput, type Words } from './exec-input.js';
@@ -38,15 +39,23 @@ export async function exec(words: Words, options: ExecOptions): Promise<void> {
   const input: RunInput = { task: program, servers, files, timeoutSeconds };
   const readerGone = signalOfLostReader();
   using signal = new LinkedSignal(interruptSignal(), readerGone);
+  const isStdinRead = options.stdin === '-' || words.before[0] === '-';
+  await using questions = new RunQuestions(settings.stateDir, {
+    isOwn: ({ pid }) => pid === process.pid,
+    hasKeys: !isStdinRead && process.stdin.isTTY === true && process.stderr.isTTY === true,
+  });
   await withBridge(prepared, async (bridge) => {
     // Between a program's own lines, only for somebody who looks on.
-    using signs = new Progress(process.stderr.isTTY ? ({ message }) => sayDim(message) : undefined);
+    using signs = new Progress(
+      process.stderr.isTTY ? (told) => questions.isAsking || sayNote(told.message) : undefined,
+    );
     const outputs = options.json ? new Collected() : new PassedOn();
     const context = byCommandLine(signal.signal, shownBy(signs, outputs));
     const outcome = await bridge.run(input, context);
     const say = () =>
       outputs instanceof Collected ? writeJson(outcome, outputs) : showEnd(outcome, outputs);
-    await endRun(outcome, { prepared, out: options.out, readerGone, say });
+    const unanswered = await questions.end();
+    await endRun(outcome, { prepared, out: options.out, readerGone, unanswered, say });
   });
 }
 

@@ -8,7 +8,7 @@ import { RESULTS_FOLDER, uniqueName } from '../../run/artifacts/file-names.js';
 import { KeptFiles } from '../../run/artifacts/kept-files.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
 import type { Prepared } from '../serving/prepare.js';
-import { sayDim, visibleText } from '../terminal/output.js';
+import { sayDim, sayNote, visibleText } from '../terminal/output.js';
 import { writeOut } from '../terminal/write-out.js';
 
 type LeftThing = {
@@ -53,7 +53,7 @@ export async function takeOut(
   await keepLeft(outcome, kept);
   if (thingsIn(outcome).length === 0) return true;
   const forHowLong = kept.isOn ? `Kept for ${duration(kept.keepSeconds)}; ` : '';
-  sayDim(`${forHowLong}--out FOLDER writes such files where you want them.`);
+  sayNote(`${forHowLong}--out FOLDER writes such files where you want them.`);
   return true;
 }
 

@@ -8,13 +8,15 @@ import { madeVisibleJson } from '../../base/text/unseen.js';
 import { LinkedSignal } from '../../base/waiting/linked-signal.js';
 import { Progress } from '../../mcp/requests/progress.js';
 import { runPython } from '../../mcp/tools/run-python.js';
+import type { Question } from '../../policy/approvals/question.js';
 import { payloadOf } from '../../run/answer/payload.js';
 import { pictureLines, sessionLine } from '../../run/answer/pieces.js';
 import { byCommandLine } from '../../run/calls/call-context.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
+import { RunQuestions } from '../approvals/run-questions.js';
 import { prepare } from '../serving/prepare.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { sayDim, usageError } from '../terminal/output.js';
+import { sayDim, sayNote, usageError } from '../terminal/output.js';
 
 import { PassedOn, signalOfLostReader } from '../terminal/pass-on.js';
 import { readInput, readStdin } from '../terminal/read-input.js';
@@ -58,21 +60,38 @@ export async function run(script: string, options: RunCommandOptions): Promise<v
   const { signal } = linked;
   const say = (outcome: Outcome) =>
     outputs instanceof Collected ? writeJson(outcome, outputs) : showEnd(outcome, outputs);
-  const ending = { prepared, out: options.out, readerGone, say };
+  const { stdin, stderr } = process;
+  await using questions = new RunQuestions(prepared.settings.stateDir, {
+    isOwn: ({ question, pid }) =>
+      session === undefined ? pid === process.pid : isOfSession(question, session),
+    // Of stdin nothing is left for keys where the code came from there.
+    hasKeys: script !== '-' && stdin.isTTY === true && stderr.isTTY === true,
+  });
+  const onProgress = (sentence: string) => {
+    if (!questions.isAsking) sayNote(sentence);
+  };
+  const end = async (outcome: Outcome) => {
+    const unanswered = await questions.end();
+    await endRun(outcome, { prepared, out: options.out, readerGone, unanswered, say });
+  };
   if (session !== undefined) {
     const asked = { ...args, session, ...(requireSession ? { require_session: true } : {}) };
     // In the shared bridge, which stays when this command has ended.
     const { callInSession } = await import('../windows/session-call.js');
-    const outcome = await callInSession(asked, { onProgress: sayDim, output: outputs }, signal);
-    if (outcome.session !== undefined && !options.json) sayDim(`session ${sessionLine(outcome.session)}`);
-    return await endRun(outcome, ending);
+    const outcome = await callInSession(asked, { onProgress, output: outputs }, signal);
+    if (outcome.session !== undefined && !options.json) sayNote(`session ${sessionLine(outcome.session)}`);
+    return await end(outcome);
   }
   await withBridge(prepared, async (bridge) => {
-    using signs = new Progress(({ message }) => sayDim(message));
+    using signs = new Progress(({ message }) => onProgress(message));
     const context = byCommandLine(signal, shownBy(signs, outputs));
-    await endRun(await runPython(bridge.settings).call(args, context, bridge), ending);
+    await end(await runPython(bridge.settings).call(args, context, bridge));
   });
 }
+
+/** Whether this command's call of the session asks, as far as that can be told: a session has one call at a time. */
+const isOfSession = (question: Question, session: string): boolean =>
+  question.session === session && question.principal === undefined;
 
 function writeJson(outcome: Outcome, collected: Collected): true {
   const whole = (stream: HeadTail) => ({
@@ -92,7 +111,8 @@ function showEnd({ stdout, result, pictures, error, status }: Outcome, outputs: 
   const isWhole = outputs.end();
   if (result !== undefined && result.repr !== '') {
     process.stdout.write(`${gap}${result.repr}\n`);
-    if (CUT_VALUE.test(result.repr)) sayDim('The value is longer than is shown. print(…) writes all of one.');
+    if (CUT_VALUE.test(result.repr))
+      sayNote('The value is longer than is shown. print(…) writes all of one.');
   }
   // A terminal shows no pictures; that there are some is worth a line.
   for (const line of pictureLines(pictures, stdout.text)) sayDim(line);

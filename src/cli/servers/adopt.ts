@@ -14,6 +14,7 @@ import {
 import type { AdoptPlace } from '../../hosts/install/candidates.js';
 import { KeptCatalog } from '../../servers/catalog/kept-catalog.js';
 import { TokenStore } from '../../servers/login/token-store.js';
+import type { Settings } from '../../settings/environment/settings.js';
 import { prepare } from '../serving/prepare.js';
 import { columns } from '../terminal/columns.js';
 import { coloursFor, printJson, visibleText } from '../terminal/output.js';
@@ -41,7 +42,11 @@ export function restoreCommand(host: string, options: AdoptCommandOptions): void
   say(restoredText(done));
 }
 
-function adoptPlace(): { readonly place: AdoptPlace; readonly catalog: KeptCatalog } {
+export function adoptPlace(): {
+  readonly place: AdoptPlace;
+  readonly catalog: KeptCatalog;
+  readonly settings: Settings;
+} {
   const { settings, discovery } = prepare('error', 'ends');
   const catalog = new KeptCatalog(settings.stateDir, () => {});
   const logins = new TokenStore(settings.stateDir);
@@ -49,7 +54,7 @@ function adoptPlace(): { readonly place: AdoptPlace; readonly catalog: KeptCatal
   const reaches = (spec: DownstreamSpec) =>
     catalog.of(spec) !== undefined ||
     (spec.transport !== 'stdio' && logins.read(spec.url).state !== 'absent');
-  return { place: { env, host, settings, stateDir: settings.stateDir, reaches }, catalog };
+  return { place: { env, host, settings, stateDir: settings.stateDir, reaches }, catalog, settings };
 }
 
 export function adoptedText(done: Adopted): string {

@@ -16,7 +16,7 @@ import type { Refreshed } from '../../tenant/refresh.js';
 import { prepare, withProgress } from '../serving/prepare.js';
 import { columns } from '../terminal/columns.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { coloursFor, visibleText as escaped } from '../terminal/output.js';
+import { coloursFor, visibleText as escaped, sayNote } from '../terminal/output.js';
 import { widthOf } from '../terminal/wrap.js';
 
 export type RefreshOptions = { readonly accept?: true; readonly json?: true };
@@ -33,8 +33,7 @@ export async function serversRefresh(
   { accept, json }: RefreshOptions,
 ): Promise<void> {
   const { settings, discovery, observer, redactor } = prepare('error', 'ends');
-  const paint = coloursFor(process.stderr);
-  const told = withProgress(observer, (message) => process.stderr.write(`${paint.dim(message)}\n`));
+  const told = withProgress(observer, sayNote);
   const signal = interruptSignal();
   await using bridge = new Bridge({ settings, discovery, observer: told, redactor });
   const specs = serversNamed(names, bridge.servers.discovery);

@@ -28,7 +28,7 @@ export async function codeExec(): Promise<void> {
   for (const warning of settings.warnings) say(`warns: ${warning}`);
   stderr.onRecovered = (dropped) => say(`dropped ${dropped} lines here: stderr took no more for a while`);
   const execute = new Execute(settings, process.env, (told) => audit(settings.audit, told, stderr, say));
-  const interrupted = interruptSignal();
+  const interrupted = interruptSignal({ isService: true });
   for (const event of ['uncaughtException', 'unhandledRejection'] as const)
     process.on(event, (thrown) => say(`went on after an error of its own: ${messageOf(thrown)}`));
   const isInterrupted = new Promise<void>((resolve) => {

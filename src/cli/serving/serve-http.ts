@@ -29,7 +29,7 @@ export async function serveHttp(written: string, allowedHosts: readonly string[]
   const { stderr, settings } = prepared;
   const audit = startAudit(prepared);
   const { observer } = audit;
-  const interrupted = interruptSignal({ except: ['SIGHUP'] });
+  const interrupted = interruptSignal({ except: ['SIGHUP'], isService: true });
   let listening: HttpFront | undefined;
   // From the first moment on: without a handler the signal ends the process.
   const onHangUp = () => void listening?.reload();

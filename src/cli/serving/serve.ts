@@ -27,7 +27,7 @@ export async function serve(alone?: string): Promise<void> {
   const audit = startAudit(prepared);
   const { observer } = audit;
   if (alone !== undefined) observer({ type: 'bridge.alone', reason: alone });
-  const interrupted = interruptSignal();
+  const interrupted = interruptSignal({ isService: true });
   const fault = firstFault(observer);
   const { transport, bridge } = await connectAgent(prepared, observer);
   const { reason, exitCode } = await Promise.race([

@@ -2,7 +2,7 @@
 
 import { confirm, isCancel, multiselect } from '@clack/prompts';
 import { BridgeError } from '../../base/errors.js';
-import type { SetupContext } from './step.js';
+import type { SetupContext, SetupOptions } from './step.js';
 
 const cancelledError = () =>
   new BridgeError('E_CANCELLED', 'Stopped at a question; what was done before it stays.', {
@@ -11,7 +11,11 @@ const cancelledError = () =>
 
 /** True with --yes; asks on a terminal; otherwise false. Throws E_CANCELLED at Ctrl-C. */
 export async function agrees(
-  { options, isInteractive, clear }: SetupContext,
+  {
+    options,
+    isInteractive,
+    clear,
+  }: Pick<SetupContext, 'isInteractive' | 'clear'> & { readonly options: Pick<SetupOptions, 'yes'> },
   question: string,
 ): Promise<boolean> {
   if (options.yes) return true;

@@ -8,14 +8,7 @@ import { VERSION } from '../../base/version.js';
 import { hostNamed } from '../../hosts/install/registration.js';
 import { prepare } from '../serving/prepare.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import {
-  coloursFor,
-  errorJson,
-  printJson,
-  reportFailure,
-  usageError,
-  visibleText,
-} from '../terminal/output.js';
+import { coloursFor, printJson, usageError, visibleText } from '../terminal/output.js';
 import { ProgressBar } from '../terminal/progress-bar.js';
 import { columnsOf, layOut, wrappedCommand } from '../terminal/wrap.js';
 import { answerStep, wallsStep } from './answer-step.js';
@@ -46,16 +39,6 @@ const STEPS: readonly Step[] = [
 ];
 
 export async function setUp(options: SetupOptions): Promise<void> {
-  try {
-    await allSteps(options);
-  } catch (thrown) {
-    // A caller who asked for JSON parses what comes.
-    if (options.json) printJson({ version: VERSION, error: errorJson(thrown) });
-    reportFailure(thrown);
-  }
-}
-
-async function allSteps(options: SetupOptions): Promise<void> {
   if (!options.register && options.host.length > 0)
     throw usageError('--host and --no-register contradict each other.', 'Give one of them.');
   // A wrong name ends it before anything is changed.

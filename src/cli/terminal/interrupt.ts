@@ -10,25 +10,37 @@ const POSIX_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
  */
 const WINDOWS_SIGNALS = ['SIGINT', 'SIGBREAK', 'SIGHUP'] as const;
 
-/** Aborts on the first signal that asks us to end, with the signal's name as its reason. */
+/**
+ * Aborts on the first signal that asks us to end, with the signal's name as its reason. From then on the exit code is 128 and
+ * the signal's number, as shells have it, whatever the command makes of its end.
+ */
 export function interruptSignal({
   platform = process.platform,
   events = process,
   exit = (code) => process.exit(code),
+  setExitCode = (code) => {
+    process.exitCode = code;
+  },
   except = [],
+  isService = false,
 }: {
   readonly platform?: NodeJS.Platform;
   readonly events?: Pick<NodeJS.EventEmitter, 'on'>;
   readonly exit?: (code: number) => void;
+  readonly setExitCode?: (code: number) => void;
   /** Signals that mean something else here. */
   readonly except?: readonly NodeJS.Signals[];
+  /** A service that is asked to end has done all it was started for: its exit code is its own. */
+  readonly isService?: boolean;
 } = {}): AbortSignal {
   const controller = new AbortController();
   for (const name of platform === 'win32' ? WINDOWS_SIGNALS : POSIX_SIGNALS) {
     if (except.includes(name)) continue;
     events.on(name, () => {
-      if (controller.signal.aborted) exit(128 + (constants.signals[name] ?? 0));
-      else controller.abort(name);
+      const exitCode = 128 + (constants.signals[name] ?? 0);
+      if (controller.signal.aborted) return exit(exitCode);
+      if (!isService) events.on('exit', () => setExitCode(exitCode));
+      controller.abort(name);
     });
   }
   return controller.signal;

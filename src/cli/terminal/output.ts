@@ -17,6 +17,20 @@ export function sayDim(line: string): void {
   process.stderr.write(`${coloursFor(process.stderr).dim(line)}\n`);
 }
 
+/** A line on stderr that `--quiet` leaves out: progress, or a hint. */
+export function sayNote(line: string): void {
+  if (!isQuiet()) sayDim(line);
+}
+
+/** Whether an option that means the same in every command was typed; words after `--` are a program's own. */
+function isTyped(...names: readonly string[]): boolean {
+  const words = process.argv.slice(2);
+  const mark = words.indexOf('--');
+  return names.some((name) => words.slice(0, mark === -1 ? undefined : mark).includes(name));
+}
+
+export const isQuiet = (): boolean => isTyped('--quiet', '-q');
+
 /** Pretty JSON, as every `--json` prints it. What does not show is escaped as JSON does, so that nothing is changed. */
 export function printJson(value: unknown): void {
   process.stdout.write(`${madeVisibleJson(JSON.stringify(value, undefined, 2))}\n`);
@@ -45,23 +59,20 @@ const USAGE_ERRORS = ['E_SETTINGS', 'E_ARGUMENTS'];
 export const usageError = (message: string, remedy: string): BridgeError =>
   new BridgeError('E_ARGUMENTS', message, { fault: 'operator', remedy });
 
-/** A failure for machines: what `--json` prints where there is nothing else to print. */
-export function errorJson(thrown: unknown): Record<string, string | number> {
-  const { code, message, remedy, waitedMs } = asBridgeError(thrown);
-  return {
-    kind: code,
-    message,
-    ...(remedy === undefined ? {} : { remedy }),
-    ...(waitedMs === undefined ? {} : { waitedSeconds: Math.round(waitedMs / 1000) }),
-  };
-}
-
-/** Prints to stderr and sets the exit code: 2 for what the user wrote, else 1. */
+/**
+ * Says what went wrong and sets the exit code: 2 for what the user wrote, else 1. With `--json` it is JSON on stdout, where the
+ * result would have been, else text on stderr.
+ */
 export function reportFailure(thrown: unknown): void {
-  const { code, message, remedy, fault, stack } = asBridgeError(thrown);
+  const { code, message, remedy, fault, stack, waitedMs } = asBridgeError(thrown);
   const paint = coloursFor(process.stderr);
-  process.stderr.write(`${paint.red('error:')} ${message}\n`);
-  if (remedy !== undefined) process.stderr.write(`${paint.dim('next:')}  ${remedy}\n`);
+  if (isTyped('--json')) {
+    const waited = waitedMs === undefined ? {} : { waitedSeconds: Math.round(waitedMs / 1000) };
+    printJson({ error: { code, message, next: remedy ?? null, ...waited } });
+  } else {
+    process.stderr.write(`${paint.red('error:')} ${message}\n`);
+    if (remedy !== undefined) process.stderr.write(`${paint.dim('next:')}  ${remedy}\n`);
+  }
   // Only our own mistakes need the place where they happened.
   if (fault === 'bridge' && stack !== undefined) process.stderr.write(`${paint.dim(stack)}\n`);
   process.exitCode = USAGE_ERRORS.includes(code) ? USAGE_EXIT_CODE : 1;

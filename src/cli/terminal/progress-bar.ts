@@ -1,6 +1,7 @@
 // A bar for what takes long, on one line of a terminal that is drawn again and again. In a pipe each new step is a plain
 // line instead. Hides no cursor and keeps no timer of its own process alive, so that an interrupt leaves nothing behind.
 
+import { isQuiet } from './output.js';
 import { columnsOf } from './wrap.js';
 
 export type BarProgress = {
@@ -35,19 +36,21 @@ export function progressLine({ step, share, bytes }: BarProgress, elapsedMs: num
   return line.length < width ? line : `${line.slice(0, width - 4)}...`;
 }
 
-/** Shows progress on `stream` until it is disposed of, and then takes the bar away. */
+/** Shows progress on `stream` until it is disposed of, and then takes the bar away. With `--quiet` it shows nothing. */
 export class ProgressBar implements Disposable {
   readonly #stream: NodeJS.WriteStream;
   readonly #startedAt = performance.now();
   readonly #timer: NodeJS.Timeout | undefined;
+  readonly #isShown = !isQuiet();
   #shown: BarProgress | undefined;
 
   constructor(stream: NodeJS.WriteStream) {
     this.#stream = stream;
-    if (stream.isTTY) this.#timer = setInterval(() => this.#draw(), REDRAW_MS).unref();
+    if (stream.isTTY && this.#isShown) this.#timer = setInterval(() => this.#draw(), REDRAW_MS).unref();
   }
 
   show(progress: BarProgress): void {
+    if (!this.#isShown) return;
     const isNewStep = progress.step !== this.#shown?.step;
     this.#shown = { ...progress, bytes: progress.bytes ?? this.#shown?.bytes };
     if (this.#stream.isTTY) this.#draw();

@@ -51,7 +51,7 @@ export async function sharedBridge(socket: string): Promise<void> {
   }
   // The process must not keep the first window's folder from being removed.
   process.chdir('/');
-  const interrupted = interruptSignal();
+  const interrupted = interruptSignal({ isService: true });
   interrupted.addEventListener('abort', () => door.leave(String(interrupted.reason)));
   report({ is: 'listening' });
   const { reason, exitCode } = await Promise.race([

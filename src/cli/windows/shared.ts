@@ -27,7 +27,7 @@ import { readSettings } from '../../settings/environment/settings.js';
 import { hostFacts } from '../../settings/files/host-facts.js';
 import { knownStateDirs } from '../../settings/files/state-dir.js';
 import { columns } from '../terminal/columns.js';
-import { megabytes, printJson, sayDim, visibleText } from '../terminal/output.js';
+import { megabytes, printJson, sayNote, visibleText } from '../terminal/output.js';
 import { paragraph, widthOf } from '../terminal/wrap.js';
 import { meetingHere } from './start-relay.js';
 
@@ -109,7 +109,7 @@ async function endServing(serving: ServingBridge, { json, now }: StopOptions): P
     }
     if (!hasSaid && at - startedAt >= SAY_AFTER_MS) {
       hasSaid = true;
-      sayDim(`waiting for calls of the bridge at ${visibleText(address)}; --now does not`);
+      sayNote(`waiting for calls of the bridge at ${visibleText(address)}; --now does not`);
     }
     await sleep(LOOK_MS);
   }
@@ -146,7 +146,8 @@ export async function restart(options: StopOptions): Promise<void> {
 
 const endedLine = (pid: number): string => `The shared bridge ${pid} has ended.\n`;
 
-async function stopAll({ json, now }: StopOptions): Promise<readonly number[]> {
+/** Ends them; resolves with their processes. */
+export async function stopAll({ json, now }: StopOptions): Promise<readonly number[]> {
   const ended: number[] = [];
   for (const path of sharedSockets(process.env)) {
     const met = await askBridge(path, 'stop');
@@ -159,7 +160,7 @@ async function stopAll({ json, now }: StopOptions): Promise<readonly number[]> {
     const { state, socket } = met;
     const busy = state.windows.filter(({ isBusy }) => isBusy).length;
     if (!json && busy > 0 && !now)
-      sayDim(`waiting for calls of ${busy === 1 ? '1 window' : `${busy} windows`}; --now does not`);
+      sayNote(`waiting for calls of ${busy === 1 ? '1 window' : `${busy} windows`}; --now does not`);
     // The bridge listens no more, and takes a signal for a second word.
     if (now) process.kill(state.pid, 'SIGTERM');
     socket.resume();

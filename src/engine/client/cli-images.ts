@@ -105,6 +105,15 @@ export class CliImages implements EngineImages {
     return buildImage({ ...wish, client: this.#client, architecture, version: VERSION }, signal);
   }
 
+  async remove(image: string, signal: AbortSignal): Promise<void> {
+    const { exitCode, stderr } = await this.#command(['rmi', image], LOOK_TIMEOUT_MS, signal);
+    if (exitCode === 0) return;
+    throw new BridgeError('E_ENGINE_BROKEN', `${this.name}: ${clip(stderr.trim(), 300)}.`, {
+      fault: 'engine',
+      remedy: `End what uses it, then run \`${this.removalOf(image)}\`.`,
+    });
+  }
+
   removalOf(image: string): string {
     return `${this.#client.binary} rmi ${image}`;
   }

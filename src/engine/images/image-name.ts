@@ -11,6 +11,9 @@ import { PACKAGE_NAME, PACKAGE_ROOT } from '../../base/version.js';
 /** The beginning of the references of all images of ours. */
 export const OWN_IMAGES = `localhost/${PACKAGE_NAME}/`;
 
+/** Whether the reference is one that only bridges make. */
+export const isOwnImage = (image: string): boolean => image.startsWith(OWN_IMAGES);
+
 /** Debian's own rule (policy 5.6.1), less a hyphen at the end, by which apt would take a package away. */
 const DEBIAN_PACKAGE = /^[a-z0-9][a-z0-9+.-]*[a-z0-9+.]$/;
 /** An engine allows 128 characters of letters, digits, `_`, `.` and `-`; the version and a suite need some of them. */

@@ -70,7 +70,7 @@ it('a session outlives its commands, is interrupted without an end, and ends at 
       process.kill(pid, 'SIGINT');
     },
   });
-  expect(third).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('its state is kept') });
+  expect(third).toMatchObject({ exitCode: 130, stderr: expect.stringContaining('its state is kept') });
   expect(await inSession('kept', '--require-session', '--json')).toMatchObject({
     exitCode: 0,
     stdout: expect.stringContaining('"result":40'),
@@ -109,4 +109,11 @@ it('repl reads programs line by line, with a server', async () => {
   expect(stderr).toContain('ZeroDivisionError: division by zero');
   expect(stderr).toMatch(/out\/note\.txt \(2 bytes\): \/.+$/m);
   expect(exitCode).toBe(1);
+});
+
+it('after a repl that has ended as it should, the next one says nothing of it', async () => {
+  expect((await say(['repl'], 'import sys\nexit()\n')).exitCode).toBe(0);
+  const { stderr } = await say(['repl'], '1\n');
+  expect(stderr).toMatch(/^Session repl \(s-[a-z0-9]{16}\): new\. /m);
+  expect(stderr).not.toMatch(/ended|gone|crash/);
 });

@@ -55,6 +55,8 @@ export const OUTPUTS: Readonly<Record<string, Readonly<Record<string, Shown>> | 
   'token list': { list: () => tokensText(facts.TOKENS, facts.NOW_MS) },
   'token change': { helpOnly: 'it prints sentences' },
   'token revoke': { helpOnly: 'it prints one sentence' },
+  completion: { helpOnly: 'it prints a script, which test/cli/completion.test.ts runs' },
+  report: { helpOnly: 'it prints markdown, which test/cli/report has' },
   setup: { helpOnly: 'test/cli/setup keeps what it prints' },
   install: {
     hosts: () => fitToTerminal(hostsText(hosts.HOSTS, 'install')),
@@ -103,6 +105,8 @@ export const OUTPUTS: Readonly<Record<string, Readonly<Record<string, Shown>> | 
   'code-exec': { helpOnly: 'it speaks MCP' },
   image: { helpOnly: 'its commands print' },
   'image build': { helpOnly: 'its own tests have what it prints' },
+  'image rm': { helpOnly: 'it prints a line for each image' },
+  'image prune': { helpOnly: 'it prints a line for each image' },
   'image list': { list: () => imagesText(facts.IMAGES) },
 };
 

@@ -3,6 +3,7 @@
 
 import { rmSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { EXAMPLES, GROUPS } from '../../../src/cli/help/examples.js';
 import { isToCopy } from '../../../src/cli/servers/install.js';
 import { shownWidth } from '../../../src/cli/terminal/wrap.js';
 import { tempHome } from '../../support/start-bridge.js';
@@ -30,12 +31,13 @@ const help = async (command: string, width: number): Promise<string> => {
   return stdout;
 };
 
-/** Names of the commands that a help text lists, without `help` itself. */
-const listedIn = (text: string): readonly string[] => {
-  const [, list = ''] = text.split('\nCommands:\n');
-  const [block = ''] = list.split('\n\n');
-  return [...block.matchAll(/^ {2}(\S+)/gm)].flatMap(([, name = '']) => (name === 'help' ? [] : [name]));
-};
+/** Names of the commands that a help text lists below its headings, without `help` itself. */
+const listedIn = (text: string): readonly string[] =>
+  text
+    .split('\n\n')
+    .filter((block) => /^(?:Commands|Start|Run|Watch|Serve|Images):\n/.test(block))
+    .flatMap((block) => [...block.matchAll(/^ {2}(\S+)/gm)])
+    .flatMap(([, name = '']) => (name === 'help' ? [] : [name]));
 
 async function allCommands(parent = ''): Promise<readonly string[]> {
   const found: string[] = [];
@@ -57,6 +59,23 @@ async function keep(what: string, width: number, text: string): Promise<void> {
 
 it('every command has a line in outputs.ts, and every line a command', async () => {
   expect([...(await allCommands())].sort()).toEqual(Object.keys(OUTPUTS).sort());
+});
+
+it('every command is in a group of the help, has examples, and every example is one of a command', async () => {
+  const commands = await allCommands();
+  const inGroups = Object.values(GROUPS).flat();
+  expect(inGroups.toSorted()).toEqual(commands.filter((name) => !name.includes(' ')).toSorted());
+  expect(Object.keys(EXAMPLES).toSorted()).toEqual(['', ...commands].toSorted());
+  for (const [name, examples] of Object.entries(EXAMPLES)) expect(examples.length, name).toBeGreaterThan(0);
+  for (const [words] of Object.values(EXAMPLES).flat())
+    expect(
+      commands.some((name) => `${words} `.startsWith(`${name} `)),
+      words,
+    ).toBe(true);
+});
+
+it.each(['serve', 'run', 'login'])('the help of %s shows no default that is an empty list', async (name) => {
+  expect(await help(name, 100)).not.toContain('default: []');
 });
 
 describe.each(WIDTHS)('at %i columns', (width) => {
