@@ -507,6 +507,7 @@ describe('headers and logins', () => {
     bridges = openBridges({ far: { type: 'http', url, headers: { 'X-Key': 'word-4711-secret' } } });
     bridges.shared.push('far');
     bridges.rules.set(ANN.id, { headers: { far: { 'X-Own': { from: 'text', text: 'own-4712-secret' } } } });
+    expect(JSON.stringify(await callTool(bridges.of(BEN), 'far', 'headers'))).not.toContain('4711');
     const shown = JSON.stringify(await callTool(bridges.of(ANN), 'far', 'headers'));
     await new Promise((resolve) => quoting.close(resolve));
     expect(shown).toContain('E_SERVER_UNAVAILABLE');
@@ -521,7 +522,7 @@ describe('headers and logins', () => {
     bridges = openBridges({ far: { type: 'http', url: 'http://127.0.0.1:9/mcp' } });
     bridges.rules.set(ANN.id, { headers: { far: { 'X-Key': { from: 'text', text: 'word-4711-secret' } } } });
     bridges.of(ANN).servers.rediscover();
-    expect(bridges.of(ANN).redactor.redact('word-4711-secret')).toBe('[X-Key of far]');
+    expect(bridges.of(BEN).redactor.redact('word-4711-secret')).toBe('[X-Key of far]');
     expect(bridges.logRedactor.redact('word-4711-secret')).toContain('X-Key of far');
   });
 
