@@ -25,6 +25,10 @@ const HELD_TIMES_IN_ALL = 16;
  * goes on, answer it, or end it; how many such bodies there are is bounded.
  */
 const SMALL_BYTES = 64 * KB_BYTES;
+/** Bytes of all bodies together that are thrown away in a millisecond: they cost everybody's time as well. */
+const THROWN_BYTES_PER_MS = 32 * KB_BYTES;
+/** A pause costs time as well, so that there is none after less than this. */
+const THROWN_AT_ONCE_BYTES = 512 * KB_BYTES;
 const RETRY_SECONDS = '1';
 
 type RequestBody = {
@@ -51,6 +55,8 @@ export class RequestBodies {
   readonly #onRead: (owner: string, bytes: number) => void;
   readonly #heldBytes = new Map<string, number>();
   #heldInAll = 0;
+  /** Bodies that are thrown away now. */
+  #thrown = 0;
   /** Large bodies of each owner that come in, or wait to be parsed. */
   readonly #coming = new Map<string, number>();
 
@@ -112,17 +118,26 @@ export class RequestBodies {
   }
 
   /**
-   * Reads what still comes of a body that nobody wants, for nothing. Its sender may read no answer before it has sent all, and
-   * would find a reset in place of the answer if the connection were closed. Of a body without an end only so much is read as
-   * the largest body has.
+   * Reads what still comes of a body that nobody wants, for nothing and at a pace. Its sender may read no answer before it has
+   * sent all, and would find a reset in place of the answer if the connection were closed. Of a body without an end only so
+   * much is read as the largest body has.
    */
   throwAway(request: IncomingMessage, owner: string | undefined): void {
-    let bytes = 0;
-    request.on('data', (piece: Buffer) => {
-      bytes += piece.length;
+    if (request.destroyed) return;
+    let [bytes, pausedAt] = [0, 0];
+    this.#thrown++;
+    request.on('data', ({ length }: Buffer) => {
+      bytes += length;
       if (bytes > this.#maxBytes) request.destroy();
+      if (bytes - pausedAt < THROWN_AT_ONCE_BYTES) return;
+      pausedAt = bytes;
+      request.pause();
+      setTimeout(() => request.resume(), (THROWN_AT_ONCE_BYTES * this.#thrown) / THROWN_BYTES_PER_MS);
     });
-    if (owner !== undefined) request.once('close', () => this.#onRead(owner, bytes));
+    request.once('close', () => {
+      this.#thrown--;
+      if (owner !== undefined) this.#onRead(owner, bytes);
+    });
   }
 
   /**

@@ -161,6 +161,21 @@ describe('where a further call would be refused', () => {
   });
 });
 
+it('bodies that are thrown away are read at a pace, and what is served beside them is not', async () => {
+  const flood = await Promise.all(
+    Array.from({ length: 4 }, () => new Connection().send(head(`Content-Length: ${BODY_BYTES}`))),
+  );
+  for (const connection of flood) await connection.answers(1);
+  const beganAt = performance.now();
+  const isOver = flood.map((connection) => connection.send('x'.repeat(BODY_BYTES) + sized(SMALL)));
+  const other = await new Connection().send(sized(SMALL));
+  expect(statuses(await other.answers(1))).toEqual([200]);
+  for (const connection of await Promise.all(isOver))
+    expect(statuses(await connection.answers(2))).toEqual([429, 200]);
+  // 20 MB at 32 KB in a millisecond: a slow machine takes longer, and none less.
+  expect(performance.now() - beganAt).toBeGreaterThan(300);
+});
+
 it('bodies that come in count as calls until they are parsed, and no longer', async () => {
   room = 2;
   const [first] = [new Connection(), new Connection()].map((each) =>
