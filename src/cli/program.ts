@@ -106,7 +106,7 @@ program
 program
   .command('setup')
   .description('make this machine ready and register in your hosts: engine, image, walls, a first answer')
-  .option('--yes', 'install what is missing and register in every host found, without asking')
+  .option('--yes', 'ask nothing: install what is missing, add to every host found, move their servers')
   .option('--dry-run', 'say each step, and do none')
   .option(
     '--host <name>',
@@ -115,6 +115,13 @@ program
     [],
   )
   .option('--no-register', 'register in no host')
+  .option('--no-adopt', "leave the hosts' servers where they are")
+  .addOption(
+    new Option('--image <profile>', 'image for new registrations: data has charts and pandas').choices([
+      'base',
+      'data',
+    ]),
+  )
   .addOption(
     new Option('--approve <mode>', 'calls that you are asked about before they are sent').choices([
       'off',
