@@ -141,6 +141,9 @@ const sizeText = (offers: readonly CountedAdoption[]): string =>
     'character',
   );
 
+/** Beyond these many the question would not fit a small terminal. */
+const MOST_ROWS = 12;
+
 /** The question that the step is about; a line for each server, and how it is undone. */
 export function moveQuestion(offers: readonly CountedAdoption[]): string {
   const rows = offers.flatMap(({ title, servers }) =>
@@ -151,7 +154,8 @@ export function moveQuestion(offers: readonly CountedAdoption[]): string {
   );
   return [
     `Move ${sumText(offers)} behind the bridge? ${sizeText(offers)} leave the model's context.`,
-    ...rows,
+    ...rows.slice(0, MOST_ROWS),
+    ...(rows.length > MOST_ROWS ? [`  and ${rows.length - MOST_ROWS} more`] : []),
     ...offers.map(({ undo }) => `  undo: \`${undo}\``),
   ].join('\n');
 }
