@@ -5,6 +5,6 @@
 set -eu
 
 printf '%s\n' "$IMAGE_STAND_INS" | while IFS= read -r package; do
-  printf 'Package: %s\nStatus: install ok installed\nVersion: 999\nArchitecture: all\nMulti-Arch: foreign\n' "$package"
+  printf 'Package: %s\nStatus: install ok installed\nVersion: 99:999\nArchitecture: all\nMulti-Arch: foreign\n' "$package"
   printf 'Maintainer: none\nDescription: stands in for a package that the image does without\n\n'
 done >>"$1/var/lib/dpkg/status"

@@ -6,8 +6,12 @@ set -eu
 root=$1
 
 # Not --purge: its scripts would need debconf, which is going too. What they would tidy up is in IMAGE_REMOVE_PATHS.
-installed=$(chroot "$root" dpkg-query --show --showformat '${Package}\n')
-doomed=$(printf '%s\n' "$IMAGE_REMOVE_PACKAGES" | grep -Fx "$installed" || true)
+# A root that was only unpacked never had them.
+doomed=
+if [ -x "$root/usr/bin/dpkg-query" ]; then
+  installed=$(chroot "$root" dpkg-query --show --showformat '${Package}\n')
+  doomed=$(printf '%s\n' "$IMAGE_REMOVE_PACKAGES" | grep -Fx "$installed" || true)
+fi
 if [ -n "$doomed" ]; then
   # shellcheck disable=SC2086 # one argument per package name
   chroot "$root" dpkg --force-remove-essential --force-remove-protected --force-depends --remove $doomed

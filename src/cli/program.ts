@@ -85,8 +85,8 @@ program
 
 program
   .command('setup')
-  .description('make this machine ready, and register the bridge in your hosts')
-  .option('--yes', 'install what is missing and register in every host found; asks nothing')
+  .description('make this machine ready and register in your hosts: engine, image, walls, a first answer')
+  .option('--yes', 'ask nothing: install what is missing, add to every host found, move their servers')
   .option('--dry-run', 'say each step, and change nothing')
   .option(
     '--host <name>',
@@ -95,6 +95,13 @@ program
     [],
   )
   .option('--no-register', 'register in no host')
+  .option('--no-adopt', "leave the hosts' servers where they are")
+  .addOption(
+    new Option('--image <profile>', 'image for new registrations: data has charts and pandas').choices([
+      'base',
+      'data',
+    ]),
+  )
   .addOption(
     new Option('--approve <mode>', 'which calls need your approval').choices([
       'off',

@@ -10,7 +10,7 @@ import type { BridgeEvent } from '../../src/base/log/events.js';
 import { VERSION } from '../../src/base/version.js';
 import type { BuildWish, EngineImages } from '../../src/engine/engine.js';
 import { debianSources } from '../../src/engine/images/apt-sources.js';
-import { buildImage, unsafeEntries } from '../../src/engine/images/image.js';
+import { buildImage, unpackedOf, unsafeEntries } from '../../src/engine/images/image.js';
 import {
   absentImage,
   chooseImage,
@@ -24,6 +24,7 @@ import {
   localImageName,
   parseRecipe,
   readRecipe,
+  withPackages,
 } from '../../src/engine/images/recipe.js';
 import { processesWith } from '../support/nothing-left.js';
 import { NEVER } from '../support/time.js';
@@ -413,6 +414,17 @@ describe('chooseImage', () => {
 });
 
 describe('buildImage', () => {
+  it('runs the scripts of packages, but for the plain base image, which is only unpacked', () => {
+    const base = readRecipe('base');
+    expect(unpackedOf(base, base.suite)).toContain('coreutils');
+    expect(unpackedOf(base, 'bookworm')).toBeUndefined();
+    expect(unpackedOf(withPackages(base, ['jq']), base.suite)).toBeUndefined();
+    for (const profile of profiles().filter((name) => name !== 'base')) {
+      const recipe = readRecipe(profile);
+      expect(unpackedOf(recipe, recipe.suite), profile).toBeUndefined();
+    }
+  });
+
   it('leaves nothing behind when it is cancelled', async () => {
     const folders = () =>
       readdirSync('/var/tmp').filter((name) => name.startsWith('mcp-sandbox-bridge-image-'));

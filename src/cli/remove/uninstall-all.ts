@@ -24,6 +24,7 @@ import type { Settings } from '../../settings/environment/settings.js';
 import { knownStateDirs } from '../../settings/files/state-dir.js';
 import { adoptPlace, restoredText } from '../servers/adopt.js';
 import { say, uninstalledText } from '../servers/install.js';
+import { prepare } from '../serving/prepare.js';
 import { interruptSignal } from '../terminal/interrupt.js';
 import { printJson, visibleText } from '../terminal/output.js';
 import { sharedStates, stopAll } from '../windows/shared.js';
@@ -52,7 +53,9 @@ const HOST_CHANGES = 'host-changes';
 
 /** Lists everything, asks, and removes it. The exit code is 1 if something stays that should have gone. */
 export async function uninstallAll(options: RemovalOptions): Promise<void> {
-  const { place, settings } = adoptPlace();
+  const prepared = prepare('error', 'ends');
+  const { settings } = prepared;
+  const { place } = adoptPlace(prepared);
   const signal = interruptSignal();
   const engine = await engineImages(settings, signal);
   const found = await takeInventory(place, engine, signal);

@@ -10,12 +10,12 @@ import {
   adopt,
   type Restored,
   restore,
+  type ToolChars,
 } from '../../hosts/install/adoption.js';
 import type { AdoptPlace } from '../../hosts/install/candidates.js';
 import { KeptCatalog } from '../../servers/catalog/kept-catalog.js';
 import { TokenStore } from '../../servers/login/token-store.js';
-import type { Settings } from '../../settings/environment/settings.js';
-import { prepare } from '../serving/prepare.js';
+import { type Prepared, prepare } from '../serving/prepare.js';
 import { columns } from '../terminal/columns.js';
 import { coloursFor, printJson, visibleText } from '../terminal/output.js';
 import { say, undoneText } from './install.js';
@@ -25,36 +25,36 @@ export type AdoptCommandOptions = { readonly name?: string; readonly dryRun?: tr
 const counted = new Intl.NumberFormat('en-US');
 
 export function adoptCommand(host: string, names: readonly string[], options: AdoptCommandOptions): void {
-  const { place, catalog } = adoptPlace();
-  const charsOf = (spec: DownstreamSpec) =>
-    catalog
-      .of(spec)
-      ?.tools()
-      .map(({ name, description, inputSchema }) => JSON.stringify({ name, description, inputSchema }).length);
+  const { place, charsOf } = adoptPlace(prepare('error', 'ends'));
   const done = adopt(host, names, options, place, charsOf);
   if (options.json) return printJson(done);
   say(adoptedText(done));
 }
 
 export function restoreCommand(host: string, options: AdoptCommandOptions): void {
-  const done = restore(host, options, adoptPlace().place);
+  const done = restore(host, options, adoptPlace(prepare('error', 'ends')).place);
   if (options.json) return printJson(done);
   say(restoredText(done));
 }
 
-export function adoptPlace(): {
+/** Facts of this machine that `adopt` needs, and how many characters each tool of a server has, as it was last started. */
+export function adoptPlace({ settings, discovery }: Pick<Prepared, 'settings' | 'discovery'>): {
   readonly place: AdoptPlace;
   readonly catalog: KeptCatalog;
-  readonly settings: Settings;
+  readonly charsOf: ToolChars;
 } {
-  const { settings, discovery } = prepare('error', 'ends');
   const catalog = new KeptCatalog(settings.stateDir, () => {});
   const logins = new TokenStore(settings.stateDir);
   const { env, host } = discovery;
   const reaches = (spec: DownstreamSpec) =>
     catalog.of(spec) !== undefined ||
     (spec.transport !== 'stdio' && logins.read(spec.url).state !== 'absent');
-  return { place: { env, host, settings, stateDir: settings.stateDir, reaches }, catalog, settings };
+  const charsOf = (spec: DownstreamSpec) =>
+    catalog
+      .of(spec)
+      ?.tools()
+      .map(({ name, description, inputSchema }) => JSON.stringify({ name, description, inputSchema }).length);
+  return { place: { env, host, settings, stateDir: settings.stateDir, reaches }, catalog, charsOf };
 }
 
 export function adoptedText(done: Adopted): string {
@@ -87,12 +87,12 @@ export function adoptedText(done: Adopted): string {
   return lines.join('\n');
 }
 
-function sizeText({ tools, chars }: AdoptedServer): string {
+export function sizeText({ tools, chars }: AdoptedServer): string {
   if (tools === undefined || chars === undefined) return 'tools not known yet';
   return `${tools === 1 ? '1 tool' : `${tools} tools`}, ${counted.format(chars)} characters`;
 }
 
-function limitsText({ name, only, onlyWhy, denied }: AdoptedServer): string[] {
+export function limitsText({ name, only, onlyWhy, denied }: AdoptedServer): string[] {
   const list = (names: readonly string[]) => names.map(visibleText).join(', ');
   return [
     ...(only === undefined

@@ -1,4 +1,4 @@
-// Last step: a first answer, the way a host gets it: the bridge as a process of its own, MCP through its pipes, one call.
+// A first answer, the way a host gets it: the bridge as a process of its own, MCP through its pipes, one call.
 
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
@@ -116,7 +116,7 @@ function idOf(line: string): unknown {
   }
 }
 
-// Fifth step: the probe, which attacks a sandbox here. What it found is remembered for this boot, engine and image, and is
+// The probe, which attacks a sandbox here. What it found is remembered for this boot, engine and image, and is
 // not asked for again while it was all good.
 
 /** Beyond these many the table of `doctor --probe` says more than lines here. */

@@ -1,4 +1,4 @@
-// First step: is there a container engine that can be used, with all that it needs to run as an ordinary user? Looks at
+// Is there a container engine that can be used, with all that it needs to run as an ordinary user? Looks at
 // programs only, because a first question to podman would make its store, and with the driver that is slow.
 
 import { asBridgeError } from '../../base/errors.js';
@@ -13,12 +13,12 @@ import { installPackages, rootAccess, rootCommand, runAsRoot, runToTheEnd } from
 import {
   doneResult,
   failedResult,
-  isOwnPodman,
   ok,
   type SetupContext,
   type Step,
   type StepResult,
   skippedResult,
+  whyNotOwnPodman,
 } from './step.js';
 import { mountsOverlay, storePaths } from './storage-step.js';
 import type { SetupMachine, System, SystemNeed } from './systems.js';
@@ -163,7 +163,7 @@ async function versionOf(program: string, { signal }: SetupContext): Promise<str
   return [OURS, ...(version === undefined ? [] : [version])].join(' ');
 }
 
-// Second step: ranges of ids that an ordinary user may give to containers. Rootless podman maps the ids of a container to
+// Ranges of ids that an ordinary user may give to containers. Rootless podman maps the ids of a container to
 // them; without any it starts no image that has more than one owner.
 
 const FILES = ['/etc/subuid', '/etc/subgid'] as const;
@@ -177,7 +177,8 @@ export const idsStep: Step = {
   needs: ['engine'],
   doing: 'looking for ids that containers may have',
   perform: async (setup) => {
-    if (!isOwnPodman(setup)) return skippedResult('only a podman of an ordinary user needs them');
+    const unneeded = whyNotOwnPodman(setup);
+    if (unneeded !== undefined) return skippedResult(`not needed: ${unneeded}`);
     const short = FILES.filter((file) => setup.machine.idsIn(file) < COUNT);
     if (short.length === 0) return ok(`at least ${COUNT} in ${FILES.join(' and ')}`);
     return grant(setup, `fewer than ${COUNT} in ${short.join(' and ')}`);

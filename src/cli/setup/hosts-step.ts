@@ -1,12 +1,13 @@
-// Sixth step: the hosts on this machine, and a registration in those that the user picks.
+// Registers the bridge in the hosts that the user has picked.
 
 import { asBridgeError } from '../../base/errors.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { withoutFullStop } from '../../base/text/text.js';
 import type { ChangePlace } from '../../hosts/install/changes.js';
-import { type HostHere, hostNamed, hostsHere, install } from '../../hosts/install/registration.js';
-import { agrees, picks } from './dialogue.js';
+import { type HostHere, hostNamed, install } from '../../hosts/install/registration.js';
+import { isRegistered, openHosts } from './choices-step.js';
 import {
+  type Choices,
   doneResult,
   failedResult,
   ok,
@@ -19,45 +20,31 @@ import {
 
 export const hostsStep: Step = {
   name: 'hosts',
-  needs: ['engine', 'ids', 'storage', 'image'],
-  doing: 'looking for hosts',
+  needs: ['engine', 'ids', 'storage', 'choices', 'image'],
+  doing: 'adding the bridge to hosts',
   perform: async (setup) => {
-    const { options, prepared } = setup;
-    const place: ChangePlace = { ...prepared.discovery, stateDir: prepared.settings.stateDir };
-    const here = hostsHere(place);
-    const named = [...new Set(options.host.map((name) => hostNamed(name).id))];
-    setup.found.hosts = here.filter(isRegistered).map(({ title }) => title);
+    const { options, prepared, found } = setup;
     if (!options.register) return skippedResult('nothing is registered, as --no-register says');
-    if (here.length === 0 && named.length === 0)
+    if (found.choices === undefined) throw new Error('the step choices comes first');
+    const { here, hosts } = found.choices;
+    if (here.length === 0 && options.host.length === 0)
       return skippedResult('no host was found on this machine', {
         commands: [ownCommand('install', 'claude-code')],
         warnings: [{ detail: 'For a host that is not here yet, register with the command below' }],
       });
-    const unusable = here.filter(({ trouble }) => trouble !== undefined);
-    const open = here.filter((host) => !isRegistered(host) && host.trouble === undefined);
-    const ids = named.length > 0 ? named : await chooseHosts(setup, open);
-    const warnings = unusable
-      .filter(({ id }) => named.length === 0 || named.includes(id))
+    const warnings = here
+      .filter(
+        ({ id, trouble }) =>
+          trouble !== undefined && (hosts === 'not asked' || options.host.length === 0 || hosts.includes(id)),
+      )
       .map(({ title, trouble }) => ({ detail: `${title} is left out: ${withoutFullStop(trouble ?? '')}` }));
-    if (ids === 'not asked') return notAsked(open, warnings);
-    const env = await chooseApprovals(setup, ids, here);
-    return register(setup, { ids, env }, here, place, warnings);
+    if (hosts === 'not asked') return notAsked(openHosts(here), warnings);
+    const place: ChangePlace = { ...prepared.discovery, stateDir: prepared.settings.stateDir };
+    return register(setup, { ...found.choices, hosts }, place, warnings);
   },
 };
 
-const isRegistered = ({ registeredAs }: HostHere): boolean => registeredAs !== undefined;
 const titles = (hosts: readonly HostHere[]): string => hosts.map(({ title }) => title).join(', ');
-
-async function chooseHosts(
-  setup: SetupContext,
-  open: readonly HostHere[],
-): Promise<readonly string[] | 'not asked'> {
-  const all = open.map(({ id }) => id);
-  if (all.length === 0 || setup.options.yes || setup.options.dryRun) return all;
-  if (!setup.isInteractive) return 'not asked';
-  const choices = open.map(({ id, title, file }) => ({ value: id, label: title, hint: file }));
-  return picks(setup, 'Register in these hosts?', choices);
-}
 
 const notAsked = (open: readonly HostHere[], warnings: readonly StepWarning[]): StepResult =>
   skippedResult(`${titles(open)} found, and registered in none, since nobody could be asked`, {
@@ -68,29 +55,9 @@ const notAsked = (open: readonly HostHere[], warnings: readonly StepWarning[]): 
     warnings: [...warnings, { detail: 'To register in all of them, or in those that you name' }],
   });
 
-/**
- * Variables of a new registration: whether a person is asked before calls are sent. Their servers' own words count, since it
- * is the user who has chosen them; without that every tool would be asked about.
- */
-async function chooseApprovals(
-  setup: SetupContext,
-  ids: readonly string[],
-  here: readonly HostHere[],
-): Promise<Readonly<Record<string, string>>> {
-  const { options, isInteractive } = setup;
-  const isNew = ids.some((id) => !here.some((host) => host.id === id && isRegistered(host)));
-  const mayAsk = isNew && isInteractive && !options.yes && !options.dryRun;
-  const mode = options.approve ?? (mayAsk && (await agrees(setup, APPROVE_QUESTION)) ? 'destructive' : 'off');
-  return mode === 'off' ? {} : { MCP_BRIDGE_APPROVE: mode, MCP_BRIDGE_APPROVE_TRUST: '*' };
-}
-
-const APPROVE_QUESTION =
-  'Ask you before a tool is called that may destroy something, as far as its server does not say otherwise?';
-
 function register(
   setup: SetupContext,
-  { ids, env }: { readonly ids: readonly string[]; readonly env: Readonly<Record<string, string>> },
-  here: readonly HostHere[],
+  { here, hosts, env }: Choices & { readonly hosts: readonly string[] },
   place: ChangePlace,
   warnings: readonly StepWarning[],
 ): StepResult {
@@ -99,7 +66,7 @@ function register(
   const fresh: string[] = [];
   const undo: string[] = [];
   const troubles: StepWarning[] = [];
-  for (const id of ids) {
+  for (const id of hosts) {
     if (setup.signal.aborted) break;
     const { title } = hostNamed(id);
     try {
@@ -108,21 +75,32 @@ function register(
       fresh.push(`${title} (${file})`);
       if (!dryRun) {
         undo.push(command);
-        setup.found.hosts = [...setup.found.hosts, title];
+        setup.found.hosts = [...setup.found.hosts, { id, title }];
       }
     } catch (thrown) {
       const { message, remedy } = asBridgeError(thrown);
       troubles.push({ detail: `${title}: ${withoutFullStop(message)}`, remedy });
     }
   }
+  const said = [...warnings, ...ofOtherImages(already, env)];
   const before = already.length === 0 ? '' : `registered before in ${titles(already)}`;
   const and = before === '' ? '' : `; ${before}`;
   if (troubles.length > 0) {
     const [first, ...rest] = troubles;
     const what = fresh.length === 0 ? first?.detail : `registered in ${fresh.join(', ')}; ${first?.detail}`;
-    return failedResult(`${what}${and}`, first?.remedy, { undo, warnings: [...warnings, ...rest] });
+    return failedResult(`${what}${and}`, first?.remedy, { undo, warnings: [...said, ...rest] });
   }
-  if (fresh.length === 0) return ok(before === '' ? 'registered in none' : before, { warnings });
-  if (dryRun) return skippedResult(`would be registered in ${fresh.join(', ')}${and}`, { warnings });
-  return doneResult(`registered in ${fresh.join(', ')}${and}`, { undo, warnings });
+  if (fresh.length === 0) return ok(before === '' ? 'registered in none' : before, { warnings: said });
+  if (dryRun) return skippedResult(`would be registered in ${fresh.join(', ')}${and}`, { warnings: said });
+  return doneResult(`registered in ${fresh.join(', ')}${and}`, { undo, warnings: said });
+}
+
+/** Entries that were there before are the user's own: they keep the image that they name. */
+function ofOtherImages(already: readonly HostHere[], env: Choices['env']): readonly StepWarning[] {
+  const { MCP_BRIDGE_IMAGE: image } = env;
+  if (image === undefined) return [];
+  return already.map(({ id, title }) => ({
+    detail: `${title} had the bridge before, and its entry is left as it is`,
+    remedy: `To have the image ${image} there, run \`${ownCommand('uninstall', id)}\`, then \`${ownCommand('install', id)} --env MCP_BRIDGE_IMAGE=${image}\`.`,
+  }));
 }

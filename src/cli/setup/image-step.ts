@@ -1,7 +1,8 @@
-// Fourth step: the image that sandboxes start from. One that is here is taken; else a registry is asked, and where none
+// The image that sandboxes start from. One that is here is taken; else a registry is asked, and where none
 // answers it is built from Debian packages.
 
 import { asBridgeError, type BridgeError } from '../../base/errors.js';
+import { ownCommand } from '../../base/process/own-command.js';
 import { chooseEngine } from '../../engine/detect.js';
 import { chooseImage, imageReasonInWords, localChoice } from '../../engine/images/image-choice.js';
 import { profiles } from '../../engine/images/image-name.js';
@@ -26,7 +27,7 @@ const COST = 'about 70 MB and half a minute';
 
 export const imageStep: Step = {
   name: 'image',
-  needs: ['engine', 'ids', 'storage'],
+  needs: ['engine', 'ids', 'storage', 'choices'],
   doing: 'looking for the image',
   perform: async (setup) => {
     const { settings, observer } = setup.prepared;
@@ -44,49 +45,66 @@ export const imageStep: Step = {
     if (local !== undefined)
       return ok(`${local.image}${await size(local.image)} (${imageReasonInWords(local.reason)})`);
     if (setup.options.dryRun) return plannedResult(wish.image);
+    const profile = profiles().find((name) => name === wish.image);
+    // No registry has the image of a profile.
+    if (profile !== undefined) return build(setup, profile, undefined);
     const startedAt = performance.now();
     try {
-      const { image } = await chooseImage(wish, images, shown, setup.signal);
+      const { image, reason } = await chooseImage(wish, images, shown, setup.signal);
       const took = seconds(performance.now() - startedAt);
-      return doneResult(`${image}${await size(image)}, there after ${took}`, {
+      const how = reason.kind === 'pulled' ? 'pulled' : 'built';
+      return doneResult(`${image}${await size(image)}, ${how} in ${took}`, {
         undo: [images.removalOf(image)],
       });
     } catch (thrown) {
       const error = asBridgeError(thrown);
-      const profile = profiles().find((name) => name === wish.image);
       if (error.code !== 'E_IMAGE_MISSING') throw thrown;
-      if (profile === undefined && wish.imageSource === 'operator')
-        return failedResult(error.message, error.remedy);
-      return build(setup, profile ?? wish.profile, error);
+      if (wish.imageSource === 'operator') return failedResult(error.message, error.remedy);
+      return build(setup, wish.profile, error);
     }
   },
 };
 
 const plannedResult = (image: string): StepResult =>
-  skippedResult(
-    `${image} would be pulled, or an image be built from Debian packages where no registry answers: ${COST}`,
-  );
+  profiles().includes(image)
+    ? skippedResult(`the image ${image} would be built from Debian packages: ${COST}`)
+    : skippedResult(
+        `${image} would be pulled, or an image be built from Debian packages if no registry answers: ${COST}`,
+      );
 
-async function build(setup: SetupContext, profile: string, why: BridgeError): Promise<StepResult> {
+/** `why` is the error of the pull; undefined for an image that no registry has. */
+async function build(
+  setup: SetupContext,
+  profile: string,
+  why: BridgeError | undefined,
+): Promise<StepResult> {
   const { machine } = setup;
   const undo: string[] = [];
+  const cannot = (): StepResult =>
+    failedResult(
+      why?.message ?? `the image ${profile} is built from Debian packages, which is not possible here`,
+      why === undefined
+        ? `Run \`${ownCommand('setup', '--image', 'base')}\`, or name an image of your own in MCP_BRIDGE_IMAGE.`
+        : why.remedy,
+    );
   if (machine.find(BUILDER) === undefined) {
     const packages = machine.system?.packages?.builder;
     // Only Debian's own systems have what makes an image of Debian's packages.
-    if (machine.system === undefined || packages === undefined) return failedResult(why.message, why.remedy);
-    const what = `No registry gives an image, and ${BUILDER}, which builds one, is missing`;
+    if (machine.system === undefined || packages === undefined) return cannot();
+    const what = `${why === undefined ? 'The image has to be built' : 'No registry gives an image'}, and ${BUILDER}, which builds one, is missing`;
     const installation = await installPackages(setup, what, machine.system, packages, false);
     if (!installation.done) return installation.result;
     undo.push(...installation.undo);
   }
   const { images } = await chooseEngine(engineSelectionOf(setup.prepared.settings), setup.signal);
-  if (images.build === undefined) return failedResult(why.message, why.remedy);
+  if (images.build === undefined) return cannot();
   setup.clear();
   using progress = setup.options.json ? NO_PROGRESS : new BuildProgress(process.stderr);
   const { onProgress, onBytes } = progress;
   const built = await images.build({ profile, onProgress, onBytes }, setup.signal);
+  const since = why === undefined ? '' : ', since no registry gave one';
   return doneResult(
-    `${built.image}, ${megabytes(built.sizeBytes)}, built in ${seconds(built.durationMs)}, since no registry gave one`,
+    `${built.image}, ${megabytes(built.sizeBytes)}, built in ${seconds(built.durationMs)}${since}`,
     { undo: [images.removalOf(built.image), ...undo] },
   );
 }

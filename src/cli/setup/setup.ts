@@ -5,16 +5,22 @@ import { asBridgeError } from '../../base/errors.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { withoutFullStop } from '../../base/text/text.js';
 import { VERSION } from '../../base/version.js';
+import { discover } from '../../hosts/discovery/discover.js';
 import { hostNamed } from '../../hosts/install/registration.js';
+import { KeptCatalog } from '../../servers/catalog/kept-catalog.js';
 import { prepare } from '../serving/prepare.js';
 import { interruptSignal } from '../terminal/interrupt.js';
 import { coloursFor, printJson, usageError, visibleText } from '../terminal/output.js';
 import { ProgressBar } from '../terminal/progress-bar.js';
 import { columnsOf, layOut, wrappedCommand } from '../terminal/wrap.js';
 import { answerStep, wallsStep } from './answer-step.js';
+import { choicesStep } from './choices-step.js';
+import { terminalPrompts } from './dialogue.js';
 import { engineStep, idsStep } from './engine-step.js';
+import { firstPrompt } from './first-prompt.js';
 import { hostsStep } from './hosts-step.js';
 import { imageStep } from './image-step.js';
+import { serversStep } from './servers-step.js';
 import {
   failedResult,
   type SetupContext,
@@ -32,10 +38,12 @@ const STEPS: readonly Step[] = [
   engineStep,
   idsStep,
   storageStep,
+  choicesStep,
   imageStep,
+  answerStep,
   wallsStep,
   hostsStep,
-  answerStep,
+  serversStep,
 ];
 
 export async function setUp(options: SetupOptions): Promise<void> {
@@ -49,11 +57,13 @@ export async function setUp(options: SetupOptions): Promise<void> {
     options,
     prepared,
     machine: thisMachine(prepared.discovery),
-    isInteractive: !options.json && process.stdin.isTTY === true && process.stderr.isTTY === true,
+    isInteractive:
+      !options.json && [process.stdin, process.stdout, process.stderr].every(({ isTTY }) => isTTY),
     signal: interruptSignal(),
+    prompts: terminalPrompts,
     show: (progress) => bar.show(progress.step),
     clear: () => bar.clear(),
-    found: { engine: 'planned', hasNoStore: false, hosts: [] },
+    found: { engine: 'planned', hasNoStore: false, choices: undefined, hosts: [] },
   };
   const steps = await performSteps(setup, (report) => {
     if (!options.json) process.stdout.write(stepText(report, prepared.discovery.host.home));
@@ -70,13 +80,17 @@ export async function performSteps(
   tell: (report: StepReport) => void,
 ): Promise<readonly StepReport[]> {
   const reports: StepReport[] = [];
-  for (const step of STEPS) {
-    setup.show({ step: step.doing });
-    const report = await oneStep(step, reports, setup);
-    setup.clear();
-    reports.push(report);
-    tell(report);
-    if (setup.signal.aborted) break;
+  try {
+    for (const step of STEPS) {
+      setup.show({ step: step.doing });
+      const report = await oneStep(step, reports, setup);
+      setup.clear();
+      reports.push(report);
+      tell(report);
+      if (setup.signal.aborted) break;
+    }
+  } finally {
+    await setup.found.choices?.count?.[Symbol.asyncDispose]();
   }
   return reports;
 }
@@ -87,7 +101,7 @@ async function oneStep(step: Step, before: readonly StepReport[], setup: SetupCo
   const result =
     missing === undefined
       ? await outcomeOf(step, setup)
-      : skippedResult(`not before '${missing.name}' is mended`);
+      : skippedResult(`waits until '${missing.name}' is fixed`);
   const seconds = Math.round((performance.now() - startedAt) / 10) / 100;
   return { name: step.name, ...result, seconds };
 }
@@ -147,7 +161,8 @@ type SetupReport = {
   readonly next: string;
 };
 
-export function reportOf(steps: readonly StepReport[], { options, found }: SetupContext): SetupReport {
+export function reportOf(steps: readonly StepReport[], setup: SetupContext): SetupReport {
+  const { options } = setup;
   const works = !steps.some(({ status }) => status === 'failed');
   const dryRun = options.dryRun === true;
   return {
@@ -157,15 +172,19 @@ export function reportOf(steps: readonly StepReport[], { options, found }: Setup
     changed: steps.some(({ status }) => status === 'done'),
     steps,
     undo: steps.toReversed().flatMap(({ undo = [] }) => undo),
-    next: nextStep(works, dryRun, found.hosts),
+    next: nextStep(works, dryRun, setup),
   };
 }
 
-function nextStep(works: boolean, dryRun: boolean, hosts: readonly string[]): string {
+function nextStep(works: boolean, dryRun: boolean, { prepared, found }: SetupContext): string {
   if (dryRun) return `Nothing was changed. Run \`${ownCommand('setup')}\` to do it.`;
   if (!works) return `Do what is said above, then run \`${ownCommand('setup')}\` again.`;
-  if (hosts.length === 0) return `Register it in a host with \`${ownCommand('install')}\`, which lists them.`;
-  return `Start ${hosts[0]} anew and type: "Use run_python to compute 2 ** 100."`;
+  const [host] = found.hosts;
+  if (host === undefined) return `Add it to a host: \`${ownCommand('install')}\` shows which are here.`;
+  // Discovered anew, since servers may have moved just now.
+  const { ready } = discover(prepared.discovery, () => {});
+  const prompt = firstPrompt(ready, new KeptCatalog(prepared.settings.stateDir, () => {}));
+  return `Restart ${host.title} and paste: "${prompt}"`;
 }
 
 const NAME_COLUMNS = 9;

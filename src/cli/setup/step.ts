@@ -1,9 +1,12 @@
 // A step of `setup`, and its result. The words of the result are shown to people and printed as JSON.
 
 import type { EngineName } from '../../engine/engine.js';
+import type { HostHere } from '../../hosts/install/registration.js';
 import type { ApproveMode } from '../../settings/environment/variables.js';
 import type { Prepared } from '../serving/prepare.js';
 import type { BarProgress } from '../terminal/progress-bar.js';
+import type { terminalPrompts } from './dialogue.js';
+import type { ServerCount } from './server-count.js';
 import type { SetupMachine } from './systems.js';
 
 /** `ok`: was so already. `done`: changed now. `skipped`: left as it is. `failed`: with the next step for the user. */
@@ -25,7 +28,16 @@ export type StepResult = {
   readonly undo?: readonly string[];
 };
 
-export type StepName = 'engine' | 'ids' | 'storage' | 'image' | 'walls' | 'hosts' | 'answer';
+export type StepName =
+  | 'engine'
+  | 'ids'
+  | 'storage'
+  | 'choices'
+  | 'image'
+  | 'answer'
+  | 'walls'
+  | 'hosts'
+  | 'servers';
 
 export type Step = {
   readonly name: StepName;
@@ -65,7 +77,7 @@ export const failedResult = (
 // Facts that the steps of `setup` share: what the user asked for, the machine, and what earlier steps have found out.
 
 export type SetupOptions = {
-  /** Install, change and register without asking. */
+  /** Ask nothing, and take the answer that each question has by default. */
   readonly yes?: true;
   /** Say each step and do none. */
   readonly dryRun?: true;
@@ -74,18 +86,36 @@ export type SetupOptions = {
   readonly register: boolean;
   /** Hosts to register in, as `install` names them. */
   readonly host: readonly string[];
+  /** False with --no-adopt. */
+  readonly adopt: boolean;
+  /** Profile of the image that sandboxes start from, which new registrations then name; undefined asks. */
+  readonly image?: string;
   /** Which calls a person is asked about, for registrations that are made now. */
   readonly approve?: ApproveMode;
 };
 
+/** Answers of the user, or the answers by default, all given before the first slow step. */
+export type Choices = {
+  /** Hosts on this machine, with those that cannot be used. */
+  readonly here: readonly HostHere[];
+  /** Names of the hosts to register in; `not asked`: there was nobody to ask. */
+  readonly hosts: readonly string[] | 'not asked';
+  /** Variables of new registrations. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Servers that are started once, beside the other steps, to learn how large their lists of tools are. */
+  readonly count: ServerCount | undefined;
+};
+
 export type SetupContext = {
   readonly options: SetupOptions;
-  readonly prepared: Prepared;
+  /** Settings and environment; `choices` puts others here when another image is wanted. */
+  prepared: Prepared;
   readonly machine: SetupMachine;
   /** Whether a person can be asked: both ends are a terminal, and nobody waits for JSON. */
   readonly isInteractive: boolean;
   /** Aborts at the first Ctrl-C. */
   readonly signal: AbortSignal;
+  readonly prompts: typeof terminalPrompts;
   readonly show: (progress: BarProgress) => void;
   /** Takes the bar away, so that another program or a question has the terminal for itself. */
   readonly clear: () => void;
@@ -95,13 +125,20 @@ export type SetupContext = {
     engine: EngineName | 'elsewhere' | 'planned';
     /** In a dry run: the store of a rootless podman is not there, and asking podman anything would make it. */
     hasNoStore: boolean;
-    /** Titles of hosts that have us, for the last line. */
-    hosts: readonly string[];
+    /** Undefined before the step `choices`. */
+    choices: Choices | undefined;
+    /** Hosts that have us, in the order of the table. */
+    hosts: readonly Pick<HostHere, 'id' | 'title'>[];
   };
 };
 
-/** Whether podman runs on this machine as an ordinary user: only then are ids and a store the user's own affair. */
-export const isOwnPodman = ({ found, machine, prepared }: SetupContext): boolean =>
-  (found.engine === 'podman' || found.engine === 'planned') &&
-  prepared.discovery.host.platform === 'linux' &&
-  !machine.isRoot;
+/**
+ * Why ids and storage need no look, as the end of a sentence; undefined where podman runs on this machine as an ordinary user,
+ * since only then are they the user's own affair.
+ */
+export function whyNotOwnPodman({ found, machine, prepared }: SetupContext): string | undefined {
+  if (found.engine === 'elsewhere') return 'the engine runs elsewhere';
+  if (found.engine !== 'podman' && found.engine !== 'planned') return `${found.engine} takes care of it`;
+  if (prepared.discovery.host.platform !== 'linux') return 'podman has a virtual machine of its own';
+  return machine.isRoot ? 'podman runs as root' : undefined;
+}

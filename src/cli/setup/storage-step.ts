@@ -1,4 +1,4 @@
-// Third step: the storage driver of a rootless podman. podman 4 takes vfs for a new user on some systems, which copies the
+// The storage driver of a rootless podman. podman 4 takes vfs for a new user on some systems, which copies the
 // whole image for every container. Only a store that is not there yet is given overlay: another driver hides all images of
 // an existing one.
 
@@ -13,12 +13,12 @@ import { driverOf } from '../../engine/engines.js';
 import {
   doneResult,
   failedResult,
-  isOwnPodman,
   ok,
   type SetupContext,
   type Step,
   type StepResult,
   skippedResult,
+  whyNotOwnPodman,
 } from './step.js';
 
 const QUERY_TIMEOUT_MS = 30_000;
@@ -31,8 +31,8 @@ export const storageStep: Step = {
   needs: ['engine', 'ids'],
   doing: "looking at the engine's storage",
   perform: async (setup) => {
-    if (!isOwnPodman(setup))
-      return skippedResult('only the store of a podman of an ordinary user is looked at');
+    const unneeded = whyNotOwnPodman(setup);
+    if (unneeded !== undefined) return skippedResult(`not needed: ${unneeded}`);
     const paths = storePaths(setup);
     const { env } = setup.prepared.discovery;
     const isDecided =

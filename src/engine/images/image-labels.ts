@@ -26,9 +26,19 @@ type ImageLabels = {
 
 /** A digest, other for every other content of an image that the recipe decides: 12 hexadecimal digits. */
 export function recipeDigest(recipe: Recipe, suite: string): string {
-  const { packages, standIns, removePackages, removePaths, env, command } = recipe;
+  const { packages, standIns, removePackages, removePaths, env, command, unpacked } = recipe;
   const hooks = recipe.hooks.map((hook) => readFileSync(join(RECIPE_DIR, hook), 'utf8'));
-  const text = JSON.stringify([suite, packages, standIns, removePackages, removePaths, hooks, env, command]);
+  const text = JSON.stringify([
+    suite,
+    packages,
+    standIns,
+    removePackages,
+    removePaths,
+    hooks,
+    env,
+    command,
+    unpacked,
+  ]);
   return createHash('sha256').update(text).digest('hex').slice(0, 12);
 }
 

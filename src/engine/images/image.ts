@@ -29,6 +29,7 @@ const UNPACK_TIMEOUT_MS = 15 * 60_000;
 const IMPORT_TIMEOUT_MS = 5 * 60_000;
 const QUERY_TIMEOUT_MS = 30_000;
 const STAND_INS = 'stand-ins.sh';
+const FURNISH = 'furnish.sh';
 /** mmdebstrap removes its half-made tree when told to end; that is a few thousand files. */
 const UNPACK_GRACE_MS = 15_000;
 // Under /var/tmp since the tree is a few hundred MB and /tmp may be in memory. mmdebstrap's tree must lie where its
@@ -77,7 +78,7 @@ async function unpack(
   const result = await run(
     await withOwnMounts(
       'mmdebstrap',
-      ...recipeOptions(recipe, scratch),
+      ...recipeOptions(recipe, suite, scratch),
       ...(await aptOptions(signal)),
       // Another processor's programs run here while the image is built, which needs qemu (Debian: qemu-user-static).
       ...(architecture === undefined ? [] : [`--architectures=${architecture}`]),
@@ -88,7 +89,7 @@ async function unpack(
     {
       timeoutMs: UNPACK_TIMEOUT_MS,
       graceMs: UNPACK_GRACE_MS,
-      env: unpackEnvironment(recipe, scratch),
+      env: unpackEnvironment(recipe, suite, scratch),
       onLine: (line) => {
         // Lines that name a path are about its temporary directory.
         if (/^I: [^/]+$/.test(line)) onProgress(line.slice('I: '.length));
@@ -120,16 +121,35 @@ async function withOwnMounts(
   return isAllowed ? ['unshare', '--mount', ...plain] : plain;
 }
 
-function recipeOptions(recipe: Recipe, scratch: string): string[] {
+/**
+ * The packages to unpack besides the recipe's own; undefined where packages are installed, with their scripts: the ones that an
+ * operator adds may need them, and what the scripts of another release do nobody has looked at.
+ */
+export const unpackedOf = (
+  { unpacked, added, suite: own }: Recipe,
+  suite: string,
+): readonly string[] | undefined => (added === undefined && suite === own ? unpacked : undefined);
+
+/** Packages that apt takes for installed. What is removed again from others need not be fetched where no script is run. */
+const standInsOf = (recipe: Recipe, suite: string): readonly string[] =>
+  unpackedOf(recipe, suite) === undefined ? recipe.standIns : [...recipe.standIns, ...recipe.removePackages];
+
+function recipeOptions(recipe: Recipe, suite: string, scratch: string): string[] {
+  const unpacked = unpackedOf(recipe, suite);
+  const hasStandIns = standInsOf(recipe, suite).length > 0;
+  // A root that is only unpacked has no later moment for hooks.
+  const [variant, beforeApt, last] =
+    unpacked === undefined ? ['essential', 'essential', 'customize'] : ['extract', 'setup', 'extract'];
+  const hooks = unpacked === undefined ? recipe.hooks : [FURNISH, ...recipe.hooks];
   return [
     `--mode=${process.getuid?.() === 0 ? 'root' : 'unshare'}`,
-    '--variant=essential',
+    `--variant=${variant}`,
     // Else the package that merges /usr afterwards is drawn in, with all of perl (40 MB).
     '--hook-dir=/usr/share/mmdebstrap/hooks/maybe-merged-usr',
-    `--include=${recipe.packages.join(',')}`,
-    ...(recipe.standIns.length > 0 ? [`--essential-hook=${executableCopy(STAND_INS, scratch)}`] : []),
+    `--include=${[...(unpacked ?? []), ...recipe.packages].join(',')}`,
+    ...(hasStandIns ? [`--${beforeApt}-hook=${executableCopy(STAND_INS, scratch)}`] : []),
     ...carryArguments(recipe),
-    ...recipe.hooks.map((hook) => `--customize-hook=${executableCopy(hook, scratch)}`),
+    ...hooks.map((hook) => `--${last}-hook=${executableCopy(hook, scratch)}`),
     // The engine makes /dev; a node in the archive could not be unpacked rootless.
     '--skip=output/dev',
   ];
@@ -144,13 +164,13 @@ function executableCopy(script: string, scratch: string): string {
 }
 
 /** Variables that mmdebstrap and the recipe's scripts read. */
-function unpackEnvironment(recipe: Recipe, scratch: string): Record<string, string> {
+function unpackEnvironment(recipe: Recipe, suite: string, scratch: string): Record<string, string> {
   return {
     TMPDIR: scratch,
     // An ordinary user's may lack sbin, where chroot and ldconfig live.
     PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
     SOURCE_DATE_EPOCH: String(EPOCH_SECONDS),
-    IMAGE_STAND_INS: recipe.standIns.join('\n'),
+    IMAGE_STAND_INS: standInsOf(recipe, suite).join('\n'),
     IMAGE_REMOVE_PACKAGES: [...recipe.standIns, ...recipe.removePackages].join('\n'),
     IMAGE_REMOVE_PATHS: recipe.removePaths.join('\n'),
     IMAGE_ENV: Object.entries(recipe.env)

@@ -44,6 +44,11 @@ const wholeRecipe = z.strictObject({
   /** Debian release to take the packages from, unless the caller names another. */
   suite: z.string(),
   command: names,
+  /**
+   * Packages that stand for Debian's essential ones where an image is only unpacked: no package's script is run, and furnish.sh does
+   * what theirs would have done. Undefined for a recipe whose packages need their scripts.
+   */
+  unpacked: names.optional(),
 });
 const extendingRecipe = z.strictObject({
   ...identity,
@@ -81,6 +86,8 @@ export function parseRecipe(load: (profile: string) => unknown, profile: string)
   return {
     ...base,
     ...own,
+    // Packages that are added here may need their scripts.
+    unpacked: undefined,
     suite: own.suite ?? base.suite,
     packages: [...base.packages, ...own.packages],
     standIns: [...base.standIns, ...own.standIns],

@@ -66,7 +66,7 @@ export type Restored = {
 };
 
 /** Gives how many characters each of a server's tools has, where that is known without starting the server. */
-type ToolChars = (spec: DownstreamSpec) => readonly number[] | undefined;
+export type ToolChars = (spec: DownstreamSpec) => readonly number[] | undefined;
 
 /** Throws E_ARGUMENTS for a host or server that is none, E_CONFIG and E_STATE. */
 export function adopt(

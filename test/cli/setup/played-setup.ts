@@ -21,6 +21,7 @@ export type Played = {
   /** Programs that are there. */
   readonly programs?: readonly string[];
   readonly machine?: Partial<SetupMachine>;
+  readonly isInteractive?: boolean;
   readonly env?: Readonly<Record<string, string>>;
 };
 
@@ -30,6 +31,23 @@ export class PlayedSetup implements Disposable {
   readonly bin = join(this.home, 'bin');
   readonly confFile = join(this.home, '.config/containers/storage.conf');
   readonly storeDir = join(this.home, '.local/share/containers/storage');
+
+  /** Questions that were asked, as they stand in the frame. */
+  readonly asked: string[] = [];
+  /** Somebody who presses Enter at each question, but for those whose answer a test puts here, by a part of the question. */
+  readonly answers = new Map<string, boolean>();
+
+  readonly prompts: SetupContext['prompts'] = {
+    confirm: async ({ message, initialValue = true }) => {
+      this.asked.push(message);
+      const [, answer = initialValue] = [...this.answers].find(([part]) => message.includes(part)) ?? [];
+      return answer;
+    },
+    multiselect: async ({ message, initialValues = [] }) => {
+      this.asked.push(message);
+      return [...initialValues];
+    },
+  };
 
   constructor() {
     mkdirSync(this.bin);
@@ -79,6 +97,7 @@ if grep -q overlay '${this.confFile}' 2>/dev/null; then echo '${info('overlay')}
     programs = [],
     machine,
     env = {},
+    isInteractive = false,
   }: Played = {}): SetupContext {
     for (const name of programs)
       if (name === 'podman') this.podman();
@@ -105,7 +124,7 @@ if grep -q overlay '${this.confFile}' 2>/dev/null; then echo '${info('overlay')}
     discover(discovery, () => {});
     const prepared = { settings, warnings: [], discovery, observer: () => {} } as unknown as Prepared;
     return {
-      options: { register: true, host: [], ...options },
+      options: { register: true, host: [], adopt: true, ...options },
       prepared,
       machine: {
         system: systemOf(platform, osRelease),
@@ -119,11 +138,12 @@ if grep -q overlay '${this.confFile}' 2>/dev/null; then echo '${info('overlay')}
         idsIn: () => 65_536,
         ...machine,
       },
-      isInteractive: false,
+      isInteractive,
       signal: NEVER,
+      prompts: this.prompts,
       show: () => {},
       clear: () => {},
-      found: { engine: 'planned', hasNoStore: false, hosts: [] },
+      found: { engine: 'planned', hasNoStore: false, choices: undefined, hosts: [] },
     };
   }
 }

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { choicesStep } from '../../../src/cli/setup/choices-step.js';
 import { engineStep, freeRange, idsStep } from '../../../src/cli/setup/engine-step.js';
 import { hostsStep } from '../../../src/cli/setup/hosts-step.js';
 import { endText, performSteps, reportOf, stepText } from '../../../src/cli/setup/setup.js';
@@ -264,7 +265,7 @@ describe('the command line', () => {
     const { stdout, exitCode } = await cli();
     expect(exitCode).toBe(1);
     expect(stdout).toContain('There is no container engine yet');
-    expect(stdout).toContain("not before 'engine' is mended");
+    expect(stdout).toContain("waits until 'engine' is fixed");
     expect(existsSync(join(played.home, '.config'))).toBe(false);
   });
 
@@ -274,7 +275,9 @@ describe('the command line', () => {
     expect(report).toMatchObject({ works: false, changed: false, dryRun: false, undo: [] });
     expect(report.steps.map(({ name, status }) => `${name} ${status}`)).toEqual([
       'engine failed',
-      ...['ids', 'storage', 'image', 'walls', 'hosts', 'answer'].map((name) => `${name} skipped`),
+      ...['ids', 'storage', 'choices', 'image', 'answer', 'walls', 'hosts', 'servers'].map(
+        (name) => `${name} skipped`,
+      ),
     ]);
     expect([stderr, exitCode]).toEqual(['', 1]);
   });
@@ -286,6 +289,7 @@ describe('approvals', () => {
       programs: ['podman'],
       options: { host: ['codex'], yes: true, ...(approve === undefined ? {} : { approve }) },
     });
+    await choicesStep.perform(setup);
     await hostsStep.perform(setup);
     return readFileSync(join(played.home, '.codex/config.toml'), 'utf8');
   };
@@ -296,7 +300,11 @@ describe('approvals', () => {
     expect(file).toContain('MCP_BRIDGE_APPROVE_TRUST = "*"');
   });
 
-  it.each([undefined, 'off'] as const)('are off with --yes and %s', async (mode) => {
-    expect(await registered(mode)).not.toContain('APPROVE');
+  it('are registered by default, as --yes has all answers by default', async () => {
+    expect(await registered()).toBe(await registered('destructive'));
+  });
+
+  it('are off where the user switches them off', async () => {
+    expect(await registered('off')).not.toContain('APPROVE');
   });
 });
