@@ -114,7 +114,9 @@ it('is shown as tables: the last runs, those that failed, those of a server, the
   const [run] = await kept('--server', 'h');
   expect(await kept('--server', 'other')).toEqual([]);
   const table = await shown();
-  expect(table.split('\n')).toHaveLength(5);
+  // A line for each run, and one more for why it failed.
+  expect(table.split('\n')).toHaveLength(6);
+  expect(table).toContain('\n  ZeroDivisionError: division by zero\n');
   expect(table).toMatch(/^began +run +language +status +took +calls +servers +client\n/);
   expect(table).toContain('7 (6 failed)');
   const calls = await shown('--calls', run?.run.slice(0, 10) ?? '');
