@@ -64,7 +64,7 @@ export async function run(script: string, options: RunCommandOptions): Promise<v
   await using questions = new RunQuestions(prepared.settings.stateDir, {
     isOwn: ({ question, pid }) =>
       session === undefined ? pid === process.pid : isOfSession(question, session),
-    // Of stdin nothing is left for keys where the code came from there.
+    // Code that came from stdin has left nothing there for keys.
     hasKeys: script !== '-' && stdin.isTTY === true && stderr.isTTY === true,
   });
   const onProgress = (sentence: string) => {
