@@ -13,13 +13,13 @@ export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
 /** A word that may come next, and what it means. */
-type Offer = { readonly word: string; readonly says: string };
+type CompletionWord = { readonly word: string; readonly says: string };
 /** A command by the words that name it, separated by spaces. */
-type Place = {
+type CompletionPlace = {
   readonly name: string;
   /** Its commands, or words that its arguments may be. */
-  readonly words: readonly Offer[];
-  readonly options: readonly Offer[];
+  readonly words: readonly CompletionWord[];
+  readonly options: readonly CompletionWord[];
 };
 
 /** Arguments whose words are known, by command. */
@@ -41,7 +41,7 @@ export function completionScript(shell: Shell, program: Command): string {
   return `${SCRIPTS[shell](places, choices).join('\n')}\n`;
 }
 
-function placeOf(name: string, command: Command): Place {
+function placeOf(name: string, command: Command): CompletionPlace {
   const below = command.commands.filter((each) => !isHidden(each));
   const known = ARGUMENTS[name]?.() ?? [];
   const options = command.createHelp().visibleOptions(command);
@@ -68,11 +68,14 @@ const choicesOf = ({
 
 /** Descriptions stand between single quotes in every shell. */
 const quoted = (text: string): string => `'${text.replaceAll("'", '’')}'`;
-const wordsOf = (offers: readonly Offer[]): string => offers.map(({ word }) => word).join(' ');
-const namesOf = (places: readonly Place[]): readonly string[] =>
+const wordsOf = (offers: readonly CompletionWord[]): string => offers.map(({ word }) => word).join(' ');
+const namesOf = (places: readonly CompletionPlace[]): readonly string[] =>
   places.flatMap(({ name }) => (name === '' ? [] : [quoted(name)]));
 
-type Write = (places: readonly Place[], choices: ReadonlyMap<string, readonly string[]>) => readonly string[];
+type Write = (
+  places: readonly CompletionPlace[],
+  choices: ReadonlyMap<string, readonly string[]>,
+) => readonly string[];
 
 const FUNCTION = `_${PACKAGE_NAME.replaceAll('-', '_')}`;
 const HEAD = `# Completion of ${PACKAGE_NAME}, printed by \`${PACKAGE_NAME} completion\`.`;
@@ -156,5 +159,5 @@ const SCRIPTS: Readonly<Record<Shell, Write>> = {
 const fishCondition = (name: string): string => `'_${FUNCTION}_at "${name}"'`;
 
 /** Each as \`word:meaning\`; a colon of a word's own would end it. */
-const zshOffers = (offers: readonly Offer[]): string =>
+const zshOffers = (offers: readonly CompletionWord[]): string =>
   offers.map(({ word, says }) => quoted(`${word.replaceAll(':', '\\:')}:${says}`)).join(' ');

@@ -1,4 +1,4 @@
-// What stands in help texts besides commander's own lines: the group of each command, and examples of it. A record here for
+// Parts of help texts besides commander's own lines: the group of each command, and examples of it. A record here for
 // each command; test/cli/help.test.ts fails for a command that has none.
 
 import { type Command, Help, type Option } from 'commander';

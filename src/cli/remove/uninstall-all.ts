@@ -31,7 +31,7 @@ import { sharedStates, stopAll } from '../windows/shared.js';
 import { confirmRemoval, type RemovalOptions } from './confirm.js';
 import { ownImages, type RemovedImage, removedLine, removeEach } from './remove-images.js';
 
-/** What there is to remove, found without a change. */
+/** Everything that there is to remove, found without a change. */
 type Inventory = {
   readonly hosts: ReadonlyArray<{ readonly restored: Restored; readonly uninstalled: Uninstalled }>;
   /** Processes of shared bridges. */
@@ -72,7 +72,7 @@ export async function uninstallAll(options: RemovalOptions): Promise<void> {
   if (!options.json) for (const host of hosts) say(hostText(host));
   const bridges = await stopAll({ ...(options.json ? { json: true } : {}) });
   const images = 'images' in engine ? await removeEach(found.images, engine.images, signal) : [];
-  // What could not be put back into a host's file is nowhere else.
+  // The backups are the only place of entries that could not be put back.
   const isAllBack =
     found.unread.length === 0 &&
     hosts.every(({ restored, uninstalled }) => ![...restored.files, ...uninstalled.files].some(hasNotes));

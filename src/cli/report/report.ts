@@ -14,7 +14,7 @@ import { interruptSignal } from '../terminal/interrupt.js';
 import { printJson, sayNote } from '../terminal/output.js';
 import { findVersions, type Versions } from './versions.js';
 
-export type Report = {
+export type MaintainerReport = {
   readonly versions: Versions;
   readonly findings: readonly Finding[];
   /** Servers as numbers, with what `doctor` says of each. */
@@ -52,7 +52,7 @@ export async function report({ json }: { readonly json?: true }): Promise<void> 
   else process.stdout.write(reportText(made));
 }
 
-async function makeReport(): Promise<Report> {
+async function makeReport(): Promise<MaintainerReport> {
   const prepared = examine('error', 'ends');
   const { settings, discovery } = prepared;
   const clean = cleanerFor(prepared);
@@ -116,7 +116,7 @@ const wholeWord = (word: string): RegExp =>
 const PLAIN_VALUE = /^\d{1,9}(?:\.\d{1,3})?[a-z]{0,2}$/i;
 
 /** Only a value that the variable's own list of choices has, or a number, is told. */
-function settingsIn(env: Readonly<Record<string, string | undefined>>): Report['settings'] {
+function settingsIn(env: Readonly<Record<string, string | undefined>>): MaintainerReport['settings'] {
   const rows = new Map(allSettings().map((row) => [row.name, row]));
   return Object.entries(env)
     .filter(([name, value]) => /^(?:MCP_|CONTAINER_|DOCKER_)/.test(name) && value?.trim())
@@ -165,7 +165,14 @@ const kindOf = (kind: string | undefined): string =>
   kind === undefined ? '' : /^(?:E_[A-Z_]{1,30}|[A-Z][A-Za-z]{1,30}Error)$/.test(kind) ? kind : 'other';
 
 /** Markdown; ends with a newline. */
-export function reportText({ versions, findings, servers, settings, runs, leftOut }: Report): string {
+export function reportText({
+  versions,
+  findings,
+  servers,
+  settings,
+  runs,
+  leftOut,
+}: MaintainerReport): string {
   const { name, version, node, system, engine, image, problem } = versions;
   const rows = (lines: readonly string[]) =>
     lines.length === 0 ? ['- none'] : lines.map((line) => `- ${line}`);

@@ -64,7 +64,7 @@ export async function run(script: string, options: RunCommandOptions): Promise<v
   await using questions = new RunQuestions(prepared.settings.stateDir, {
     isOwn: ({ question, pid }) =>
       session === undefined ? pid === process.pid : isOfSession(question, session),
-    // Of stdin nothing is left for keys where the code came from there.
+    // Code that came from stdin has left nothing there for keys.
     hasKeys: script !== '-' && stdin.isTTY === true && stderr.isTTY === true,
   });
   const onProgress = (sentence: string) => {
@@ -111,8 +111,7 @@ function showEnd({ stdout, result, pictures, error, status }: Outcome, outputs: 
   const isWhole = outputs.end();
   if (result !== undefined && result.repr !== '') {
     process.stdout.write(`${gap}${result.repr}\n`);
-    if (CUT_VALUE.test(result.repr))
-      sayNote('The value is longer than is shown. print(…) writes all of one.');
+    if (CUT_VALUE.test(result.repr)) sayDim('The value is longer than is shown. print(…) writes all of one.');
   }
   // A terminal shows no pictures; that there are some is worth a line.
   for (const line of pictureLines(pictures, stdout.text)) sayDim(line);
