@@ -20,7 +20,7 @@ export type Surroundings = {
 /** Ends the program where it calls `process.exit`, as nothing else can. */
 class Exit extends Error {}
 
-/** Programs that can be interrupted listen for these until they end. */
+/** Programs that can be interrupted listen for these until they end, and some for the end of whoever reads them. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 let count = 0;
@@ -54,6 +54,8 @@ export async function runHere(
   const before = { ...ownEnv };
   const ownFolder = process.cwd();
   const listeners = SIGNALS.map((signal) => process.listeners(signal));
+  const outputs = [process.stdout, process.stderr];
+  const onError = outputs.map((output) => output.listeners('error'));
   process.argv = [process.execPath, script, ...args];
   if (env !== undefined) replace(env);
   process.chdir(folder);
@@ -83,6 +85,9 @@ export async function runHere(
     for (const [at, signal] of SIGNALS.entries())
       for (const listener of process.listeners(signal))
         if (!listeners[at]?.includes(listener)) process.off(signal, listener);
+    for (const [at, output] of outputs.entries())
+      for (const listener of output.listeners('error'))
+        if (!onError[at]?.includes(listener)) output.off('error', listener as () => void);
   }
   return { ...said, exitCode: exitCode ?? 0 };
 }
