@@ -41,7 +41,7 @@ with open(library, "rb") as file:
 cp = sysconfig.get_config_var("py_version_nodot")
 platform = sysconfig.get_platform().replace("-", "_").replace("linux", "manylinux_2_17")
 print(json.dumps({
-    **wheel("tinypure", "1.0", "py3-none-any", {"tinypure.py": "answer = 42\\n"}),
+    **wheel("tinypure", "1.0", "py3-none-any", {"tinypure.py": "answer = 42\\n", "tinypure.pth": "import os; os.environ['PTH'] = '1'\\n"}),
     **wheel("tinypure", "2.0", "py3-none-any", {"tinypure.py": "answer = 43\\n"}),
     **wheel("tinybin", "1.0", f"cp{cp}-cp{cp}-{platform}",
             {"tinybin/__init__.py": "from tinybin._queue import SimpleQueue\\n", f"tinybin/{library.split('/')[-1]}": compiled}),
@@ -153,14 +153,14 @@ describe.skipIf(address === undefined)('image build --pip', () => {
       expect(lock).toContain(`tinypure==1.0 --hash=sha256:${hash}\n`);
 
       const code =
-        'import tinypure, tinybin\nprint(tinypure.answer, tinybin.SimpleQueue().qsize(), tinypure.__cached__)';
+        'import os, tinypure, tinybin\nprint(os.environ.get("PTH"), tinypure.answer, tinybin.SimpleQueue().qsize(), tinypure.__cached__)';
       const ran = await command(['run', '--image', 'base-pip_tinybin--1.0_tinypure', '-'], {
         home,
         input: code,
       });
       expect(ran).toMatchObject({
         stdout: expect.stringMatching(
-          /^42 0 \/usr\/local\/lib\/python3\.\d+\/dist-packages\/__pycache__\/tinypure\.\S+\.pyc\n$/,
+          /^None 42 0 \/usr\/local\/lib\/python3\.\d+\/dist-packages\/__pycache__\/tinypure\.\S+\.pyc\n$/,
         ),
         exitCode: 0,
       });

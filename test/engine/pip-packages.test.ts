@@ -1,7 +1,15 @@
 // Packages of --pip up to the point where a container would start: which words are taken, what the image is called, what
 // its lock holds, and what is said when pip finds nothing.
 
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -20,7 +28,7 @@ import {
 } from '../../src/engine/images/recipe.js';
 import { parseRequirements } from '../../src/engine/images/requirements.js';
 import { Lock, linesOfLock, lockText, readWheels } from '../../src/engine/images/wheel-lock.js';
-import { modulesIn } from '../../src/engine/images/wheels.js';
+import { dropStartFiles, modulesIn } from '../../src/engine/images/wheels.js';
 import { NEVER } from '../support/time.js';
 
 const data = readRecipe('data');
@@ -280,6 +288,24 @@ describe('what is told of a build', () => {
       'Added: polars 1.31.0\nAlready in the image: pandas 2.2.3\nLocked in /state/images/x.lock: the next build takes the same files. Delete it to take newer ones.\n',
     );
     expect(pipText({})).toBe('');
+  });
+
+  it('leaves out what Python would run at each start', () => {
+    const site = mkdtempSync(join(tmpdir(), 'trial-site-'));
+    try {
+      for (const name of ['usercustomize', 'polars']) mkdirSync(join(site, name));
+      for (const name of [
+        'x.pth',
+        'sitecustomize.py',
+        'sitecustomize.cpython-313-x86_64-linux-gnu.so',
+        'six.py',
+      ])
+        writeFileSync(join(site, name), '');
+      dropStartFiles(site);
+      expect(readdirSync(site)).toEqual(['polars', 'six.py']);
+    } finally {
+      rmSync(site, { recursive: true });
+    }
   });
 
   it('names the modules that can be imported, and no folder of metadata', () => {

@@ -260,7 +260,17 @@ async function installWheels(
   const site = join(out, 'site');
   const findings = makeReadable(site);
   if (findings.length > 0) throw buildError(`The packages would be unsafe: ${findings.join('; ')}.`);
+  dropStartFiles(site);
   return { site, target: parseLast(said, installed).target };
+}
+
+/** Files that Python runs whenever it starts: in a sandbox that is the harness's own process, before it has closed itself. */
+const START_FILES = /(?:\.pth$|^(?:site|user)customize(?:\.|$))/;
+
+/** Removes from a folder of installed packages what Python would run at each start. */
+export function dropStartFiles(site: string): void {
+  const found = readdirSync(site).filter((name) => START_FILES.test(name));
+  for (const name of found) rmSync(join(site, name), { recursive: true });
 }
 
 /** Names to import in a folder of installed packages. */
