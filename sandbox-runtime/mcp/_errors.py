@@ -80,7 +80,8 @@ def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     by_lower = {candidate.lower(): candidate for candidate in candidates}
     import difflib
 
-    close = difflib.get_close_matches(word.lower(), list(by_lower), 1, 0.6)
+    # At 0.6 `delete_file` is near `read_file`, at 0.74 `send_email` is near `read_mail`.
+    close = difflib.get_close_matches(word.lower(), list(by_lower), 1, 0.75)
     return f" Did you mean {by_lower[close[0]]!r}?" if close else ""
 
 

@@ -9,7 +9,7 @@ import pickle
 import unittest
 from typing import Any
 
-from mcp._errors import MCPError
+from mcp._errors import MCPError, did_you_mean
 from mcp._values import AttrDict, Blob, attributed, unwrap
 
 
@@ -145,6 +145,13 @@ class AttrDictTest(unittest.TestCase):
         self.assertEqual(copy.deepcopy(value).a.b, 1)
         self.assertEqual(pickle.loads(pickle.dumps(value)).a.b, 1)
         self.assertEqual({**value}, {"a": {"b": 1}})
+
+
+class NearNamesTest(unittest.TestCase):
+    def test_a_name_that_is_far_is_not_taken_for_one_that_is_meant(self) -> None:
+        for word, other in (("send_email", "read_mail"), ("delete_file", "read_file"), ("query", "queue")):
+            self.assertEqual(did_you_mean(word, [other]), "")
+        self.assertEqual(did_you_mean("creat_isue", ["create_issue"]), " Did you mean 'create_issue'?")
 
 
 if __name__ == "__main__":

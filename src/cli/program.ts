@@ -23,6 +23,7 @@ import type { LoginCommandOptions } from './servers/login.js';
 import type { PolicyTestOptions } from './servers/policy-test.js';
 import type { RefreshOptions } from './servers/servers-refresh.js';
 import type { CreateOptions, RotateOptions, TokenOptions } from './servers/token.js';
+import type { ImageBuildOptions } from './setup/image.js';
 import type { SetupOptions } from './setup/step.js';
 import { reportFailure, usageError } from './terminal/output.js';
 import { helpText, USUAL_COLUMNS, widthOf } from './terminal/wrap.js';
@@ -380,6 +381,7 @@ program
   .option('--timeout <seconds>', 'seconds that the code may take', wholeNumber)
   .option('--file <path>', 'a file for the working directory; may be repeated', appendValue, [])
   .option('--out <folder>', 'where pictures go, and files that the code writes to out/')
+  .option('--image <name>', 'the image for this run, such as data; `image list` shows them')
   .option(
     '--session <name>',
     'run it in this session, whose variables, imports and files stay for the next command',
@@ -395,6 +397,7 @@ program
   .description('a Python prompt with your MCP servers; without a terminal it reads stdin')
   .option('--servers <names>', 'MCP servers to load, separated by commas', commaSeparated, [])
   .option('--all', 'load all of them')
+  .option('--image <name>', 'the image for this prompt, such as data; `image list` shows them')
   .option('--session <name>', 'the name of its session, which ends with this command', 'repl')
   .action(async (options: ReplOptions) => (await import('./repl/repl.js')).repl(options));
 
@@ -551,9 +554,14 @@ image
     'further Debian packages, such as python3-seaborn,python3-sklearn',
     commaSeparated,
   )
+  .option(
+    '--pip <packages>',
+    'Python packages from an index, such as polars,duckdb==1.2.2; may be repeated; needs a network',
+    appendValue,
+  )
   .option('--json', 'print JSON at the end, and no progress')
   .addHelpText('after', () => helpText(profileHelp())())
-  .action(async (profiles: string[], options: { suite?: string; with?: string[]; json?: true }) =>
+  .action(async (profiles: string[], options: ImageBuildOptions) =>
     (await import('./setup/image.js')).imageBuild(profiles, options),
   );
 
@@ -655,7 +663,7 @@ function commaSeparated(text: string): string[] {
     .filter((name) => name !== '');
 }
 
-function appendValue(value: string, before: readonly string[]): readonly string[] {
+function appendValue(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
 }
 

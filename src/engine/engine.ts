@@ -169,10 +169,23 @@ export type BuildWish = {
   /** Debian release; undefined takes the recipe's. trixie has Python 3.13, bookworm 3.11, bullseye 3.9. */
   readonly suite?: string | undefined;
   /** Debian packages to add to those of the recipe. */
-  readonly added?: readonly string[];
+  readonly added?: readonly string[] | undefined;
+  /** Python packages to add from an index; undefined asks none. */
+  readonly pip?: PipWish | undefined;
   readonly onProgress: (line: string) => void;
   /** How many bytes lie on disk for the image so far, every now and then. */
   readonly onBytes?: ((bytes: number) => void) | undefined;
+};
+
+export type PipWish = {
+  /** As `parseRequirements` gives them. */
+  readonly requirements: readonly string[];
+  /** Folder of the lock files. */
+  readonly lockDir: string;
+  /** Certificates in PEM form that pip trusts; undefined takes Debian's. */
+  readonly certificatesFile: string | undefined;
+  /** OCI runtimes to try for the throw-away containers, best first. */
+  readonly ociRuntimes: readonly OciRuntime[];
 };
 
 export type BuiltImage = {
@@ -180,6 +193,13 @@ export type BuiltImage = {
   readonly id: string;
   readonly sizeBytes: number;
   readonly durationMs: number;
+  /** Python packages from an index. */
+  readonly pip?: {
+    readonly packages: ReadonlyArray<{ readonly name: string; readonly version: string }>;
+    /** Versions of packages that were asked for and that the image had already, by name. */
+    readonly present: Readonly<Record<string, string>>;
+    readonly lockFile: string;
+  };
 };
 
 /** The images that an engine has where it runs; all that can be asked before any container is started. */

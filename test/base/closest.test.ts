@@ -18,6 +18,23 @@ it.each(['postgres', '', 'x', 'zzz'])('nothing is near %j', (word) => {
   expect(didYouMean(word, servers)).toBe('');
 });
 
+it.each([
+  ['send_email', 'read_mail'],
+  ['delete_file', 'create_file'],
+  ['polars', 'tools'],
+])('%s is too far from %s to be taken for it', (word, other) => {
+  expect(findClosest(word, [other])).toBeUndefined();
+});
+
+it('two letters that changed places are near', () => {
+  expect(findClosest('pyhton', ['python'])).toBe('python');
+});
+
+it('how many letters may be wrong is the caller’s to say', () => {
+  expect(findClosest('polars', ['polari'])).toBe('polari');
+  expect(findClosest('polars', ['polari'], (chars) => Math.floor(chars / 8))).toBeUndefined();
+});
+
 it('the first of equally near candidates wins', () => {
   expect(findClosest('tost', ['test', 'toast'])).toBe('test');
 });

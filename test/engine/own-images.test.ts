@@ -27,7 +27,7 @@ describe('packages that are added', () => {
     for (const names of [many, ['g++']]) {
       const image = localImageName(withPackages(data, names), '0.1.0');
       expect(image).toMatch(/:0\.1\.0-with_sha256\.[0-9a-f]{16}$/);
-      expect(readOwnName(image)).toEqual({ profile: 'data', suite: undefined, added: undefined });
+      expect(readOwnName(image)).toEqual({ profile: 'data', suite: undefined, added: undefined, pip: [] });
     }
     expect(localImageName(withPackages(data, many), '1')).not.toBe(
       localImageName(withPackages(data, many.slice(1)), '1'),
@@ -94,6 +94,8 @@ describe('packages that are added', () => {
     expect(nearestPackage('seaborn', known)).toBe('python3-seaborn');
     expect(nearestPackage('python3-sklern', known)).toBe('python3-sklearn');
     expect(nearestPackage('tensorflow', known)).toBeUndefined();
+    // Two of 60,000 names that are one and two letters away.
+    expect(nearestPackage('polars', new Set(['polari', 'solaar']))).toBeUndefined();
   });
 });
 

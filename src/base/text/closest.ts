@@ -4,8 +4,8 @@
 import { distance } from 'fastest-levenshtein';
 import { shownName } from './shown-name.js';
 
-/** One edit in three characters (at least one) may be wrong; beyond that a suggestion misleads more than it helps. */
-const CHARS_PER_EDIT = 3;
+/** So many characters allow one edit more than the first. At one in three `send_email` would be near `read_mail`. */
+const CHARS_PER_EDIT = 6;
 /** Edit distance costs length times length, and words may come from a model: longer ones are not compared. */
 const MAX_CHARS = 200;
 
@@ -14,12 +14,22 @@ function normalise(word: string): string {
   return word.toLowerCase().replace(/[-_.\s]/g, '');
 }
 
-/** The candidate nearest to `word`, or undefined when none is near; the first of equals wins. */
-export function findClosest(word: string, candidates: Iterable<string>): string | undefined {
+/** Two letters that changed places are two edits, which words of six letters have to allow. */
+const usualEdits = (chars: number): number => 1 + Math.floor(chars / CHARS_PER_EDIT);
+
+/**
+ * The candidate nearest to `word`, or undefined when none is near; the first of equals wins. `mostEdits` says how many letters
+ * of a word with so many may be wrong: among tens of thousands of names nearly every word has neighbours.
+ */
+export function findClosest(
+  word: string,
+  candidates: Iterable<string>,
+  mostEdits: (chars: number) => number = usualEdits,
+): string | undefined {
   if (word.length > MAX_CHARS) return undefined;
   const wanted = normalise(word);
   let best: string | undefined;
-  let bestDistance = Math.max(1, Math.floor(wanted.length / CHARS_PER_EDIT)) + 1;
+  let bestDistance = mostEdits(wanted.length) + 1;
   for (const candidate of candidates) {
     if (candidate.length > MAX_CHARS) continue;
     const edits = distance(wanted, normalise(candidate));

@@ -114,6 +114,7 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   run: [
     ['run job.py --servers github,files', 'run a file with two servers'],
     ['run plot.py --file data.csv --out results', 'a file goes in, files come out'],
+    ['run plot.py --image data', 'in the image with charts and pandas'],
     ['run load.py --session data', 'keep what it has loaded for the next command'],
   ],
   repl: [
@@ -160,6 +161,7 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     ['image build', 'make the image without a registry'],
     ['image build javascript go', 'make the images of two languages'],
     ['image build data --with python3-seaborn', 'an image with one more package'],
+    ['image build data --pip polars,duckdb', 'and with packages of a Python index'],
   ],
   'image rm': [['image rm data', 'remove the image of this profile']],
   'image prune': [

@@ -35,6 +35,8 @@ export type ReplOptions = {
   /** All that there are. */
   readonly all?: true;
   readonly session: string;
+  /** The image in place of MCP_BRIDGE_IMAGE. */
+  readonly image?: string;
 };
 
 const PROMPT = '>>> ';
@@ -43,7 +45,7 @@ const GOES_ON = '... ';
 const LEAVES = /^(?:exit|quit)(?:\(\))?$/;
 
 export async function repl(options: ReplOptions): Promise<void> {
-  const prepared = prepare('warn', 'serves');
+  const prepared = prepare('warn', 'serves', options.image);
   // Files that a session leaves have to be there to be opened; nothing else of a bridge that serves is wanted.
   const settings = { ...prepared.settings, warm: 0 };
   const discovery = { ...prepared.discovery, settings };

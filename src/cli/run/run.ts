@@ -29,6 +29,8 @@ export type RunCommandOptions = {
   /** Paths; each arrives under its last part. */
   readonly file: readonly string[];
   readonly out?: string;
+  /** The image in place of MCP_BRIDGE_IMAGE. */
+  readonly image?: string;
   /** The session that it is a call of; it outlives this command. */
   readonly session?: string;
   /** Refused where there is no such session yet. */
@@ -45,7 +47,12 @@ export async function run(script: string, options: RunCommandOptions): Promise<v
   const { session, requireSession } = options;
   if (requireSession && session === undefined)
     throw usageError('--require-session is given without --session.', 'Add --session NAME, or leave it out.');
-  const prepared = prepare('warn', 'ends');
+  if (session !== undefined && options.image !== undefined)
+    throw usageError(
+      '--image is given with --session, whose image is that of the shared bridge.',
+      'Leave one out, or set MCP_BRIDGE_IMAGE, which decides for both.',
+    );
+  const prepared = prepare('warn', 'ends', options.image);
   const source =
     script === '-' ? await readStdin() : readInput(script, 'Name a Python file, or - for stdin.');
   const files = options.file.map((path) => ({

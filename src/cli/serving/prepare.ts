@@ -50,8 +50,15 @@ export type Examined = Prepared & {
  * nothing for later.
  * Throws E_SETTINGS.
  */
-export function prepare(quietLevel: LogThreshold, life: 'serves' | 'ends'): Prepared {
-  const { problems, ...prepared } = examine(quietLevel, life);
+export function prepare(
+  quietLevel: LogThreshold,
+  life: 'serves' | 'ends',
+  /** The image that the command line names, which comes before MCP_BRIDGE_IMAGE. */
+  image?: string,
+): Prepared {
+  const here = thisProcess();
+  const env = image === undefined ? here.env : { ...here.env, MCP_BRIDGE_IMAGE: image };
+  const { problems, ...prepared } = examine(quietLevel, life, { ...here, env });
   if (problems.length > 0) throw settingsError(problems);
   return prepared;
 }

@@ -1,17 +1,20 @@
 // `image build` and `image list`: images that need no registry, and which of the local ones a sandbox would use.
 
+import { join } from 'node:path';
 import { BridgeError } from '../../base/errors.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { VERSION } from '../../base/version.js';
-import { chooseEngine } from '../../engine/detect.js';
-import type { BuiltImage } from '../../engine/engine.js';
+import { chooseEngine, rememberedChoice, runtimeOf } from '../../engine/detect.js';
+import type { BuiltImage, EngineFacts, PipWish } from '../../engine/engine.js';
+import { driverOf } from '../../engine/engines.js';
 import { listImages } from '../../engine/images/image-choice.js';
-import { checkPackages, checkSuite } from '../../engine/images/image-name.js';
+import { checkPackages, checkSuite, shortName } from '../../engine/images/image-name.js';
 import { BASE_PROFILE, localImageName, readRecipe } from '../../engine/images/recipe.js';
+import { parseRequirements } from '../../engine/images/requirements.js';
 import { engineSelectionOf } from '../../sandbox/launch/launch-set-up.js';
 import { pythonProfile } from '../../sandbox/spec/profile.js';
 import { languages } from '../../settings/languages/records.js';
-import { prepare } from '../serving/prepare.js';
+import { type Prepared, prepare } from '../serving/prepare.js';
 import { columns } from '../terminal/columns.js';
 import { interruptSignal } from '../terminal/interrupt.js';
 import { coloursFor, megabytes, printJson, seconds } from '../terminal/output.js';
@@ -24,19 +27,20 @@ const COMMANDS = 'code-exec';
 /** One after the other, each reported when it is there; a profile that does not exist ends it before the first. */
 export async function imageBuild(
   wanted: readonly string[],
-  {
-    suite,
-    with: packages,
-    json,
-  }: { readonly suite?: string; readonly with?: readonly string[]; readonly json?: true },
+  { suite, with: packages, pip: requirements = [], json }: ImageBuildOptions,
 ): Promise<void> {
   const added = packages === undefined ? [] : checkPackages(packages);
+  const asked = requirements.length === 0 ? [] : parseRequirements(requirements);
   if (suite !== undefined) checkSuite(suite);
   const profiles = [...new Set(wanted.length === 0 ? [BASE_PROFILE] : wanted)];
-  for (const profile of profiles) readRecipe(profile);
-  const { settings } = prepare('warn', 'ends');
+  for (const profile of profiles) {
+    readRecipe(profile);
+    if (asked.length > 0) checkIsPython(profile);
+  }
+  const prepared = prepare('warn', 'ends');
   const signal = interruptSignal();
-  const { binary, images } = await chooseEngine(engineSelectionOf(settings), signal);
+  const { binary, status, images } = await chooseEngine(engineSelectionOf(prepared.settings), signal);
+  const pip = asked.length === 0 ? undefined : pipWish(asked, prepared, binary, status);
   if (images.build === undefined)
     throw new BridgeError('E_IMAGE_BUILD', `${binary} takes images from registries only.`, {
       fault: 'operator',
@@ -45,12 +49,12 @@ export async function imageBuild(
   for (const profile of profiles) {
     using progress = json ? NO_PROGRESS : new BuildProgress(process.stderr);
     const { onProgress, onBytes } = progress;
-    const built = await images.build({ profile, suite, added, onProgress, onBytes }, signal);
+    const built = await images.build({ profile, suite, added, pip, onProgress, onBytes }, signal);
     progress[Symbol.dispose]();
     made.push(built);
     if (json) continue;
     process.stdout.write(
-      `${built.image}  ${megabytes(built.sizeBytes)}, built in ${seconds(built.durationMs)}\n${howToUse(profile, built.image)}`,
+      `${built.image}  ${megabytes(built.sizeBytes)}, built in ${seconds(built.durationMs)}\n${pipText(built)}${howToUse(profile, built.image)}`,
     );
   }
   if (json) {
@@ -58,6 +62,58 @@ export async function imageBuild(
       images: made.map(({ durationMs, ...image }) => ({ ...image, durationMs: Math.round(durationMs) })),
     });
   }
+}
+
+export type ImageBuildOptions = {
+  readonly suite?: string;
+  readonly with?: readonly string[];
+  readonly pip?: readonly string[];
+  readonly json?: true;
+};
+
+/** Throws for an image that is of no use to `run_python`, for which alone packages are added by pip. */
+function checkIsPython(profile: string): void {
+  if (
+    profile !== COMMANDS &&
+    !languages.some((language) => language.profile === profile && profile !== BASE_PROFILE)
+  )
+    return;
+  throw new BridgeError('E_ARGUMENTS', `--pip: got the profile '${profile}', expected base or data.`, {
+    fault: 'operator',
+    remedy: 'For example: image build data --pip polars.',
+  });
+}
+
+function pipWish(
+  requirements: readonly string[],
+  { settings, discovery: { env } }: Pick<Prepared, 'settings' | 'discovery'>,
+  binary: string,
+  facts: EngineFacts,
+): PipWish {
+  const remembered = rememberedChoice(engineSelectionOf(settings));
+  const candidates = driverOf(binary).runtimes(facts, settings.ociRuntime);
+  return {
+    requirements,
+    lockDir: join(settings.stateDir, 'images'),
+    certificatesFile: env['PIP_CERT'] || undefined,
+    ociRuntimes: remembered?.binary === binary ? [runtimeOf(remembered), ...candidates] : candidates,
+  };
+}
+
+/** Versions of the packages that pip has added, and where they are locked; '' without any. */
+export function pipText({ pip }: Pick<BuiltImage, 'pip'>): string {
+  if (pip === undefined) return '';
+  const added = pip.packages.map(({ name, version }) => `${name} ${version}`).join(', ');
+  const present = Object.entries(pip.present)
+    .filter(([name]) => pip.packages.every((each) => each.name !== name))
+    .map(([name, version]) => `${name} ${version}`)
+    .join(', ');
+  const lines = [
+    `Added: ${added}`,
+    ...(present === '' ? [] : [`Already in the image: ${present}`]),
+    `Locked in ${pip.lockFile}: the next build takes the same files. Delete it to take newer ones.`,
+  ];
+  return `${lines.join('\n')}\n`;
 }
 
 /** A line for an image that is not used by itself; the default's and the languages' are. */
@@ -70,7 +126,8 @@ function howToUse(profile: string, image: string): string {
     return isPlain ? '' : `Set MCP_BRIDGE_LANGUAGE_IMAGES=${set} to use it.\n`;
   }
   if (isPlain && profile === BASE_PROFILE) return '';
-  return `Set MCP_BRIDGE_IMAGE=${isPlain ? profile : image} to use it.\n`;
+  const name = isPlain ? profile : shortName(image);
+  return `Set MCP_BRIDGE_IMAGE=${name} to use it, or run --image ${name} for one run.\n`;
 }
 
 export async function imageList({ json }: { readonly json?: true }): Promise<void> {
@@ -115,6 +172,7 @@ const STEPS = [
   ['installing remaining', 0.6],
   ['cleaning package lists', 0.82],
   ['creating tarball', 0.86],
+  ['Fetching ', 0.9],
   ['Importing as ', 0.93],
 ] as const;
 

@@ -11,6 +11,7 @@ import type { RunEngineCommand } from '../images/derived-image.js';
 import { buildImage, inspectImage } from '../images/image.js';
 import type { PullTraces } from '../images/pull-traces.js';
 import { foreignArchitecture } from '../images/recipe.js';
+import { buildWithWheels } from '../images/wheels.js';
 import { saysNoSuchImage, whyNotPulled } from '../machine/client-words.js';
 import { type CliName, cliNameOf, type EngineClient } from '../machine/place.js';
 import { dialectOf } from './dialects.js';
@@ -102,7 +103,14 @@ export class CliImages implements EngineImages {
 
   build(wish: BuildWish, signal: AbortSignal): Promise<BuiltImage> {
     const architecture = foreignArchitecture(this.#facts.architecture);
-    return buildImage({ ...wish, client: this.#client, architecture, version: VERSION }, signal);
+    const buildPlain: CliImages['build'] = (plain, ended) =>
+      buildImage({ ...plain, client: this.#client, architecture, version: VERSION }, ended);
+    const { pip } = wish;
+    if (pip === undefined) return buildPlain(wish, signal);
+    const { buildArgs, removeArgs, globalFlags } = dialectOf(this.name, this.#facts.mode);
+    const parts = { client: this.#client, images: this, buildArgs, removeArgs, globalFlags, buildPlain };
+    const processor = architecture ?? process.arch;
+    return buildWithWheels({ ...wish, pip }, { ...parts, processor, version: VERSION }, signal);
   }
 
   async remove(image: string, signal: AbortSignal): Promise<void> {

@@ -40,13 +40,21 @@ export const derivedName = (key: string): string => `${REPOSITORY}:${key}`;
 /** A value in a Containerfile: quotes and backslashes are escaped, and `$`, which would name a variable. */
 const quoteValue = (value: string): string => `"${value.replaceAll(/["\\$]/g, '\\$&')}"`;
 
+/** Parts of an image that is made on top of another one. */
+type ImageOnTop = Pick<Derivation, 'base' | 'folders'> & {
+  readonly image: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Variables of its containers. */
+  readonly env?: Readonly<Record<string, string>>;
+};
+
 /** Throws where a value cannot stand in one line. */
-function containerfile({ base, folders, labels }: LabelledDerivation, nowSeconds: number): string {
-  const all = { ...labels, [MADE_LABEL]: String(nowSeconds) };
+function containerfile({ base, folders, labels, env = {} }: ImageOnTop): string {
   const lines = [
     `FROM ${base}`,
     ...Object.keys(folders).map((target) => `COPY ${nameOf(target)} ${target}`),
-    ...Object.entries(all).map(([name, value]) => `LABEL ${name}=${quoteValue(value)}`),
+    ...Object.entries(env).map(([name, value]) => `ENV ${name}=${quoteValue(value)}`),
+    ...Object.entries(labels).map(([name, value]) => `LABEL ${name}=${quoteValue(value)}`),
   ];
   if (lines.some((line) => /[\r\n]/.test(line)))
     throw new BridgeError('E_INTERNAL', 'a line break in a line of a Containerfile', { fault: 'bridge' });
@@ -59,25 +67,37 @@ const nameOf = (target: string): string => target.slice(1).replaceAll('/', '-');
  * Makes the image and returns its name. `scratch` is a folder of ours; nothing is left there. `buildArgs` are the engine's
  * words for building the context of a folder. Throws E_IMAGE_BUILD with the engine's own.
  */
-export async function makeDerivedImage(
-  derivation: LabelledDerivation,
+export function makeDerivedImage(
+  { key, labels, ...derivation }: LabelledDerivation,
   scratch: string,
   buildArgs: (image: string, contextDir: string) => readonly string[],
   command: RunEngineCommand,
   signal: AbortSignal,
 ): Promise<string> {
-  const image = derivedName(derivation.key);
+  const made = { [MADE_LABEL]: String(Math.floor(Date.now() / 1000)) };
+  const parts = { ...derivation, image: derivedName(key), labels: { ...labels, ...made } };
+  return makeImageOnTop(parts, scratch, buildArgs, command, signal);
+}
+
+/** As makeDerivedImage, under a name of the caller's own; no prune removes it. */
+export async function makeImageOnTop(
+  parts: ImageOnTop,
+  scratch: string,
+  buildArgs: (image: string, contextDir: string) => readonly string[],
+  command: RunEngineCommand,
+  signal: AbortSignal,
+): Promise<string> {
   mkdirSync(scratch, { recursive: true, mode: 0o700 });
   const context = mkdtempSync(join(scratch, 'context-'));
   try {
-    for (const [target, dir] of Object.entries(derivation.folders))
+    for (const [target, dir] of Object.entries(parts.folders))
       cpSync(dir, join(context, nameOf(target)), { recursive: true });
-    writeFileSync(join(context, CONTAINERFILE), containerfile(derivation, Math.floor(Date.now() / 1000)));
-    const result = await command(buildArgs(image, context), BUILD_TIMEOUT_MS, signal);
-    if (result.exitCode === 0) return image;
+    writeFileSync(join(context, CONTAINERFILE), containerfile(parts));
+    const result = await command(buildArgs(parts.image, context), BUILD_TIMEOUT_MS, signal);
+    if (result.exitCode === 0) return parts.image;
     throw new BridgeError(
       'E_IMAGE_BUILD',
-      `The engine could not put the bridge's files on top of ${derivation.base}: ${tailOf(result)}`,
+      `The engine could not put files on top of ${parts.base}: ${tailOf(result)}`,
       { fault: 'engine', remedy: 'Make room where the engine runs, and fix what it reports.' },
     );
   } finally {

@@ -14,7 +14,7 @@ import type { EngineImages } from '../engine.js';
 import { isBeforeContact } from '../machine/client-words.js';
 import { derivedName } from './derived-image.js';
 import { imageAge } from './image-labels.js';
-import { buildWords, OWN_IMAGES, type OwnImageName, profiles, readOwnName } from './image-name.js';
+import { buildWords, fullName, OWN_IMAGES, type OwnImageName, profiles, readOwnName } from './image-name.js';
 import { PullTraces } from './pull-traces.js';
 import { BASE_PROFILE, localImageName, readRecipe } from './recipe.js';
 
@@ -32,7 +32,7 @@ export type ImageChoice = {
 };
 
 export type RequestedImage = {
-  /** A reference, or the name of a profile. */
+  /** A reference, the name of a profile, or the short name of an image of ours. */
   readonly image: string;
   readonly imageSource: ImageSource;
   /** The recipe whose image stands in for one that nobody insists on. */
@@ -82,11 +82,12 @@ export const ownImage = (): string => builtImage(BASE_PROFILE);
 
 /** Throws E_IMAGE_MISSING when the image is neither here nor to be had. */
 export async function chooseImage(
-  wish: RequestedImage,
+  named: RequestedImage,
   engine: ImageStore,
   observer: Observer,
   signal: AbortSignal,
 ): Promise<ImageChoice> {
+  const wish = { ...named, image: fullName(named.image) };
   const local = await localChoice(wish, engine, signal);
   if (local !== undefined) {
     const replaced = replacedImage(local);
@@ -139,10 +140,11 @@ function unbuiltError({ image }: RequestedImage): BridgeError | undefined {
 
 /** Chooses without asking a registry: undefined where that would be the next step, or an image has to be built. */
 export async function localChoice(
-  { image, imageSource, profile }: RequestedImage,
+  { image: named, imageSource, profile }: RequestedImage,
   engine: Pick<EngineImages, 'imageId'>,
   signal: AbortSignal,
 ): Promise<ImageChoice | undefined> {
+  const image = fullName(named);
   const meant = profileOf(image);
   const isReplaceable = meant === undefined && imageSource !== 'operator';
   const [wanted, own] = await Promise.all([
@@ -200,7 +202,7 @@ const buildAdvice = (command: string): string =>
 export function missingRemedy({ image, imageSource, profile }: RequestedImage): string {
   const meant = profileOf(image);
   if (meant !== undefined) return buildAdvice(buildCommand(meant));
-  const own = readOwnName(image);
+  const own = readOwnName(fullName(image));
   if (own !== undefined) return buildAdvice(commandFor(own));
   return imageSource === 'operator'
     ? `Pull or build ${image}, or no longer name it (${profile === COMMANDS ? 'MCP_BRIDGE_EXECUTE_IMAGE' : 'MCP_BRIDGE_IMAGE, MCP_BRIDGE_LANGUAGE_IMAGES'}) and run \`${buildCommand(profile)}\`.${didYouMean(image, profiles())}`
@@ -287,22 +289,21 @@ export async function listImages(
   }>
 > {
   const ours = (await images.names(signal)).filter((name) => isOurs(name));
-  const profile = profileOf(wish.image);
-  const wanted = profile === undefined ? [wish.image] : builtNames(profile);
+  const image = fullName(wish.image);
+  const profile = profileOf(image);
+  const wanted = profile === undefined ? [image] : builtNames(profile);
   const names = [...new Set([...wanted, ...ours])];
   const found = await Promise.all(
-    names.map(async (image) => ({
-      image,
-      facts: await images.inspect(image, signal),
-      age: await imageAge(images, image, signal),
+    names.map(async (name) => ({
+      image: name,
+      facts: await images.inspect(name, signal),
+      age: await imageAge(images, name, signal),
     })),
   );
-  const present = found.flatMap(({ image, facts, age }) =>
-    facts === undefined ? [] : [{ image, ...facts, age }],
-  );
+  const present = found.flatMap(({ facts, ...each }) => (facts === undefined ? [] : [{ ...each, ...facts }]));
   const own = wish.imageSource === 'operator' ? [] : builtNames(wish.profile);
   const chosen = [...wanted, ...own].find((name) => present.some(({ image }) => image === name));
-  return present.map((image) => ({ ...image, chosen: image.image === chosen }));
+  return present.map((found) => ({ ...found, chosen: found.image === chosen }));
 }
 
 function missingImageError(wish: RequestedImage, why: string): BridgeError {

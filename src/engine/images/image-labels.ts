@@ -13,6 +13,9 @@ import { modulesOf, type Recipe, recipeOf } from './recipe.js';
 /** The prefix of our labels, which is ours alone. */
 const LABEL = `${PACKAGE_NAME}.`;
 
+/** The whole name of one of our labels. */
+export const labelName = (name: 'modules'): string => `${LABEL}${name}`;
+
 const labels = z.record(z.string(), z.string()).nullable();
 
 type ImageLabels = {
@@ -52,7 +55,7 @@ export const labelsFor = (recipe: Recipe, suite: string, version: string): reado
 
 /** Undefined for an image that is not here, and for one that is not ours. */
 export async function readLabels(
-  images: EngineImages,
+  images: Pick<EngineImages, 'labels'>,
   image: string,
   signal: AbortSignal,
 ): Promise<ImageLabels | undefined> {
@@ -95,7 +98,7 @@ export function ageOf(image: string, labelled: ImageLabels | undefined): string 
 
 /** Reads the labels of an image on disk for `ageOf`. Asks the engine of our own images only. */
 export async function imageAge(
-  images: EngineImages,
+  images: Pick<EngineImages, 'labels'>,
   image: string,
   signal: AbortSignal,
 ): Promise<string | undefined> {

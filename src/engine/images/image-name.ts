@@ -1,4 +1,4 @@
-// The names of the images that we build, written and read: localhost/mcp-sandbox-bridge/<name>:<version>[-<suite>][-with_…].
+// The names of the images that we build, written and read: localhost/mcp-sandbox-bridge/<name>:<version>[-<suite>][-with_…][-pip_…].
 // A name can be read back, so that where an image is missing the remedy is the very command that makes it. Also where recipes
 // lie, with what they say of themselves: quick, because the command line's help asks; recipe.ts reads and checks one whole.
 
@@ -6,7 +6,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createHash } from '../../base/crypto.js';
 import { BridgeError } from '../../base/errors.js';
-import { PACKAGE_NAME, PACKAGE_ROOT } from '../../base/version.js';
+import { PACKAGE_NAME, PACKAGE_ROOT, VERSION } from '../../base/version.js';
+import { PIP, readPipTag } from './requirements.js';
 
 /** The beginning of the references of all images of ours. */
 export const OWN_IMAGES = `localhost/${PACKAGE_NAME}/`;
@@ -18,6 +19,8 @@ export const isOwnImage = (image: string): boolean => image.startsWith(OWN_IMAGE
 const DEBIAN_PACKAGE = /^[a-z0-9][a-z0-9+.-]*[a-z0-9+.]$/;
 /** An engine allows 128 characters of letters, digits, `_`, `.` and `-`; the version and a suite need some of them. */
 const MAX_ADDED_CHARS = 90;
+/** Where packages from an index are named as well. */
+const MAX_ADDED_CHARS_BESIDE_PIP = 40;
 const WITH = '-with_';
 const HASHED = 'sha256.';
 
@@ -50,11 +53,12 @@ export function checkSuite(suite: string): string {
   );
 }
 
-/** The end of a tag for packages that were added, in their order; a hash where they would not fit. */
-export function addedTag(added: readonly string[]): string {
+/** The end of a tag for Debian packages that were added, in their order; a hash where they would not fit. */
+export function addedTag(added: readonly string[], isBesidePip = false): string {
   if (added.length === 0) return '';
   const words = added.join('_');
-  if (words.length <= MAX_ADDED_CHARS && !words.includes('+')) return `${WITH}${words}`;
+  const room = isBesidePip ? MAX_ADDED_CHARS_BESIDE_PIP : MAX_ADDED_CHARS;
+  if (words.length <= room && !words.includes('+')) return `${WITH}${words}`;
   return `${WITH}${HASHED}${createHash('sha256').update(words).digest('hex').slice(0, 16)}`;
 }
 
@@ -62,31 +66,62 @@ export type OwnImageName = {
   readonly profile: string;
   /** Undefined for the recipe's own. */
   readonly suite: string | undefined;
-  /** Undefined where the name has only a hash of them. */
+  /** Debian packages; undefined where the name has only a hash of them. */
   readonly added: readonly string[] | undefined;
+  /** Python packages that pip has added; undefined where the name has only a hash of them. */
+  readonly pip: readonly string[] | undefined;
 };
 
 /** Parts of the reference of an image of ours, of whatever version; undefined for every other image. */
 export function readOwnName(image: string): OwnImageName | undefined {
   if (!image.startsWith(OWN_IMAGES)) return undefined;
-  const [name, tag = '', ...rest] = image.slice(OWN_IMAGES.length).split(':');
-  const profile = profiles().find((each) => (rawRecipe(each) as { name: string }).name === name);
-  if (profile === undefined || rest.length > 0 || !/^\d+\.\d+\.\d+/.test(tag)) return undefined;
+  const [name, wholeTag = '', ...rest] = image.slice(OWN_IMAGES.length).split(':');
+  const profile = profiles().find((each) => recipeName(each) === name);
+  if (profile === undefined || rest.length > 0 || !/^\d+\.\d+\.\d+/.test(wholeTag)) return undefined;
+  const [tag = '', pipped = ''] = wholeTag.split(PIP);
   const at = tag.indexOf(WITH);
   const words = at === -1 ? '' : tag.slice(at + WITH.length);
   const suite = /^\d+\.\d+\.\d+-([a-z]+)$/.exec(at === -1 ? tag : tag.slice(0, at))?.[1];
   const added = words.startsWith(HASHED) ? undefined : words.split('_').filter((word) => word !== '');
-  return { profile, suite, added };
+  return { profile, suite, added, pip: readPipTag(pipped) };
+}
+
+const recipeName = (profile: string): string => (rawRecipe(profile) as { name: string }).name;
+
+/** The part behind the version in the tag of an image to which packages were added, as a pattern. */
+const ADDITIONS = `((?:-[a-z]+)?(?:${WITH}|${PIP})[\\w.-]+)$`;
+
+/**
+ * The full reference of an image of ours that is named in short, `data-pip_polars` or `data-with_python3-seaborn`; every other
+ * name as it is.
+ */
+export function fullName(image: string): string {
+  for (const profile of profiles()) {
+    const additions = new RegExp(`^${profile}${ADDITIONS}`).exec(image)?.[1];
+    if (additions !== undefined) return `${OWN_IMAGES}${recipeName(profile)}:${VERSION}${additions}`;
+  }
+  return image;
+}
+
+/** The short name of an image of ours of this version to which packages were added; every other name as it is. */
+export function shortName(image: string): string {
+  const own = readOwnName(image);
+  const additions = new RegExp(`:${VERSION.replaceAll('.', '\\.')}${ADDITIONS}`).exec(image)?.[1];
+  return own === undefined || additions === undefined ? image : `${own.profile}${additions}`;
 }
 
 /** The words of the command that makes such an image. */
-export const buildWords = ({ profile, suite, added }: OwnImageName): readonly string[] => [
+export const buildWords = ({ profile, suite, added, pip }: OwnImageName): readonly string[] => [
   'image',
   'build',
   ...(profile === 'base' ? [] : [profile]),
   ...(suite === undefined ? [] : ['--suite', suite]),
-  ...(added === undefined ? ['--with', '<packages>'] : added.length === 0 ? [] : ['--with', added.join(',')]),
+  ...listWords('--with', added),
+  ...listWords('--pip', pip),
 ];
+
+const listWords = (option: string, names: readonly string[] | undefined): readonly string[] =>
+  names === undefined ? [option, '<packages>'] : names.length === 0 ? [] : [option, names.join(',')];
 
 /** The directory of recipes and their scripts. */
 export const RECIPE_DIR = join(PACKAGE_ROOT, 'sandbox-runtime', 'images');

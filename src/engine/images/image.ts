@@ -34,8 +34,8 @@ const FURNISH = 'furnish.sh';
 const UNPACK_GRACE_MS = 15_000;
 // Under /var/tmp since the tree is a few hundred MB and /tmp may be in memory. mmdebstrap's tree must lie where its
 // own id range can reach it, which a directory below the user's home seldom is.
-const SCRATCH = '/var/tmp';
-const SCRATCH_PREFIX = `${PACKAGE_NAME}-image-`;
+export const SCRATCH = '/var/tmp';
+export const SCRATCH_PREFIX = `${PACKAGE_NAME}-image-`;
 // Newer modification times are set back to this, which leaves two builds from the same packages the same.
 const EPOCH_SECONDS = Date.UTC(2024, 0, 1) / 1000;
 const REMEDY =
@@ -364,11 +364,14 @@ async function unknownPackageError(
   });
 }
 
+/** Debian has 60,000 names: a word of six letters has a neighbour at one edit, which is another program. */
+const CHARS_PER_DEBIAN_EDIT = 8;
+
 /** A library's own name comes first, as pip knows it: Debian's has `python3-` in front of it. */
 export function nearestPackage(name: string, known: ReadonlySet<string>): string | undefined {
   const prefixed = `python3-${name}`;
   if (known.has(prefixed)) return prefixed;
-  return findClosest(name, known);
+  return findClosest(name, known, (chars) => Math.floor(chars / CHARS_PER_DEBIAN_EDIT));
 }
 
 async function knownPackages(signal: AbortSignal): Promise<ReadonlySet<string>> {

@@ -6,6 +6,7 @@ import { BridgeError } from '../../base/errors.js';
 import { didYouMean } from '../../base/text/closest.js';
 import { PACKAGE_NAME } from '../../base/version.js';
 import { addedTag, OWN_IMAGES, type OwnImageName, profiles, rawRecipe } from './image-name.js';
+import { nameOfRequirement, pipTag } from './requirements.js';
 
 export const BASE_PROFILE = 'base';
 /** Where an image has what it carries of this package. */
@@ -62,6 +63,8 @@ const extendingRecipe = z.strictObject({
 export type Recipe = Readonly<z.infer<typeof wholeRecipe>> & {
   /** Debian packages that the operator has added to those of the recipe, sorted; their set has a tag of its own. */
   readonly added?: readonly string[];
+  /** Python packages that pip adds on top, as `parseRequirements` gives them. */
+  readonly pip?: readonly string[];
 };
 
 /** Throws E_ARGUMENTS for a profile that does not exist. */
@@ -117,15 +120,38 @@ export function withPackages(recipe: Recipe, names: readonly string[]): Recipe {
 const PYTHON_PACKAGE = 'python3-';
 
 /** Modules that the image's packages let Python import beyond the standard library. */
-export const modulesOf = ({ packages, modules }: Recipe): readonly string[] =>
-  packages
+export const modulesOf = ({ packages, modules, pip = [] }: Recipe): readonly string[] => {
+  const fromDebian = packages
     .filter((name) => name.startsWith(PYTHON_PACKAGE))
     .map((name) => modules[name] ?? name.slice(PYTHON_PACKAGE.length).replaceAll('-', '_'));
+  return [...new Set([...fromDebian, ...pip.map(nameOfRequirement).map(moduleOfPip)])];
+};
 
 /** The Debian package that has a module, by Debian's rule for names; whether there is one is Debian's to say. */
 export const packageOf = (module: string, { modules }: Recipe): string =>
   Object.entries(modules).find(([, name]) => name === module)?.[0] ??
   `${PYTHON_PACKAGE}${module.toLowerCase().replaceAll('_', '-')}`;
+
+/** Modules whose package has another name at the Python index than the module's. */
+const PIP_NAMES: Readonly<Record<string, string>> = {
+  bs4: 'beautifulsoup4',
+  cv2: 'opencv-python-headless',
+  dateutil: 'python-dateutil',
+  docx: 'python-docx',
+  odf: 'odfpy',
+  PIL: 'pillow',
+  pptx: 'python-pptx',
+  skimage: 'scikit-image',
+  sklearn: 'scikit-learn',
+  yaml: 'pyyaml',
+};
+
+/** The package of a Python index that has a module, as far as the name tells. */
+export const pipPackageOf = (module: string): string =>
+  PIP_NAMES[module] ?? module.toLowerCase().replaceAll('_', '-');
+
+const moduleOfPip = (name: string): string =>
+  Object.entries(PIP_NAMES).find(([, pip]) => pip === name)?.[0] ?? name.replaceAll('-', '_');
 
 const extendsAnother = (loaded: unknown): boolean =>
   typeof loaded === 'object' && loaded !== null && 'extends' in loaded;
@@ -133,7 +159,8 @@ const extendsAnother = (loaded: unknown): boolean =>
 /** Reference of the image that `buildImage` makes; another suite than the recipe's, and added packages, show in the tag. */
 export function localImageName(recipe: Recipe, version: string, suite: string = recipe.suite): string {
   const ofSuite = suite === recipe.suite ? '' : `-${suite}`;
-  return `${OWN_IMAGES}${recipe.name}:${version}${ofSuite}${addedTag(recipe.added ?? [])}`;
+  const { added = [], pip = [] } = recipe;
+  return `${OWN_IMAGES}${recipe.name}:${version}${ofSuite}${addedTag(added, pip.length > 0)}${pipTag(pip)}`;
 }
 
 /** Names of the processors that Debian is built for: the engines', Debian's and Node's. */
@@ -149,6 +176,8 @@ export function foreignArchitecture(said: string, ours: string = process.arch): 
 }
 
 /** The recipe by which an image of that name is made today; undefined where only a hash tells what was added. */
-export function recipeOf({ profile, added }: OwnImageName): Recipe | undefined {
-  return added === undefined ? undefined : withPackages(readRecipe(profile), added);
+export function recipeOf({ profile, added, pip }: OwnImageName): Recipe | undefined {
+  if (added === undefined) return undefined;
+  const recipe = withPackages(readRecipe(profile), added);
+  return pip === undefined || pip.length === 0 ? recipe : { ...recipe, pip };
 }

@@ -88,6 +88,9 @@ const INSTALLS = new RegExp(
   `^[!%]{0,2} ?(?:(?:sudo|\\S*python[\\d.]*|\\{sys\\.executable\\}) (?:-m )?)?${INSTALLER} (?:-\\S+ )*(?:pip |install\\b|add\\b|sync\\b)`,
 );
 
+/** `!ls`, `%matplotlib inline`, `%%bash`, `files = !ls`. */
+const MAGIC = /^(?:[\w, ]{1,80}= ?)?(?:!|%%?) ?[\w{./~]/;
+
 /** Habits from a terminal or a notebook that mean nothing here: input, magics, and what IPython puts into a program. */
 const habitHints: readonly Hint[] = [
   {
@@ -118,10 +121,9 @@ const habitHints: readonly Hint[] = [
   },
   {
     about: 'a magic',
-    matches: (error) =>
-      error.type === 'SyntaxError' && /^(?:[!%]|%%) ?[\w{]/.test(quotedLine(error)) ? [] : undefined,
+    matches: (error) => (error.type === 'SyntaxError' && MAGIC.test(quotedLine(error)) ? [] : undefined),
     sentence: () =>
-      "Lines with ! and % are IPython's: use subprocess and plain Python. Packages cannot be installed here.",
+      'Lines with ! and % are IPython\'s, and this is plain Python without a shell prompt. List files with os.listdir("."), start a program with subprocess.run(["ls", "-la"]).',
   },
   {
     about: 'IPython',

@@ -4,9 +4,22 @@
 import { ownCommand } from '../../base/process/own-command.js';
 import { findClosest } from '../../base/text/closest.js';
 import { VERSION } from '../../base/version.js';
-import { profiles, readOwnName } from '../../engine/images/image-name.js';
-import { localImageName, modulesOf, packageOf, readRecipe, recipeOf } from '../../engine/images/recipe.js';
-import { PACKAGED_MODULES } from '../../sandbox/python/image-facts.js';
+import {
+  buildWords,
+  type OwnImageName,
+  profiles,
+  readOwnName,
+  shortName,
+} from '../../engine/images/image-name.js';
+import {
+  localImageName,
+  modulesOf,
+  packageOf,
+  pipPackageOf,
+  readRecipe,
+  recipeOf,
+} from '../../engine/images/recipe.js';
+import { INDEXED_MODULES, PACKAGED_MODULES } from '../../sandbox/python/image-facts.js';
 import { errno, type Hint, type HintSpec, matchDuring, STARTS_SOMETHING, says } from './hint.js';
 
 // Programs that install packages, and what is printed where one was started and could do nothing: a shell's and a Python's
@@ -68,14 +81,39 @@ const offers = (others: readonly Profile[]): string =>
 /** The profile that further packages are added to: most of them are about data. */
 const RICHEST = 'data';
 
-/** How the user gets one more module, where Debian is known to have it. */
-function extendAdvice(module: string): string {
+/** How the user gets one more module, where Debian or the Python index is known to have it. */
+function extendAdvice(image: string, module: string): string {
   const recipe = readRecipe(RICHEST);
-  if (!PACKAGED_MODULES.has(module) || modulesOf(recipe).includes(module)) return '';
-  return ` For ${module} the user can run \`${buildWith(packageOf(module, recipe))}\`.`;
+  if (modulesOf(recipe).includes(module)) return '';
+  const more = PACKAGED_MODULES.has(module)
+    ? { added: [packageOf(module, recipe)] }
+    : INDEXED_MODULES.has(module)
+      ? { pip: [pipPackageOf(module)] }
+      : undefined;
+  if (more === undefined) return '';
+  const wanted = extendedName(image, more);
+  const made = recipeOf(wanted);
+  const use =
+    made === undefined
+      ? ''
+      : ` and set MCP_BRIDGE_IMAGE=${shortName(localImageName(made, VERSION, wanted.suite))}`;
+  return ` For ${module} the user can run \`${ownCommand(...buildWords(wanted))}\`${use}.`;
 }
 
-const buildWith = (packages: string): string => `${ownCommand('image', 'build', RICHEST)} --with ${packages}`;
+/** The richest profile with the packages that the user has added to this image, and with more of them. */
+function extendedName(
+  image: string,
+  { added = [], pip = [] }: { readonly added?: readonly string[]; readonly pip?: readonly string[] },
+): OwnImageName {
+  const own = readOwnName(image);
+  const here = own?.profile === RICHEST && own.added !== undefined && own.pip !== undefined ? own : undefined;
+  return {
+    profile: RICHEST,
+    suite: here?.suite,
+    added: [...new Set([...(here?.added ?? []), ...added])].sort(),
+    pip: [...new Set([...(here?.pip ?? []), ...pip])].sort(),
+  };
+}
 
 function missingModule({ image }: HintSpec, module: string): string {
   const [name = ''] = module.split('.');
@@ -83,14 +121,14 @@ function missingModule({ image }: HintSpec, module: string): string {
   const having = others.filter(({ modules }) => modules.includes(name));
   return having.length > 0
     ? `This image has no ${name}, and nothing can be installed here.${offers(having)}`
-    : `Nothing can be installed here: ${INSTEAD}${own}${offers(others)}${extendAdvice(name)}`;
+    : `Nothing can be installed here: ${INSTEAD}${own}${offers(others)}${extendAdvice(image, name)}`;
 }
 
 /** Says what there is instead of an installer. */
 export function noInstalling({ image, network }: HintSpec): string {
   const { own, others } = images(image);
   const why = network === 'none' ? 'there is no network' : 'the image is read-only';
-  return `Nothing can be installed here: ${why}. Do without: ${INSTEAD}${own}${offers(others)} For other packages the user can run \`${buildWith('python3-<name>')}\`.`;
+  return `Nothing can be installed here: ${why}. Do without: ${INSTEAD}${own}${offers(others)} For other packages the user can run \`${ownCommand('image', 'build', RICHEST, '--pip')} <name>\`.`;
 }
 
 /** Note for a run that succeeded where nothing was installed; undefined where the run has not tried to install. */

@@ -195,8 +195,8 @@ export function bestKnownFirst(modules: readonly string[]): readonly string[] {
   return [...modules].sort((one, other) => rank(one) - rank(other));
 }
 
-/** Known modules that Debian does not package, or that are of no use without a network. */
-const NOT_PACKAGED: ReadonlySet<string> = new Set([
+/** Modules that Debian does not package, and that the user can have added to an image from the Python index. */
+export const INDEXED_MODULES: ReadonlySet<string> = new Set([
   'polars',
   'duckdb',
   'pyarrow',
@@ -206,10 +206,10 @@ const NOT_PACKAGED: ReadonlySet<string> = new Set([
   'lightgbm',
   'spacy',
   'pptx',
-  'requests',
-  'httpx',
-  'aiohttp',
 ]);
+
+/** Known modules that Debian does not package, or that are of no use without a network. */
+const NOT_PACKAGED: ReadonlySet<string> = new Set([...INDEXED_MODULES, 'requests', 'httpx', 'aiohttp']);
 
 /** Modules that the user can have added to an image as Debian packages. */
 export const PACKAGED_MODULES: ReadonlySet<string> = new Set(

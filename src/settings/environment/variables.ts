@@ -134,7 +134,7 @@ export const variables = {
       'Image that holds Python; `data` has numpy, pandas, scipy and matplotlib; docs/images.md says how to add more.',
     default: 'python:3.14-slim',
     schema: image,
-    allowed: 'an image reference, or the name of a profile that `image build` has built: base, data',
+    allowed: 'an image reference, or a name that `image build` prints, such as base, data or data-pip_polars',
   }),
   seccomp: setting({
     name: 'MCP_BRIDGE_SECCOMP',

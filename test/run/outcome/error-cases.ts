@@ -44,9 +44,10 @@ const NETWORK =
 const LOCALHOST =
   "Nothing listens there: localhost is the sandbox itself, not the user's machine, and it has no network. Use a server's tool.";
 const DATA = 'The user can set MCP_BRIDGE_IMAGE=data for numpy, pandas, scipy, matplotlib, PIL, openpyxl.';
-const NO_INSTALLING = `Nothing can be installed here: there is no network. Do without: use the standard library or a server's tool. ${DATA} For other packages the user can run \`mcp-sandbox-bridge image build data --with python3-<name>\`.`;
+const NO_INSTALLING = `Nothing can be installed here: there is no network. Do without: use the standard library or a server's tool. ${DATA} For other packages the user can run \`mcp-sandbox-bridge image build data --pip <name>\`.`;
 const NO_MODULE = `Nothing can be installed here: use the standard library or a server's tool. ${DATA}`;
-const SEABORN = `${NO_MODULE} For seaborn the user can run \`mcp-sandbox-bridge image build data --with python3-seaborn\`.`;
+const SEABORN = `${NO_MODULE} For seaborn the user can run \`mcp-sandbox-bridge image build data --with python3-seaborn\` and set MCP_BRIDGE_IMAGE=data-with_python3-seaborn.`;
+const PYARROW = `${NO_MODULE} For pyarrow the user can run \`mcp-sandbox-bridge image build data --pip pyarrow\` and set MCP_BRIDGE_IMAGE=data-pip_pyarrow.`;
 const NOT_CONFIGURED =
   "No server of that name is configured: runtime.discovered_servers() lists them; name one in the call's `servers`.";
 const READ_ONLY = 'Only /tmp, /workspace and /dev/shm can be written to; the rest is read-only.';
@@ -63,7 +64,7 @@ const ASYNC_DEF =
 const AWAIT = 'A call gives its value when it is awaited: value = await mcp_<alias>.<tool>(...).';
 const LOOP = 'A loop runs already where the code awaits at its top level: `await` the coroutine instead.';
 const MAGIC =
-  "Lines with ! and % are IPython's: use subprocess and plain Python. Packages cannot be installed here.";
+  'Lines with ! and % are IPython\'s, and this is plain Python without a shell prompt. List files with os.listdir("."), start a program with subprocess.run(["ls", "-la"]).';
 const ARGUMENTS = 'Arguments are JSON: text, numbers, booleans, None, lists and dicts. Pass';
 
 const limits: readonly ErrorCase[] = [
@@ -283,7 +284,7 @@ const modules: readonly ErrorCase[] = [
     about: 'a missing module',
     code: 'import cv2',
     error: "ModuleNotFoundError: No module named 'cv2'",
-    remedy: SEABORN.replace('seaborn', 'cv2').replace('python3-seaborn', 'python3-opencv'),
+    remedy: SEABORN.replace('seaborn', 'cv2').replaceAll('python3-seaborn', 'python3-opencv'),
   },
   {
     about: 'a library that is optional to another',
@@ -307,7 +308,7 @@ const modules: readonly ErrorCase[] = [
     about: 'a library that is optional to another',
     error:
       "ImportError: Unable to find a usable engine; tried using: 'pyarrow', 'fastparquet'.\nA suitable version of pyarrow or fastparquet is required for parquet support.",
-    remedy: NO_MODULE,
+    remedy: PYARROW,
   },
   {
     about: 'a library that is optional to another',
@@ -519,6 +520,13 @@ const habits: readonly ErrorCase[] = [
     code: '%matplotlib inline',
     error: 'SyntaxError: invalid syntax (main.py, line 1)',
     line: '    %matplotlib inline',
+    remedy: MAGIC,
+  },
+  {
+    about: 'a magic',
+    code: 'files = !ls *.csv',
+    error: 'SyntaxError: invalid syntax (main.py, line 1)',
+    line: '    files = !ls *.csv',
     remedy: MAGIC,
   },
   {

@@ -44,8 +44,25 @@ describe('what has to do with the sandbox', () => {
   it('names what the image has, where it is one of ours', () => {
     const data = { ...WALLS, image: WALLS.image.replace('/python:', '/data:') };
     expect(hintFor(guestError("ModuleNotFoundError: No module named 'polars'"), data)).toBe(
-      "Nothing can be installed here: use the standard library or a server's tool. This image has numpy, pandas, scipy, matplotlib, PIL, openpyxl.",
+      "Nothing can be installed here: use the standard library or a server's tool. This image has numpy, pandas, scipy, matplotlib, PIL, openpyxl. For polars the user can run `mcp-sandbox-bridge image build data --pip polars` and set MCP_BRIDGE_IMAGE=data-pip_polars.",
     );
+  });
+
+  it('names a command that keeps what the user has added to the image before', () => {
+    const image = WALLS.image.replace('/python:', '/data:');
+    const polars = guestError("ModuleNotFoundError: No module named 'polars'");
+    const added = { ...WALLS, image: `${image}-with_python3-seaborn-pip_duckdb--1.2.2` };
+    expect(hintFor(polars, added)).toMatch(
+      /`mcp-sandbox-bridge image build data --with python3-seaborn --pip 'duckdb==1\.2\.2,polars'` and set MCP_BRIDGE_IMAGE=data-with_python3-seaborn-pip_duckdb--1\.2\.2_polars\.$/,
+    );
+    expect(hintFor(polars, added)).toContain('openpyxl, seaborn, duckdb.');
+    const hashed = { ...WALLS, image: `${image}-pip_sha256.0123456789abcdef` };
+    expect(hintFor(polars, hashed)).toContain('`mcp-sandbox-bridge image build data --pip polars`');
+  });
+
+  it('names no command for a package that nobody knows: whoever made the name up could own it', () => {
+    const unknown = guestError("ModuleNotFoundError: No module named 'pandas_helper_tools'");
+    expect(hintFor(unknown, WALLS)).not.toContain('image build');
   });
 });
 
