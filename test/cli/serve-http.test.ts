@@ -173,6 +173,7 @@ describe('a bridge on loopback', () => {
     await killed.exit;
     expect(shown()).toMatchObject([{ pid: kept.child.pid, address: urls[0], isHere: true }]);
     expect(instances.command('status')).toContain(urls[0]);
+    // Nobody reaps it meanwhile, as this process waits for the command: it has ended all the same.
     expect(instances.command('stop')).toBe(`The bridge ${kept.child.pid} at ${urls[0]} has ended.`);
     expect(await kept.exit).toBe(0);
     expect(shown()).toEqual([]);
@@ -197,8 +198,8 @@ describe('a bridge on loopback', () => {
     expect(instances.command('stop', '--now')).toContain('has ended');
     expect(await bridge.exit).toBe(143);
     expect(await waiting.exit).toBe(0);
-    expect(await calling).toBe('lost');
     await client.close();
+    expect(await calling).toBe('lost');
   });
 
   it('lets a run finish after SIGTERM, and does not after a second signal', async () => {

@@ -8,6 +8,7 @@ import { randomUUID } from '../../base/crypto.js';
 import { readText } from '../../base/files/read-text.js';
 import { replaceFile } from '../../base/files/replace-file.js';
 import { isAlive, isHere, type Owner, thisOwner } from '../../base/process/owner.js';
+import { processStat } from '../../base/process/process-stat.js';
 import { VERSION } from '../../base/version.js';
 
 const FOLDER = join('http', 'serving');
@@ -47,8 +48,9 @@ export function httpServing(stateDirs: readonly string[]): readonly ServingBridg
     .sort((one, other) => (one.since < other.since ? -1 : 1));
 }
 
-/** False only where the process has certainly ended. */
-export const stillServes = ({ owner }: { readonly owner: Owner }): boolean => isAlive(owner);
+/** False only where the process has certainly ended, which it has too while its parent has not heard of that. */
+export const stillServes = ({ owner }: { readonly owner: Owner }): boolean =>
+  isAlive(owner) && !(isHere(owner) && processStat(owner.pid)?.state === 'Z');
 
 /**
  * Whether a signal reaches this very bridge: its process is here, and is known by more than a number, which the system may have
