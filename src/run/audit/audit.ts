@@ -138,6 +138,7 @@ export class Audit implements AsyncDisposable {
   #end({
     run,
     servers,
+    data = [],
     status,
     error,
     durationMs,
@@ -153,6 +154,7 @@ export class Audit implements AsyncDisposable {
       run,
       ...said,
       servers: servers.map((name) => this.#displayName(name)),
+      ...(data.length === 0 ? {} : { data }),
       status,
       ...(error === undefined ? {} : { error: this.#reason(error) }),
       durationMs: Math.round(durationMs),
