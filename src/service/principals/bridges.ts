@@ -232,6 +232,13 @@ export class Bridges implements AsyncDisposable {
     });
     return new Bridge({
       ...common,
+      // Read anew each time, since the rules for the principal may change; the operator's own folders are not among them.
+      settings: {
+        ...settings,
+        get data() {
+          return access.rules.data;
+        },
+      },
       observer: told,
       redactor,
       owner: {
