@@ -308,6 +308,8 @@ program
   .argument('<socket>', 'where it listens')
   .action(async (socket: string) => (await import('./windows/shared-bridge.js')).sharedBridge(socket));
 
+const DATA_OPTION = 'a folder that the code sees at /data: PATH, PATH:NAME or PATH:NAME:rw; may be repeated';
+
 program
   .command('run')
   .description("run a Python file as the agent's tool would; exits with the code's own exit code")
@@ -315,6 +317,7 @@ program
   .option('--servers <names>', 'MCP servers to load, separated by commas', commaSeparated, [])
   .option('--timeout <seconds>', 'seconds that the code may take', wholeNumber)
   .option('--file <path>', 'a file for the working directory; may be repeated', appendValue, [])
+  .option('--data <folder>', DATA_OPTION, appendValue, [])
   .option('--out <folder>', 'where pictures go, and files that the code writes to out/')
   .option(
     '--session <name>',
@@ -333,6 +336,7 @@ program
   )
   .option('--servers <names>', 'MCP servers to load, separated by commas', commaSeparated, [])
   .option('--all', 'load all of them')
+  .option('--data <folder>', DATA_OPTION, appendValue, [])
   .option('--session <name>', 'how its session is called; it ends with this command', 'repl')
   .action(async (options: ReplOptions) => (await import('./repl/repl.js')).repl(options));
 
@@ -352,6 +356,7 @@ program
     appendValue,
     [],
   )
+  .option('--data <folder>', DATA_OPTION, appendValue, [])
   .option('--stdin <path>', 'what the program reads: a file, or - for our own stdin; without it, nothing')
   .option('--env <name=value>', 'a variable of its environment; may be repeated', appendValue, [])
   .option('--servers <names>', 'MCP servers to load, separated by commas', commaSeparated, [])

@@ -20,6 +20,7 @@ import type { Outcome } from '../../run/outcome/outcome.js';
 import type { Bridge } from '../../tenant/bridge.js';
 import type { ServerDoc } from '../../wire/frames.js';
 import { exitCodeOf, showError, shownBy, withBridge } from '../run/command-bridge.js';
+import { withData } from '../run/data-option.js';
 import { keepLeft } from '../run/left.js';
 
 import { prepare } from '../serving/prepare.js';
@@ -33,6 +34,8 @@ export type ReplOptions = {
   /** All that there are. */
   readonly all?: true;
   readonly session: string;
+  /** Data folders, as `run` has them. */
+  readonly data: readonly string[];
 };
 
 const PROMPT = '>>> ';
@@ -41,7 +44,7 @@ const GOES_ON = '... ';
 const LEAVES = /^(?:exit|quit)(?:\(\))?$/;
 
 export async function repl(options: ReplOptions): Promise<void> {
-  const prepared = prepare('warn', 'serves');
+  const prepared = withData(prepare('warn', 'serves'), options.data);
   // Files that a session leaves have to be there to be opened; nothing else of a bridge that serves is wanted.
   const settings = { ...prepared.settings, warm: 0 };
   const discovery = { ...prepared.discovery, settings };

@@ -19,6 +19,7 @@ import { sayDim, usageError } from '../terminal/output.js';
 import { PassedOn, signalOfLostReader } from '../terminal/pass-on.js';
 import { readInput, readStdin } from '../terminal/read-input.js';
 import { endRun, showError, shownBy, withBridge } from './command-bridge.js';
+import { withData } from './data-option.js';
 import { Collected } from './exec.js';
 
 export type RunCommandOptions = {
@@ -27,6 +28,8 @@ export type RunCommandOptions = {
   /** Paths; each arrives under its last part. */
   readonly file: readonly string[];
   readonly out?: string;
+  /** Each as in MCP_BRIDGE_DATA, whose folders they replace; a path may be relative. */
+  readonly data: readonly string[];
   /** The session that it is a call of; it outlives this command. */
   readonly session?: string;
   /** Refused where there is no such session yet. */
@@ -43,7 +46,12 @@ export async function run(script: string, options: RunCommandOptions): Promise<v
   const { session, requireSession } = options;
   if (requireSession && session === undefined)
     throw usageError('--require-session is given without --session.', 'Add --session NAME, or leave it out.');
-  const prepared = prepare('warn', 'ends');
+  if (options.data.length > 0 && session !== undefined)
+    throw usageError(
+      '--data is given with --session, whose code sees the folders of the bridge that has it.',
+      'Leave one of them out, or set MCP_BRIDGE_DATA.',
+    );
+  const prepared = withData(prepare('warn', 'ends'), options.data);
   const source =
     script === '-' ? await readStdin() : readInput(script, 'Name a Python file, or - for stdin.');
   const files = options.file.map((path) => ({
