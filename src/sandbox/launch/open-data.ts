@@ -2,7 +2,9 @@
 // exchanged since is refused, and a sandbox that waits is used only as long as its folders are the same.
 
 import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { BridgeError } from '../../base/errors.js';
+import { shellWord } from '../../base/process/own-command.js';
 import type { DataMount, Engine, FileOwner } from '../../engine/engine.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { type DataPlace, LEAST_ID, openFolder } from '../../settings/files/data-folders.js';
@@ -17,6 +19,7 @@ export type OpenData = {
   readonly user: string | undefined;
 };
 
+const PASSED_BY_OTHERS = 0o001;
 const FIX = 'Correct MCP_BRIDGE_DATA, or whatever else names the folder, then restart the host.';
 
 /** Undefined for a kind that sees none. Throws E_DATA. */
@@ -35,6 +38,12 @@ export function openData(
   const opened = folders.map((folder) => {
     const seen = openFolder(folder, place, { isOpened: true });
     if ('trouble' in seen) throw dataError(`The data folder ${seen.trouble}`, FIX);
+    const closed = traits.opensPrivateFolders ? undefined : closedAbove(seen.path);
+    if (closed !== undefined)
+      throw dataError(
+        `The data folder '${seen.path}' lies in '${closed}', into which ${traits.ownKernel ?? 'the sandbox'} cannot look here.`,
+        `Run: chmod o+x ${shellWord(closed)}; or name a folder that lies elsewhere.`,
+      );
     return seen;
   });
   const data = opened.map(({ path: source, target, isWritable, identity }) => ({
@@ -59,6 +68,13 @@ export function openData(
 
 const dataError = (message: string, remedy: string): BridgeError =>
   new BridgeError('E_DATA', message, { fault: 'operator', remedy });
+
+/** The nearest folder above that others may not pass through. */
+function closedAbove(path: string): string | undefined {
+  const above = dirname(path);
+  if ((statSync(above).mode & PASSED_BY_OTHERS) === 0) return above;
+  return above === path ? undefined : closedAbove(above);
+}
 
 /** Whether the folders are those that a sandbox was made with. */
 export const isSameData = (data: readonly DataMount[]): boolean =>
