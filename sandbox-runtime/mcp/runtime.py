@@ -37,6 +37,7 @@ __all__ = [
     "call_tool",
     "call_tool_raw",
     "capability_summary",
+    "data",
     "describe_server",
     "discovered_servers",
     "display",
@@ -243,6 +244,17 @@ async def get_prompt(
     from mcp import _resources
 
     return await _resources.get_prompt(server, name, {**_checked(arguments), **named})
+
+
+def data() -> Any:
+    """The user's folders that code sees: a list of dicts with `path`, `writable`, `entries`, `bytes` and `more`.
+
+    `entries` and `bytes` are those of the folder itself, without what lies deeper; `more` says that only the first
+    10,000 were counted.
+    """
+    from mcp import _data
+
+    return _data.folders()
 
 
 def progress(done: float, total: float | None = None, message: str | None = None) -> None:

@@ -11,6 +11,7 @@ export type ErrorCode =
   | 'E_ENGINE_UNSAFE'
   | 'E_OCI_RUNTIME'
   | 'E_UNENFORCED'
+  | 'E_DATA'
   | 'E_NETWORK'
   | 'E_IMAGE_MISSING'
   | 'E_IMAGE_BUILD'

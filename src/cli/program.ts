@@ -373,6 +373,8 @@ program
   .argument('<socket>', 'where it listens')
   .action(async (socket: string) => (await import('./windows/shared-bridge.js')).sharedBridge(socket));
 
+const DATA_OPTION = 'a folder that the code sees at /data: PATH, PATH:NAME or PATH:NAME:rw; may be repeated';
+
 program
   .command('run')
   .description("run a Python file as the agent's tool would; exits with its exit code")
@@ -380,6 +382,7 @@ program
   .option('--servers <names>', 'MCP servers to load, separated by commas', commaSeparated, [])
   .option('--timeout <seconds>', 'seconds that the code may take', wholeNumber)
   .option('--file <path>', 'a file for the working directory; may be repeated', appendValue, [])
+  .option('--data <folder>', DATA_OPTION, appendValue, [])
   .option('--out <folder>', 'where pictures go, and files that the code writes to out/')
   .option('--image <name>', 'the image for this run, such as data; `image list` shows them')
   .option(
@@ -397,6 +400,7 @@ program
   .description('a Python prompt with your MCP servers; without a terminal it reads stdin')
   .option('--servers <names>', 'MCP servers to load, separated by commas', commaSeparated, [])
   .option('--all', 'load all of them')
+  .option('--data <folder>', DATA_OPTION, appendValue, [])
   .option('--image <name>', 'the image for this prompt, such as data; `image list` shows them')
   .option('--session <name>', 'the name of its session, which ends with this command', 'repl')
   .action(async (options: ReplOptions) => (await import('./repl/repl.js')).repl(options));
@@ -417,6 +421,7 @@ program
     appendValue,
     [],
   )
+  .option('--data <folder>', DATA_OPTION, appendValue, [])
   .option('--stdin <path>', 'what the program reads: a file, or - for our own stdin; without it, nothing')
   .option('--env <name=value>', 'a variable of its environment; may be repeated', appendValue, [])
   .option('--servers <names>', 'MCP servers to load, separated by commas', commaSeparated, [])

@@ -29,6 +29,17 @@ export type EngineMode = IdMapping | 'vm' | 'remote';
 
 /** A file or folder of the host, mounted read-only. Only an `executable` one may hold programs. */
 export type Mount = { readonly source: string; readonly target: string; readonly executable: boolean };
+/**
+ * A folder of the user's, which this machine had as `identity` when it was looked at: not its programs, nor devices, nor file
+ * systems that are mounted below it.
+ */
+export type DataMount = {
+  readonly source: string;
+  readonly target: string;
+  readonly isWritable: boolean;
+  /** Equal for the same folder. */
+  readonly identity: string;
+};
 /** Carrier of a container's traffic (network-modes.ts). `default`: what docker, or a machine's podman, gives any container. */
 export type NetworkMode = 'slirp4netns' | 'pasta' | 'default';
 /** Writable and in memory; only one that is `executable` may hold programs. */
@@ -38,6 +49,9 @@ export type Unreachable = { readonly why: string; readonly isSilent: boolean };
 
 /** A volume on disk, shared by all containers that name it; one that is not `isKept` goes with the bridge that made it. */
 export type Volume = { readonly name: string; readonly target: string; readonly isKept: boolean };
+
+/** A user of this machine, with the group of their files where that is not root's. */
+export type FileOwner = { readonly uid: number; readonly gid: number | undefined };
 
 /** Every wall of one sandbox. No optional fields: who reads a value of this type sees every wall. */
 export type SandboxSpec = {
@@ -58,6 +72,9 @@ export type SandboxSpec = {
   readonly user: string;
   readonly workdir: string;
   readonly mounts: readonly Mount[];
+  readonly data: readonly DataMount[];
+  /** The user of this machine that the container's user is, so that what it writes is theirs; undefined for nobody. */
+  readonly owner: FileOwner | undefined;
   readonly tmpfs: readonly Tmpfs[];
   readonly volumes: readonly Volume[];
   readonly shmMb: number;
@@ -143,6 +160,11 @@ export type EngineTraits = {
   readonly ownKernel: string | undefined;
   /** Whether containers can read what lies in a folder that is private to the engine's user. */
   readonly opensPrivateFolders: boolean;
+  /**
+   * How a container's user becomes a user of the machine: any id by the `map` of ids; the user 1, by a `shift` of the map as a
+   * whole; or by the `id`, which is the same there. Undefined where that cannot be had.
+   */
+  readonly ownerBy: 'map' | 'shift' | 'id' | undefined;
   /** Whether all paths are masked that a spec asks for. */
   readonly masksAll: boolean;
   /** Whether the engine itself ends a container by a clock of its own. */

@@ -67,6 +67,8 @@ type RunEvents = {
     readonly run: string;
     /** Servers that the run had in the end, or those that it named where it did not come so far. */
     readonly servers: readonly string[];
+    /** Data folders that its code could see, by their paths in the sandbox; one that it could write has `:rw`. */
+    readonly data?: readonly string[] | undefined;
     readonly status: RunStatus;
     /** Why it failed; the message is the code's own words where the code has raised it. */
     readonly error?: { readonly kind: string; readonly message: string } | undefined;

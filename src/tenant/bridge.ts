@@ -14,6 +14,7 @@ import type { Inbox } from '../policy/approvals/question.js';
 import { Grants, type SharedApprovals } from '../policy/approvals/run-approvals.js';
 import { type OpenPage, openInbox } from '../policy/inbox/inbox.js';
 import { type Always, allowAlways } from '../policy/rules/always-allowed.js';
+import { allowedFolders } from '../policy/rules/policy.js';
 import { KeptFiles } from '../run/artifacts/kept-files.js';
 import { SavedTools } from '../run/calls/saved-tools.js';
 import { Runs } from '../run/life/runs.js';
@@ -22,7 +23,7 @@ import { RunQueue } from '../run/queue/run-queue.js';
 import { SetUp } from '../run/queue/set-up.js';
 import { Sessions } from '../run/sessions/sessions.js';
 import type { Launcher } from '../sandbox/launch/launcher.js';
-import { commandProfile, kindAhead, type SandboxProfile } from '../sandbox/spec/profile.js';
+import { commandProfile, kindAhead, type SandboxProfile, withData } from '../sandbox/spec/profile.js';
 import type { AgentCapabilities } from '../servers/asking/agent-capabilities.js';
 import { longestStartSeconds } from '../servers/pool/start-time.js';
 import type { Settings } from '../settings/environment/settings.js';
@@ -223,7 +224,10 @@ export class Bridge implements AsyncDisposable {
     const { warm } = this.#service;
     const { tools, executeServer } = this.settings;
     const isForCommands = tools.every((name) => name === 'execute');
-    if (!isForCommands) warm.of(kindAhead(this.settings)).fill();
+    if (!isForCommands)
+      warm
+        .of(withData(kindAhead(this.settings), allowedFolders(this.settings.data, this.servers.policy())))
+        .fill();
     else if (executeServer === undefined) warm.of(this.#commandProfile).fill();
     this.servers.readAhead();
   }

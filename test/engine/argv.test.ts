@@ -302,6 +302,44 @@ describe('runArgv', () => {
     expect([largest(spec), largest(withVolume)]).toEqual([128 * 1024 ** 2, 1024 ** 3]);
   });
 
+  it('a data folder holds no programs, is read-only unless said, keeps its labels, and hears of no later mount', () => {
+    const data = { source: '/home/ann/sales', target: '/data', isWritable: false, identity: '1:2' };
+    const flags = (engine: 'podman' | 'docker', isWritable: boolean) =>
+      runArgv({ ...spec, data: [{ ...data, isWritable }] }, dialectOf(engine, 'rootless'), {
+        ids: 'rootless',
+        ociRuntime: undefined,
+        cidFile: '/c',
+        pidFile: '/p',
+      }).filter((flag) => flag.includes('/data'));
+    const podman = 'bind,rprivate,nosuid,nodev,noexec';
+    expect(flags('podman', false)).toEqual([`--volume=/home/ann/sales:/data:ro,${podman}`]);
+    expect(flags('podman', true)).toEqual([`--volume=/home/ann/sales:/data:rw,${podman}`]);
+    expect(flags('docker', false)).toEqual(['--volume=/home/ann/sales:/data:ro,rprivate']);
+    expect(argv('podman', 'rootless').join(' ')).not.toContain('/data');
+  });
+
+  it.each([
+    ['rootless', ['0:1:65534', '65534:0:1', '65535:65536:1'], ['0:1:65534', '65534:0:1', '65535:65536:1']],
+    ['userns-mapped', ['0:999:65536'], ['0:99:65536']],
+  ] as const)(
+    'the user of the container is the owner of what it writes, %s, and no other id is',
+    (ids, uids, gids) => {
+      const owned = runArgv(
+        { ...spec, user: ids === 'rootless' ? spec.user : '1:1', owner: { uid: 1000, gid: 100 } },
+        dialectOf('podman', ids),
+        {
+          ids,
+          ociRuntime: undefined,
+          cidFile: '/c',
+          pidFile: '/p',
+        },
+      );
+      const maps = (flag: string) => owned.filter((word) => word.startsWith(flag));
+      expect(maps('--uidmap=')).toEqual(uids.map((range) => `--uidmap=${range}`));
+      expect(maps('--gidmap=')).toEqual(gids.map((range) => `--gidmap=${range}`));
+    },
+  );
+
   it.each(['vm', 'remote'] as const)(
     'podman as %s is given no flag that its client does not know',
     (mode) => {

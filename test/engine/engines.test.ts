@@ -13,7 +13,7 @@ const opened = (binary: string, mode: EngineMode, runtime = 'crun'): Engine =>
     ...OPTIONS,
     binary,
     ociRuntime: { name: runtime, flags: [] },
-    facts: { ...FACTS, mode },
+    facts: { ...FACTS, mode, ids: mode === 'vm' || mode === 'remote' ? 'rootless' : mode },
   });
 
 it('podman is tried before docker where nobody has named an engine', () => {
@@ -41,7 +41,12 @@ it.each<[string, EngineMode, string, Partial<Engine['traits']>]>([
     '/opt/runsc',
     { ownKernel: 'gVisor', networkAdvice: expect.stringMatching(/gVisor/) },
   ],
-  ['podman', 'userns-mapped', 'crun', { opensPrivateFolders: true }],
+  ['podman', 'userns-mapped', 'crun', { opensPrivateFolders: true, ownerBy: 'shift' }],
+  ['podman', 'rootless', 'crun', { ownerBy: 'map' }],
+  ['podman', 'rootless', 'runsc', { ownerBy: undefined }],
+  ['podman', 'remote', 'crun', { ownerBy: undefined }],
+  ['docker', 'rootful', 'runc', { ownerBy: 'id' }],
+  ['docker', 'rootless', 'runc', { ownerBy: undefined }],
   ['podman', 'rootless', 'runsc', { opensPrivateFolders: true }],
   ['podman', 'userns-mapped', 'runsc', { opensPrivateFolders: false }],
 ])('%s, %s, with %s: %j', (binary, mode, runtime, traits) => {

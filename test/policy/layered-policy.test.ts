@@ -1,7 +1,7 @@
 // Two policies as one: no layer gives back what the other one takes away.
 
 import { expect, it } from 'vitest';
-import { layeredPolicy, type Policy, policyOf } from '../../src/policy/rules/policy.js';
+import { allowedFolders, layeredPolicy, type Policy, policyOf } from '../../src/policy/rules/policy.js';
 import type { PolicyFile } from '../../src/policy/rules/policy-file.js';
 
 type Lists = { readonly allow?: readonly string[]; readonly deny?: readonly string[] };
@@ -47,4 +47,16 @@ it('holds to the lower of two limits, whichever layer has it', () => {
     expect(both.serverLimits('s').secondsPerCall?.max).toBe(3);
     expect(both.serverLimits('s').bytesPerCall).toBeUndefined();
   }
+});
+
+it('code may use data folders as the stricter layer says', () => {
+  const folders = [{ path: '/srv/out', target: '/data', isWritable: true }];
+  const seen = (...layers: readonly Policy['data'][]) => {
+    const [first, second] = layers.map((data) => ({ ...policy({}), data })) as [Policy, Policy];
+    return allowedFolders(folders, layeredPolicy(first, second)).map(({ isWritable }) => isWritable);
+  };
+  expect(policy({}).data).toBe('write');
+  expect(seen('write', 'write')).toEqual([true]);
+  expect([seen('read', 'write'), seen('write', 'read')]).toEqual([[false], [false]]);
+  expect([seen('none', 'write'), seen('read', 'none')]).toEqual([[], []]);
 });

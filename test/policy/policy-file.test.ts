@@ -84,7 +84,7 @@ describe('what stops the start', () => {
     [
       'a mistyped field',
       'version: 1\ndenny: [x]',
-      "there is no field 'denny'. Did you mean 'deny'? Fields here: version, allow, deny, perServer, limits, changedTools, approvals.",
+      "there is no field 'denny'. Did you mean 'deny'? Fields here: version, allow, deny, perServer, limits, changedTools, data, approvals.",
     ],
     [
       'a mistyped field of approvals',
@@ -188,7 +188,7 @@ it('every field that the schema knows is documented', () => {
         .split(', ')
         .map((name) => [within.replace(/\.s$|\.0$/, '.*'), name].filter((part) => part).join('.')),
   );
-  expect(fields).toHaveLength(7 + 5 + 4 + 5 + 5);
+  expect(fields).toHaveLength(8 + 5 + 4 + 5 + 5);
   // A map of fields is documented by its fields.
   const missing = fields.filter((field) => !rows.some((row) => row === field || row.startsWith(`${field}.`)));
   expect(missing).toEqual([]);

@@ -88,5 +88,10 @@ export function greeted(container: FakeContainer, more: Partial<StartOptions> = 
   container.say({ type: 'hello', protocol: PROTOCOL_VERSION, harness: '0', python: '3' });
   const engine = engineOf(container);
   const options = { timeoutMs: HANGS_MS, observer: () => {}, ...more };
-  return Sandbox.start(engine, { name: 'fake' } as SandboxSpec, options, NEVER);
+  return Sandbox.start(
+    engine,
+    { name: 'fake', data: [] as const } as Partial<SandboxSpec> as SandboxSpec,
+    options,
+    NEVER,
+  );
 }

@@ -11,6 +11,7 @@ export type Group =
   | 'kernel'
   | 'privileges'
   | 'files'
+  | 'data'
   | 'network'
   | 'processes'
   | 'between runs'

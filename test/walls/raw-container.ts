@@ -16,8 +16,11 @@ import {
   setUpEngine,
   specOn,
 } from '../../src/sandbox/launch/launch-set-up.js';
+import { openData } from '../../src/sandbox/launch/open-data.js';
 import { carry } from '../../src/sandbox/spec/harness-files.js';
+import { pythonProfile, type SandboxProfile, withData } from '../../src/sandbox/spec/profile.js';
 import { parseSettings } from '../../src/settings/environment/settings.js';
+import { openFolders } from '../../src/settings/files/data-folders.js';
 import { hostFacts } from '../../src/settings/files/host-facts.js';
 import { engineUnderTest } from '../support/engine-under-test.js';
 import { HANGS_MS } from '../support/time.js';
@@ -42,12 +45,19 @@ export class RawContainers {
   readonly #pad: LaunchSetUp;
   readonly #context: LaunchContext;
   readonly #world: World;
+  /** The kind of the bridge's own sandboxes. */
+  readonly #kind: SandboxProfile;
   #count = 0;
 
   private constructor(pad: LaunchSetUp, context: LaunchContext, world: World) {
     this.#pad = pad;
     this.#context = context;
     this.#world = world;
+    const { settings } = context;
+    this.#kind = withData(
+      pythonProfile(settings),
+      openFolders(settings.data, { ...hostFacts(), ...settings }).folders,
+    );
   }
 
   /** Decides engine, OCI runtime and image as a bridge with this environment would. */
@@ -95,7 +105,8 @@ export class RawContainers {
   }
 
   #argv(name: string, off: readonly Relaxation[], program: string): string[] {
-    const spec = specOn(this.#pad, this.#context, name);
+    const data = openData(this.#kind, this.#pad.engine, this.#context.settings);
+    const spec = specOn(this.#pad, this.#context, name, this.#kind, undefined, data);
     const { binary, mode, ids, ociRuntime: runtime, ociFlags: flags } = this.#pad.choice;
     const ociRuntime = { name: runtime, flags };
     const argv = runArgv(

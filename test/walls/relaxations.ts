@@ -81,6 +81,8 @@ export const relaxations = {
   devices: plus('--volume=/dev/null:/dev/kvm:rw,dev', '--volume=/dev/null:/dev/mem:rw,dev'),
   'host files': (argv, world) => plus(`--volume=${world.folder}:${world.folder}:rw`)(argv, world),
   'engine socket': (argv, world) => plus(`--volume=${world.socket}:/run/podman/podman.sock`)(argv, world),
+  'read-only data': replaced(/^(--volume=.*:\/data:)ro,/, '$1rw,'),
+  'data options': replaced(/^(--volume=.*:\/data:.*),nosuid,nodev,noexec/, '$1,suid,dev,exec'),
   'read-only harness': (argv, world) =>
     plus(`--volume=${world.folder}:/ipc:rw`)(
       // Where the engine runs elsewhere it is part of the image.

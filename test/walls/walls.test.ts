@@ -56,8 +56,10 @@ const openDescriptors = (): number => readdirSync(`/proc/${bridge.pid}/fd`).leng
 
 beforeAll(async () => {
   world = await World.open();
-  containers = await RawContainers.open(bridgeEnv(tempHome(), SETTINGS), world);
-  bridge = await startBridge(world.downstream, { env: { ...SETTINGS, ...world.environment } });
+  containers = await RawContainers.open(bridgeEnv(tempHome(), { ...SETTINGS, ...world.dataSetting }), world);
+  bridge = await startBridge(world.downstream, {
+    env: { ...SETTINGS, ...world.environment, ...world.dataSetting },
+  });
   // Both servers are up from here on.
   await bridge.run('1', { servers: ['open', 'shut'] });
   await eventually(() => ourContainers().length === 0);

@@ -2,7 +2,7 @@
 // process, a variable, a socket that looks like an engine's, and two downstream servers that keep a mark of each call. All
 // but the servers are where the engine runs: that is the host of an attack.
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
@@ -13,11 +13,12 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { type AddressInfo, createServer, type ListenOptions, type Server } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readText } from '../../src/base/files/read-text.js';
 import { engineUnderTest } from '../support/engine-under-test.js';
@@ -35,6 +36,8 @@ export class World implements AsyncDisposable {
   readonly token = `canary-${randomBytes(6).toString('hex')}`;
   readonly folder: string;
   readonly socket: string;
+  /** What runs see at /data; others may write there, so that only the mount keeps them from it. */
+  readonly data: string;
   /** What the probes are told: everything that an attacker could know. */
   facts: Readonly<Record<string, string | number>> = {};
   readonly #servers: Server[] = [];
@@ -51,6 +54,8 @@ export class World implements AsyncDisposable {
     chmodSync(this.folder, 0o777);
     writeFileSync(join(this.folder, 'canary.txt'), this.token, { mode: 0o644 });
     this.socket = join(this.folder, 'engine.sock');
+    this.data = mkdtempSync(join(place, 'mcp-sandbox-bridge-test-data-'));
+    this.#fillData();
     this.#udp = createSocket('udp4');
     const [program = '', ...args] = [
       ...engineUnderTest.inside,
@@ -92,6 +97,11 @@ export class World implements AsyncDisposable {
     return { WALLS_TOKEN: this.token, HTTPS_PROXY: `http://${this.token}:1`, SSH_AUTH_SOCK: this.socket };
   }
 
+  /** The setting by which runs see a folder of this machine, where the engine is on it. */
+  get dataSetting(): Record<string, string> {
+    return engineUnderTest.kind === 'local' ? { MCP_BRIDGE_DATA: this.data } : {};
+  }
+
   get downstream(): Record<string, ServerEntry> {
     const server = (file: string): ServerEntry => ({
       command: process.execPath,
@@ -111,8 +121,22 @@ export class World implements AsyncDisposable {
     if (this.#process.pid !== undefined) process.kill(-this.#process.pid, 'SIGKILL');
     this.#udp.close();
     for (const server of this.#servers) server.close();
-    rmSync(this.folder, { recursive: true, force: true });
+    for (const folder of [this.folder, this.data]) rmSync(folder, { recursive: true, force: true });
     await Promise.resolve();
+  }
+
+  /** Files that all may write, links that lead out, a program with a setuid bit, and where root runs the tests a device. */
+  #fillData(): void {
+    writeFileSync(join(this.data, 'in.txt'), 'data');
+    symlinkSync(join(this.folder, 'canary.txt'), join(this.data, 'absolute'));
+    symlinkSync(`../${basename(this.folder)}/canary.txt`, join(this.data, 'relative'));
+    writeFileSync(join(this.data, 'tool'), '#!/bin/sh\nexit 0\n');
+    chmodSync(join(this.data, 'in.txt'), 0o666);
+    chmodSync(join(this.data, 'tool'), 0o4755);
+    chmodSync(this.data, 0o777);
+    if (process.getuid?.() !== 0) return;
+    execFileSync('mknod', [join(this.data, 'device'), 'c', '1', '5']);
+    chmodSync(join(this.data, 'device'), 0o666);
   }
 
   /** A listener that greets with the token; its port, or 0 for a path. */

@@ -121,6 +121,21 @@ export const CHECKS: readonly Check[] = [
     },
   },
   {
+    name: 'data folder',
+    // The settings are wrong where one of them may not be seen.
+    examine: ({ settings: { data } }) =>
+      data.length === 0
+        ? undefined
+        : ok(
+            data
+              .map(
+                ({ path, target, isWritable }) =>
+                  `${path} is seen at ${target}${isWritable ? ', writable' : ''}`,
+              )
+              .join('; '),
+          ),
+  },
+  {
     name: 'state directory',
     examine: ({ settings: { stateDir } }) => {
       const probe = join(stateDir, `.doctor-${process.pid}`);

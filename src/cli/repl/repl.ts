@@ -22,6 +22,7 @@ import type { Bridge } from '../../tenant/bridge.js';
 import type { ServerDoc } from '../../wire/frames.js';
 import { RunQuestions } from '../approvals/run-questions.js';
 import { exitCodeOf, showError, shownBy, withBridge } from '../run/command-bridge.js';
+import { withData } from '../run/data-option.js';
 import { keepLeft } from '../run/left.js';
 
 import { prepare } from '../serving/prepare.js';
@@ -37,6 +38,8 @@ export type ReplOptions = {
   readonly session: string;
   /** The image in place of MCP_BRIDGE_IMAGE. */
   readonly image?: string;
+  /** Data folders, as `run` has them. */
+  readonly data: readonly string[];
 };
 
 const PROMPT = '>>> ';
@@ -45,7 +48,7 @@ const GOES_ON = '... ';
 const LEAVES = /^(?:exit|quit)(?:\(\))?$/;
 
 export async function repl(options: ReplOptions): Promise<void> {
-  const prepared = prepare('warn', 'serves', options.image);
+  const prepared = withData(prepare('warn', 'serves', options.image), options.data);
   // Files that a session leaves have to be there to be opened; nothing else of a bridge that serves is wanted.
   const settings = { ...prepared.settings, warm: 0 };
   const discovery = { ...prepared.discovery, settings };

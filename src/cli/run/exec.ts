@@ -21,9 +21,12 @@ import { interruptSignal } from '../terminal/interrupt.js';
 import { sayDim, sayNote, usageError } from '../terminal/output.js';
 import { PassedOn, type ProgramOutput, signalOfLostReader } from '../terminal/pass-on.js';
 import { endRun, showError, shownBy, showRemedy, withBridge } from './command-bridge.js';
+import { withData } from './data-option.js';
 import { type ExecInputOptions, execInput, type Words } from './exec-input.js';
 
 export type ExecOptions = ExecInputOptions & {
+  /** Data folders, as `run` has them. */
+  readonly data: readonly string[];
   readonly servers: readonly string[];
   readonly timeout?: number;
   readonly out?: string;
@@ -31,7 +34,7 @@ export type ExecOptions = ExecInputOptions & {
 };
 
 export async function exec(words: Words, options: ExecOptions): Promise<void> {
-  const prepared = prepare('warn', 'ends');
+  const prepared = withData(prepare('warn', 'ends'), options.data);
   const { settings } = prepared;
   const { program, files } = await execInput(words, options, new Snippets(settings.snippetsDir));
   const servers = serversFor(program.language, options.servers);

@@ -21,6 +21,7 @@ import { sayDim, sayNote, usageError } from '../terminal/output.js';
 import { PassedOn, signalOfLostReader } from '../terminal/pass-on.js';
 import { readInput, readStdin } from '../terminal/read-input.js';
 import { endRun, showError, shownBy, withBridge } from './command-bridge.js';
+import { withData } from './data-option.js';
 import { Collected } from './exec.js';
 
 export type RunCommandOptions = {
@@ -31,6 +32,8 @@ export type RunCommandOptions = {
   readonly out?: string;
   /** The image in place of MCP_BRIDGE_IMAGE. */
   readonly image?: string;
+  /** Each as in MCP_BRIDGE_DATA, whose folders they replace; a path may be relative. */
+  readonly data: readonly string[];
   /** The session that it is a call of; it outlives this command. */
   readonly session?: string;
   /** Refused where there is no such session yet. */
@@ -52,7 +55,12 @@ export async function run(script: string, options: RunCommandOptions): Promise<v
       '--image is given with --session, whose image is that of the shared bridge.',
       'Leave one out, or set MCP_BRIDGE_IMAGE, which decides for both.',
     );
-  const prepared = prepare('warn', 'ends', options.image);
+  if (options.data.length > 0 && session !== undefined)
+    throw usageError(
+      '--data is given with --session, whose code sees the folders of the bridge that has it.',
+      'Leave one of them out, or set MCP_BRIDGE_DATA.',
+    );
+  const prepared = withData(prepare('warn', 'ends', options.image), options.data);
   const source =
     script === '-' ? await readStdin() : readInput(script, 'Name a Python file, or - for stdin.');
   const files = options.file.map((path) => ({

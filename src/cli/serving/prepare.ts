@@ -11,7 +11,12 @@ import type { DiscoverContext } from '../../hosts/discovery/discover.js';
 import { NameOwners } from '../../hosts/discovery/name-owners.js';
 import { PolicyBook } from '../../policy/rules/policy-book.js';
 import { Audit } from '../../run/audit/audit.js';
-import { absentEngine, absentFiles, stateOpenToOthers } from '../../settings/environment/setting-paths.js';
+import {
+  absentEngine,
+  absentFiles,
+  openData,
+  stateOpenToOthers,
+} from '../../settings/environment/setting-paths.js';
 import {
   problemsIn,
   type SettingProblem,
@@ -93,8 +98,10 @@ export function examine(
   const { settings: own, warnings, problems: wrong } = readSettings(env, host);
   const { importedFile, policyFile } = own;
   const imported = readIfNamed(importedFile, (file) => readIsolatorFile(file, own, host));
+  const data = openData(own, host);
   const settings = {
     ...own,
+    data: data.folders,
     imported: imported.value,
     snippetsDir: snippetsDirOf(own, imported.value),
     ...(life === 'ends' ? { warm: 0, keepSeconds: 0 } : {}),
@@ -118,6 +125,7 @@ export function examine(
     // Where one of these is wrong, another folder would be looked at than was meant.
     ...(wrong.some(({ setting }) => DECIDE_STATE.has(setting)) ? [] : stateOpenToOthers(own, host)),
     ...absentFiles(settings),
+    ...data.problems,
     ...(life === 'serves' ? absentEngine(settings) : []),
     ...imported.problems,
     ...book.problems,

@@ -48,6 +48,10 @@ export function runArgv(spec: SandboxSpec, dialect: EngineDialect, facts: Launch
     `--log-driver=${launch === 'detached' ? 'passthrough' : 'none'}`,
     ...spec.mounts.map((mount) => mountFlag(mount, dialect)),
     ...spec.replaced.map((file) => mountFlag({ ...file, executable: false }, dialect)),
+    ...spec.data.map(
+      ({ source, target, isWritable }) =>
+        `--volume=${source}:${target}:${isWritable ? 'rw' : 'ro'},${dialect.dataOptions}`,
+    ),
     ...spec.volumes.map(({ name, target }) => `--volume=${name}:${target}:${dialect.mountOptions.volume}`),
     ...spec.tmpfs.map(
       ({ target, sizeMb, executable }) =>

@@ -317,13 +317,14 @@ export class CliEngine implements Engine {
 function traitsOf(
   dialect: EngineDialect,
   isHere: boolean,
-  { facts: { mode }, ociRuntime }: EngineOptions,
+  { facts: { mode, ids }, ociRuntime }: EngineOptions,
 ): EngineTraits {
   const isOwn = isGvisor(ociRuntime?.name ?? '');
   return {
     ...dialect.traits,
     ownKernel: isOwn ? 'gVisor' : undefined,
     opensPrivateFolders: !(isOwn && mode === 'userns-mapped'),
+    ownerBy: isHere ? dialect.ownerBy(ids, ociRuntime) : undefined,
     reachesLocalhost: !isHere,
     networkAdvice: isOwn ? OLD_GVISOR : undefined,
   };

@@ -73,11 +73,14 @@ export type EngineDialect = {
   readonly listArgs: (filterLabel: string, labels: readonly string[]) => string[];
   readonly launch: Engine['launch'];
   readonly traits: Pick<EngineTraits, 'masksAll' | 'hasClock'>;
+  readonly ownerBy: (ids: IdMapping, ociRuntime: OciRuntime | undefined) => EngineTraits['ownerBy'];
   /**
    * Options of a bind mount, by what it holds, and of a volume; `z` lets SELinux hosts read what is ours, `U` gives a volume to
    * the container's user.
    */
   readonly mountOptions: { readonly data: string; readonly programs: string; readonly volume: string };
+  /** Options of a bind mount of the user's own files, whose labels are left as they are. */
+  readonly dataOptions: string;
   /** Options of `--mount`, for a bind mount whose source has a colon. The source must have no comma, quote or line break. */
   readonly mountWithColon: (mount: Mount) => string;
   /** Fails, and says that it is there, where it is (podman), or is content (docker). */
@@ -100,12 +103,36 @@ const FIRST_ID = { 'userns-mapped': 1_879_048_192, rootless: 1, rootful: undefin
 export const rootGroupOf = (mode: EngineMode): number | undefined =>
   mode === 'userns-mapped' ? FIRST_ID[mode] : undefined;
 
-function idMap({ ids, ociRuntime }: LaunchFacts): string[] {
-  // Rootless it could then reach nothing in the user's home, and has a namespace of its own for what runs the guest.
-  if (ids === 'rootless' && ociRuntime !== undefined && isGvisor(ociRuntime.name)) return [];
+/** Rootless it could then reach nothing in the user's home, and has a namespace of its own for what runs the guest. */
+const hasNoMap = (ids: IdMapping, ociRuntime: OciRuntime | undefined): boolean =>
+  ids === 'rootless' && ociRuntime !== undefined && isGvisor(ociRuntime.name);
+
+function idMap({ ids, ociRuntime }: LaunchFacts, { user, owner }: SandboxSpec): string[] {
   const first = FIRST_ID[ids];
-  return first === undefined ? [] : [`--uidmap=0:${first}:${ID_COUNT}`, `--gidmap=0:${first}:${ID_COUNT}`];
+  if (first === undefined || hasNoMap(ids, ociRuntime)) return [];
+  const [uid, gid] = user.split(':').map(Number);
+  const rangesOf = ids === 'rootless' ? withOwner : shifted;
+  return [
+    ...rangesOf(first, uid, owner?.uid).map((range) => `--uidmap=${range}`),
+    ...rangesOf(first, gid, owner?.gid).map((range) => `--gidmap=${range}`),
+  ];
 }
+
+/** All ids from `first` on, but for `inside`: the user who has started a rootless podman, who is 0 in its namespace. */
+function withOwner(first: number, inside = 0, owner: number | undefined): string[] {
+  if (owner === undefined) return [`0:${first}:${ID_COUNT}`];
+  const above = inside + 1;
+  return [
+    `0:${first}:${inside}`,
+    `${inside}:0:1`,
+    ...(above < ID_COUNT ? [`${above}:${first + above}:${ID_COUNT - above}`] : []),
+  ];
+}
+
+/** One range in any case: podman as root mounts the layers of an image by the map, and the kernel takes no other there. */
+const shifted = (first: number, inside = 0, owner: number | undefined): string[] => [
+  `0:${owner === undefined ? first : owner - inside}:${ID_COUNT}`,
+];
 
 // Policies of one value as what podman needs to be told; a second value would not compile without its words.
 const PODMAN_NAMESPACES = { own: ['--pid=private', '--uts=private', '--cgroupns=private'] } as const;
@@ -164,7 +191,7 @@ const podmanRunFlags = (
   // Not by TZ: a zone in the engine's configuration is mounted over the image's UTC, and no other flag undoes that.
   `--tz=${spec.timezone}`,
   ...spec.masked.map((path) => `--security-opt=mask=${path}`),
-  ...idMap(facts),
+  ...idMap(facts, spec),
 ];
 
 const podmanInfo = z.looseObject({
@@ -275,6 +302,10 @@ const podman: EngineDialect = {
     programs: 'ro,nosuid,nodev,z',
     volume: 'rw,nosuid,nodev,U,z',
   },
+  // Not recursive, and deaf to what is mounted later on.
+  dataOptions: 'bind,rprivate,nosuid,nodev,noexec',
+  ownerBy: (ids, ociRuntime) =>
+    hasNoMap(ids, ociRuntime) ? undefined : ids === 'rootless' ? 'map' : 'shift',
   mountWithColon: ({ source, target, executable }) =>
     `type=bind,src=${source},dst=${target},ro,nosuid,nodev,${executable ? 'exec' : 'noexec'},relabel=shared`,
   makeVolumeArgs,
@@ -391,6 +422,9 @@ const docker: EngineDialect = {
   // docker takes no further options of a bind mount: no-new-privileges and no capabilities stand in for them. An empty
   // volume takes the owner of the image's folder in its place.
   mountOptions: { data: 'ro,z', programs: 'ro,z', volume: 'rw,z' },
+  // docker takes the flags of a mount from nobody, and what lies below it is looked for ahead (data-folders.ts).
+  dataOptions: 'rprivate',
+  ownerBy: (ids) => (ids === 'rootful' ? 'id' : undefined),
   // docker's `--mount` has no option for SELinux, so a path with a colon is of no use on a host that enforces SELinux.
   mountWithColon: ({ source, target }) => `type=bind,src=${source},dst=${target},readonly`,
   makeVolumeArgs,

@@ -3,6 +3,7 @@
 
 import { z } from 'zod';
 import { MB_BYTES } from '../../base/text/sizes.js';
+import { nameList } from '../../base/text/text.js';
 import { definitionFor, type ExecuteLimits } from '../../code-exec/execute-definition.js';
 import { type ArgumentTable, propertiesOf } from '../../code-exec/tool-arguments.js';
 import { profiles, readOwnName } from '../../engine/images/image-name.js';
@@ -14,6 +15,7 @@ import { OLDEST_PYTHON, WORK } from '../../sandbox/spec/promises.js';
 import { networkedLanguages, offeredLanguages } from '../../settings/environment/plan.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { ToolName } from '../../settings/environment/variables.js';
+import type { DataFolder } from '../../settings/files/data-folders.js';
 import { callsTools, type Language } from '../../settings/languages/records.js';
 import { MAX_INPUT_BYTES } from '../../wire/limits.js';
 
@@ -146,9 +148,9 @@ Results are data (r["id"] or r.id); a failing tool raises runtime.MCPError. Each
 export const runPythonDefinition = (settings: Settings): ToolDefinition => ({
   name: 'run_python',
   title: 'Run Python with MCP tools',
-  // Read at each listing, since what the image holds may become known meanwhile.
+  // Read at each listing, since what the image holds may become known meanwhile, and folders may be given and taken.
   get description() {
-    return describe(pythonWords(settings));
+    return `${describe(pythonWords(settings))}${dataLine(settings, 'runtime.data() lists them.')}`;
   },
   inputSchema: {
     type: 'object',
@@ -158,6 +160,14 @@ export const runPythonDefinition = (settings: Settings): ToolDefinition => ({
   annotations: ANNOTATIONS,
   _meta: metaFor('run python code, call MCP tools'),
 });
+
+/** Folders of the user's in a line of their own; nothing where there are none. */
+function dataLine({ data }: Settings, more = ''): string {
+  if (data.length === 0) return '';
+  const inWords = ({ target, isWritable }: DataFolder) => (isWritable ? `${target} (writable)` : target);
+  const access = data.every(({ isWritable }) => !isWritable) ? ', read-only' : '';
+  return `\nThe user's files: ${nameList(data.map(inWords))}${access}. ${more}`.trimEnd();
+}
 
 /** `python, go or ruby`. */
 export function oneOf(offered: readonly Language[]): string {
@@ -255,7 +265,9 @@ export function executeCodeArguments(settings: Settings) {
 export const executeCodeDefinition = (settings: Settings): ToolDefinition => ({
   name: 'execute_code',
   title: 'Run a program',
-  description: programsDescription(offeredLanguages(settings), settings),
+  get description() {
+    return `${programsDescription(offeredLanguages(settings), settings)}${dataLine(settings)}`;
+  },
   inputSchema: {
     type: 'object',
     properties: { ...propertiesOf(executeCodeArguments(settings)), ...GO_ON_PROPERTIES },

@@ -48,6 +48,10 @@ const serverLimits = {
   bytesPerCall: count(MAX_CALL_BYTES).optional(),
 };
 
+/** How code may use data folders, from the least to the most. */
+export const DATA_ACCESS = ['none', 'read', 'write'] as const;
+export type DataAccess = (typeof DATA_ACCESS)[number];
+
 const limits = z.strictObject({
   ...serverLimits,
   callsInFlightPerServer: count(MAX_CALLS_IN_FLIGHT).optional(),
@@ -92,6 +96,7 @@ const schema = z.strictObject({
   perServer: z.record(z.string().regex(/^[^*]*$/), perServer).default({}),
   limits: limits.default({}),
   changedTools: z.enum(['flag', 'refuse']).default('flag'),
+  data: z.enum(DATA_ACCESS).optional(),
   approvals: approvals.optional(),
 });
 
@@ -176,6 +181,13 @@ const ROWS: readonly PolicyRow[] = [
       'Tools that a server describes otherwise than when it was first seen: shown with that, or denied.',
     default: 'flag',
     allowed: 'flag or refuse',
+  },
+  {
+    field: 'data',
+    meaning:
+      'Data folders (MCP_BRIDGE_DATA): `none` is seen, all are read-only, or those with `:rw` can be written.',
+    default: 'write',
+    allowed: 'none, read or write',
   },
   {
     field: 'approvals.mode',

@@ -16,10 +16,16 @@ import { shownName } from '../../base/text/shown-name.js';
 import { clipHarmless } from '../../base/text/text.js';
 import type { DownstreamSpec } from '../../hosts/downstream-spec.js';
 import type { Settings } from '../../settings/environment/settings.js';
+import type { DataFolder } from '../../settings/files/data-folders.js';
 import type { ServerDoc, ToolDoc } from '../../wire/frames.js';
 import { MAX_CALLS_IN_FLIGHT } from '../../wire/limits.js';
 import { type ApprovalPolicy, approvalPolicyOf, layeredApprovals, namesOfAll } from './approval-rules.js';
-import { DEFAULT_CALLS_IN_FLIGHT_PER_SERVER, type PolicyFile } from './policy-file.js';
+import {
+  DATA_ACCESS,
+  type DataAccess,
+  DEFAULT_CALLS_IN_FLIGHT_PER_SERVER,
+  type PolicyFile,
+} from './policy-file.js';
 
 /** `rule` is a noun: `MCP_BRIDGE_DENY 'github.delete_*'`. */
 export type Verdict = { readonly allowed: boolean; readonly rule: string };
@@ -56,6 +62,8 @@ export interface Policy {
   /** A question about its resources or prompts. */
   request(server: string, method: RequestMethod): Verdict;
   readonly runLimits: RunLimits;
+  /** How code may use data folders. */
+  readonly data: DataAccess;
   serverLimits(server: string): ServerLimits;
   /** Which of the calls that the rest allows wait for a person. */
   readonly approvals: ApprovalPolicy;
@@ -129,6 +137,7 @@ export function policyOf(rules: PolicyRules, specs: readonly DownstreamSpec[]): 
     request: (server, method) => judge(server, { kind: 'request', method }),
     approvals,
     runLimits: runLimits(file),
+    data: file?.content.data ?? 'write',
     serverLimits: (server) => serverLimits(file, server),
     patterns: [...lists.flatMap(({ patterns }) => patterns), ...approvals.patterns],
   };
@@ -388,6 +397,7 @@ export function layeredPolicy(first: Policy, second: Policy): Policy {
     request: (server, method) => both((policy) => policy.request(server, method)),
     approvals: layeredApprovals(first.approvals, second.approvals),
     runLimits: lowerRunLimits(first.runLimits, second.runLimits),
+    data: DATA_ACCESS[Math.min(DATA_ACCESS.indexOf(first.data), DATA_ACCESS.indexOf(second.data))] ?? 'none',
     serverLimits: (server) => lowerServerLimits(first.serverLimits(server), second.serverLimits(server)),
     patterns: [...first.patterns, ...second.patterns],
   };
@@ -409,3 +419,12 @@ const lowerOf = (one: Limit, other: Limit): Limit => (other.max < one.max ? othe
 
 const lowerLimit = (one: Limit | undefined, other: Limit | undefined): Limit | undefined =>
   one === undefined || other === undefined ? (one ?? other) : lowerOf(one, other);
+
+/** The folders that code may see, as it may use them. */
+export function allowedFolders(
+  folders: readonly DataFolder[],
+  { data }: Pick<Policy, 'data'>,
+): readonly DataFolder[] {
+  if (data === 'none') return [];
+  return data === 'write' ? folders : folders.map((folder) => ({ ...folder, isWritable: false }));
+}

@@ -18,6 +18,8 @@ export type RunLine = {
   readonly client: string;
   /** Servers that the run had, also those that it got while it ran. */
   readonly servers: readonly string[];
+  /** Data folders that its code could see, by their paths in the sandbox; one that it could write has `:rw`. */
+  readonly data?: readonly string[];
   /** Absent in lines of earlier versions, which knew Python only. */
   readonly language?: string;
   readonly code: TextDigest;

@@ -214,6 +214,7 @@ export class Audit implements AsyncDisposable {
   #end({
     run,
     servers,
+    data = [],
     status,
     error,
     durationMs,
@@ -229,6 +230,7 @@ export class Audit implements AsyncDisposable {
       run,
       ...said,
       servers: servers.map((name) => this.#displayName(name)),
+      ...(data.length === 0 ? {} : { data }),
       status,
       ...(error === undefined ? {} : { error: this.#reason(error) }),
       durationMs: Math.round(durationMs),

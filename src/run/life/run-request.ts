@@ -99,6 +99,7 @@ export class RunRecord {
     },
     servers: readonly string[],
     calls: number,
+    data?: readonly string[],
   ): number {
     const durationMs = performance.now() - this.#startedAt;
     const reason = error === undefined ? undefined : { kind: error.type, message: error.message };
@@ -106,6 +107,7 @@ export class RunRecord {
       type: 'run.ended',
       run: this.#run,
       servers,
+      data,
       status,
       error: reason,
       durationMs,

@@ -45,7 +45,7 @@ export async function runCode(
   const record = new RunRecord({ run, client: context.caller.client, ...about, timeoutSeconds }, observer);
   using deadline = new Deadline(context.signal);
   const transcript = new Transcript();
-  const { conclusion, servers, calls } = await runToEnd({
+  const { conclusion, servers, calls, data } = await runToEnd({
     input,
     services,
     context,
@@ -53,9 +53,9 @@ export async function runCode(
     transcript,
   }).catch((thrown: unknown) => {
     const conclusion = concludeFailure(deadline.cause, asBridgeError(thrown), transcript);
-    return { conclusion, servers: named, calls: 0 };
+    return { conclusion, servers: named, calls: 0, data: [] };
   });
-  const durationMs = record.ended(conclusion, servers, calls);
+  const durationMs = record.ended(conclusion, servers, calls, data);
   return { ...conclusion, calls, servers, timeoutSeconds, durationMs };
 }
 
@@ -65,6 +65,8 @@ type RunEnd = {
   readonly calls: number;
   /** Servers that the run had in the end; those that it named where it did not get that far. */
   readonly servers: readonly string[];
+  /** Data folders that its code could see, as the audit has them. */
+  readonly data: readonly string[];
 };
 
 async function runToEnd(run: Run): Promise<RunEnd> {
@@ -74,9 +76,16 @@ async function runToEnd(run: Run): Promise<RunEnd> {
   const opening = startOpening(services, deadline);
   using taken = await takeChecked(run);
   if ('conclusion' in taken.checked)
-    return { conclusion: taken.checked.conclusion, servers: services.servers.wanted.servers, calls: 0 };
+    return {
+      conclusion: taken.checked.conclusion,
+      servers: services.servers.wanted.servers,
+      calls: 0,
+      data: [],
+    };
   const servers = await open(run, opening, taken.checked.named);
-  return concludeRun(run, servers, await converse(run, taken.sandbox, servers));
+  const seen = taken.sandbox.spec.data;
+  const data = seen.map(({ target, isWritable }) => (isWritable ? `${target}:rw` : target));
+  return { ...concludeRun(run, servers, await converse(run, taken.sandbox, servers)), data };
 }
 
 /**
@@ -190,7 +199,7 @@ function concludeRun(
   { input, deadline, transcript }: Run,
   { loaded, failed, discovered }: OpenServers,
   { end, facts, left, savedNote, lateNote, planned }: Conversed,
-): RunEnd {
+): Omit<RunEnd, 'data'> {
   const spec = { ...facts.spec, aliases: discovered.map(({ alias }) => alias) };
   const conclusion =
     planned?.isStopped === true && deadline.cause === undefined

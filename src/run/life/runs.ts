@@ -14,7 +14,7 @@ import {
   type TurnLimits,
 } from '../../base/waiting/scheduler.js';
 import type { SharedApprovals } from '../../policy/approvals/run-approvals.js';
-import type { Policy } from '../../policy/rules/policy.js';
+import { allowedFolders, type Policy } from '../../policy/rules/policy.js';
 import type { Sandbox } from '../../sandbox/conversation/sandbox.js';
 import type { WarmPools } from '../../sandbox/launch/warm-pool.js';
 import {
@@ -23,6 +23,7 @@ import {
   pythonProfile,
   type SandboxProfile,
   sessionKind,
+  withData,
 } from '../../sandbox/spec/profile.js';
 import type { AgentCapabilities } from '../../servers/asking/agent-capabilities.js';
 import type { KnownDocs } from '../../servers/catalog/known-servers.js';
@@ -152,12 +153,13 @@ export class Runs {
       const objection = servers.problemWith(input.servers);
       if (objection !== undefined)
         return this.#refuse(queue.nextId(), input, context, objection, 'validation_error');
-      const kind =
-        task.type === 'cell' ? pythonProfile(settings) : kindOf(planFor(task.language, settings), settings);
+      const kind = this.#withData(
+        task.type === 'cell' ? pythonProfile(settings) : kindOf(planFor(task.language, settings), settings),
+      );
       using arrival = queue.arrive(kind.memoryBytes, context);
       return await this.#runIn(this.#pool(kind, input.servers), input, arrival);
     }
-    const kind = sessionKind(settings);
+    const kind = this.#withData(sessionKind(settings));
     // Ahead of the session: whoever waits for it is counted like whoever waits for a place.
     using arrival = queue.arrive(kind.memoryBytes, context, sessions.mustWait(asked, context.caller));
     const entered = await this.#enter(asked, arrival);
@@ -427,6 +429,12 @@ export class Runs {
       giveBack: () => {},
       retire: () => {},
     };
+  }
+
+  /** Adds the folders that its code may see now. */
+  #withData(kind: SandboxProfile): SandboxProfile {
+    const { settings, servers } = this.#parts;
+    return withData(kind, allowedFolders(settings.data, servers.policy()));
   }
 
   /** How long a call has waited for set-up so far, from now on. */

@@ -56,6 +56,7 @@ import {
 import { type Files, installFiles, OPEN_DIR } from '../spec/installed-files.js';
 import { pythonProfile, type SandboxProfile } from '../spec/profile.js';
 import { sandboxSpec } from '../spec/spec.js';
+import type { OpenData } from './open-data.js';
 import { MAX_WAIT_SECONDS } from './warm-pool.js';
 
 /** A start takes about 0.2 s, and up to a minute when the store copies the image for a new id mapping. */
@@ -260,13 +261,15 @@ export function specOn(
   name: string,
   kind: SandboxProfile = pythonProfile(settings),
   networkMode?: NetworkMode,
+  data?: OpenData,
 ): SandboxSpec {
   return sandboxSpec({
+    ...data,
     image: image.image,
     ...files,
     apparmor: settings.apparmor,
     name: `mcp-sandbox-bridge-${instance}-${name}`,
-    user: userFor(settings, kind, choice?.enforcement),
+    user: data?.user ?? userFor(settings, kind, choice?.enforcement),
     enforcement: choice?.enforcement,
     networkMode,
     cores: availableParallelism(),

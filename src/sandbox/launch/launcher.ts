@@ -30,10 +30,11 @@ import {
   specOn,
   startOptionsOn,
 } from './launch-set-up.js';
+import { demandSameData, isSameData, openData } from './open-data.js';
 import { PythonFallback } from './python-fallback.js';
 
 /** Errors that another engine, or the same one tried anew, would not fix. */
-const NO_ENGINES_DOING: ReadonlySet<string> = new Set(['E_IMAGE_MISSING', 'E_NETWORK']);
+const NO_ENGINES_DOING: ReadonlySet<string> = new Set(['E_IMAGE_MISSING', 'E_NETWORK', 'E_DATA']);
 
 export class Launcher implements AsyncDisposable {
   readonly #context: LaunchContext;
@@ -123,9 +124,11 @@ export class Launcher implements AsyncDisposable {
     await unlessAborted(this.pad(), signal);
   }
 
-  /** False when images have changed since it was started; costs one look at a file. */
+  /** False when images, or its data folders, have changed since it was started; costs a look at a file and at each folder. */
   isCurrent(sandbox: Sandbox): boolean {
-    return this.#ready !== undefined && this.#live.get(sandbox)?.stamp === this.#ready.engine.imageStamp();
+    const isOfImages =
+      this.#ready !== undefined && this.#live.get(sandbox)?.stamp === this.#ready.engine.imageStamp();
+    return isOfImages && isSameData(sandbox.spec.data);
   }
 
   /** Whether `sandbox` only waits, which is no use of the machine that it is in. */
@@ -262,10 +265,25 @@ export class Launcher implements AsyncDisposable {
     const { observer } = this.#context;
     const options = startOptionsOn(pad, observer);
     const startWith = async (files: HostFiles): Promise<Sandbox> => {
+      const data = openData(kind, pad.engine, this.#context.settings);
       const carried = await carry(pad.engine, { image, files }, link.signal);
       observer({ type: 'setup.step', step: 'starting a container' });
-      const spec = specOn({ ...pad, ...carried }, this.#context, String(++this.#count), kind, networkMode);
-      return Sandbox.start(pad.engine, spec, options, link.signal);
+      const spec = specOn(
+        { ...pad, ...carried },
+        this.#context,
+        String(++this.#count),
+        kind,
+        networkMode,
+        data,
+      );
+      const sandbox = await Sandbox.start(pad.engine, spec, options, link.signal);
+      try {
+        demandSameData(spec.data, sandbox.pid);
+      } catch (thrown) {
+        await sandbox[Symbol.asyncDispose]();
+        throw thrown;
+      }
+      return sandbox;
     };
     try {
       return [await this.#fallback.start({ pad, image, kind }, startWith, link.signal), pad];

@@ -12,6 +12,7 @@ import {
   planFor,
 } from '../../settings/environment/plan.js';
 import type { Settings } from '../../settings/environment/settings.js';
+import type { DataFolder } from '../../settings/files/data-folders.js';
 import { DEFAULT_WORKDIR, isPython, type Language, type Place } from '../../settings/languages/records.js';
 import { WORK } from './promises.js';
 
@@ -31,6 +32,8 @@ export type SandboxProfile = {
   readonly isPython: boolean;
   /** Besides those that every sandbox has. */
   readonly places: readonly Place[];
+  /** Folders of this machine; those that code of one principal sees need not be those of another's. */
+  readonly data: readonly DataFolder[];
   /** On disk; none where nothing outlives a sandbox. */
   readonly volumes: readonly Volume[];
   /** The OCI runtime this kind insists on; undefined means the launcher's default. */
@@ -65,12 +68,31 @@ export const pythonProfile = ({
   workdir: DEFAULT_WORKDIR,
   isPython: true,
   places: [],
+  data: [],
   volumes: [],
   ociRuntime: undefined,
   ahead: [],
   preimport,
   env: {},
 });
+
+/** Variable of the container that lists the folders, as JSON with `path` and `writable` of each. */
+const DATA_VARIABLE = 'MCP_DATA_FOLDERS';
+
+/** Has sandboxes of `kind` see these folders. */
+export const withData = (kind: SandboxProfile, data: readonly DataFolder[]): SandboxProfile =>
+  data.length === 0
+    ? kind
+    : {
+        ...kind,
+        data,
+        env: {
+          ...kind.env,
+          [DATA_VARIABLE]: JSON.stringify(
+            data.map(({ target, isWritable }) => ({ path: target, writable: isWritable })),
+          ),
+        },
+      };
 
 /** The kind of a session: the same walls, and a clock of its own. */
 export const sessionKind = (settings: Settings): SandboxProfile => ({
@@ -114,6 +136,7 @@ export const kindOf = (
   workdir,
   isPython: isPython(language),
   places: language.places,
+  data: [],
   volumes: [],
   ociRuntime: undefined,
   ahead: language.ahead,

@@ -3,7 +3,7 @@
 
 import { join } from 'node:path';
 import { MB_BYTES } from '../../base/text/sizes.js';
-import type { Mount, NetworkMode, SandboxSpec, Tmpfs } from '../../engine/engine.js';
+import type { DataMount, FileOwner, Mount, NetworkMode, SandboxSpec, Tmpfs } from '../../engine/engine.js';
 import type { Enforcement } from '../../engine/machine/enforcement.js';
 import { DEFAULT_WORKDIR } from '../../settings/languages/records.js';
 import {
@@ -31,6 +31,9 @@ type SpecInputs = {
   readonly name: string;
   readonly user: string;
   readonly kind: SandboxProfile;
+  /** The folders of the kind, as they are on the disk now, and who owns those that it may write. */
+  readonly data?: readonly DataMount[];
+  readonly owner?: FileOwner | undefined;
   /** Mechanisms that hold the limits besides, as seen; undefined in the trial that finds them out. */
   readonly enforcement: Enforcement | undefined;
   /** The carrier of the traffic; undefined for a kind without a network. */
@@ -60,8 +63,8 @@ const HOST_FILES = [
   ...['irq', 'key-users', 'modules', 'partitions', 'pressure'],
   ...['schedstat', 'softirqs', 'sys/kernel/random/boot_id', 'tty', 'zoneinfo'],
 ].map((name) => `/proc/${name}`);
-/** Largest file on a volume, in MB. Only the disk itself limits all files together. */
-const VOLUME_FILE_MB = 1024;
+/** Largest file on a volume or in a folder of the user's, in MB. Only the disk itself limits all files together. */
+const DISK_FILE_MB = 1024;
 /** Every place of this sandbox that files can be written to: what is in them is memory. */
 export const writableIn = ({ tmpfs }: Pick<SandboxSpec, 'tmpfs'>): string[] => [
   ...tmpfs.map(({ target }) => target),
@@ -92,7 +95,10 @@ function dataLimit({ enforcement, kind: { memoryBytes, pids } }: SpecInputs): Sa
 const tmpfsOf = ({ workdir, places }: SandboxProfile): readonly Tmpfs[] => [...tmpfsWith(workdir), ...places];
 
 const largestMb = (kind: SandboxProfile): number =>
-  Math.max(...tmpfsOf(kind).map(({ sizeMb }) => sizeMb), kind.volumes.length > 0 ? VOLUME_FILE_MB : 0);
+  Math.max(...tmpfsOf(kind).map(({ sizeMb }) => sizeMb), writesToDisk(kind) ? DISK_FILE_MB : 0);
+
+const writesToDisk = ({ volumes, data }: SandboxProfile): boolean =>
+  volumes.length > 0 || data.some(({ isWritable }) => isWritable);
 
 const STAT = '/proc/stat';
 /** No file of ours can take its place there. Node ends where it finds no line in it, so its programs see the machine's own. */
@@ -119,15 +125,17 @@ export const sandboxSpec = (inputs: SpecInputs): SandboxSpec => ({
 });
 
 /** The program that runs, and its user, folder and environment. */
-function program({ image, python, fallbackDir, user, kind }: SpecInputs) {
+function program({ image, python, fallbackDir, user, owner, kind }: SpecInputs) {
   const interpreter = fallbackDir === undefined ? [python ?? 'python3'] : FALLBACK_PYTHON;
   const ahead = JSON.stringify(kind.ahead);
   return {
     image,
     // -I: no environment variables, no user site, no script directory on the path. -u: nothing printed is lost.
     command: [...interpreter, '-I', '-u', '-X', 'utf8', ENTRYPOINT, ahead, ...kind.preimport],
-    // Not root inside, and not the engine's user outside.
+    // Not root inside, and not the engine's user outside, unless code may write to a folder of the user's: what it leaves
+    // there is to be theirs, to read and to remove.
     user,
+    owner,
     workdir: kind.workdir,
     env: { HOME: kind.workdir, LANG: 'C.UTF-8', TMPDIR: '/tmp', ...kind.env },
     // Files that one process of the guest writes are not for other users.
@@ -162,6 +170,8 @@ const files = (inputs: SpecInputs) =>
     // The harness, read-only, and where the image has no Python one that runs it, which is not on anybody's PATH. No
     // other host path is visible.
     mounts: mountsOf(inputs),
+    // Folders that the operator has named for code, which may read there and seldom write. A link in one leads nowhere else.
+    data: inputs.data ?? [],
     // Writable, in memory, sized, and nothing in them can be a device, or be executed as a program but in the one place
     // where a compiler puts its own.
     tmpfs: tmpfsOf(inputs.kind),

@@ -16,14 +16,17 @@ import { ErasInMemory } from '../../servers/connection/greet.js';
 import { hideLatest } from '../../servers/connection/hide-secrets.js';
 import type { Logins } from '../../servers/login/logins.js';
 import { SharedSlots, type SlotParts } from '../../servers/pool/shared-slots.js';
+import type { Settings } from '../../settings/environment/settings.js';
 import { principalKey, principalStateDir, principalStateDirs } from '../../settings/files/state-dir.js';
 import { Bridge, type BridgeOptions } from '../../tenant/bridge.js';
 import { SandboxService, type SandboxServiceOptions, startsSandboxes } from '../../tenant/sandbox-service.js';
 import { PrincipalAccess } from './principal-access.js';
 import { NO_BOOK, type PrincipalBook, type Quotas, type TokenExchange } from './principal-rules.js';
 
-/** Parts of a bridge that it does not have from its root. */
-export type BridgeTenant = Omit<BridgeOptions, 'settings' | 'service' | 'callTurns' | 'id'>;
+/** Parts of a bridge that it does not have from its root, or has in place of the root's. */
+export type BridgeTenant = Omit<BridgeOptions, 'settings' | 'service' | 'callTurns' | 'id'> & {
+  readonly settings?: Settings;
+};
 
 type BridgesOptions<Who extends Principal> = SandboxServiceOptions & {
   /** Asked whenever a bridge is made; throws as `Bridges.of` says. */
@@ -204,7 +207,7 @@ export class Bridges<Who extends Principal = Principal> implements AsyncDisposab
   #make(principal: Who): Bridge {
     const { settings, tenantOf } = this.#options;
     const { service, callTurns } = this;
-    return new Bridge({ ...tenantOf(principal, this), settings, service, callTurns, id: principal.id });
+    return new Bridge({ settings, ...tenantOf(principal, this), service, callTurns, id: principal.id });
   }
 
   #endWhenIdle(key: string, live: Live): void {
@@ -322,6 +325,13 @@ export function principalBridges({
       });
       const work = settings.executeWork ?? `mcp-sandbox-bridge-${root.service.instance}-work`;
       return {
+        // Read anew each time, since the rules for the principal may change; the operator's own folders are not among them.
+        settings: {
+          ...settings,
+          get data() {
+            return access.rules.data;
+          },
+        },
         discovery,
         inbox,
         observer: told,

@@ -176,6 +176,7 @@ const DENIES_ALL: Policy = {
   request: () => DENIED,
   approvals: deniesAllCalls(DENIED.rule),
   runLimits: { callsPerRun: NOTHING, callsInFlight: NOTHING },
+  data: 'none',
   serverLimits: () => ({
     callsPerRun: NOTHING,
     callsInFlight: NOTHING,

@@ -2,6 +2,7 @@
 // carry, and how much it may use. The file with the rules is read elsewhere; nothing here reads anything.
 
 import type { Principal } from '../../base/principal.js';
+import type { DataFolder } from '../../settings/files/data-folders.js';
 
 /** Where the value of a header comes from. Nothing that an agent sends is ever forwarded. */
 export type HeaderSource =
@@ -43,6 +44,8 @@ export type PrincipalRules = {
   readonly deny: readonly string[];
   /** Absolute path of a policy file of its own, a further layer as well; read anew when it changes. */
   readonly policyFile: string | undefined;
+  /** Folders that its code sees; none of the operator's own. */
+  readonly data: readonly DataFolder[];
   /** Headers by the name of the server. They come on top of the entry's own, which they replace by name. */
   readonly headers: Readonly<Record<string, HeaderSources>>;
   readonly quotas: Quotas;
@@ -54,6 +57,7 @@ export const NO_RULES: PrincipalRules = {
   allow: undefined,
   deny: [],
   policyFile: undefined,
+  data: [],
   headers: {},
   quotas: {},
 };

@@ -9,7 +9,7 @@ import type { Settings } from '../../settings/environment/settings.js';
 import { stampOf } from '../../settings/files/config-file.js';
 import { absolutePath, type HostFacts } from '../../settings/files/host-facts.js';
 import { NO_RULES, type PrincipalBook, type PrincipalRules, sourceOf } from './principal-rules.js';
-import { readPrincipalsFile } from './principals-file.js';
+import { openEntries, readPrincipalsFile } from './principals-file.js';
 import type { ExchangeEntry, HeaderEntry, PrincipalEntry, PrincipalsFile } from './principals-table.js';
 import { closedServers } from './scope-rules.js';
 
@@ -19,8 +19,11 @@ export class PrincipalsBook implements PrincipalBook {
   readonly #path: string | undefined;
   readonly #issuers: readonly string[];
   readonly #host: HostFacts;
+  readonly #stateDir: string;
   readonly #observer: Observer;
   #file: PrincipalsFile | undefined;
+  /** The data folders of each entry. */
+  #data: ReturnType<typeof openEntries> = new Map();
   /** Stamp of the file as last read; undefined when the file may have changed since without a trace. */
   #stamp: string | undefined;
   /** The last message about a file that cannot be used; undefined while the file can be used. */
@@ -28,24 +31,27 @@ export class PrincipalsBook implements PrincipalBook {
 
   /** Throws E_SETTINGS where there is to be a principals file and it cannot be used. */
   constructor(
-    { principalsFile, oauth }: Pick<Settings, 'principalsFile' | 'oauth'>,
+    { principalsFile, oauth, stateDir }: Pick<Settings, 'principalsFile' | 'oauth' | 'stateDir'>,
     host: HostFacts,
     observer: Observer,
   ) {
     this.#path = principalsFile;
     this.#issuers = oauth?.issuers ?? [];
     this.#host = host;
+    this.#stateDir = stateDir;
     this.#observer = observer;
     if (principalsFile === undefined) return;
     // Before reading: a change in between is seen the next time.
     this.#stamp = stampOf(principalsFile);
-    this.#file = readPrincipalsFile(principalsFile, this.#issuers, host);
+    this.#read(principalsFile);
   }
 
   rulesOf(principal: Principal): PrincipalRules {
     const source = sourceOf(principal);
     if (source.kind === 'local') return NO_RULES;
     const entry = this.#entryOf(principal);
+    // At once: when the file is read anew, the entries are others.
+    const data = (entry && this.#data.get(entry)) ?? [];
     // A principal that an issuer names is not known here before the operator says so.
     const unsaid = source.kind === 'token' ? undefined : [];
     const closed = closedServers(this.#current()?.scopes ?? {}, principal.scopes);
@@ -57,6 +63,7 @@ export class PrincipalsBook implements PrincipalBook {
       deny: [...entry.deny, ...closed],
       policyFile:
         entry.policy === undefined ? undefined : absolutePath(entry.policy, this.#host.cwd, this.#host),
+      data,
       headers: Object.fromEntries(
         Object.entries(entry.headers).map(([server, sources]) => [
           server,
@@ -126,12 +133,18 @@ export class PrincipalsBook implements PrincipalBook {
     if (stamp !== undefined && stamp === this.#stamp) return this.#file;
     this.#stamp = stamp;
     try {
-      this.#file = readPrincipalsFile(path, this.#issuers, this.#host);
+      this.#read(path);
       this.#told = undefined;
     } catch (thrown) {
       this.#tell(path, asBridgeError(thrown).message);
     }
     return this.#file;
+  }
+
+  #read(path: string): void {
+    const file = readPrincipalsFile(path, this.#issuers, this.#host);
+    this.#data = openEntries(path, file, this.#stateDir, this.#host);
+    this.#file = file;
   }
 
   #tell(file: string, reason: string): void {

@@ -6,6 +6,7 @@ import { BridgeError } from '../../base/errors.js';
 import { didYouMean } from '../../base/text/closest.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { clipHarmless } from '../../base/text/text.js';
+import { type DataFolder, openFolders, placedFolders } from '../../settings/files/data-folders.js';
 import { strictYaml } from '../../settings/files/file-formats.js';
 import { readGuarded } from '../../settings/files/guarded-file.js';
 import type { HostFacts } from '../../settings/files/host-facts.js';
@@ -44,6 +45,25 @@ export function readPrincipalsFile(
     : parsed.error.issues.flatMap(complaints);
   if (!parsed.success || problems.length > 0) throw unusableError(file, problems.slice(0, MAX_PROBLEMS));
   return parsed.data;
+}
+
+/**
+ * The data folders of each entry, as they are on the disk. Throws E_SETTINGS that names those which no code may see.
+ */
+export function openEntries(
+  file: string,
+  content: PrincipalsFile,
+  stateDir: string,
+  host: HostFacts,
+): ReadonlyMap<PrincipalEntry, readonly DataFolder[]> {
+  const problems: string[] = [];
+  const opened = entriesOf(content).map(([path, entry]) => {
+    const { folders, troubles } = openFolders(placedFolders(entry.data, host), { ...host, stateDir });
+    problems.push(...troubles.map((trouble) => `'${clipValue(`${path}.data`)}': ${trouble}`));
+    return [entry, folders] as const;
+  });
+  if (problems.length > 0) throw unusableError(file, problems.slice(0, MAX_PROBLEMS));
+  return new Map(opened);
 }
 
 function unusableError(file: string, problems: readonly string[]): BridgeError {

@@ -5,6 +5,7 @@ import { patternTrouble } from '../../base/text/name-pattern.js';
 import type { PolicyRow } from '../../policy/rules/policy-file.js';
 import { DAY_SECONDS } from '../../settings/bounds.js';
 import { bytes, oauthAddressTrouble } from '../../settings/environment/setting-rules.js';
+import { writtenFolders } from '../../settings/files/data-folders.js';
 
 const MAX_RUNS = 10_000;
 const MAX_PROCESSOR_SECONDS = 365 * DAY_SECONDS;
@@ -57,6 +58,7 @@ const entry = z.strictObject({
   allow: patterns.optional(),
   deny: patterns.default([]),
   policy: text.optional(),
+  data: writtenFolders.default([]),
   headers: z.record(text, z.record(headerName, headerSource)).default({}),
   quotas: quotas.default({}),
 });
@@ -146,6 +148,12 @@ const ROWS: readonly PolicyRow[] = [
     "A policy file of its own, on top of the operator's for all.",
     'none',
     'an absolute path, or one that begins with ~/',
+  ),
+  row(
+    'ENTRY.data',
+    "Folders that its code sees at /data, as in MCP_BRIDGE_DATA, whose folders are none of a principal's.",
+    'none',
+    'a list of folders, such as ["/srv/sales", "/srv/out:results:rw"]',
   ),
   row(
     'ENTRY.headers.*.*',

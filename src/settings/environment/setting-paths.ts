@@ -6,6 +6,7 @@ import { lstatSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Exchangeable, findExchangeable, whatIsOpen } from '../../base/files/only-ours.js';
 import { shellWord } from '../../base/process/own-command.js';
+import { DATA_ALLOWED, type DataFolder, openFolders } from '../files/data-folders.js';
 import type { HostFacts } from '../files/host-facts.js';
 import { problem, type SettingProblem, shownValue } from './setting-problems.js';
 import type { Settings } from './settings.js';
@@ -32,6 +33,16 @@ export function absentFiles(
           `MCP_BRIDGE_SNIPPETS is ${shownValue(snippetsDir)}, which is no folder; allowed: a folder that exists.`,
         ),
   ];
+}
+
+/** The data folders as they are on the disk, and a problem for each that code may not see. */
+export function openData(
+  { data, stateDir }: Pick<Settings, 'data' | 'stateDir'>,
+  host: HostFacts,
+): { readonly folders: readonly DataFolder[]; readonly problems: readonly SettingProblem[] } {
+  const { folders, troubles } = openFolders(data, { ...host, stateDir });
+  const told = (trouble: string) => `MCP_BRIDGE_DATA: ${trouble} Allowed: ${DATA_ALLOWED}.`;
+  return { folders, problems: troubles.map((trouble) => problem('MCP_BRIDGE_DATA', told(trouble))) };
 }
 
 /** The engine's client, where its path is set. A command that runs code asks it at once, and says the same. */

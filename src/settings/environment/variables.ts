@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { patternTrouble } from '../../base/text/name-pattern.js';
 import { clip } from '../../base/text/text.js';
 import { CPUS, DAY_SECONDS, imageReferenceTrouble, MIN_MEMORY_BYTES, PIDS, WORD } from '../bounds.js';
+import { DATA_ALLOWED, type DataFolder, placedFolders, writtenFolders } from '../files/data-folders.js';
 import { absolutePath, pathRules } from '../files/host-facts.js';
 import { LANGUAGE_NAMES, languageImages, languageName, languages } from '../languages/records.js';
 import {
@@ -266,6 +267,16 @@ export const variables = {
     meaning:
       'Folder for saved tools, kept files, caches and what containers read. Only its user and root may write it, and what leads to it.',
     default: '`~/MCPs` if it exists, else `mcp-sandbox-bridge` in the state folder of the user',
+  }),
+  /** Folders of this machine that code sees; each path without links once the bridge has started. */
+  data: makeOptional({
+    name: 'MCP_BRIDGE_DATA',
+    meaning:
+      'Folders of yours whose files code sees in place, read-only unless `:rw` follows: one without a name at `/data`, others at `/data/NAME`. A folder without a name is called as it is on the disk.',
+    default: 'none',
+    schema: parts.pipe(writtenFolders),
+    allowed: DATA_ALLOWED,
+    value: (said, machine): readonly DataFolder[] => placedFolders(said ?? [], machine),
   }),
   outputMode: setting({
     name: 'MCP_BRIDGE_OUTPUT_MODE',

@@ -71,7 +71,7 @@ export function spelledByDisk(
 }
 
 /** The path without case and form of composed letters: two paths whose folded forms differ are never one file. */
-const foldPath = (path: string): string => path.normalize('NFC').toLowerCase();
+export const foldPath = (path: string): string => path.normalize('NFC').toLowerCase();
 
 /** Path rules of the machine that the facts describe, which need not be the one that runs this. */
 export function pathRules(host: HostFacts): path.PlatformPath {

@@ -119,6 +119,18 @@ it('a run and its calls are a line each, in a file of their owner alone', async 
   expect(run?.calls[0]?.arguments.sha256).toMatch(/^[0-9a-f]{16}$/);
 });
 
+it('a run names the data folders that its code could see, and which of them it could write', async () => {
+  const audit = open();
+  audit.observe(started('a-1'));
+  audit.observe({ ...ended('a-1', 0), data: ['/data/sales', '/data/out:rw'] } as BridgeEvent);
+  audit.observe(started('b-1'));
+  audit.observe({ ...ended('b-1', 0), data: [] } as BridgeEvent);
+  await audit[Symbol.asyncDispose]();
+  const [one, other] = [...readAudit(dir).runs].sort((a, b) => (a.run < b.run ? -1 : 1));
+  expect(one?.line?.data).toEqual(['/data/sales', '/data/out:rw']);
+  expect(other?.line).not.toHaveProperty('data');
+});
+
 it('of a principal other than the user who started the bridge each line says whose it is', async () => {
   const audit = open();
   const principal = 'token:ann';

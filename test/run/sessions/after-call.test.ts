@@ -25,7 +25,7 @@ function pretended(): Pretended {
     wantsToGoOn: true,
     name: `c${made.length}`,
     pid: undefined,
-    spec: { memoryBytes: 1000, tmpfs: [] },
+    spec: { memoryBytes: 1000, tmpfs: [], data: [] },
     isAlive: true,
     hasRun: true,
     ended: new Promise(() => {}),

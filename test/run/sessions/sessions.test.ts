@@ -22,7 +22,7 @@ function fakeSandbox(name = 'c'): { readonly sandbox: Sandbox; readonly end: (en
   const fake = {
     name,
     pid: undefined,
-    spec: { memoryBytes: 1000, tmpfs: [] },
+    spec: { memoryBytes: 1000, tmpfs: [], data: [] },
     ended,
     kill,
     rests() {},

@@ -1,6 +1,6 @@
 // The rules of principals as the bridge asks for them, from a file that changes while it runs.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -32,7 +32,11 @@ const write = (content: object) =>
   writeFileSync(file, JSON.stringify({ version: 1, ...content }), { mode: 0o600 });
 const bookOf = (issuers: readonly string[] = [ISSUER], principalsFile: string | undefined = file) =>
   new PrincipalsBook(
-    { principalsFile, oauth: { issuers, resource: 'https://x.example.com', audiences: [], scopes: [] } },
+    {
+      stateDir: '/nowhere',
+      principalsFile,
+      oauth: { issuers, resource: 'https://x.example.com', audiences: [], scopes: [] },
+    },
     hostFacts(),
     (event) => events.push(event),
   );
@@ -45,7 +49,11 @@ describe('where nothing is said', () => {
     if (content !== undefined) write(content);
     const book =
       content === undefined
-        ? new PrincipalsBook({ principalsFile: undefined, oauth: undefined }, hostFacts(), () => {})
+        ? new PrincipalsBook(
+            { principalsFile: undefined, oauth: undefined, stateDir: '/nowhere' },
+            hostFacts(),
+            () => {},
+          )
         : bookOf();
     expect(book.rulesOf(CI)).toEqual(NO_RULES);
     expect(book.rulesOf(ANN)).toEqual({ ...NO_RULES, servers: [] });
@@ -87,6 +95,7 @@ it('an entry becomes rules', () => {
     allow: ['github.*'],
     deny: ['*.delete_*'],
     policyFile: '/etc/ci.yaml',
+    data: [],
     headers: {
       github: {
         Authorization: { from: 'variable', name: 'CI_GITHUB' },
@@ -95,6 +104,41 @@ it('an entry becomes rules', () => {
       },
     },
     quotas: { runsAtOnce: 2, memoryBytes: 1024 ** 3 },
+  });
+});
+
+describe('data folders', () => {
+  const folders = () => ({
+    sales: join(realpathSync(folder), 'sales'),
+    secret: join(realpathSync(folder), '.ssh'),
+  });
+  beforeEach(() => {
+    for (const path of Object.values(folders())) mkdirSync(path, { mode: 0o755 });
+  });
+
+  it("a principal's own are those of its entry, and nobody else has them", () => {
+    const { sales } = folders();
+    write({ tokens: { ci: { data: [`${sales}:mine`] }, other: {} } });
+    const book = bookOf();
+    expect(book.rulesOf(CI).data).toEqual([{ path: sales, target: '/data/mine', isWritable: false }]);
+    expect(book.rulesOf({ ...CI, name: 'other' }).data).toEqual([]);
+  });
+
+  it('one that no code may see stops the start, and a later change to it changes nothing', () => {
+    const { sales, secret } = folders();
+    write({ tokens: { ci: { data: [secret] } } });
+    expect(() => bookOf()).toThrow(/'tokens\.ci\.data': .*folder for settings/);
+    write({ tokens: { ci: { data: [sales] } } });
+    const book = bookOf();
+    expect(book.rulesOf(CI).data).toHaveLength(1);
+    write({ tokens: { ci: { data: [`${secret}:x`, `${sales}:y`] } } });
+    expect(book.rulesOf(CI).data).toMatchObject([{ path: sales }]);
+    expect(book.trouble).toContain('folder for settings');
+  });
+
+  it('a name that leads out is refused with its field', () => {
+    write({ tokens: { ci: { data: ['/srv/a:../b'] } } });
+    expect(() => bookOf()).toThrow(/'tokens\.ci\.data' is .*The name '\.\.\/b'.*allowed: a list of folders/);
   });
 });
 

@@ -41,6 +41,7 @@ tokens:
     allow: ['github', 'files.read_*']
     deny: ['*.delete_*']
     policy: ~/ci-policy.yaml
+    data: [/srv/sales, '/srv/out:results:rw']
     headers:
       github:
         Authorization: { variable: CI_GITHUB }
@@ -75,7 +76,11 @@ exchanges:
     processorSeconds: 600.5,
     memory: 2 * 1024 ** 3,
   });
-  expect(content.groups['eng']).toEqual({ deny: [], headers: {}, quotas: { memory: 1024 } });
+  expect(content.groups['eng']).toEqual({ deny: [], data: [], headers: {}, quotas: { memory: 1024 } });
+  expect(content.tokens['ci']?.data).toEqual([
+    { path: '/srv/sales', name: undefined, isWritable: false },
+    { path: '/srv/out', name: 'results', isWritable: true },
+  ]);
   expect(content.scopes['code']).toEqual({ servers: [], tools: ['execute'] });
   // The same as JSON.
   expect(
@@ -169,7 +174,15 @@ it('with several issuers a key has to say which', () => {
 });
 
 it('the table has every field of the schema', () => {
-  expect(fieldsAt(['tokens', 'x'])).toEqual(['servers', 'allow', 'deny', 'policy', 'headers', 'quotas']);
+  expect(fieldsAt(['tokens', 'x'])).toEqual([
+    'servers',
+    'allow',
+    'deny',
+    'policy',
+    'data',
+    'headers',
+    'quotas',
+  ]);
   expect(fieldsAt(['default', 'quotas'])).toEqual([
     'runsAtOnce',
     'runsWaiting',

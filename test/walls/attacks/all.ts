@@ -2,6 +2,7 @@
 
 import type { Attack } from '../attack.js';
 import { pairAttacks } from './between-runs.js';
+import { dataAttacks } from './data.js';
 import { fileAttacks } from './files.js';
 import { firstProcessAttacks } from './first-process.js';
 import { frameAttacks } from './frames.js';
@@ -18,6 +19,7 @@ export const attacks: readonly Attack[] = [
   ...kernelMemoryAttacks,
   ...privilegeAttacks,
   ...fileAttacks,
+  ...dataAttacks,
   ...networkAttacks,
   ...socketAttacks,
   ...streamAttacks,

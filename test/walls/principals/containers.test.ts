@@ -2,7 +2,8 @@
 // sessions hold.
 
 import { codeSessionAttacks } from './attacks/code-sessions.js';
+import { dataAttacks } from './attacks/data.js';
 import { runAttacks } from './attacks/runs.js';
 import { tryAll } from './table.js';
 
-tryAll([...runAttacks, ...codeSessionAttacks]);
+tryAll([...runAttacks, ...dataAttacks, ...codeSessionAttacks]);
