@@ -5,7 +5,7 @@ import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { makeHarmless } from '../../base/text/text.js';
 import { discover } from '../../hosts/discovery/discover.js';
-import { variables } from '../../settings/environment/variables.js';
+import { ENGINE_VARIABLES, variables } from '../../settings/environment/variables.js';
 import { doctor } from '../doctor/doctor.js';
 import type { Finding } from '../doctor/examination.js';
 import { type AuditedRun, readAudit } from '../kept/read-audit.js';
@@ -112,14 +112,18 @@ function cleanerFor({ discovery, redactor }: Examined): Clean {
 const wholeWord = (word: string): RegExp =>
   new RegExp(`(?<![\\w-])${word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}(?![\\w-])`, 'g');
 
-/** Numbers with a unit, and words that settings have as choices. */
+/** Variables that say where an engine is, which its own client reads too. */
+const OF_ENGINES: ReadonlySet<string> = new Set(
+  Object.values(ENGINE_VARIABLES).flatMap(({ address, others }) => [address, ...others]),
+);
+/** A number, with a unit or without. */
 const PLAIN_VALUE = /^\d{1,9}(?:\.\d{1,3})?[a-z]{0,2}$/i;
 
 /** Only a value that the variable's own list of choices has, or a number, is told. */
 function settingsIn(env: Readonly<Record<string, string | undefined>>): MaintainerReport['settings'] {
   const rows = new Map(allSettings().map((row) => [row.name, row]));
   return Object.entries(env)
-    .filter(([name, value]) => /^(?:MCP_|CONTAINER_|DOCKER_)/.test(name) && value?.trim())
+    .filter(([name, value]) => (name.startsWith('MCP_') || OF_ENGINES.has(name)) && value?.trim())
     .sort(([one], [other]) => (one < other ? -1 : 1))
     .map(([name, value = '']) => {
       const row = rows.get(name);

@@ -105,8 +105,10 @@ export async function run(script: string, options: RunCommandOptions): Promise<v
 }
 
 /** Whether this command's call of the session asks, as far as that can be told: a session has one call at a time. */
-const isOfSession = (question: Question, session: string): boolean =>
-  question.session === session && question.principal === undefined;
+function isOfSession({ session: title = '', principal }: Question, named: string): boolean {
+  const [, name, handle] = /^(.*) \((s-[a-z0-9]+)\)$/.exec(title) ?? [];
+  return principal === undefined && (named === name || named === handle);
+}
 
 function writeJson(outcome: Outcome, collected: Collected): true {
   const whole = (stream: HeadTail) => ({

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { bridgeEnv, MAIN, tempHome } from '../../support/start-bridge.js';
 import { PATIENTLY } from '../../support/time.js';
+import { Desk } from '../../support/windows.js';
 import { command } from '../command.js';
 
 const SERVER = fileURLToPath(new URL('../../fixtures/approved-server.mjs', import.meta.url));
@@ -45,6 +46,19 @@ it('code that deals with the missing answer keeps its own exit code', async () =
   writeFileSync(join(home, 'job.py'), `import sys\ntry:\n  ${CODE}\nexcept Exception:\n  sys.exit(4)`);
   const { exitCode } = await command(RUN, { home, env: env({ MCP_BRIDGE_APPROVE_WAIT: '1' }) });
   expect(exitCode).toBe(4);
+});
+
+it('a call of a session, which another process makes, is told in the same way', async () => {
+  const entry = { command: process.execPath, args: [SERVER, log, 'desk'] };
+  await using shared = new Desk({ desk: entry }, { MCP_BRIDGE_APPROVE: 'all', MCP_BRIDGE_APPROVE_WAIT: '2' });
+  const { stderr, exitCode } = await command(['run', '-', '--session', 'asks', '--servers', 'desk'], {
+    home: shared.home,
+    env: shared.env(),
+    input: CODE,
+  });
+  const [, id] = /^(q-[a-z0-9]{16}): desk\.erase needs your approval/m.exec(stderr) ?? [];
+  expect(stderr).toContain(`Nobody answered ${id} in time.`);
+  expect([exitCode, sent()]).toEqual([75, '']);
 });
 
 it.runIf(process.platform === 'linux').each([
