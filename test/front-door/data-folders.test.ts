@@ -1,5 +1,6 @@
 // Folders of this machine that code sees in place (MCP_BRIDGE_DATA), through the real bridge and real containers.
 
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
@@ -18,7 +19,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { isBuilt } from '../support/built-image.js';
+import { imageOf, isBuilt } from '../support/built-image.js';
 import { engineUnderTest } from '../support/engine-under-test.js';
 import { startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
 
@@ -267,4 +268,71 @@ except OSError as error:
     expect(statSync(report).uid).toBe(OWNER);
     if (isRoot) for (const path of [report, join(out, 'deep')]) expect(statSync(path).gid).toBe(OWNER);
   });
+});
+
+describe.runIf(engineUnderTest.kind === 'local')('in the moment in which a sandbox is made', () => {
+  it('a folder that is exchanged before the engine mounts it is seen by no code', async () => {
+    const home = tempHome();
+    const data = folder(home, 'data');
+    const secret = folder(home, 'secret');
+    for (const path of [data, secret]) writeFileSync(join(path, 'which'), path);
+    const trigger = join(home, 'trigger');
+    const client = join(home, 'podman');
+    // Where the trigger is, the client exchanges the folder for a link and then starts what it was told to.
+    const exchange = `case " $* " in *" run "*) rm '${trigger}' 2>/dev/null && mv '${data}' '${data}.away' && ln -s '${secret}' '${data}';; esac`;
+    writeFileSync(client, `#!/bin/sh\n${exchange}\nexec podman "$@"\n`, { mode: 0o755 });
+    const env = { MCP_BRIDGE_DATA: data, MCP_BRIDGE_RUNTIME: client, MCP_BRIDGE_WARM: '0' };
+    await using bridge = await startBridge({}, { env });
+    const which = 'open("/data/which").read()';
+    expect(await bridge.run(which)).toMatchObject({ result: data });
+    writeFileSync(trigger, '');
+    expect(await bridge.run(which)).toMatchObject({
+      status: 'error',
+      errorType: 'E_DATA',
+      error: expect.stringContaining('was exchanged while'),
+    });
+    // The control: this is what the engine makes of it where nobody looks at what was mounted.
+    rmSync(data);
+    renameSync(`${data}.away`, data);
+    writeFileSync(trigger, '');
+    const args = [
+      'run',
+      '--rm',
+      '--network=none',
+      '--ulimit=nofile=1024:1024',
+      '--ulimit=nproc=128:128',
+      `--volume=${data}:/data:ro`,
+      imageOf('base'),
+      'cat',
+      '/data/which',
+    ];
+    expect(execFileSync(client, args, { encoding: 'utf8' })).toBe(secret);
+  });
+
+  it.runIf(isRoot)(
+    'what is mounted below a folder is not seen, and a folder that has it is refused',
+    async () => {
+      const home = tempHome();
+      const data = folder(home, 'data');
+      const below = folder(data, 'below');
+      writeFileSync(join(below, 'own'), '');
+      await using bridge = await startBridge({}, { env: { MCP_BRIDGE_DATA: data, MCP_BRIDGE_WARM: '0' } });
+      const list = async (session?: string) => {
+        const args = { code: 'import os; os.listdir("/data/below")', ...(session ? { session } : {}) };
+        return (await bridge.call(args)).structuredContent;
+      };
+      expect(await list('before')).toMatchObject({ result: ['own'] });
+      execFileSync('mount', ['-t', 'tmpfs', 'none', below]);
+      try {
+        writeFileSync(join(below, 'mounted'), '');
+        expect(await list('before')).toMatchObject({ result: ['own'] });
+        expect(await list()).toMatchObject({
+          errorType: 'E_DATA',
+          error: expect.stringContaining(`mounted below it, at '${below}'`),
+        });
+      } finally {
+        execFileSync('umount', [below]);
+      }
+    },
+  );
 });
