@@ -65,14 +65,14 @@ it.each<[string, FakeEngine, string, RegExp]>([
   ['an engine', { info: HANGS }, 'E_ENGINE_BROKEN', /`podman info` hangs/],
 ])(
   '%s that hangs keeps the probe from nothing but its verdicts: JSON has the error',
-  (_title, fake, kind, message) => {
+  (_title, fake, code, message) => {
     const { status, stdout } = doctor(fake, '--probe', '--json');
     const { error } = JSON.parse(stdout);
     expect(error).toEqual({
-      kind,
+      code,
       message: expect.stringMatching(message),
-      remedy: expect.stringMatching(/state D/),
-      waitedSeconds: kind === 'E_OCI_RUNTIME' ? 60 : 15,
+      next: expect.stringMatching(/state D/),
+      waitedSeconds: code === 'E_OCI_RUNTIME' ? 60 : 15,
     });
     expect(status).toBe(2);
   },
