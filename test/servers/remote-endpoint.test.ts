@@ -238,8 +238,8 @@ it.each([
 it('a helper that does not end is ended with the attempt', async () => {
   const server = await web('http');
   const headersHelper = `echo $$ > ${folder}/pid; sleep 600`;
-  // Far more than a shell needs before it has written its number.
-  const startTimeoutMs = Math.max(500, nodeStarts(25));
+  // Far more than a shell needs before it has written its number, and less than the helper's own 10 s.
+  const startTimeoutMs = Math.min(Math.max(500, nodeStarts(25)), 9_000);
   const { message } = await refused(remote('far', server.url(), { headersHelper, startTimeoutMs }));
   expect(message).toContain(`it was not ready within ${startTimeoutMs / 1_000} s`);
   const pid = Number(readFileSync(path.join(folder, 'pid'), 'utf8'));
