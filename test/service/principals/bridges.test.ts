@@ -522,7 +522,7 @@ describe('headers and logins', () => {
     bridges = openBridges({ far: { type: 'http', url: 'http://127.0.0.1:9/mcp' } });
     bridges.rules.set(ANN.id, { headers: { far: { 'X-Key': { from: 'text', text: 'word-4711-secret' } } } });
     bridges.of(ANN).servers.rediscover();
-    expect(bridges.of(BEN).redactor.redact('word-4711-secret')).toBe('[X-Key of far]');
+    expect(bridges.of(ANN).redactor.redact('word-4711-secret')).toBe('[X-Key of far]');
     expect(bridges.logRedactor.redact('word-4711-secret')).toContain('X-Key of far');
   });
 
