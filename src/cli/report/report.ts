@@ -82,7 +82,7 @@ type Clean = ((text: string) => string) & { readonly server: (name: string) => s
 /** Words of `doctor`'s own: a server of such a name would make its sentences unreadable, and tells nothing. */
 const ORDINARY =
   /^(?:bridge|node|settings|shared|isolator|file|files|state|directory|engine|mode|ids|storage|driver|run|root|image|launch|trial|sandbox|seccomp|limits|memory|network|commands|servers|policy|registration|podman|docker|runc|crun|time|python)$/i;
-const ADDRESS = /\b[a-z][a-z0-9+.-]*:\/\/[^\s'"`<>)]+/gi;
+const ADDRESS = /\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s'"`<>)]+/gi;
 const MIN_NAME_CHARS = 3;
 
 /** Takes out of a sentence what the report promises to leave out. */

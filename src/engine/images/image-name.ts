@@ -88,8 +88,8 @@ export function readOwnName(image: string): OwnImageName | undefined {
 
 const recipeName = (profile: string): string => (rawRecipe(profile) as { name: string }).name;
 
-/** The part behind the version in the tag of an image to which packages were added, as a pattern. */
-const ADDITIONS = `((?:-[a-z]+)?(?:${WITH}|${PIP})[\\w.-]+)$`;
+/** The part behind the version in the tag of an image to which packages were added. */
+const ADDITIONS = new RegExp(`^(?:-[a-z]+)?(?:${WITH}|${PIP})[\\w.-]+$`);
 
 /**
  * The full reference of an image of ours that is named in short, `data-pip_polars` or `data-with_python3-seaborn`; every other
@@ -97,8 +97,9 @@ const ADDITIONS = `((?:-[a-z]+)?(?:${WITH}|${PIP})[\\w.-]+)$`;
  */
 export function fullName(image: string): string {
   for (const profile of profiles()) {
-    const additions = new RegExp(`^${profile}${ADDITIONS}`).exec(image)?.[1];
-    if (additions !== undefined) return `${OWN_IMAGES}${recipeName(profile)}:${VERSION}${additions}`;
+    const additions = image.slice(profile.length);
+    if (image.startsWith(profile) && ADDITIONS.test(additions))
+      return `${OWN_IMAGES}${recipeName(profile)}:${VERSION}${additions}`;
   }
   return image;
 }
@@ -106,8 +107,8 @@ export function fullName(image: string): string {
 /** The short name of an image of ours of this version to which packages were added; every other name as it is. */
 export function shortName(image: string): string {
   const own = readOwnName(image);
-  const additions = new RegExp(`:${VERSION.replaceAll('.', '\\.')}${ADDITIONS}`).exec(image)?.[1];
-  return own === undefined || additions === undefined ? image : `${own.profile}${additions}`;
+  const [, additions = ''] = image.split(`:${VERSION}`);
+  return own === undefined || !ADDITIONS.test(additions) ? image : `${own.profile}${additions}`;
 }
 
 /** The words of the command that makes such an image. */

@@ -9,10 +9,8 @@ const EXTRAS = String.raw`\[\s*(${NAME}(?:\s*,\s*${NAME})*)\s*\]`;
 const SPECIFIER = String.raw`(?:~=|==|!=|<=|>=|<|>)\s*[A-Za-z0-9][A-Za-z0-9.!+*-]*`;
 /** PEP 508 without addresses and markers. Options, paths and addresses have characters that none of it has. */
 const REQUIREMENT = new RegExp(
-  String.raw`^(${NAME})\s*(?:${EXTRAS})?\s*(${SPECIFIER}(?:\s*,\s*${SPECIFIER})*)?$`,
+  String.raw`^(${NAME})\s*(?:${EXTRAS}\s*)?(${SPECIFIER}(?:\s*,\s*${SPECIFIER})*)?$`,
 );
-/** A comma between two requirements: none within brackets, and none in front of a further specifier. */
-const BETWEEN = /,(?![^[\]]*\])(?!\s*[<>=!~])/;
 const MAX_REQUIREMENT_CHARS = 100;
 /** Each is an argument of pip's, and few images need more than a dozen. */
 const MAX_REQUIREMENTS = 50;
@@ -24,7 +22,7 @@ const EXAMPLE = 'For example: --pip polars,duckdb==1.2.2. Addresses, paths and o
  * Throws E_ARGUMENTS for what is no name of a package with versions, and for a package that is named twice.
  */
 export function parseRequirements(options: readonly string[]): readonly string[] {
-  const words = options.flatMap((option) => option.split(BETWEEN)).map((word) => word.trim());
+  const words = options.flatMap((option) => splitRequirements(option)).map((word) => word.trim());
   const byName = new Map<string, string>();
   for (const word of words) {
     const { name, text } = parseRequirement(word);
@@ -94,3 +92,16 @@ export const readPipTag = (words: string): readonly string[] | undefined =>
         .split('_')
         .filter((word) => word !== '')
         .map((word) => word.replace(/--/, '=='));
+
+/** Splits at the commas between two requirements: none within brackets, and none in front of a further specifier. */
+function splitRequirements(option: string): readonly string[] {
+  const words: string[] = [];
+  for (const part of option.split(',')) {
+    const before = words.at(-1);
+    const isOpen = before !== undefined && before.lastIndexOf('[') > before.lastIndexOf(']');
+    if (before !== undefined && (isOpen || /^\s*[<>=!~]/.test(part)))
+      words[words.length - 1] = `${before},${part}`;
+    else words.push(part);
+  }
+  return words;
+}

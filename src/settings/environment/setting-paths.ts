@@ -82,6 +82,7 @@ export const OWN_NAMES = [
   'cache',
   'host-changes',
   'http',
+  'images',
   'ipc',
   'kept',
   'name-owners.json',
