@@ -2,32 +2,16 @@
 // from npm, and has Python in a fresh container discover their tools, call several at once and compute something.
 // Shows the code, the answer and where the time went. Uses a home folder of its own and leaves nothing behind.
 
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import pc from 'picocolors';
-import { furnish, MAIN_JOB, SERVERS } from './main-job.mjs';
+import { environmentIn, furnish, MAIN_JOB, SERVERS } from './main-job.mjs';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
-
-/** Our environment with another home; the engine still finds its images, which lie below the real one. */
-function environment(home) {
-  const storage = join(homedir(), '.config/containers/storage.conf');
-  const kept = Object.entries(process.env).filter(
-    ([name]) => !/^(?:MCP_SERVERS_|XDG_CONFIG_|CLAUDE)/.test(name),
-  );
-  return {
-    ...Object.fromEntries(kept),
-    HOME: home,
-    XDG_DATA_HOME: process.env.XDG_DATA_HOME ?? join(homedir(), '.local/share'),
-    MCP_BRIDGE_STATE_DIR: join(home, 'state'),
-    MCP_BRIDGE_LOG_LEVEL: process.env.MCP_BRIDGE_LOG_LEVEL ?? 'warn',
-    ...(existsSync(storage) ? { CONTAINERS_STORAGE_CONF: storage } : {}),
-  };
-}
 
 const timings = [];
 async function timeWork(what, work) {
@@ -45,7 +29,7 @@ async function demonstrate(home) {
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [join(ROOT, 'dist/cli/main.js')],
-    env: environment(home),
+    env: environmentIn(home),
     cwd: home,
     stderr: 'inherit',
   });

@@ -1,7 +1,8 @@
 // The main job as data: the code an agent would write, the files it reads, and a home folder whose configuration names
 // three servers from npm. Shown by scripts/demo, and run on other machines by scripts/test-host.mjs. Starts nothing.
 
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 export const MAIN_JOB = `import asyncio, statistics
@@ -56,4 +57,20 @@ export function furnish(home, modules) {
     memory: { ...npmServer('memory'), env: { MEMORY_FILE_PATH: join(home, 'memory.jsonl') } },
   };
   writeFileSync(join(servers, 'demo.json'), JSON.stringify({ mcpServers }), { mode: 0o600 });
+}
+
+/** Our environment with another home; the engine still finds its images, which lie below the real one. */
+export function environmentIn(home) {
+  const storage = join(homedir(), '.config/containers/storage.conf');
+  const kept = Object.entries(process.env).filter(
+    ([name]) => !/^(?:MCP_SERVERS_|XDG_CONFIG_|CLAUDE)/.test(name),
+  );
+  return {
+    ...Object.fromEntries(kept),
+    HOME: home,
+    XDG_DATA_HOME: process.env.XDG_DATA_HOME ?? join(homedir(), '.local/share'),
+    MCP_BRIDGE_STATE_DIR: join(home, 'state'),
+    MCP_BRIDGE_LOG_LEVEL: process.env.MCP_BRIDGE_LOG_LEVEL ?? 'warn',
+    ...(existsSync(storage) ? { CONTAINERS_STORAGE_CONF: storage } : {}),
+  };
 }

@@ -2,12 +2,13 @@
 // uses them. All of its text is what the built bridge has printed just now, in a home folder of its own, with three servers from
 // npm. Needs an engine with the default image.
 
-import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
-import { furnish } from './main-job.mjs';
+import { escapeText } from './bench/plot.mjs';
+import { environmentIn, furnish } from './main-job.mjs';
 import { takeOptions } from './options.mjs';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -57,17 +58,15 @@ try {
 async function record(home) {
   furnish(home, join(ROOT, 'node_modules'));
   renameSync(join(home, '.config/mcp/servers/demo.json'), join(home, '.claude.json'));
-  const storage = join(homedir(), '.config/containers/storage.conf');
-  const env = {
-    HOME: home,
-    XDG_DATA_HOME: process.env['XDG_DATA_HOME'] ?? join(homedir(), '.local/share'),
-    MCP_BRIDGE_STATE_DIR: join(home, 'state'),
-    MCP_BRIDGE_LOG_LEVEL: 'error',
-    ...(existsSync(storage) ? { CONTAINERS_STORAGE_CONF: storage } : {}),
-  };
+  const env = { ...environmentIn(home), MCP_BRIDGE_LOG_LEVEL: 'error' };
   /** @param {readonly string[]} args @param {string} input */
   const print = async (args, input = '') => {
-    const { stdout } = await execa(process.execPath, [PROGRAM, ...args], { env, cwd: home, input });
+    const { stdout } = await execa(process.execPath, [PROGRAM, ...args], {
+      env,
+      extendEnv: false,
+      cwd: home,
+      input,
+    });
     return stdout.replaceAll(home, '~').replaceAll(`node ${PROGRAM}`, NAME).replace(/\s+$/, '').split('\n');
   };
   await print(['servers', 'refresh']);
@@ -118,9 +117,4 @@ function svgOf(lines) {
   ${drawn.join('\n  ')}
 </svg>
 `;
-}
-
-/** @param {string} text */
-function escapeText(text) {
-  return text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
 }

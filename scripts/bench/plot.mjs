@@ -19,7 +19,8 @@ const STYLE = `
       .theirs { fill: #6e7681; } .whisker { stroke: #e6edf3; }
     }`;
 
-const escapeText = (text) => text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
+/** @param {string} text */
+export const escapeText = (text) => text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
 const round = (value) => Math.round(value * 10) / 10;
 
 /** SVG text; undefined where no row is a time. */
