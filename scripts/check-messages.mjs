@@ -28,7 +28,6 @@ const ALLOWED = {
   'run/answer/render.ts': [1, 'adds a full stop'],
   // Not words of a sentence.
   'base/waiting/deadline.ts': [1, 'the reason of an AbortSignal is a kind'],
-  'cli/kept/follow-audit.ts': [1, 'the reason of an interrupt is the name of a signal'],
   'run/artifacts/artifacts.ts': [1, 'the reason of a frame is a kind'],
   'policy/rules/policy-book.ts': [1, 'tells the same trouble once'],
   'service/access/authenticator.ts': [1, 'tells the same trouble once'],

@@ -2,7 +2,6 @@
 // or was refused and for each login. Files come and go meanwhile: bridges end, and full files make room for new ones.
 
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
-import { constants } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { countOf } from '../../base/text/text.js';
@@ -26,8 +25,8 @@ const LOOK_EVERY_MS = 300;
 const MAX_RUNS_KNOWN = 10_000;
 
 /**
- * Prints new lines until an interrupt, after which the exit code is 128 and the number of the signal, or until nobody reads any
- * more. Begins with those from `since` on, or with the last ones where it is said how many.
+ * Prints new lines until an interrupt, or until nobody reads any more. Begins with those from `since` on, or with the last ones
+ * where it is said how many.
  */
 export async function followAudit(
   dir: string,
@@ -36,8 +35,7 @@ export async function followAudit(
   since: number | undefined,
 ): Promise<void> {
   const ended = new AbortController();
-  const interrupted = interruptSignal();
-  const signal = AbortSignal.any([ended.signal, interrupted]);
+  const signal = AbortSignal.any([ended.signal, interruptSignal()]);
   process.stdout.on('error', () => ended.abort());
   const tail = new AuditTail(dir);
   const isWanted = followedBy(wanted, options.logins === true);
@@ -50,9 +48,6 @@ export async function followAudit(
     await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
     for (const line of tail.next().filter(isWanted)) say(line);
   }
-  if (!interrupted.aborted) return;
-  const signalled: NodeJS.Signals = interrupted.reason;
-  process.exitCode = 128 + constants.signals[signalled];
 }
 
 /** Whether a line is one to print. Asked for every line, since a call tells something of its run. */
