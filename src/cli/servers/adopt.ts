@@ -22,7 +22,7 @@ import { say, undoneText } from './install.js';
 
 export type AdoptCommandOptions = { readonly name?: string; readonly dryRun?: true; readonly json?: true };
 
-const counted = new Intl.NumberFormat('en-US');
+export const inThousands = new Intl.NumberFormat('en-US');
 
 export function adoptCommand(host: string, names: readonly string[], options: AdoptCommandOptions): void {
   const { place, charsOf } = adoptPlace(prepare('error', 'ends'));
@@ -89,7 +89,7 @@ export function adoptedText(done: Adopted): string {
 
 export function sizeText({ tools, chars }: AdoptedServer): string {
   if (tools === undefined || chars === undefined) return 'tools not known yet';
-  return `${tools === 1 ? '1 tool' : `${tools} tools`}, ${counted.format(chars)} characters`;
+  return `${tools === 1 ? '1 tool' : `${tools} tools`}, ${inThousands.format(chars)} characters`;
 }
 
 export function limitsText({ name, only, onlyWhy, denied }: AdoptedServer): string[] {
@@ -115,7 +115,7 @@ function savedText({ title, servers }: Adopted): string {
     known.length === 0
       ? []
       : [
-          `Before, ${title}'s model was given ${counted.format(chars)} characters of ${tools} tools; now none of them.`,
+          `Before, ${title}'s model was given ${inThousands.format(chars)} characters of ${tools} tools; now none of them.`,
         ];
   const learn =
     unknown.length === 0

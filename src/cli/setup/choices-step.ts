@@ -1,16 +1,14 @@
 // All that only the user can say, asked before anything takes long: which image, which hosts, which calls to be
 // asked about, and whether servers may be started to count their tools. Changes nothing on this machine.
 
-import { asBridgeError } from '../../base/errors.js';
 import { shownName } from '../../base/text/shown-name.js';
-import { withoutFullStop } from '../../base/text/text.js';
 import { type Adopted, adopt } from '../../hosts/install/adoption.js';
 import { type HostHere, hostNamed, hostsHere } from '../../hosts/install/registration.js';
 import { adoptPlace } from '../servers/adopt.js';
 import type { Prepared } from '../serving/prepare.js';
 import { agrees, picks } from './dialogue.js';
 import { ServerCount } from './server-count.js';
-import { ok, type SetupContext, type Step, type StepWarning, skippedResult } from './step.js';
+import { ok, type SetupContext, type Step, type StepWarning, skippedResult, troubleIn } from './step.js';
 
 /** The profile with charts and pandas. */
 const DATA = 'data';
@@ -145,8 +143,7 @@ export function movableServers(
     try {
       adoptions.push(adopt(id, [], { dryRun: true }, place, charsOf));
     } catch (thrown) {
-      const { message, remedy } = asBridgeError(thrown);
-      troubles.push({ detail: `${hostNamed(id).title}: ${withoutFullStop(message)}`, remedy });
+      troubles.push(troubleIn(hostNamed(id).title, thrown));
     }
   }
   return { adoptions, troubles };

@@ -1,6 +1,5 @@
 // Registers the bridge in the hosts that the user has picked.
 
-import { asBridgeError } from '../../base/errors.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { withoutFullStop } from '../../base/text/text.js';
 import type { ChangePlace } from '../../hosts/install/changes.js';
@@ -16,6 +15,7 @@ import {
   type StepResult,
   type StepWarning,
   skippedResult,
+  troubleIn,
 } from './step.js';
 
 export const hostsStep: Step = {
@@ -78,8 +78,7 @@ function register(
         setup.found.hosts = [...setup.found.hosts, { id, title }];
       }
     } catch (thrown) {
-      const { message, remedy } = asBridgeError(thrown);
-      troubles.push({ detail: `${title}: ${withoutFullStop(message)}`, remedy });
+      troubles.push(troubleIn(title, thrown));
     }
   }
   const said = [...warnings, ...ofOtherImages(already, env)];

@@ -1,12 +1,11 @@
 // The user's own servers behind the bridge, which is what it is for. Shows how many tools and characters leave
 // the model's context, and moves only servers that have listed their tools here.
 
-import { asBridgeError } from '../../base/errors.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { inOneLine, withoutFullStop } from '../../base/text/text.js';
 import { type Adopted, type AdoptedServer, adopt } from '../../hosts/install/adoption.js';
-import { adoptPlace, limitsText } from '../servers/adopt.js';
+import { adoptPlace, inThousands, limitsText } from '../servers/adopt.js';
 import { movableServers } from './choices-step.js';
 import { agrees } from './dialogue.js';
 import {
@@ -18,6 +17,7 @@ import {
   type StepResult,
   type StepWarning,
   skippedResult,
+  troubleIn,
 } from './step.js';
 
 /** A server that has listed its tools here. */
@@ -118,7 +118,6 @@ function planned(adoptions: readonly Adopted[], warnings: readonly StepWarning[]
   });
 }
 
-const inThousands = new Intl.NumberFormat('en-US');
 const quantity = (count: number, noun: string): string =>
   `${inThousands.format(count)} ${noun}${count === 1 ? '' : 's'}`;
 
@@ -175,8 +174,7 @@ function move(
       const { servers, ...done } = adopt(offer.host, names, {}, place, charsOf);
       moved.push({ ...done, servers: servers.filter(isCounted) });
     } catch (thrown) {
-      const { message, remedy } = asBridgeError(thrown);
-      troubles.push({ detail: `${offer.title}: ${withoutFullStop(message)}`, remedy });
+      troubles.push(troubleIn(offer.title, thrown));
     }
   }
   const undo = moved.map(({ undo }) => undo);

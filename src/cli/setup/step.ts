@@ -1,5 +1,7 @@
 // A step of `setup`, and its result. The words of the result are shown to people and printed as JSON.
 
+import { asBridgeError } from '../../base/errors.js';
+import { withoutFullStop } from '../../base/text/text.js';
 import type { EngineName } from '../../engine/engine.js';
 import type { HostHere } from '../../hosts/install/registration.js';
 import type { ApproveMode } from '../../settings/environment/variables.js';
@@ -141,4 +143,10 @@ export function whyNotOwnPodman({ found, machine, prepared }: SetupContext): str
   if (found.engine !== 'podman' && found.engine !== 'planned') return `${found.engine} takes care of it`;
   if (prepared.discovery.host.platform !== 'linux') return 'podman has a virtual machine of its own';
   return machine.isRoot ? 'podman runs as root' : undefined;
+}
+
+/** Trouble with one host, which a step tells beside its result. */
+export function troubleIn(title: string, thrown: unknown): StepWarning {
+  const { message, remedy } = asBridgeError(thrown);
+  return { detail: `${title}: ${withoutFullStop(message)}`, remedy };
 }
