@@ -4,10 +4,9 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createHash } from '../../base/crypto.js';
 import { BridgeError } from '../../base/errors.js';
 import { PACKAGE_NAME, PACKAGE_ROOT, VERSION } from '../../base/version.js';
-import { PIP, readPipTag } from './requirements.js';
+import { hashedList, PIP, readList, readPipTag } from './requirements.js';
 
 /** The beginning of the references of all images of ours. */
 export const OWN_IMAGES = `localhost/${PACKAGE_NAME}/`;
@@ -22,7 +21,6 @@ const MAX_ADDED_CHARS = 90;
 /** Where packages from an index are named as well. */
 const MAX_ADDED_CHARS_BESIDE_PIP = 40;
 const WITH = '-with_';
-const HASHED = 'sha256.';
 
 /** Throws E_ARGUMENTS for what cannot be the name of a Debian package. */
 export function checkPackages(names: readonly string[]): readonly string[] {
@@ -59,7 +57,7 @@ export function addedTag(added: readonly string[], isBesidePip = false): string 
   const words = added.join('_');
   const room = isBesidePip ? MAX_ADDED_CHARS_BESIDE_PIP : MAX_ADDED_CHARS;
   if (words.length <= room && !words.includes('+')) return `${WITH}${words}`;
-  return `${WITH}${HASHED}${createHash('sha256').update(words).digest('hex').slice(0, 16)}`;
+  return `${WITH}${hashedList(words)}`;
 }
 
 export type OwnImageName = {
@@ -82,8 +80,7 @@ export function readOwnName(image: string): OwnImageName | undefined {
   const at = tag.indexOf(WITH);
   const words = at === -1 ? '' : tag.slice(at + WITH.length);
   const suite = /^\d+\.\d+\.\d+-([a-z]+)$/.exec(at === -1 ? tag : tag.slice(0, at))?.[1];
-  const added = words.startsWith(HASHED) ? undefined : words.split('_').filter((word) => word !== '');
-  return { profile, suite, added, pip: readPipTag(pipped) };
+  return { profile, suite, added: readList(words), pip: readPipTag(pipped) };
 }
 
 const recipeName = (profile: string): string => (rawRecipe(profile) as { name: string }).name;

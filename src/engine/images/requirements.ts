@@ -80,18 +80,20 @@ export function pipTag(requirements: readonly string[]): string {
   if (requirements.length === 0) return '';
   const words = requirements.map((each) => each.replace(PINNED, '$1--$2')).join('_');
   if (words.length <= MAX_LIST_CHARS && /^[a-z0-9_.-]+$/.test(words)) return `${PIP}${words}`;
-  const hash = createHash('sha256').update(requirements.join('\n')).digest('hex');
-  return `${PIP}${HASHED}${hash.slice(0, 16)}`;
+  return `${PIP}${hashedList(requirements.join('\n'))}`;
 }
+
+/** Stands in a tag for a list that is too long for it, or that it cannot say. */
+export const hashedList = (words: string): string =>
+  `${HASHED}${createHash('sha256').update(words).digest('hex').slice(0, 16)}`;
+
+/** The words of a list in a tag; undefined where only a hash tells. */
+export const readList = (words: string): readonly string[] | undefined =>
+  words.startsWith(HASHED) ? undefined : words.split('_').filter((word) => word !== '');
 
 /** The list of a tag, given what stands in it behind PIP; undefined where only a hash tells. */
 export const readPipTag = (words: string): readonly string[] | undefined =>
-  words.startsWith(HASHED)
-    ? undefined
-    : words
-        .split('_')
-        .filter((word) => word !== '')
-        .map((word) => word.replace(/--/, '=='));
+  readList(words)?.map((word) => word.replace(/--/, '=='));
 
 /** Splits at the commas between two requirements: none within brackets, and none in front of a further specifier. */
 function splitRequirements(option: string): readonly string[] {
