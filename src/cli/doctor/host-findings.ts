@@ -10,7 +10,7 @@ import type { Discovery } from '../../hosts/discovery/discover.js';
 import type { DownstreamSpec } from '../../hosts/downstream-spec.js';
 import { HOSTS, isProgram } from '../../hosts/records/all-hosts.js';
 import { absentFiles } from '../../settings/environment/setting-paths.js';
-import { readSettings, settingsTable } from '../../settings/environment/settings.js';
+import { readSettings, variableNames } from '../../settings/environment/settings.js';
 import type { HostFacts } from '../../settings/files/host-facts.js';
 import { shownSetting, withoutSecrets } from '../servers/shown-setting.js';
 import type { Finding } from './examination.js';
@@ -54,7 +54,7 @@ function examineEntry(entry: OwnSpec, env: Environment, host: HostFacts): HostFi
         wrong.map(({ setting }) => `${setting}=VALUE`),
       ),
     };
-  const known = new Set<string>(settingsTable().map(({ name }) => name));
+  const known = new Set<string>(variableNames);
   const unknown = Object.keys(entry.env).filter((name) => name.startsWith('MCP_') && !known.has(name));
   if (warnings.length > 0)
     return {
@@ -118,9 +118,7 @@ function changeRemedy(entry: OwnSpec, verb: 'set' | 'unset', words: readonly str
 function examineDifferences(entries: readonly OwnSpec[], env: Environment): HostFinding | undefined {
   const [first] = entries;
   if (first === undefined) return undefined;
-  const names = settingsTable()
-    .map(({ name }) => name)
-    .filter((name) => !OWN_VALUES.has(name));
+  const names = variableNames.filter((name) => !OWN_VALUES.has(name));
   const differing = names.flatMap((name) => {
     const values = new Map(entries.map((entry) => [entry.source.host, entry.env[name]]));
     const here = env[name]?.trim() || undefined;

@@ -5,7 +5,8 @@ import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { makeHarmless } from '../../base/text/text.js';
 import { discover } from '../../hosts/discovery/discover.js';
-import { ENGINE_VARIABLES, variables } from '../../settings/environment/variables.js';
+import { settingsTable } from '../../settings/environment/settings.js';
+import { ENGINE_VARIABLES } from '../../settings/environment/variables.js';
 import { doctor } from '../doctor/doctor.js';
 import type { Finding } from '../doctor/examination.js';
 import { type AuditedRun, readAudit } from '../kept/read-audit.js';
@@ -121,7 +122,7 @@ const PLAIN_VALUE = /^\d{1,9}(?:\.\d{1,3})?[a-z]{0,2}$/i;
 
 /** Only a value that the variable's own list of choices has, or a number, is told. */
 function settingsIn(env: Readonly<Record<string, string | undefined>>): MaintainerReport['settings'] {
-  const rows = new Map(allSettings().map((row) => [row.name, row]));
+  const rows = new Map(settingsTable().map((row) => [row.name, row]));
   return Object.entries(env)
     .filter(([name, value]) => (name.startsWith('MCP_') || OF_ENGINES.has(name)) && value?.trim())
     .sort(([one], [other]) => (one < other ? -1 : 1))
@@ -131,18 +132,6 @@ function settingsIn(env: Readonly<Record<string, string | undefined>>): Maintain
       const isTold = row !== undefined && (PLAIN_VALUE.test(value) || choices.includes(value));
       return { name, value: isTold ? value : null };
     });
-}
-
-/** Rows of the table of settings, those in groups too. */
-function allSettings(): ReadonlyArray<{ readonly name: string; readonly allowed: string }> {
-  const rows: Array<{ readonly name: string; readonly allowed: string }> = [];
-  const visit = (value: object) => {
-    if ('name' in value && 'allowed' in value) rows.push(value as (typeof rows)[number]);
-    else
-      for (const inner of Object.values(value)) if (typeof inner === 'object' && inner !== null) visit(inner);
-  };
-  visit(variables);
-  return rows;
 }
 
 function failedRuns(dir: string, clean: Clean): readonly FailedRun[] {

@@ -13,7 +13,7 @@ import {
   troublesOf,
 } from '../../hosts/install/entry-settings.js';
 import { changePlace } from '../../hosts/install/registration.js';
-import { settingsTable, unknownName } from '../../settings/environment/settings.js';
+import { settingsTable, unknownName, variableNames } from '../../settings/environment/settings.js';
 import { columns } from '../terminal/columns.js';
 import { coloursFor, printJson, usageError, visibleText } from '../terminal/output.js';
 import { widthOf } from '../terminal/wrap.js';
@@ -225,7 +225,7 @@ function change(changes: SettingChanges, { host, json }: ConfigOptions): void {
 
 /** A misspelt name would otherwise look as if it had been taken away. */
 function refuseUnsetOfNothing(changes: SettingChanges, entries: readonly EntrySettings[]): void {
-  const known = settingsTable().map(({ name }) => name);
+  const known: readonly string[] = variableNames;
   for (const [name, value] of Object.entries(changes)) {
     const isSomewhere = entries.some(({ env }) => Object.hasOwn(env, name));
     if (value === undefined && !isSomewhere && !known.includes(name))

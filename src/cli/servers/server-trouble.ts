@@ -4,7 +4,7 @@
 import { isAbsolute } from 'node:path';
 import { type Environment, mergedVariables } from '../../base/process/environment.js';
 import { findProgram } from '../../base/process/find-program.js';
-import { inOneLine } from '../../base/text/text.js';
+import { inOneLine, withoutFullStop } from '../../base/text/text.js';
 import type { DownstreamSpec } from '../../hosts/downstream-spec.js';
 import { KeptCatalog, type LastFailure, refreshCommand } from '../../servers/catalog/kept-catalog.js';
 import type { Settings } from '../../settings/environment/settings.js';
@@ -53,12 +53,10 @@ function failedStart({ name }: DownstreamSpec, last: LastFailure | undefined): S
   const again = `Try it again with \`${refreshCommand(name)}\`.`;
   return {
     state: 'failed',
-    trouble: `its last start failed (${when}): ${withoutStop(inOneLine(last.reason))}`,
+    trouble: `its last start failed (${when}): ${withoutFullStop(inOneLine(last.reason))}`,
     remedy: last.remedy === undefined ? again : `${last.remedy} ${again}`,
   };
 }
-
-const withoutStop = (sentence: string): string => sentence.replace(/\.$/, '');
 
 /** People write whole command lines there; only an absolute path may go on after a space. */
 export function programOf(command: string): string {
