@@ -4,6 +4,7 @@
 import { chmodSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { BridgeError } from '../../base/errors.js';
+import { ownCommand } from '../../base/process/own-command.js';
 import { ownerLabels, thisOwner } from '../../base/process/owner.js';
 import { type ProcessResult, run, tailOf } from '../../base/process/process.js';
 import type { OciRuntime } from '../engine.js';
@@ -38,7 +39,7 @@ type Script = {
 const noContainer = (message: string): BridgeError =>
   new BridgeError('E_IMAGE_BUILD', message, {
     fault: 'engine',
-    remedy: 'Run `mcp-sandbox-bridge doctor`, and fix what the engine reports.',
+    remedy: `Run \`${ownCommand('doctor')}\`, and fix what the engine reports.`,
   });
 
 /**
