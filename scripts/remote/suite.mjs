@@ -30,7 +30,7 @@ export const WHOLE = {
 };
 
 /** The short form of the attack table: less those attacks that need a run each. */
-export const QUICK_WALLS = '^(?:kernel|privileges|files|network|processes|between-runs)[.]';
+export const QUICK_WALLS = '^(?:kernel|privileges|files|data|network|processes|between-runs)[.]';
 /** What `scripts/test --all` has time for: the walls once, and the main job else. */
 export const SHORT = {
   'podman-unix': [WALLS],

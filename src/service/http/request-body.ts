@@ -26,9 +26,9 @@ const HELD_TIMES_IN_ALL = 16;
  */
 const SMALL_BYTES = 64 * KB_BYTES;
 /** Bytes of all bodies together that are thrown away in a millisecond: they cost everybody's time as well. */
-const THROWN_BYTES_PER_MS = 32 * KB_BYTES;
+const THROWN_BYTES_PER_MS = 8 * KB_BYTES;
 /** A pause costs time as well, so that there is none after less than this. */
-const THROWN_AT_ONCE_BYTES = 512 * KB_BYTES;
+const THROWN_AT_ONCE_BYTES = 128 * KB_BYTES;
 const RETRY_SECONDS = '1';
 
 type RequestBody = {

@@ -172,8 +172,8 @@ it('bodies that are thrown away are read at a pace, and what is served beside th
   expect(statuses(await other.answers(1))).toEqual([200]);
   for (const connection of await Promise.all(isOver))
     expect(statuses(await connection.answers(2))).toEqual([429, 200]);
-  // 20 MB at 32 KB in a millisecond: a slow machine takes longer, and none less.
-  expect(performance.now() - beganAt).toBeGreaterThan(300);
+  // 20 MB at 8 KB in a millisecond: a slow machine takes longer, and none less.
+  expect(performance.now() - beganAt).toBeGreaterThan(1_200);
 });
 
 it('bodies that come in count as calls until they are parsed, and no longer', async () => {
