@@ -174,10 +174,11 @@ describe('the service over HTTP, which is watched', () => {
     async (host) => {
       let asked = 0;
       let isSilent = false;
-      const server = createServer((_request, response) => {
+      const server = createServer((request, response) => {
         asked++;
-        // Two of three are left without an answer.
-        if (!isSilent && asked % 3 === 0) response.end();
+        // Two of three are left without an answer: nothing comes of one, and the other loses its connection.
+        if (isSilent || asked % 3 === 2) request.socket.destroy();
+        else if (asked % 3 === 0) response.end();
       });
       onTestFinished(() => {
         server.closeAllConnections();
@@ -194,7 +195,7 @@ describe('the service over HTTP, which is watched', () => {
       });
       const ended = watch(
         service as unknown as ChildProcess,
-        { ...FAST, answersWithinMs: nodeStarts(2) },
+        { ...FAST, answersWithinMs: nodeStarts(10) },
         () => {},
       );
       service.emit('message', `http://${host.includes(':') ? `[${host}]` : host}:${port}/mcp`);
