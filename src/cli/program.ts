@@ -605,7 +605,7 @@ export const finished: Promise<unknown> = carryOut().catch(reportFailure);
 async function carryOut(): Promise<void> {
   const words = process.argv.slice(2);
   if (words.length === 2 && words.includes('--json') && words.some((word) => /^(?:-V|--version)$/.test(word)))
-    return await (await import('./report/versions.js')).printVersions();
+    return await (await import('./report/report.js')).printVersions();
   checkNames();
   await program.parseAsync();
 }
