@@ -11,7 +11,7 @@ import type { Shell } from './help/completion.js';
 import { describeInHelp } from './help/examples.js';
 import type { SaveOptions } from './kept/kept.js';
 import type { RunsOptions } from './kept/read-audit.js';
-import type { RemovalOptions } from './remove/confirm.js';
+import type { RemovalOptions } from './remove/remove-images.js';
 import type { ReplOptions } from './repl/repl.js';
 import type { ExecOptions } from './run/exec.js';
 import type { Words } from './run/exec-input.js';

@@ -4,15 +4,15 @@
 import { existsSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { type Environment, mergedVariables } from '../../base/process/environment.js';
-import { findProgram } from '../../base/process/find-program.js';
 import { ownCommand, shellLine } from '../../base/process/own-command.js';
+import { findProgram } from '../../base/process/start-of.js';
 import type { Discovery } from '../../hosts/discovery/discover.js';
 import type { DownstreamSpec } from '../../hosts/downstream-spec.js';
 import { HOSTS, isProgram } from '../../hosts/records/all-hosts.js';
 import { absentFiles } from '../../settings/environment/setting-paths.js';
 import { readSettings, variableNames } from '../../settings/environment/settings.js';
 import type { HostFacts } from '../../settings/files/host-facts.js';
-import { shownSetting, withoutSecrets } from '../servers/shown-setting.js';
+import { shownSetting, withoutSecrets } from '../servers/install.js';
 import type { Finding } from './examination.js';
 
 type OwnSpec = Extract<DownstreamSpec, { transport: 'stdio' }>;

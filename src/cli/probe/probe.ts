@@ -36,7 +36,6 @@ import {
   pidsAttack,
   type Seen,
 } from './attack.js';
-import { openCanaries } from './canaries.js';
 import type { Judgement, ProbedControl, ProbedSandbox } from './control.js';
 import { firstProcessOf, isAlive, judgeRuntime, RUNTIME_REQUEST } from './host-look.js';
 import {
@@ -53,7 +52,7 @@ import {
   judgeWall,
 } from './judge.js';
 import { exitCodeOf, makeReport, type ProbeReport, reportText, summaryOf } from './report.js';
-import { guestCode, pythonCall, WALLS } from './walls.js';
+import { guestCode, openCanaries, pythonCall, WALLS } from './walls.js';
 
 const COULD_NOT_PROBE = 2;
 const ATTACK_SECONDS = 20;

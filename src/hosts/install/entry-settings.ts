@@ -2,7 +2,7 @@
 // change by the rules of the settings, and makes it in the file with nothing else changed. Prints nothing.
 
 import { BridgeError } from '../../base/errors.js';
-import { isRecord } from '../../base/json/records.js';
+import { isObject } from '../../base/json/records.js';
 import type { Environment } from '../../base/process/environment.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { findClosest } from '../../base/text/closest.js';
@@ -100,15 +100,15 @@ function entriesIn(record: HostRecord, place: ChangePlace): EntrySettings[] {
 
 /** Zed once had the variables in an object with the command. */
 function envKeys(value: unknown, { dialect: { fields } }: Source): readonly string[] {
-  return isRecord(value) && isRecord(value['command']) ? ['command', 'env'] : [fields.env ?? 'env'];
+  return isObject(value) && isObject(value['command']) ? ['command', 'env'] : [fields.env ?? 'env'];
 }
 
 const valueAt = (value: unknown, keys: readonly string[]): unknown =>
-  keys.reduce<unknown>((found, key) => (isRecord(found) ? found[key] : undefined), value);
+  keys.reduce<unknown>((found, key) => (isObject(found) ? found[key] : undefined), value);
 
 const textsIn = (value: unknown): Readonly<Record<string, string>> =>
   Object.fromEntries(
-    Object.entries(isRecord(value) ? value : {}).map(([name, text]) => [
+    Object.entries(isObject(value) ? value : {}).map(([name, text]) => [
       name,
       typeof text === 'string' ? text : String(text),
     ]),

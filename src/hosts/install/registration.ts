@@ -5,7 +5,7 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { BridgeError } from '../../base/errors.js';
-import { isRecord, textsOf } from '../../base/json/records.js';
+import { isObject, textsOf } from '../../base/json/records.js';
 import { windowsVariable } from '../../base/process/environment.js';
 import { OWN_ARGV, ownCommand } from '../../base/process/own-command.js';
 import { didYouMean } from '../../base/text/closest.js';
@@ -247,7 +247,7 @@ export function ownEntries(record: HostRecord, place: ChangePlace): OwnEntry[] {
 }
 
 export function isOwnEntry(value: unknown, { dialect }: Source): boolean {
-  if (!isRecord(value)) return false;
+  if (!isObject(value)) return false;
   const { command, args } = dialect.reshape?.(value) ?? value;
   return typeof command === 'string' && isOurselves(command, textsOf(args));
 }
@@ -356,7 +356,7 @@ export function ownPlugin(
   const [list = ''] = locate(INSTALLED_PLUGINS, env, host);
   const entries = pluginEntries(jsonOf(list), { env, host, read: jsonOf });
   return entries.find(({ value, refusal, trouble }) => {
-    if (refusal !== undefined || trouble !== undefined || !isRecord(value)) return false;
+    if (refusal !== undefined || trouble !== undefined || !isObject(value)) return false;
     return typeof value['command'] === 'string' && isOurselves(value['command'], textsOf(value['args']));
   });
 }

@@ -4,7 +4,7 @@
 // refuses a state; we tell an old one from a changed one, since the next step differs.
 
 import { createHash, createHmac, timingSafeEqual } from '../../base/crypto.js';
-import { WrongParams } from '../../wire/wrong-params.js';
+import { WrongParams } from '../../wire/envelope.js';
 
 const VERSION = 'v1';
 /** A state of ours has about 200 characters; nothing longer is looked at. */

@@ -8,7 +8,7 @@ import { clip, clipHarmless } from '../../base/text/text.js';
 import { type AgentCapabilities, NO_AGENT } from '../../servers/asking/agent-capabilities.js';
 import { offeredLanguages } from '../../settings/environment/plan.js';
 import type { Bridge } from '../../tenant/bridge.js';
-import { WrongParams } from '../../wire/wrong-params.js';
+import { WrongParams } from '../../wire/envelope.js';
 import type { Jobs } from '../calls/jobs.js';
 import { answerTaskRequests, TASK_CAPABILITIES, watchTasks } from '../calls/tasks.js';
 import { agentCapabilitiesOf } from '../requests/agent-capabilities.js';

@@ -2,7 +2,7 @@
 // volume at /work the other commands of this bridge have as well. The agent need not know which of the two it is.
 
 import { resolve } from 'node:path/posix';
-import { isObject } from '../../base/json/json-object.js';
+import { isObject } from '../../base/json/records.js';
 import { HeadTail } from '../../base/text/text.js';
 import {
   answerChars,
@@ -16,8 +16,7 @@ import { hostView } from '../../hosts/records/all-hosts.js';
 import { outcomeWithoutRun } from '../../run/outcome/outcome.js';
 import { WORK } from '../../sandbox/spec/promises.js';
 import type { Settings } from '../../settings/environment/settings.js';
-import { executeDefinition, limitsOf, type ToolAnswer } from './definitions.js';
-import type { BridgeTool } from './tool.js';
+import { type BridgeTool, executeDefinition, limitsOf, type ToolAnswer } from './definitions.js';
 
 /** The rest of what a host shows is for our own lines, and for characters that are made visible. */
 const OUTPUT_SHARE = 0.8;

@@ -2,10 +2,10 @@
 // is decided of each. While a question is open the clock of the run stands (standing-clock.ts).
 
 import { setMaxListeners } from 'node:events';
+import { drawnLetters } from '../../base/crypto.js';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
 import { ownCommand } from '../../base/process/own-command.js';
-import { drawnLetters } from '../../base/text/drawn-letters.js';
 import { shownName, shownTool } from '../../base/text/shown-name.js';
 import { clipHarmless } from '../../base/text/text.js';
 import type { StopClock } from '../../base/waiting/deadline.js';

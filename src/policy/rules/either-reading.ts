@@ -3,7 +3,7 @@
 // JavaScript converts anything to anything. Where two readers could differ, the functions here throw a sentence about it.
 
 import { isDeepStrictEqual } from 'node:util';
-import { foldName, isPlain, looksLike } from '../../base/text/folded-name.js';
+import { foldName, isPlain, looksLike } from '../../base/text/name-pattern.js';
 import { clipHarmless } from '../../base/text/text.js';
 
 const MAX_SHOWN_CHARS = 60;

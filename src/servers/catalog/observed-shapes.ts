@@ -6,7 +6,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { replaceFile } from '../../base/files/replace-file.js';
-import { isObject } from '../../base/json/json-object.js';
+import { isObject } from '../../base/json/records.js';
 import { KB_BYTES } from '../../base/text/sizes.js';
 import { type DownstreamSpec, definitionKey } from '../../hosts/downstream-spec.js';
 import type { Downstream } from '../server/downstream.js';
