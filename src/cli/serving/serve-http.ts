@@ -8,7 +8,7 @@ import { OF_ONE_PROCESS, Scheduler, UNLIMITED } from '../../base/waiting/schedul
 import { watchTasks } from '../../mcp/calls/tasks.js';
 import { AgentConnection, agentServer } from '../../mcp/connection/server.js';
 import { SET_UP_SOFT_TIMEOUT_MS } from '../../run/queue/soft-timeout.js';
-import { HttpAccess } from '../../service/access/http-access.js';
+import { HttpAccess } from '../../service/access/authenticator.js';
 import { firstTokenText, makeFirstToken } from '../../service/access/token-file.js';
 import { HttpFront } from '../../service/endpoint/front.js';
 import { recordServing } from '../../service/endpoint/serving-record.js';

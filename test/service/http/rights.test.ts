@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, expect, it } from 'vitest';
 import type { Principal } from '../../../src/base/principal.js';
 import { httpParts } from '../../../src/cli/serving/serve-http.js';
-import { HttpAccess } from '../../../src/service/access/http-access.js';
+import { HttpAccess } from '../../../src/service/access/authenticator.js';
 import { HttpFront } from '../../../src/service/endpoint/front.js';
 import { principalBridges } from '../../../src/service/principals/bridges.js';
 import { parseSettings } from '../../../src/settings/environment/settings.js';
