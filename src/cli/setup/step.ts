@@ -4,7 +4,7 @@ import { asBridgeError } from '../../base/errors.js';
 import { withoutFullStop } from '../../base/text/text.js';
 import type { EngineName } from '../../engine/engine.js';
 import type { HostHere } from '../../hosts/install/registration.js';
-import type { ApproveMode } from '../../settings/environment/variables.js';
+import type { SettingValues } from '../../settings/environment/variables.js';
 import { Bridge } from '../../tenant/bridge.js';
 import type { Refreshed } from '../../tenant/refresh.js';
 import type { Prepared } from '../serving/prepare.js';
@@ -94,7 +94,7 @@ export type SetupOptions = {
   /** Profile of the image that sandboxes start from, which new registrations then name; undefined asks. */
   readonly image?: string;
   /** Which calls a person is asked about, for registrations that are made now. */
-  readonly approve?: ApproveMode;
+  readonly approve?: SettingValues['approve'];
 };
 
 /** Answers of the user, or the answers by default, all given before the first slow step. */

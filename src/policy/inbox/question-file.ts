@@ -50,12 +50,15 @@ const file = z.union([
   z.object({ format: z.literal(FORMAT), owner, id: z.string().regex(QUESTION_ID), closed: closure }),
 ]);
 
-type Closure = z.infer<typeof closure>;
-
 /** A question as it stands in a folder. */
 export type FiledQuestion =
   | { readonly is: 'open'; readonly owner: Owner; readonly question: Question; readonly digest: string }
-  | { readonly is: 'closed'; readonly owner: Owner; readonly id: string; readonly closed: Closure };
+  | {
+      readonly is: 'closed';
+      readonly owner: Owner;
+      readonly id: string;
+      readonly closed: z.infer<typeof closure>;
+    };
 
 /** Who asks, as all its files say it: found out once. */
 let self: Owner | undefined;
@@ -69,7 +72,7 @@ export const questionText = (asked: Question): string =>
   `${JSON.stringify({ format: FORMAT, owner: ownOwner(), question: asked }, undefined, 1)}\n`;
 
 /** The text that takes its place once it is answered or withdrawn: nothing of the calls is left in it. */
-export const closedText = (id: string, closed: Closure): string =>
+export const closedText = (id: string, closed: z.infer<typeof closure>): string =>
   `${JSON.stringify({ format: FORMAT, owner: ownOwner(), id, closed }, undefined, 1)}\n`;
 
 /** 64 hex digits; another one for every other text. */

@@ -46,10 +46,9 @@ const foldedMember = (name: string): string => foldName(name).trim().replace(/[-
 
 type ObjectMembers = Readonly<Record<string, unknown>>;
 /** Names of an object's members, by what they fold to. */
-type FoldedIndex = ReadonlyMap<string, readonly string[]>;
-const indexes = new WeakMap<object, FoldedIndex>();
+const indexes = new WeakMap<object, ReadonlyMap<string, readonly string[]>>();
 
-function indexOf(map: ObjectMembers): FoldedIndex {
+function indexOf(map: ObjectMembers): ReadonlyMap<string, readonly string[]> {
   const known = indexes.get(map);
   if (known !== undefined) return known;
   const index = new Map<string, string[]>();

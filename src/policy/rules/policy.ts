@@ -327,9 +327,7 @@ function hostLayer(specs: readonly DownstreamSpec[]): PolicyLayer {
   };
 }
 
-type File = PolicyRules['file'];
-
-function runLimits(file: File): RunLimits {
+function runLimits(file: PolicyRules['file']): RunLimits {
   const limits = file?.content.limits;
   const of = limitIn(file);
   return {
@@ -341,7 +339,7 @@ function runLimits(file: File): RunLimits {
   };
 }
 
-function serverLimits(file: File, server: string): ServerLimits {
+function serverLimits(file: PolicyRules['file'], server: string): ServerLimits {
   const all = file?.content.limits;
   const of = limitIn(file);
   const rules = rulesOfLookalikes(file?.content, server);
@@ -364,7 +362,7 @@ function serverLimits(file: File, server: string): ServerLimits {
 }
 
 const limitIn =
-  (file: File) =>
+  (file: PolicyRules['file']) =>
   (field: string, max: number | undefined): Limit | undefined =>
     max === undefined ? undefined : { max, rule: `${field} in ${file?.path}` };
 

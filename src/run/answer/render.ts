@@ -7,7 +7,7 @@ import { MB_BYTES } from '../../base/text/sizes.js';
 import { clip, makeHarmless, shownExactly } from '../../base/text/text.js';
 import { hostView } from '../../hosts/records/all-hosts.js';
 import type { HostView } from '../../hosts/terms/host.js';
-import type { OutputMode } from '../../settings/environment/variables.js';
+import type { SettingValues } from '../../settings/environment/variables.js';
 import { sureChars } from '../artifacts/shown-amounts.js';
 import {
   type Captured,
@@ -30,7 +30,7 @@ import {
 } from './pieces.js';
 
 /** `sections` is what execute_code says where nobody chose: stdout and stderr, each under its own head. */
-export type RenderMode = OutputMode | 'sections';
+export type RenderMode = SettingValues['outputMode'] | 'sections';
 
 /** The shape of the protocol's CallToolResult that we make. */
 type RenderedResult = {

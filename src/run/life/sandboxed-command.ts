@@ -11,7 +11,7 @@ import { type Capped, CappedOutput, type Whole } from '../../code-exec/capped-ou
 import type { CommandEnd } from '../../code-exec/run-command.js';
 import type { GuestError, Sandbox } from '../../sandbox/conversation/sandbox.js';
 import { WORK } from '../../sandbox/spec/promises.js';
-import type { AuditMode } from '../../settings/environment/variables.js';
+import type { SettingValues } from '../../settings/environment/variables.js';
 import { type HostFrame, INPUT_PIECE_BYTES } from '../../wire/frames.js';
 import { Artifacts, type Settled } from '../artifacts/artifacts.js';
 import type { KeptFiles } from '../artifacts/kept-files.js';
@@ -91,7 +91,7 @@ export type CommandInput = Pick<CommandRequest, 'command' | 'timeoutSeconds'>;
 export type CommandServices = {
   readonly sandboxes: Sandboxes;
   readonly kept: KeptFiles;
-  readonly audit: AuditMode;
+  readonly audit: SettingValues['audit'];
   readonly observer: Observer;
 };
 
