@@ -6,11 +6,9 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { textBeside } from '../../base/files/read-text.js';
+import type { JsonObject } from '../../base/json/records.js';
 import { WRITABLE } from '../../sandbox/spec/spec.js';
 import type { ProbedSandbox } from './control.js';
-
-/** Values of JSON, by the names of a function's parameters. */
-export type Arguments = Readonly<Record<string, unknown>>;
 
 export type Wall = {
   readonly control: string;
@@ -19,7 +17,7 @@ export type Wall = {
   readonly how: string;
   /** The name of its function in walls.py, and the arguments of that where it takes any. */
   readonly attempt: string;
-  readonly given?: (canaries: Canaries, probed: ProbedSandbox) => Arguments;
+  readonly given?: (canaries: Canaries, probed: ProbedSandbox) => JsonObject;
   readonly held: (seen: string, probed: ProbedSandbox) => boolean;
   /** Takes the part of the answer that is to be shown; without this function, the whole answer is shown. */
   readonly shown?: (seen: string, probed: ProbedSandbox) => string;
@@ -356,7 +354,7 @@ export const WALLS: readonly Wall[] = [
 const WALLS_CODE = textBeside(new URL('./walls.py', import.meta.url));
 
 /** A last line, whose value is what the function returns. A text of JSON is a literal of Python, too. */
-export const pythonCall = (name: string, given: Arguments): string =>
+export const pythonCall = (name: string, given: JsonObject): string =>
   `import json\n${name}(**json.loads(${JSON.stringify(JSON.stringify(given))}))\n`;
 
 /** One program of many attempts. Its value is {control: answer}. */

@@ -4,6 +4,7 @@
 // refuses a state; we tell an old one from a changed one, since the next step differs.
 
 import { createHash, createHmac, timingSafeEqual } from '../../base/crypto.js';
+import { isObject } from '../../base/json/records.js';
 import { WrongParams } from '../../wire/envelope.js';
 
 const VERSION = 'v1';
@@ -85,6 +86,4 @@ function digestOf({ tool, args }: CallIdentity): string {
 }
 
 const inOrder = (_key: string, value: unknown): unknown =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
-    : value;
+  isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;

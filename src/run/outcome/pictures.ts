@@ -4,13 +4,16 @@
 
 import { MAX_PICTURE_SIDE, MAX_PICTURES, MAX_PICTURES_CHARS } from '../../wire/frames.js';
 
-export type Picture = {
-  /** Counts from 1, those that were left out included. */
-  readonly number: number;
-  readonly kind: PictureKind;
-  /** Pixels. */
+/** `width` and `height` are in pixels, as the picture claims. */
+type PictureHeader = {
+  readonly kind: 'png' | 'jpeg' | 'gif' | 'webp';
   readonly width: number;
   readonly height: number;
+};
+
+export type Picture = PictureHeader & {
+  /** Counts from 1, those that were left out included. */
+  readonly number: number;
   readonly bytes: number;
   /** Base64. */
   readonly data: string;
@@ -73,11 +76,6 @@ export class PictureCollector {
 
 // Reads the format and size that the first bytes of a picture claim, and whether its last bytes are there. Reads PNG, JPEG,
 // GIF and WebP, the formats that models take. Decodes nothing, so a few bytes that promise 10^10 pixels cost nothing here.
-
-type PictureKind = 'png' | 'jpeg' | 'gif' | 'webp';
-
-/** Sides in pixels, as claimed. */
-type PictureHeader = { readonly kind: PictureKind; readonly width: number; readonly height: number };
 
 const PNG_START = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
 const PNG_END = Buffer.from('\0\0\0\0IEND\xaeB`\x82', 'latin1');
