@@ -2,6 +2,8 @@
 // JSON. Looks at the members of the outermost object only, wherever they stand. Works on pieces as they arrive, in one pass and
 // in constant memory, and never throws: whoever waits for this message is to hear that it has failed.
 
+import { jsonIn } from '../base/json/records.js';
+
 /** Facts that could be read of a message; of a repeated member the last counts, as in JSON.parse. */
 export type Envelope = {
   /** The id's own JSON text, of a string or a number; undefined where there is none, or a longer one. */
@@ -162,14 +164,6 @@ export class EnvelopeReader {
   /** Empty where it was too long. */
   #text(): string {
     return this.#kept.length > MAX_KEPT_BYTES ? '' : Buffer.from(this.#kept).toString();
-  }
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 

@@ -5,6 +5,15 @@ export type JsonObject = Record<string, unknown>;
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** Undefined for what is no JSON, which JSON itself never says. */
+export function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** `a number`, `an array`, `null`. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null';

@@ -2,7 +2,7 @@
 // commands for it, and we use none: they write whole files anew, drop comments, differ by version, and need the program on
 // PATH, while a file that we have written ourselves can be put back byte for byte. Prints nothing.
 
-import { readFileSync, realpathSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { BridgeError } from '../../base/errors.js';
 import { isObject, textsOf } from '../../base/json/records.js';
@@ -24,7 +24,7 @@ import { HOSTS, type HostRecord, SOURCES } from '../records/all-hosts.js';
 import { INSTALLED_PLUGINS } from '../records/claude-code.js';
 import { isOurselves } from '../self.js';
 import type { HostLaunch, Source } from '../terms/host.js';
-import { filesOf, locate } from '../terms/source-files.js';
+import { filesOf, locate, realPath } from '../terms/source-files.js';
 import {
   type Change,
   type ChangeKind,
@@ -331,14 +331,6 @@ function searchPath({ node }: OwnProcess, { env, host }: Machine): HostLaunch['e
   // Folders that npx and npm put in front are gone when these programs end.
   const lasting = said.filter((folder) => !/\/(node_modules|_npx)(\/|$)/.test(folder));
   return { PATH: [...new Set([dirname(node), ...lasting, ...STANDARD_FOLDERS])].join(':') };
-}
-
-function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
 }
 
 // Claude Code with our plugin has the bridge without an entry in any file of the user's: registering it there as well would
