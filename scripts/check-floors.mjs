@@ -27,7 +27,7 @@ const PACKAGES = {
   '@modelcontextprotocol/core': ['mcp/', 'servers/login/'],
   '@modelcontextprotocol/node': ['code-exec/'],
   '@modelcontextprotocol/server': ['code-exec/', 'mcp/', 'service/'],
-  '@toon-format/toon': ['run/answer/toon.ts'],
+  '@toon-format/toon': ['run/answer/render.ts'],
   'cli-table3': ['cli/terminal/'],
   dotenv: ['settings/files/parsers.ts'],
   commander: ['cli/'],

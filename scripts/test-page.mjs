@@ -47,7 +47,7 @@ if (shots !== undefined) mkdirSync(shots, { recursive: true });
 const load = (file) => import(pathToFileURL(builtFile(file)).href);
 const { openInbox } = await load('policy/inbox/inbox.js');
 const { ApprovalPage } = await load('policy/page/approval-page.js');
-const { drawnLetters } = await load('base/text/drawn-letters.js');
+const { drawnLetters } = await load('base/crypto.js');
 
 const CALL =
   '{"owner":"ann","repo":"garden","title":"The gate does not close","number":12345678901234567890}';

@@ -21,3 +21,10 @@ export const randomBytes = (size: number): Buffer => crypto().randomBytes(size);
 export const randomUUID = (): string => crypto().randomUUID();
 
 export const timingSafeEqual = (one: Buffer, other: Buffer): boolean => crypto().timingSafeEqual(one, other);
+
+/** Letters and digits of short texts that people and models copy: none of them is taken for another one. */
+const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
+
+/** `count` random letters and digits; each has nearly five bits. */
+export const drawnLetters = (count: number): string =>
+  Array.from({ length: count }, () => LETTERS.charAt(crypto().randomInt(LETTERS.length))).join('');

@@ -11,7 +11,7 @@ import type { Shell } from './help/completion.js';
 import { describeInHelp } from './help/examples.js';
 import type { SaveOptions } from './kept/kept.js';
 import type { RunsOptions } from './kept/read-audit.js';
-import type { RemovalOptions } from './remove/confirm.js';
+import type { RemovalOptions } from './remove/remove-images.js';
 import type { ReplOptions } from './repl/repl.js';
 import type { ExecOptions } from './run/exec.js';
 import type { Words } from './run/exec-input.js';
@@ -605,7 +605,7 @@ export const finished: Promise<unknown> = carryOut().catch(reportFailure);
 async function carryOut(): Promise<void> {
   const words = process.argv.slice(2);
   if (words.length === 2 && words.includes('--json') && words.some((word) => /^(?:-V|--version)$/.test(word)))
-    return await (await import('./report/versions.js')).printVersions();
+    return await (await import('./report/report.js')).printVersions();
   checkNames();
   await program.parseAsync();
 }

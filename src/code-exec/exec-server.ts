@@ -12,7 +12,7 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { z } from 'zod';
 import { clipHarmless } from '../base/text/text.js';
 import { VERSION } from '../base/version.js';
-import { WrongParams } from '../wire/wrong-params.js';
+import { WrongParams } from '../wire/envelope.js';
 import type { Execute } from './execute.js';
 import { clipText } from './execute-result.js';
 

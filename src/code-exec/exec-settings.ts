@@ -20,13 +20,11 @@ import {
 } from '../settings/environment/setting-rules.js';
 import { hostFacts } from '../settings/files/host-facts.js';
 
-type Listen =
-  | { readonly at: 'stdio' }
-  | { readonly at: 'tcp'; readonly host: string; readonly port: number }
-  | { readonly at: 'socket'; readonly path: string };
-
-export type ExecSettings = Omit<ExecValues, 'listen' | 'tokenFile'> & {
-  readonly listen: Listen;
+export type ExecSettings = Omit<ValuesOf<typeof execVariables>, 'listen' | 'tokenFile'> & {
+  readonly listen:
+    | { readonly at: 'stdio' }
+    | { readonly at: 'tcp'; readonly host: string; readonly port: number }
+    | { readonly at: 'socket'; readonly path: string };
   /** Sentences about what does not count as it stands. */
   readonly warnings: readonly string[];
 };
@@ -152,8 +150,6 @@ export const execVariables = {
     allowed: 'stderr, or an absolute path',
   }),
 };
-
-type ExecValues = ValuesOf<typeof execVariables>;
 
 const PREFIX = 'MCP_EXEC_';
 const VALUE_CHARS_SHOWN = 120;

@@ -8,7 +8,6 @@ import { clipText } from './execute-result.js';
 import { type ArgumentsOf, type ArgumentTable, checkOf } from './tool-arguments.js';
 
 export const commandSchema = (limits: ExecuteLimits) => checkOf(executeArguments(limits));
-export type CommandSchema = ReturnType<typeof commandSchema>;
 export type CommandArguments = ArgumentsOf<ReturnType<typeof executeArguments>>;
 
 /** Describes what is wrong with `args`: the first field, what was got, what is allowed. */

@@ -13,7 +13,7 @@ import { findCommand, type ProcessLimit, processLimit } from './command-rules.js
 import type { ExecSettings } from './exec-settings.js';
 import { definitionFor } from './execute-definition.js';
 import { clipText, type ExecuteResult, outcomeOf, refusalResult, resultOf } from './execute-result.js';
-import { type CommandArguments, type CommandSchema, commandSchema, complaintOf } from './execute-tool.js';
+import { type CommandArguments, commandSchema, complaintOf } from './execute-tool.js';
 import { runCommand } from './run-command.js';
 
 /** Record of a command, whether it ran or not; without output, and with a digest in place of the input. */
@@ -45,7 +45,7 @@ export class Execute {
   readonly definition: ReturnType<typeof definitionFor>;
   readonly #settings: ExecSettings;
   readonly #env: Readonly<Record<string, string>>;
-  readonly #schema: CommandSchema;
+  readonly #schema: ReturnType<typeof commandSchema>;
   readonly #queue: PQueue;
   readonly #limit: ProcessLimit | undefined;
   readonly #tell: (told: CommandTold) => void;

@@ -4,7 +4,7 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isRecord } from '../base/json/records.js';
+import { isObject } from '../base/json/records.js';
 import { PACKAGE_NAME } from '../base/version.js';
 
 const MAIN = fileURLToPath(new URL('../cli/main.js', import.meta.url));
@@ -162,5 +162,5 @@ function isInOurPackage(file: string): boolean {
   const [, root] = /^(.*)[\\/](?:dist|src)[\\/]cli[\\/]main\.[jt]s$/.exec(file) ?? [];
   if (root === undefined) return false;
   const manifest = JSON.parse(readFileSync(`${root}/package.json`, 'utf8')) as unknown;
-  return isRecord(manifest) && manifest['name'] === PACKAGE_NAME;
+  return isObject(manifest) && manifest['name'] === PACKAGE_NAME;
 }

@@ -13,18 +13,7 @@ export type ServerSkipReason =
   /** Nobody has approved the project's entry; `host` is the one where the user could, if there is such a host. */
   | { readonly kind: 'unapproved-project'; readonly host: string | undefined }
   | { readonly kind: 'refused-project'; readonly host: string }
-  | Disabled
-  /** `rule` names the operator's rule in words. */
-  | { readonly kind: 'denied'; readonly rule: string }
-  | OnlyInHost
-  /** `type` is the host's word for a transport over WebSocket. */
-  | { readonly kind: 'websocket'; readonly type: string }
-  | { readonly kind: 'needs-plugin-options'; readonly options: readonly PluginOption[] }
-  /** At least one of the two lists has an element. */
-  | { readonly kind: 'unusable'; readonly needs: readonly Need[]; readonly mistakes: readonly Mistake[] };
-
-/** The user, or the machine's administrator, has switched the entry off. */
-type Disabled =
+  // The user, or the machine's administrator, has switched the entry off.
   | { readonly kind: 'disabled-in-file' }
   | { readonly kind: 'disabled-in-host'; readonly host: string }
   | { readonly kind: 'disabled-for-project'; readonly host: string }
@@ -36,16 +25,21 @@ type Disabled =
   /** The list at `setting` does not name the entry. */
   | { readonly kind: 'not-among-allowed'; readonly host: string; readonly setting: string }
   /** `file` says what is switched off, and cannot be read. */
-  | { readonly kind: 'perhaps-disabled'; readonly host: string; readonly file: string };
-
-/** The entry stands for a part of its host, or needs the host itself. */
-type OnlyInHost =
+  | { readonly kind: 'perhaps-disabled'; readonly host: string; readonly file: string }
+  /** `rule` names the operator's rule in words. */
+  | { readonly kind: 'denied'; readonly rule: string }
+  // The entry stands for a part of its host, or needs the host itself.
   | { readonly kind: 'host-type'; readonly type: string }
   | { readonly kind: 'account-connector'; readonly host: string }
   | { readonly kind: 'host-sign-in'; readonly host: string; readonly provider: string }
   | { readonly kind: 'host-extension'; readonly host: string }
   | { readonly kind: 'hub-block'; readonly host: string }
-  | { readonly kind: 'plugin-bundle'; readonly host: string };
+  | { readonly kind: 'plugin-bundle'; readonly host: string }
+  /** `type` is the host's word for a transport over WebSocket. */
+  | { readonly kind: 'websocket'; readonly type: string }
+  | { readonly kind: 'needs-plugin-options'; readonly options: readonly PluginOption[] }
+  /** At least one of the two lists has an element. */
+  | { readonly kind: 'unusable'; readonly needs: readonly Need[]; readonly mistakes: readonly Mistake[] };
 
 /** An option of a plugin that has no value here. */
 export type PluginOption = {

@@ -2,6 +2,8 @@
 // JSON. Looks at the members of the outermost object only, wherever they stand. Works on pieces as they arrive, in one pass and
 // in constant memory, and never throws: whoever waits for this message is to hear that it has failed.
 
+import { jsonIn } from '../base/json/records.js';
+
 /** Facts that could be read of a message; of a repeated member the last counts, as in JSON.parse. */
 export type Envelope = {
   /** The id's own JSON text, of a string or a number; undefined where there is none, or a longer one. */
@@ -165,13 +167,16 @@ export class EnvelopeReader {
   }
 }
 
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** An error of JSON-RPC 2.0 (section 5.1), as a peer sends it or gets it. */
 export type RpcError = { readonly code: number; readonly message: string; readonly data?: unknown };
+
+/** JSON-RPC 2.0, section 5.1. */
+const INVALID_PARAMS = -32_602;
+
+/**
+ * Thrown by a handler of requests: the SDK answers with its code and message. The SDK's own error writes its code ahead of the
+ * message, and a client made with the SDK does so again.
+ */
+export class WrongParams extends Error {
+  readonly code = INVALID_PARAMS;
+}

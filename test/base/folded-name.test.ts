@@ -1,7 +1,7 @@
 // What folds alike: every letter with its other cases, in all of Unicode, since a reader that knows no case takes them for one.
 
 import { expect, it } from 'vitest';
-import { foldName } from '../../src/base/text/folded-name.js';
+import { foldName } from '../../src/base/text/name-pattern.js';
 
 it('no letter has another case that does not fold like it', () => {
   const apart: string[] = [];

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { findProgram } from '../../src/base/process/find-program.js';
+import { findProgram } from '../../src/base/process/start-of.js';
 import { PACKAGE_NAME } from '../../src/base/version.js';
 import { tempHome } from '../support/start-bridge.js';
 import { commandHere } from './command.js';

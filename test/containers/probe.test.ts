@@ -6,12 +6,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { run } from '../../src/base/process/process.js';
 import { AttackedBridge } from '../../src/cli/probe/attack.js';
-import { attackSession, judgeSession, SESSION_ATTACKS } from '../../src/cli/probe/between-calls.js';
-import { openCanaries } from '../../src/cli/probe/canaries.js';
 import type { ProbedSandbox } from '../../src/cli/probe/control.js';
 import { judgeWall } from '../../src/cli/probe/judge.js';
+import { attackSession, judgeSession, SESSION_ATTACKS } from '../../src/cli/probe/probe.js';
 import type { ProbeReport } from '../../src/cli/probe/report.js';
-import { guestCode, WALLS } from '../../src/cli/probe/walls.js';
+import { guestCode, openCanaries, WALLS } from '../../src/cli/probe/walls.js';
 import { driverOf } from '../../src/engine/engines.js';
 
 import { UNENFORCED } from '../../src/engine/machine/enforcement.js';

@@ -17,7 +17,6 @@ import { VERSION } from '../../src/base/version.js';
 import { imageBuild, pipText } from '../../src/cli/setup/image.js';
 import { chooseImage, missingRemedy } from '../../src/engine/images/image-choice.js';
 import { buildWords, fullName, readOwnName, shortName } from '../../src/engine/images/image-name.js';
-import { whyNoWheels } from '../../src/engine/images/pip-words.js';
 import {
   localImageName,
   modulesOf,
@@ -27,8 +26,15 @@ import {
   withPackages,
 } from '../../src/engine/images/recipe.js';
 import { parseRequirements } from '../../src/engine/images/requirements.js';
-import { Lock, linesOfLock, lockText, readWheels } from '../../src/engine/images/wheel-lock.js';
-import { dropStartFiles, modulesIn } from '../../src/engine/images/wheels.js';
+import {
+  dropStartFiles,
+  Lock,
+  linesOfLock,
+  lockText,
+  modulesIn,
+  readWheels,
+  whyNoWheels,
+} from '../../src/engine/images/wheels.js';
 import { NEVER } from '../support/time.js';
 
 const data = readRecipe('data');

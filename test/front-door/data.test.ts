@@ -2,7 +2,7 @@
 // there at once where they were loaded ahead. Skipped where nobody has built the image.
 
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { pictureHeader } from '../../src/base/text/picture-header.js';
+import { pictureHeader } from '../../src/run/outcome/pictures.js';
 import { suiteWithImage } from '../support/built-image.js';
 import { ourContainers } from '../support/nothing-left.js';
 import { type Payload, startBridge, type TestBridge } from '../support/start-bridge.js';

@@ -1,9 +1,8 @@
 // How long the engine lets a container live whatever happens: no run may meet that clock before its own.
 
 import { expect, it } from 'vitest';
-import type { DownstreamSpec } from '../../src/hosts/downstream-spec.js';
+import { type DownstreamSpec, longestStartSeconds } from '../../src/hosts/downstream-spec.js';
 import { type LaunchContext, type LaunchSetUp, specOn } from '../../src/sandbox/launch/launch-set-up.js';
-import { longestStartSeconds } from '../../src/servers/pool/start-time.js';
 import { settingsOf } from '../support/plain-kind.js';
 
 const pad = {

@@ -1,8 +1,18 @@
-// Words for values that a file holds before anybody knows what they are. Pure.
+// Words for values that a file holds, or a server says, before anybody knows what they are. Pure.
 
-/** A JSON object. */
-export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+export type JsonObject = Record<string, unknown>;
+
+export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Undefined for what is no JSON, which JSON itself never says. */
+export function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
 
 /** `a number`, `an array`, `null`. */
 export function kindOf(value: unknown): string {
@@ -33,6 +43,6 @@ export const saysOff = (enabled: unknown): boolean =>
 /** The names of what is switched off: a list of them, a single one, or an object with a switch for each. */
 export function namesOf(value: unknown): string[] {
   if (typeof value === 'string') return [value];
-  if (!isRecord(value)) return textsOf(value);
+  if (!isObject(value)) return textsOf(value);
   return Object.keys(value).filter((name) => switchOf(value[name]) !== false);
 }

@@ -23,11 +23,12 @@ export type Observer = (event: BridgeEvent) => void;
 
 export type EventLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error';
 
-/** Fields of a JSON line of the log, beside those that every line has. Undefined ones are left out. */
-type LogFields = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
-
-/** Level, sentence and fields with which the log has an event. */
-export type LogLine = readonly [level: EventLevel, sentence: string, fields?: LogFields];
+/** Level, sentence and fields with which the log has an event. Undefined fields are left out. */
+export type LogLine = readonly [
+  level: EventLevel,
+  sentence: string,
+  fields?: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>,
+];
 
 /** The log's line for each event of a table. Asked once for each event. */
 export type EventWords<Table = EventTable> = {

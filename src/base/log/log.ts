@@ -14,7 +14,6 @@ import {
   oneLine,
 } from './events.js';
 
-type Log = pino.Logger;
 export type LogThreshold = EventLevel | 'silent';
 
 export type LogOptions = {
@@ -31,7 +30,7 @@ export type LogSink = {
 };
 
 /** A log that writes to `sink`, and that tells what the sink has dropped. */
-export function openLog(options: LogOptions, sink: LogSink): Log {
+export function openLog(options: LogOptions, sink: LogSink): pino.Logger {
   const target =
     options.format === 'json' ? sink : { write: (json: string) => sink.write(humanLine(json, options)) };
   const log = pino(
@@ -67,7 +66,7 @@ function humanLine(json: string, { colour }: LogOptions): string {
 }
 
 /** Writes each event to `log` by `words`, its texts through `redact`. */
-export function logObserver(log: Log, words: EventWords, redact: Redact): Observer {
+export function logObserver(log: pino.Logger, words: EventWords, redact: Redact): Observer {
   return (event) => {
     const [level, sentence, more = {}] = describeEvent(withoutSecrets(event, redact), words);
     const { type, principal, request } = event;

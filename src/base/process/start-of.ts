@@ -3,8 +3,10 @@
 // the program is looked up here, and a batch file becomes a command line in which nothing but the arguments can be read.
 // Pure: what is on the disk is asked of a function.
 
-import { win32 } from 'node:path';
+import { accessSync, constants } from 'node:fs';
+import { delimiter, isAbsolute, join, win32 } from 'node:path';
 import { BridgeError } from '../errors.js';
+import { isFile } from '../files/is-file.js';
 import { type Environment, windowsSystemProgram, windowsVariable } from './environment.js';
 
 /** Arguments for Node's spawn. `isVerbatim` is its `windowsVerbatimArguments`: the arguments are quoted already. */
@@ -154,3 +156,20 @@ const startError = (message: string): BridgeError =>
     fault: 'operator',
     remedy: 'Name the program that it starts instead, such as node with the script as its first argument',
   });
+
+/** Absolute path of the program that `command` starts, if there is one. */
+export function findProgram(command: string, env: Environment): string | undefined {
+  if (process.platform === 'win32') return findOnWindows(command, { env, cwd: '', isFile });
+  if (isAbsolute(command)) return isExecutable(command) ? command : undefined;
+  const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
+  return folders.map((folder) => join(folder, command)).find(isExecutable);
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -2,7 +2,7 @@
 // code has written a line of such a form, a mark stands ahead of ours. It is drawn when the answer is made, after the code
 // has ended, so that no code can know it.
 
-import { drawnLetters } from './drawn-letters.js';
+import { drawnLetters } from '../crypto.js';
 
 /** One or more lines of an answer. Where it has both, `code` goes on in the last line of `own`. */
 export type Piece = {

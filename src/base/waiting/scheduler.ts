@@ -156,8 +156,6 @@ type QueueEntry = TurnRequest & {
   hasBound: boolean;
 };
 
-type Used = { readonly at: number; readonly seconds: number };
-
 /** The runs of one owner. */
 type OwnerQueue = {
   /** Runs that wait, in their order, with those that are held. */
@@ -168,7 +166,7 @@ type OwnerQueue = {
   /** Bytes of all that have begun. */
   memoryBytes: number;
   /** Oldest first, within the window. */
-  used: Used[];
+  used: { readonly at: number; readonly seconds: number }[];
   /** How many of its places rest: they are taken, and nothing is under way in them. */
   resting: number;
   /** How long its runs have taken beyond its share, in ms, as it was `aheadAt` by the clock. */

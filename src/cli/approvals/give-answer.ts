@@ -1,9 +1,9 @@
 // An answer of the command line: put beside the question, and then told by its bridge whether it was the first one.
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { drawnLetters } from '../../base/crypto.js';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { ownCommand } from '../../base/process/own-command.js';
-import { drawnLetters } from '../../base/text/drawn-letters.js';
 import { clip } from '../../base/text/text.js';
 import type { Decision, Question } from '../../policy/approvals/question.js';
 import { type InboxFolder, inboxFolders, type Unreadable } from '../../policy/inbox/inbox-folder.js';

@@ -16,8 +16,7 @@ export const LOOK_EVERY_MS = 300;
 /** A key that was on its way when the question appeared was not meant for it. */
 const UNREAD_MS = 700;
 
-type Key = { readonly letter: string; readonly decision: Decision; readonly says: string };
-const KEYS: readonly Key[] = [
+const KEYS: readonly { readonly letter: string; readonly decision: Decision; readonly says: string }[] = [
   { letter: 'y', decision: 'once', says: 'yes, once' },
   { letter: 'r', decision: 'run', says: 'for this run' },
   { letter: 's', decision: 'session', says: 'for this session' },

@@ -22,11 +22,8 @@ import { problemInWords } from '../../settings/files/config-file.js';
 import { megabytes, seconds } from '../terminal/output.js';
 import { answersInWords, sharedStates } from '../windows/shared.js';
 import { wantsShared } from '../windows/start-relay.js';
-import type { Examination, Finding } from './examination.js';
-import { examineCommands, examineNetwork, examinePolicy } from './findings.js';
-import { pathOf, subordinateIds } from './machine.js';
-
-import { MEMORY_PROBE } from './trial.js';
+import { type Examination, type Finding, MEMORY_PROBE } from './examination.js';
+import { examineCommands, examineNetwork, examinePolicy, pathOf, subordinateIds } from './findings.js';
 
 type CheckResult = Omit<Finding, 'name'> | undefined;
 export type Check = {

@@ -24,10 +24,18 @@ import { coloursFor, printJson, sayNote, visibleText } from '../terminal/output.
 
 import { remedyText, widthOf } from '../terminal/wrap.js';
 import { CHECKS, type Check, checksWithout } from './doctor-checks.js';
-import { attempt, type Examination, type Finding, memoize } from './examination.js';
+import {
+  attempt,
+  commandTrial,
+  type Examination,
+  type Finding,
+  firstTrial,
+  memoize,
+  memoryTrial,
+  networkTrial,
+} from './examination.js';
 import { languageFindings } from './findings.js';
 import { hostFindings } from './host-findings.js';
-import { commandTrial, firstTrial, memoryTrial, networkTrial } from './trial.js';
 
 type DoctorOptions = {
   readonly json?: true;

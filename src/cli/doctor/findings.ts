@@ -1,6 +1,10 @@
 // Findings of `doctor` about commands (`execute`): who runs them, seen by running one that does nothing as a call would.
 
+import { userInfo } from 'node:os';
+import { readText } from '../../base/files/read-text.js';
+import type { Environment } from '../../base/process/environment.js';
 import { ownCommand } from '../../base/process/own-command.js';
+import { findProgram } from '../../base/process/start-of.js';
 import { shownName } from '../../base/text/shown-name.js';
 import {
   imageReasonInWords,
@@ -179,4 +183,17 @@ export async function languageFindings({ settings, pad, signal }: Examination): 
       };
     }),
   );
+}
+
+/** Where the program lies that a command starts, in words. */
+export const pathOf = (binary: string, env: Environment): string => findProgram(binary, env) ?? 'not on PATH';
+
+/** How many ids a file of the form `user:start:count` gives to this user. */
+export function subordinateIds(file: string): number {
+  const { username, uid } = userInfo();
+  return (readText(file) ?? '')
+    .split('\n')
+    .map((line) => line.split(':'))
+    .filter(([owner]) => owner === username || owner === String(uid))
+    .reduce((sum, [, , count]) => sum + Number(count), 0);
 }

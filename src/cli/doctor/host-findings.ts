@@ -4,19 +4,18 @@
 import { existsSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { type Environment, mergedVariables } from '../../base/process/environment.js';
-import { findProgram } from '../../base/process/find-program.js';
 import { ownCommand, shellLine } from '../../base/process/own-command.js';
+import { findProgram } from '../../base/process/start-of.js';
 import type { Discovery } from '../../hosts/discovery/discover.js';
 import type { DownstreamSpec } from '../../hosts/downstream-spec.js';
 import { HOSTS, isProgram } from '../../hosts/records/all-hosts.js';
 import { absentFiles } from '../../settings/environment/setting-paths.js';
 import { readSettings, variableNames } from '../../settings/environment/settings.js';
 import type { HostFacts } from '../../settings/files/host-facts.js';
-import { shownSetting, withoutSecrets } from '../servers/shown-setting.js';
+import { shownSetting, withoutSecrets } from '../servers/install.js';
 import type { Finding } from './examination.js';
 
 type OwnSpec = Extract<DownstreamSpec, { transport: 'stdio' }>;
-type HostFinding = Omit<Finding, 'name'>;
 
 /** Where programs are that a desktop finds without being told. */
 const STANDARD_PATH = '/usr/local/bin:/usr/bin:/bin';
@@ -38,7 +37,7 @@ export function hostFindings({ skipped }: Discovery, env: Environment, host: Hos
   return [...findings, ...(differing === undefined ? [] : [{ name: 'hosts', ...differing }])];
 }
 
-function examineEntry(entry: OwnSpec, env: Environment, host: HostFacts): HostFinding {
+function examineEntry(entry: OwnSpec, env: Environment, host: HostFacts): Omit<Finding, 'name'> {
   const start = examineStart(entry, env, host);
   if (start !== undefined) return start;
   const { settings, problems, warnings } = readSettings(entry.env, host);
@@ -74,7 +73,7 @@ function examineEntry(entry: OwnSpec, env: Environment, host: HostFacts): HostFi
 }
 
 /** Why the host could not start it; undefined where it could. */
-function examineStart(entry: OwnSpec, env: Environment, host: HostFacts): HostFinding | undefined {
+function examineStart(entry: OwnSpec, env: Environment, host: HostFacts): Omit<Finding, 'name'> | undefined {
   const { command, args, source, env: own } = entry;
   const where = `'${entry.name}' in ${source.file}`;
   const remedy = againRemedy(entry);
@@ -115,7 +114,10 @@ function changeRemedy(entry: OwnSpec, verb: 'set' | 'unset', words: readonly str
 }
 
 /** Finding about settings that are not the same everywhere; undefined if all are. */
-function examineDifferences(entries: readonly OwnSpec[], env: Environment): HostFinding | undefined {
+function examineDifferences(
+  entries: readonly OwnSpec[],
+  env: Environment,
+): Omit<Finding, 'name'> | undefined {
   const [first] = entries;
   if (first === undefined) return undefined;
   const names = variableNames.filter((name) => !OWN_VALUES.has(name));

@@ -27,9 +27,7 @@ export async function httpFindings(written: string, settings: Settings): Promise
   ];
 }
 
-type HttpFinding = Omit<Finding, 'name'>;
-
-function access(address: HttpAddress, settings: Settings): HttpFinding {
+function access(address: HttpAddress, settings: Settings): Omit<Finding, 'name'> {
   if (address.at === 'unix') return socketAccess(address.path);
   let isConfigured: boolean;
   try {
@@ -51,7 +49,7 @@ function access(address: HttpAddress, settings: Settings): HttpFinding {
       };
 }
 
-function socketAccess(path: string): HttpFinding {
+function socketAccess(path: string): Omit<Finding, 'name'> {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined)
     return existsSync(dirname(path))
@@ -78,7 +76,7 @@ function socketAccess(path: string): HttpFinding {
 const FOR_OTHERS = 0o077;
 const startIt = (written: string): string => `Start it: ${ownCommand('serve', '--http', written)}`;
 
-function encryption(address: HttpAddress, settings: Settings): HttpFinding {
+function encryption(address: HttpAddress, settings: Settings): Omit<Finding, 'name'> {
   const { cert, key, proxies } = settings.http;
   if (cert !== undefined && key !== undefined) return examineCertificate({ cert, key }, address, settings);
   if (address.at !== 'tcp' || isLoopback(address.host))

@@ -16,8 +16,6 @@ const ANY_ADDRESS = ['0.0.0.0', '::'];
 /** Codes that mean that nobody listens. */
 const NOBODY = ['ECONNREFUSED', 'ENOENT'];
 
-type TlsFinding = Omit<Finding, 'name'>;
-
 /** Whether a connection failed because nobody listens there. */
 export const isNobody = (thrown: unknown): boolean => NOBODY.includes(String(Object(thrown).code));
 
@@ -31,7 +29,11 @@ const reachableHost = (host: string): string =>
   host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
 
 /** Whether the certificate can be used, holds now, and is for the names under which clients reach the bridge. */
-export function examineCertificate(files: TlsFiles, address: HttpAddress, settings: Settings): TlsFinding {
+export function examineCertificate(
+  files: TlsFiles,
+  address: HttpAddress,
+  settings: Settings,
+): Omit<Finding, 'name'> {
   try {
     readTls(files);
     const { from, until, names, isFor } = certificateFacts(readFileSync(files.cert));
@@ -79,7 +81,7 @@ export async function tryHandshake(
   files: TlsFiles,
   address: HttpAddress,
   settings: Settings,
-): Promise<TlsFinding | undefined> {
+): Promise<Omit<Finding, 'name'> | undefined> {
   const material = usable(files);
   if (material === undefined) return undefined;
   const [name] = namesOfClients(address, settings).filter((one) => isIP(one) === 0);
@@ -112,7 +114,11 @@ type Shaken = {
   readonly untrusted: string | undefined;
 };
 
-function judge({ protocol, fingerprint, untrusted }: Shaken, { cert }: TlsFiles, how: string): TlsFinding {
+function judge(
+  { protocol, fingerprint, untrusted }: Shaken,
+  { cert }: TlsFiles,
+  how: string,
+): Omit<Finding, 'name'> {
   const did = `${protocol} ${how}`;
   if (fingerprint !== certificateFacts(readFileSync(cert)).fingerprint)
     return {

@@ -2,6 +2,7 @@
 // seen of it meanwhile. Judges nothing.
 
 import { textBeside } from '../../base/files/read-text.js';
+import type { JsonObject } from '../../base/json/records.js';
 import { type BridgeEvent, fanOut, type Observer } from '../../base/log/events.js';
 import type { ContainerFacts } from '../../engine/engine.js';
 import type { DiscoverContext } from '../../hosts/discovery/discover.js';
@@ -12,7 +13,7 @@ import { WRITABLE } from '../../sandbox/spec/spec.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { Bridge } from '../../tenant/bridge.js';
 import { bundleOf, bytesIn, firstProcessOf, type HostLook, hostLook, isAlive } from './host-look.js';
-import { type Arguments, pythonCall } from './walls.js';
+import { pythonCall } from './walls.js';
 
 /** Often enough to see what a watchdog sees, seldom enough to cost little: a look takes about a millisecond. */
 const POLL_MS = 20;
@@ -143,7 +144,7 @@ const SOCKET_PAIRS = 640;
 const SOCKET_PAIR_KB = 200;
 
 const CODE = textBeside(new URL('./limits.py', import.meta.url));
-const attack = (name: string, given: Arguments): string => `${CODE}\n${pythonCall(name, given)}`;
+const attack = (name: string, given: JsonObject): string => `${CODE}\n${pythonCall(name, given)}`;
 
 export type MemoryKind = 'private' | 'shared' | 'tmpfs' | 'sockets';
 

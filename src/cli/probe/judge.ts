@@ -2,10 +2,9 @@
 
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { ALL_TAKEN, FLOOD_MB, MEMORY_LIMIT_MB, type Seen } from './attack.js';
-import type { Canaries } from './canaries.js';
 import type { Judgement, ProbedControl, ProbedSandbox } from './control.js';
 import type { IdRange } from './host-look.js';
-import { CANARY_CONTROLS, type Wall } from './walls.js';
+import { CANARY_CONTROLS, type Canaries, type Wall } from './walls.js';
 
 /** A deadline may be overrun by the time in which the code says where it is, and by the engine's. */
 const LATE_MS = 1_500;

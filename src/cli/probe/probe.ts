@@ -1,16 +1,25 @@
 // `doctor --probe`: makes the attacks and says, per control, what was asked for and what was seen. Everything goes the way
 // of an agent's run, through a real bridge. Exits with 0, 1 or 2 as exitCodeOf says, 2 also when nothing could be probed.
 
+import { spawn } from 'node:child_process';
+import { setTimeout as pause } from 'node:timers/promises';
 import { BridgeError, messageOf } from '../../base/errors.js';
+import { textBeside } from '../../base/files/read-text.js';
 import type { BridgeEvent } from '../../base/log/events.js';
+import type { Environment } from '../../base/process/environment.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { chooseEngine } from '../../engine/detect.js';
+import type { Engine } from '../../engine/engine.js';
 import { absentImage } from '../../engine/images/image-choice.js';
+import { byCommandLine } from '../../run/calls/call-context.js';
+import type { Outcome } from '../../run/outcome/outcome.js';
 import { probeKey, rememberProbe } from '../../sandbox/launch/last-probe.js';
 import { engineSelectionOf, specOn } from '../../sandbox/launch/launch-set-up.js';
 import { carry } from '../../sandbox/spec/harness-files.js';
 import { pythonProfile } from '../../sandbox/spec/profile.js';
+import type { Settings } from '../../settings/environment/settings.js';
+import type { Bridge } from '../../tenant/bridge.js';
 import { attempt } from '../doctor/examination.js';
 import { type Prepared, prepare, withProgress } from '../serving/prepare.js';
 import { interruptSignal } from '../terminal/interrupt.js';
@@ -19,6 +28,7 @@ import {
   AttackedBridge,
   DEADLINE_ATTACK,
   DEADLINES_SECONDS,
+  IDLE_ATTACK,
   MEMORY_ATTACKS,
   MEMORY_LIMIT_MB,
   type MemoryKind,
@@ -26,10 +36,8 @@ import {
   pidsAttack,
   type Seen,
 } from './attack.js';
-import { attackSession, judgeSession, SESSION_ATTACKS } from './between-calls.js';
-import { openCanaries } from './canaries.js';
 import type { Judgement, ProbedControl, ProbedSandbox } from './control.js';
-import { judgeRuntime, RUNTIME_REQUEST } from './host-look.js';
+import { firstProcessOf, isAlive, judgeRuntime, RUNTIME_REQUEST } from './host-look.js';
 import {
   judgeCpus,
   judgeDeadline,
@@ -43,9 +51,8 @@ import {
   judgeToldIds,
   judgeWall,
 } from './judge.js';
-import { killOwner } from './owner-kill.js';
 import { exitCodeOf, makeReport, type ProbeReport, reportText, summaryOf } from './report.js';
-import { guestCode, WALLS } from './walls.js';
+import { guestCode, openCanaries, pythonCall, WALLS } from './walls.js';
 
 const COULD_NOT_PROBE = 2;
 const ATTACK_SECONDS = 20;
@@ -271,3 +278,166 @@ function remember(report: ProbeReport, { settings, observer }: Prepared, key: st
     observer({ type: 'engine.trouble', message: messageOf(thrown) });
   }
 }
+
+// Attacks by code of a session when its call is over: the code is to stand still, whatever it says and whatever wakes it. A
+// thread of the code ticks all the time, and a later call of the same session says when the thread has ticked. No look from the
+// host is needed, so that the ticks are seen wherever the engine runs.
+
+type SessionAttack = {
+  readonly control: string;
+  readonly requested: string;
+  readonly how: string;
+  /** Python, ahead of which the thread has been started. */
+  readonly code: string;
+  /** Time from the start of the thread: by then the thread is to stand still, or its session to have ended. */
+  readonly restsAfterSeconds: number;
+};
+
+/** The time of the call that the attack is made in. */
+const CALL_SECONDS = 1;
+const LAST_CALL_SECONDS = 20;
+/** Time for which the ticks are counted. */
+const COUNTED_SECONDS = 1;
+const SPARE_SECONDS = 0.5;
+
+export const SESSION_ATTACKS: readonly SessionAttack[] = [
+  {
+    control: 'code after its call',
+    requested: 'stands still when the time is over',
+    how: 'says goodbye in the supervisor’s hearing, and ticks on',
+    code: textBeside(new URL('./session_goodbye.py', import.meta.url)),
+    restsAfterSeconds: CALL_SECONDS + 1.5,
+  },
+  {
+    control: 'code that wakes itself',
+    requested: 'stands still, or ends',
+    how: 'timers that have it go on whenever it was stopped',
+    code: textBeside(new URL('./session_timers.py', import.meta.url)),
+    // The session is stopped again a few times first.
+    restsAfterSeconds: 7,
+  },
+];
+
+const TICKS = textBeside(new URL('./session_ticks.py', import.meta.url));
+const toldSince = (seconds: number): string =>
+  pythonCall('ticked', { since_s: seconds, counted_s: COUNTED_SECONDS });
+
+/** Outcomes of the call with the attack and of the last call of its session. */
+type SessionSeen = { readonly first: Outcome; readonly last: Outcome };
+
+/** Makes the attack in a call of `callSeconds`. */
+export async function attackSession(
+  bridge: Bridge,
+  { control, code, restsAfterSeconds }: SessionAttack,
+  signal: AbortSignal,
+  callSeconds = CALL_SECONDS,
+): Promise<SessionSeen> {
+  const call = (text: string, timeoutSeconds: number, isRequired: boolean) =>
+    bridge.run(
+      {
+        task: { type: 'cell', code: text },
+        servers: [],
+        files: [],
+        timeoutSeconds,
+        session: { name: control, isRequired },
+      },
+      byCommandLine(signal),
+    );
+  const first = await call(`${TICKS}\n${code}`, callSeconds, false);
+  await pause((restsAfterSeconds + COUNTED_SECONDS + SPARE_SECONDS) * 1000, undefined, { signal });
+  return { first, last: await call(toldSince(restsAfterSeconds), LAST_CALL_SECONDS, true) };
+}
+
+export function judgeSession({ first, last }: SessionSeen, { how }: Pick<SessionAttack, 'how'>): Judgement {
+  const unknown = ({ error, status }: Outcome): Judgement => ({
+    observed: error?.message ?? status,
+    how,
+    verdict: 'UNKNOWN',
+  });
+  if (first.status !== 'success') return unknown(first);
+  // The session was there, and it is no more.
+  if (last.status === 'validation_error')
+    return { observed: last.error?.message ?? 'its session has ended', how, verdict: 'ENFORCED' };
+  const text = last.result?.json?.text;
+  if (text === undefined) return unknown(last);
+  const [all, late] = JSON.parse(text) as readonly [number, number];
+  if (all === 0) return { observed: 'it has never ticked', how, verdict: 'UNKNOWN' };
+  return late === 0
+    ? { observed: `stood still, after ${all} ticks`, how, verdict: 'ENFORCED' }
+    : { observed: `ticked on, ${late} times in a second`, how, verdict: 'NOT ENFORCED' };
+}
+
+// A bridge that is killed in the middle of a run: another process of this program starts one, is given SIGKILL, and the
+// container's first process is watched from here. The code in it ignores every signal that can be ignored.
+
+const START_WITHIN_MS = 60_000;
+const GONE_WITHIN_MS = 5_000;
+const POLL_MS = 20;
+/** Time from the greeting to code that runs; the code needs none of our attention. */
+const CODE_RUNS_AFTER_MS = 200;
+const RUN_SECONDS = 20;
+
+/**
+ * Milliseconds from the SIGKILL to the end of the container's first process; undefined when that process lived on, null when no
+ * container could be seen. Where the container runs on another machine, its engine is asked. Files that the dead bridge left on
+ * disk are the next sweep's.
+ */
+async function killOwner(
+  main: string,
+  { stateDir, maxTimeoutSeconds }: Settings,
+  env: Environment,
+  { factsOf }: Pick<Engine, 'factsOf'>,
+  signal: AbortSignal,
+): Promise<number | undefined | null> {
+  const seconds = Math.min(RUN_SECONDS, maxTimeoutSeconds);
+  const child = spawn(process.execPath, [main, 'run', '-', '--timeout', String(seconds)], {
+    env: { ...env, MCP_BRIDGE_LOG_LEVEL: 'debug', MCP_BRIDGE_WARM: '0', MCP_BRIDGE_STATE_DIR: stateDir },
+    stdio: ['pipe', 'ignore', 'pipe'],
+  });
+  const kill = () => child.kill('SIGKILL');
+  signal.addEventListener('abort', kill, { once: true });
+  const timer = setTimeout(kill, START_WITHIN_MS);
+  try {
+    child.stdin.on('error', () => {});
+    child.stdin.end(IDLE_ATTACK);
+    const container = await waitForGreeting(child.stderr);
+    if (container === undefined) return null;
+    await sleep(CODE_RUNS_AFTER_MS);
+    const pid = firstProcessOf(stateDir, container);
+    if (pid === undefined && factsOf === undefined) return null;
+    const goesOn = async () =>
+      pid === undefined ? (await factsOf?.(container, signal))?.isRunning === true : isAlive(pid);
+    if (!(await goesOn())) return null;
+    const killedAt = performance.now();
+    kill();
+    while (await goesOn()) {
+      if (performance.now() - killedAt > GONE_WITHIN_MS) return undefined;
+      await sleep(POLL_MS);
+    }
+    return performance.now() - killedAt;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', kill);
+    kill();
+  }
+}
+
+/** The name of the first sandbox that its log calls ready; undefined when the log ends without. */
+async function waitForGreeting(log: NodeJS.ReadableStream): Promise<string | undefined> {
+  let said = '';
+  log.setEncoding('utf8');
+  return await new Promise((resolve) => {
+    log.on('data', (text: string) => {
+      said += text;
+      // A trial of an OCI runtime is no run.
+      const name = [...said.matchAll(/sandbox (\S+) ready/g)].find(([, one]) => !one?.includes('-try-'))?.[1];
+      if (name !== undefined) resolve(name);
+    });
+    log.on('close', () => resolve(undefined));
+  });
+}
+
+const sleep = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });

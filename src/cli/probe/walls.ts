@@ -1,13 +1,14 @@
 // The walls as a table: what is asked for, the attempt in walls.py, and when what it says means that the wall held. All
 // attempts go into one sandbox, each in a process of its own; each answers with one line.
 
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { textBeside } from '../../base/files/read-text.js';
+import type { JsonObject } from '../../base/json/records.js';
 import { WRITABLE } from '../../sandbox/spec/spec.js';
-import type { Canaries } from './canaries.js';
 import type { ProbedSandbox } from './control.js';
-
-/** Values of JSON, by the names of a function's parameters. */
-export type Arguments = Readonly<Record<string, unknown>>;
 
 export type Wall = {
   readonly control: string;
@@ -16,7 +17,7 @@ export type Wall = {
   readonly how: string;
   /** The name of its function in walls.py, and the arguments of that where it takes any. */
   readonly attempt: string;
-  readonly given?: (canaries: Canaries, probed: ProbedSandbox) => Arguments;
+  readonly given?: (canaries: Canaries, probed: ProbedSandbox) => JsonObject;
   readonly held: (seen: string, probed: ProbedSandbox) => boolean;
   /** Takes the part of the answer that is to be shown; without this function, the whole answer is shown. */
   readonly shown?: (seen: string, probed: ProbedSandbox) => string;
@@ -353,7 +354,7 @@ export const WALLS: readonly Wall[] = [
 const WALLS_CODE = textBeside(new URL('./walls.py', import.meta.url));
 
 /** A last line, whose value is what the function returns. A text of JSON is a literal of Python, too. */
-export const pythonCall = (name: string, given: Arguments): string =>
+export const pythonCall = (name: string, given: JsonObject): string =>
   `import json\n${name}(**json.loads(${JSON.stringify(JSON.stringify(given))}))\n`;
 
 /** One program of many attempts. Its value is {control: answer}. */
@@ -364,4 +365,56 @@ export function guestCode(walls: readonly Wall[], canaries: Canaries, probed: Pr
     given?.(canaries, probed) ?? {},
   ]);
   return `${WALLS_CODE}\n${pythonCall('answers', { asked })}`;
+}
+
+// Listeners on the host that nobody may reach from a sandbox: on every address of this machine, and on an abstract
+// unix socket, which only a network namespace hides. They count who came. Linux has abstract sockets; elsewhere there
+// is none.
+
+export type Canaries = AsyncDisposable & {
+  /** `host:port`, IPv4. */
+  readonly addresses: readonly string[];
+  /** Without the leading NUL; undefined where there are none. */
+  readonly abstractName: string | undefined;
+  /** Connections so far. */
+  readonly visitors: () => { readonly tcp: number; readonly abstract: number };
+};
+
+export async function openCanaries(): Promise<Canaries> {
+  const count = { tcp: 0, abstract: 0 };
+  const tcp = createServer((socket) => {
+    count.tcp += 1;
+    socket.destroy();
+  });
+  tcp.listen(0, '0.0.0.0');
+  await once(tcp, 'listening');
+  const bound = tcp.address();
+  const port = typeof bound === 'object' && bound !== null ? bound.port : 0;
+  const servers: Server[] = [tcp];
+  let abstractName: string | undefined;
+  if (process.platform === 'linux') {
+    abstractName = `mcp-sandbox-bridge-${randomBytes(6).toString('hex')}`;
+    const abstract = createServer((socket) => {
+      count.abstract += 1;
+      socket.destroy();
+    });
+    abstract.listen(`\0${abstractName}`);
+    await once(abstract, 'listening');
+    servers.push(abstract);
+  }
+  return {
+    addresses: ownAddresses().map((address) => `${address}:${port}`),
+    abstractName,
+    visitors: () => ({ ...count }),
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+    },
+  };
+}
+
+function ownAddresses(): string[] {
+  const all = Object.values(networkInterfaces()).flatMap((of) => of ?? []);
+  return [
+    ...new Set(['127.0.0.1', ...all.filter(({ family }) => family === 'IPv4').map((one) => one.address)]),
+  ];
 }

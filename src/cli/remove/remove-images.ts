@@ -13,9 +13,9 @@ import { planFor } from '../../settings/environment/plan.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { languages } from '../../settings/languages/records.js';
 import { prepare } from '../serving/prepare.js';
+import { agrees, terminalPrompts } from '../setup/dialogue.js';
 import { interruptSignal } from '../terminal/interrupt.js';
 import { megabytes, printJson, usageError, visibleText } from '../terminal/output.js';
-import { confirmRemoval, type RemovalOptions } from './confirm.js';
 
 type OldImage = { readonly image: string; readonly sizeBytes: number; readonly why: string };
 export type RemovedImage = {
@@ -147,4 +147,27 @@ function oldText(old: readonly OldImage[]): string {
   if (old.length === 0) return 'No old image is here.\n';
   const lines = old.map(({ image, sizeBytes, why }) => `  ${image}  ${megabytes(sizeBytes)}, ${why}\n`);
   return `Old images that nothing here uses:\n${lines.join('')}`;
+}
+
+// The question before something is removed, and what stands for its answer where nobody can be asked.
+
+export type RemovalOptions = {
+  /** Remove without asking. */
+  readonly yes?: true;
+  /** Only say what would be removed. */
+  readonly dryRun?: true;
+  readonly json?: true;
+};
+
+/** True with --yes; asks on a terminal. Throws E_ARGUMENTS if nobody can be asked, E_CANCELLED at Ctrl-C. */
+export async function confirmRemoval(question: string, { yes, json }: RemovalOptions): Promise<boolean> {
+  if (yes) return true;
+  const isInteractive = !json && process.stdin.isTTY === true && process.stdout.isTTY === true;
+  if (!isInteractive)
+    throw usageError(
+      'Nothing was removed: it asks first, and there is no terminal to ask at.',
+      'Add --yes to remove it, or --dry-run to see the list only.',
+    );
+  const asked = { options: {}, isInteractive, clear: () => {}, prompts: terminalPrompts };
+  return await agrees(asked, question, false);
 }

@@ -28,8 +28,14 @@ import { prepare } from '../serving/prepare.js';
 import { interruptSignal } from '../terminal/interrupt.js';
 import { printJson, visibleText } from '../terminal/output.js';
 import { sharedStates, stopAll } from '../windows/shared.js';
-import { confirmRemoval, type RemovalOptions } from './confirm.js';
-import { ownImages, type RemovedImage, removedLine, removeEach } from './remove-images.js';
+import {
+  confirmRemoval,
+  ownImages,
+  type RemovalOptions,
+  type RemovedImage,
+  removedLine,
+  removeEach,
+} from './remove-images.js';
 
 /** Everything that there is to remove, found without a change. */
 type Inventory = {

@@ -3,9 +3,15 @@
 
 import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
+import { messageOf } from '../../base/errors.js';
 import { makeHarmless } from '../../base/text/text.js';
+import { PACKAGE_NAME, VERSION } from '../../base/version.js';
+import { chooseEngine } from '../../engine/detect.js';
+import { localChoice } from '../../engine/images/image-choice.js';
 import { discover } from '../../hosts/discovery/discover.js';
-import { settingsTable } from '../../settings/environment/settings.js';
+import { engineSelectionOf } from '../../sandbox/launch/launch-set-up.js';
+import { pythonProfile } from '../../sandbox/spec/profile.js';
+import { type Settings, settingsTable } from '../../settings/environment/settings.js';
 import { ENGINE_VARIABLES } from '../../settings/environment/variables.js';
 import { doctor } from '../doctor/doctor.js';
 import type { Finding } from '../doctor/examination.js';
@@ -13,7 +19,6 @@ import { type AuditedRun, readAudit } from '../kept/read-audit.js';
 import { AUDIT_FOLDER, type Examined, examine } from '../serving/prepare.js';
 import { interruptSignal } from '../terminal/interrupt.js';
 import { printJson, sayNote } from '../terminal/output.js';
-import { findVersions, type Versions } from './versions.js';
 
 export type MaintainerReport = {
   readonly versions: Versions;
@@ -215,4 +220,44 @@ function failedText({
   const failed = Object.entries(failedCalls).map(([code, count]) => `${count} × ${code}`);
   const ofCalls = failed.length === 0 ? '' : ` (${failed.join(', ')})`;
   return `${at} ${status} ${error}, ${language}, ${Math.round(durationMs)} ms, ${calls} calls${ofCalls}, ${client}`;
+}
+
+// `--version --json`, and the head of `report`: which versions meet here. Asks the engine what it is, and starts no container.
+
+export type Versions = {
+  readonly name: string;
+  readonly version: string;
+  readonly node: string;
+  /** Platform and processor, such as `linux x64`. */
+  readonly system: string;
+  /** Null if no engine can be used; `problem` says why. */
+  readonly engine: { readonly program: string; readonly version: string; readonly mode: string } | null;
+  /** The image that a run would start from; null if it is not on this machine. */
+  readonly image: { readonly name: string; readonly id: string } | null;
+  readonly problem: string | null;
+};
+
+/** Prints them as JSON, also if some settings are wrong. */
+export async function printVersions(): Promise<void> {
+  printJson(await findVersions(examine('error', 'ends').settings, interruptSignal()));
+}
+
+/** Never rejects. */
+export async function findVersions(settings: Settings, signal: AbortSignal): Promise<Versions> {
+  const own = {
+    name: PACKAGE_NAME,
+    version: VERSION,
+    node: process.version,
+    system: `${process.platform} ${process.arch}`,
+  };
+  let engine: Versions['engine'] = null;
+  try {
+    const { binary, status, images } = await chooseEngine(engineSelectionOf(settings), signal);
+    engine = { program: binary, version: status.version, mode: status.mode };
+    const choice = await localChoice(pythonProfile(settings), images, signal);
+    const image = choice === undefined ? null : { name: choice.image, id: choice.id };
+    return { ...own, engine, image, problem: null };
+  } catch (thrown) {
+    return { ...own, engine, image: null, problem: messageOf(thrown) };
+  }
 }

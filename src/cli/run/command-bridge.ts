@@ -1,13 +1,20 @@
 // A bridge for one command that runs code: audited, with the slow steps before its run told on stderr.
 
+import { join } from 'node:path';
 import type { Progress } from '../../mcp/requests/progress.js';
 import type { CallContext } from '../../run/calls/call-context.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
+import {
+  DATA_ONE,
+  IS_WHOLE,
+  openFolders,
+  placedFolders,
+  writtenFolders,
+} from '../../settings/files/data-folders.js';
 import { Bridge } from '../../tenant/bridge.js';
 import { type Prepared, startAudit, withProgress } from '../serving/prepare.js';
-import { coloursFor, sayNote, USAGE_EXIT_CODE } from '../terminal/output.js';
+import { coloursFor, sayNote, USAGE_EXIT_CODE, usageError } from '../terminal/output.js';
 import { type ProgramOutput, READER_GONE_EXIT_CODE } from '../terminal/pass-on.js';
-
 import { takeOut } from './left.js';
 
 /** Has a person see how a call fares, by `signs`, and `output` what it prints. */
@@ -87,4 +94,22 @@ export function exitCodeOf({ status, exitCode }: Outcome): number {
     case 'cancelled':
       return 1;
   }
+}
+
+// `--data FOLDER`: folders that the code of one command sees, in the place of those of MCP_BRIDGE_DATA.
+
+/** `prepared`, with these folders where there are any; a path may be relative. Throws E_ARGUMENTS. */
+export function withData(prepared: Prepared, said: readonly string[]): Prepared {
+  if (said.length === 0) return prepared;
+  const { discovery, settings: before } = prepared;
+  const { host } = discovery;
+  const wrong = (trouble: string) => usageError(`--data: ${trouble}`, `Name ${DATA_ONE}.`);
+  const whole = said.map((text) => (IS_WHOLE.test(text) ? text : join(host.cwd, text)));
+  const read = writtenFolders.safeParse(whole);
+  if (!read.success) throw wrong(read.error.issues[0]?.message ?? '');
+  const place = { ...host, stateDir: before.stateDir };
+  const { folders, troubles } = openFolders(placedFolders(read.data, host), place);
+  if (troubles.length > 0) throw wrong(troubles.join(' '));
+  const settings = { ...before, data: folders };
+  return { ...prepared, settings, discovery: { ...discovery, settings } };
 }

@@ -1,19 +1,21 @@
 // The program of `exec`, from what its user has written: a file, stdin or a snippet, its language, the files beside it, its
 // variables and what it reads. Everything is looked at before anything is started, and a complaint says what to write instead.
 
+import { closeSync, openSync, readSync } from 'node:fs';
 import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path';
+import { BridgeError, messageOf } from '../../base/errors.js';
 import { didYouMean } from '../../base/text/closest.js';
-import { MB_BYTES } from '../../base/text/sizes.js';
+import { KB_BYTES, MB_BYTES } from '../../base/text/sizes.js';
 import { clipHarmless, decodedText } from '../../base/text/text.js';
 import { NameSet, nameProblem } from '../../run/artifacts/file-names.js';
+import type { Snippets } from '../../run/programs/snippets.js';
 import {
   allowedWord,
   MAX_WORDS_BYTES,
+  type Program,
   variableNameTrouble,
   wordsBytes,
-} from '../../run/programs/program-words.js';
-import type { Snippets } from '../../run/programs/snippets.js';
-import type { Program } from '../../run/programs/task.js';
+} from '../../run/programs/task.js';
 import {
   LANGUAGE_NAMES,
   type Language,
@@ -23,7 +25,6 @@ import {
 } from '../../settings/languages/records.js';
 import { type InputFile, MAX_INPUT_BYTES, MAX_INPUT_FILES } from '../../wire/frames.js';
 import { usageError } from '../terminal/output.js';
-import { readInput, readStdin } from '../terminal/read-input.js';
 
 export type ExecInputOptions = {
   readonly language?: string;
@@ -218,3 +219,55 @@ function variableOf(pair: string): readonly [name: string, value: string] {
   if (allowed === undefined) return [name, value];
   throw usageError(`--env ${name}: got ${Buffer.byteLength(value)} bytes, expected ${allowed}.`, IN_A_FILE);
 }
+
+// Input that a command reads: a file that its user names, or stdin. All of the input at once, and no more than a run takes: a
+// device or a pipe may have no end.
+
+const CHUNK_BYTES = 64 * KB_BYTES;
+const READABLE = 'Name a file that you may read.';
+
+/** Throws E_ARGUMENTS with `remedy` where the file cannot be read. */
+export function readInput(path: string, remedy = READABLE): Buffer {
+  try {
+    return readOpen(path);
+  } catch (thrown) {
+    if (thrown instanceof BridgeError) throw thrown;
+    throw usageError(`${path} cannot be read: ${messageOf(thrown)}`, remedy);
+  }
+}
+
+/** Waits for its end. Throws E_ARGUMENTS where there is more than a run takes. */
+export async function readStdin(): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > MAX_INPUT_BYTES) throw tooMuch('stdin');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function readOpen(path: string): Buffer {
+  const fd = openSync(path, 'r');
+  try {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    for (;;) {
+      const chunk = Buffer.alloc(CHUNK_BYTES);
+      const read = readSync(fd, chunk);
+      if (read === 0) return Buffer.concat(chunks);
+      bytes += read;
+      if (bytes > MAX_INPUT_BYTES) throw tooMuch(path);
+      chunks.push(chunk.subarray(0, read));
+    }
+  } finally {
+    closeSync(fd);
+  }
+}
+
+const tooMuch = (what: string): BridgeError =>
+  usageError(
+    `${what} has more than ${MAX_INPUT_BYTES / MB_BYTES} MiB, which is the most that goes into a run.`,
+    'Give it a part of it.',
+  );

@@ -20,8 +20,7 @@ import { prepare } from '../serving/prepare.js';
 import { interruptSignal } from '../terminal/interrupt.js';
 import { sayDim, sayNote, usageError } from '../terminal/output.js';
 import { PassedOn, type ProgramOutput, signalOfLostReader } from '../terminal/pass-on.js';
-import { endRun, showError, shownBy, showRemedy, withBridge } from './command-bridge.js';
-import { withData } from './data-option.js';
+import { endRun, showError, shownBy, showRemedy, withBridge, withData } from './command-bridge.js';
 import { type ExecInputOptions, execInput, type Words } from './exec-input.js';
 
 export type ExecOptions = ExecInputOptions & {

@@ -19,10 +19,9 @@ import { interruptSignal } from '../terminal/interrupt.js';
 import { sayDim, sayNote, usageError } from '../terminal/output.js';
 
 import { PassedOn, signalOfLostReader } from '../terminal/pass-on.js';
-import { readInput, readStdin } from '../terminal/read-input.js';
-import { endRun, showError, shownBy, withBridge } from './command-bridge.js';
-import { withData } from './data-option.js';
+import { endRun, showError, shownBy, withBridge, withData } from './command-bridge.js';
 import { Collected } from './exec.js';
+import { readInput, readStdin } from './exec-input.js';
 
 export type RunCommandOptions = {
   readonly servers: readonly string[];

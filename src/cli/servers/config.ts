@@ -17,8 +17,7 @@ import { settingsTable, unknownName, variableNames } from '../../settings/enviro
 import { columns } from '../terminal/columns.js';
 import { coloursFor, printJson, usageError, visibleText } from '../terminal/output.js';
 import { widthOf } from '../terminal/wrap.js';
-import { say } from './install.js';
-import { shownSetting, withoutSecrets } from './shown-setting.js';
+import { say, shownSetting, withoutSecrets } from './install.js';
 
 export type ConfigOptions = { readonly host: readonly string[]; readonly json?: true };
 

@@ -3,6 +3,8 @@
 
 import { ownCommand } from '../../base/process/own-command.js';
 import { withoutSecretMembers } from '../../base/secrets/by-key.js';
+import { isSecretName, Redactor } from '../../base/secrets/redact.js';
+import { clipHarmlessLine } from '../../base/text/text.js';
 import type { ChangePlace, UndoneFile } from '../../hosts/install/changes.js';
 import { entrySettings, refuseWrongSettings } from '../../hosts/install/entry-settings.js';
 import {
@@ -18,9 +20,7 @@ import {
 } from '../../hosts/install/registration.js';
 import { columns } from '../terminal/columns.js';
 import { coloursFor, printJson, usageError, visibleText } from '../terminal/output.js';
-
 import { hangText, widthOf } from '../terminal/wrap.js';
-import { shownSetting } from './shown-setting.js';
 
 export type InstallCommandOptions = {
   readonly name?: string;
@@ -195,3 +195,17 @@ export function uninstalledText({ title, result, files, restore }: Uninstalled):
   const moved = `  Its servers that were moved are still in the folder of the bridge; to put them back: ${restore}`;
   return [`${title}: removed`, ...undoneText(files), ...(restore === undefined ? [] : [moved])].join('\n');
 }
+
+// A setting's value as anybody may read it. Hides what the log hides too: values by the names of their variables, and what looks
+// like a secret by what stands before it.
+
+const VALUE_CHARS_SHOWN = 200;
+const HIDDEN = '…';
+const redactor = new Redactor();
+
+/** The text without what stands where a secret would, such as the password of an address. */
+export const withoutSecrets = (text: string): string => redactor.redact(text);
+
+/** A value in one line; nothing of it where its variable's name says that it is secret. */
+export const shownSetting = (name: string, value: string): string =>
+  isSecretName(name) ? HIDDEN : clipHarmlessLine(withoutSecrets(value), VALUE_CHARS_SHOWN);

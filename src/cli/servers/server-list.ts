@@ -48,10 +48,8 @@ const MAX_NAME_COLUMN = 28;
 /** An address says by itself that it is one; only what cannot be seen from it is added. */
 const WAYS = { stdio: '', http: '', auto: '', sse: 'sse ' } as const;
 
-type Changes = ReadonlyMap<string, ServerChange>;
-const NO_CHANGES: Changes = new Map();
-type Troubles = ReadonlyMap<string, ServerTrouble>;
-const NO_TROUBLES: Troubles = new Map();
+const NO_CHANGES: ReadonlyMap<string, ServerChange> = new Map();
+const NO_TROUBLES: ReadonlyMap<string, ServerTrouble> = new Map();
 
 /** All servers, those that are not skipped first; `beside` says what a reader sees beside each line. */
 export function serverLines(

@@ -3,7 +3,7 @@
 
 import { isAbsolute } from 'node:path';
 import { type Environment, mergedVariables } from '../../base/process/environment.js';
-import { findProgram } from '../../base/process/find-program.js';
+import { findProgram } from '../../base/process/start-of.js';
 import { inOneLine, withoutFullStop } from '../../base/text/text.js';
 import type { DownstreamSpec } from '../../hosts/downstream-spec.js';
 import { KeptCatalog, type LastFailure, refreshCommand } from '../../servers/catalog/kept-catalog.js';

@@ -47,13 +47,14 @@ export async function serve(alone?: string): Promise<void> {
   process.exit(exitCode);
 }
 
-type Connected = {
+/** The agent's end of the bridge, or, where a setting is wrong, what only says so: there is no bridge then. */
+async function connectAgent(
+  prepared: Examined,
+  observer: Observer,
+): Promise<{
   readonly transport: AgentTransport;
   readonly bridge: LateBridge | undefined;
-};
-
-/** The agent's end of the bridge, or, where a setting is wrong, what only says so: there is no bridge then. */
-async function connectAgent(prepared: Examined, observer: Observer): Promise<Connected> {
+}> {
   const { settings, discovery, redactor } = prepared;
   const opened =
     prepared.problems.length > 0

@@ -7,8 +7,15 @@ import { type HostHere, hostNamed, hostsHere } from '../../hosts/install/registr
 import { adoptPlace } from '../servers/adopt.js';
 import type { Prepared } from '../serving/prepare.js';
 import { agrees, picks } from './dialogue.js';
-import { ServerCount } from './server-count.js';
-import { ok, type SetupContext, type Step, type StepWarning, skippedResult, troubleIn } from './step.js';
+import {
+  ok,
+  ServerCount,
+  type SetupContext,
+  type Step,
+  type StepWarning,
+  skippedResult,
+  troubleIn,
+} from './step.js';
 
 /** The profile with charts and pandas. */
 const DATA = 'data';

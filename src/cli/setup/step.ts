@@ -4,11 +4,12 @@ import { asBridgeError } from '../../base/errors.js';
 import { withoutFullStop } from '../../base/text/text.js';
 import type { EngineName } from '../../engine/engine.js';
 import type { HostHere } from '../../hosts/install/registration.js';
-import type { ApproveMode } from '../../settings/environment/variables.js';
+import type { SettingValues } from '../../settings/environment/variables.js';
+import { Bridge } from '../../tenant/bridge.js';
+import type { Refreshed } from '../../tenant/refresh.js';
 import type { Prepared } from '../serving/prepare.js';
 import type { BarProgress } from '../terminal/progress-bar.js';
 import type { terminalPrompts } from './dialogue.js';
-import type { ServerCount } from './server-count.js';
 import type { SetupMachine } from './systems.js';
 
 /** `ok`: was so already. `done`: changed now. `skipped`: left as it is. `failed`: with the next step for the user. */
@@ -93,7 +94,7 @@ export type SetupOptions = {
   /** Profile of the image that sandboxes start from, which new registrations then name; undefined asks. */
   readonly image?: string;
   /** Which calls a person is asked about, for registrations that are made now. */
-  readonly approve?: ApproveMode;
+  readonly approve?: SettingValues['approve'];
 };
 
 /** Answers of the user, or the answers by default, all given before the first slow step. */
@@ -149,4 +150,46 @@ export function whyNotOwnPodman({ found, machine, prepared }: SetupContext): str
 export function troubleIn(title: string, thrown: unknown): StepWarning {
   const { message, remedy } = asBridgeError(thrown);
   return { detail: `${title}: ${withoutFullStop(message)}`, remedy };
+}
+
+// Servers that are started once beside the other steps of `setup`, so that it is known how many tools they have and how much
+// of the model's context these take. What they list is kept, as `servers refresh` keeps it.
+
+/** Runs from its making on; disposing of it ends the servers that are still being asked. */
+export class ServerCount implements AsyncDisposable {
+  readonly names: readonly string[];
+  readonly #stop = new AbortController();
+  readonly #outcomes: Promise<readonly Refreshed[]>;
+
+  /** `names` are those of servers that discovery finds ready. */
+  constructor(names: readonly string[], prepared: Prepared, signal: AbortSignal) {
+    this.names = names;
+    this.#outcomes = ask(names, prepared, AbortSignal.any([signal, this.#stop.signal]));
+    // A failure is told to whoever waits for the outcomes.
+    this.#outcomes.catch(() => {});
+  }
+
+  /** One for each server, when all have answered or failed. Throws E_CANCELLED. */
+  outcomes(): Promise<readonly Refreshed[]> {
+    return this.#outcomes;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#outcomes.catch(() => {});
+  }
+}
+
+async function ask(
+  names: readonly string[],
+  { settings, discovery, observer, redactor }: Prepared,
+  signal: AbortSignal,
+): Promise<readonly Refreshed[]> {
+  await using bridge = new Bridge({ settings, discovery, observer, redactor });
+  const { ready } = bridge.servers.discovery;
+  return await bridge.servers.refresh(
+    ready.filter(({ name }) => names.includes(name)),
+    false,
+    signal,
+  );
 }

@@ -4,9 +4,9 @@
 import { existsSync } from 'node:fs';
 import { release, userInfo } from 'node:os';
 import { readText } from '../../base/files/read-text.js';
-import { findProgram } from '../../base/process/find-program.js';
+import { findProgram } from '../../base/process/start-of.js';
 import type { DiscoverContext } from '../../hosts/discovery/discover.js';
-import { subordinateIds } from '../doctor/machine.js';
+import { subordinateIds } from '../doctor/findings.js';
 
 /** Parts that have to be there, each as one or more packages. */
 export type SystemNeed =

@@ -4,10 +4,8 @@ import picocolors from 'picocolors';
 import { asBridgeError, BridgeError } from '../../base/errors.js';
 import { madeVisibleJson, makeVisible } from '../../base/text/unseen.js';
 
-type Colours = ReturnType<typeof picocolors.createColors>;
-
 /** Colours when `stream` is a terminal and NO_COLOR is not set. */
-export function coloursFor(stream: NodeJS.WriteStream): Colours {
+export function coloursFor(stream: NodeJS.WriteStream): ReturnType<typeof picocolors.createColors> {
   const wanted = stream.isTTY === true && !process.env['NO_COLOR'] && process.env['TERM'] !== 'dumb';
   return picocolors.createColors(wanted);
 }

@@ -4,11 +4,10 @@
 
 import { PassThrough } from 'node:stream';
 import { BridgeError, messageOf } from '../../base/errors.js';
-import { isObject, type JsonObject } from '../../base/json/json-object.js';
 import { stringify } from '../../base/json/json-text.js';
-import { OUTCOME_KEY, OUTPUT_METHOD, outcomeFromWire } from '../../run/answer/whole-outcome.js';
+import { isObject, type JsonObject } from '../../base/json/records.js';
 import { COMMAND_LINE } from '../../run/calls/call-context.js';
-import type { Outcome } from '../../run/outcome/outcome.js';
+import { OUTCOME_KEY, OUTPUT_METHOD, type Outcome, outcomeFromWire } from '../../run/outcome/outcome.js';
 import { McpClient } from '../../servers/connection/client.js';
 import { MAX_MESSAGE_BYTES, readMessage } from '../../servers/connection/inbound.js';
 import { CLOSED_BY_BRIDGE, type Link, type Problem } from '../../servers/connection/link.js';

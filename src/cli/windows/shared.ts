@@ -40,8 +40,7 @@ const SAY_AFTER_MS = 2_000;
 /** Pause before a signal is sent once more: two that are sent at once may arrive as one. */
 const SECOND_SIGNAL_MS = 500;
 
-type SharedOptions = { readonly json?: true };
-type StopOptions = SharedOptions & { readonly now?: true };
+type StopOptions = { readonly json?: true; readonly now?: true };
 
 /** Status reports of every shared bridge of this user. */
 export async function sharedStates(): Promise<readonly SharedStatus[]> {
@@ -50,7 +49,7 @@ export async function sharedStates(): Promise<readonly SharedStatus[]> {
 }
 
 /** Prints the status of the shared bridges, and of those that serve over HTTP. */
-export async function status({ json }: SharedOptions): Promise<void> {
+export async function status({ json }: { readonly json?: true }): Promise<void> {
   const states = await sharedStates();
   const serving = servingHere();
   if (json) return printJson({ version: VERSION, bridges: states, http: serving.map(httpJson) });

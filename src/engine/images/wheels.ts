@@ -4,26 +4,31 @@
 
 import {
   copyFileSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
+import { createHash } from '../../base/crypto.js';
 import { BridgeError } from '../../base/errors.js';
+import { readText } from '../../base/files/read-text.js';
+import { replaceFile } from '../../base/files/replace-file.js';
 import { type ProcessResult, tailOf } from '../../base/process/process.js';
+import { clip } from '../../base/text/text.js';
 import type { BuildWish, BuiltImage, EngineImages, PipWish } from '../engine.js';
 import { makeImageOnTop } from './derived-image.js';
 import { SCRATCH, SCRATCH_PREFIX } from './image.js';
 import { imageAge, labelName } from './image-labels.js';
-import { RECIPE_DIR } from './image-name.js';
-import { whyNoWheels } from './pip-words.js';
+import { OWN_IMAGES, RECIPE_DIR } from './image-name.js';
 import { BASE_PROFILE, localImageName, modulesOf, type Recipe, readRecipe, withPackages } from './recipe.js';
+import { normaliseName } from './requirements.js';
 import { type ContainerEngine, IN, makeReadable, NOT_STARTED, ThrowAways } from './throw-aways.js';
-import { Lock, linesOfLock, lockText, readWheels, type Wheel } from './wheel-lock.js';
 
 /** All that is asked of an engine here. */
 type WheelEngine = ContainerEngine & {
@@ -300,3 +305,111 @@ const buildError = (message: string, cause?: unknown): BridgeError =>
     remedy: 'Run the command again; if it fails again, look at what the engine or pip says.',
     cause,
   });
+
+// The lock file of `image build --pip`: name, version and hash of each wheel that an image got, as pip reads them. It lies in
+// the state directory, and a second build with the same list takes the same files.
+
+type Wheel = { readonly name: string; readonly version: string; readonly sha256: string };
+
+const WHEEL = /^([A-Za-z0-9][A-Za-z0-9._]*)-([A-Za-z0-9][A-Za-z0-9.!+_]*)-[\w.-]+\.whl$/;
+
+/** The wheels in a folder that a container has filled, sorted; throws for whatever else is in there. */
+export function readWheels(folder: string): readonly Wheel[] {
+  return readdirSync(folder)
+    .sort()
+    .map((file) => {
+      const [, name, version] = WHEEL.exec(file) ?? [];
+      const path = join(folder, file);
+      if (name === undefined || version === undefined || !lstatSync(path).isFile())
+        throw new BridgeError(
+          'E_IMAGE_BUILD',
+          `pip left ${JSON.stringify(file.slice(0, 80))}, which is no wheel.`,
+          {
+            fault: 'operator',
+          },
+        );
+      const sha256 = createHash('sha256').update(readFileSync(path)).digest('hex');
+      return { name: normaliseName(name), version, sha256 };
+    });
+}
+
+/** A lock as pip reads it: a line for each wheel with name, version and hash. */
+export const lockText = (wheels: readonly Wheel[]): string =>
+  wheels.map(({ name, version, sha256 }) => `${name}==${version} --hash=sha256:${sha256}\n`).join('');
+
+const LOCK_LINE = /^[a-z0-9-]+==[A-Za-z0-9.!+_]+ --hash=sha256:[0-9a-f]{64}$/;
+
+/** The lines of a lock without comments, or undefined where one of them is none of ours. */
+export function linesOfLock(text: string): string | undefined {
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return lines.every((line) => LOCK_LINE.test(line)) ? lines.sort().join('\n') : undefined;
+}
+
+/** The lock file of one list of packages on one image, in the state directory. It holds for every version of the bridge. */
+export class Lock {
+  readonly file: string;
+  readonly #platform: string;
+
+  constructor(folder: string, image: string, suite: string, processor: string) {
+    const [name, tag = ''] = image.slice(OWN_IMAGES.length).split(':');
+    const additions = tag.slice(tag.search(/-(?:with|pip)_/));
+    this.#platform = `${suite}-${processor}`;
+    this.file = join(folder, `${name}-${this.#platform}${additions}.lock`);
+  }
+
+  /** Undefined where there is none yet. Throws E_ARGUMENTS for a file that is no lock. */
+  read(): string | undefined {
+    const text = readText(this.file);
+    if (text === undefined) return undefined;
+    if (linesOfLock(text) === undefined)
+      throw new BridgeError('E_ARGUMENTS', `${this.file} is no lock file.`, {
+        fault: 'operator',
+        remedy: 'Each line is name==version --hash=sha256:… Delete the file to have it made again.',
+      });
+    return text;
+  }
+
+  write(text: string, requirements: readonly string[]): void {
+    const head = `# Made by mcp-sandbox-bridge for --pip '${requirements.join(',')}' on Debian ${this.#platform}.\n# Delete this file to take newer versions.\n`;
+    replaceFile(this.file, `${head}${text}`);
+  }
+}
+
+// Words of pip's, where an error is made of them: pip has no other way to tell why it found no package. Seen with pip 23.0 and
+// 25.1. Decides nothing but the wording.
+
+const NOT_FOUND = 'ERROR: Could not find a version that satisfies the requirement ';
+/** Stands before the versions that the index has, or `none`; what has no wheel for this Python and platform counts as not there. */
+const VERSIONS = '(from versions: ';
+const UNREACHED =
+  /(?:NewConnectionError|ConnectTimeoutError|NameResolutionError|SSLError|SSLCertVerificationError|ProxyError|ReadTimeoutError|Max retries exceeded)[^\n]*/;
+const CONFLICT = /ERROR: (Cannot install [^\n]*)/;
+const CHANGED = /DO NOT MATCH THE HASHES/;
+const HASH_OF = /^ +(\S+) from /;
+const SHOWN_VERSIONS = 5;
+const MAX_REASON_CHARS = 300;
+
+/** A sentence that names the package and pip's reason; `platform` is `Python 3.13 on linux amd64`. */
+export function whyNoWheels(said: string, platform: string): string {
+  const [unreached] = UNREACHED.exec(said) ?? [];
+  if (unreached !== undefined)
+    return `The Python index cannot be reached: ${clip(unreached, MAX_REASON_CHARS)}`;
+  const lines = said.split('\n');
+  const notFound = lines.find((line) => line.startsWith(NOT_FOUND) && line.includes(VERSIONS));
+  const [wanted] = notFound?.slice(NOT_FOUND.length).split(' ') ?? [];
+  const [versions = ''] = notFound?.split(VERSIONS)[1]?.split(')') ?? [];
+  if (wanted !== undefined) {
+    const known = versions.split(', ').filter((version) => version !== '' && version !== 'none');
+    return known.length === 0
+      ? `'${wanted}' has no wheel for ${platform}, or the index has no such package.`
+      : `'${wanted}' has no such version as a wheel for ${platform}. The newest are ${known.slice(-SHOWN_VERSIONS).join(', ')}.`;
+  }
+  const [, conflict] = CONFLICT.exec(said) ?? [];
+  if (conflict !== undefined) return `pip: ${clip(conflict, MAX_REASON_CHARS)}`;
+  if (CHANGED.test(said)) {
+    const [, file = 'a package'] = HASH_OF.exec(lines.find((line) => HASH_OF.test(line)) ?? '') ?? [];
+    return `The index has other bytes of ${clip(file, MAX_REASON_CHARS)} than the lock file says.`;
+  }
+  const errors = lines.filter((line) => line.startsWith('ERROR: '));
+  return `pip: ${clip((errors.length > 0 ? errors : said.trim().split('\n').slice(-3)).join(' '), MAX_REASON_CHARS)}`;
+}

@@ -5,8 +5,8 @@
 import { realpathSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { type ReadText, readText } from '../../base/files/read-text.js';
-import { findProgram } from '../../base/process/find-program.js';
 import { environmentWith } from '../../base/process/process.js';
+import { findProgram } from '../../base/process/start-of.js';
 import { whyNoNamespace } from './client-words.js';
 
 /** Questions that are put to the machine. */

@@ -6,7 +6,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: Claude Code writes variables this way
 
 import { z } from 'zod';
-import { isRecord } from '../../base/json/records.js';
+import { isObject } from '../../base/json/records.js';
 import type { Environment } from '../../base/process/environment.js';
 import { type HostFacts, pathRules } from '../../settings/files/host-facts.js';
 import { CLAUDE_FOLDER, CLAUDE_SETTINGS } from '../records/claude-code.js';
@@ -85,7 +85,7 @@ export function pluginEntries(list: unknown, context: PluginContext): PluginEntr
       said !== undefined && (isOnHere === false || plugin.isOfProject) ? said.file : settingsFile;
     const isOn = decides === settingsFile ? memberAt(enabledPlugins, id) === true : isOnHere;
     const config = memberAt(pluginConfigs, id);
-    const options = record.parse(isRecord(config) ? config['options'] : {});
+    const options = record.parse(isObject(config) ? config['options'] : {});
     const off: ServerSkipReason = { kind: 'plugin-not-enabled', host: HOST, file: decides, id };
     return serversOf(plugin, context).map(({ name, value, file, pointer, refusal }) => {
       const filled = new PluginVariables(plugin, options, context);
@@ -134,14 +134,14 @@ function folderInMarketplace(name: string, marketplace: string, context: PluginC
   const [known = ''] = locate(`${CLAUDE_FOLDER}/plugins/known_marketplaces.json`, env, host);
   const all = record.parse(read(known));
   const one = Object.hasOwn(all, marketplace) ? all[marketplace] : undefined;
-  if (!isRecord(one) || !isRecord(one['source']) || one['source']['source'] !== 'directory') return undefined;
+  if (!isObject(one) || !isObject(one['source']) || one['source']['source'] !== 'directory') return undefined;
   const { installLocation: folder } = one;
   if (typeof folder !== 'string') return undefined;
   const { plugins } = record.parse(read(join(folder, '.claude-plugin', 'marketplace.json')));
   const offer = Array.isArray(plugins)
-    ? plugins.find((item) => isRecord(item) && item['name'] === name)
+    ? plugins.find((item) => isObject(item) && item['name'] === name)
     : undefined;
-  const written = isRecord(offer) ? offer['source'] : undefined;
+  const written = isObject(offer) ? offer['source'] : undefined;
   const root = typeof written === 'string' ? pathInside(folder, written, host) : undefined;
   return root !== undefined && host.exists(root) ? root : undefined;
 }
@@ -154,7 +154,7 @@ function serversOf(plugin: Plugin, context: PluginContext): WrittenPlugin[] {
   const said = manifest['mcpServers'];
   for (const [index, part] of (Array.isArray(said) ? said : [said]).entries()) {
     const pointer = Array.isArray(said) ? `/mcpServers/${index}` : '/mcpServers';
-    if (isRecord(part)) found.push(...members(part, manifestFile, pointer));
+    if (isObject(part)) found.push(...members(part, manifestFile, pointer));
     if (typeof part !== 'string') continue;
     const file = pathInside(root, part, host);
     // A bundle is shown, and cannot be used.
@@ -170,9 +170,9 @@ const BUNDLED: ServerSkipReason = { kind: 'plugin-bundle', host: HOST };
 /** The plugin's servers in `file`, with the key `mcpServers` or without it. */
 function fromFile(file: string, { read }: PluginContext): WrittenPlugin[] {
   const value = read(file);
-  if (!isRecord(value)) return [];
+  if (!isObject(value)) return [];
   const { mcpServers } = value;
-  return isRecord(mcpServers) ? members(mcpServers, file, '/mcpServers') : members(value, file, '');
+  return isObject(mcpServers) ? members(mcpServers, file, '/mcpServers') : members(value, file, '');
 }
 
 const members = (map: Readonly<Record<string, unknown>>, file: string, pointer: string): WrittenPlugin[] =>
@@ -223,9 +223,9 @@ class PluginVariables {
   /** A program also gets the plugin's places as variables, as Claude Code gives them. */
   entry(value: unknown): unknown {
     const filled = this.#fill(value);
-    if (!isRecord(filled) || filled['command'] === undefined) return filled;
+    if (!isObject(filled) || filled['command'] === undefined) return filled;
     const { env } = filled;
-    return env === undefined || env === null || isRecord(env)
+    return env === undefined || env === null || isObject(env)
       ? { ...filled, env: { ...this.#fixed, ...env } }
       : filled;
   }
@@ -234,7 +234,7 @@ class PluginVariables {
     if (typeof value === 'string') return this.#text(value);
     if (depth === MAX_DEPTH) return value;
     if (Array.isArray(value)) return value.map((item) => this.#fill(item, depth + 1));
-    if (!isRecord(value)) return value;
+    if (!isObject(value)) return value;
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, this.#fill(item, depth + 1)]));
   }
 

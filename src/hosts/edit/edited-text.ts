@@ -1,7 +1,7 @@
 // Edits of a configuration file as text, each checked by its meaning: what the text says afterwards is what it said
 // before with nothing else changed. A file that cannot be edited so is left as it is, with the reason.
 
-import { isRecord } from '../../base/json/records.js';
+import { isObject } from '../../base/json/records.js';
 import { type Format, parseText } from '../../settings/files/file-formats.js';
 import {
   CannotEdit,
@@ -89,7 +89,7 @@ function check(found: unknown, before: unknown, format: Format, edit: MemberEdit
   );
 }
 
-const isEmptyMap = (value: unknown): boolean => isRecord(value) && Object.keys(value).length === 0;
+const isEmptyMap = (value: unknown): boolean => isObject(value) && Object.keys(value).length === 0;
 
 function meaningOf(text: string, format: Format): unknown {
   const parsed = parseText(text, format);
@@ -99,13 +99,13 @@ function meaningOf(text: string, format: Format): unknown {
 
 function withMember(value: unknown, [key, ...rest]: MemberPath, member: unknown): unknown {
   if (key === undefined) return member;
-  const map = isRecord(value) ? value : {};
+  const map = isObject(value) ? value : {};
   return { ...map, [key]: withMember(Object.hasOwn(map, key) ? map[key] : undefined, rest, member) };
 }
 
 /** `endsEmpty`: a map ends with its last member. */
 function withoutMember(value: unknown, [key, ...rest]: MemberPath, endsEmpty: boolean): unknown {
-  if (key === undefined || !isRecord(value)) return value;
+  if (key === undefined || !isObject(value)) return value;
   const { [key]: inner, ...others } = value;
   if (rest.length === 0) return others;
   const left = withoutMember(inner, rest, endsEmpty);
@@ -118,7 +118,7 @@ const canonicalJson = (value: unknown): string => JSON.stringify(orderMembers(va
 function orderMembers(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(orderMembers);
   if (typeof value === 'bigint' || value instanceof Date) return { [typeof value]: String(value) };
-  if (!isRecord(value)) return value;
+  if (!isObject(value)) return value;
   const members = Object.entries(value).map(([key, member]) => [key, orderMembers(member)] as const);
   return Object.fromEntries(members.sort(([one], [other]) => (one < other ? -1 : 1)));
 }

@@ -3,7 +3,7 @@
 // comment away with the member that follows it.
 
 import type { Node, ParseError } from 'jsonc-parser';
-import { isRecord } from '../../base/json/records.js';
+import { isObject } from '../../base/json/records.js';
 import { jsoncParser } from '../../settings/files/parsers.js';
 
 /** An obstacle to an edit; its message is the end of a sentence that begins with the file's name. */
@@ -202,7 +202,7 @@ export function nestValue(path: MemberPath, value: unknown): unknown {
 /** Whether a member is there. */
 export function memberAt(value: unknown, path: MemberPath): unknown {
   return path.reduce<unknown>(
-    (found, key) => (isRecord(found) && Object.hasOwn(found, key) ? found[key] : undefined),
+    (found, key) => (isObject(found) && Object.hasOwn(found, key) ? found[key] : undefined),
     value,
   );
 }

@@ -1,7 +1,7 @@
 // One table or key of a TOML file put in or taken out, and every other character left as it is. Finds where statements begin and
 // end, and asks a parser for nothing; the caller compares what the text means before and after.
 
-import { isRecord } from '../../base/json/records.js';
+import { isObject } from '../../base/json/records.js';
 import { tomlParser } from '../../settings/files/parsers.js';
 import { type MemberPath, nestValue, type TakenMember } from './json-members.js';
 
@@ -16,7 +16,7 @@ type Statement = {
 /** A table goes to the end of the file; a key goes to the end of its table, where that has a header of its own. */
 export function putTable(text: string, path: MemberPath, value: unknown, raw?: string): string {
   const eol = text.includes('\r\n') ? '\r\n' : '\n';
-  const placed = isRecord(value) ? undefined : putKey(text, path, value, eol);
+  const placed = isObject(value) ? undefined : putKey(text, path, value, eol);
   if (placed !== undefined) return placed;
   const table =
     (raw ?? tomlParser().stringify(nestValue(path, value))).replace(/\r?\n/g, eol).trimEnd() + eol;
@@ -47,7 +47,7 @@ const SHORT_VALUE = /=[ \t]*("(?:\\.|[^"\\\n])*"|'[^'\n]*'|[^\s#"'[{,]+)(?=[ \t]
 /** The text with another value of a key that has a line of its own; undefined where it has none. */
 export function replaceKey(text: string, path: MemberPath, value: unknown): string | undefined {
   const own = statementsOf(text).find((one) => !one.isHeader && isSamePath(one.path, path));
-  if (own === undefined || isRecord(value)) return undefined;
+  if (own === undefined || isObject(value)) return undefined;
   const found = SHORT_VALUE.exec(text.slice(own.start, own.end));
   const [, written] = found ?? [];
   if (found === null || written === undefined) return undefined;

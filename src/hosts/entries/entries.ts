@@ -1,7 +1,7 @@
 // The entries in one parsed configuration file: where its source says that they are, or, in files that belong to
 // no host, in one of the forms that people write there. Judges shapes only, not the entries.
 
-import { isRecord } from '../../base/json/records.js';
+import { isObject } from '../../base/json/records.js';
 import { type Format, formatOf } from '../../settings/files/file-formats.js';
 import { type HostFacts, pathRules } from '../../settings/files/host-facts.js';
 import { keyOfProject } from '../records/claude-code.js';
@@ -31,16 +31,16 @@ export type Entries = {
 };
 
 export function entriesOf(value: unknown, source: Source, file: string, host: HostFacts): Entries {
-  if (!isRecord(value)) return noEntries(NO_OBJECT[formatOf(file)]);
+  if (!isObject(value)) return noEntries(NO_OBJECT[formatOf(file)]);
   const keys: string[] = [];
   let found: unknown = value;
   for (const part of source.pointer) {
-    const key = part === PROJECT && isRecord(found) ? (keyOfProject(found, host) ?? part) : part;
-    found = isRecord(found) && Object.hasOwn(found, key) ? found[key] : undefined;
+    const key = part === PROJECT && isObject(found) ? (keyOfProject(found, host) ?? part) : part;
+    found = isObject(found) && Object.hasOwn(found, key) ? found[key] : undefined;
     keys.push(key);
   }
   const description = typeof value['description'] === 'string' ? value['description'] : '';
-  if (isRecord(found)) return { entries: serversIn(found, keys, source), description, problem: undefined };
+  if (isObject(found)) return { entries: serversIn(found, keys, source), description, problem: undefined };
   if (Array.isArray(found) && source.shape === 'list') {
     return { entries: items(found, keys), description, problem: undefined };
   }
@@ -67,7 +67,7 @@ function serversIn(
   if (moved === undefined) return members(found, keys);
   const { [moved.key]: _moved, timeout, ...others } = found;
   const entries = members(moved.servers, [...keys, moved.key]).map((entry) =>
-    timeout !== undefined && isRecord(entry.value) && entry.value['timeout'] === undefined
+    timeout !== undefined && isObject(entry.value) && entry.value['timeout'] === undefined
       ? { ...entry, value: { ...entry.value, timeout } }
       : entry,
   );
@@ -76,8 +76,8 @@ function serversIn(
 
 /** A server may have had that name in the earlier form. */
 function movedIn(found: unknown, { movedTo }: Source) {
-  const servers = movedTo !== undefined && isRecord(found) ? found[movedTo] : undefined;
-  return movedTo === undefined || !isRecord(servers) || typeof servers['type'] === 'string'
+  const servers = movedTo !== undefined && isObject(found) ? found[movedTo] : undefined;
+  return movedTo === undefined || !isObject(servers) || typeof servers['type'] === 'string'
     ? undefined
     : { key: movedTo, servers };
 }
@@ -86,7 +86,7 @@ function movedIn(found: unknown, { movedTo }: Source) {
 export function isEarlierForm(found: unknown, source: Source): boolean {
   if (source.movedTo === undefined || movedIn(found, source) !== undefined) return false;
   return (
-    isRecord(found) && Object.values(found).some((one) => isRecord(one) && typeof one['type'] === 'string')
+    isObject(found) && Object.values(found).some((one) => isObject(one) && typeof one['type'] === 'string')
   );
 }
 
@@ -98,7 +98,7 @@ const SERVER_FIELDS = ['command', 'url', 'serverUrl', 'httpUrl'];
 /** Pointers to servers, by their looks, in the first two levels of a file; those in `read` were read. */
 export function unreadServers(value: unknown, read: ReadonlySet<string>): string[] {
   const inside = (found: unknown, keys: readonly string[]): string[] =>
-    Object.entries(isRecord(found) ? found : {}).flatMap(([key, below]) => {
+    Object.entries(isObject(found) ? found : {}).flatMap(([key, below]) => {
       const here = [...keys, key];
       const word = key.toLowerCase().replace(/[^a-z]/g, '');
       if (SERVERS_WORDS.has(word) && !read.has(pointerOf(here)) && holdsServers(below))
@@ -113,7 +113,7 @@ const holdsServers = (value: unknown): boolean =>
   value !== null &&
   Object.values(value).some(
     (one) =>
-      isRecord(one) &&
+      isObject(one) &&
       SERVER_FIELDS.some((field) => typeof one[field] === 'string' || Array.isArray(one[field])),
   );
 
@@ -126,12 +126,12 @@ const NO_OBJECT: Readonly<Record<Format, string>> = {
 };
 
 const looksLikeServer = (value: unknown): boolean =>
-  isRecord(value) && ['command', 'url', 'serverUrl', 'httpUrl'].some((key) => typeof value[key] === 'string');
+  isObject(value) && ['command', 'url', 'serverUrl', 'httpUrl'].some((key) => typeof value[key] === 'string');
 
 /** Entries of a list carry their names; one without is shown by what it uses, or by an empty name. */
 function items(list: readonly unknown[], keys: readonly string[]): WrittenEntry[] {
   return list.map((value, index) => {
-    const { name, uses } = isRecord(value) ? value : {};
+    const { name, uses } = isObject(value) ? value : {};
     const shown = typeof name === 'string' ? name : typeof uses === 'string' ? uses : '';
     return { name: shown, value, pointer: pointerOf([...keys, String(index)]) };
   });

@@ -2,7 +2,7 @@
 // hosts nor files: how an entry is spelled comes as a dialect. Connects to nothing; an address is judged by its words alone.
 
 import { z } from 'zod';
-import { isRecord, kindOf, switchOf, textsOf } from '../../base/json/records.js';
+import { isObject, kindOf, switchOf, textsOf } from '../../base/json/records.js';
 import { clipHarmless, makeHarmless } from '../../base/text/text.js';
 import {
   type DownstreamSpec,
@@ -51,7 +51,7 @@ const unusableEntry = (reason: ServerSkipReason): ReadEntry => ({ state: 'unusab
 export function parseEntry(name: string, value: unknown, context: EntryContext): ReadEntry {
   const nameTrouble = troubleOfName(name);
   if (nameTrouble !== undefined) return unusableEntry(mistaken(nameTrouble));
-  if (!isRecord(value)) return unusableEntry(mistaken({ kind: 'not-an-object', found: kindOf(value) }));
+  if (!isObject(value)) return unusableEntry(mistaken({ kind: 'not-an-object', found: kindOf(value) }));
   const off = reasonOff(value);
   if (off !== undefined) return { state: 'off', reason: off };
   const { dialect } = context;
@@ -87,7 +87,7 @@ function reasonOff(entry: RawEntry): ServerSkipReason | undefined {
  */
 function unnestTransport(entry: RawEntry, { types }: HostDialect): RawEntry {
   const { transport, ...own } = entry;
-  if (isRecord(transport)) return { ...transport, ...own };
+  if (isObject(transport)) return { ...transport, ...own };
   const isType = typeof transport === 'string' && Object.hasOwn(types, transport);
   return isType && own['type'] === undefined ? { ...own, type: transport } : entry;
 }
@@ -208,7 +208,7 @@ function headersOf(fields: RemoteFields, filling: Filling): Record<string, strin
 /** Every spelling that some host has; what is of another shape is left out, since the server may tell it itself. */
 function oauthOf({ oauth, scopes }: RemoteFields, filling: Filling): OAuthHints | false {
   if (oauth === false) return false;
-  const said = isRecord(oauth) ? oauth : {};
+  const said = isObject(oauth) ? oauth : {};
   const first = (...names: string[]): unknown => {
     const name = names.find((one) => Object.hasOwn(said, one) && said[one] !== null);
     return name === undefined ? undefined : said[name];

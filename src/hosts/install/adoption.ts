@@ -2,7 +2,7 @@
 // no server is in neither; the bridge is registered in the same change where it is not. Prints nothing.
 
 import { BridgeError } from '../../base/errors.js';
-import { isRecord } from '../../base/json/records.js';
+import { isObject } from '../../base/json/records.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { didYouMean } from '../../base/text/closest.js';
 import type { DownstreamSpec } from '../downstream-spec.js';
@@ -124,7 +124,7 @@ function ownEntryFor(
   readonly isThere: boolean;
 } {
   const [own] = ownEntries(record, place);
-  if (own !== undefined && isRecord(own.value)) return { name: own.name, entry: own.value, isThere: true };
+  if (own !== undefined && isObject(own.value)) return { name: own.name, entry: own.value, isThere: true };
   return { name, entry: record.entry(ownLaunch(record, {}, place)), isThere: false };
 }
 

@@ -3,7 +3,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { BridgeError } from '../../base/errors.js';
-import { isRecord, textsOf } from '../../base/json/records.js';
+import { isObject, textsOf } from '../../base/json/records.js';
 import type { Environment } from '../../base/process/environment.js';
 import { shownName } from '../../base/text/shown-name.js';
 import type { Settings } from '../../settings/environment/settings.js';
@@ -129,7 +129,7 @@ function judge(
     (one) => one.source.file === file && one.source.pointer === pointer && one.reason.kind !== 'same-server',
   );
   if (skipped !== undefined) return explainSkip(skipped, 'the file').text;
-  if (!isRecord(value)) return 'is no object';
+  if (!isObject(value)) return 'is no object';
   const unknown = Object.keys(value).find((field) => !adoptable.fields.includes(field));
   if (unknown !== undefined)
     return unknown === 'oauth' || unknown === 'auth' || unknown === 'authProviderType'
@@ -244,7 +244,7 @@ const ALWAYS_HANDED_ON = [
 function isHandedOn(variable: string, { entry }: RulesOwnEntry): boolean {
   if (ALWAYS_HANDED_ON.includes(variable)) return true;
   const { env, env_vars: names } = entry;
-  return (isRecord(env) && Object.hasOwn(env, variable)) || textsOf(names).includes(variable);
+  return (isObject(env) && Object.hasOwn(env, variable)) || textsOf(names).includes(variable);
 }
 
 /** Headers with a word for a credential, or an address with a query, as services hand out. */

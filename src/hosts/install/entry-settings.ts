@@ -2,13 +2,22 @@
 // change by the rules of the settings, and makes it in the file with nothing else changed. Prints nothing.
 
 import { BridgeError } from '../../base/errors.js';
-import { isRecord } from '../../base/json/records.js';
+import { isObject } from '../../base/json/records.js';
+import type { Environment } from '../../base/process/environment.js';
 import { ownCommand } from '../../base/process/own-command.js';
-import { problemsOfChange } from '../../settings/environment/changed-settings.js';
-import type { SettingProblem } from '../../settings/environment/setting-problems.js';
-import { readSettings } from '../../settings/environment/settings.js';
+import { findClosest } from '../../base/text/closest.js';
+import { absentFiles } from '../../settings/environment/setting-paths.js';
+import { problem, type SettingProblem } from '../../settings/environment/setting-problems.js';
+import {
+  EXEC_PREFIX,
+  ofCommandServer,
+  PREFIX,
+  readSettings,
+  unknownName,
+  variableNames,
+} from '../../settings/environment/settings.js';
 import { formatOf } from '../../settings/files/file-formats.js';
-import { pathRules } from '../../settings/files/host-facts.js';
+import { type HostFacts, pathRules } from '../../settings/files/host-facts.js';
 import { editedText } from '../edit/edited-text.js';
 import { CannotEdit, type MemberEdit } from '../edit/json-members.js';
 import { fileError, readUserFile } from '../edit/user-file.js';
@@ -91,15 +100,15 @@ function entriesIn(record: HostRecord, place: ChangePlace): EntrySettings[] {
 
 /** Zed once had the variables in an object with the command. */
 function envKeys(value: unknown, { dialect: { fields } }: Source): readonly string[] {
-  return isRecord(value) && isRecord(value['command']) ? ['command', 'env'] : [fields.env ?? 'env'];
+  return isObject(value) && isObject(value['command']) ? ['command', 'env'] : [fields.env ?? 'env'];
 }
 
 const valueAt = (value: unknown, keys: readonly string[]): unknown =>
-  keys.reduce<unknown>((found, key) => (isRecord(found) ? found[key] : undefined), value);
+  keys.reduce<unknown>((found, key) => (isObject(found) ? found[key] : undefined), value);
 
 const textsIn = (value: unknown): Readonly<Record<string, string>> =>
   Object.fromEntries(
-    Object.entries(isRecord(value) ? value : {}).map(([name, text]) => [
+    Object.entries(isObject(value) ? value : {}).map(([name, text]) => [
       name,
       typeof text === 'string' ? text : String(text),
     ]),
@@ -191,4 +200,40 @@ export function changeEntry(
         throw fileError(path, thrown.message, 'Edit it by hand. Nothing was changed there.');
     }
   }
+}
+
+// A change that somebody wants to make in an environment, judged before it is written: by the rules of the settings, and by
+// whether a name is one. A start only warns of an unknown name, since another version may have it. Writes nothing.
+
+/**
+ * Problems of an environment once `changes` are made in it, without those that it had before and that stay untouched. A
+ * variable that is undefined in `changes` is taken away.
+ */
+function problemsOfChange(
+  before: Environment,
+  changes: Readonly<Record<string, string | undefined>>,
+  host: HostFacts,
+): readonly SettingProblem[] {
+  const was = new Set(readSettings(before, host).problems.map(({ setting }) => setting));
+  const { settings, problems } = readSettings({ ...before, ...changes }, host);
+  const isChanged = ({ setting }: SettingProblem) => Object.hasOwn(changes, setting);
+  const isNew = (one: SettingProblem) => isChanged(one) || !was.has(one.setting);
+  return [
+    ...Object.entries(changes).flatMap(([name, value]) => (value === undefined ? [] : troubleOfName(name))),
+    ...problems.filter(isNew),
+    ...absentFiles(settings).filter(isChanged),
+  ];
+}
+
+/** A name that is nobody's setting may be a variable of a server, unless it looks like a setting. */
+function troubleOfName(name: string): SettingProblem[] {
+  const known: readonly string[] = variableNames;
+  if (known.includes(name)) return [];
+  if (name.startsWith(EXEC_PREFIX)) return [problem(name, ofCommandServer(name))];
+  // People leave the prefix out, or write small letters.
+  const upper = name.toUpperCase();
+  const whole = upper.startsWith(PREFIX) ? upper : PREFIX + upper;
+  if (known.includes(whole)) return [problem(name, unknownName(name, whole))];
+  const isMeant = upper.startsWith(PREFIX) || findClosest(name, known) !== undefined;
+  return isMeant ? [problem(name, unknownName(name))] : [];
 }

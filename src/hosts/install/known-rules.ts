@@ -3,7 +3,7 @@
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: file patterns name environment variables this way
 
-import { isRecord, saysOff, textsOf } from '../../base/json/records.js';
+import { isObject, saysOff, textsOf } from '../../base/json/records.js';
 import { namePattern } from '../../base/text/name-pattern.js';
 import { HOSTS } from '../records/all-hosts.js';
 import { CLAUDE_SETTINGS } from '../records/claude-code.js';
@@ -97,7 +97,7 @@ const claudeCodeRules: ReadRules = (context) => {
 function settingsOf({ read }: RulesContext): ReturnType<RulesContext['read']> {
   const projects = read('${CLAUDE_CONFIG_DIR:-~}/.claude.json').flatMap(({ value }) => {
     const known = memberOf(value, 'projects');
-    return isRecord(known) ? Object.keys(known) : [];
+    return isObject(known) ? Object.keys(known) : [];
   });
   const ofProjects = projects
     .filter((folder) => !folder.includes('*') && !folder.includes('${'))
@@ -147,7 +147,7 @@ function hasHookFor(value: unknown, server: string, ownTool: string): boolean {
   });
 }
 
-const memberOf = (value: unknown, name: string): unknown => (isRecord(value) ? value[name] : undefined);
+const memberOf = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined);
 
 // Codex's approvals stand in the server's own entry: `default_tools_approval_mode`, and `approval_mode` of a tool. `auto` asks
 // before what may destroy something, `prompt` before every call, `approve` never.
@@ -190,9 +190,9 @@ function codexToolsOf(
   entry: Readonly<Record<string, unknown>>,
 ): Array<[string, Readonly<Record<string, unknown>>]> {
   const { tools } = entry;
-  return Object.entries(isRecord(tools) ? tools : {}).map(([tool, settings]) => [
+  return Object.entries(isObject(tools) ? tools : {}).map(([tool, settings]) => [
     tool,
-    isRecord(settings) ? settings : {},
+    isObject(settings) ? settings : {},
   ]);
 }
 
@@ -232,8 +232,8 @@ const geminiPrefixesOf = (server: string): string[] => [`mcp_${server}_`, `mcp__
 /** Names in `tools.NAME`, and where that was kept once. */
 function geminiListsIn({ read }: RulesContext, name: string, once: string) {
   return read(`${GEMINI_HOME}/settings.json`).flatMap(({ file, value }) => {
-    const settings = isRecord(value) ? value : {};
-    const tools = isRecord(settings['tools']) ? settings['tools'] : {};
+    const settings = isObject(value) ? value : {};
+    const tools = isObject(settings['tools']) ? settings['tools'] : {};
     const lists = [settings[once], tools[name]].flatMap(textsOf);
     return lists.map((written) => ({ name: written.replace(/\(.*$/s, ''), file }));
   });
@@ -241,7 +241,7 @@ function geminiListsIn({ read }: RulesContext, name: string, once: string) {
 
 function geminiPoliciesFor({ read, server, own }: RulesContext) {
   return read(`${GEMINI_HOME}/policies/*.toml`).flatMap(({ file, value }) => {
-    const rules = isRecord(value) && Array.isArray(value['rule']) ? (value['rule'] as unknown[]) : [];
+    const rules = isObject(value) && Array.isArray(value['rule']) ? (value['rule'] as unknown[]) : [];
     return rules.flatMap((rule) =>
       [server, own.name].flatMap((name) =>
         isGeminiRuleFor(rule, name) ? [{ file, server: name, decision: Object(rule).decision }] : [],
@@ -251,7 +251,7 @@ function geminiPoliciesFor({ read, server, own }: RulesContext) {
 }
 
 function isGeminiRuleFor(rule: unknown, server: string): boolean {
-  if (!isRecord(rule)) return false;
+  if (!isObject(rule)) return false;
   const { mcpName, toolName } = rule;
   const tools = Array.isArray(toolName) ? textsOf(toolName) : textsOf([toolName]);
   const named = tools.some((tool) =>
@@ -281,7 +281,7 @@ const openCodeRules: ReadRules = ({ server, own, read }) => {
   const leave = (reason: string): HostRules => ({ leave: reason, denied: [] });
   const files = OPENCODE_FILES.flatMap(read);
   for (const { file, value } of files) {
-    const agents = isRecord(value) ? [value['agent'], value['mode']] : [];
+    const agents = isObject(value) ? [value['agent'], value['mode']] : [];
     if (JSON.stringify(agents).includes(`"${server}_`))
       return leave(`an agent in ${file} has rules for its tools`);
   }
@@ -312,15 +312,15 @@ const openCodeRules: ReadRules = ({ server, own, read }) => {
 };
 
 function openCodeRulesIn(value: unknown, file: string) {
-  if (!isRecord(value)) return [];
+  if (!isObject(value)) return [];
   const { tools, permission } = value;
-  const switches = Object.entries(isRecord(tools) ? tools : {}).map(([pattern, isOn]) => ({
+  const switches = Object.entries(isObject(tools) ? tools : {}).map(([pattern, isOn]) => ({
     pattern,
     decision: saysOff(isOn) ? ('deny' as const) : ('allow' as const),
     file,
   }));
   const permissions =
-    typeof permission === 'string' ? { '*': permission } : isRecord(permission) ? permission : {};
+    typeof permission === 'string' ? { '*': permission } : isObject(permission) ? permission : {};
   return [
     ...switches,
     ...Object.entries(permissions).map(([pattern, decision]) => ({
@@ -357,7 +357,7 @@ const zedRules: ReadRules = ({ server, own, read }) => {
       denied.push(...off.map(([tool]) => ({ tool, why: `switched off in profile '${profile}' of Zed` })));
       const isListed = Object.hasOwn(mapAt(settings, 'context_servers'), server);
       const isOwnListed = Object.hasOwn(mapAt(settings, 'context_servers'), own.name);
-      const takesAll = isRecord(settings) && settings['enable_all_context_servers'] === true;
+      const takesAll = isObject(settings) && settings['enable_all_context_servers'] === true;
       if (!takesAll && !isListed && isOwnListed)
         return { leave: `profile '${profile}' in ${file} has the bridge and not this server`, denied: [] };
     }
@@ -422,8 +422,8 @@ const cursorRules: ReadRules = ({ server, own, read }) => {
 };
 
 function mapAt(value: unknown, key: string): Readonly<Record<string, unknown>> {
-  const found = isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined;
-  return isRecord(found) ? found : {};
+  const found = isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+  return isObject(found) ? found : {};
 }
 
 export type AdoptableHost = Adoptable & { readonly rules: ReadRules };

@@ -2,10 +2,10 @@
 // commands for it, and we use none: they write whole files anew, drop comments, differ by version, and need the program on
 // PATH, while a file that we have written ourselves can be put back byte for byte. Prints nothing.
 
-import { readFileSync, realpathSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { BridgeError } from '../../base/errors.js';
-import { isRecord, textsOf } from '../../base/json/records.js';
+import { isObject, textsOf } from '../../base/json/records.js';
 import { windowsVariable } from '../../base/process/environment.js';
 import { OWN_ARGV, ownCommand } from '../../base/process/own-command.js';
 import { didYouMean } from '../../base/text/closest.js';
@@ -24,7 +24,7 @@ import { HOSTS, type HostRecord, SOURCES } from '../records/all-hosts.js';
 import { INSTALLED_PLUGINS } from '../records/claude-code.js';
 import { isOurselves } from '../self.js';
 import type { HostLaunch, Source } from '../terms/host.js';
-import { filesOf, locate } from '../terms/source-files.js';
+import { filesOf, locate, realPath } from '../terms/source-files.js';
 import {
   type Change,
   type ChangeKind,
@@ -247,7 +247,7 @@ export function ownEntries(record: HostRecord, place: ChangePlace): OwnEntry[] {
 }
 
 export function isOwnEntry(value: unknown, { dialect }: Source): boolean {
-  if (!isRecord(value)) return false;
+  if (!isObject(value)) return false;
   const { command, args } = dialect.reshape?.(value) ?? value;
   return typeof command === 'string' && isOurselves(command, textsOf(args));
 }
@@ -333,14 +333,6 @@ function searchPath({ node }: OwnProcess, { env, host }: Machine): HostLaunch['e
   return { PATH: [...new Set([dirname(node), ...lasting, ...STANDARD_FOLDERS])].join(':') };
 }
 
-function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
-}
-
 // Claude Code with our plugin has the bridge without an entry in any file of the user's: registering it there as well would
 // start it twice. Claude Code's own commands install a plugin and take it out; nothing here does.
 
@@ -356,7 +348,7 @@ export function ownPlugin(
   const [list = ''] = locate(INSTALLED_PLUGINS, env, host);
   const entries = pluginEntries(jsonOf(list), { env, host, read: jsonOf });
   return entries.find(({ value, refusal, trouble }) => {
-    if (refusal !== undefined || trouble !== undefined || !isRecord(value)) return false;
+    if (refusal !== undefined || trouble !== undefined || !isObject(value)) return false;
     return typeof value['command'] === 'string' && isOurselves(value['command'], textsOf(value['args']));
   });
 }

@@ -1,6 +1,6 @@
 // Continue.
 
-import { isRecord } from '../../base/json/records.js';
+import { isObject } from '../../base/json/records.js';
 import { MS, PROGRAM, type RawEntry } from '../terms/dialect.js';
 import type { Host } from '../terms/host.js';
 
@@ -8,8 +8,8 @@ const TITLE = 'Continue';
 
 const bearerOf = ({ apiKey }: RawEntry) => (apiKey ? { Authorization: `Bearer ${String(apiKey)}` } : {});
 const headersOf = (options: unknown) => {
-  const headers = isRecord(options) ? options['headers'] : undefined;
-  return isRecord(headers) ? headers : {};
+  const headers = isObject(options) ? options['headers'] : undefined;
+  return isObject(headers) ? headers : {};
 };
 
 export const continued: Host = {

@@ -4,7 +4,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: file patterns name environment variables this way
 
 import { z } from 'zod';
-import { isRecord, namesOf, saysOff, textsOf } from '../../base/json/records.js';
+import { isObject, namesOf, saysOff, textsOf } from '../../base/json/records.js';
 import { type HostFacts, pathKey, pathRules } from '../../settings/files/host-facts.js';
 import { MS, PROGRAM, REMOTE, timeout } from '../terms/dialect.js';
 import {
@@ -64,7 +64,7 @@ const decisions: ReadDecisions = (env, host, open) => {
   const switchesRefused = open(switches).state === 'refused';
   const switchedOff = new Set(
     Object.entries(recordOf(contentOf(switches))).flatMap(([name, state]) =>
-      isRecord(state) && saysOff(state['enabled']) ? [normaliseName(name)] : [],
+      isObject(state) && saysOff(state['enabled']) ? [normaliseName(name)] : [],
     ),
   );
 
@@ -72,7 +72,7 @@ const decisions: ReadDecisions = (env, host, open) => {
     locate(pattern, env, host),
   );
   const asks = said.every(
-    ({ security: { folderTrust } }) => !isRecord(folderTrust) || folderTrust['enabled'] !== false,
+    ({ security: { folderTrust } }) => !isObject(folderTrust) || folderTrust['enabled'] !== false,
   );
   const trust = asks ? trustOf(host.cwd, recordOf(contentOf(folders)), host) : undefined;
 
@@ -92,7 +92,7 @@ const decisions: ReadDecisions = (env, host, open) => {
   };
 };
 
-const recordOf = (value: unknown): Readonly<Record<string, unknown>> => (isRecord(value) ? value : {});
+const recordOf = (value: unknown): Readonly<Record<string, unknown>> => (isObject(value) ? value : {});
 
 /** The rule with the longest path above `folder` decides, as in Gemini CLI; undefined when none is. */
 function trustOf(

@@ -2,7 +2,7 @@
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: file patterns name environment variables this way
 
-import { isRecord } from '../../base/json/records.js';
+import { isObject } from '../../base/json/records.js';
 import { ANY_TYPE, PROGRAM, REMOTE, SECOND_MS, timeout } from '../terms/dialect.js';
 import { type Host, PROGRAM_FIELDS, plainEntry, REMOTE_FIELDS } from '../terms/host.js';
 
@@ -23,7 +23,7 @@ export const zed: Host = {
     // Once the command was an object with a path.
     reshape: (entry) => {
       const { command } = entry;
-      if (!isRecord(command)) return entry;
+      if (!isObject(command)) return entry;
       return { ...entry, command: command['path'], args: command['args'], env: command['env'] };
     },
   },

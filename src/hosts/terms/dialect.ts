@@ -1,7 +1,7 @@
 // How a host spells an entry: its field names, its types, its units of time. A dialect is data; what no table can say
 // is a small function of its own. Translates an entry into the bridge's words and judges none of its values.
 
-import { isRecord, kindOf } from '../../base/json/records.js';
+import { isObject, kindOf } from '../../base/json/records.js';
 import { clipHarmless } from '../../base/text/text.js';
 import { mistaken, type ServerSkipReason } from '../skip-reason.js';
 
@@ -149,8 +149,8 @@ export function timeOf(
 ): { readonly ms: number | undefined } | { readonly reason: ServerSkipReason } {
   for (const { at, unitMs, minMs = 0 } of times) {
     let value: unknown = entry;
-    for (const name of at) value = isRecord(value) ? memberOf(value, name) : undefined;
-    if (value === undefined || isRecord(value)) continue;
+    for (const name of at) value = isObject(value) ? memberOf(value, name) : undefined;
+    if (value === undefined || isObject(value)) continue;
     const isWritten = typeof value === 'string' && /^\d+(\.\d+)?$/.test(value);
     if (isWritten || typeof value === 'bigint') value = Number(value);
     // How people write that there is no limit.

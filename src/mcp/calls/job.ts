@@ -4,7 +4,7 @@
 
 import { setMaxListeners } from 'node:events';
 import { randomBytes } from '../../base/crypto.js';
-import type { JsonObject } from '../../base/json/json-object.js';
+import type { JsonObject } from '../../base/json/records.js';
 import { clipHarmless, HeadTail } from '../../base/text/text.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
 import { MAX_OUTPUT_CHARS } from '../../run/artifacts/shown-amounts.js';
@@ -12,8 +12,7 @@ import type { CallContext, CallEvent, OutputEvent } from '../../run/calls/call-c
 import type { Outcome } from '../../run/outcome/outcome.js';
 import { capturedOf, runningOutcome } from '../../run/outcome/transcript.js';
 import type { AgentCapabilities } from '../../servers/asking/agent-capabilities.js';
-import type { AgentRequest } from '../requests/agent-request.js';
-import type { ClientOffers } from '../requests/client-offers.js';
+import type { AgentRequest, ClientOffers } from '../requests/agent-request.js';
 import { OutputLog } from '../requests/log-notifications.js';
 import { Progress } from '../requests/progress.js';
 import type { ToolAnswer } from '../tools/definitions.js';

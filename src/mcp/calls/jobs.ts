@@ -2,8 +2,7 @@
 // for the end. There are three ways to go on with a job: by its handle (the arguments `wait` and `stop`), by the state of a
 // round (`requestState`, from 2026-07-28 on), and by the id of its task.
 
-import { randomBytes } from '../../base/crypto.js';
-import { drawnLetters } from '../../base/text/drawn-letters.js';
+import { drawnLetters, randomBytes } from '../../base/crypto.js';
 import { charsIn, clipHarmless } from '../../base/text/text.js';
 import type { AgentRequest } from '../requests/agent-request.js';
 import type { ToolAnswer } from '../tools/definitions.js';

@@ -1,9 +1,9 @@
 // Questions that one call has for its client just now. The client is not sent a request: it finds the questions in an answer
 // (`inputRequests`) and sends what was answered with its next request (`inputResponses`), under the same keys.
 
-import { isObject, type JsonObject } from '../../base/json/json-object.js';
-import { WrongParams } from '../../wire/wrong-params.js';
-import type { ClientOffers } from '../requests/client-offers.js';
+import { isObject, type JsonObject } from '../../base/json/records.js';
+import { WrongParams } from '../../wire/envelope.js';
+import type { ClientOffers } from '../requests/agent-request.js';
 import { describeValue, echo } from '../requests/complaint.js';
 
 /** MCP's InputRequest, as far as we send one. */

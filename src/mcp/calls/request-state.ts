@@ -4,7 +4,8 @@
 // refuses a state; we tell an old one from a changed one, since the next step differs.
 
 import { createHash, createHmac, timingSafeEqual } from '../../base/crypto.js';
-import { WrongParams } from '../../wire/wrong-params.js';
+import { isObject } from '../../base/json/records.js';
+import { WrongParams } from '../../wire/envelope.js';
 
 const VERSION = 'v1';
 /** A state of ours has about 200 characters; nothing longer is looked at. */
@@ -85,6 +86,4 @@ function digestOf({ tool, args }: CallIdentity): string {
 }
 
 const inOrder = (_key: string, value: unknown): unknown =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
-    : value;
+  isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;

@@ -3,13 +3,11 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { MissingRequiredClientCapabilityError } from '@modelcontextprotocol/server';
-import { isObject } from '../../base/json/json-object.js';
+import { isObject } from '../../base/json/records.js';
 import { clipHarmless } from '../../base/text/text.js';
-import type { RpcError } from '../../wire/envelope.js';
-import { WrongParams } from '../../wire/wrong-params.js';
-import type { AgentRequest } from '../requests/agent-request.js';
+import { type RpcError, WrongParams } from '../../wire/envelope.js';
+import { type AgentRequest, offersOf, TASKS_EXTENSION } from '../requests/agent-request.js';
 import type { AgentServer } from '../requests/agent-server.js';
-import { offersOf, TASKS_EXTENSION } from '../requests/client-offers.js';
 import { fieldsOf } from '../requests/complaint.js';
 import type { Job } from './job.js';
 import { type Jobs, RESULT_KEPT_MS } from './jobs.js';

@@ -10,26 +10,26 @@ import { softTimeoutOf as hostSoftTimeoutOf } from '../../hosts/records/all-host
 import { hasKept } from '../../run/answer/files.js';
 import { showStrings } from '../../run/answer/payload.js';
 import { isStructured, render } from '../../run/answer/render.js';
-import { OUTCOME_KEY, outcomeToWire } from '../../run/answer/whole-outcome.js';
 import {
   type CallProblem,
+  OUTCOME_KEY,
   type Outcome,
+  outcomeToWire,
   outcomeWithoutRun,
   withoutSecrets,
 } from '../../run/outcome/outcome.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { ToolName } from '../../settings/environment/variables.js';
 import type { Bridge } from '../../tenant/bridge.js';
-import { WrongParams } from '../../wire/wrong-params.js';
+import { WrongParams } from '../../wire/envelope.js';
 import type { AgentRequest } from '../requests/agent-request.js';
 import type { AgentServer } from '../requests/agent-server.js';
 import { callParams, complaint, describeValue, echo, fieldsOf } from '../requests/complaint.js';
 import { cleanArguments } from '../tools/arguments.js';
-import type { ToolAnswer } from '../tools/definitions.js';
+import type { BridgeTool, ToolAnswer } from '../tools/definitions.js';
 import { execute } from '../tools/execute.js';
 import { executeCode } from '../tools/execute-code.js';
 import { runPython } from '../tools/run-python.js';
-import type { BridgeTool } from '../tools/tool.js';
 import { type GoOn, type JobAnswer, type Jobs, NoSuchJob } from './jobs.js';
 import type { CallIdentity } from './request-state.js';
 import { createdTask } from './tasks.js';

@@ -8,7 +8,7 @@ import { clip, clipHarmless } from '../../base/text/text.js';
 import { type AgentCapabilities, NO_AGENT } from '../../servers/asking/agent-capabilities.js';
 import { offeredLanguages } from '../../settings/environment/plan.js';
 import type { Bridge } from '../../tenant/bridge.js';
-import { WrongParams } from '../../wire/wrong-params.js';
+import { WrongParams } from '../../wire/envelope.js';
 import type { Jobs } from '../calls/jobs.js';
 import { answerTaskRequests, TASK_CAPABILITIES, watchTasks } from '../calls/tasks.js';
 import { agentCapabilitiesOf } from '../requests/agent-capabilities.js';
@@ -28,7 +28,20 @@ const MAX_WARNING_CHARS = 200;
 /** Methods that are not asked for before the tools are listed. */
 const ANSWERED_LATER = ['tools/call', 'resources/list', 'resources/templates/list', 'resources/read'];
 
-type AgentServerParts = {
+/**
+ * The server object for one agent, not yet connected: `connect(transport)` serves it, `close()` ends what its requests have
+ * begun. It starts nothing by itself, and asks the bridge for nothing before a request does.
+ *
+ * Over stdio, one is made for each connection (`serveAgent`). Over HTTP:
+ * - `createMcpHandler(({ era }) => agentServer({ bridge, jobs, observer, era, connection, onListChanged, … }))`, with a
+ *   handler, a `Connection` and a bus for each principal, since what they remember and tell is that principal's.
+ *   `onListChanged` calls the handler's `notify.toolsChanged()` or `notify.resourcesChanged()`: a server object there lives as
+ *   long as its request. `clientProtocol` is the header `mcp-protocol-version` of `requestInfo`, for era `legacy`.
+ * - A session of 2025: `agentServer({ bridge, jobs, observer, era: 'legacy' })`, connected to the session's own transport.
+ * Results hold RawJson, texts that only `stringify` (base/json/json-text.ts) writes verbatim; JSON.stringify parses them. Over
+ * HTTP, where the SDK writes, `RelayedTexts` in `authInfo.extra` keeps them (http/parts.ts).
+ */
+export function agentServer(parts: {
   /** All that the agent's principal has, or what will have it. */
   readonly bridge: Bridge | LateBridge;
   /** The principal's, too. Whoever made them ends them. */
@@ -46,22 +59,7 @@ type AgentServerParts = {
    * only while this server object is connected.
    */
   readonly onListChanged?: ((list: 'tools' | 'resources') => void) | undefined;
-};
-
-/**
- * The server object for one agent, not yet connected: `connect(transport)` serves it, `close()` ends what its requests have
- * begun. It starts nothing by itself, and asks the bridge for nothing before a request does.
- *
- * Over stdio, one is made for each connection (`serveAgent`). Over HTTP:
- * - `createMcpHandler(({ era }) => agentServer({ bridge, jobs, observer, era, connection, onListChanged, … }))`, with a
- *   handler, a `Connection` and a bus for each principal, since what they remember and tell is that principal's.
- *   `onListChanged` calls the handler's `notify.toolsChanged()` or `notify.resourcesChanged()`: a server object there lives as
- *   long as its request. `clientProtocol` is the header `mcp-protocol-version` of `requestInfo`, for era `legacy`.
- * - A session of 2025: `agentServer({ bridge, jobs, observer, era: 'legacy' })`, connected to the session's own transport.
- * Results hold RawJson, texts that only `stringify` (base/json/json-text.ts) writes verbatim; JSON.stringify parses them. Over
- * HTTP, where the SDK writes, `RelayedTexts` in `authInfo.extra` keeps them (http/parts.ts).
- */
-export function agentServer(parts: AgentServerParts): AgentServer {
+}): AgentServer {
   const { bridge, jobs, observer, era, warnings = [], connection = new AgentConnection() } = parts;
   const { settings } = bridge;
   const tools = offeredTools(settings);

@@ -3,7 +3,7 @@
 
 import type { JSONRPCMessage, RequestId, Transport } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import { isObject } from '../../base/json/json-object.js';
+import { isObject } from '../../base/json/records.js';
 import {
   ACKNOWLEDGED,
   notificationOf,

@@ -12,10 +12,10 @@ import {
   type ServerNotification,
   UnsupportedProtocolVersionError,
 } from '@modelcontextprotocol/server';
+import { isObject } from '../../base/json/records.js';
 import type { Principal } from '../../base/principal.js';
-import { OUTPUT_METHOD } from '../../run/answer/whole-outcome.js';
 import type { CallContext, OutputEvent } from '../../run/calls/call-context.js';
-import { type ClientOffers, offersOf } from './client-offers.js';
+import { OUTPUT_METHOD } from '../../run/outcome/outcome.js';
 import { LOG_LEVELS, type LogParams, type McpLogLevel } from './log-notifications.js';
 import type { ProgressParams } from './progress.js';
 import type { RelayedTexts } from './relayed-texts.js';
@@ -171,4 +171,31 @@ export class AgentRequest implements CallContext<AgentEvent> {
     const envelope = this.context.mcpReq.envelope as Readonly<Record<string, unknown>> | undefined;
     return envelope?.[key] as T | undefined;
   }
+}
+
+// Offers that a client declares with one request: from revision 2026-07-28 on each request says them anew, and nothing that an
+// earlier request said counts.
+
+/** The identifier of the extension that answers a call with a task. */
+export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
+
+export type ClientOffers = {
+  /** Modes in which it asks its user. */
+  readonly form: boolean;
+  readonly url: boolean;
+  readonly roots: boolean;
+  readonly tasks: boolean;
+};
+
+/** Reads MCP's ClientCapabilities; anything else offers nothing. */
+export function offersOf(capabilities: unknown): ClientOffers {
+  const { elicitation, roots, extensions } = isObject(capabilities) ? capabilities : {};
+  const asks = isObject(elicitation);
+  return {
+    // An empty object means forms, as it did before there were modes.
+    form: asks && (isObject(elicitation['form']) || elicitation['url'] === undefined),
+    url: asks && isObject(elicitation['url']),
+    roots: isObject(roots),
+    tasks: isObject(extensions) && isObject(extensions[TASKS_EXTENSION]),
+  };
 }

@@ -222,9 +222,7 @@ const ALLOWED: AllowedParams = {
 // Always `private`: names of servers, files and descriptions are those of one user. Whoever needs to know at once listens
 // for changes (subscriptions/listen).
 
-type CachedFor = { readonly ttlMs: number; readonly cacheScope: 'private' };
-
-const forMs = (ttlMs: number): CachedFor => ({ ttlMs, cacheScope: 'private' });
+const forMs = (ttlMs: number) => ({ ttlMs, cacheScope: 'private' }) as const;
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -244,4 +242,4 @@ export const CACHED_FOR = {
 } as const;
 
 /** Cache time of what a run has left: it never changes under its address; `keepSeconds` is how long it can be read at most. */
-export const keptFor = (keepSeconds: number): CachedFor => forMs(Math.min(keepSeconds * 1_000, HOUR_MS));
+export const keptFor = (keepSeconds: number) => forMs(Math.min(keepSeconds * 1_000, HOUR_MS));

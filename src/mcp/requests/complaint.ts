@@ -6,7 +6,7 @@ import type { CallToolRequest } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
 import { clipHarmless } from '../../base/text/text.js';
 import type { CallProblem } from '../../run/outcome/outcome.js';
-import { WrongParams } from '../../wire/wrong-params.js';
+import { WrongParams } from '../../wire/envelope.js';
 
 /** Longest part of a wrong word that is repeated to the caller. */
 const MAX_ECHO_CHARS = 80;

@@ -13,6 +13,7 @@ import {
   type Transport,
 } from '@modelcontextprotocol/server';
 import { excessOf, parseJson, RawJson, stringify, wellFormedJson } from '../../base/json/json-text.js';
+import type { JsonObject } from '../../base/json/records.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { readingPurse } from '../../servers/connection/unasked.js';
 import { type Envelope, EnvelopeReader, envelopeOf } from '../../wire/envelope.js';
@@ -206,17 +207,15 @@ type BadMessage = {
   readonly id: RequestId | null | undefined;
 };
 
-type MessageMembers = Readonly<Record<string, unknown>>;
-
 /** The message without members that JSON-RPC does not know, or what is wrong with it. */
 function readMessage(message: object): JSONRPCMessage | BadMessage {
-  const { jsonrpc, id, method, params, result, error } = message as MessageMembers;
+  const { jsonrpc, id, method, params, result, error } = message as JsonObject;
   if (method === undefined && (result !== undefined || error !== undefined)) {
     const answer = { jsonrpc, id, ...(error === undefined ? { result } : { error }) };
     if (isJSONRPCResultResponse(answer) || isJSONRPCErrorResponse(answer)) return answer;
     return badMessage(INVALID_REQUEST, 'an answer needs an id, and a result or an error', undefined);
   }
-  const wrong = wrongMember(message as MessageMembers);
+  const wrong = wrongMember(message as JsonObject);
   if (wrong !== undefined) return wrong;
   const read = {
     jsonrpc,
@@ -229,7 +228,7 @@ function readMessage(message: object): JSONRPCMessage | BadMessage {
 }
 
 /** First fault of a message besides its parameters. */
-function wrongMember({ jsonrpc, method, ...message }: MessageMembers): BadMessage | undefined {
+function wrongMember({ jsonrpc, method, ...message }: JsonObject): BadMessage | undefined {
   const isNotification = !('id' in message);
   const id = isNotification ? undefined : idOf(message['id']);
   if (id === null)
@@ -256,10 +255,10 @@ const idOf = (id: unknown): RequestId | null =>
 function wrongParams(params: unknown): string {
   if (typeof params !== 'object' || params === null || Array.isArray(params))
     return `params: got ${describeValue(params)}, expected an object.`;
-  const { _meta: meta } = params as MessageMembers;
+  const { _meta: meta } = params as JsonObject;
   if (typeof meta !== 'object' || meta === null || Array.isArray(meta))
     return `_meta: got ${describeValue(meta)}, expected an object.`;
-  const { progressToken } = meta as MessageMembers;
+  const { progressToken } = meta as JsonObject;
   if (progressToken !== undefined && typeof progressToken !== 'string' && !Number.isInteger(progressToken))
     return `progressToken: got ${describeValue(progressToken)}, expected a text or a whole number.`;
   return `_meta: got ${describeValue(meta)}, expected what MCP says of it.`;

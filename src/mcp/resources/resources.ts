@@ -6,26 +6,40 @@
 import { z } from 'zod';
 import { asBridgeError } from '../../base/errors.js';
 import { clipHarmless, makeHarmless } from '../../base/text/text.js';
+import { PACKAGE_NAME } from '../../base/version.js';
 import { duration } from '../../run/answer/files.js';
 import { fileType } from '../../run/artifacts/file-type.js';
 import type { KeptContent, KeptFiles } from '../../run/artifacts/kept-files.js';
 import { KEPT_URI_TEMPLATE, parseKeptUri } from '../../run/artifacts/kept-uri.js';
-import {
-  parseSnippetUri,
-  SNIPPET_URI_TEMPLATE,
-  SNIPPETS_URI,
-  snippetUri,
-} from '../../run/programs/snippet-uri.js';
 import type { SnippetBrief, Snippets } from '../../run/programs/snippets.js';
 import { offeredLanguages } from '../../settings/environment/plan.js';
 import type { Bridge } from '../../tenant/bridge.js';
+import { WrongParams } from '../../wire/envelope.js';
 import { MAX_FILE_BYTES } from '../../wire/frames.js';
-import { WrongParams } from '../../wire/wrong-params.js';
 import { answerCalls, type CallsParts, toolsOf } from '../calls/tool-calls.js';
 import { type AgentServer, CACHED_FOR, keptFor } from '../requests/agent-server.js';
 import { type AllowedParams, checkCursor, paramsBy, textIn } from '../requests/complaint.js';
 import { offersSnippets } from '../tools/definitions.js';
 import { CAPABILITIES_MIME_TYPE, CAPABILITIES_URI, capabilities } from './capabilities.js';
+
+// The address of a snippet: its name, escaped, and nothing more. Whoever reads it looks the name up (snippets.ts).
+
+/** Address of the list of snippets. */
+const SNIPPETS_URI = `resource://${PACKAGE_NAME}/snippets`;
+/** RFC 6570. */
+const SNIPPET_URI_TEMPLATE = `${SNIPPETS_URI}/{name}`;
+
+export const snippetUri = (name: string): string => `${SNIPPETS_URI}/${encodeURIComponent(name)}`;
+
+/** Undefined for what is no address of a snippet. */
+export function parseSnippetUri(uri: string): string | undefined {
+  if (!uri.startsWith(`${SNIPPETS_URI}/`)) return undefined;
+  try {
+    return decodeURIComponent(uri.slice(SNIPPETS_URI.length + 1));
+  } catch {
+    return undefined;
+  }
+}
 
 const OUTPUT = /^std(?:out|err)\.txt$/;
 

@@ -2,7 +2,7 @@
 // table of one tool (definitions.ts). The server cleans the arguments of every call; cleaning refuses nothing.
 
 import type { z } from 'zod';
-import { isObject } from '../../base/json/json-object.js';
+import { isObject } from '../../base/json/records.js';
 import { didYouMean } from '../../base/text/closest.js';
 import { type ArgumentsOf, type ArgumentTable, checkOf } from '../../code-exec/tool-arguments.js';
 import { ADDED_ARGUMENTS } from '../../hosts/records/all-hosts.js';

@@ -8,7 +8,9 @@ import { definitionFor, type ExecuteLimits } from '../../code-exec/execute-defin
 import { type ArgumentTable, propertiesOf } from '../../code-exec/tool-arguments.js';
 import { profiles, readOwnName } from '../../engine/images/image-name.js';
 import { modulesOf, type Recipe, readRecipe, recipeOf } from '../../engine/images/recipe.js';
+import type { RenderMode } from '../../run/answer/render.js';
 import { PLAIN_NAME } from '../../run/artifacts/file-names.js';
+import type { CallContext } from '../../run/calls/call-context.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
 import { bestKnownFirst, type ImageFacts, lastFacts } from '../../sandbox/python/image-facts.js';
 import { OLDEST_PYTHON, WORK } from '../../sandbox/spec/promises.js';
@@ -17,6 +19,7 @@ import type { Settings } from '../../settings/environment/settings.js';
 import type { ToolName } from '../../settings/environment/variables.js';
 import type { DataFolder } from '../../settings/files/data-folders.js';
 import { callsTools, type Language } from '../../settings/languages/records.js';
+import type { Bridge } from '../../tenant/bridge.js';
 import { MAX_INPUT_BYTES } from '../../wire/limits.js';
 
 /** A tool as tools/list tells of it. */
@@ -385,3 +388,15 @@ function inWords(version: string, modules: ImageFacts['modules']): string {
   const more = modules.length - shown.length;
   return `Python ${version} with ${shown.join(', ')}${more === 0 ? '' : ` and ${more} more`}`;
 }
+
+// A tool as data, and the one interface by which tools run. A tool says what it is and turns arguments into an
+// Outcome; listing, rendering, progress and error text are the same for all of them. One that others offer as well
+// answers as they do, with a result that is finished.
+
+export type BridgeTool<A extends ToolAnswer = ToolAnswer> = {
+  readonly definition: ToolDefinition;
+  /** Form of this tool's answers where the operator has chosen none. */
+  readonly outputMode: RenderMode;
+  /** `args` are clean (tools/arguments.ts). Never rejects for bad arguments: that is an Outcome too. */
+  readonly call: (args: unknown, context: CallContext, bridge: Bridge) => Promise<A>;
+};

@@ -7,22 +7,21 @@ import type { ArgumentsOf } from '../../code-exec/tool-arguments.js';
 import { NameSet, nameProblem, PLAIN_NAME } from '../../run/artifacts/file-names.js';
 import type { RunInput } from '../../run/life/run-request.js';
 import { type CallProblem, type Outcome, outcomeWithoutRun } from '../../run/outcome/outcome.js';
+import type { Snippets } from '../../run/programs/snippets.js';
 import {
   allowedWord,
   MAX_WORDS_BYTES,
+  type Task,
   variableNameTrouble,
   wordsBytes,
-} from '../../run/programs/program-words.js';
-import type { Snippets } from '../../run/programs/snippets.js';
-import type { Task } from '../../run/programs/task.js';
+} from '../../run/programs/task.js';
 import { offeredLanguages, planFor } from '../../settings/environment/plan.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { callsTools, isFileOf, type Language, languageNamed } from '../../settings/languages/records.js';
 import { complaint, describeValue, echo } from '../requests/complaint.js';
 import { argumentsReader } from './arguments.js';
-import { executeCodeArguments, executeCodeDefinition, oneOf } from './definitions.js';
+import { type BridgeTool, executeCodeArguments, executeCodeDefinition, oneOf } from './definitions.js';
 import { ADDITIONAL_FILES, readInputFiles } from './input-files.js';
-import type { BridgeTool } from './tool.js';
 
 const SNIPPET_OR_CODE = 'snippet_name alone, or language and entrypoint_code';
 /** The first line of a Markdown fence: a language, or nothing. */

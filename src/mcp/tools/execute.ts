@@ -2,7 +2,7 @@
 // volume at /work the other commands of this bridge have as well. The agent need not know which of the two it is.
 
 import { resolve } from 'node:path/posix';
-import { isObject } from '../../base/json/json-object.js';
+import { isObject, type JsonObject } from '../../base/json/records.js';
 import { HeadTail } from '../../base/text/text.js';
 import {
   answerChars,
@@ -16,8 +16,7 @@ import { hostView } from '../../hosts/records/all-hosts.js';
 import { outcomeWithoutRun } from '../../run/outcome/outcome.js';
 import { WORK } from '../../sandbox/spec/promises.js';
 import type { Settings } from '../../settings/environment/settings.js';
-import { executeDefinition, limitsOf, type ToolAnswer } from './definitions.js';
-import type { BridgeTool } from './tool.js';
+import { type BridgeTool, executeDefinition, limitsOf, type ToolAnswer } from './definitions.js';
 
 /** The rest of what a host shows is for our own lines, and for characters that are made visible. */
 const OUTPUT_SHARE = 0.8;
@@ -93,11 +92,9 @@ const MAX_TEXT_CHARS = Math.floor(MAX_ANSWER_CHARS / 8);
 /** More are no output of a command. */
 const MAX_TEXTS = 100;
 
-type Result = Readonly<Record<string, unknown>>;
-
 /** `text` is the CallToolResult as the server wrote it. */
-function relayedResult(text: string): Result {
-  const result = withBlocks(JSON.parse(text) as Result);
+function relayedResult(text: string): JsonObject {
+  const result = withBlocks(JSON.parse(text) as JsonObject);
   const chars = answerChars(result);
   if (chars <= MAX_ANSWER_CHARS) return result;
   const { content, isError } = result;
@@ -112,7 +109,7 @@ function relayedResult(text: string): Result {
 }
 
 /** Content that is one text or one block as the list that every host wants. */
-function withBlocks(result: Result): Result {
+function withBlocks(result: JsonObject): JsonObject {
   const { content } = result;
   if (typeof content === 'string') return { ...result, content: [{ type: 'text', text: content }] };
   return isObject(content) ? { ...result, content: [content] } : result;

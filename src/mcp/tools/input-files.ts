@@ -7,8 +7,7 @@ import { NameSet, nameProblem, PLAIN_NAME } from '../../run/artifacts/file-names
 import { type InputFile, MAX_INPUT_BYTES, MAX_INPUT_FILES } from '../../wire/frames.js';
 import { describeValue } from '../requests/complaint.js';
 
-type Encoding = 'utf8' | 'base64';
-type EncodedFile = { readonly name: string; readonly content: string; readonly encoding: Encoding };
+type EncodedFile = { readonly name: string; readonly content: string; readonly encoding: 'utf8' | 'base64' };
 
 /** How a tool says files in its arguments. */
 type FilesForm = {
@@ -16,7 +15,7 @@ type FilesForm = {
   /** One of them, in words. */
   readonly shape: string;
   readonly nameField: string;
-  readonly contentField: Readonly<Record<Encoding, string>>;
+  readonly contentField: Readonly<Record<'utf8' | 'base64', string>>;
   readonly entry: z.ZodType<EncodedFile>;
 };
 

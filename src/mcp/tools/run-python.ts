@@ -6,9 +6,8 @@ import { type CallProblem, type Outcome, outcomeWithoutRun } from '../../run/out
 import type { Settings } from '../../settings/environment/settings.js';
 import { complaint } from '../requests/complaint.js';
 import { argumentsReader } from './arguments.js';
-import { runPythonArguments, runPythonDefinition } from './definitions.js';
+import { type BridgeTool, runPythonArguments, runPythonDefinition } from './definitions.js';
 import { FILES, readInputFiles } from './input-files.js';
-import type { BridgeTool } from './tool.js';
 
 export function runPython(settings: Settings): BridgeTool<Outcome> {
   // Made once: making a check costs more than using it.

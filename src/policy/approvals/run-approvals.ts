@@ -2,10 +2,10 @@
 // is decided of each. While a question is open the clock of the run stands (standing-clock.ts).
 
 import { setMaxListeners } from 'node:events';
+import { drawnLetters } from '../../base/crypto.js';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
 import { ownCommand } from '../../base/process/own-command.js';
-import { drawnLetters } from '../../base/text/drawn-letters.js';
 import { shownName, shownTool } from '../../base/text/shown-name.js';
 import { clipHarmless } from '../../base/text/text.js';
 import type { StopClock } from '../../base/waiting/deadline.js';
@@ -296,9 +296,6 @@ const subjectOf = ({ server, tool, verdict }: WaitingCall): string =>
 
 // Grants of persons for more than one call: in a run, in a session, always. By the tool and never by its arguments.
 
-/** Whose calls; a run that is one of no named session has that of its bridge. */
-type GrantScope = { readonly run: string; readonly session: string | undefined };
-
 export class Grants {
   readonly #write: (always: Always) => Promise<void>;
   readonly #observer: Observer;
@@ -312,7 +309,7 @@ export class Grants {
   }
 
   /** `what` names a tool of an entry and all rules that ask about it: a decision about some rules is none about the others. */
-  has({ run, session }: GrantScope, what: string): boolean {
+  has({ run, session }: Pick<ApprovalScope, 'run' | 'session'>, what: string): boolean {
     return (
       this.#ofRuns.get(run)?.has(what) === true ||
       this.#ofSessions.get(sessionKey(session))?.has(what) === true
@@ -320,7 +317,12 @@ export class Grants {
   }
 
   /** Adds a grant. One that cannot be written holds for the session, and is told in the log. */
-  async add(decision: Decision, { run, session }: GrantScope, what: string, always: Always): Promise<void> {
+  async add(
+    decision: Decision,
+    { run, session }: Pick<ApprovalScope, 'run' | 'session'>,
+    what: string,
+    always: Always,
+  ): Promise<void> {
     if (decision === 'run') put(this.#ofRuns, run, what);
     if (decision === 'session' || decision === 'always') put(this.#ofSessions, sessionKey(session), what);
     if (decision !== 'always') return;

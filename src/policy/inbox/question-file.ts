@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto';
 import { userInfo } from 'node:os';
 import { z } from 'zod';
+import { jsonIn } from '../../base/json/records.js';
 import { type Owner, thisOwner } from '../../base/process/owner.js';
 import { MAX_FRAME_BYTES } from '../../wire/frames.js';
 import { DECISIONS, MAX_WORD_CHARS, type Question } from '../approvals/question.js';
@@ -50,12 +51,15 @@ const file = z.union([
   z.object({ format: z.literal(FORMAT), owner, id: z.string().regex(QUESTION_ID), closed: closure }),
 ]);
 
-type Closure = z.infer<typeof closure>;
-
 /** A question as it stands in a folder. */
 export type FiledQuestion =
   | { readonly is: 'open'; readonly owner: Owner; readonly question: Question; readonly digest: string }
-  | { readonly is: 'closed'; readonly owner: Owner; readonly id: string; readonly closed: Closure };
+  | {
+      readonly is: 'closed';
+      readonly owner: Owner;
+      readonly id: string;
+      readonly closed: z.infer<typeof closure>;
+    };
 
 /** Who asks, as all its files say it: found out once. */
 let self: Owner | undefined;
@@ -69,7 +73,7 @@ export const questionText = (asked: Question): string =>
   `${JSON.stringify({ format: FORMAT, owner: ownOwner(), question: asked }, undefined, 1)}\n`;
 
 /** The text that takes its place once it is answered or withdrawn: nothing of the calls is left in it. */
-export const closedText = (id: string, closed: Closure): string =>
+export const closedText = (id: string, closed: z.infer<typeof closure>): string =>
   `${JSON.stringify({ format: FORMAT, owner: ownOwner(), id, closed }, undefined, 1)}\n`;
 
 /** 64 hex digits; another one for every other text. */
@@ -77,7 +81,7 @@ export const digestOf = (text: string): string => createHash('sha256').update(te
 
 /** Undefined for a text that no bridge of this version writes. */
 export function filedQuestion(text: string): FiledQuestion | undefined {
-  const read = file.safeParse(json(text));
+  const read = file.safeParse(jsonIn(text));
   if (!read.success) return undefined;
   const { data } = read;
   if ('closed' in data) return { is: 'closed', owner: data.owner, id: data.id, closed: data.closed };
@@ -88,15 +92,6 @@ export function filedQuestion(text: string): FiledQuestion | undefined {
     question: { ...rest, principal, session },
     digest: digestOf(text),
   };
-}
-
-/** Undefined for what is no JSON. */
-export function json(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 // An answer of the command line as a file beside its question. Whoever makes it first has answered.
@@ -123,7 +118,7 @@ export type FiledAnswer = Omit<z.infer<typeof answer>, 'format'>;
 export const answerText = (given: FiledAnswer): string => `${JSON.stringify({ format: FORMAT, ...given })}\n`;
 
 /** Undefined for a text that is no answer. */
-export const filedAnswer = (text: string): FiledAnswer | undefined => answer.safeParse(json(text)).data;
+export const filedAnswer = (text: string): FiledAnswer | undefined => answer.safeParse(jsonIn(text)).data;
 
 // The name of the user whose process this is, for whoever asks later who has answered.
 

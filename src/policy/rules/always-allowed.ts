@@ -8,6 +8,7 @@ import type { Document } from 'yaml';
 import { BridgeError } from '../../base/errors.js';
 import { lockFile } from '../../base/files/file-lock.js';
 import { replaceFile } from '../../base/files/replace-file.js';
+import { jsonIn } from '../../base/json/records.js';
 import { LinkedSignal } from '../../base/waiting/linked-signal.js';
 import type { HostFacts } from '../../settings/files/host-facts.js';
 import { yamlParser } from '../../settings/files/parsers.js';
@@ -127,16 +128,9 @@ const rangeOf = (node: unknown): readonly number[] | undefined =>
 
 /** JSON has no comments to keep, and is read by others as well. */
 const json = (written: string, value: unknown, before: string): string =>
-  parses(before) ? `${JSON.stringify(value, null, before.includes('\n') ? 2 : undefined)}\n` : written;
-
-function parses(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
+  jsonIn(before) !== undefined
+    ? `${JSON.stringify(value, null, before.includes('\n') ? 2 : undefined)}\n`
+    : written;
 
 function withAlways(policy: PolicyFile, always: NonNullable<PolicyFile['approvals']>['always']): PolicyFile {
   const { approvals = { trust: [], reads: [], rules: [], always: [] } } = policy;

@@ -7,7 +7,7 @@ import { inOneLine } from '../../base/text/text.js';
 import { makeVisible } from '../../base/text/unseen.js';
 import { catalogKey, type DownstreamSpec } from '../../hosts/downstream-spec.js';
 import type { ToolHints } from '../../servers/server/tool-list.js';
-import type { ApproveMode } from '../../settings/environment/variables.js';
+import type { SettingValues } from '../../settings/environment/variables.js';
 import { type ConditionFacts, type ConditionReading, readCondition } from './condition.js';
 import type { ApprovalSection } from './policy-file.js';
 
@@ -48,7 +48,7 @@ export interface ApprovalPolicy {
 }
 
 export type ApprovalRules = {
-  readonly mode: ApproveMode | undefined;
+  readonly mode: SettingValues['approve'] | undefined;
   /** Patterns over servers, for a file that names none. */
   readonly trust: readonly string[];
   readonly file: { readonly path: string; readonly section: ApprovalSection | undefined } | undefined;

@@ -4,6 +4,7 @@
 
 import { createContext, Script } from 'node:vm';
 import { excessOf, hasRepeatedNames, inexactNumber } from '../../base/json/json-text.js';
+import type { JsonObject } from '../../base/json/records.js';
 import { clipHarmlessLine, linesOf } from '../../base/text/text.js';
 import { type CelEnvironment, type CelNode, celParser } from '../../settings/files/parsers.js';
 import {
@@ -13,7 +14,6 @@ import {
   isSameName,
   isSameWithin,
   itemsOf,
-  type JsonSchema,
   member,
   namedWithin,
   size,
@@ -27,7 +27,7 @@ export type ConditionFacts = {
   readonly principal: string;
   readonly argumentsText: string;
   /** Schema that the server gives of the tool's arguments; undefined where nobody knows it. */
-  readonly inputSchema?: JsonSchema | undefined;
+  readonly inputSchema?: JsonObject | undefined;
 };
 
 /**

@@ -3,7 +3,8 @@
 // JavaScript converts anything to anything. Where two readers could differ, the functions here throw a sentence about it.
 
 import { isDeepStrictEqual } from 'node:util';
-import { foldName, isPlain, looksLike } from '../../base/text/folded-name.js';
+import { isObject, type JsonObject } from '../../base/json/records.js';
+import { foldName, isPlain, looksLike } from '../../base/text/name-pattern.js';
 import { clipHarmless } from '../../base/text/text.js';
 
 const MAX_SHOWN_CHARS = 60;
@@ -29,7 +30,7 @@ function doubtPresence(holder: object, name: string): void {
 }
 
 /** Whether all readers see a member that is there. */
-const isSeen = (map: ObjectMembers, name: string): boolean =>
+const isSeen = (map: JsonObject, name: string): boolean =>
   map[name] !== null && unlisted.get(map)?.has(name) !== true;
 
 const keepClear = (holder: object, name: string): void => {
@@ -44,12 +45,10 @@ const keepAllClear = (holder: object): void => {
 /** A name as the loosest reader compares it: some leave out dashes and underscores besides (Go's json/v2). */
 const foldedMember = (name: string): string => foldName(name).trim().replace(/[-_]/g, '');
 
-type ObjectMembers = Readonly<Record<string, unknown>>;
 /** Names of an object's members, by what they fold to. */
-type FoldedIndex = ReadonlyMap<string, readonly string[]>;
-const indexes = new WeakMap<object, FoldedIndex>();
+const indexes = new WeakMap<object, ReadonlyMap<string, readonly string[]>>();
 
-function indexOf(map: ObjectMembers): FoldedIndex {
+function indexOf(map: JsonObject): ReadonlyMap<string, readonly string[]> {
   const known = indexes.get(map);
   if (known !== undefined) return known;
   const index = new Map<string, string[]>();
@@ -70,7 +69,7 @@ function indexOf(map: ObjectMembers): FoldedIndex {
 }
 
 /** Names of `map` that some readers take for `name`, without itself. Throws where they cannot be compared. */
-const othersLike = (map: ObjectMembers, name: string): readonly string[] =>
+const othersLike = (map: JsonObject, name: string): readonly string[] =>
   (indexOf(map).get(foldedMember(name)) ?? []).filter((other) => other !== name);
 
 /** Whether the member is there. */
@@ -109,7 +108,7 @@ export function member(value: unknown, at: unknown): unknown {
       return null;
     }
   }
-  if (has(value, at)) return (value as ObjectMembers)[String(at)];
+  if (has(value, at)) return (value as JsonObject)[String(at)];
   throw new Error(`there is no ${quoteName(String(at))}, which has(…) would tell`);
 }
 
@@ -200,7 +199,7 @@ function comparedLists(one: readonly unknown[], other: readonly unknown[]): bool
   );
 }
 
-function comparedMaps(one: ObjectMembers, other: ObjectMembers): boolean | string {
+function comparedMaps(one: JsonObject, other: JsonObject): boolean | string {
   const names = Object.keys(one);
   const isSameShape =
     names.length === Object.keys(other).length && names.every((name) => Object.hasOwn(other, name));
@@ -229,7 +228,7 @@ const doubtAt = (holders: readonly object[], name: string): string | undefined =
 const conclusion = (parts: ReadonlyArray<boolean | string>): boolean | string =>
   !parts.includes(false) && (parts.find((part) => typeof part === 'string') ?? true);
 
-const isMap = (value: unknown): value is ObjectMembers => kindOf(value) === 'an object';
+const isMap = (value: unknown): value is JsonObject => kindOf(value) === 'an object';
 
 const isNumber = (value: unknown): boolean => kindOf(value) === 'a number';
 
@@ -258,18 +257,16 @@ const quoteName = (name: string): string => `'${clipHarmless(name, MAX_SHOWN_CHA
 // No validator: bounds, patterns and what is required are left to the server, which takes none of them for something else; what
 // is not understood fits. Schemas are a server's word, so that nothing in them is compiled.
 
-export type JsonSchema = Readonly<Record<string, unknown>>;
-
 /** A schema of a schema of a schema… in a value of 64 levels; a circle is deeper. */
 const MAX_DEPTH = 400;
 /** Several for each value that may be there. */
 const MAX_STEPS = 100_000;
 const VALUES_A_STEP = 100;
 
-type Walk = { readonly root: JsonSchema; steps: number };
+type Walk = { readonly root: JsonObject; steps: number };
 
 /** Notes each value that does not fit. Throws a sentence where the whole does not, or where it takes too long to tell. */
-export function doubtWhatFitsNot(args: unknown, schema: JsonSchema): void {
+export function doubtWhatFitsNot(args: unknown, schema: JsonObject): void {
   const found = (why: string) => {
     throw new Error(`the whole ${why}`);
   };
@@ -294,7 +291,7 @@ function look(value: unknown, said: unknown, walk: Walk, depth: number, found: (
 }
 
 /** A member that is none of the schema's: some readers take it for one that is, and some do not see it. */
-function doubtUnlisted(value: unknown, { properties, additionalProperties = false }: JsonSchema): void {
+function doubtUnlisted(value: unknown, { properties, additionalProperties = false }: JsonObject): void {
   if (!isObject(value) || !isObject(properties)) return;
   for (const name of Object.keys(value)) {
     if (Object.hasOwn(properties, name)) continue;
@@ -320,13 +317,13 @@ function fits(value: unknown, said: unknown, walk: Walk, depth: number): boolean
   );
 }
 
-function count(walk: Walk, schema: JsonSchema): void {
+function count(walk: Walk, schema: JsonObject): void {
   walk.steps -= 1 + listOf(schema['enum']).length / VALUES_A_STEP;
   if (walk.steps < 0) throw new Error("the arguments and the tool's schema are too much to compare");
 }
 
 /** Says why the value itself does not fit, without the values in it. */
-function misfit(value: unknown, schema: JsonSchema): string | undefined {
+function misfit(value: unknown, schema: JsonObject): string | undefined {
   const { type } = schema;
   const types = typeof type === 'string' ? [type] : listOf(type).filter((one) => typeof one === 'string');
   const isNullable = schema['nullable'] === true && value === null;
@@ -364,7 +361,7 @@ function isOfType(value: unknown, type: string): boolean {
 }
 
 /** Values in a value, each with its name there and its schema. */
-function innerOf(value: unknown, schema: JsonSchema): ReadonlyArray<readonly [string, unknown, unknown]> {
+function innerOf(value: unknown, schema: JsonObject): ReadonlyArray<readonly [string, unknown, unknown]> {
   if (isList(value)) {
     const { items } = schema;
     const first = [schema['prefixItems'], items].find(isList) ?? [];
@@ -383,7 +380,7 @@ function innerOf(value: unknown, schema: JsonSchema): ReadonlyArray<readonly [st
 }
 
 /** The schema that is meant; undefined where it says nothing. */
-function resolveReference(said: unknown, { root }: Walk): JsonSchema | undefined {
+function resolveReference(said: unknown, { root }: Walk): JsonObject | undefined {
   if (!isObject(said)) return undefined;
   const { $ref: reference } = said;
   if (typeof reference !== 'string') return said;
@@ -412,5 +409,3 @@ function decodeStep(step: string): string {
 
 const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
 const listOf = (value: unknown): readonly unknown[] => (isList(value) ? value : []);
-const isObject = (value: unknown): value is JsonSchema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,13 +1,14 @@
 // Rules about what the user allows: servers, their tools, resources and prompts, and how much of them. Pure. Every list is a
 // layer of its own, whoever wrote it: what any layer denies is denied, and what an allow list does not name is denied too. Real
 // names count, never aliases, and each verdict names the rule that it comes from. A rule that takes something away means
-// look-alikes of a name as well (base/text/folded-name.ts); a rule that allows means the name exactly.
+// look-alikes of a name as well (base/text/name-pattern.ts); a rule that allows means the name exactly.
 
 import { BridgeError } from '../../base/errors.js';
-import { looksLike, readingsOf } from '../../base/text/folded-name.js';
 import {
+  looksLike,
   namePattern,
   type Reach,
+  readingsOf,
   requestPattern,
   type ServerPattern,
   serverPattern,
@@ -326,9 +327,7 @@ function hostLayer(specs: readonly DownstreamSpec[]): PolicyLayer {
   };
 }
 
-type File = PolicyRules['file'];
-
-function runLimits(file: File): RunLimits {
+function runLimits(file: PolicyRules['file']): RunLimits {
   const limits = file?.content.limits;
   const of = limitIn(file);
   return {
@@ -340,7 +339,7 @@ function runLimits(file: File): RunLimits {
   };
 }
 
-function serverLimits(file: File, server: string): ServerLimits {
+function serverLimits(file: PolicyRules['file'], server: string): ServerLimits {
   const all = file?.content.limits;
   const of = limitIn(file);
   const rules = rulesOfLookalikes(file?.content, server);
@@ -363,7 +362,7 @@ function serverLimits(file: File, server: string): ServerLimits {
 }
 
 const limitIn =
-  (file: File) =>
+  (file: PolicyRules['file']) =>
   (field: string, max: number | undefined): Limit | undefined =>
     max === undefined ? undefined : { max, rule: `${field} in ${file?.path}` };
 

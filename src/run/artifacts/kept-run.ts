@@ -61,8 +61,6 @@ export class OverQuota extends Error {
   }
 }
 
-type FileOnDisk = Pick<KeptIndexEntry, 'number' | 'ending'>;
-
 export class KeptRun {
   readonly #handle = randomBytes(16).toString('hex');
   readonly #room: KeptRoom;
@@ -133,7 +131,7 @@ export class KeptRun {
   }
 
   /** Half of it would stand there for as long as a whole one, where the disk is full already. */
-  async #lose(file: FileOnDisk, bytes: number): Promise<void> {
+  async #lose(file: Pick<KeptIndexEntry, 'number' | 'ending'>, bytes: number): Promise<void> {
     await rm(this.#path(file), { force: true }).catch(() => {});
     this.#room.giveBack(this.#handle, bytes);
   }
@@ -149,7 +147,7 @@ export class KeptRun {
     return { uri, name, mimeType, sizeBytes, path };
   }
 
-  #path(file: FileOnDisk): string {
+  #path(file: Pick<KeptIndexEntry, 'number' | 'ending'>): string {
     return join(this.#room.folderOf(this.#handle), fileNameOf(file));
   }
 }

@@ -6,13 +6,13 @@ import { asBridgeError } from '../../base/errors.js';
 import { RawJson, sliceAt } from '../../base/json/json-text.js';
 import type { Observer } from '../../base/log/events.js';
 import type { Verdict } from '../../policy/rules/policy.js';
-import type { AuditMode } from '../../settings/environment/variables.js';
+import type { SettingValues } from '../../settings/environment/variables.js';
 import { digestOf, type TextDigest } from '../audit/digest.js';
 import { type CallTarget, type GuestCall, keptName } from './guest-call.js';
 
 type CallAuditParts = {
   readonly runId: string;
-  readonly mode: AuditMode;
+  readonly mode: SettingValues['audit'];
   readonly observer: Observer;
 };
 
@@ -90,8 +90,8 @@ const failureIn = (text: string): string | undefined =>
     : undefined;
 
 /** The beginning of a text that may be told; undefined where the operator does not want arguments kept. */
-export const keptText = (text: string, mode: AuditMode): string | undefined =>
+export const keptText = (text: string, mode: SettingValues['audit']): string | undefined =>
   mode === 'arguments' ? text.slice(0, MAX_ARGUMENTS_CHARS) : undefined;
 
-const digestFor = (text: string, mode: AuditMode): TextDigest =>
+const digestFor = (text: string, mode: SettingValues['audit']): TextDigest =>
   mode === 'off' ? { bytes: text.length, sha256: undefined } : digestOf(text);

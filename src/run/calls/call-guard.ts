@@ -230,7 +230,10 @@ export class CallGuard {
   }
 
   /** Reports a refusal by policy as an event, besides what the audit is told. */
-  async #tellingRefusals<T>(target: Told, work: () => Promise<T>): Promise<T> {
+  async #tellingRefusals<T>(
+    target: { readonly server: string; readonly name: string },
+    work: () => Promise<T>,
+  ): Promise<T> {
     try {
       return await work();
     } catch (thrown) {
@@ -241,7 +244,10 @@ export class CallGuard {
     }
   }
 
-  #tellRefusal(target: Told, { code, message }: BridgeError): void {
+  #tellRefusal(
+    target: { readonly server: string; readonly name: string },
+    { code, message }: BridgeError,
+  ): void {
     const { runId: run, observer } = this.#parts;
     const [server, tool] = [target.server, target.name].map((name) => keptName(name)) as [string, string];
     observer({ type: 'run.refused', run, server, tool, code, message: clip(message, MAX_TOLD_CHARS) });
@@ -263,8 +269,6 @@ const loadedMeanwhile = ({ server }: ToolTarget): BridgeError =>
       remedy: 'It is now: call again.',
     },
   );
-
-type Told = { readonly server: string; readonly name: string };
 
 /** The one place where a call gets the guard's mark. Throws the refusal of one that is denied. */
 function admit(call: GuestCall, { verdict, refusal }: PolicyDecision): Admitted {

@@ -49,7 +49,7 @@ type CallLimitsParts = {
 };
 
 /** A request to a server: a tool's name or an MCP method, and the JSON that goes with it. */
-export type Measured = { readonly server: string; readonly name: string; readonly argumentsText: string };
+type Measured = { readonly server: string; readonly name: string; readonly argumentsText: string };
 
 export class CallLimits {
   readonly #parts: CallLimitsParts;

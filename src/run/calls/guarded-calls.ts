@@ -9,7 +9,7 @@ import type { Policy } from '../../policy/rules/policy.js';
 import type { KnownDocs } from '../../servers/catalog/known-servers.js';
 import type { ObservedShapes } from '../../servers/catalog/observed-shapes.js';
 import type { ServerLease } from '../../servers/pool/server-lease.js';
-import type { AuditMode } from '../../settings/environment/variables.js';
+import type { SettingValues } from '../../settings/environment/variables.js';
 import type { ServerBrief, ServerDoc } from '../../wire/frames.js';
 import { CallAudit } from './call-audit.js';
 import type { CallContext } from './call-context.js';
@@ -33,7 +33,7 @@ export type CallServices = {
   /** Learns what tools answer. */
   readonly shapes: Pick<ObservedShapes, 'learn'>;
   /** How much is told of each call. */
-  readonly audit: AuditMode;
+  readonly audit: SettingValues['audit'];
   readonly turn: CallTurn;
   /** Id of the principal whose calls they are. */
   readonly principal: string;

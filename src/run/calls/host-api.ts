@@ -25,7 +25,7 @@ import type { Admitted, Handlers } from './call-guard.js';
 import { howToLoad, type LoadedServers, notLoaded } from './on-demand.js';
 import type { SavedByRun } from './saved-tools.js';
 
-type HostApiParts = {
+export function hostApi(parts: {
   readonly loaded: LoadedServers;
   readonly discovered: readonly ServerBrief[];
   /** Documentation of all that is discovered, loaded or not. */
@@ -39,9 +39,7 @@ type HostApiParts = {
   readonly shapes: Pick<ObservedShapes, 'learn'>;
   /** Hears how far a tool says it is, while it is called. */
   readonly tell: CallContext['tell'];
-};
-
-export function hostApi(parts: HostApiParts): Handlers {
+}): Handlers {
   const { loaded } = parts;
   const reach = (server: string): ServerDoc => {
     const doc = loaded.visibleDoc(server);
@@ -151,14 +149,12 @@ function unknownTool(doc: ServerDoc, tool: string): BridgeError {
 // Requests of the guest to a server besides calls of its tools: resources and prompts. The guard (call-guard.ts) has judged,
 // counted and limited each of these calls like a call of a tool.
 
-type Methods = 'resources.list' | 'resources.read' | 'prompts.list' | 'prompts.get';
-
 /** The handlers of these methods. */
 function resourceCalls(parts: {
   readonly lease: Pick<ServerLease, 'get'>;
   /** Throws for a server that the run may not reach. */
   readonly reach: (server: string) => ServerDoc;
-}): Pick<Handlers, Methods> {
+}): Pick<Handlers, 'resources.list' | 'resources.read' | 'prompts.list' | 'prompts.get'> {
   const ask = async <T>(
     server: string,
     question: (downstream: Downstream) => Promise<T>,

@@ -11,7 +11,7 @@ import { AskingTime } from '../../policy/approvals/standing-clock.js';
 import { allowedPart, type Policy } from '../../policy/rules/policy.js';
 import { MAX_ASKING_SECONDS } from '../../sandbox/spec/spec.js';
 import type { AgentCapabilities } from '../../servers/asking/agent-capabilities.js';
-import type { AutoloadMode } from '../../settings/environment/variables.js';
+import type { SettingValues } from '../../settings/environment/variables.js';
 import type { ServerBrief, ServerDoc } from '../../wire/frames.js';
 
 // Which servers a run can reach, and what is said of one that it cannot.
@@ -48,7 +48,7 @@ export function notLoaded(server: string, discovered: readonly ServerBrief[]): B
 const MAX_QUESTIONS = 8;
 
 export type OnDemandParts = {
-  readonly mode: AutoloadMode;
+  readonly mode: SettingValues['autoload'];
   readonly agent: AgentCapabilities;
   readonly discovered: readonly ServerBrief[];
   /** Opens and describes one. */
@@ -69,7 +69,7 @@ export type AskingWords = {
 };
 
 /** Whether code may ask for servers here at all. */
-export const canLoad = (mode: AutoloadMode, agent: AgentCapabilities): boolean =>
+export const canLoad = (mode: SettingValues['autoload'], agent: AgentCapabilities): boolean =>
   mode === 'always' || (mode === 'ask' && agent.elicits().form);
 
 /** The servers that one run gets while it runs. Disposed, it asks nobody any more. */

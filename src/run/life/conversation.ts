@@ -17,7 +17,7 @@ import { Dispatcher } from '../calls/dispatcher.js';
 import { guardCalls } from '../calls/guarded-calls.js';
 import { type AskingWords, type LoadedServers, OnDemand } from '../calls/on-demand.js';
 import { SavedByRun } from '../calls/saved-tools.js';
-import { CodeEnd } from '../outcome/code-end.js';
+import { CodeEnd } from '../outcome/conclude.js';
 import { type Awaited, NOTHING_AWAITED, type SandboxFacts } from '../outcome/ending-errors.js';
 import { filesOf, startOf } from '../programs/task.js';
 import { noCall, SessionCall } from '../sessions/session-call.js';

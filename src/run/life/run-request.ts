@@ -4,7 +4,7 @@ import type { BridgeEvent, Observer } from '../../base/log/events.js';
 import type { Deadline } from '../../base/waiting/deadline.js';
 import type { SharedApprovals } from '../../policy/approvals/run-approvals.js';
 import type { ServerLease } from '../../servers/pool/server-lease.js';
-import type { AutoloadMode } from '../../settings/environment/variables.js';
+import type { SettingValues } from '../../settings/environment/variables.js';
 import type { InputFile, ServerBrief, ServerDoc } from '../../wire/frames.js';
 import type { KeptFiles } from '../artifacts/kept-files.js';
 import type { CallContext } from '../calls/call-context.js';
@@ -52,7 +52,7 @@ export type RunServices = {
   readonly servers: RunServers;
   readonly calls: CallServices;
   /** Whether code may ask for further servers. */
-  readonly autoload: AutoloadMode;
+  readonly autoload: SettingValues['autoload'];
   /** Where single calls wait for a person; undefined where nobody can be asked. */
   readonly approvals: SharedApprovals | undefined;
   /** Gives up the place of a run that stands still for a person, as Standing says; without it, the run keeps its place. */
@@ -75,14 +75,12 @@ export type Run = {
 
 // A run's record tells log and audit of one run, whoever asked for it: that the run has begun, and how it has ended.
 
-type Started = Omit<Extract<BridgeEvent, { type: 'run.started' }>, 'type'>;
-
 export class RunRecord {
   readonly #run: string;
   readonly #observer: Observer;
   readonly #startedAt = performance.now();
 
-  constructor(started: Started, observer: Observer) {
+  constructor(started: Omit<Extract<BridgeEvent, { type: 'run.started' }>, 'type'>, observer: Observer) {
     this.#run = started.run;
     this.#observer = observer;
     observer({ type: 'run.started', ...started });

@@ -7,7 +7,7 @@ import { waitAtMost, waitForAbort } from '../../base/waiting/unless-aborted.js';
 
 import type { Sandbox, SandboxEnd } from '../../sandbox/conversation/sandbox.js';
 import type { Artifacts, Settled } from '../artifacts/artifacts.js';
-import type { CodeEnd } from '../outcome/code-end.js';
+import type { CodeEnd } from '../outcome/conclude.js';
 import { NOTHING_AWAITED, type SandboxFacts } from '../outcome/ending-errors.js';
 
 /** Where a run gets its sandbox, and where it leaves it. */

@@ -11,7 +11,7 @@ import { type Capped, CappedOutput, type Whole } from '../../code-exec/capped-ou
 import type { CommandEnd } from '../../code-exec/run-command.js';
 import type { GuestError, Sandbox } from '../../sandbox/conversation/sandbox.js';
 import { WORK } from '../../sandbox/spec/promises.js';
-import type { AuditMode } from '../../settings/environment/variables.js';
+import type { SettingValues } from '../../settings/environment/variables.js';
 import { type HostFrame, INPUT_PIECE_BYTES } from '../../wire/frames.js';
 import { Artifacts, type Settled } from '../artifacts/artifacts.js';
 import type { KeptFiles } from '../artifacts/kept-files.js';
@@ -20,8 +20,8 @@ import { MAX_OUTPUT_CHARS } from '../artifacts/shown-amounts.js';
 import { digestOf } from '../audit/digest.js';
 import { keptText } from '../calls/call-audit.js';
 import type { CallContext } from '../calls/call-context.js';
-import { CodeEnd } from '../outcome/code-end.js';
 import { type CommandEnding, type CommandFailure, endingOf, recordedEnd } from '../outcome/command-ending.js';
+import { CodeEnd } from '../outcome/conclude.js';
 import { ownError } from '../outcome/ending-errors.js';
 import { type Captured, capturedWithGap, type Outcome } from '../outcome/outcome.js';
 import { NO_PICTURES } from '../outcome/pictures.js';
@@ -91,7 +91,7 @@ export type CommandInput = Pick<CommandRequest, 'command' | 'timeoutSeconds'>;
 export type CommandServices = {
   readonly sandboxes: Sandboxes;
   readonly kept: KeptFiles;
-  readonly audit: AuditMode;
+  readonly audit: SettingValues['audit'];
   readonly observer: Observer;
 };
 

@@ -15,12 +15,10 @@ import { NO_PICTURES, PictureCollector, type Pictures } from './pictures.js';
 const MAX_RESULT_JSON_CHARS = 100_000;
 const MAX_WHERE_LINES = 20;
 
-/** Where all of a stream is; undefined where it was not kept. */
-type WholeOutputFiles = Readonly<Record<OutputStream, KeptThing | undefined>>;
-
 export class Transcript {
   readonly #streams = { stdout: new HeadTail(MAX_OUTPUT_CHARS), stderr: new HeadTail(MAX_OUTPUT_CHARS) };
-  #whole: WholeOutputFiles = { stdout: undefined, stderr: undefined };
+  /** Undefined where a stream was not kept. */
+  #whole: Readonly<Record<OutputStream, KeptThing | undefined>> = { stdout: undefined, stderr: undefined };
   readonly #pictures = new PictureCollector();
   #result: ResultValue | undefined;
   #raised: GuestError | undefined;
@@ -52,7 +50,7 @@ export class Transcript {
   }
 
   /** Where something is left out of a stream, it is said from now on where all of it can be read. */
-  keptWhole(whole: WholeOutputFiles): void {
+  keptWhole(whole: Readonly<Record<OutputStream, KeptThing | undefined>>): void {
     this.#whole = whole;
   }
 

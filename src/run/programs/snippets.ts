@@ -208,10 +208,8 @@ export class Snippets {
   }
 }
 
-type NamedSnippet = SnippetFile & { readonly name: string };
-
 /** The names under which they are listed: a file's whole name where a shorter one could mean another file. */
-function nameSnippets(files: readonly SnippetFile[]): NamedSnippet[] {
+function nameSnippets(files: readonly SnippetFile[]): (SnippetFile & { readonly name: string })[] {
   const wholes = new Set(files.map(({ file }) => file));
   const counts = new Map<string, number>();
   for (const { base } of files) counts.set(base, (counts.get(base) ?? 0) + 1);
@@ -221,7 +219,7 @@ function nameSnippets(files: readonly SnippetFile[]): NamedSnippet[] {
   });
 }
 
-function findSnippet(wanted: string, files: readonly SnippetFile[]): NamedSnippet {
+function findSnippet(wanted: string, files: readonly SnippetFile[]): SnippetFile & { readonly name: string } {
   const all = nameSnippets(files);
   // One system writes an accent as a character of its own, another does not.
   const name = wanted.normalize();

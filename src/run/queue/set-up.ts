@@ -14,12 +14,10 @@ const USUALLY = {
   start: 'This usually takes some seconds; the first start with a new image may take a minute.',
 } as const;
 
-type Phase = keyof typeof USUALLY;
-
 /** How far the engine, its image and the first sandbox are; the same for all bridges that share them. */
 export class EngineSetUp {
   #step: string | undefined;
-  #phase: Phase = 'start';
+  #phase: keyof typeof USUALLY = 'start';
   /** When the phase began, by performance.now(). */
   #since: number | undefined;
   /** Lines that the phase has said so far. */
@@ -79,7 +77,7 @@ export class EngineSetUp {
     return USUALLY[this.#phase];
   }
 
-  #enter(phase: Phase): void {
+  #enter(phase: keyof typeof USUALLY): void {
     if (this.#phase === phase && this.#since !== undefined) return;
     this.#phase = phase;
     this.#since = performance.now();

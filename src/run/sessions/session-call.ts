@@ -1,15 +1,15 @@
 // One call of a session while its sandbox goes on: it ends when the supervisor says so and the guest has had its last word.
 // Frames that the guest sends afterwards belong to no call: calls among them are refused, and the rest is dropped.
 
+import { drawnLetters } from '../../base/crypto.js';
 import { BridgeError } from '../../base/errors.js';
-import { drawnLetters } from '../../base/text/drawn-letters.js';
 import type { Deadline } from '../../base/waiting/deadline.js';
 import { waitAtMost, waitForAbort } from '../../base/waiting/unless-aborted.js';
 
 import type { Sandbox, SandboxEnd } from '../../sandbox/conversation/sandbox.js';
 import type { Answered, RunHandlers } from '../../sandbox/conversation/turn.js';
 import type { GuestFrame, SessionFacts } from '../../wire/frames.js';
-import type { CodeEnd } from '../outcome/code-end.js';
+import type { CodeEnd } from '../outcome/conclude.js';
 
 /** How long code may take to end after it was interrupted; what ignores that loses its session. */
 export const INTERRUPT_WITHIN_MS = 2_000;

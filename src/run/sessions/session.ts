@@ -2,7 +2,7 @@
 // call has that call's place; without one it stands still, so that it costs memory and nothing else. Why it has ended is known
 // once, in one sentence.
 
-import { drawnLetters } from '../../base/text/drawn-letters.js';
+import { drawnLetters } from '../../base/crypto.js';
 import { processorGroup, processorUseIn } from '../../engine/machine/enforcement.js';
 import type { Sandbox, SandboxEnd } from '../../sandbox/conversation/sandbox.js';
 import { heldBytes } from '../../sandbox/limits/measure.js';

@@ -358,15 +358,6 @@ const sessionProblem = (message: string, remedy: string): CallProblem => ({
 /** Below this nobody has noticed that a call waited for another one. */
 const NOTICED_MS = 1_000;
 
-type SessionServers = {
-  /** Names, and `*`: those that this call asks for, and those that the session has. */
-  readonly names: readonly string[];
-  /** Names of servers that the session has not had yet. */
-  readonly added: readonly string[];
-  /** Names of servers that the session had and that no run may have any more. */
-  readonly lost: readonly string[];
-};
-
 /** `objectionTo` says whether a run may have a server now; `wanted` what names stand for. */
 export function serversOf(
   { session, isNew }: Entered,
@@ -376,7 +367,14 @@ export function serversOf(
     readonly servers: readonly string[];
     readonly others: readonly string[];
   },
-): SessionServers {
+): {
+  /** Names, and `*`: those that this call asks for, and those that the session has. */
+  readonly names: readonly string[];
+  /** Names of servers that the session has not had yet. */
+  readonly added: readonly string[];
+  /** Names of servers that the session had and that no run may have any more. */
+  readonly lost: readonly string[];
+} {
   const has = session.servers.filter((name) => objectionTo([name]) === undefined);
   const lost = session.servers.filter((name) => !has.includes(name));
   const names = [...new Set([...has, ...asked])];

@@ -39,7 +39,7 @@ import {
 } from '../../engine/machine/enforcement.js';
 import { describeRuntime } from '../../engine/machine/oci-runtime.js';
 import type { Settings } from '../../settings/environment/settings.js';
-import type { SeccompProfile } from '../../settings/environment/variables.js';
+import type { SettingValues } from '../../settings/environment/variables.js';
 import { NotStarted, Sandbox, type StartOptions } from '../conversation/sandbox.js';
 import { enforcementAt } from '../limits/guard.js';
 import { knownPythonName } from '../python/image-facts.js';
@@ -358,7 +358,7 @@ async function enforcementOf(
  * engine's default and a list of what we take out of it, with reasons: scripts/seccomp/changes.mjs. Throws E_STATE where
  * it cannot be written.
  */
-export function prepareSeccomp(stateDir: string, profile: SeccompProfile): string {
+export function prepareSeccomp(stateDir: string, profile: SettingValues['seccomp']): string {
   const name = `${profile}.json`;
   const text = readFileSync(join(PACKAGE_ROOT, 'sandbox-runtime', 'seccomp', name), 'utf8');
   return join(installFiles(stateDir, 'seccomp', new Map([[name, text]])), name);

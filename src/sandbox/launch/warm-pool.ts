@@ -39,12 +39,10 @@ type WarmPoolOptions = {
   readonly observer: Observer;
 };
 
-type WaitingSandbox = { readonly sandbox: Sandbox; readonly timer: NodeJS.Timeout };
-
 export class WarmPool implements Disposable {
   readonly #options: WarmPoolOptions;
   readonly #closing = new AbortController();
-  readonly #waiting: WaitingSandbox[] = [];
+  readonly #waiting: { readonly sandbox: Sandbox; readonly timer: NodeJS.Timeout }[] = [];
   /** Under way and not promised to anybody. */
   readonly #starting = new Set<Promise<Sandbox>>();
   /** Runs under way, but for those that were started beside the pool. */
@@ -218,7 +216,7 @@ export class WarmPool implements Disposable {
     this.#fillAfter(0);
   }
 
-  #waitingFor(sandbox: Sandbox): WaitingSandbox {
+  #waitingFor(sandbox: Sandbox): { readonly sandbox: Sandbox; readonly timer: NodeJS.Timeout } {
     const timer = setTimeout(() => this.#drop(sandbox), waitMsLeft(sandbox)).unref();
     void sandbox.ended.then(() => this.#onDeath(sandbox));
     this.#options.onWaits?.(sandbox, true);

@@ -96,9 +96,7 @@ const pythonsFile = z.object({
   trees: z.array(z.object({ key: z.string(), hash: z.string().regex(/^[0-9a-f]+$/) })),
 });
 
-type ImagePythons = Readonly<z.infer<typeof pythonsFile>>;
-
-export function readImagePythons(stateDir: string): ImagePythons {
+export function readImagePythons(stateDir: string): Readonly<z.infer<typeof pythonsFile>> {
   try {
     return pythonsFile.parse(JSON.parse(readFileSync(join(stateDir, PYTHONS_FILE), 'utf8')));
   } catch {
@@ -134,7 +132,7 @@ export function rememberTree(stateDir: string, key: string, hash: string): reado
 const withFirst = (id: string, ids: readonly string[]): string[] =>
   [id, ...ids.filter((other) => other !== id)].slice(0, MAX_IMAGES);
 
-function writeImagePythons(stateDir: string, known: ImagePythons): void {
+function writeImagePythons(stateDir: string, known: Readonly<z.infer<typeof pythonsFile>>): void {
   replaceFile(join(stateDir, PYTHONS_FILE), JSON.stringify(known));
 }
 

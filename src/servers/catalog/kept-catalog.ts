@@ -6,7 +6,7 @@
 import { readFileSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { isObject } from '../../base/json/json-object.js';
+import { isObject } from '../../base/json/records.js';
 import type { Observer } from '../../base/log/events.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { shownName } from '../../base/text/shown-name.js';

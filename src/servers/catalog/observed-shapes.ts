@@ -6,7 +6,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { replaceFile } from '../../base/files/replace-file.js';
-import { isObject } from '../../base/json/json-object.js';
+import { isObject, jsonIn } from '../../base/json/records.js';
 import { KB_BYTES } from '../../base/text/sizes.js';
 import { type DownstreamSpec, definitionKey } from '../../hosts/downstream-spec.js';
 import type { Downstream } from '../server/downstream.js';
@@ -127,7 +127,7 @@ function isSettled({ tools, looks }: Book, tool: string): boolean {
 
 /** The shape of what a call gives in Python (see mcp/_values.py); undefined for errors and for what is no data. */
 export function answerShape(result: string): Shape | undefined {
-  const parsed = parsedJson(result);
+  const parsed = jsonIn(result);
   if (!isObject(parsed) || parsed['isError'] === true) return undefined;
   const { structuredContent, content } = parsed;
   if (structuredContent !== undefined && structuredContent !== null) return shapeOf(structuredContent);
@@ -138,7 +138,7 @@ export function answerShape(result: string): Shape | undefined {
 }
 
 function textShape(text: string): Shape {
-  const value = /^\s*[[{"\-\dtfn]/.test(text) ? parsedJson(text) : undefined;
+  const value = /^\s*[[{"\-\dtfn]/.test(text) ? jsonIn(text) : undefined;
   return value === undefined || (typeof value === 'number' && !isNumber(value, text.trim()))
     ? { type: 'string' }
     : shapeOf(value);
@@ -147,15 +147,6 @@ function textShape(text: string): Shape {
 /** `1.10` stays a text in Python, since a number would not print as it came. */
 function isNumber(value: number, text: string): boolean {
   return /^-?\d+$/.test(text) || [String(value), `${value}.0`].includes(text);
-}
-
-/** Undefined where it is none, which JSON itself never is. */
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Equal for what starts the same program; a token in the environment makes no other server. */

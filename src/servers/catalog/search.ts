@@ -2,7 +2,7 @@
 // fields), this file says which words those are and what several of them come to. Pure; knows nothing of who may see what.
 
 import MiniSearch from 'minisearch';
-import { isObject } from '../../base/json/json-object.js';
+import { isObject } from '../../base/json/records.js';
 import type { ServerDoc, ToolDoc } from '../../wire/frames.js';
 import {
   ACTIONS,

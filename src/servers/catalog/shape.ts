@@ -1,7 +1,7 @@
 // The shape of an answer: its types and the names of its keys as a small JSON Schema, never a value of it. Two shapes
 // make one that both fit. Pure; bounded in depth, keys and size, whatever is looked at.
 
-import { isObject } from '../../base/json/json-object.js';
+import { isObject } from '../../base/json/records.js';
 
 /** A JSON Schema of few words; `{}` is anything. `required` are the keys that were there every time. */
 export type Shape = {

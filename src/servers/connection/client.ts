@@ -3,7 +3,7 @@
 // knows the SDK's classes; they are loaded with the first server, since a bridge that only lists its tools needs none of them.
 
 import type { ClientCapabilities } from '@modelcontextprotocol/client';
-import { isObject, type JsonObject } from '../../base/json/json-object.js';
+import { isObject, type JsonObject } from '../../base/json/records.js';
 import { CLIENT_INFO, envelopeOf, LOG_LEVEL_KEY, MODERN_VERSION } from './envelope.js';
 import { ErrorAnswer, type Link, METHOD_NOT_FOUND } from './link.js';
 import { type Aside, type RequestOptions, SdkTransport } from './sdk-transport.js';

@@ -1,7 +1,7 @@
 // Members that each message of the protocol of 2026-07-28 carries in its `_meta`, and the headers in which HTTP shows the
 // message.
 
-import { isObject, type JsonObject } from '../../base/json/json-object.js';
+import { isObject, type JsonObject } from '../../base/json/records.js';
 import { PACKAGE_NAME, VERSION } from '../../base/version.js';
 
 export const MODERN_VERSION = '2026-07-28';

@@ -8,7 +8,7 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import { z } from 'zod';
 import { BridgeError } from '../../base/errors.js';
 import { replaceFile } from '../../base/files/replace-file.js';
-import { isObject, type JsonObject } from '../../base/json/json-object.js';
+import { isObject, type JsonObject } from '../../base/json/records.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { clipHarmless } from '../../base/text/text.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';

@@ -4,8 +4,8 @@
 
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
 import { BridgeError } from '../../base/errors.js';
-import { isObject, type JsonObject } from '../../base/json/json-object.js';
 import { endOfValue, excessOf, itemsOf, RawJson, sliceAt } from '../../base/json/json-text.js';
+import { isObject, type JsonObject } from '../../base/json/records.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { clipHarmlessLine } from '../../base/text/text.js';
 import { type Envelope, envelopeOf } from '../../wire/envelope.js';

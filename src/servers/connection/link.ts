@@ -3,7 +3,7 @@
 
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
 import { BridgeError, messageOf } from '../../base/errors.js';
-import { isObject } from '../../base/json/json-object.js';
+import { isObject } from '../../base/json/records.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import type { Redact } from '../../base/secrets/redact.js';
 import { clipHarmless, webAddress } from '../../base/text/text.js';

@@ -11,7 +11,7 @@ import type {
   TransportSendOptions,
 } from '@modelcontextprotocol/client';
 import { BridgeError } from '../../base/errors.js';
-import { isObject, type JsonObject } from '../../base/json/json-object.js';
+import { isObject, type JsonObject } from '../../base/json/records.js';
 import { clipHarmless, withoutFullStop } from '../../base/text/text.js';
 import { asId, failure } from './inbound.js';
 import { ErrorAnswer, type Link } from './link.js';

@@ -13,7 +13,7 @@ import {
 } from '@modelcontextprotocol/client';
 import { OAuthMetadataSchema } from '@modelcontextprotocol/core';
 import { BridgeError } from '../../base/errors.js';
-import { isObject } from '../../base/json/json-object.js';
+import { isObject } from '../../base/json/records.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { clipHarmless, isHarmless } from '../../base/text/text.js';
 import type { RemoteSpec } from '../../hosts/downstream-spec.js';

@@ -4,7 +4,7 @@
 import type { IncomingMessage } from 'node:http';
 import { type FetchLike, RegistrationRejectedError } from '@modelcontextprotocol/client';
 import { BridgeError, messageOf } from '../../base/errors.js';
-import { isObject, type JsonObject } from '../../base/json/json-object.js';
+import { isObject, type JsonObject } from '../../base/json/records.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { clipHarmless, withoutFullStop } from '../../base/text/text.js';

@@ -3,20 +3,19 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { BridgeError } from '../../base/errors.js';
+import { hideLatest } from '../../base/secrets/redact.js';
 import { didYouMean } from '../../base/text/closest.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
-import { type DownstreamSpec, secretsOf } from '../../hosts/downstream-spec.js';
+import { type DownstreamSpec, START_TIME_MS, secretsOf } from '../../hosts/downstream-spec.js';
 import { type AgentCapabilities, NO_AGENT } from '../asking/agent-capabilities.js';
 import { type EraMemory, ErasInMemory } from '../connection/greet.js';
-import { hideLatest } from '../connection/hide-secrets.js';
 import type { DownstreamTimes, ServerContext } from '../server/connect.js';
 import type { Downstream } from '../server/downstream.js';
 import { childEnv } from '../stdio/stdio-transport.js';
 import { ServerLease } from './server-lease.js';
 import type { SlotParts } from './shared-slots.js';
 import { type DownstreamState, type ServerSlot, Slot } from './slot.js';
-import { START_TIME_MS } from './start-time.js';
 
 const DEFAULT_TIMES: DownstreamTimes = {
   connectTimeoutMs: START_TIME_MS,

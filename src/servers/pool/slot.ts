@@ -292,21 +292,6 @@ async function refreshFirst({ downstream, refreshIfStale: fresh }: OpenDownstrea
 
 /** `reason` is how the server last ended or why it did not start; undefined when neither has happened. */
 type Idle = { readonly at: 'idle'; readonly reason: string | undefined };
-type Opening = {
-  readonly at: 'opening';
-  /** The reason that the idle state before had. */
-  readonly reason: string | undefined;
-  /** The one attempt that everyone shares who asks meanwhile. */
-  readonly downstream: Promise<Downstream>;
-};
-type Ready = {
-  readonly at: 'ready';
-  readonly open: OpenDownstream;
-  /** Calls under way. */
-  readonly inFlight: number;
-  /** Ends it; undefined while calls are under way. */
-  readonly idleTimer: NodeJS.Timeout | undefined;
-};
 type Resting = {
   readonly at: 'resting';
   readonly reason: string;
@@ -314,7 +299,24 @@ type Resting = {
   /** End of the rest, by performance.now(). */
   readonly until: number;
 };
-type SlotState = Idle | Opening | Ready | Resting;
+type SlotState =
+  | Idle
+  | {
+      readonly at: 'opening';
+      /** The reason that the idle state before had. */
+      readonly reason: string | undefined;
+      /** The one attempt that everyone shares who asks meanwhile. */
+      readonly downstream: Promise<Downstream>;
+    }
+  | {
+      readonly at: 'ready';
+      readonly open: OpenDownstream;
+      /** Calls under way. */
+      readonly inFlight: number;
+      /** Ends it; undefined while calls are under way. */
+      readonly idleTimer: NodeJS.Timeout | undefined;
+    }
+  | Resting;
 
 /** Facts about a server that are known without starting it. */
 export type DownstreamState = {

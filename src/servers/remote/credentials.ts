@@ -1,15 +1,13 @@
 // The headers by which a remote server knows its user: those of the entry, those that the entry's own command prints,
 // or the token of a login. Asked anew after a 401. Values go to the server and to the redactor, nowhere else.
 
-import { isObject } from '../../base/json/json-object.js';
 import { parseJson } from '../../base/json/json-text.js';
+import { isObject } from '../../base/json/records.js';
 import { startOfLine } from '../../base/process/start-of.js';
-import type { Redact, Redactor } from '../../base/secrets/redact.js';
+import { hideHeaders, hideLatest, type Redact, type Redactor } from '../../base/secrets/redact.js';
 import { KB_BYTES } from '../../base/text/sizes.js';
 import { unlessAborted, waitAtMost } from '../../base/waiting/unless-aborted.js';
-
 import type { RemoteSpec } from '../../hosts/downstream-spec.js';
-import { hideHeaders, hideLatest } from '../connection/hide-secrets.js';
 import { atItsEntry } from '../connection/link.js';
 import { type ProcessExit, ProcessTree } from '../stdio/process-tree.js';
 import { LastWords } from '../stdio/stdio-transport.js';

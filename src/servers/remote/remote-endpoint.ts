@@ -3,7 +3,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { Fault } from '../../base/errors.js';
-import { isObject } from '../../base/json/json-object.js';
+import { isObject } from '../../base/json/records.js';
 import type { Redact } from '../../base/secrets/redact.js';
 import { KB_BYTES } from '../../base/text/sizes.js';
 import { clipHarmless } from '../../base/text/text.js';

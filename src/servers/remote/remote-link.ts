@@ -40,8 +40,6 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 /** Statuses with which a server without Streamable HTTP answers its first message. */
 const NOT_STREAMABLE = new Set([400, 404, 405]);
 
-type TransportKind = 'http' | 'sse';
-
 export class RemoteLink implements Link {
   onclose: Link['onclose'];
   onmessage: Link['onmessage'];
@@ -58,7 +56,7 @@ export class RemoteLink implements Link {
   readonly #purse = readingPurse();
   readonly #leftOut = new LeftOut((count) => this.onflood?.(count));
   readonly #unasked = new Unasked(() => this.#leftOut.add(1));
-  #kind: TransportKind | undefined;
+  #kind: 'http' | 'sse' | undefined;
   #wire: Wire | undefined;
   /** The first message of this client, kept for the next session. */
   #greeting: Outgoing | undefined;
@@ -204,7 +202,7 @@ export class RemoteLink implements Link {
     this.#greeting = greeting;
   }
 
-  async #open(kind: TransportKind, greeting: Outgoing, entry: WaitingRequest): Promise<void> {
+  async #open(kind: 'http' | 'sse', greeting: Outgoing, entry: WaitingRequest): Promise<void> {
     const wire = this.#newWire(kind);
     await wire.open(entry.signal);
     this.#wire = wire;
@@ -212,7 +210,7 @@ export class RemoteLink implements Link {
     entry.takenBy = wire;
   }
 
-  #newWire(kind: TransportKind): Wire {
+  #newWire(kind: 'http' | 'sse'): Wire {
     const Kind = kind === 'http' ? StreamableWire : SseWire;
     const wire: Wire = new Kind(this.#door, {
       onMessage: (message, bytes) => this.#receive(message, bytes),
@@ -352,8 +350,6 @@ type WaitingRequest = {
   takenBy: Wire | undefined;
 };
 
-type Settle = (message: JSONRPCMessage) => void;
-
 /**
  * The requests that want an answer. Each ends once: by its answer, by a failure, or because nobody wants it any more. Later
  * answers are nobody's, and would only make the SDK print them whole.
@@ -361,11 +357,11 @@ type Settle = (message: JSONRPCMessage) => void;
 class WaitingRequests {
   readonly #entries = new Map<
     RequestId,
-    { entry: WaitingRequest; controller: AbortController; settle: Settle }
+    { entry: WaitingRequest; controller: AbortController; settle: (message: JSONRPCMessage) => void }
   >();
 
   /** `settle` gets the answer, or the failure as one. */
-  add(id: RequestId, settle: Settle): WaitingRequest {
+  add(id: RequestId, settle: (message: JSONRPCMessage) => void): WaitingRequest {
     const controller = new AbortController();
     const entry: WaitingRequest = { id, signal: controller.signal, takenBy: undefined };
     this.#entries.set(id, { entry, controller, settle });

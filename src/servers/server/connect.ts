@@ -2,7 +2,7 @@
 // Which client capabilities are advertised, and what answers for them, is passed-on.ts's business.
 
 import { BridgeError } from '../../base/errors.js';
-import type { JsonObject } from '../../base/json/json-object.js';
+import type { JsonObject } from '../../base/json/records.js';
 import type { Observer } from '../../base/log/events.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { Deadline } from '../../base/waiting/deadline.js';

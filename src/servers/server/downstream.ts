@@ -4,8 +4,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { BridgeError, messageOf } from '../../base/errors.js';
-import type { JsonObject } from '../../base/json/json-object.js';
 import { RawJson } from '../../base/json/json-text.js';
+import type { JsonObject } from '../../base/json/records.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { Deadline, type StopClock } from '../../base/waiting/deadline.js';
 import type { DownstreamSpec } from '../../hosts/downstream-spec.js';

@@ -2,8 +2,8 @@
 // reading it. A server marks them with `x-mcp-header` in the tool's schema. The SDK's client does this only where it has
 // parsed the arguments itself; ours are relayed as text.
 
-import { isObject } from '../../base/json/json-object.js';
 import type { RawJson } from '../../base/json/json-text.js';
+import { isObject } from '../../base/json/records.js';
 import { headerValue } from '../connection/envelope.js';
 import { ErrorAnswer } from '../connection/link.js';
 

@@ -2,8 +2,8 @@
 // name that the server does not know what it does know. Keeps nothing.
 
 import { BridgeError } from '../../base/errors.js';
-import { isObject, type JsonObject } from '../../base/json/json-object.js';
 import { excessOf, type RawJson } from '../../base/json/json-text.js';
+import { isObject, type JsonObject } from '../../base/json/records.js';
 import { findClosest } from '../../base/text/closest.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { clipHarmless } from '../../base/text/text.js';

@@ -3,8 +3,8 @@
 // out, since the whole list goes into every sandbox that loads the server.
 
 import { z } from 'zod';
-import { isObject, type JsonObject } from '../../base/json/json-object.js';
 import { excessOf } from '../../base/json/json-text.js';
+import { isObject, type JsonObject } from '../../base/json/records.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { clip, clipHarmless, clipHarmlessLine } from '../../base/text/text.js';
 import type { McpClient } from '../connection/client.js';

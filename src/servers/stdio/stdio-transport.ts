@@ -7,6 +7,7 @@ import type { Readable } from 'node:stream';
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { stringify } from '../../base/json/json-text.js';
+import { jsonIn } from '../../base/json/records.js';
 import { mergedVariables } from '../../base/process/environment.js';
 import type { Redact } from '../../base/secrets/redact.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
@@ -217,7 +218,7 @@ export class StdioTransport implements Link {
   #readUnfinished(): void {
     const rest = this.#lines.unfinishedBytes > MAX_MESSAGE_BYTES ? undefined : this.#lines.rest();
     if (rest === undefined) return;
-    if ('text' in rest && !isWhole(rest.text) && this.#tree?.stdout.readableEnded !== true)
+    if ('text' in rest && jsonIn(rest.text) === undefined && this.#tree?.stdout.readableEnded !== true)
       for (const _ of this.#lines.push(Buffer.from(rest.text)));
     else this.#take(rest);
   }
@@ -262,16 +263,6 @@ export class StdioTransport implements Link {
       this.#deliver(failure(id, garbledError(line)));
     }, AFTER_GARBLED_MS).unref();
     this.#timers.add(timer);
-  }
-}
-
-/** Cheaply: it is JSON that ends. */
-function isWhole(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
   }
 }
 

@@ -47,16 +47,13 @@ export const clientEntriesText = (endpoint: string, token: string): string =>
     .map(({ where, text }) => `${where}:\n\n${text.replaceAll(/^/gm, '  ')}\n`)
     .join('\n');
 
-/** Settings that say how clients reach the bridge. */
-type KnownAddress = { readonly resource: string | undefined; readonly hosts: readonly string[] };
-
 /**
  * The address of `/mcp` as clients reach it: the one that was written, else the one that the settings tell, else that of
  * this machine. Throws E_ARGUMENTS for an address to which no token may be sent.
  */
 export function endpointFrom(
   written: string | undefined,
-  { resource, hosts: [host] }: KnownAddress,
+  { resource, hosts: [host] }: { readonly resource: string | undefined; readonly hosts: readonly string[] },
 ): { readonly endpoint: string; readonly from: 'option' | 'settings' | 'default' } {
   if (written !== undefined) return { endpoint: checkedEndpoint(written), from: 'option' };
   if (resource !== undefined) return { endpoint: resource, from: 'settings' };

@@ -2,8 +2,8 @@
 
 import { BridgeError } from '../../base/errors.js';
 import { ownCommand } from '../../base/process/own-command.js';
-import { looksLike } from '../../base/text/folded-name.js';
 import { DAY_MS, dayOf, durationOf, instantOf } from '../../base/text/moments.js';
+import { looksLike } from '../../base/text/name-pattern.js';
 import { clipHarmless } from '../../base/text/text.js';
 import { MAX_NAME_CHARS, troubleOfName } from '../../hosts/entries/server-entry.js';
 import type { TokenRecord, TokenServers } from './token-file.js';

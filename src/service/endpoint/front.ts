@@ -15,6 +15,7 @@ import { HostAndOrigin, TrustedProxies } from '../http/host-and-origin.js';
 import { Listener } from '../http/listener.js';
 import {
   type Authenticated,
+  asPartOf,
   HTTP_LIMITS,
   type HttpAnswer,
   type HttpFrontParts,
@@ -25,7 +26,6 @@ import {
   sendAnswer,
 } from '../http/parts.js';
 import { RequestBodies } from '../http/request-body.js';
-import { asPartOf } from '../http/request-context.js';
 import { ResponseStreams } from '../http/response-stream.js';
 import {
   beginsWork,

@@ -1,10 +1,11 @@
 // Parts that the HTTP front is given: who is asking, what serves them, and what that may cost. The front knows HTTP and MCP's
 // transports, and nothing of runs, tokens or sandboxes.
 
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { type IncomingHttpHeaders, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Server } from '@modelcontextprotocol/server';
 import type { BridgeError } from '../../base/errors.js';
-import type { Observer } from '../../base/log/events.js';
+import type { BridgeEvent, Observer } from '../../base/log/events.js';
 import type { Principal } from '../../base/principal.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import type { WatchTasks } from '../../mcp/calls/tasks.js';
@@ -178,3 +179,30 @@ export const HTTP_LIMITS = {
 } as const;
 
 export type HttpLimits = { readonly [Name in keyof typeof HTTP_LIMITS]: number };
+
+// Which HTTP request something is done for, so that the log of a run names the request that began it.
+
+type RequestScope = {
+  /** Id of the request. */
+  readonly id: string;
+  /** Id of the first run that the request has begun, or that it was refused. */
+  run?: string;
+};
+
+const scopes = new AsyncLocalStorage<RequestScope>();
+
+/** Runs `work`, and all that it begins, as part of the request, in whose scope the id of its run is then. */
+export const asPartOf = <T>(scope: RequestScope, work: () => T): T => scopes.run(scope, work);
+
+/**
+ * Tells `observer` with each event of a run, and of who asks, which request began it. Events of servers and sandboxes are
+ * told as they are: what one request has started may serve another.
+ */
+export function withRequests(observer: Observer): Observer {
+  return (event: BridgeEvent) => {
+    const scope = /^(?:run|auth)\./.test(event.type) ? scopes.getStore() : undefined;
+    if (scope === undefined) return observer(event);
+    if ('run' in event && typeof event.run === 'string') scope.run ??= event.run;
+    observer({ ...event, request: scope.id });
+  };
+}

@@ -8,7 +8,7 @@ import type { Observer } from '../../base/log/events.js';
 import type { Principal } from '../../base/principal.js';
 import type { Environment } from '../../base/process/environment.js';
 import { shellWord } from '../../base/process/own-command.js';
-import type { Redactor } from '../../base/secrets/redact.js';
+import { hideHeaders, type Redactor } from '../../base/secrets/redact.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { clipHarmlessLine, inOneLine } from '../../base/text/text.js';
 import { PACKAGE_NAME } from '../../base/version.js';
@@ -17,7 +17,6 @@ import type { DownstreamSpec, RemoteSpec } from '../../hosts/downstream-spec.js'
 import { deniesAllCalls } from '../../policy/rules/approval-rules.js';
 import { layeredPolicy, type Policy } from '../../policy/rules/policy.js';
 import { PolicyBook } from '../../policy/rules/policy-book.js';
-import { hideHeaders } from '../../servers/connection/hide-secrets.js';
 import type { LoginOwner, ServerLogin } from '../../servers/remote/login-needed.js';
 import { RemoteFailure } from '../../servers/remote/remote-failure.js';
 import type { HostFacts } from '../../settings/files/host-facts.js';

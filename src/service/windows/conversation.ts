@@ -17,14 +17,6 @@ export type Said = {
   readonly method: string | undefined;
 };
 
-/** Lines for what the agent has waited for when a bridge ended. */
-type Cut = {
-  /** Lines for the agent: an answer for each call that was under way, and that its questions are over. */
-  readonly answers: readonly string[];
-  /** Lines for the next bridge: the greeting, requests that change nothing when repeated, and calls that reached nobody. */
-  readonly again: readonly Said[];
-};
-
 /** Methods that nobody may call a second time unasked. */
 const CALLS: ReadonlySet<string> = new Set(['tools/call', 'tasks/update', 'tasks/cancel']);
 
@@ -88,7 +80,12 @@ export class AgentConversation {
   }
 
   /** The bridge is gone, and another one is to go on; `unsent` cannot have reached it whole. */
-  cut(unsent: ReadonlySet<Said> = new Set()): Cut {
+  cut(unsent: ReadonlySet<Said> = new Set()): {
+    /** Lines for the agent: an answer for each call that was under way, and that its questions are over. */
+    readonly answers: readonly string[];
+    /** Lines for the next bridge: the greeting, requests that change nothing when repeated, and calls that reached nobody. */
+    readonly again: readonly Said[];
+  } {
     this.#unfinished = Buffer.alloc(0);
     const open = [...this.#open.values()];
     const isLost = (said: Said) => isCall(said) && !unsent.has(said);

@@ -12,7 +12,7 @@ import {
   type RequestId,
   type Transport,
 } from '@modelcontextprotocol/server';
-import { isObject } from '../../base/json/json-object.js';
+import { isObject } from '../../base/json/records.js';
 import type { BridgeEvent, Observer } from '../../base/log/events.js';
 import type { LineTarget } from '../../base/log/lossy-writer.js';
 import { LOCAL_USER, type Principal } from '../../base/principal.js';

@@ -762,10 +762,5 @@ export const variables = {
 /** Values of the variables, before those that follow from others are settled. */
 export type SettingValues = ValuesOf<typeof variables>;
 
-export type ApproveMode = SettingValues['approve'];
-export type AutoloadMode = SettingValues['autoload'];
-export type AuditMode = SettingValues['audit'];
-export type OutputMode = SettingValues['outputMode'];
-export type SeccompProfile = SettingValues['seccomp'];
 export type ToolName = SettingValues['tools'][number];
 export type VariableName = VariablesOf<typeof variables>;

@@ -2,7 +2,6 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Seen } from '../../../src/cli/probe/attack.js';
-import { judgeSession } from '../../../src/cli/probe/between-calls.js';
 import type { ProbedControl, WallVerdict } from '../../../src/cli/probe/control.js';
 import { judgeRuntime, monitorSeconds } from '../../../src/cli/probe/host-look.js';
 import {
@@ -15,6 +14,7 @@ import {
   judgePids,
   judgeToldIds,
 } from '../../../src/cli/probe/judge.js';
+import { judgeSession } from '../../../src/cli/probe/probe.js';
 import { exitCodeOf } from '../../../src/cli/probe/report.js';
 
 import type { Enforcement } from '../../../src/engine/machine/enforcement.js';

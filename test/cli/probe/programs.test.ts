@@ -2,9 +2,8 @@
 
 import { expect, it } from 'vitest';
 import { IDLE_ATTACK, MEMORY_ATTACKS, pidsAttack } from '../../../src/cli/probe/attack.js';
-import { openCanaries } from '../../../src/cli/probe/canaries.js';
 import type { ProbedSandbox } from '../../../src/cli/probe/control.js';
-import { guestCode, pythonCall, WALLS } from '../../../src/cli/probe/walls.js';
+import { guestCode, openCanaries, pythonCall, WALLS } from '../../../src/cli/probe/walls.js';
 
 /** What the attempts read of it. */
 const probed = {

@@ -1,7 +1,7 @@
 // Where a program ends that is typed line by line, as Python's REPL has it.
 
 import { expect, it } from 'vitest';
-import { needsMore } from '../../../src/cli/repl/needs-more.js';
+import { needsMore } from '../../../src/cli/repl/repl.js';
 
 it.each([
   ['a statement', 'x = 1'],

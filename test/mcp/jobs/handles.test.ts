@@ -7,9 +7,8 @@ import { type JobAnswer, Jobs, MAX_ENDED, MAX_ENDED_CHARS, NoSuchJob } from '../
 import { getTask } from '../../../src/mcp/calls/tasks.js';
 import { goOnIn } from '../../../src/mcp/calls/tool-calls.js';
 import type { AgentRequest } from '../../../src/mcp/requests/agent-request.js';
-import { OUTCOME_KEY, OUTPUT_METHOD } from '../../../src/run/answer/whole-outcome.js';
 import type { CallContext } from '../../../src/run/calls/call-context.js';
-import type { Outcome } from '../../../src/run/outcome/outcome.js';
+import { OUTCOME_KEY, OUTPUT_METHOD, type Outcome } from '../../../src/run/outcome/outcome.js';
 import type { Bridge } from '../../../src/tenant/bridge.js';
 import { begun, requestOf } from '../../support/open-task.js';
 import { HANGS_MS, NEVER, until } from '../../support/time.js';

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Job } from '../../../src/mcp/calls/job.js';
 import { Jobs, MAX_ASKING } from '../../../src/mcp/calls/jobs.js';
 import { ANSWER_WITHIN_MS } from '../../../src/mcp/calls/questions.js';
-import type { ClientOffers } from '../../../src/mcp/requests/client-offers.js';
+import type { ClientOffers } from '../../../src/mcp/requests/agent-request.js';
 import { begun, requestOf, type Work } from '../../support/open-task.js';
 import { NEVER, PATIENTLY } from '../../support/time.js';
 

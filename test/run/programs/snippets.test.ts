@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BridgeError } from '../../../src/base/errors.js';
 import { isHarmless } from '../../../src/base/text/text.js';
-import { parseSnippetUri, snippetUri } from '../../../src/run/programs/snippet-uri.js';
+import { parseSnippetUri, snippetUri } from '../../../src/mcp/resources/resources.js';
 import { descriptionOf, Snippets } from '../../../src/run/programs/snippets.js';
 
 let base: string;

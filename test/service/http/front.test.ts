@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { listenFd, parseHttpAddress, pathOfSocket } from '../../../src/service/http/address.js';
-import { withRequests } from '../../../src/service/http/request-context.js';
+import { withRequests } from '../../../src/service/http/parts.js';
 import { ownFolder, principalOf, type Stub, stubFront } from '../../support/http-front.js';
 import { HANGS_MS, PATIENTLY } from '../../support/time.js';
 

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { HttpAccess } from '../../../src/service/access/http-access.js';
+import { HttpAccess } from '../../../src/service/access/authenticator.js';
 import type { AuthenticationFacts } from '../../../src/service/principals/authentication.js';
 import { hostFacts } from '../../../src/settings/files/host-facts.js';
 import { Issuer, newKey, RESOURCE } from '../oauth/issuer.js';

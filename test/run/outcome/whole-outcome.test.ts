@@ -3,8 +3,7 @@
 import { expect, it } from 'vitest';
 import { RawJson, stringify } from '../../../src/base/json/json-text.js';
 import { payloadOf } from '../../../src/run/answer/payload.js';
-import { outcomeFromWire, outcomeToWire } from '../../../src/run/answer/whole-outcome.js';
-import type { Outcome } from '../../../src/run/outcome/outcome.js';
+import { type Outcome, outcomeFromWire, outcomeToWire } from '../../../src/run/outcome/outcome.js';
 
 const OUTCOME: Outcome = {
   status: 'success',
