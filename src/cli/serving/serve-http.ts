@@ -3,13 +3,14 @@
 
 import { BridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
+import { isLoopback } from '../../base/text/loopback.js';
 import { SET_UP_SOFT_TIMEOUT_MS } from '../../run/queue/soft-timeout.js';
 import { HttpAccess } from '../../service/access/http-access.js';
 import { firstTokenText, makeFirstToken } from '../../service/access/token-file.js';
 import { HttpFront } from '../../service/endpoint/front.js';
 import { httpParts } from '../../service/endpoint/http-serving.js';
 import { recordServing } from '../../service/endpoint/serving-record.js';
-import { type HttpAddress, isLoopback, notifySystemd, parseHttpAddress } from '../../service/http/address.js';
+import { type HttpAddress, notifySystemd, parseHttpAddress } from '../../service/http/address.js';
 import { withRequests } from '../../service/http/request-context.js';
 import { type Bridges, principalBridges } from '../../service/principals/bridges.js';
 import { interruptSignal } from '../terminal/interrupt.js';
