@@ -25,6 +25,7 @@ import type { RefreshOptions } from './servers/servers-refresh.js';
 import type { CreateOptions, RotateOptions, TokenOptions } from './servers/token.js';
 import type { ImageBuildOptions } from './setup/image.js';
 import type { SetupOptions } from './setup/step.js';
+import { signalOfLostReader } from './terminal/interrupt.js';
 import { reportFailure, usageError } from './terminal/output.js';
 import { helpText, USUAL_COLUMNS, widthOf } from './terminal/wrap.js';
 
@@ -599,11 +600,16 @@ program
   .commandsGroup('Help:')
   .helpCommand('help [command]', 'show the help of a command');
 
+/** What serves goes on when nobody reads its log any more, and sees to its own streams. */
+const SERVICES = ['serve', 'shared-bridge', 'code-exec'];
+
 /** Resolves when the command that was typed has been carried out. */
 export const finished: Promise<unknown> = carryOut().catch(reportFailure);
 
 async function carryOut(): Promise<void> {
   const words = process.argv.slice(2);
+  const [[, named] = []] = namesTyped();
+  if (named !== undefined && !SERVICES.includes(named)) signalOfLostReader();
   if (words.length === 2 && words.includes('--json') && words.some((word) => /^(?:-V|--version)$/.test(word)))
     return await (await import('./report/report.js')).printVersions();
   checkNames();

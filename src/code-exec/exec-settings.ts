@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { BridgeError, messageOf } from '../base/errors.js';
 import { didYouMean } from '../base/text/closest.js';
+import { isLoopback } from '../base/text/loopback.js';
 import { clipHarmless } from '../base/text/text.js';
 import {
   list,
@@ -196,10 +197,6 @@ const shortenedTimeout = (isSaid: boolean, timeoutMs: number, maxTimeoutMs: numb
   isSaid && timeoutMs > maxTimeoutMs
     ? [`MCP_EXEC_TIMEOUT_MS is ${timeoutMs}; commands get ${maxTimeoutMs}, which is MCP_EXEC_MAX_TIMEOUT_MS.`]
     : [];
-
-/** 127.0.0.0/8 and ::1; a name may lead anywhere, but for localhost. */
-export const isLoopback = (host: string): boolean =>
-  host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
 
 function listenOf(text: string | undefined): ExecSettings['listen'] {
   if (text === undefined) return { at: 'stdio' };

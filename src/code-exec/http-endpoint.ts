@@ -16,12 +16,12 @@ import {
 import { createMcpHandler, PROTOCOL_VERSION_META_KEY, type Transport } from '@modelcontextprotocol/server';
 import { BridgeError, messageOf } from '../base/errors.js';
 import { findExchangeable, whatIsOpen } from '../base/files/only-ours.js';
+import { isLoopback } from '../base/text/loopback.js';
 import { repeatedHeader } from '../base/text/repeated-header.js';
 import { MB_BYTES } from '../base/text/sizes.js';
 import { BodyRefused, errorAnswer, PARSE_ERROR, parseBody } from '../wire/request-body.js';
 import { executeServer } from './exec-server.js';
 import type { ExecSettings } from './exec-settings.js';
-import { isLoopback } from './exec-settings.js';
 import type { Execute } from './execute.js';
 
 /** Silent for so long, a session is taken for forgotten; its client is greeted anew. */

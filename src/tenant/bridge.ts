@@ -224,10 +224,7 @@ export class Bridge implements AsyncDisposable {
     const { warm } = this.#service;
     const { tools, executeServer } = this.settings;
     const isForCommands = tools.every((name) => name === 'execute');
-    if (!isForCommands)
-      warm
-        .of(withData(kindAhead(this.settings), allowedFolders(this.settings.data, this.servers.policy())))
-        .fill();
+    if (!isForCommands) warm.of(withData(kindAhead(this.settings), allowedFolders(this))).fill();
     else if (executeServer === undefined) warm.of(this.#commandProfile).fill();
     this.servers.readAhead();
   }

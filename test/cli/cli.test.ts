@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,6 +24,34 @@ const configure = (servers: object) => {
   writeFileSync(file, JSON.stringify({ mcpServers: servers }), { mode: 0o600 });
   return file;
 };
+
+describe('a reader that has gone', () => {
+  /** The exit code and stderr of a command whose output nobody reads from the start. */
+  const unread = (typed: string) => {
+    const script = `exec 9> >(true); wait $!; "$@" >&9; echo $?`;
+    const argv = ['-c', script, 'bash', process.execPath, MAIN, ...typed.split(' ')];
+    const { stdout, stderr } = spawnSync('bash', argv, { cwd: home, env: bridgeEnv(home), encoding: 'utf8' });
+    return { exitCode: stdout.trim(), stderr };
+  };
+  const ended = { exitCode: '141', stderr: '' };
+
+  it.each(['servers', 'servers --json', 'runs', 'config list --json', 'install'])(
+    'ends `%s` silently, as it ends any program',
+    (typed) => {
+      configure({ gone: { command: 'absent' } });
+      expect(unread(typed)).toEqual(ended);
+    },
+  );
+
+  it('ends `runs --follow` at its next line', () => {
+    const audit = join(bridgeEnv(home)['MCP_BRIDGE_STATE_DIR'] ?? '', 'audit');
+    mkdirSync(audit, { recursive: true, mode: 0o700 });
+    const at = new Date().toISOString();
+    const lost = { kind: 'lost', at, since: at, lines: 1 };
+    writeFileSync(join(audit, 'audit-1.jsonl'), `${JSON.stringify(lost)}\n`, { mode: 0o600 });
+    expect(unread('runs --follow --last 5')).toEqual(ended);
+  });
+});
 
 describe('usage', () => {
   it('--help names every command and shows examples', async () => {

@@ -32,7 +32,7 @@ async function called(name: string, args: Args, env: Record<string, string> = {}
   let relayed: unknown;
   const bridge = {
     settings,
-    servers: { names: [] },
+    servers: { names: [], policy: () => ({ data: 'write' }) },
     snippets: { folder: undefined },
     serveFor: () => {},
     onImageKnown: () => {},

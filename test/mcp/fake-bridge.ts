@@ -57,7 +57,7 @@ export function fakeBridge(env: Readonly<Record<string, string>> = {}, outcome: 
   };
   const bridge = {
     settings,
-    servers: { names: ['alpha'] },
+    servers: { names: ['alpha'], policy: () => ({ data: 'write' }) },
     snippets: { folder: undefined },
     kept: { list: () => [], isOn: true, keepSeconds: 60, read: () => Promise.resolve(undefined) },
     warmUp: () => void ++seen.warmUps,

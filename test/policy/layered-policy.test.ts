@@ -53,7 +53,8 @@ it('code may use data folders as the stricter layer says', () => {
   const folders = [{ path: '/srv/out', target: '/data', isWritable: true }];
   const seen = (...layers: readonly Policy['data'][]) => {
     const [first, second] = layers.map((data) => ({ ...policy({}), data })) as [Policy, Policy];
-    return allowedFolders(folders, layeredPolicy(first, second)).map(({ isWritable }) => isWritable);
+    const servers = { policy: () => layeredPolicy(first, second) };
+    return allowedFolders({ settings: { data: folders }, servers }).map(({ isWritable }) => isWritable);
   };
   expect(policy({}).data).toBe('write');
   expect(seen('write', 'write')).toEqual([true]);

@@ -27,6 +27,12 @@ export type Owner = {
   readonly machine: string;
 };
 
+/** Whether a value that was read from a file has the shape of an owner. */
+export function isOwner(value: unknown): value is Owner {
+  const { pid, startTime, bootId, machine } = Object(value);
+  return Number.isInteger(pid) && [startTime, bootId, machine].every((part) => typeof part === 'string');
+}
+
 /** '' where there is no such process, or no /proc. */
 const startTimeOf = (pid: number): string => processStat(pid)?.startTime ?? '';
 

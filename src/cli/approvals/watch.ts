@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../base/errors.js';
 import { madeVisibleJson } from '../../base/text/unseen.js';
 import type { Decision } from '../../policy/approvals/question.js';
-import { interruptSignal } from '../terminal/interrupt.js';
+import { interruptSignal, signalOfLostReader } from '../terminal/interrupt.js';
 import { coloursFor, sayDim, visibleText } from '../terminal/output.js';
 import { giveAnswer, type Survey, surveyApprovals, type WaitingQuestion } from './give-answer.js';
 
@@ -27,8 +27,7 @@ const KEYS: readonly { readonly letter: string; readonly decision: Decision; rea
 /** Ends at an interrupt, at `q`, and when nobody reads any more. */
 export async function watchApprovals(stateDir: string, json: boolean): Promise<void> {
   const ended = new AbortController();
-  const signal = AbortSignal.any([ended.signal, interruptSignal()]);
-  process.stdout.on('error', () => ended.abort());
+  const signal = AbortSignal.any([ended.signal, interruptSignal(), signalOfLostReader()]);
   const isAsking = process.stdin.isTTY === true && process.stdout.isTTY === true && !json;
   try {
     if (isAsking) await askEach(stateDir, signal, () => ended.abort());

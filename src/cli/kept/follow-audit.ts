@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { countOf } from '../../base/text/text.js';
 import { madeVisibleJson } from '../../base/text/unseen.js';
 import type { AuditLine, CallLine } from '../../run/audit/audit-line.js';
-import { interruptSignal } from '../terminal/interrupt.js';
+import { interruptSignal, signalOfLostReader } from '../terminal/interrupt.js';
 import { seconds, visibleText } from '../terminal/output.js';
 import {
   auditLines,
@@ -34,9 +34,7 @@ export async function followAudit(
   options: Pick<RunsOptions, 'last' | 'logins' | 'json'>,
   since: number | undefined,
 ): Promise<void> {
-  const ended = new AbortController();
-  const signal = AbortSignal.any([ended.signal, interruptSignal()]);
-  process.stdout.on('error', () => ended.abort());
+  const signal = AbortSignal.any([interruptSignal(), signalOfLostReader()]);
   const tail = new AuditTail(dir);
   const isWanted = followedBy(wanted, options.logins === true);
   const say = (line: AuditLine) =>

@@ -23,7 +23,7 @@ import { RunQuestions } from '../approvals/run-questions.js';
 import { exitCodeOf, showError, shownBy, withBridge, withData } from '../run/command-bridge.js';
 import { keepLeft } from '../run/left.js';
 import { prepare } from '../serving/prepare.js';
-import { interruptSignal } from '../terminal/interrupt.js';
+import { interruptSignal, signalOfLostReader } from '../terminal/interrupt.js';
 import { coloursFor, sayDim, sayNote, visibleText } from '../terminal/output.js';
 import { type Completions, completionsOf, SessionNames } from './completion.js';
 
@@ -48,7 +48,7 @@ export async function repl(options: ReplOptions): Promise<void> {
   // Files that a session leaves have to be there to be opened; nothing else of a bridge that serves is wanted.
   const settings = { ...prepared.settings, warm: 0 };
   const discovery = { ...prepared.discovery, settings };
-  const ending = interruptSignal({ except: ['SIGINT'] });
+  const ending = AbortSignal.any([interruptSignal({ except: ['SIGINT'] }), signalOfLostReader()]);
   const handles = new Set<string>();
   await withBridge({ ...prepared, settings, discovery }, async (bridge) => {
     // Keys are the prompt's: a question is answered elsewhere.

@@ -14,7 +14,7 @@ import {
 import { Bridge } from '../../tenant/bridge.js';
 import { type Prepared, startAudit, withProgress } from '../serving/prepare.js';
 import { coloursFor, sayNote, USAGE_EXIT_CODE, usageError } from '../terminal/output.js';
-import { type ProgramOutput, READER_GONE_EXIT_CODE } from '../terminal/pass-on.js';
+import type { ProgramOutput } from '../terminal/pass-on.js';
 import { takeOut } from './left.js';
 
 /** Has a person see how a call fares, by `signs`, and `output` what it prints. */
@@ -55,10 +55,7 @@ export async function endRun(
   },
 ): Promise<void> {
   const { prepared, out, readerGone, unanswered = [], say } = ending;
-  if (readerGone.aborted) {
-    process.exitCode = READER_GONE_EXIT_CODE;
-    return;
-  }
+  if (readerGone.aborted) return;
   const isPassedOn = say(outcome);
   const isTakenOut = await takeOut(outcome, out, prepared);
   const exitCode = exitCodeOf(outcome) || (isPassedOn && isTakenOut ? 0 : 1);

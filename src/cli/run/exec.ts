@@ -17,9 +17,9 @@ import type { Settings } from '../../settings/environment/settings.js';
 import type { Language } from '../../settings/languages/records.js';
 import { RunQuestions } from '../approvals/run-questions.js';
 import { prepare } from '../serving/prepare.js';
-import { interruptSignal } from '../terminal/interrupt.js';
+import { interruptSignal, signalOfLostReader } from '../terminal/interrupt.js';
 import { sayDim, sayNote, usageError } from '../terminal/output.js';
-import { PassedOn, type ProgramOutput, signalOfLostReader } from '../terminal/pass-on.js';
+import { PassedOn, type ProgramOutput } from '../terminal/pass-on.js';
 import { endRun, showError, shownBy, showRemedy, withBridge, withData } from './command-bridge.js';
 import { type ExecInputOptions, execInput, type Words } from './exec-input.js';
 

@@ -15,10 +15,10 @@ import { byCommandLine } from '../../run/calls/call-context.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
 import { RunQuestions } from '../approvals/run-questions.js';
 import { prepare } from '../serving/prepare.js';
-import { interruptSignal } from '../terminal/interrupt.js';
+import { interruptSignal, signalOfLostReader } from '../terminal/interrupt.js';
 import { sayDim, sayNote, usageError } from '../terminal/output.js';
 
-import { PassedOn, signalOfLostReader } from '../terminal/pass-on.js';
+import { PassedOn } from '../terminal/pass-on.js';
 import { endRun, showError, shownBy, withBridge, withData } from './command-bridge.js';
 import { Collected } from './exec.js';
 import { readInput, readStdin } from './exec-input.js';

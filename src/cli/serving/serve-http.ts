@@ -4,6 +4,7 @@
 import { BridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
 import type { Principal } from '../../base/principal.js';
+import { isLoopback } from '../../base/text/loopback.js';
 import { OF_ONE_PROCESS, Scheduler, UNLIMITED } from '../../base/waiting/scheduler.js';
 import { watchTasks } from '../../mcp/calls/tasks.js';
 import { AgentConnection, agentServer } from '../../mcp/connection/server.js';
@@ -12,7 +13,7 @@ import { HttpAccess } from '../../service/access/authenticator.js';
 import { firstTokenText, makeFirstToken } from '../../service/access/token-file.js';
 import { HttpFront } from '../../service/endpoint/front.js';
 import { recordServing } from '../../service/endpoint/serving-record.js';
-import { type HttpAddress, isLoopback, notifySystemd, parseHttpAddress } from '../../service/http/address.js';
+import { type HttpAddress, notifySystemd, parseHttpAddress } from '../../service/http/address.js';
 import {
   type HttpFrontParts,
   type RequestFacts,

@@ -100,6 +100,6 @@ function ofOtherImages(already: readonly HostHere[], env: Choices['env']): reado
   if (image === undefined) return [];
   return already.map(({ id, title }) => ({
     detail: `${title} had the bridge before, and its entry is left as it is`,
-    remedy: `To have the image ${image} there, run \`${ownCommand('uninstall', id)}\`, then \`${ownCommand('install', id)} --env MCP_BRIDGE_IMAGE=${image}\`.`,
+    remedy: `To use the image ${image} there, run \`${ownCommand('config', 'set', `MCP_BRIDGE_IMAGE=${image}`, '--host', id)}\`.`,
   }));
 }

@@ -1,5 +1,5 @@
 // The user's or host's wish to end, as an AbortSignal: the first signal asks, a second one does not wait. Exit hooks
-// run in both cases.
+// run in both cases. A reader that closes our output, as `head` does, wants the end as well.
 
 import { constants } from 'node:os';
 
@@ -44,4 +44,24 @@ export function interruptSignal({
     });
   }
   return controller.signal;
+}
+
+/** Exit code that a shell gives for a program that nobody reads any more. */
+const READER_GONE_EXIT_CODE = 141;
+
+/**
+ * Aborts when whoever reads our output has closed it. From then on the exit code is 141, whatever the command makes of its end,
+ * and further output is thrown away.
+ */
+export function signalOfLostReader(): AbortSignal {
+  const gone = new AbortController();
+  const end = () => {
+    if (gone.signal.aborted) return;
+    process.on('exit', () => {
+      process.exitCode = READER_GONE_EXIT_CODE;
+    });
+    gone.abort();
+  };
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', end);
+  return gone.signal;
 }

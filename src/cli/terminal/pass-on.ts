@@ -87,13 +87,3 @@ export class PassOn {
     this.#open = this.#open.slice(end);
   }
 }
-
-/** Exit code that a shell gives for a program that nobody reads any more. */
-export const READER_GONE_EXIT_CODE = 141;
-
-/** Aborts when whoever reads our output has closed it, as `head` does. */
-export function signalOfLostReader(): AbortSignal {
-  const gone = new AbortController();
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => gone.abort());
-  return gone.signal;
-}

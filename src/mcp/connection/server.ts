@@ -5,6 +5,7 @@
 import type { ServerCapabilities, Transport } from '@modelcontextprotocol/server';
 import type { Observer } from '../../base/log/events.js';
 import { clip, clipHarmless } from '../../base/text/text.js';
+import { allowedFolders } from '../../policy/rules/policy.js';
 import { type AgentCapabilities, NO_AGENT } from '../../servers/asking/agent-capabilities.js';
 import { offeredLanguages } from '../../settings/environment/plan.js';
 import type { Bridge } from '../../tenant/bridge.js';
@@ -17,7 +18,7 @@ import { AgentServer, CACHED_FOR } from '../requests/agent-server.js';
 import { checkCursor, describeValue, fieldsOf } from '../requests/complaint.js';
 import { LOG_LEVELS, type McpLogLevel } from '../requests/log-notifications.js';
 import { instructions } from '../resources/capabilities.js';
-import { type OfferedTools, offeredTools, offersSnippets } from '../tools/definitions.js';
+import { type OfferedTools, offeredTools, offersSnippets, withDataLine } from '../tools/definitions.js';
 import { LateBridge, loadAnswers, wholeBridge } from './late-bridge.js';
 import { type StdioConnection, serveConnection } from './stdio-connection.js';
 
@@ -163,7 +164,9 @@ function listTools(
   agent: AgentCapabilities,
   listChanged: (list: 'tools') => void,
 ): void {
-  const described = () => tools.map(({ description }) => description).join('\n');
+  // Folders may be given and taken, and so may the right to see them.
+  const toldNow = () => withDataLine(tools, allowedFolders(bridge));
+  const described = (listed = toldNow()) => listed.map(({ description }) => description).join('\n');
   const onImageKnown = () => {
     if (connection.toldOfTools === undefined || connection.toldOfTools === described()) return;
     connection.toldOfTools = undefined;
@@ -173,8 +176,9 @@ function listTools(
     checkCursor(params);
     connection.prepare(bridge, agent);
     connection.onImageKnown(bridge, onImageKnown);
-    connection.toldOfTools = described();
-    const listed = { tools };
+    const told = toldNow();
+    connection.toldOfTools = described(told);
+    const listed = { tools: told };
     return era === 'legacy' ? listed : { ...listed, ...CACHED_FOR.tools };
   });
 }

@@ -151,9 +151,9 @@ Results are data (r["id"] or r.id); a failing tool raises runtime.MCPError. Each
 export const runPythonDefinition = (settings: Settings): ToolDefinition => ({
   name: 'run_python',
   title: 'Run Python with MCP tools',
-  // Read at each listing, since what the image holds may become known meanwhile, and folders may be given and taken.
+  // Read at each listing, since what the image holds may become known meanwhile.
   get description() {
-    return `${describe(pythonWords(settings))}${dataLine(settings, 'runtime.data() lists them.')}`;
+    return describe(pythonWords(settings));
   },
   inputSchema: {
     type: 'object',
@@ -164,12 +164,22 @@ export const runPythonDefinition = (settings: Settings): ToolDefinition => ({
   _meta: metaFor('run python code, call MCP tools'),
 });
 
-/** Folders of the user's in a line of their own; nothing where there are none. */
-function dataLine({ data }: Settings, more = ''): string {
-  if (data.length === 0) return '';
+/** Tools whose code sees data folders, with a sentence that ends the line about them. */
+const DATA_SENTENCES: ReadonlyMap<string, string> = new Map([
+  ['run_python', ' runtime.data() lists them.'],
+  ['execute_code', ''],
+]);
+
+/** These tools, with a line about the folders that code may see now at the end of descriptions. No folders add no line. */
+export function withDataLine(tools: OfferedTools, folders: readonly DataFolder[]): OfferedTools {
+  if (folders.length === 0) return tools;
   const inWords = ({ target, isWritable }: DataFolder) => (isWritable ? `${target} (writable)` : target);
-  const access = data.every(({ isWritable }) => !isWritable) ? ', read-only' : '';
-  return `\nThe user's files: ${nameList(data.map(inWords))}${access}. ${more}`.trimEnd();
+  const access = folders.every(({ isWritable }) => !isWritable) ? ', read-only' : '';
+  const line = `\nThe user's files: ${nameList(folders.map(inWords))}${access}.`;
+  return tools.map((tool) => {
+    const sentence = DATA_SENTENCES.get(tool.name);
+    return sentence === undefined ? tool : { ...tool, description: `${tool.description}${line}${sentence}` };
+  });
 }
 
 /** `python, go or ruby`. */
@@ -268,9 +278,7 @@ export function executeCodeArguments(settings: Settings) {
 export const executeCodeDefinition = (settings: Settings): ToolDefinition => ({
   name: 'execute_code',
   title: 'Run a program',
-  get description() {
-    return `${programsDescription(offeredLanguages(settings), settings)}${dataLine(settings)}`;
-  },
+  description: programsDescription(offeredLanguages(settings), settings),
   inputSchema: {
     type: 'object',
     properties: { ...propertiesOf(executeCodeArguments(settings)), ...GO_ON_PROPERTIES },

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { userInfo } from 'node:os';
 import { z } from 'zod';
 import { jsonIn } from '../../base/json/records.js';
-import { type Owner, thisOwner } from '../../base/process/owner.js';
+import { isOwner, type Owner, thisOwner } from '../../base/process/owner.js';
 import { MAX_FRAME_BYTES } from '../../wire/frames.js';
 import { DECISIONS, MAX_WORD_CHARS, type Question } from '../approvals/question.js';
 
@@ -16,12 +16,7 @@ export const MAX_QUESTION_BYTES = MAX_FRAME_BYTES;
 
 export const QUESTION_ID = /^q-[a-z0-9]{16}$/;
 
-const owner = z.object({
-  pid: z.number().int(),
-  startTime: z.string(),
-  bootId: z.string(),
-  machine: z.string(),
-});
+const owner = z.custom<Owner>(isOwner);
 const question = z.object({
   id: z.string().regex(QUESTION_ID),
   object: z.object({

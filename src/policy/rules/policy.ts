@@ -419,11 +419,15 @@ const lowerOf = (one: Limit, other: Limit): Limit => (other.max < one.max ? othe
 const lowerLimit = (one: Limit | undefined, other: Limit | undefined): Limit | undefined =>
   one === undefined || other === undefined ? (one ?? other) : lowerOf(one, other);
 
-/** The folders that code may see, as it may use them. */
-export function allowedFolders(
-  folders: readonly DataFolder[],
-  { data }: Pick<Policy, 'data'>,
-): readonly DataFolder[] {
+/** The folders of a principal that its code may see now, as it may use them. */
+export function allowedFolders({
+  settings: { data: folders },
+  servers,
+}: {
+  readonly settings: Pick<Settings, 'data'>;
+  readonly servers: { policy(): Pick<Policy, 'data'> };
+}): readonly DataFolder[] {
+  const { data } = servers.policy();
   if (data === 'none') return [];
   return data === 'write' ? folders : folders.map((folder) => ({ ...folder, isWritable: false }));
 }

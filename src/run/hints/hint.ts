@@ -9,7 +9,7 @@ import type { GuestError } from '../../sandbox/conversation/sandbox.js';
 /** Parts of a sandbox that a sentence may name. */
 export type HintSpec = Pick<
   SandboxSpec,
-  'image' | 'network' | 'memoryBytes' | 'pids' | 'tmpfs' | 'shmMb' | 'ulimits'
+  'image' | 'network' | 'memoryBytes' | 'pids' | 'tmpfs' | 'data' | 'shmMb' | 'ulimits'
 > & {
   /** Aliases of the servers that the code may name. */
   readonly aliases?: readonly string[];

@@ -1,6 +1,9 @@
 // Hints on what an exception has to do with the sandbox, and the next step: one table, a row for each thing that code written
 // for a terminal meets here. The first row that fits speaks; most exceptions are the code's own affair, and none does.
 
+import { lstatSync, type Stats } from 'node:fs';
+import { join } from 'node:path';
+import { shellWord } from '../../base/process/own-command.js';
 import { findClosest } from '../../base/text/closest.js';
 import type { GuestError } from '../../sandbox/conversation/sandbox.js';
 import {
@@ -144,6 +147,52 @@ const IN_SCRATCH = `(?:${SCRATCH}|[^/'"])`;
 /** Homes, mounts, URLs, other people's systems. */
 const HOST_PATH = ` .*['"](?:file:|~|/(?:home|Users|root|mnt|media|Volumes)/|[A-Za-z]:[\\\\/])`;
 
+/** Mode bits that let every user read a file, and list and enter a folder. */
+const FILE_FOR_ALL = 0o004;
+const FOLDER_FOR_ALL = 0o005;
+
+/**
+ * The command that lets every user read `path` of a read-only folder; undefined if that is not what it lacks. The path is a
+ * word of the guest's and chmod follows links, so each part of it must be a plain file or folder that is there.
+ */
+function openingCommand(path: string, { source, target }: HintSpec['data'][number]): string | undefined {
+  const parts = path.slice(target.length + 1).split('/');
+  if (parts.some((part) => ['', '.', '..'].includes(part))) return undefined;
+  let at = source;
+  for (const part of parts) {
+    at = join(at, part);
+    const found = lookAt(at);
+    if (found === undefined || !(found.isFile() || found.isDirectory())) return undefined;
+    const [mode, right] = found.isFile() ? [FILE_FOR_ALL, 'o+r'] : [FOLDER_FOR_ALL, 'o+rx'];
+    if ((found.mode & mode) !== mode) return `chmod ${right} ${shellWord(at)}`;
+  }
+  return undefined;
+}
+
+function lookAt(path: string): Stats | undefined {
+  try {
+    return lstatSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+const notRoot = (spec: HintSpec): string =>
+  `The code is not root here; it can write to ${writablePlaces(spec)} alone.`;
+
+/** Code runs as the owner of folders that it can write, and else as nobody that this machine knows. */
+function deniedData(spec: HintSpec, path = ''): string {
+  const folder = spec.data.find(({ target }) => path === target || path.startsWith(`${target}/`));
+  if (folder === undefined) return notRoot(spec);
+  const { target, isWritable } = folder;
+  if (isWritable)
+    return `Code uses ${target} as the owner of that folder does, and can execute nothing there.`;
+  const command = openingCommand(path, folder);
+  return command === undefined
+    ? `Code can read in ${target} what every user of the machine may read. It can write and execute nothing there: write to ${writablePlaces(spec)}.`
+    : `Code runs as another user than the owner, and may not read it. The user can run \`${command}\`; then every user of the machine may read it.`;
+}
+
 const fileHints: readonly Hint[] = [
   {
     about: 'read-only file system',
@@ -167,9 +216,15 @@ const fileHints: readonly Hint[] = [
     sentence: (walls) => `Nothing in ${writablePlaces(walls)} can be loaded as a native library.`,
   },
   {
+    about: 'a data folder',
+    // Libraries in Rust have the path without quotation marks.
+    matches: says(/['"\s](\/data(?:\/[^'"\n]*)?)/, /^PermissionError$/),
+    sentence: deniedData,
+  },
+  {
     about: 'a place that belongs to others',
     matches: matchDenied(`(?!${SCRATCH})/`),
-    sentence: (walls) => `The code is not root here; it can write to ${writablePlaces(walls)} alone.`,
+    sentence: notRoot,
   },
   {
     about: 'privileges',

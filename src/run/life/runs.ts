@@ -433,8 +433,7 @@ export class Runs {
 
   /** Adds the folders that its code may see now. */
   #withData(kind: SandboxProfile): SandboxProfile {
-    const { settings, servers } = this.#parts;
-    return withData(kind, allowedFolders(settings.data, servers.policy()));
+    return withData(kind, allowedFolders(this.#parts));
   }
 
   /** How long a call has waited for set-up so far, from now on. */

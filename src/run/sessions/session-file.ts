@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { readText } from '../../base/files/read-text.js';
 import { replaceFile } from '../../base/files/replace-file.js';
-import { isAlive, type Owner, thisOwner } from '../../base/process/owner.js';
+import { isAlive, isOwner, type Owner, thisOwner } from '../../base/process/owner.js';
 
 const FOLDER = 'sessions';
 /** Nobody goes on with what was last called so long ago. */
@@ -15,13 +15,12 @@ const RECORD = /^(s-[a-z0-9]{16})\.json$/;
 /** A person has ended it from outside. */
 const endedName = (handle: string): string => `${handle}.ended`;
 
-const owner = z.object({ pid: z.int(), startTime: z.string(), bootId: z.string(), machine: z.string() });
 const record = z.object({
   handle: z.string(),
   name: z.string(),
   client: z.string(),
   /** The bridge that has it. */
-  owner,
+  owner: z.custom<Owner>(isOwner),
   /** Whose it is, by id; null for the user who started the bridge. */
   principal: z.string().nullable(),
   /** Within which its name means it, where that outlives a connection; else null. */

@@ -6,6 +6,7 @@ import { type FetchLike, RegistrationRejectedError } from '@modelcontextprotocol
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { isObject, type JsonObject } from '../../base/json/records.js';
 import { ownCommand } from '../../base/process/own-command.js';
+import { isLoopback } from '../../base/text/loopback.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { clipHarmless, withoutFullStop } from '../../base/text/text.js';
 import { LinkedSignal } from '../../base/waiting/linked-signal.js';
@@ -18,17 +19,13 @@ const TIMEOUT_MS = 8_000;
 const MAX_BODY_BYTES = MB_BYTES;
 const WITHOUT_BODY = [101, 204, 205, 304];
 
-/** Whether the address is of this machine, where nobody listens on the way. */
-function isLoopback({ hostname }: URL): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d+){3}$/.test(hostname);
-}
-
 /** Why a token must not be sent to `address`, as the end of a sentence about it; undefined where it may. */
 export function unsafeAddress(address: string | URL, server: string): string | undefined {
   const url = new URL(address);
   if (url.protocol === 'https:') return undefined;
-  // A server elsewhere has no business with what listens on this machine.
-  if (url.protocol === 'http:' && isLoopback(url) && isLoopback(new URL(server))) return undefined;
+  // Nobody listens on the way within this machine; a server elsewhere has no business with what listens here.
+  const isAllHere = [url, new URL(server)].every(({ hostname }) => isLoopback(hostname));
+  if (url.protocol === 'http:' && isAllHere) return undefined;
   return 'is not https, so a token could be read on its way';
 }
 

@@ -2,8 +2,8 @@
 
 import { BridgeError } from '../../base/errors.js';
 import { shellWord } from '../../base/process/own-command.js';
+import { isLoopback } from '../../base/text/loopback.js';
 import { clipHarmless } from '../../base/text/text.js';
-import { isLoopback } from '../http/address.js';
 
 /** Stands in place of a token that is shown elsewhere. */
 export const TOKEN_PLACEHOLDER = 'TOKEN';
@@ -64,9 +64,7 @@ export function endpointFrom(
 function checkedEndpoint(written: string): string {
   const url = URL.canParse(written) ? new URL(written) : undefined;
   const isPlain = url !== undefined && [url.username, url.password, url.search, url.hash].join('') === '';
-  const isSafe =
-    url?.protocol === 'https:' ||
-    (url?.protocol === 'http:' && isLoopback(url.hostname.replace(/^\[(.*)\]$/, '$1')));
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
   if (url === undefined || !isPlain || !isSafe)
     throw new BridgeError(
       'E_ARGUMENTS',

@@ -7,14 +7,18 @@ import { z } from 'zod';
 import { randomUUID } from '../../base/crypto.js';
 import { readText } from '../../base/files/read-text.js';
 import { replaceFile } from '../../base/files/replace-file.js';
-import { isAlive, isHere, type Owner, thisOwner } from '../../base/process/owner.js';
+import { isAlive, isHere, isOwner, type Owner, thisOwner } from '../../base/process/owner.js';
 import { processStat } from '../../base/process/process-stat.js';
 import { VERSION } from '../../base/version.js';
 
 const FOLDER = join('http', 'serving');
 
-const owner = z.object({ pid: z.int(), startTime: z.string(), bootId: z.string(), machine: z.string() });
-const record = z.object({ owner, address: z.string(), since: z.iso.datetime(), version: z.string() });
+const record = z.object({
+  owner: z.custom<Owner>(isOwner),
+  address: z.string(),
+  since: z.iso.datetime(),
+  version: z.string(),
+});
 
 /** A bridge that serves over HTTP. */
 export type ServingBridge = Readonly<z.output<typeof record>> & {

@@ -2,9 +2,9 @@
 
 import { execFile } from 'node:child_process';
 import { fstatSync, readFileSync } from 'node:fs';
-import { isIP } from 'node:net';
 import { BridgeError } from '../../base/errors.js';
 import type { Environment } from '../../base/process/environment.js';
+import { isLoopback } from '../../base/text/loopback.js';
 import { clipHarmlessLine } from '../../base/text/text.js';
 
 export type HttpAddress =
@@ -32,13 +32,6 @@ export function parseHttpAddress(text: string): HttpAddress {
     });
   return { at: 'tcp', host: (host ?? '127.0.0.1').replace(/^\[(.*)\]$/, '$1'), port: Number(port) };
 }
-
-/** Whether only this machine reaches `host`, a name or an address without brackets. */
-export const isLoopback = (host: string): boolean =>
-  host.toLowerCase() === 'localhost' ||
-  host === '::1' ||
-  (isIP(host) === 4 && host.startsWith('127.')) ||
-  host.toLowerCase().startsWith('::ffff:127.');
 
 /**
  * Throws E_SETTINGS where anybody in the network could call without a credential. `hasCredentials` says whether a call

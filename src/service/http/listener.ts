@@ -9,7 +9,8 @@ import { dirname, resolve } from 'node:path';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { findExchangeable, whatIsOpen } from '../../base/files/only-ours.js';
 import type { Observer } from '../../base/log/events.js';
-import { type HttpAddress, isLoopback, pathOfSocket, refuseOpenAddress } from './address.js';
+import { isLoopback } from '../../base/text/loopback.js';
+import { type HttpAddress, pathOfSocket, refuseOpenAddress } from './address.js';
 import type { HttpLimits } from './parts.js';
 import { readTls, type TlsFiles, TlsWatch } from './tls-files.js';
 

@@ -7,8 +7,8 @@ import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { messageOf } from '../../base/errors.js';
+import { isLoopback } from '../../base/text/loopback.js';
 import { KB_BYTES } from '../../base/text/sizes.js';
-import { isLoopbackName } from '../../settings/environment/setting-rules.js';
 
 /** Documents of issuers have a few kilobytes; keys of a large one some twenty. */
 export const MAX_DOCUMENT_BYTES = 512 * KB_BYTES;
@@ -42,7 +42,7 @@ function allowedUrl(address: string, issuer: string): URL {
   if (!URL.canParse(address)) throw new IssuerFetchError('the issuer names an address that is none');
   const [url, own] = [new URL(address), new URL(issuer)];
   const isOwn = url.origin === own.origin;
-  if (url.protocol !== 'https:' && !(isOwn && url.protocol === 'http:' && isLoopbackName(url.hostname)))
+  if (url.protocol !== 'https:' && !(isOwn && url.protocol === 'http:' && isLoopback(url.hostname)))
     throw new IssuerFetchError(`${url.origin} is not https`);
   const ip = url.hostname.replace(/^\[|\]$/g, '');
   // No name is looked up for a literal address.

@@ -3,6 +3,7 @@
 
 import { z } from 'zod';
 import { messageOf } from '../../base/errors.js';
+import { isLoopback } from '../../base/text/loopback.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { OUTPUT_BYTES } from '../bounds.js';
 import { absolutePath, type HostFacts } from '../files/host-facts.js';
@@ -208,13 +209,9 @@ export function oauthAddressTrouble(text: string): string | undefined {
   } catch (thrown) {
     return `It is no address (${messageOf(thrown)}).`;
   }
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopbackName(url.hostname)))
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url.hostname)))
     return 'It has to be https; http is for this machine only (localhost, 127.0.0.1, [::1]).';
   if (url.username !== '' || url.password !== '') return 'It must not have a user or a password.';
   if (text.includes('#') || text.includes('?')) return 'It must have neither a query nor a fragment.';
   return undefined;
 }
-
-/** Whether the host of a URL is this machine by its name. */
-export const isLoopbackName = (hostname: string): boolean =>
-  hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);

@@ -213,8 +213,8 @@ describe('answers', () => {
     writeHosts();
     await moved({ options: { yes: true } });
     const { hosts } = await moved({ options: { yes: true, image: 'data' } });
-    expect(hosts.warnings?.map(({ remedy }) => remedy).join('\n')).toContain(
-      'install codex` --env MCP_BRIDGE_IMAGE=data'.replace('` ', ' '),
+    expect(hosts.warnings?.map(({ remedy }) => remedy).join('\n')).toMatch(
+      /`\S.* config set MCP_BRIDGE_IMAGE=data --host codex`/,
     );
   });
 });

@@ -17,6 +17,7 @@ const facts = (memoryKills: number | undefined, calls = 0): SandboxFacts => ({
     memoryBytes: 512 * MB,
     pids: 128,
     tmpfs: [{ target: '/workspace', sizeMb: 128, executable: false }],
+    data: [],
     shmMb: 16,
     ulimits: [
       { name: 'nofile', limit: 1024 },

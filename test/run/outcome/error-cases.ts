@@ -28,6 +28,7 @@ export const WALLS: HintSpec = {
     { target: '/tmp', sizeMb: 64, executable: false },
     { target: '/workspace', sizeMb: 128, executable: false },
   ],
+  data: [{ source: '/not/here', target: '/data', isWritable: false, identity: '' }],
   shmMb: 16,
   ulimits: [
     { name: 'nofile', limit: 1024 },
@@ -159,6 +160,12 @@ const files: readonly ErrorCase[] = [
     code: 'import ctypes, glob, shutil\nshutil.copy(glob.glob("/usr/lib/*/libm.so*")[0], "/tmp/libm.so")\nctypes.CDLL("/tmp/libm.so")',
     error: 'OSError: /tmp/libm.so: failed to map segment from shared object',
     remedy: 'Nothing in /tmp, /workspace and /dev/shm can be loaded as a native library.',
+  },
+  {
+    about: 'a data folder',
+    error: "PermissionError: [Errno 13] Permission denied: '/data/x.csv'",
+    remedy:
+      'Code can read in /data what every user of the machine may read. It can write and execute nothing there: write to /tmp, /workspace and /dev/shm.',
   },
   {
     about: 'a place that belongs to others',

@@ -1,6 +1,10 @@
 // The table of hints: every row speaks where it should, in these words, and none of them about an innocent error.
 
-import { describe, expect, it } from 'vitest';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { shellWord } from '../../../src/base/process/own-command.js';
 import { HINTS, hintFor } from '../../../src/run/hints/hints.js';
 import { leastCpuMs } from '../../support/cpu-time.js';
 import { nodeStarts } from '../../support/time.js';
@@ -39,6 +43,58 @@ describe('what has to do with the sandbox', () => {
     const module = guestError("ModuleNotFoundError: No module named 'mcp_fils'");
     expect(hintFor(module, { ...WALLS, aliases: ['files'] })).toMatch(/ Did you mean 'mcp_files'\?$/);
     expect(hintFor(error, { ...WALLS, aliases: ['github'] })).not.toMatch(/Did you mean/);
+  });
+
+  describe('a file of a data folder that its owner alone may read', () => {
+    let home: string;
+    beforeEach(() => {
+      home = mkdtempSync(join(tmpdir(), "owner's-"));
+      writeFileSync(join(home, 'private.csv'), '', { mode: 0o600 });
+      mkdirSync(join(home, 'closed'), { mode: 0o700 });
+      writeFileSync(join(home, 'closed', 'x.csv'), '', { mode: 0o644 });
+      writeFileSync(join(home, 'open.csv'), '', { mode: 0o644 });
+      symlinkSync('private.csv', join(home, 'link.csv'));
+    });
+    afterEach(() => rmSync(home, { recursive: true }));
+
+    const remedy = (
+      path: string,
+      { isWritable = false, says = `[Errno 13] Permission denied: '${path}'` } = {},
+    ) =>
+      hintFor(guestError(`PermissionError: ${says}`), {
+        ...WALLS,
+        data: [{ source: home, target: '/data/in', isWritable, identity: '' }],
+      });
+    const opening = (mode: string, ...path: readonly string[]) =>
+      `Code runs as another user than the owner, and may not read it. The user can run \`chmod ${mode} ${shellWord(join(home, ...path))}\`; then every user of the machine may read it.`;
+
+    it('is told with the command that opens it, as is the folder that closes the way', () => {
+      expect(remedy('/data/in/private.csv')).toBe(opening('o+r', 'private.csv'));
+      expect(remedy('/data/in/closed/x.csv')).toBe(opening('o+rx', 'closed'));
+      expect(remedy('/data/in/closed')).toBe(opening('o+rx', 'closed'));
+      const says = 'Permission denied (os error 13): /data/in/private.csv';
+      expect(remedy('', { says })).toBe(opening('o+r', 'private.csv'));
+    });
+
+    // The path is a word of the guest's, and chmod follows links.
+    it.each([
+      ['a link', '/data/in/link.csv'],
+      ['a way out of the folder', '/data/in/closed/../private.csv'],
+      ['what all may read', '/data/in/open.csv'],
+      ['what is not there', '/data/in/nothing.csv'],
+    ])('is told without a command for %s', (_what, path) => {
+      expect(remedy(path)).toMatch(/^Code can read in \/data\/in what every user/);
+    });
+
+    it('is told without a command where code can write, since it could exchange the file', () => {
+      expect(remedy('/data/in/private.csv', { isWritable: true })).toBe(
+        'Code uses /data/in as the owner of that folder does, and can execute nothing there.',
+      );
+    });
+
+    it('is nothing that the sandbox has where no folder is seen there', () => {
+      expect(remedy('/data/other/x.csv')).toMatch(/^The code is not root here/);
+    });
   });
 
   it('names what the image has, where it is one of ours', () => {
