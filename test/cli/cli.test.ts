@@ -139,7 +139,7 @@ describe('servers', () => {
       '  ready    files           npx',
       '  skipped  off             disabled in its file. Switch it on.',
       '  skipped  sandbox         npx  this bridge itself',
-      '  skipped  bad\\x1b[2Jname  its name has characters that do not show. Correct the entry.',
+      '  skipped  bad\\x1b[2Jname  its name has invisible characters. Correct the entry.',
       '',
       '1 ready, 3 skipped',
       '',

@@ -97,7 +97,7 @@ it('a slip of the pen changes nothing until it is mended, and is named to whoeve
   write('yaml', '');
   expect(await marks(NAMES)).toMatchObject({ result: NAMES.map((name) => `${name} before`) });
   expect(bridge.stderr()).toContain(`${file}:2:`);
-  expect(bridge.stderr()).toContain('what it said before stays in use until it can be read');
+  expect(bridge.stderr()).toContain('its last good content stays in use until it can be read');
   expect(await bridge.run('1', { servers: ['new'] })).toMatchObject({
     errorType: 'E_SERVER_UNKNOWN',
     remedy: expect.stringMatching(
