@@ -97,7 +97,7 @@ export async function chooseEngine(
 const unsafeError = (binary: string) =>
   new BridgeError(
     'E_ENGINE_UNSAFE',
-    `${binary} runs as root without user-namespace remapping: container ids are host ids.`,
+    `${binary} runs as root without user-namespace remapping: root in a container is root on this machine.`,
     {
       fault: 'operator',
       remedy:
@@ -138,10 +138,10 @@ export async function chooseOciRuntime(
 }
 
 function hangs(what: string, waitedMs: number, before: readonly Tried[], remedy: string): BridgeError {
-  const others = before.length === 0 ? '' : ` Before it: ${triedText(before)}`;
+  const others = before.length === 0 ? '' : ` Tried before: ${triedText(before)}`;
   return new BridgeError(
     'E_OCI_RUNTIME',
-    `${what} hangs: no container within ${inSeconds(waitedMs)}.${others}`,
+    `${what} hangs: it started no container within ${inSeconds(waitedMs)}.${others}`,
     {
       fault: 'operator',
       remedy,

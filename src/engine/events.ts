@@ -50,7 +50,7 @@ export const engineEventWords: EventWords<EngineEvents> = {
   'image.built': ({ image, instead }) => ['info', `built ${oneLine(image)} in place of ${oneLine(instead)}`],
   'image.replaced': ({ image, namedIn, by }) => [
     'warn',
-    `image ${oneLine(image)}, named in ${oneLine(namedIn)}, is not present: ${oneLine(by)} stands in for it; pull it, or take it out of the file`,
+    `image ${oneLine(image)}, named in ${oneLine(namedIn)}, is not here, so ${oneLine(by)} is used instead; pull it, or remove it from the file`,
   ],
 };
 

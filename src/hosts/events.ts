@@ -21,6 +21,6 @@ export const hostEventWords: EventWords<HostEvents> = {
   ],
   'config.discovered': ({ ready, skipped }) => [
     'debug',
-    `${countOf(ready, 'MCP server')} found, ${skipped} passed over`,
+    `${countOf(ready, 'MCP server')} found, ${skipped} skipped`,
   ],
 };

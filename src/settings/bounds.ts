@@ -38,7 +38,7 @@ const DIGEST_CHARS: Readonly<Record<string, number>> = { sha256: 64, sha512: 128
 /** Why `text` is no image reference, as a sentence; undefined where it is one. */
 export function imageReferenceTrouble(text: string): string | undefined {
   if (!WORD.test(text)) return 'It has white space in it, or begins with a dash.';
-  if (/^[A-Za-z-]+:\/\//.test(text)) return 'It is written without a protocol or transport ahead.';
+  if (/^[A-Za-z-]+:\/\//.test(text)) return 'Leave out the protocol or transport before it.';
   const [named = '', digest, ...more] = text.split('@');
   if (more.length > 0) return 'It has more than one @.';
   return nameTrouble(named) ?? (digest === undefined ? undefined : digestTrouble(digest));
@@ -50,19 +50,19 @@ function nameTrouble(named: string): string | undefined {
   const tag = colon === -1 ? undefined : named.slice(colon + 1);
   if (name === '') return 'It has no name.';
   if (name.length > MAX_NAME_CHARS)
-    return `Its name has ${name.length} characters; at most ${MAX_NAME_CHARS} are taken.`;
+    return `Its name has ${name.length} characters; at most ${MAX_NAME_CHARS} are allowed.`;
   const [first = '', ...rest] = name.split('/');
   const hasHost = rest.length > 0 && isHost(first);
-  if (hasHost && !HOST.test(first)) return `${quotePart(first)} is no host of a registry.`;
+  if (hasHost && !HOST.test(first)) return `${quotePart(first)} is not the host name of a registry.`;
   const wrong = (hasHost ? rest : [first, ...rest]).find((part) => !PATH_PART.test(part));
   if (wrong === '') return 'A part of its name between slashes is empty.';
   if (wrong !== undefined) {
     return PATH_PART.test(wrong.toLowerCase())
       ? `Names of images have no capital letters: ${quotePart(wrong)}.`
-      : `${quotePart(wrong)} is no name of an image: small letters and digits, with single dots, one or two underscores, or dashes between them.`;
+      : `${quotePart(wrong)} is not the name of an image. Allowed: small letters and digits, with single dots, dashes, or one or two underscores between them.`;
   }
-  if (tag === '') return 'Nothing stands behind the colon of its tag.';
-  return tag === undefined || TAG.test(tag) ? undefined : `${quotePart(tag)} is no tag.`;
+  if (tag === '') return 'Its tag is empty: nothing follows the colon.';
+  return tag === undefined || TAG.test(tag) ? undefined : `${quotePart(tag)} is not a tag.`;
 }
 
 /** Engines take the first part for a registry by the same marks. */
@@ -70,7 +70,7 @@ const isHost = (part: string): boolean =>
   /[.:]/.test(part) || part === 'localhost' || part !== part.toLowerCase();
 
 function digestTrouble(digest: string): string | undefined {
-  if (!DIGEST.test(digest)) return `${quotePart(digest)} is no digest.`;
+  if (!DIGEST.test(digest)) return `${quotePart(digest)} is not a digest.`;
   const [algorithm = '', encoded = ''] = digest.split(':');
   const chars = DIGEST_CHARS[algorithm];
   if (chars === undefined || (encoded.length === chars && /^[0-9a-f]+$/.test(encoded))) return undefined;

@@ -276,6 +276,6 @@ it.each(['info', 'error'] as const)('at level %s, lines that stderr could not ta
   sink.onRecovered?.(3);
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({
     event: 'log.dropped',
-    msg: '3 lines of the log were dropped: stderr took no more for a while',
+    msg: '3 lines of the log were dropped: stderr was full for a while',
   });
 });

@@ -145,6 +145,6 @@ it('what is no pattern is told as such', () => {
   expect(patternTrouble('')).toBe('is empty');
   expect(patternTrouble('a\\')).toBe('ends with a backslash that escapes nothing');
   expect(patternTrouble('a\\\\')).toBeUndefined();
-  expect(patternTrouble('x'.repeat(301))).toBe('has 301 characters; at most 300 are taken');
+  expect(patternTrouble('x'.repeat(301))).toBe('has 301 characters; at most 300 are allowed');
   expect(patternTrouble('*')).toBeUndefined();
 });

@@ -5,7 +5,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { OF_ONE_PROCESS, Scheduler, UNLIMITED } from '../../src/base/waiting/scheduler.js';
 import { NEVER, pause } from '../support/time.js';
 
-const WORDS = { one: 'request', many: 'requests', refused: 'Nothing was done' };
+const WORDS = { many: 'requests', refused: 'Nothing was done' };
 type ProcessorTurns = ReturnType<typeof turnsOf>;
 
 function turnsOf(atOnce: number, ofOne: number, waiting = Number.POSITIVE_INFINITY) {
@@ -133,7 +133,7 @@ it('too much that waits is refused with when to come back, and others are not', 
   expect(refused).toMatchObject({
     refused: {
       code: 'E_BUSY',
-      message: 'Nothing was done: of your own requests, 2 requests wait already, and no more may.',
+      message: 'Nothing was done: 2 of your requests wait already, and no more may wait.',
       retryAfterSeconds: expect.any(Number),
     },
   });

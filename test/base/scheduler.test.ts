@@ -276,7 +276,7 @@ describe('what is too much', () => {
     enter('ann', 'a3', limit);
     expect(refusal(() => enter('ann', 'a4', limit))).toMatchObject({
       code: 'E_BUSY',
-      message: 'Nothing has run: of your own runs, 2 runs wait already, and no more may.',
+      message: 'Nothing has run: 2 of your runs wait already, and no more may wait.',
       remedy: 'Make the same call again in 3 s.',
       retryAfterSeconds: 3,
     });

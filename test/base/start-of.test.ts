@@ -247,7 +247,7 @@ describe('arguments of a batch file', () => {
     expect(thrown).toBeInstanceOf(BridgeError);
     expect(thrown).toMatchObject({ code: 'E_PROCESS', fault: 'operator' });
     expect((thrown as BridgeError).message).toBe(
-      'argument 2 of npx.CMD holds a line break or a NUL, and a batch file cannot be given one.',
+      'argument 2 of npx.CMD has a line break or a NUL, which a batch file cannot take.',
     );
     expect((thrown as BridgeError).remedy).toContain('node');
   });

@@ -167,7 +167,7 @@ describe('servers', () => {
       '  ready    files           npx',
       '  skipped  off             disabled in its file. Switch it on.',
       '  skipped  sandbox         npx  this bridge itself',
-      '  skipped  bad\\x1b[2Jname  its name has characters that do not show. Correct the entry.',
+      '  skipped  bad\\x1b[2Jname  its name has invisible characters. Correct the entry.',
       '',
       '1 ready, 3 skipped',
       '',
@@ -255,9 +255,9 @@ describe('serve', () => {
       .split('\n')
       .map((line) => JSON.parse(line) as { msg: string });
     expect(log[0]?.msg).toBe(
-      "MCP_BRIDGE_TIMEOT is no setting of this version. Did you mean 'MCP_BRIDGE_TIMEOUT'?",
+      "MCP_BRIDGE_TIMEOT is not a setting of this version. Did you mean 'MCP_BRIDGE_TIMEOUT'?",
     );
-    expect(log[1]?.msg).toBe('MCP_BRIDGE_TIMEOUT is 300; runs get 120, which is MCP_BRIDGE_MAX_TIMEOUT.');
+    expect(log[1]?.msg).toBe('MCP_BRIDGE_TIMEOUT is 300, but MCP_BRIDGE_MAX_TIMEOUT is 120: runs get 120.');
     expect(log.at(-1)?.msg).toBe('closing: the agent has gone');
     expect(exitCode).toBe(0);
   });

@@ -47,7 +47,7 @@ it('names the image of each language, or the command that makes it', async () =>
   expect(of('go')).toEqual({
     name: 'language go',
     status: 'warn',
-    detail: 'the image go is not present',
+    detail: 'the image go is not here',
     remedy: 'Run `mcp-sandbox-bridge image build go`, which takes about a minute and needs no registry.',
   });
 });
@@ -66,8 +66,8 @@ it('warns where our own image stands in for one of isolator’s file', async () 
   expect(of('go')).toEqual({
     name: 'language go',
     status: 'warn',
-    detail: `${imageOf('go')} (built here; golang:1.21-alpine, named in isolator's file, is not present)`,
-    remedy: "Pull golang:1.21-alpine, or take it out of isolator's file.",
+    detail: `${imageOf('go')} (built here, since golang:1.21-alpine (named in isolator's file) is not)`,
+    remedy: "Pull golang:1.21-alpine, or remove it from isolator's file.",
   });
   expect(of('ruby')).toMatchObject({
     status: 'ok',

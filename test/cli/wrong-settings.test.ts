@@ -131,7 +131,7 @@ it('a misspelt name is told at the end of the instructions, and code may run', a
   const instructions = bridge.client.getInstructions() ?? '';
   expect(instructions).toMatch(/^Code runs in a throw-away container/);
   expect(instructions).toContain(
-    "MCP_BRIDGE_POLCY is no setting of this version. Did you mean 'MCP_BRIDGE_POLICY'?",
+    "MCP_BRIDGE_POLCY is not a setting of this version. Did you mean 'MCP_BRIDGE_POLICY'?",
   );
 });
 
@@ -258,7 +258,7 @@ describe('on the command line', () => {
       expect(names).not.toContain(name);
       expect(findings.find((finding) => finding.name === 'not checked')?.detail).toContain(name);
     }
-    expect(stdout).toContain('MCP_BRIDGE_MEMROY is no setting');
+    expect(stdout).toContain('MCP_BRIDGE_MEMROY is not a setting');
     expect(exitCode).toBe(1);
   });
 });

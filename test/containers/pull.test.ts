@@ -76,7 +76,7 @@ describe.concurrent('a registry that', () => {
     const { second, told, image } = await calls('silent');
     expect(second.isError).toBe(true);
     expect(second.text).toContain(
-      `The image ${image} is not present and cannot be pulled: no registry answered within 20 s`,
+      `The image ${image} is not here and cannot be pulled: no registry answered within 20 s`,
     );
     expect(second.text).toContain('MCP_BRIDGE_IMAGE');
     expect(told.join('\n')).toContain('Setting up: ');

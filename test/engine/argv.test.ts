@@ -401,9 +401,9 @@ describe('dialects', () => {
 it.each<['podman' | 'docker', EngineMode, string, RegExp]>([
   ['podman', 'rootless', 'detached', /half the time/],
   ['podman', 'userns-mapped', 'detached', /half the time/],
-  ['podman', 'vm', 'attached', /runs elsewhere has no pipes/],
-  ['podman', 'remote', 'attached', /runs elsewhere has no pipes/],
-  ['docker', 'rootless', 'attached', /docker has no way/],
+  ['podman', 'vm', 'attached', /runs on another machine/],
+  ['podman', 'remote', 'attached', /runs on another machine/],
+  ['docker', 'rootless', 'attached', /docker has no direct pipes/],
 ])('%s, %s, is launched %s, and it says why', (engine, mode, launch, reason) => {
   expect(dialectOf(engine, mode).launch).toEqual({ launch, reason: expect.stringMatching(reason) });
   expect(argv(engine, mode).includes('--detach')).toBe(launch === 'detached');

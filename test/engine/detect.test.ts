@@ -152,11 +152,11 @@ it('says of an engine elsewhere that hangs to look where it runs, and not at pro
   } as const;
   const hangs = async () => ({ reason: 'no greeting within 60 s', waitedMs: 60_000 });
   await expect(chooseOciRuntime(driverOf('podman'), status, undefined, hangs)).rejects.toMatchObject({
-    remedy: expect.stringMatching(/where the engine runs.*MCP_BRIDGE_ENGINE_URL/),
+    remedy: expect.stringMatching(/engine's machine.*MCP_BRIDGE_ENGINE_URL/),
   });
   await expect(chooseOciRuntime(driverOf('podman'), status, 'runc', hangs)).rejects.toMatchObject({
     code: 'E_OCI_RUNTIME',
-    message: expect.stringContaining('its service decides: it uses crun'),
+    message: expect.stringContaining('its service there uses crun'),
   });
 });
 

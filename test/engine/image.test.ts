@@ -281,8 +281,8 @@ describe('chooseImage', () => {
     const { choice } = choose([ownImage()], { image: 'my/python', imageSource: 'operator', profile: 'base' });
     await expect(choice).rejects.toMatchObject({
       code: 'E_IMAGE_MISSING',
-      message: expect.stringContaining('my/python is not present and cannot be pulled: connection refused'),
-      remedy: expect.stringContaining('or no longer name it'),
+      message: expect.stringContaining('my/python is not here and cannot be pulled: connection refused'),
+      remedy: expect.stringContaining('Or remove it from MCP_BRIDGE_IMAGE'),
     });
   });
 
@@ -299,7 +299,7 @@ describe('chooseImage', () => {
       const absent = choose([ownImage(), 'data'], { image, imageSource: 'operator', profile: 'base' });
       await expect(absent.choice).rejects.toMatchObject({
         code: 'E_IMAGE_MISSING',
-        message: `The image of profile 'data' has not been built: ${data} is not present.`,
+        message: `The image of profile 'data' has not been built: ${data} is not here.`,
         remedy: expect.stringContaining('`mcp-sandbox-bridge image build data`'),
       });
       expect([...built.pulls, ...absent.pulls]).toEqual([]);
@@ -374,7 +374,7 @@ describe('chooseImage', () => {
         const { choose, builds } = withBuild({ image: 'my/e', imageSource, profile: 'base' }, async () => {});
         await expect(choose()).rejects.toMatchObject({
           code: 'E_IMAGE_MISSING',
-          message: 'The image my/e is not present and cannot be pulled: connection refused.',
+          message: 'The image my/e is not here and cannot be pulled: connection refused.',
         });
         expect(builds()).toBe(0);
       },

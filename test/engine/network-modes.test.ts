@@ -42,7 +42,7 @@ describe('the networkMode', () => {
     expect(() => demandNetworkMode('slirp4netns', () => false)).toThrow(
       expect.objectContaining({
         code: 'E_NETWORK',
-        message: expect.stringContaining('slirp4netns, which is to carry it, cannot open /dev/net/tun'),
+        message: expect.stringContaining('slirp4netns, which provides it, cannot open /dev/net/tun'),
       }),
     );
     expect(demandNetworkMode('pasta', (device) => device === '/dev/net/tun')).toBe('pasta');

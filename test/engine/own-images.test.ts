@@ -148,7 +148,7 @@ describe('labels', () => {
     const before = asRead([`${PACKAGE_NAME}.image=data-0.1.0`]);
     expect(ageOf(image, before)).toBe('made by an older recipe');
     const bookworm = asRead(labelsFor(data, 'bookworm', '0.1.0'));
-    expect(ageOf(image, bookworm)).toBe("made of Debian bookworm, where today's recipe takes Debian trixie");
+    expect(ageOf(image, bookworm)).toBe('made from Debian bookworm; the recipe now takes Debian trixie');
     expect(ageOf(`${image}-bookworm`, bookworm)).toBeUndefined();
     const other = { ...data, packages: data.packages.slice(1) };
     expect(ageOf(image, asRead(labelsFor(other, data.suite, '0.1.0')))).toBe('made by an older recipe');

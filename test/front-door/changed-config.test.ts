@@ -97,11 +97,11 @@ it('a slip of the pen changes nothing until it is mended, and is named to whoeve
   write('yaml', '');
   expect(await marks(NAMES)).toMatchObject({ result: NAMES.map((name) => `${name} before`) });
   expect(bridge.stderr()).toContain(`${file}:2:`);
-  expect(bridge.stderr()).toContain('what it said before stays in use until it can be read');
+  expect(bridge.stderr()).toContain('its last good content stays in use until it can be read');
   expect(await bridge.run('1', { servers: ['new'] })).toMatchObject({
     errorType: 'E_SERVER_UNKNOWN',
     remedy: expect.stringMatching(
-      /It may stand in a file that has a problem: .*config\.toml:1:2: .* There are 2 more/,
+      /It may be in a file that has a problem: .*config\.toml:1:2: .* There are 2 more/,
     ),
   });
   for (const name of NAMES) write(name, FILES[name][1](`${name} after`));
@@ -113,7 +113,7 @@ it('a bridge that has never read a file well says what is wrong with it', async 
   await using other = await startBridge({}, { env: { HOME: bridge.home } });
   expect(await other.run('1', { servers: ['json'] })).toMatchObject({
     errorType: 'E_SERVER_UNKNOWN',
-    remedy: expect.stringContaining('It may stand in a file that has a problem: '),
+    remedy: expect.stringContaining('It may be in a file that has a problem: '),
   });
 });
 

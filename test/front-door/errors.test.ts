@@ -173,7 +173,7 @@ describe('set-up', () => {
     expect(await lost.run('1')).toMatchObject({
       status: 'error',
       errorType: 'E_IMAGE_MISSING',
-      error: expect.stringContaining('localhost/no/such:image is not present and cannot be pulled'),
+      error: expect.stringContaining('localhost/no/such:image is not here and cannot be pulled'),
       remedy: expect.stringContaining(`${OWN} image build`),
     });
   });

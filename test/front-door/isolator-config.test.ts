@@ -73,5 +73,5 @@ it('is warned of what has no effect', () => {
 
 it.skipIf(!isBuilt('bash'))('runs in our own image where its own is not there, and says so', async () => {
   expect(textOf(await execute('echo ran', 'bash'))).toContain('ran');
-  expect(bridge.stderr()).toContain(`image ${ABSENT}, named in isolator's file, is not present`);
+  expect(bridge.stderr()).toContain(`image ${ABSENT}, named in isolator's file, is not here`);
 });

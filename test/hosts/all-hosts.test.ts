@@ -91,7 +91,9 @@ describe.each(PLATFORMS)('as they stand on %s', (platform) => {
     expect(reasons).toHaveLength(
       all.filter(({ expected }) => expected.some((one) => one.name === 'shared')).length,
     );
-    expect(new Set(reasons)).toEqual(new Set([`shadowed by ${machine.path('~/.claude.json')}`]));
+    expect(new Set(reasons)).toEqual(
+      new Set([`has the name of a server in ${machine.path('~/.claude.json')}`]),
+    );
   });
 
   it('the same server under many names is one', () => {
@@ -100,7 +102,7 @@ describe.each(PLATFORMS)('as they stand on %s', (platform) => {
     expect(twins.length).toBeGreaterThan(15);
     for (const twin of twins) {
       expect(`${twin.name} ${explainSkip(twin).text}`).toBe(
-        `${twin.name} same as cc-twin in ${machine.path('~/.claude.json')}`,
+        `${twin.name} same server as 'cc-twin' in ${machine.path('~/.claude.json')}`,
       );
     }
   });
@@ -134,7 +136,7 @@ describe.each(PLATFORMS)('with changes on %s', (platform) => {
     machine.settings = { ...machine.settings, serversConfig: [file] };
     const found = machine.discover();
     expect(commandOf(found, 'shared')).toBe('mine');
-    expect(new Set(reasonsOf(found, 'shared'))).toEqual(new Set([`shadowed by ${file}`]));
+    expect(new Set(reasonsOf(found, 'shared'))).toEqual(new Set([`has the name of a server in ${file}`]));
   });
 
   it('with our own depth, nothing is offered at all', () => {
@@ -227,8 +229,10 @@ describe.each(PLATFORMS)('with changes on %s', (platform) => {
       expect(
         found.ready.filter(({ source }) => source.host === 'Claude Code').map(({ name }) => name),
       ).toEqual(['corp']);
-      expect(reasonsOf(found, 'cc-local')).toEqual([`only ${file} counts for Claude Code`]);
-      expect(reasonsOf(found, 'plugin:tools:db')).toEqual([`only ${file} counts for Claude Code`]);
+      expect(reasonsOf(found, 'cc-local')).toEqual([`Claude Code takes its servers from ${file} only`]);
+      expect(reasonsOf(found, 'plugin:tools:db')).toEqual([
+        `Claude Code takes its servers from ${file} only`,
+      ]);
       expect(commandOf(found, 'cursor-local')).toContain('cursor-server');
     });
 
@@ -253,11 +257,13 @@ describe.each(PLATFORMS)('with changes on %s', (platform) => {
         'more http',
       ]);
       expect(reasonsOf(found, 'plain')).toEqual([
-        'has no https address; managedMcpServers takes nothing else',
+        'has no https address; managedMcpServers allows only https',
       ]);
-      expect(reasonsOf(found, 'variable')).toEqual(['names a variable; managedMcpServers replaces none']);
+      expect(reasonsOf(found, 'variable')).toEqual([
+        'names a variable, but managedMcpServers replaces no variables',
+      ]);
       expect(reasonsOf(found, 'program')).toEqual([
-        'has no https address; managedMcpServers takes nothing else',
+        'has no https address; managedMcpServers allows only https',
       ]);
     });
 
@@ -342,7 +348,7 @@ describe('plugins of Claude Code', () => {
     const found = machine.discover();
     expect(names(found)).toContain('mine');
     expect(reasonsOf(found, 'plugin:inline:web')).toEqual([
-      `same as mine in ${machine.path('~/.claude.json')}`,
+      `same server as 'mine' in ${machine.path('~/.claude.json')}`,
     ]);
   });
 

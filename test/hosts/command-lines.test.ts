@@ -251,7 +251,7 @@ describe('Gemini CLI', () => {
     write({ mcpServers: { a: { command: 'a' } } });
     const file = home.write('.gemini/mcp-server-enablement.json', '{');
     const found = home.discover();
-    expect(reasonsIn(found)).toEqual({ a: `disabled in Gemini CLI, perhaps: ${file} cannot be read` });
+    expect(reasonsIn(found)).toEqual({ a: `may be disabled in Gemini CLI: ${file} cannot be read` });
     expect(found.problems.map((problem) => problem.file)).toEqual([file]);
   });
 

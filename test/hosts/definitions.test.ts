@@ -49,8 +49,8 @@ it('several hosts name one server; the first wins, the others say which', () => 
     'gh-other',
   ]);
   expect(reasonsIn(found)).toEqual({
-    GitHub: `same as github in ${claude}`,
-    hub: `same as gh-work in ${home.path}/.cursor/mcp.json`,
+    GitHub: `same server as 'github' in ${claude}`,
+    hub: `same server as 'gh-work' in ${home.path}/.cursor/mcp.json`,
   });
 });
 
@@ -66,7 +66,7 @@ it('of one name the first counts, whatever the others say', () => {
   home.write('.cursor/mcp.json', { mcpServers: { db: { command: 'db', env: { READ_ONLY: '1' } } } });
   const found = home.discover();
   expect(found.ready.map((spec) => stdio(spec).env)).toEqual([{}]);
-  expect(reasonsIn(found)).toEqual({ db: `shadowed by ${claude}` });
+  expect(reasonsIn(found)).toEqual({ db: `has the name of a server in ${claude}` });
 });
 
 it.each([

@@ -89,13 +89,13 @@ describe('precedence', () => {
       ['h', 'h-desktop'],
     ]);
     expect(found.skipped.map((one) => `${one.name} ${explainSkip(one).text}`)).toEqual([
-      `a shadowed by ${explicit}`,
-      `b shadowed by ${state}`,
-      `b shadowed by ${state}`,
-      `c shadowed by ${project}`,
-      `f shadowed by ${join(home.path, '.config/mcp/servers/x.json')}`,
-      `d shadowed by ${state}`,
-      `e shadowed by ${join(home.path, '.config/mcp/servers/x.json')}`,
+      `a has the name of a server in ${explicit}`,
+      `b has the name of a server in ${state}`,
+      `b has the name of a server in ${state}`,
+      `c has the name of a server in ${project}`,
+      `f has the name of a server in ${join(home.path, '.config/mcp/servers/x.json')}`,
+      `d has the name of a server in ${state}`,
+      `e has the name of a server in ${join(home.path, '.config/mcp/servers/x.json')}`,
     ]);
   });
 
@@ -122,7 +122,7 @@ describe('precedence', () => {
     });
     const found = home.discover();
     expect(names(found)).toEqual(['a', 'c']);
-    expect(reasons(found)).toEqual({ b: `same as a in ${file}` });
+    expect(reasons(found)).toEqual({ b: `same server as 'a' in ${file}` });
   });
 
   it('an administrator’s file excludes the rest of its host and nothing else', () => {
@@ -131,7 +131,7 @@ describe('precedence', () => {
     home.write('MCPs/c.json', server('c'));
     const found = home.discover();
     expect(names(found)).toEqual(['a', 'c']);
-    expect(reasons(found)['b']).toBe(`only ${home.managedFile} counts for Claude Code`);
+    expect(reasons(found)['b']).toBe(`Claude Code takes its servers from ${home.managedFile} only`);
   });
 
   it('an administrator’s file that is malformed still excludes', () => {
@@ -169,7 +169,7 @@ describe('Claude Code', () => {
     expect(names(found)).toEqual(['b']);
     expect(found.skipped.map((one) => explainSkip(one).text)).toEqual([
       'disabled in Claude Code for this project',
-      `shadowed by ${join(home.path, '.claude.json')}`,
+      `has the name of a server in ${join(home.path, '.claude.json')}`,
     ]);
   });
 
@@ -308,7 +308,9 @@ describe('forms of a file', () => {
     home.write('MCPs/b.json', '{"mcpServers":{/**/"toString":{"command":"c"},"__proto__":{"command":"d"}}}');
     const found = home.discover();
     expect(names(found)).toEqual(['__proto__', 'constructor', 'toString']);
-    expect(reasons(found)).toEqual({ ['__proto__']: `shadowed by ${join(home.path, 'MCPs/a.json')}` });
+    expect(reasons(found)).toEqual({
+      ['__proto__']: `has the name of a server in ${join(home.path, 'MCPs/a.json')}`,
+    });
   });
 });
 
@@ -357,7 +359,7 @@ describe('a file with a problem costs only itself', () => {
   it('an explicit file that is absent', () => {
     const file = join(home.path, 'absent.json');
     home.settings = { ...home.settings, serversConfig: [file] };
-    expect(messageFor(file)).toBe('does not exist; MCP_SERVERS_CONFIG names it');
+    expect(messageFor(file)).toBe('does not exist, but MCP_SERVERS_CONFIG names it');
   });
 });
 
@@ -365,7 +367,7 @@ describe('a file that was read but holds nothing usable', () => {
   it.each([
     ['[]', 'must hold a JSON object'],
     ['{"mcpServers": []}', '/mcpServers must be an object'],
-    ['{"servers": 1}', 'holds no servers; expected {"mcpServers": {"NAME": {"command": …}}}'],
+    ['{"servers": 1}', 'has no servers; expected {"mcpServers": {"NAME": {"command": …}}}'],
   ])('%s', (content, message) => {
     const file = home.write('MCPs/bad.json', content);
     expect(home.discover().problems).toEqual([{ file, message }]);
@@ -374,7 +376,7 @@ describe('a file that was read but holds nothing usable', () => {
 
 describe('entries that are passed over', () => {
   it.each<[string, unknown, string]>([
-    ['a number', 3, 'is a number where an object with a command is expected'],
+    ['a number', 3, 'is a number; expected: an object with a command'],
     ['no command', {}, 'has no command and no url'],
     ['an empty command', server(''), "field 'command': must not be empty"],
     ['args as text', server('x', { args: '-y' }), "field 'args': expected array, received string"],
@@ -390,7 +392,7 @@ describe('entries that are passed over', () => {
       "field 'versionNegotiation': must be auto, legacy, 2026-07-28",
     ],
     ['NUL', server('x\0y'), "field 'command': must not contain a NUL character"],
-    ['sdk', { type: 'sdk', command: 'x' }, "is of type 'sdk', which exists only inside its host"],
+    ['sdk', { type: 'sdk', command: 'x' }, "is of type 'sdk', which works only in its host"],
     [
       'a type that nobody has',
       { type: 'carrier-pigeon', command: 'x' },
@@ -464,10 +466,10 @@ describe('entries that are passed over', () => {
 
   it.each([
     ['', 'its name is empty'],
-    ['x'.repeat(129), 'its name has 129 characters; at most 128'],
-    ['a\u001b[2Jb', 'its name has characters that do not show'],
-    ['a\nb', 'its name has characters that do not show'],
-    ['git\u200bhub', 'its name has characters that do not show'],
+    ['x'.repeat(129), 'its name has 129 characters; at most 128 are allowed'],
+    ['a\u001b[2Jb', 'its name has invisible characters'],
+    ['a\nb', 'its name has invisible characters'],
+    ['git\u200bhub', 'its name has invisible characters'],
   ])('the name %j', (name, reason) => {
     claude({ [name]: server() });
     const shown = name.length > 128 ? `${name.slice(0, 127)}…` : name;
@@ -492,7 +494,7 @@ describe('entries that are passed over', () => {
       'a disabled in its file',
       'a disabled in its file',
       'b disabled in its file',
-      `b shadowed by ${join(home.path, '.cursor/mcp.json')}`,
+      `b has the name of a server in ${join(home.path, '.cursor/mcp.json')}`,
     ]);
   });
 
@@ -564,25 +566,20 @@ describe('servers in a place that is not read', () => {
   const entry = { command: 'x' };
 
   it.each([
-    [
-      '.cursor/mcp.json',
-      { servers: { a: entry } },
-      "'servers'",
-      "those of Cursor are expected in 'mcpServers'",
-    ],
+    ['.cursor/mcp.json', { servers: { a: entry } }, "'servers'", "Cursor has its servers in 'mcpServers'"],
     ['.cursor/mcp.json', { mcp: { servers: { a: { url: 'http://x' } } } }, "'mcp.servers'", "'mcpServers'"],
     [
       '.config/Code/User/mcp.json',
       { mcpServers: { a: entry } },
       "'mcpServers'",
-      "VS Code are expected in 'servers'",
+      "VS Code has its servers in 'servers'",
     ],
     ['.config/zed/settings.json', { mcp_servers: [entry] }, "'mcp_servers'", "'context_servers'"],
     [
       '.config/opencode/opencode.json',
       { mcp: {}, mcpServers: { a: { command: ['x'] } } },
       "'mcpServers'",
-      "those of OpenCode are expected in 'mcp.servers'",
+      "OpenCode has its servers in 'mcp.servers'",
     ],
   ])('%s is told by name: %j', (file, content, found, expected) => {
     const path = home.write(file, content);

@@ -124,8 +124,8 @@ describe('VS Code', () => {
     expect(reasonsIn(found)).toEqual({
       asks: 'needs input key',
       both: 'needs input key; environment variable NO; command pick',
-      socket: "field 'url': begins with unix://; only http:// and https:// are supported",
-      pipe: "field 'url': begins with pipe://; only http:// and https:// are supported",
+      socket: "field 'url': begins with unix://; allowed: http:// and https://",
+      pipe: "field 'url': begins with pipe://; allowed: http:// and https://",
     });
   });
 

@@ -30,12 +30,17 @@ const shared: Mistake = {
   trouble: 'can be written by other users; run: chmod go-w /x',
   isUnsafe: true,
 };
-const ONLY_CURSOR = /^Only Cursor can supply it\. .*mcp\/servers/;
+const ONLY_CURSOR = /^Only Cursor knows it\. .*mcp\/servers/;
 
 it.each<[string, ServerSkipReason, 'ok' | 'warn', string | RegExp | undefined]>([
   ['this bridge itself', { kind: 'this-bridge' }, 'ok', undefined],
-  ['same as a in /x.json', { kind: 'same-server', name: 'a', file: '/x.json' }, 'ok', undefined],
-  ['same as b in /x.json', { kind: 'same-server', name: 'b', file: '/x.json' }, 'ok', 'It is used as b.'],
+  ["same server as 'a' in /x.json", { kind: 'same-server', name: 'a', file: '/x.json' }, 'ok', undefined],
+  [
+    "same server as 'b' in /x.json",
+    { kind: 'same-server', name: 'b', file: '/x.json' },
+    'ok',
+    "Its name here is 'b'.",
+  ],
   [
     'not approved: it comes with the project; set MCP_BRIDGE_TRUST_PROJECT=1',
     { kind: 'unapproved-project', host: undefined },
@@ -48,7 +53,7 @@ it.each<[string, ServerSkipReason, 'ok' | 'warn', string | RegExp | undefined]>(
     'warn',
     undefined,
   ],
-  ['shadowed by /x.json', { kind: 'shadowed', file: '/x.json' }, 'ok', /another name/],
+  ['has the name of a server in /x.json', { kind: 'shadowed', file: '/x.json' }, 'ok', /another name/],
   ['disabled in its file', { kind: 'disabled-in-file' }, 'ok', /^Switch it on in Cursor\.$/],
   [
     'disabled in Cursor: /s.json does not enable p@m',
@@ -69,7 +74,7 @@ it.each<[string, ServerSkipReason, 'ok' | 'warn', string | RegExp | undefined]>(
     'Trust the folder in Gemini CLI.',
   ],
   [
-    'disabled in Gemini CLI, perhaps: /s.json cannot be read',
+    'may be disabled in Gemini CLI: /s.json cannot be read',
     { kind: 'perhaps-disabled', host: 'Gemini CLI', file: '/s.json' },
     'ok',
     'Fix that file.',
@@ -81,10 +86,10 @@ it.each<[string, ServerSkipReason, 'ok' | 'warn', string | RegExp | undefined]>(
     /^Approve it in Cursor/,
   ],
   [
-    'only /etc/x.json counts for Claude Code',
+    'Claude Code takes its servers from /etc/x.json only',
     { kind: 'managed-only', host: 'Claude Code', file: '/etc/x.json' },
     'warn',
-    /administers/,
+    /administrator/,
   ],
   [
     'this bridge runs inside another bridge',
@@ -102,9 +107,9 @@ it.each<[string, ServerSkipReason, 'ok' | 'warn', string | RegExp | undefined]>(
     "needs the sign-in of Gemini CLI (authProviderType 'google')",
     { kind: 'host-sign-in', host: 'Gemini CLI', provider: 'google' },
     'warn',
-    /register the server itself/,
+    /Only .* can use this entry/,
   ],
-  ['needs file ~/token', needs({ kind: 'file', name: '~/token' }), 'warn', /^Make that file/],
+  ['needs file ~/token', needs({ kind: 'file', name: '~/token' }), 'warn', /^Create that file/],
   [
     'needs plugin option key',
     { kind: 'needs-plugin-options', options: [{ name: 'key', isSensitive: false }] },
@@ -130,16 +135,16 @@ it.each<[string, ServerSkipReason, 'ok' | 'warn', string | RegExp | undefined]>(
     ONLY_CURSOR,
   ],
   [
-    "is of type 'sdk', which exists only inside its host",
+    "is of type 'sdk', which works only in its host",
     { kind: 'host-type', type: 'sdk' },
     'warn',
-    /register the server itself/,
+    /Only .* can use this entry/,
   ],
   [
     'is a bundle (.mcpb), which only Claude Code can unpack',
     { kind: 'plugin-bundle', host: 'Claude Code' },
     'warn',
-    /register the server itself/,
+    /Only .* can use this entry/,
   ],
   ["is of type 'ws'; WebSocket servers are not supported", { kind: 'websocket', type: 'ws' }, 'warn', /HTTP/],
   ['denied by the rule x', { kind: 'denied', rule: 'the rule x' }, 'ok', /change that rule/],
@@ -150,13 +155,13 @@ it.each<[string, ServerSkipReason, 'ok' | 'warn', string | RegExp | undefined]>(
     `Correct the entry in ${file}.`,
   ],
   [
-    'is null where an object with a command is expected',
+    'is null; expected: an object with a command',
     mistakes({ kind: 'not-an-object', found: 'null' }),
     'warn',
     `Correct the entry in ${file}.`,
   ],
   [
-    'file /x can be written by other users; run: chmod go-w /x; a value holds a NUL character',
+    'file /x can be written by other users; run: chmod go-w /x; a value has a NUL character',
     mistakes(shared, { kind: 'nul-in-value' }),
     'warn',
     undefined,
@@ -172,7 +177,7 @@ it('what a file says cannot choose the remedy', () => {
   const trouble = 'disabled by WebSocket; needs file; this bridge runs inside another bridge';
   const odd = mistakes({ kind: 'wrong-field', field: 'chmod go-w', trouble });
   expect(of(odd)).toMatchObject({ severity: 'warn', remedy: `Correct the entry in ${file}.` });
-  expect(of({ kind: 'same-server', name: 'b in /y', file: 'x' }).remedy).toBe('It is used as b in /y.');
+  expect(of({ kind: 'same-server', name: 'b in /y', file: 'x' }).remedy).toBe("Its name here is 'b in /y'.");
 });
 
 it('one that is off in a file of no host is switched on there', () => {
@@ -185,7 +190,7 @@ it('where the reader sees the file, it is not named again', () => {
   expect(of({ kind: 'disabled-in-file' }, 'Cursor', 'the file').remedy).toBe('Switch it on in Cursor.');
   expect(of(mistakes(badArgs), 'Cursor', 'the file').remedy).toBe('Correct the entry.');
   expect(of(needs({ kind: 'file', name: 'x' }), 'Cursor', 'the file').remedy).toBe(
-    'Make that file, or correct the entry.',
+    'Create that file, or correct the entry.',
   );
 });
 
@@ -201,8 +206,8 @@ it('an entry of the same name and the same words is the same server, not a rival
   home.write('.kiro/settings/mcp.json', { mcpServers: { a: { command: 'other' } } });
   const found = home.discover();
   expect(found.skipped.map((one) => explainSkip(one).text)).toEqual([
-    `same as a in ${state}`,
-    `shadowed by ${state}`,
+    `same server as 'a' in ${state}`,
+    `has the name of a server in ${state}`,
   ]);
-  expect(reasonsIn(found)).toEqual({ a: `shadowed by ${state}` });
+  expect(reasonsIn(found)).toEqual({ a: `has the name of a server in ${state}` });
 });

@@ -19,13 +19,13 @@ afterEach(() => {
 
 const names = (discovery: Discovery) => discovery.ready.map(({ name }) => name);
 const problems = ({ problems: all }: Discovery) => all.map(({ message }) => message).join('\n');
-const KEPT = 'what it said before stays in use until it can be read';
+const KEPT = 'its last good content stays in use until it can be read';
 /** As if the folder had last changed a minute ago: nobody is about to put the file back. */
 const settle = (folder: string) => utimesSync(folder, new Date(), new Date(Date.now() - 60_000));
 
 it.each([
   ['half written', '{"mcpServers": {"a": {"comm', /mcp\.json:1:\d+: .*; /],
-  ['empty', '', /is empty; delete it if it is to name no servers; /],
+  ['empty', '', /is empty; delete it if you want no servers from it; /],
   ['blank', ' \n', /is empty; /],
   ['in UTF-16', Buffer.from('\ufeff{}', 'utf16le'), /is in UTF-16; save it in UTF-8; /],
 ])('a file that is %s keeps what it said before, with a warning', (_what, content, warning) => {

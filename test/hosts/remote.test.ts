@@ -99,12 +99,12 @@ describe('refused', () => {
     [
       'of a file',
       { url: 'file:///etc/passwd' },
-      "field 'url': begins with file://; only http:// and https:// are supported",
+      "field 'url': begins with file://; allowed: http:// and https://",
     ],
     [
       'with a password',
       { url: 'https://me:hunter2@x.example' },
-      "field 'url': holds a user name or password; put them into an Authorization header",
+      "field 'url': has a user name or password; put them into an Authorization header",
     ],
     ['NUL', { url: 'https://x.example/\0' }, "field 'url': must not contain a NUL character"],
     [
@@ -115,7 +115,7 @@ describe('refused', () => {
     [
       'a header’s value',
       { url: 'https://x.example', headers: { A: 'a\r\nX-Evil: 1' } },
-      "header 'A' holds characters that no header may have",
+      "header 'A' has characters that are not allowed in a header",
     ],
     [
       'headers as text',
@@ -126,12 +126,12 @@ describe('refused', () => {
     [
       'several things',
       { url: 'ws://x.example', headers: { A: '${NO}' } },
-      "needs environment variable NO; field 'url': begins with ws://; only http:// and https:// are supported",
+      "needs environment variable NO; field 'url': begins with ws://; allowed: http:// and https://",
     ],
     [
       'a proxy of the account',
       { type: 'claudeai-proxy', url: 'https://x.example', id: '1' },
-      "is of type 'claudeai-proxy', which exists only inside its host",
+      "is of type 'claudeai-proxy', which works only in its host",
     ],
     [
       'a timeout',
@@ -180,13 +180,13 @@ describe('a login that needs no person', () => {
 
   it.each<[object, string]>([
     [{ grant: 'password' }, "field 'oauth.grant': must be client_credentials or cross_app_access"],
-    [{ clientId: undefined }, "field 'oauth.clientId': is missing or no text"],
+    [{ clientId: undefined }, "field 'oauth.clientId': is missing, or is not a string"],
     [{ issuer: 'a.example' }, "field 'oauth.issuer': must be the https address of an authorization server"],
     [{ clientSecret: undefined }, "field 'oauth.clientSecretVariable': is missing; name a secret"],
-    [{ clientSecretFile: '/s' }, "field 'oauth.clientSecret': is named in more than one way; keep one"],
+    [{ clientSecretFile: '/s' }, "field 'oauth.clientSecret': is given in more than one way; keep one"],
     [
       { privateKeyFile: '/k' },
-      "field 'oauth.privateKeyFile': is there besides a client secret; name one of the two",
+      "field 'oauth.privateKeyFile': is given together with a client secret; give only one of the two",
     ],
     [{ algorithm: 'HS256' }, "field 'oauth.algorithm': must be RS256, RS384"],
     [{ grant: 'cross_app_access' }, "field 'oauth.identity': is missing or names no token"],

@@ -110,8 +110,6 @@ const problemOf = (command: string, args: readonly string[]) => {
 it('a command that is not there, and an argument that a batch file cannot have, are told as such', () => {
   expect(problemOf('uvx', []).reason).toBe('command not found: uvx');
   const { reason, remedy } = problemOf('npx', ['a\nb']);
-  expect(reason).toBe(
-    'argument 1 of npx.cmd holds a line break or a NUL, and a batch file cannot be given one',
-  );
+  expect(reason).toBe('argument 1 of npx.cmd has a line break or a NUL, which a batch file cannot take');
   expect(remedy).toContain('node');
 });

@@ -7,10 +7,10 @@ const broken = { file, message: `${file}:1:2: value expected`, place: { line: 1,
 it('a server that is nowhere may stand in a file that has a problem', () => {
   expect(remedyOfMissing([])).toBeUndefined();
   expect(remedyOfMissing([broken])).toBe(
-    `It may stand in a file that has a problem: ${file}:1:2: value expected.`,
+    `It may be in a file that has a problem: ${file}:1:2: value expected.`,
   );
   expect(remedyOfMissing([{ file, message: 'is in UTF-16' }, broken])).toBe(
-    `It may stand in a file that has a problem: ${file}: is in UTF-16. There are 1 more; see \`mcp-sandbox-bridge servers\`.`,
+    `It may be in a file that has a problem: ${file}: is in UTF-16. There are 1 more; see \`mcp-sandbox-bridge servers\`.`,
   );
 });
 

@@ -29,7 +29,7 @@ describe('a state directory that others could exchange', () => {
     expect(problemsOf(stateDir)).toEqual([
       {
         setting: 'MCP_BRIDGE_STATE_DIR',
-        message: `MCP_BRIDGE_STATE_DIR is '${stateDir}', and '${above}' can be written by other users (mode 0777): others could exchange what the bridge runs and believes from there; allowed: a folder that, with all above it, only this user and root can write.`,
+        message: `MCP_BRIDGE_STATE_DIR is '${stateDir}', and '${above}' can be written by other users (mode 0777): others could replace what the bridge runs from there; allowed: a folder that, like all folders above it, only this user and root can write to.`,
         remedy: `Look at what others may have put there, then run: chmod go-w '${above}'; or set MCP_BRIDGE_STATE_DIR to a folder of your own. Then restart the host.`,
       },
     ]);

@@ -338,7 +338,7 @@ it('what belongs to an issuer is without effect where there is none, and a warni
   const { settings, warnings } = parseSettings({ MCP_BRIDGE_HTTP_OAUTH_SCOPES: 'a' }, host);
   expect(settings.oauth).toBeUndefined();
   expect(warnings).toEqual([
-    'MCP_BRIDGE_HTTP_OAUTH_SCOPES is without effect, since MCP_BRIDGE_HTTP_OAUTH_ISSUER is not set.',
+    'MCP_BRIDGE_HTTP_OAUTH_SCOPES has no effect, since MCP_BRIDGE_HTTP_OAUTH_ISSUER is not set.',
   ]);
 });
 
@@ -454,14 +454,14 @@ it('a language that is set up and not offered is a warning', () => {
     MCP_BRIDGE_LANGUAGE_IMAGES: 'js=node',
   };
   expect(parseSettings(env, host).warnings).toEqual([
-    'MCP_BRIDGE_NETWORK names ruby, which MCP_BRIDGE_LANGUAGES leaves out: without effect.',
-    'MCP_BRIDGE_LANGUAGE_IMAGES names javascript, which MCP_BRIDGE_LANGUAGES leaves out: without effect.',
+    'MCP_BRIDGE_NETWORK names ruby, but MCP_BRIDGE_LANGUAGES does not: this has no effect.',
+    'MCP_BRIDGE_LANGUAGE_IMAGES names javascript, but MCP_BRIDGE_LANGUAGES does not: this has no effect.',
   ]);
 });
 
 it.each([
   ['MCP_BRIDGE_IMAGE', 'Python', "Names of images have no capital letters: 'Python'."],
-  ['MCP_BRIDGE_EXECUTE_IMAGE', 'debian:', 'Nothing stands behind the colon of its tag.'],
+  ['MCP_BRIDGE_EXECUTE_IMAGE', 'debian:', 'Its tag is empty: nothing follows the colon.'],
   [
     'MCP_BRIDGE_LANGUAGE_IMAGES',
     'go=Go',
@@ -476,8 +476,8 @@ it.each([
   ['MCP_BRIDGE_LANGUAGES', 'go,jvascript', "There is no language 'jvascript'. Did you mean 'javascript'?"],
   ['MCP_BRIDGE_NETWORK', 'pyton', "There is no language 'pyton'. Did you mean 'python'?"],
   ['MCP_BRIDGE_LANGUAGE_IMAGES', 'rub=x', "There is no language 'rub'. Did you mean 'ruby'?"],
-  ['MCP_BRIDGE_LANGUAGE_IMAGES', 'go=a,golang=b', 'Go is there twice.'],
-  ['MCP_BRIDGE_LANGUAGE_IMAGES', 'go=a,ruby', "'ruby' is no pair of that kind."],
+  ['MCP_BRIDGE_LANGUAGE_IMAGES', 'go=a,golang=b', 'Go is given twice.'],
+  ['MCP_BRIDGE_LANGUAGE_IMAGES', 'go=a,ruby', "'ruby' is not a language=image pair."],
 ])('%s=%s says which language', (name, value, expected) => {
   expect(errorOf({ [name]: value }).message.endsWith(`. ${expected}`)).toBe(true);
 });
@@ -493,7 +493,7 @@ describe('the two timeouts', () => {
   it('one above the maximum becomes that, with a warning', () => {
     const { settings, warnings } = parseSettings({ MCP_BRIDGE_TIMEOUT: '300' }, host);
     expect([settings.timeoutSeconds, settings.maxTimeoutSeconds]).toEqual([120, 120]);
-    expect(warnings).toEqual(['MCP_BRIDGE_TIMEOUT is 300; runs get 120, which is MCP_BRIDGE_MAX_TIMEOUT.']);
+    expect(warnings).toEqual(['MCP_BRIDGE_TIMEOUT is 300, but MCP_BRIDGE_MAX_TIMEOUT is 120: runs get 120.']);
     expect(parseSettings({ MCP_BRIDGE_TIMEOUT: '120' }, host).warnings).toEqual([]);
   });
 
@@ -571,8 +571,8 @@ it('an unknown variable is a warning with a suggestion', () => {
     host,
   );
   expect(warnings).toEqual([
-    "MCP_BRIDGE_MEMROY is no setting of this version. Did you mean 'MCP_BRIDGE_MEMORY'?",
-    'MCP_BRIDGE_ZZZZZZZZZZZZ is no setting of this version.',
+    "MCP_BRIDGE_MEMROY is not a setting of this version. Did you mean 'MCP_BRIDGE_MEMORY'?",
+    'MCP_BRIDGE_ZZZZZZZZZZZZ is not a setting of this version.',
   ]);
 });
 
@@ -629,7 +629,7 @@ it('rules of the command server stop a bridge that runs commands itself, and are
       'E_SETTINGS',
     );
     expect(parseSettings({ [name]: 'rm' }, host).warnings).toEqual([
-      `${name} is for \`code-exec\`, and without effect here.`,
+      `${name} is for \`code-exec\` and has no effect here.`,
     ]);
   }
   expect(parseSettings({ MCP_EXEC_MAX_OUTPUT_BYTES: '1k' }, host).warnings).toEqual([]);
@@ -642,8 +642,8 @@ describe('the state directory', () => {
     ['/dev/state', 'is in /dev'],
     // Through a symbolic link of every Linux.
     ['/dev/../proc/self/root/proc/x', 'is in /proc'],
-    ['/srv/a:b,c', 'has a colon as well as a comma'],
-    ['/srv/a:"b"', 'has a colon as well as a comma'],
+    ['/srv/a:b,c', 'has a colon, and also a comma'],
+    ['/srv/a:"b"', 'has a colon, and also a comma'],
   ])('%s is refused', (stateDir, why) => {
     const { code, message } = errorOf({ MCP_BRIDGE_STATE_DIR: stateDir });
     expect(code).toBe('E_SETTINGS');

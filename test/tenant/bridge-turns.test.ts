@@ -157,7 +157,7 @@ describe('quotas', () => {
     const refused = await run(ANN);
     expect(refused.error).toMatchObject({
       type: 'E_BUSY',
-      message: 'Nothing has run: of your own runs, 1 run waits already, and no more may.',
+      message: 'Nothing has run: 1 of your runs waits already, and no more may wait.',
       remedy: expect.stringMatching(/^Make the same call again in \d+ s\.$/),
     });
     // A change counts for the next run.
@@ -177,7 +177,7 @@ describe('quotas', () => {
         language: 'python',
         error: {
           kind: 'E_BUSY',
-          message: 'Nothing has run: of your own runs, 1 run waits already, and no more may.',
+          message: 'Nothing has run: 1 of your runs waits already, and no more may wait.',
         },
       }),
     ]);
@@ -216,7 +216,7 @@ describe('quotas', () => {
     bridges.rules.set(ANN.id, { quotas: { memoryBytes: 100 * 1024 ** 2 } });
     expect((await run(ANN)).error).toMatchObject({
       type: 'E_LIMIT',
-      message: expect.stringContaining('512 MB, and all of your runs together 100 MB'),
+      message: expect.stringContaining('512 MB, but all of your runs together only 100 MB'),
     });
   });
 });

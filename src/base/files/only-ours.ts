@@ -35,7 +35,7 @@ export function whatIsOpen(
   const octal = `0${mode.toString(8)}`;
   if (is === 'owner') return `${show(path)} belongs to user ${owner}`;
   if (is === 'mode') return `${show(path)} can be written by other users (mode ${octal})`;
-  return `${show(path)} is not there, in a folder that other users can write (mode ${octal})`;
+  return `${show(path)} does not exist, and other users can write to its folder (mode ${octal})`;
 }
 
 /** Whether `path` belongs to this user, lets nobody else in, and nobody could exchange it; a link never does. */

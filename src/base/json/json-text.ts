@@ -277,7 +277,7 @@ export function parseJson(text: string, limits: JsonLimits): unknown {
   if (excess !== undefined) {
     throw new BridgeError('E_PROTOCOL', `a JSON text ${excess}`, {
       fault: 'guest',
-      remedy: 'Send flatter or less data at a time.',
+      remedy: 'Send less data, or data that is nested less deeply.',
     });
   }
   try {

@@ -46,7 +46,7 @@ export function openLog(options: LogOptions, sink: LogSink): pino.Logger {
   sink.onRecovered = (dropped) => {
     const level = log.isLevelEnabled('warn') ? 'warn' : 'error';
     const lines = dropped === 1 ? '1 line of the log was' : `${dropped} lines of the log were`;
-    log[level]({ event: 'log.dropped' }, `${lines} dropped: stderr took no more for a while`);
+    log[level]({ event: 'log.dropped' }, `${lines} dropped: stderr was full for a while`);
   };
   return log;
 }

@@ -119,7 +119,7 @@ function batchStart(file: string, args: readonly string[], env: Environment): St
   for (const [index, arg] of args.entries()) {
     if (/[\0\r\n]/.test(arg)) {
       throw startError(
-        `argument ${index + 1} of ${name} holds a line break or a NUL, and a batch file cannot be given one`,
+        `argument ${index + 1} of ${name} has a line break or a NUL, which a batch file cannot take`,
       );
     }
   }
@@ -127,7 +127,7 @@ function batchStart(file: string, args: readonly string[], env: Environment): St
   const line = written > MAX_LINE_CHARS ? '' : [quoteArgument(file), ...args.map(word)].join(' ');
   if (line === '' || line.length > MAX_LINE_CHARS) {
     throw startError(
-      `the command line of ${name} is longer than the ${MAX_LINE_CHARS} characters that a batch file can be given`,
+      `the command line of ${name} has more than ${MAX_LINE_CHARS} characters, the most that a batch file takes`,
     );
   }
   return {
@@ -154,7 +154,7 @@ function quoteArgument(text: string): string {
 const startError = (message: string): BridgeError =>
   new BridgeError('E_PROCESS', `${message}.`, {
     fault: 'operator',
-    remedy: 'Name the program that it starts instead, such as node with the script as its first argument',
+    remedy: 'Name the program that the batch file starts, such as node with the script as its first argument',
   });
 
 /** Absolute path of the program that `command` starts, if there is one. */

@@ -21,7 +21,7 @@ type Matches = (name: string) => boolean;
 export function patternTrouble(text: string): string | undefined {
   if (text === '') return 'is empty';
   if (text.length > MAX_PATTERN_CHARS)
-    return `has ${text.length} characters; at most ${MAX_PATTERN_CHARS} are taken`;
+    return `has ${text.length} characters; at most ${MAX_PATTERN_CHARS} are allowed`;
   if (/^(?:[^\\]|\\.)*\\$/s.test(text)) return 'ends with a backslash that escapes nothing';
   return undefined;
 }

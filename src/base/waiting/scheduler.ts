@@ -29,9 +29,9 @@ export const UNLIMITED: TurnLimits = {
 };
 
 /** Words of refusals for what has turns. */
-type TurnWords = { readonly one: string; readonly many: string; readonly refused: string };
+type TurnWords = { readonly many: string; readonly refused: string };
 
-const RUNS: TurnWords = { one: 'run', many: 'runs', refused: 'Nothing has run' };
+const RUNS: TurnWords = { many: 'runs', refused: 'Nothing has run' };
 
 type SchedulerOptions = {
   /** Words for what has turns; without them, those for runs. */
@@ -495,9 +495,13 @@ export class Scheduler {
     if (waiting < limits.waiting) return undefined;
     const atOnce = Math.max(1, Math.min(limits.atOnce, this.#places, this.#options.atOnce));
     const freeAgainMs = Math.max(this.#meanMs / atOnce, this.#meanWholeMs / mostBegun(limits));
-    const { one, many } = this.#words;
-    const count = waiting === 1 ? `1 ${one} waits` : `${waiting} ${many} wait`;
-    return busyError(this.#words, `${count} already, and no more may`, (freeAgainMs * (waiting + 1)) / 1000);
+    const { many } = this.#words;
+    const count = `${waiting} of your ${many} ${waiting === 1 ? 'waits' : 'wait'}`;
+    return busyError(
+      this.#words,
+      `${count} already, and no more may wait`,
+      (freeAgainMs * (waiting + 1)) / 1000,
+    );
   }
 
   #usedUp(queue: OwnerQueue, { processorSeconds }: TurnLimits): BridgeError | undefined {
@@ -505,7 +509,7 @@ export class Scheduler {
     if (freeInMs === 0) return undefined;
     return busyError(
       this.#words,
-      `the last ones have used ${processorSeconds} s of processor time, all that they may`,
+      `your ${this.#words.many} have used ${processorSeconds} s of processor time, the most that they may use`,
       freeInMs / 1000,
     );
   }
@@ -770,9 +774,9 @@ export function standAside(turn: Turn): (() => Promise<void>) | undefined {
   };
 }
 
-function busyError({ refused, many }: TurnWords, why: string, retryInSeconds: number): BridgeError {
+function busyError({ refused }: TurnWords, why: string, retryInSeconds: number): BridgeError {
   const seconds = Math.min(MAX_RETRY_SECONDS, Math.max(1, Math.ceil(retryInSeconds)));
-  return new BridgeError('E_BUSY', `${refused}: of your own ${many}, ${why}.`, {
+  return new BridgeError('E_BUSY', `${refused}: ${why}.`, {
     fault: 'agent',
     remedy: `Make the same call again in ${seconds} s.`,
     retryAfterSeconds: seconds,
@@ -782,6 +786,6 @@ function busyError({ refused, many }: TurnWords, why: string, retryInSeconds: nu
 const tooLarge = (bytes: number, limit: number): BridgeError =>
   new BridgeError(
     'E_LIMIT',
-    `Nothing has run: a run of this kind may have ${inMegabytes(bytes)}, and all of your runs together ${inMegabytes(limit)}.`,
+    `Nothing has run: a run of this kind may use ${inMegabytes(bytes)}, but all of your runs together only ${inMegabytes(limit)}.`,
     { fault: 'operator', remedy: 'Ask the operator for a higher memory quota.' },
   );

@@ -172,13 +172,13 @@ export async function languageFindings({ settings, pad, signal }: Examination): 
           name,
           status: 'warn',
           detail,
-          remedy: `Pull ${replaced.image}, or take it out of ${replaced.namedIn}.`,
+          remedy: `Pull ${replaced.image}, or remove it from ${replaced.namedIn}.`,
         };
       }
       return {
         name,
         status: 'warn',
-        detail: `the image ${wish.image} is not present`,
+        detail: `the image ${wish.image} is not here`,
         remedy: missingRemedy(wish),
       };
     }),

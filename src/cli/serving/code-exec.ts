@@ -26,7 +26,7 @@ export async function codeExec(): Promise<void> {
   const stderr = stderrWriter();
   const say = (message: string): void => stderr.write(`code-exec ${message}\n`);
   for (const warning of settings.warnings) say(`warns: ${warning}`);
-  stderr.onRecovered = (dropped) => say(`dropped ${dropped} lines here: stderr took no more for a while`);
+  stderr.onRecovered = (dropped) => say(`dropped ${dropped} lines here: stderr was full for a while`);
   const execute = new Execute(settings, process.env, (told) => audit(settings.audit, told, stderr, say));
   const interrupted = interruptSignal({ isService: true });
   for (const event of ['uncaughtException', 'unhandledRejection'] as const)

@@ -146,7 +146,7 @@ export function httpParts(serving: HttpServing, hasCredentials: boolean): HttpFr
   const { bridges, access, settings, observer } = serving;
   const serverFor = serversOf(serving);
   // A request costs a few milliseconds of the process, so one is begun at a time.
-  const words = { one: 'request', many: 'requests', refused: 'Nothing was done' };
+  const words = { many: 'requests', refused: 'Nothing was done' };
   const turns = new Scheduler({ ...OF_ONE_PROCESS, words, atOnce: 1 });
   // A further one of the same principal that would wait is refused.
   const limits = { ...UNLIMITED, waiting: 1_000 };

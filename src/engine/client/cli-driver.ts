@@ -42,10 +42,10 @@ function candidates(name: CliName, facts: EngineFacts, wish: string | undefined)
     if (wish === undefined || wish === defaultOciRuntime) return [defaultOciRuntime];
     throw new BridgeError(
       'E_OCI_RUNTIME',
-      `MCP_BRIDGE_OCI_RUNTIME is ${wish}, but ${name} runs elsewhere, where its service decides: it uses ${defaultOciRuntime}.`,
+      `MCP_BRIDGE_OCI_RUNTIME is ${wish}, but ${name} runs on another machine, and its service there uses ${defaultOciRuntime}.`,
       {
         fault: 'operator',
-        remedy: `Unset MCP_BRIDGE_OCI_RUNTIME, or set runtime = "${wish}" below [engine] in containers.conf where the service runs, and start it again.`,
+        remedy: `Unset MCP_BRIDGE_OCI_RUNTIME, or set runtime = "${wish}" below [engine] in containers.conf on that machine, and restart the service.`,
       },
     );
   }
@@ -114,10 +114,12 @@ async function endpointOf(
 
 function startRemedy(name: CliName, { url, platform }: EngineConnection): string {
   if (url !== undefined) {
-    const byHand = `\`${ENGINE_VARIABLES[name].address}=${url} ${name} info\` has to answer`;
+    const byHand = `\`${ENGINE_VARIABLES[name].address}=${url} ${name} info\``;
     const key =
-      url.startsWith('ssh:') && name === 'podman' ? `, with a key in CONTAINER_SSHKEY or an ssh agent` : '';
-    return `Start the engine at ${url}, or correct MCP_BRIDGE_ENGINE_URL: ${byHand}${key}.`;
+      url.startsWith('ssh:') && name === 'podman'
+        ? ', with a key in CONTAINER_SSHKEY or in an ssh agent'
+        : '';
+    return `Start the engine at ${url}, or correct MCP_BRIDGE_ENGINE_URL. To try it: ${byHand}${key}.`;
   }
   if (name === 'docker') return 'Start the docker daemon.';
   return platform === 'linux'

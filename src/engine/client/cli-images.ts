@@ -118,7 +118,7 @@ export class CliImages implements EngineImages {
     if (exitCode === 0) return;
     throw new BridgeError('E_ENGINE_BROKEN', `${this.name}: ${clip(stderr.trim(), 300)}.`, {
       fault: 'engine',
-      remedy: `End what uses it, then run \`${this.removalOf(image)}\`.`,
+      remedy: `Remove the containers that use it, then run \`${this.removalOf(image)}\`.`,
     });
   }
 

@@ -158,16 +158,15 @@ const listVolumes = (filterLabel: string): string[] => ['volume', 'ls', `--filte
 const LAUNCH = {
   podman: {
     launch: 'detached',
-    reason:
-      "our own pipes are passed through and the client leaves: a tool call takes half the time that it takes over the engine's API socket, whose cheaper launch is off the call path; only the engine's monitor stays beside a waiting sandbox",
+    reason: 'direct pipes to the container, so a tool call takes half the time',
   },
   podmanElsewhere: {
     launch: 'attached',
-    reason: 'the client of a podman that runs elsewhere has no pipes to hand over, so it stays and copies',
+    reason: 'podman runs on another machine, so its client stays and copies the data',
   },
   docker: {
     launch: 'attached',
-    reason: 'docker has no way to hand our pipes over, so its client stays and copies',
+    reason: 'docker has no direct pipes, so its client stays and copies the data',
   },
 } as const;
 

@@ -112,10 +112,10 @@ function makeFifos(paths: readonly string[]): void {
   if (outOfDescriptors(error)) throw error;
   throw new BridgeError(
     'E_STATE',
-    `No pipes for a container can be made: ${error?.message ?? stderr.trim()}.`,
+    `The pipes of a container could not be made: ${error?.message ?? stderr.trim()}.`,
     {
       fault: 'operator',
-      remedy: 'Set MCP_BRIDGE_STATE_DIR to a directory on a local disk, and have `mkfifo` on the PATH.',
+      remedy: 'Set MCP_BRIDGE_STATE_DIR to a folder on a local disk, and put `mkfifo` on PATH.',
     },
   );
 }
@@ -128,5 +128,5 @@ const outOfDescriptors = (thrown: unknown): boolean => ['EMFILE', 'ENFILE'].incl
 export const tooManyOpenFiles = (): BridgeError =>
   new BridgeError('E_PROCESS', 'The container engine could not be started: too many open files.', {
     fault: 'operator',
-    remedy: 'Raise the limit of open files (ulimit -n) where the bridge is started.',
+    remedy: 'Raise the limit of open files (ulimit -n) of the process that starts the bridge.',
   });

@@ -55,7 +55,7 @@ export function imageReasonInWords(reason: ImageChoice['reason']): string {
     case 'profile':
       return `profile ${reason.profile}, built here`;
     case 'stand-in':
-      return `built here; ${reason.image}, ${namedBy(reason.by)}, is not present`;
+      return `built here, since ${reason.image} (${namedBy(reason.by)}) is not`;
     case 'pulled':
       return 'pulled from its registry';
   }
@@ -205,14 +205,14 @@ export function missingRemedy({ image, imageSource, profile }: RequestedImage): 
   const own = readOwnName(fullName(image));
   if (own !== undefined) return buildAdvice(commandFor(own));
   return imageSource === 'operator'
-    ? `Pull or build ${image}, or no longer name it (${profile === COMMANDS ? 'MCP_BRIDGE_EXECUTE_IMAGE' : 'MCP_BRIDGE_IMAGE, MCP_BRIDGE_LANGUAGE_IMAGES'}) and run \`${buildCommand(profile)}\`.${didYouMean(image, profiles())}`
+    ? `Pull or build ${image}. Or remove it from ${profile === COMMANDS ? 'MCP_BRIDGE_EXECUTE_IMAGE' : 'MCP_BRIDGE_IMAGE or MCP_BRIDGE_LANGUAGE_IMAGES'} and run \`${buildCommand(profile)}\`.${didYouMean(image, profiles())}`
     : `Run \`${buildCommand(profile)}\`, which needs no registry.`;
 }
 
 const notBuilt = (profile: string): BridgeError =>
   new BridgeError(
     'E_IMAGE_MISSING',
-    `The image of profile '${profile}' has not been built: ${builtImage(profile)} is not present.`,
+    `The image of profile '${profile}' has not been built: ${builtImage(profile)} is not here.`,
     {
       fault: 'operator',
       remedy: buildAdvice(buildCommand(profile)),
@@ -309,7 +309,7 @@ export async function listImages(
 function missingImageError(wish: RequestedImage, why: string): BridgeError {
   return new BridgeError(
     'E_IMAGE_MISSING',
-    `The image ${wish.image} is not present and cannot be pulled: ${why}.`,
+    `The image ${wish.image} is not here and cannot be pulled: ${why}.`,
     { fault: 'operator', remedy: missingRemedy(wish) },
   );
 }

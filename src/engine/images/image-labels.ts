@@ -93,7 +93,7 @@ export function ageOf(image: string, labelled: ImageLabels | undefined): string 
   if (labelled?.recipe === recipeDigest(recipe, suite)) return undefined;
   // An image without the label is from before it, and may be of any release.
   if (labelled?.suite === undefined || labelled.suite === suite) return 'made by an older recipe';
-  return `made of Debian ${labelled.suite}, where today's recipe takes Debian ${suite}`;
+  return `made from Debian ${labelled.suite}; the recipe now takes Debian ${suite}`;
 }
 
 /** Reads the labels of an image on disk for `ageOf`. Asks the engine of our own images only. */

@@ -39,7 +39,7 @@ export const SCRATCH_PREFIX = `${PACKAGE_NAME}-image-`;
 // Newer modification times are set back to this, which leaves two builds from the same packages the same.
 const EPOCH_SECONDS = Date.UTC(2024, 0, 1) / 1000;
 const REMEDY =
-  'Install what it needs (Debian: apt-get install mmdebstrap uidmap podman), or pull an image where a registry can be reached (podman pull python:3.14-slim).';
+  'Install what it needs (Debian: apt-get install mmdebstrap uidmap podman), or, if a registry can be reached, pull an image: podman pull python:3.14-slim.';
 
 /** Builds and imports; throws E_IMAGE_BUILD with the last lines of whatever failed, or E_CANCELLED. */
 export async function buildImage(options: BuildOptions, signal: AbortSignal): Promise<BuiltImage> {

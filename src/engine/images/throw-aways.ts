@@ -99,7 +99,9 @@ export class ThrowAways {
     );
     const id = made.stdout.trim().split('\n').at(-1) ?? '';
     if (made.exitCode !== 0 || !/^[0-9a-f]{12,64}$/.test(id))
-      throw noContainer(`${basename(this.#engine.client.binary)} made no container: ${tailOf(made)}`);
+      throw noContainer(
+        `${basename(this.#engine.client.binary)} could not make a container: ${tailOf(made)}`,
+      );
     try {
       return await use(id);
     } finally {

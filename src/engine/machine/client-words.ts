@@ -55,10 +55,10 @@ export function whyNotPulled(stderr: string): string {
  */
 export const hangingRemedy = (command: string, isElsewhere: boolean): string =>
   isElsewhere
-    ? `Run \`${command}\` by hand: if it hangs too, the machine where the engine runs sleeps, is out of reach or is overloaded, so look there; the engine's own client, or MCP_BRIDGE_ENGINE_URL, says which machine that is.`
+    ? `Run \`${command}\` by hand. If it hangs too, look at the engine's machine: it may sleep, be out of reach or overloaded. MCP_BRIDGE_ENGINE_URL or the engine's client says which machine it is.`
     : hangingHere(command);
 
 const hangingHere = (command: string): string =>
-  `Run \`${command}\` by hand: if it hangs too, look for the engine's and the runtime's processes that do not end (\`ps -eo pid,stat,wchan:30,args | grep -E 'podman|docker|conmon|crun|runc|runsc'\`); one in state D waits in the kernel, and \`dmesg\` or a restart of the machine says more.`;
+  `Run \`${command}\` by hand. If it hangs too, look for processes of the engine that do not end: \`ps -eo pid,stat,wchan:30,args | grep -E 'podman|docker|conmon|crun|runc|runsc'\`. One in state D waits in the kernel: read \`dmesg\`, or restart the machine.`;
 
 export const inSeconds = (ms: number): string => `${Math.round(ms / 1000)} s`;

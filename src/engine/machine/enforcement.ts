@@ -82,7 +82,7 @@ export function demandEnforcement(found: Enforcement, accepted: readonly Control
     `Nothing on this machine enforces the limit of ${refused.join(', ')}.`,
     {
       fault: 'operator',
-      remedy: `Use podman on a Linux host with cgroup v2 whose controllers are delegated to you, or accept it by name: MCP_BRIDGE_ACCEPT_UNENFORCED=${missing.join(',')}.`,
+      remedy: `Use podman on Linux with cgroup v2 whose controllers are delegated to you. Or run without it: MCP_BRIDGE_ACCEPT_UNENFORCED=${missing.join(',')}.`,
     },
   );
 }

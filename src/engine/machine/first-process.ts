@@ -107,7 +107,7 @@ export function makeRunDir(runDir: string, owner: Owner): void {
   } catch (cause) {
     throw new BridgeError('E_STATE', `${runDir} cannot be written: ${messageOf(cause)}.`, {
       fault: 'operator',
-      remedy: 'Make room, or set MCP_BRIDGE_STATE_DIR to a directory that you own.',
+      remedy: 'Free some disk space, or set MCP_BRIDGE_STATE_DIR to a directory that you own.',
       cause,
     });
   }

@@ -38,11 +38,11 @@ export const DOCKER_NETWORKS = {
 /** Targets within reach in each mode besides the internet, for a person. */
 export const REACH: Readonly<Record<NetworkMode, string>> = {
   slirp4netns:
-    "IPv4 only; the local network and this machine's own addresses are within reach, its localhost and link-local addresses are not",
+    "IPv4 only; it reaches the local network and this machine's addresses, but not localhost and link-local addresses",
   pasta:
-    "the local network and link-local addresses (where clouds keep credentials) are within reach, this machine's localhost is not",
+    "it reaches the local network and link-local addresses (where clouds keep credentials), but not this machine's localhost",
   default:
-    "the engine's own network: the local network, link-local addresses and other containers may be within reach",
+    "the engine's own network: it may reach the local network, link-local addresses and other containers",
 };
 
 const helper = z.looseObject({ executable: z.string() }).optional();
@@ -76,21 +76,21 @@ export function demandNetworkMode(
   if (found === undefined) {
     throw new BridgeError(
       'E_NETWORK',
-      'A container is to have a network, and podman finds nothing that could carry it: no slirp4netns, and no pasta that it would run here.',
+      'A container needs a network, and podman finds neither slirp4netns nor a pasta that it can run here.',
       {
         fault: 'operator',
         remedy:
-          'Run `scripts/setup --with network`, or install one (Debian: apt-get install slirp4netns), or take the network away where it was given (MCP_BRIDGE_NETWORK, MCP_BRIDGE_EXECUTE_NETWORK).',
+          'Run `scripts/setup --with network`, or install one (Debian: apt-get install slirp4netns). Or give no network: unset MCP_BRIDGE_NETWORK and MCP_BRIDGE_EXECUTE_NETWORK.',
       },
     );
   }
   if (found !== 'default' && !opens(TUN)) {
     throw new BridgeError(
       'E_NETWORK',
-      `A container is to have a network, and ${found}, which is to carry it, cannot open ${TUN}.`,
+      `A container needs a network, but ${found}, which provides it, cannot open ${TUN}.`,
       {
         fault: 'operator',
-        remedy: `Run as root: modprobe tun; chmod 666 ${TUN} (which is what udev makes of it).`,
+        remedy: `Run as root: modprobe tun; chmod 666 ${TUN} (udev does the same).`,
       },
     );
   }

@@ -45,7 +45,7 @@ export const variantsOf = (name: string, handsOnFlags: boolean): readonly OciRun
 
 /** The usual obstacle between gVisor and a network. */
 export const OLD_GVISOR =
-  'gVisor releases before August 2024 give none on recent kernels: install a newer one.';
+  'gVisor releases before August 2024 have no network on recent kernels: install a newer one.';
 
 /** Runtime for one container: a network needs gVisor's own stack. (`network=host` would be the host's, with its loopback.) */
 export const withNetwork = ({ name, flags }: OciRuntime, isOpen: boolean): OciRuntime => ({

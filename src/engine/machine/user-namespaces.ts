@@ -23,14 +23,13 @@ const USUAL = { program: '/usr/bin/podman', profile: `${PROFILES}/podman` } as c
 const PLAIN_PATH = /^\/[\w./+-]+$/;
 /** Enough for one user's containers; it is counted for each user. */
 const NAMESPACES = 1024;
-const ELSEWHERE =
-  'or leave it, and name an engine on another machine in MCP_BRIDGE_ENGINE_URL (docs/remote-engines.md)';
+const ELSEWHERE = 'Or use an engine on another machine: MCP_BRIDGE_ENGINE_URL (docs/remote-engines.md).';
 
 const OTHERWISE =
-  'Leave the switch as it is; if this changes nothing, `sudo dmesg | grep -i apparmor` says what refuses.';
+  'Leave the kernel setting as it is. If it still fails, `sudo dmesg | grep -i apparmor` shows why.';
 
 const forAll = (setting: string, value: number): string =>
-  `It concerns every user, so ask whoever set it. \`sudo sysctl -w ${setting}=${value}\` lifts it until the next start, and a file in /etc/sysctl.d for good; ${ELSEWHERE}.`;
+  `The setting is for all users, so ask whoever set it. \`sudo sysctl -w ${setting}=${value}\` changes it until the next start; a file in /etc/sysctl.d changes it for good. ${ELSEWHERE}`;
 
 /** Causes in the order in which the kernel looks at them, the surest first. */
 const CAUSES: ReadonlyArray<{
@@ -46,7 +45,7 @@ const CAUSES: ReadonlyArray<{
     file: '/proc/sys/kernel/unprivileged_userns_clone',
     value: '0',
     said: /not permitted/,
-    reason: 'kernel.unprivileged_userns_clone is 0 here, which keeps them from every user but root.',
+    reason: 'kernel.unprivileged_userns_clone is 0 here: only root may have any.',
     remedy: () => forAll('kernel.unprivileged_userns_clone', 1),
   },
   {
@@ -61,7 +60,7 @@ const CAUSES: ReadonlyArray<{
     value: '1',
     said: /not permitted|denied/,
     reason:
-      'kernel.apparmor_restrict_unprivileged_userns is 1 here, as Ubuntu has it: AppArmor keeps them from every program without a profile that allows them.',
+      'kernel.apparmor_restrict_unprivileged_userns is 1 here, as on Ubuntu: a program needs an AppArmor profile that allows them.',
     remedy: allowAdvice,
   },
   {
@@ -69,9 +68,9 @@ const CAUSES: ReadonlyArray<{
     value: 'Y',
     // The kernel itself says otherwise; only a security module denies.
     said: /clone: Permission denied/,
-    reason: 'AppArmor is active here, and this is how it refuses what a profile does not allow.',
+    reason: 'AppArmor is active here, and it refuses in this way what a profile does not allow.',
     remedy: () =>
-      `\`sudo dmesg | grep userns_create\` says whether it was AppArmor, and which profile. Add the line \`userns,\` to that one in ${PROFILES}, then run \`sudo apparmor_parser -r FILE\`.`,
+      `\`sudo dmesg | grep userns_create\` shows whether it was AppArmor, and which profile. Add the line \`userns,\` to that profile in ${PROFILES}, then run \`sudo apparmor_parser -r FILE\`.`,
   },
 ];
 
@@ -88,7 +87,7 @@ export function noUserNamespace(
   );
   if (cause === undefined) return undefined;
   return {
-    reason: `the kernel gave it no user namespace that it can use (${words}), and without one it starts no container. ${cause.reason}`,
+    reason: `the kernel refuses it user namespaces (${words}), and it needs one for each container. ${cause.reason}`,
     remedy: cause.remedy(program, machine),
   };
 }
@@ -97,7 +96,7 @@ export function noUserNamespace(
 function allowAdvice(program: string, { read, find }: NamespaceMachine): string {
   const found = find(program);
   if (found === undefined || !PLAIN_PATH.test(found.path))
-    return `Give ${found?.path ?? program} an AppArmor profile with \`userns,\` (docs/platforms.md shows one), and leave the switch as it is.`;
+    return `Give ${found?.path ?? program} an AppArmor profile with \`userns,\` (docs/platforms.md shows one). Leave the kernel setting as it is.`;
   const { path, isOwn } = found;
   const allows = (file: string, of: string) =>
     (read(file) ?? '').split(/[\s{}]+/).includes(of) && /\buserns,/.test(read(file) ?? '');
@@ -109,8 +108,8 @@ function allowAdvice(program: string, { read, find }: NamespaceMachine): string 
   const other = allows(USUAL.profile, USUAL.program)
     ? ` Or use your distribution's ${USUAL.program}, which has a profile here.`
     : '';
-  const own = isOwn ? ` ${path} belongs to you: whatever takes its place may then do the same.` : '';
-  return `Allow it to this program: \`printf '%s\\n' ${profile} | sudo tee ${named} && sudo apparmor_parser -r ${named}\`.${other}${own} ${OTHERWISE}`;
+  const own = isOwn ? ` ${path} belongs to you, so a program that replaces it may do the same.` : '';
+  return `Allow it for this program: \`printf '%s\\n' ${profile} | sudo tee ${named} && sudo apparmor_parser -r ${named}\`.${other}${own} ${OTHERWISE}`;
 }
 
 const thisMachine: NamespaceMachine = {

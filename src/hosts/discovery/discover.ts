@@ -32,7 +32,7 @@ import type { NameOwners } from './name-owners.js';
 const MAX_PROJECT_BYTES = MB_BYTES;
 /** Folders of projects are among its parts. */
 const MAX_POINTER_CHARS = 8_192;
-const NAMED_BUT_ABSENT: FileTrouble = { message: 'does not exist; MCP_SERVERS_CONFIG names it' };
+const NAMED_BUT_ABSENT: FileTrouble = { message: 'does not exist, but MCP_SERVERS_CONFIG names it' };
 
 export type DiscoverContext = {
   readonly settings: Pick<Settings, 'serversConfig' | 'allowSelfServer' | 'trustProject' | 'depth'>;
@@ -153,7 +153,7 @@ class Search {
       const found = unread.map(inWords).join(', ');
       const expected = [...new Set(moved.length > 0 ? moved : places)].map(inWords).join(' or ');
       this.#problems.set(file, {
-        message: `has servers in ${found}, which are not read; those of ${host} are expected in ${expected}`,
+        message: `has servers in ${found}, which are ignored: ${host} has its servers in ${expected}`,
       });
     }
   }
@@ -248,9 +248,9 @@ function problemOf(content: Exclude<ConfigFile, { readonly state: 'absent' }>): 
 
 /** Editors that replace a file by another one need some milliseconds between the two. */
 const REPLACED_WITHIN_MS = 1_000;
-const KEPT = 'what it said before stays in use until it can be read';
+const KEPT = 'its last good content stays in use until it can be read';
 const MISSING: FileTrouble = { message: 'is missing' };
-const EMPTY = 'is empty; delete it if it is to name no servers';
+const EMPTY = 'is empty; delete it if you want no servers from it';
 
 type ParsedFile = Extract<ConfigFile, { readonly state: 'parsed' }>;
 type RememberedFile = { readonly file: ParsedFile; missingSinceMs: number | undefined };

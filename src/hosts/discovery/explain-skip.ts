@@ -44,7 +44,7 @@ export function explainSkip(
 }
 
 const OWN_COPY =
-  'To use it here, put a copy of the entry with the value in it, or with an environment variable, into ~/.config/mcp/servers/.';
+  'To use it here, copy the entry into ~/.config/mcp/servers/, with the value or an environment variable in it.';
 
 const switchOn = ({ host, inFile }: EntryFacts): string =>
   `Switch it on${isProgram(host) ? ` in ${host}` : inFile}.`;
@@ -57,32 +57,32 @@ const explainDisabled = (text: string, entry: EntryFacts): Explained => ({
 
 const onlyInHost = (text: string, { host }: EntryFacts): Explained => ({
   text,
-  remedy: `Only ${host} can use it so. To use it here, register the server itself in another file, with its command or address.`,
+  remedy: `Only ${host} can use this entry. To use the server here, write its command or address into a file in ~/.config/mcp/servers/.`,
   severity: 'warn',
 });
 
-const onlyHostSupplies = ({ host }: EntryFacts): string => `Only ${host} can supply it. ${OWN_COPY}`;
+const onlyHostSupplies = ({ host }: EntryFacts): string => `Only ${host} knows it. ${OWN_COPY}`;
 
 const REASONS: { readonly [K in ServerSkipReason['kind']]: Explain<K> } = {
   'this-bridge': () => ({ text: 'this bridge itself', severity: 'ok' }),
   'nested-bridge': () => ({
     text: 'this bridge runs inside another bridge',
-    remedy: 'If that is meant, set MCP_BRIDGE_ALLOW_SELF_SERVER=1 where this bridge is registered.',
+    remedy: 'If you want that, set MCP_BRIDGE_ALLOW_SELF_SERVER=1 in the entry that registers this bridge.',
     severity: 'warn',
   }),
   'same-server': (twin, { name }) => ({
-    text: `same as ${twin.name} in ${twin.file}`,
-    remedy: twin.name === name ? undefined : `It is used as ${twin.name}.`,
+    text: `same server as '${twin.name}' in ${twin.file}`,
+    remedy: twin.name === name ? undefined : `Its name here is '${twin.name}'.`,
     severity: 'ok',
   }),
   shadowed: ({ file }) => ({
-    text: `shadowed by ${file}`,
-    remedy: 'If both are to be used, give one of them another name.',
+    text: `has the name of a server in ${file}`,
+    remedy: 'To use both, give one of them another name.',
     severity: 'ok',
   }),
   'managed-only': ({ host, file }) => ({
-    text: `only ${file} counts for ${host}`,
-    remedy: 'Ask whoever administers this machine to add it there, or register it in another host.',
+    text: `${host} takes its servers from ${file} only`,
+    remedy: 'Ask the administrator of this machine to add it there, or register it in another host.',
     severity: 'warn',
   }),
   'unapproved-project': ({ host }) => ({
@@ -91,7 +91,7 @@ const REASONS: { readonly [K in ServerSkipReason['kind']]: Explain<K> } = {
   }),
   'refused-project': ({ host }) => ({
     text: `not approved: refused in ${host}`,
-    remedy: `Approve it in ${host}, or put a copy into a file of your own.`,
+    remedy: `Approve it in ${host}, or copy the entry into ~/.config/mcp/servers/.`,
     severity: 'warn',
   }),
   'disabled-in-file': (_reason, entry) => explainDisabled('disabled in its file', entry),
@@ -108,17 +108,16 @@ const REASONS: { readonly [K in ServerSkipReason['kind']]: Explain<K> } = {
   'not-among-allowed': ({ host, setting }, entry) =>
     explainDisabled(`disabled in ${host}: ${setting} does not name it`, entry),
   'perhaps-disabled': ({ host, file }) => ({
-    text: `disabled in ${host}, perhaps: ${file} cannot be read`,
+    text: `may be disabled in ${host}: ${file} cannot be read`,
     remedy: 'Fix that file.',
     severity: 'ok',
   }),
   denied: ({ rule }) => ({
     text: `denied by ${rule}`,
-    remedy: 'If it is to be used, change that rule.',
+    remedy: 'To use it, change that rule.',
     severity: 'ok',
   }),
-  'host-type': ({ type }, entry) =>
-    onlyInHost(`is of type '${type}', which exists only inside its host`, entry),
+  'host-type': ({ type }, entry) => onlyInHost(`is of type '${type}', which works only in its host`, entry),
   'account-connector': ({ host }, entry) =>
     onlyInHost(`has no command; ${host} keeps remote servers in the account, not in its file`, entry),
   'host-sign-in': ({ host, provider }, entry) =>
@@ -129,7 +128,7 @@ const REASONS: { readonly [K in ServerSkipReason['kind']]: Explain<K> } = {
     onlyInHost(`is a bundle (.mcpb), which only ${host} can unpack`, entry),
   websocket: ({ type }) => ({
     text: `is of type '${type}'; WebSocket servers are not supported`,
-    remedy: 'If it has an address for HTTP, register that.',
+    remedy: 'If it has an HTTP address, register that instead.',
     severity: 'warn',
   }),
   'needs-plugin-options': ({ options }, entry) => ({
@@ -183,9 +182,9 @@ function remedyOfUnusable(
     case undefined:
       return `Correct the entry${inFile}.`;
     case 'variable':
-      return 'Set it in the env field of the entry that registers this bridge, and start again.';
+      return 'Set it in the env field of the entry that registers this bridge, then restart the host.';
     case 'file':
-      return `Make that file, or correct the entry${inFile}.`;
+      return `Create that file, or correct the entry${inFile}.`;
     case 'host-value':
       return onlyHostSupplies(entry);
   }
@@ -196,11 +195,11 @@ function mistakeInWords(mistake: Mistake): string {
     case 'name-empty':
       return 'its name is empty';
     case 'name-too-long':
-      return `its name has ${mistake.chars} characters; at most ${mistake.maxChars}`;
+      return `its name has ${mistake.chars} characters; at most ${mistake.maxChars} are allowed`;
     case 'name-unseen':
-      return 'its name has characters that do not show';
+      return 'its name has invisible characters';
     case 'not-an-object':
-      return `is ${mistake.found} where an object with a command is expected`;
+      return `is ${mistake.found}; expected: an object with a command`;
     case 'unknown-type':
       return `field 'type' is ${mistake.found}; allowed: ${mistake.allowed.join(', ')}`;
     case 'no-command': {
@@ -210,15 +209,15 @@ function mistakeInWords(mistake: Mistake): string {
     case 'command-and-address':
       return `has both 'command' and 'url', which ${mistake.host} refuses; remove one`;
     case 'not-https':
-      return `has no https address; ${mistake.setting} takes nothing else`;
+      return `has no https address; ${mistake.setting} allows only https`;
     case 'names-variable':
-      return `names a variable; ${mistake.setting} replaces none`;
+      return `names a variable, but ${mistake.setting} replaces no variables`;
     case 'wrong-field':
       return `field '${mistake.field}': ${mistake.trouble}`;
     case 'wrong-header':
-      return `header '${mistake.header}' holds characters that no header may have`;
+      return `header '${mistake.header}' has characters that are not allowed in a header`;
     case 'nul-in-value':
-      return 'a value holds a NUL character';
+      return 'a value has a NUL character';
     case 'wrong-file':
       return `${mistake.field} ${mistake.file} ${mistake.trouble}`;
   }

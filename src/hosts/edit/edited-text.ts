@@ -85,7 +85,7 @@ function check(found: unknown, before: unknown, format: Format, edit: MemberEdit
         ];
   if (expected.some((one) => canonicalJson(found) === canonicalJson(one))) return;
   throw new CannotEdit(
-    `writes ${path.join('.')} in a form that cannot be changed without touching the rest of the file`,
+    `has ${path.join('.')} in a form that cannot be changed without changes to other parts of the file`,
   );
 }
 

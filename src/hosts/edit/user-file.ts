@@ -108,11 +108,7 @@ export function bytesFor({ bytes }: UserFile, text: string): Buffer {
 export function replaceUserFile(file: UserFile, bytes: Buffer, mode = PRIVATE_FILE): readonly string[] {
   const { path, target, stats } = file;
   if (stats !== undefined && (stats.mode & OWNER_MAY_WRITE) === 0)
-    throw fileError(
-      path,
-      'is read-only',
-      `If it may be changed, run: chmod u+w '${target}'. ${NOTHING_CHANGED}`,
-    );
+    throw fileError(path, 'is read-only', `To allow changes, run: chmod u+w '${target}'. ${NOTHING_CHANGED}`);
   let made: readonly string[] = [];
   try {
     made = missingFolders(dirname(target));
@@ -129,7 +125,7 @@ export function replaceUserFile(file: UserFile, bytes: Buffer, mode = PRIVATE_FI
     throw fileError(
       path,
       `cannot be written: ${messageOf(thrown)}`,
-      `Look at who may write ${dirname(target)}. ${NOTHING_CHANGED}`,
+      `Check who may write to ${dirname(target)}. ${NOTHING_CHANGED}`,
     );
   }
 }

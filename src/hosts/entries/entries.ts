@@ -54,7 +54,7 @@ export function entriesOf(value: unknown, source: Source, file: string, host: Ho
   }
   const entries = members(value, []).filter((entry) => looksLikeServer(entry.value));
   if (entries.length > 0) return { entries, description: '', problem: undefined };
-  return noEntries('holds no servers; expected {"mcpServers": {"NAME": {"command": …}}}');
+  return noEntries('has no servers; expected {"mcpServers": {"NAME": {"command": …}}}');
 }
 
 /** The servers under `keys`, in the form in which the file has them. */

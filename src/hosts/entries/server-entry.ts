@@ -181,10 +181,10 @@ function checkedUrl(written: string, field: string, filling: Filling): string {
     if (filling.problem === undefined)
       filling.object({ kind: 'wrong-field', field, trouble: 'is not an address such as https://…' });
   } else if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    const trouble = `begins with ${url.protocol}//; only http:// and https:// are supported`;
+    const trouble = `begins with ${url.protocol}//; allowed: http:// and https://`;
     filling.object({ kind: 'wrong-field', field, trouble });
   } else if (url.username !== '' || url.password !== '') {
-    const trouble = 'holds a user name or password; put them into an Authorization header';
+    const trouble = 'has a user name or password; put them into an Authorization header';
     filling.object({ kind: 'wrong-field', field, trouble });
   }
   return written;
@@ -324,7 +324,7 @@ function plainWords(issue: z.core.$ZodIssue, field: string): string {
 const GRANTS = ['client_credentials', 'cross_app_access'] as const;
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512'] as const;
 
-const filledText = z.string('must be a text').min(1, 'must not be empty');
+const filledText = z.string('must be a string').min(1, 'must not be empty');
 const issuer = filledText.refine(
   (text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol),
   'must be the https address of an authorization server',
@@ -362,7 +362,7 @@ function machineLoginOf(said: Readonly<Record<string, unknown>>, filling: Fillin
   const { data, error } = fields.safeParse(said);
   if (data === undefined) {
     for (const { path, message, code } of error.issues) {
-      const trouble = code === 'invalid_type' && path.length > 0 ? `is missing or no text` : message;
+      const trouble = code === 'invalid_type' && path.length > 0 ? `is missing, or is not a string` : message;
       filling.object({ kind: 'wrong-field', field: ['oauth', ...path].join('.'), trouble });
     }
     return undefined;
@@ -372,7 +372,7 @@ function machineLoginOf(said: Readonly<Record<string, unknown>>, filling: Fillin
   const clientSecret = sourceOf(data, 'clientSecret', filling);
   const pem = sourceOf(data, 'privateKey', filling);
   if (clientSecret !== undefined && pem !== undefined)
-    object('privateKeyFile', 'is there besides a client secret; name one of the two');
+    object('privateKeyFile', 'is given together with a client secret; give only one of the two');
   if (data.grant === 'client_credentials' && clientSecret === undefined && pem === undefined) {
     object(
       'clientSecretVariable',
@@ -383,7 +383,7 @@ function machineLoginOf(said: Readonly<Record<string, unknown>>, filling: Fillin
   if (data.grant === 'cross_app_access' && token === undefined) {
     object(
       'identity',
-      'is missing or names no token; it needs issuer, clientId, and tokenVariable or tokenFile with the ID token',
+      'is missing or names no token; it needs issuer, clientId, and tokenVariable or tokenFile for the ID token',
     );
   }
   return {
@@ -415,7 +415,7 @@ function sourceOf(
   const ways = [written, variable, file].filter((way) => way !== undefined);
   if (ways.length > 1) {
     const field = `oauth.${within}${name}`;
-    filling.object({ kind: 'wrong-field', field, trouble: 'is named in more than one way; keep one' });
+    filling.object({ kind: 'wrong-field', field, trouble: 'is given in more than one way; keep one' });
   }
   if (typeof variable === 'string') return { value: filling.variable(variable) };
   if (typeof file === 'string') return { file: filling.path(file) };

@@ -131,7 +131,7 @@ function ownEntryFor(
 function adoptedFileOf(record: HostRecord, place: AdoptPlace): string {
   const source = adoptedSource(registrationFile(record, place).source);
   const [file] = source === undefined ? [] : filesOf(source, place.env, place.host);
-  if (file === undefined) throw new Error(`${record.title} has no file in the bridge's own folder`);
+  if (file === undefined) throw new Error(`${record.title} has no file in the bridge's folder`);
   return file;
 }
 

@@ -88,12 +88,12 @@ function entriesIn(file: string, source: Source, { host }: AdoptPlace): readonly
   if (content.state === 'absent') return [];
   if (content.state === 'refused') throw fileError(file, content.message, 'Nothing was changed.');
   const { entries, problem } = entriesOf(content.value, source, file, host);
-  if (problem !== undefined) throw fileError(file, problem, 'Correct it. Nothing was changed.');
+  if (problem !== undefined) throw fileError(file, problem, 'Correct the file. Nothing was changed.');
   return entries;
 }
 
 const SCOPES: Partial<Record<SpecSource['scope'], string>> = {
-  project: "belongs to a project's own file, which others share",
+  project: "is in a project's file, which others share",
   local: 'is registered for this project only',
   managed: 'is set by an administrator',
   plugin: 'comes with a plugin',
@@ -129,14 +129,14 @@ function judge(
     (one) => one.source.file === file && one.source.pointer === pointer && one.reason.kind !== 'same-server',
   );
   if (skipped !== undefined) return explainSkip(skipped, 'the file').text;
-  if (!isObject(value)) return 'is no object';
+  if (!isObject(value)) return 'is not an object';
   const unknown = Object.keys(value).find((field) => !adoptable.fields.includes(field));
   if (unknown !== undefined)
     return unknown === 'oauth' || unknown === 'auth' || unknown === 'authProviderType'
-      ? `has a login that ${title} holds ('${unknown}')`
-      : `has the field '${unknown}', of which adopt does not know what it restricts`;
+      ? `has a login that only ${title} has ('${unknown}')`
+      : `has the field '${unknown}', which adopt does not know and which may restrict it`;
   if (value['oauth'] !== undefined && value['oauth'] !== false)
-    return `has a login that ${title} holds ('oauth')`;
+    return `has a login that only ${title} has ('oauth')`;
   if (/\$\{(workspace|CLAUDE_PROJECT_DIR|relativeFile|file)/.test(JSON.stringify(plainJson(value))))
     return 'names a variable of the workspace, which differs from project to project';
   const rules = adoptable.rules({ server: name, entry: value, own, read: readAt(place) });
@@ -146,10 +146,10 @@ function judge(
   if (before.state !== 'ready') return 'cannot be read';
   const missing = adoptable.handsOnVariables ? undefined : [...asked].find((one) => !isHandedOn(one, own));
   if (missing !== undefined)
-    return `needs the variable ${missing}, which ${title} hands to the bridge only where the bridge's own entry names it (${source.dialect.fields.envNames ?? 'env'})`;
+    return `needs the variable ${missing}, which ${title} gives to the bridge only if the bridge's entry names it (${source.dialect.fields.envNames ?? 'env'})`;
   const { spec } = before;
   if (spec.transport !== 'stdio' && !hasCredentials(spec) && !place.reaches(spec))
-    return `may need a login that ${title} holds; learn it here first, with \`login\` or \`servers refresh\`, and adopt it then`;
+    return `may need a login that only ${title} has; run \`login\` or \`servers refresh\` first, then adopt it`;
   return movedCandidate({ name, value, pointer, path }, spec, rules, context);
 }
 
@@ -169,13 +169,12 @@ function movedCandidate(
 ): Candidate | string {
   const target = adoptedSource(source);
   const [targetFile] = target === undefined ? [] : filesOf(target, place.env, place.host);
-  if (target === undefined || targetFile === undefined) return 'has no place in the folder of the bridge';
+  if (target === undefined || targetFile === undefined) return "cannot be written into the bridge's folder";
   const denied = rules.denied;
   const except = [...new Set([...spec.toolFilter.except, ...denied.map(({ tool }) => tool)])];
   const allowed = rules.only?.tools.filter((tool) => spec.toolFilter.only?.includes(tool) !== false);
   const only = allowed ?? spec.toolFilter.only;
-  if (only?.every((tool) => except.includes(tool)))
-    return `${record.title} lets none of its tools run without asking`;
+  if (only?.every((tool) => except.includes(tool))) return `${record.title} asks before each of its tools`;
   const fields = adoptedFields(source.dialect);
   const entry = {
     ...(plainJson(value) as Record<string, unknown>),
@@ -186,16 +185,16 @@ function movedCandidate(
   const asItIs =
     after.state === 'ready' ? { ...after.spec, source: spec.source, toolFilter: spec.toolFilter } : undefined;
   if (after.state !== 'ready' || !isDeepStrictEqual(asItIs, { ...spec }))
-    return 'names a file or folder by a path that begins at the folder of its own file';
+    return 'names a file or folder by a path relative to its own file';
   const { toolFilter } = after.spec;
   if (!isDeepStrictEqual(toolFilter.only, only) || !isDeepStrictEqual([...toolFilter.except], except))
-    return 'has lists of tools that cannot be kept';
+    return 'has lists of tools that cannot be moved';
   const earlier = discovery.ready.find((one) => one.name === name);
   if (earlier !== undefined && (earlier.source.file !== file || earlier.source.pointer !== pointer)) {
     const definitions = new Definitions();
     definitions.add(earlier);
     if (definitions.twinOf(after.spec) === undefined)
-      return `has the name of another server, which counts before it: ${earlier.source.file}`;
+      return `has the same name as another server, which is used first: ${earlier.source.file}`;
   }
   return { name, file, path, written: value, entry, spec, denied, only, onlyWhy: rules.only?.why };
 }
@@ -260,9 +259,9 @@ const readAt =
     locate(pattern, env, host).flatMap((file) => {
       const content = readConfigFile(file, host);
       if (content.state === 'refused') {
-        throw new BridgeError('E_CONFIG', `${file} ${content.message}, and may hold rules for servers.`, {
+        throw new BridgeError('E_CONFIG', `${file} ${content.message}, and may have rules for servers.`, {
           fault: 'operator',
-          remedy: 'Correct it, then try again. Nothing was changed.',
+          remedy: 'Correct the file, then try again. Nothing was changed.',
         });
       }
       return content.state === 'parsed' ? [{ file, value: content.value }] : [];

@@ -279,7 +279,7 @@ function undoFile(
     throw fileError(
       file,
       thrown.message,
-      `Take our entry out by hand; what the file was before stands in ${change.folder}.`,
+      `Remove the bridge's entry by hand. A copy of the file as it was is in ${change.folder}.`,
     );
   }
 }
@@ -292,7 +292,11 @@ function editsThatFit(
   const parsed = parseText(now.text, formatOf(file));
   if (!('value' in parsed)) {
     const { line, column, mistake } = parsed;
-    throw fileError(`${file}:${line}:${column}`, `cannot be read: ${mistake}`, 'Correct it, then try again.');
+    throw fileError(
+      `${file}:${line}:${column}`,
+      `cannot be read: ${mistake}`,
+      'Correct the file, then try again.',
+    );
   }
   const notes: string[] = [];
   const fitting = undo.filter((edit) => {
@@ -304,13 +308,13 @@ function editsThatFit(
       const wrote = edits.find((one) => one.kind === 'put' && isDeepStrictEqual(one.path, path));
       const isOurs = wrote?.kind === 'put' && isDeepStrictEqual(plain(found), plain(wrote.value));
       if (isOurs || mayRemove(found, path)) return true;
-      notes.push(`${path.join('.')} in ${file} was changed since, and stays there.`);
+      notes.push(`${path.join('.')} in ${file} was changed since then, so it was left there.`);
       return false;
     }
     if (found === undefined || isOurPlace(undo, path)) return true;
     if (!isDeepStrictEqual(plain(found), plain(edit.value))) {
       homeless.add(path.at(-1) ?? '');
-      notes.push(`${path.join('.')} could not be put back: ${file} has another one of this name now.`);
+      notes.push(`${path.join('.')} could not be put back: ${file} now has another entry of this name.`);
     }
     return false;
   });

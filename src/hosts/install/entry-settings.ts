@@ -85,10 +85,14 @@ function namedEntries(record: HostRecord, place: ChangePlace): EntrySettings[] {
       fault: 'operator',
       remedy: `Register it: ${ownCommand('install', id)}`,
     });
-  throw new BridgeError('E_CONFIG', `${title} has the bridge by a plugin, whose entry takes no settings.`, {
-    fault: 'operator',
-    remedy: `Register it without the plugin: ${PLUGIN_UNDO}, then ${ownCommand('install', id)}`,
-  });
+  throw new BridgeError(
+    'E_CONFIG',
+    `${title} has the bridge as a plugin, and a plugin's entry takes no settings.`,
+    {
+      fault: 'operator',
+      remedy: `Register it without the plugin: ${PLUGIN_UNDO}, then ${ownCommand('install', id)}`,
+    },
+  );
 }
 
 function entriesIn(record: HostRecord, place: ChangePlace): EntrySettings[] {

@@ -43,7 +43,7 @@ function matchesGlob(pattern: string, text: string): boolean {
   return namePattern(pattern.replaceAll('\\', '\\\\'), 'exact')(text);
 }
 
-const askedReason = (host: string): string => `${host} asks before it, which cannot be done here`;
+const askedReason = (host: string): string => `${host} asks before it, which the bridge cannot do`;
 
 /** The list where only some tools may be called unasked; a server of which none may stays. */
 function onlyUnasked(host: string, tools: readonly string[], why: string): HostRules {
@@ -81,14 +81,14 @@ const claudeCodeRules: ReadRules = (context) => {
     }
   }
   const hook = settings.find(({ value }) => hasHookFor(value, server, ownTool));
-  if (hook !== undefined) return { leave: `a hook in ${hook.file} looks at its calls`, denied: [] };
+  if (hook !== undefined) return { leave: `a hook in ${hook.file} checks its calls`, denied: [] };
   const allowed = rules('allow');
   const isOwnFree = allowed.some(({ rule }) => covers(rule, own.name, ownTool));
   const meant = allowed.flatMap(({ rule }) => meaningFor(server, rule) ?? []);
   if (!isOwnFree || meant.some(({ kind }) => kind === 'server')) return { denied };
   const tools = meant.flatMap((one) => (one.kind === 'tool' ? [one.tool] : []));
   return {
-    ...onlyUnasked(HOST, tools, `${HOST} asks before its tools, and is set to run ${ownTool} without asking`),
+    ...onlyUnasked(HOST, tools, `${HOST} asks before its tools, but runs ${ownTool} without asking`),
     denied,
   };
 };
@@ -161,7 +161,7 @@ const codexRules: ReadRules = ({ entry, own }) => {
     .flatMap(([, settings]) => Object.keys(settings))
     .find((key) => !KNOWN_OF_TOOL.includes(key));
   if (unknown !== undefined)
-    return { leave: `'tools' in its entry has '${unknown}', which means nothing here`, denied: [] };
+    return { leave: `'tools' in its entry has '${unknown}', which the bridge does not know`, denied: [] };
   const modeOf = (settings: Readonly<Record<string, unknown>>) => settings['approval_mode'];
   const whole = entry['default_tools_approval_mode'];
   const isOwnFree = [
@@ -174,7 +174,7 @@ const codexRules: ReadRules = ({ entry, own }) => {
   if (whole !== FREE && ((whole !== undefined && whole !== 'auto') || isOwnFree)) {
     const free = tools.filter(([, settings]) => modeOf(settings) === FREE).map(([tool]) => tool);
     const why = isOwnFree
-      ? `${codex.title} may ask before its tools, and is set to run ours without asking`
+      ? `${codex.title} may ask before its tools, but runs the bridge without asking`
       : `${codex.title} asks before each of its tools (default_tools_approval_mode)`;
     return { ...onlyUnasked(codex.title, free, why), denied: off };
   }
@@ -202,7 +202,7 @@ const geminiRules: ReadRules = (context) => {
   const { server, entry, own } = context;
   const leave = (reason: string) => ({ leave: reason, denied: [] });
   if (textsOf(entry['includeTools']).some((tool) => tool.includes('(')))
-    return leave("'includeTools' allows a tool for certain arguments only, which cannot be kept here");
+    return leave("'includeTools' allows a tool for certain arguments only, which the bridge cannot do");
   const policies = geminiPoliciesFor(context);
   const policy = policies.find(({ server: named, decision }) => named === server && decision !== 'allow');
   if (policy !== undefined) return leave(`${policy.file} has a rule for it`);
@@ -212,7 +212,7 @@ const geminiRules: ReadRules = (context) => {
     unasked.some((tool) => geminiPrefixesOf(name).some((prefix) => tool.startsWith(prefix)));
   const isOwnFree = own.entry['trust'] === true || isFree(own.name);
   if (isOwnFree && entry['trust'] !== true && !isFree(server))
-    return leave(`${geminiCli.title} asks before its tools, and trusts the bridge to run without asking`);
+    return leave(`${geminiCli.title} asks before its tools, but runs the bridge without asking`);
   const excluded = geminiListsIn(context, 'exclude', 'excludeTools');
   const denied: DeniedTool[] = [];
   for (const { name, file } of excluded) {
@@ -304,7 +304,7 @@ const openCodeRules: ReadRules = ({ server, own, read }) => {
       ...onlyUnasked(
         opencode.title,
         by('allow'),
-        `${opencode.title} asks before its tools, and not before ours`,
+        `${opencode.title} asks before its tools, but not before the bridge's`,
       ),
       denied: off,
     };
@@ -338,11 +338,11 @@ const openCodeDecisionOf = (value: unknown): OpenCodeDecision | undefined =>
 const clineRules: ReadRules = ({ entry, own }) => {
   const listsOf = (one: Readonly<Record<string, unknown>>) => [one['autoApprove'], one['alwaysAllow']];
   if (listsOf(entry).some((list) => list !== undefined && !Array.isArray(list)))
-    return { leave: "'autoApprove' in its entry is no list of tools", denied: [] };
+    return { leave: "'autoApprove' in its entry is not a list of tools", denied: [] };
   const approved = listsOf(entry).flatMap(textsOf);
   const isOwnFree = listsOf(own.entry).flatMap(textsOf).includes('run_python');
   if (approved.length === 0 && !isOwnFree) return NO_RULES;
-  return onlyUnasked('Cline', approved, 'Cline asks before its tools, and is set to run ours without asking');
+  return onlyUnasked('Cline', approved, 'Cline asks before its tools, but runs the bridge without asking');
 };
 
 /** Zed's profiles switch tools; its permissions allow, confirm or deny them as `mcp:SERVER:TOOL`. */
@@ -373,7 +373,7 @@ const zedRules: ReadRules = ({ server, own, read }) => {
     if (isOwnFree) {
       const free = named.filter((name) => modeOf(name) === 'allow').map((name) => name.slice(prefix.length));
       return {
-        ...onlyUnasked('Zed', free, 'Zed asks before its tools, and is set to run ours without asking'),
+        ...onlyUnasked('Zed', free, 'Zed asks before its tools, but runs the bridge without asking'),
         denied,
       };
     }
@@ -409,11 +409,7 @@ const cursorRules: ReadRules = ({ server, own, read }) => {
     if (isFree(own.name) && !isFree(server)) {
       const tools = allowed.flatMap(([one, tool]) => (one === server && tool !== undefined ? [tool] : []));
       return {
-        ...onlyUnasked(
-          'Cursor',
-          tools,
-          'Cursor asks before its tools, and is set to run ours without asking',
-        ),
+        ...onlyUnasked('Cursor', tools, 'Cursor asks before its tools, but runs the bridge without asking'),
         denied,
       };
     }

@@ -149,10 +149,14 @@ export function refuseIfManaged({ title }: HostRecord, { env, host }: ChangePlac
     .flatMap((source) => filesOf(source, env, host))
     .find((file) => host.exists(file));
   if (managed === undefined) return;
-  throw new BridgeError('E_CONFIG', `Only ${managed} counts for ${title}, as its administrator has set.`, {
-    fault: 'operator',
-    remedy: 'Ask whoever administers this machine to register the bridge there. Nothing was changed.',
-  });
+  throw new BridgeError(
+    'E_CONFIG',
+    `${title} takes its servers from ${managed} only, as its administrator has set.`,
+    {
+      fault: 'operator',
+      remedy: 'Ask the administrator of this machine to register the bridge there. Nothing was changed.',
+    },
+  );
 }
 
 /** The host's file with us in it; nothing is written. `further` are edits of the same file that are made first. */
@@ -163,7 +167,7 @@ export function planRegistration(
   further: readonly MemberEdit[] = [],
 ): PlannedFile & { readonly name: string; readonly entry: unknown } {
   if (!NAME.test(name)) {
-    throw new BridgeError('E_ARGUMENTS', `--name is '${name}'; no host takes that for a name.`, {
+    throw new BridgeError('E_ARGUMENTS', `--name is '${name}'; hosts do not take that as a name.`, {
       fault: 'operator',
       remedy: 'A name has 1 to 64 letters, digits, hyphens and underscores.',
     });
@@ -191,7 +195,7 @@ export function planEdits(file: UserFile, edits: readonly MemberEdit[]): Planned
     return { file, edits, ...editedText(file.text, formatOf(file.path), edits) };
   } catch (thrown) {
     if (!(thrown instanceof CannotEdit)) throw thrown;
-    throw fileError(file.path, thrown.message, 'Correct it, or edit it by hand. Nothing was changed.');
+    throw fileError(file.path, thrown.message, 'Correct the file, or edit it by hand. Nothing was changed.');
   }
 }
 
@@ -211,7 +215,7 @@ export function uninstall(
     const edits = entries.map(({ path }) => ({ kind: 'remove', path }) as const);
     const planned = planEdits(readUserFile(path, place.host), edits);
     const made = dryRun ? undefined : makeChange('uninstall', record.id, [planned], place);
-    const notes = made === undefined ? [] : [`What the file was is kept in ${made.folder}.`];
+    const notes = made === undefined ? [] : [`A copy of the file as it was is in ${made.folder}.`];
     files.push({ file: path, result: 'edited', notes });
   }
   const removed = files.some(({ result }) => result !== 'kept');
@@ -260,7 +264,7 @@ export function contentOf({ path, text }: UserFile): unknown {
   throw fileError(
     `${path}:${line}:${column}`,
     `cannot be read: ${mistake}`,
-    'Correct it. Nothing was changed.',
+    'Correct the file. Nothing was changed.',
   );
 }
 

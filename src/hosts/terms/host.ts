@@ -160,4 +160,4 @@ export const PROGRAM_FIELDS: readonly string[] = Object.values(PROGRAM);
 export const REMOTE_FIELDS: readonly string[] = ['url', 'headers'];
 
 export const unseenInWindows = (host: string): string =>
-  `${host} keeps which tools are switched off or approved in its own database, which cannot be read. If you have switched tools off there, name them in the list of the file below.`;
+  `Which tools are switched off or approved is in ${host}'s own database, which cannot be read. If you have switched tools off there, name them in the file's list below.`;

@@ -296,7 +296,7 @@ export function principalBridges({
     // Code calls often and each call is short, so a few of one principal may begin at once.
     callTurns: new Scheduler({
       ...OF_ONE_PROCESS,
-      words: { one: 'call', many: 'calls', refused: 'Nothing was called' },
+      words: { many: 'calls', refused: 'Nothing was called' },
       atOnce: 6,
       ofOne: 4,
     }),

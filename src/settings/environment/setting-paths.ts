@@ -30,7 +30,7 @@ export function absentFiles(
       ? absentProblem('MCP_BRIDGE_SNIPPETS', snippetsDir, 'a folder that exists')
       : problem(
           'MCP_BRIDGE_SNIPPETS',
-          `MCP_BRIDGE_SNIPPETS is ${shownValue(snippetsDir)}, which is no folder; allowed: a folder that exists.`,
+          `MCP_BRIDGE_SNIPPETS is ${shownValue(snippetsDir)}, which is not a folder; allowed: a folder that exists.`,
         ),
   ];
 }
@@ -134,7 +134,7 @@ export function stateOpenToOthers(
   return [
     problem(
       NAME,
-      `${name} is ${shownValue(stateDir)}, and ${whatIsOpen(open, shownValue)}: others could exchange what the bridge runs and believes from there; allowed: a folder that, with all above it, only this user and root can write.`,
+      `${name} is ${shownValue(stateDir)}, and ${whatIsOpen(open, shownValue)}: others could replace what the bridge runs from there; allowed: a folder that, like all folders above it, only this user and root can write to.`,
       remedyFor(open, open.path.startsWith(`${stateDir}/`)),
     ),
   ];

@@ -207,10 +207,10 @@ export function oauthAddressTrouble(text: string): string | undefined {
   try {
     url = new URL(text);
   } catch (thrown) {
-    return `It is no address (${messageOf(thrown)}).`;
+    return `It is not an address (${messageOf(thrown)}).`;
   }
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url.hostname)))
-    return 'It has to be https; http is for this machine only (localhost, 127.0.0.1, [::1]).';
+    return 'It must be https; http is allowed for this machine only (localhost, 127.0.0.1, [::1]).';
   if (url.username !== '' || url.password !== '') return 'It must not have a user or a password.';
   if (text.includes('#') || text.includes('?')) return 'It must have neither a query nor a fragment.';
   return undefined;

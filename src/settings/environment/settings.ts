@@ -39,7 +39,7 @@ export type Settings = Omit<SettingValues, 'stateDir' | 'principalConcurrency' |
 const COMMAND_RULES = ['MCP_EXEC_ALLOW', 'MCP_EXEC_DENY'];
 /** A rule means the program that its name leads to, which only the machine knows in which commands run. */
 const WHERE_RULES_HOLD =
-  'The bridge cannot see which programs its containers have, so it would be without effect: set it at a `code-exec`, and hand calls to that with MCP_BRIDGE_EXECUTE_SERVER; or take execute out of MCP_BRIDGE_TOOLS.';
+  'The bridge cannot see the programs in its containers, so the rule would do nothing. Set it at a `code-exec` server, and name that in MCP_BRIDGE_EXECUTE_SERVER. Or remove execute from MCP_BRIDGE_TOOLS.';
 
 type SettingsReading = {
   /** Each wrong value has its default here. With problems, use the settings only for display: nobody has asked for them. */
@@ -107,7 +107,7 @@ function halfACertificate({ http: { cert, key } }: Settings): SettingProblem[] {
     cert === undefined
       ? (['MCP_BRIDGE_HTTP_KEY', 'MCP_BRIDGE_HTTP_CERT'] as const)
       : (['MCP_BRIDGE_HTTP_CERT', 'MCP_BRIDGE_HTTP_KEY'] as const);
-  return [problem(missing, `${missing} is not set, and ${there} is: TLS needs both.`)];
+  return [problem(missing, `${missing} is not set, but ${there} is: TLS needs both.`)];
 }
 
 function issuerWithoutResource({ oauth }: SettingValues, wrong: ReadonlySet<string>): SettingProblem[] {
@@ -116,7 +116,7 @@ function issuerWithoutResource({ oauth }: SettingValues, wrong: ReadonlySet<stri
   return [
     problem(
       name,
-      `${name} is not set, which MCP_BRIDGE_HTTP_OAUTH_ISSUER needs: tokens for any other resource of the issuer would be taken. Allowed: the address of the HTTP endpoint as clients reach it, such as https://mcp.example.com/mcp.`,
+      `${name} is not set, but MCP_BRIDGE_HTTP_OAUTH_ISSUER needs it: without it, tokens for other resources of the issuer would be accepted. Allowed: the address of the HTTP endpoint as clients reach it, such as https://mcp.example.com/mcp.`,
       'Set it where the bridge is started, or remove MCP_BRIDGE_HTTP_OAUTH_ISSUER.',
     ),
   ];
@@ -193,7 +193,7 @@ function unknownVariables(names: Iterable<string>): string[] {
 
 /** Says that no setting is called `name`, with the one that is nearest to `meant`. */
 export const unknownName = (name: string, meant = name): string =>
-  `${clipHarmless(name, NAME_CHARS_SHOWN)} is no setting of this version.${didYouMean(meant, variableNames)}`;
+  `${clipHarmless(name, NAME_CHARS_SHOWN)} is not a setting of this version.${didYouMean(meant, variableNames)}`;
 
 /** Variables of the command server do nothing here, but for the one that both programs have. */
 function othersVariables(names: Iterable<string>): string[] {
@@ -204,13 +204,13 @@ function othersVariables(names: Iterable<string>): string[] {
 }
 
 export const ofCommandServer = (name: string): string =>
-  `${clipHarmless(name, NAME_CHARS_SHOWN)} is for \`code-exec\`, and without effect here.`;
+  `${clipHarmless(name, NAME_CHARS_SHOWN)} is for \`code-exec\` and has no effect here.`;
 
 /** The default gives way to a lower maximum silently; what somebody has written does not. */
 function shortenedTimeout(isSaid: boolean, { timeoutSeconds, maxTimeoutSeconds }: SettingValues): string[] {
   if (!isSaid || timeoutSeconds <= maxTimeoutSeconds) return [];
   return [
-    `MCP_BRIDGE_TIMEOUT is ${timeoutSeconds}; runs get ${maxTimeoutSeconds}, which is MCP_BRIDGE_MAX_TIMEOUT.`,
+    `MCP_BRIDGE_TIMEOUT is ${timeoutSeconds}, but MCP_BRIDGE_MAX_TIMEOUT is ${maxTimeoutSeconds}: runs get ${maxTimeoutSeconds}.`,
   ];
 }
 
@@ -224,7 +224,7 @@ function languagesLeftOut({ languages: offered, networkLanguages, languageImages
     const left = languages.filter((language) => !offered.includes(language));
     return left.length === 0
       ? []
-      : [`${name} names ${left.join(', ')}, which MCP_BRIDGE_LANGUAGES leaves out: without effect.`];
+      : [`${name} names ${left.join(', ')}, but MCP_BRIDGE_LANGUAGES does not: this has no effect.`];
   });
 }
 
@@ -233,5 +233,5 @@ function oauthWithoutIssuer(given: ReadonlyMap<string, string>): string[] {
   if (given.has('MCP_BRIDGE_HTTP_OAUTH_ISSUER')) return [];
   return [...given.keys()]
     .filter((name) => /^MCP_BRIDGE_HTTP_OAUTH_(?:RESOURCE|AUDIENCE|SCOPES)$/.test(name))
-    .map((name) => `${name} is without effect, since MCP_BRIDGE_HTTP_OAUTH_ISSUER is not set.`);
+    .map((name) => `${name} has no effect, since MCP_BRIDGE_HTTP_OAUTH_ISSUER is not set.`);
 }

@@ -124,8 +124,8 @@ export const variables = {
   }),
   engineUrl: makeOptional({
     name: 'MCP_BRIDGE_ENGINE_URL',
-    meaning: 'Where the engine is, when it is not on this machine.',
-    default: "what the engine's own client is set to",
+    meaning: 'Address of the engine, if it is not on this machine.',
+    default: "the setting of the engine's own client",
     schema: engineUrl,
     allowed: 'ssh://user@host/path/of/podman.sock, tcp://host:port or unix:///path/of/socket',
   }),
@@ -140,7 +140,7 @@ export const variables = {
   seccomp: setting({
     name: 'MCP_BRIDGE_SECCOMP',
     meaning:
-      'Which kernel calls the code may make; `compat` adds what debuggers and databases ask for: ptrace, System V memory, memfd_create.',
+      'Which kernel calls the code may make; `compat` adds what debuggers and databases need: ptrace, System V memory, memfd_create.',
     default: 'strict',
     ...oneOf(['strict', 'compat']),
   }),
@@ -148,17 +148,17 @@ export const variables = {
   apparmor: makeOptional({
     name: 'MCP_BRIDGE_APPARMOR',
     meaning:
-      'An AppArmor profile that the kernel has loaded, for every container. The engine is told its name, and refuses to start one where it is not loaded; what it keeps code from is its own affair.',
+      'AppArmor profile for every container. If the kernel has not loaded it, no container starts. The bridge does not check what it forbids.',
     default: "the engine's own",
     schema: word,
     allowed: 'the name of a profile, such as containers-default, or unconfined',
   }),
   timeoutSeconds: setting({
     name: 'MCP_BRIDGE_TIMEOUT',
-    meaning: 'Seconds that a run may take when its call does not say.',
+    meaning: 'Seconds that a run may take if its call sets no time.',
     default: '30',
     schema: integerRule(1, DAY_SECONDS),
-    allowed: `whole seconds from 1 to ${DAY_SECONDS}; above MCP_BRIDGE_MAX_TIMEOUT runs get that, and a warning says so`,
+    allowed: `whole seconds from 1 to ${DAY_SECONDS}; more than MCP_BRIDGE_MAX_TIMEOUT counts as that, with a warning`,
   }),
   maxTimeoutSeconds: setting({
     name: 'MCP_BRIDGE_MAX_TIMEOUT',
@@ -170,7 +170,7 @@ export const variables = {
   softTimeoutSeconds: makeOptional({
     name: 'MCP_BRIDGE_PATIENCE',
     meaning:
-      'Seconds after which a call is answered although it goes on, with what there is so far and a handle for `wait` and `stop`; 0 waits for its end.',
+      'Seconds until a call that still runs is answered: with its output so far, and a handle for `wait` and `stop`. 0 waits for its end.',
     default: 'shortly before the host would give up; docs/long-runs.md has a table',
     ...seconds(0, DAY_SECONDS),
   }),
@@ -179,7 +179,7 @@ export const variables = {
     most: setting({
       name: 'MCP_BRIDGE_SESSIONS',
       meaning:
-        'Most sessions of `run_python` at once, for each principal; where another one is asked for, the one that has been idle for longest ends. 0 offers none.',
+        'Most sessions of `run_python` at once, for each principal. One more ends the session that has been idle for longest. 0 allows no sessions.',
       default: '4',
       ...whole(0, MAX_SESSIONS),
     }),
@@ -199,7 +199,7 @@ export const variables = {
     memoryBytes: setting({
       name: 'MCP_BRIDGE_SESSION_MEMORY',
       meaning:
-        'Memory that the sessions of one principal may hold together; above it, the one that has been idle for longest ends.',
+        'Memory that the sessions of one principal may use together. Above it, the session that has been idle for longest ends.',
       default: '2g',
       schema: memory,
       allowed: 'bytes, or a number with k, m, g or t, such as 512m, 512MB or 512MiB; at least 32m',
@@ -208,7 +208,7 @@ export const variables = {
     keepRunning: setting({
       name: 'MCP_BRIDGE_SESSION_KEEP_RUNNING',
       meaning:
-        'Whether code of a session can go on after its call was answered, with `runtime.keep_running()`: as a run of its principal, until the time of that call is over.',
+        'Whether code of a session may go on after its call was answered, with `runtime.keep_running()`. It counts as a run of its principal, and ends with the time of that call.',
       default: 'on',
       ...onOff,
     }),
@@ -217,7 +217,7 @@ export const variables = {
   serverIdleSeconds: setting({
     name: 'MCP_BRIDGE_SERVER_IDLE',
     meaning:
-      'Seconds without a call after which a server that was started is ended, with what it holds in memory; 0 ends none while its window, or the service, lives.',
+      'Seconds without a call after which a started server is ended; what it has in memory is lost. 0 ends none before its window or the service ends.',
     default: '0',
     ...seconds(0, WEEK_SECONDS),
   }),
@@ -258,14 +258,14 @@ export const variables = {
   machineIdleSeconds: setting({
     name: 'MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT',
     meaning:
-      'Seconds after the last run until a podman machine that the bridge started is stopped; a sandbox that waits is no use of it.',
+      'Seconds after the last run until the bridge stops a podman machine that it has started. A waiting sandbox does not count as a run.',
     default: '300',
     ...seconds(1, DAY_SECONDS),
   }),
   stateDir: path({
     name: 'MCP_BRIDGE_STATE_DIR',
     meaning:
-      'Folder for saved tools, kept files, caches and what containers read. Only its user and root may write it, and what leads to it.',
+      'Folder for saved tools, kept files, caches and what containers read. Only its user and root may write to it and to the folders above it.',
     default: '`~/MCPs` if it exists, else `mcp-sandbox-bridge` in the state folder of the user',
   }),
   /** Folders of this machine that code sees; each path without links once the bridge has started. */
@@ -287,7 +287,7 @@ export const variables = {
   structured: setting({
     name: 'MCP_BRIDGE_STRUCTURED',
     meaning:
-      'Whether results carry `structuredContent`; `auto` leaves it out for clients that show it instead of the text.',
+      'Whether results have `structuredContent`; `auto` leaves it out for clients that show it instead of the text.',
     default: 'auto',
     ...oneOf(['auto', 'always', 'never']),
   }),
@@ -318,7 +318,7 @@ export const variables = {
   /** Limits that the operator accepts to be without, where nothing on the machine enforces them. */
   acceptUnenforced: makeOptional({
     name: 'MCP_BRIDGE_ACCEPT_UNENFORCED',
-    meaning: 'Limits that may be without effect where nothing on the machine can enforce them.',
+    meaning: 'Limits that you accept to be without, if nothing on this machine can enforce them.',
     default: 'none; the bridge then refuses to run code',
     schema: list(choice(['memory', 'pids', 'cpu'])),
     allowed: 'memory, pids or cpu, or several separated by commas',
@@ -333,46 +333,47 @@ export const variables = {
   /** How long, and how many bytes in sum, files of ended runs are kept; nothing is kept when either is 0. */
   keepSeconds: setting({
     name: 'MCP_BRIDGE_KEEP_SECONDS',
-    meaning: 'How long files and long output of a run can be read as resources; 0 keeps nothing.',
+    meaning: 'Seconds for which files and long output of a run can be read as resources; 0 keeps nothing.',
     default: '3600',
     ...seconds(0, WEEK_SECONDS),
   }),
   keepBytes: setting({
     name: 'MCP_BRIDGE_KEEP_MB',
-    meaning: 'Most that is kept of all runs together, in megabytes; the oldest goes first.',
+    meaning: 'Most megabytes of files that are kept, of all runs together; the oldest go first.',
     default: '256',
     ...megabytes(0, MAX_KEEP_MB),
   }),
   audit: setting({
     name: 'MCP_BRIDGE_AUDIT',
     meaning:
-      'Whether a line is kept of every run and tool call, with sizes and digests; `arguments` also keeps what tools were called with, and commands. `runs` shows it.',
+      'Whether each run and tool call gets a line in the audit, with sizes and digests. `arguments` also keeps commands and the arguments of tools. `runs` shows the audit.',
     default: 'on',
     ...oneOf(['on', 'off', 'arguments']),
   }),
   auditBytes: setting({
     name: 'MCP_BRIDGE_AUDIT_MB',
-    meaning: 'Most that is kept of it, in megabytes; the oldest goes first.',
+    meaning: 'Most megabytes of the audit; the oldest lines go first.',
     default: '64',
     ...megabytes(1, MAX_KEEP_MB),
   }),
   shared: setting({
     name: 'MCP_BRIDGE_SHARED',
     meaning:
-      'Whether windows of one user share one bridge, where the system allows it; a variable of the process that the host starts.',
+      'Whether the windows of one user share one bridge, if the system allows it. Set it in the entry that registers the bridge.',
     default: 'off',
     ...oneOf(['auto', 'on', 'off']),
   }),
   /** Sandboxes that wait. */
   warm: setting({
     name: 'MCP_BRIDGE_WARM',
-    meaning: 'Sandboxes that are started ahead and wait, each for one run; 0 starts one for each call.',
+    meaning: 'Sandboxes that are started before a call comes, each for one run; 0 starts each with its call.',
     default: '1',
     ...whole(0, 64),
   }),
   preimport: makeOptional({
     name: 'MCP_BRIDGE_PREIMPORT',
-    meaning: 'Python modules that waiting sandboxes load ahead, so that importing them costs nothing.',
+    meaning:
+      'Python modules that waiting sandboxes load before a call comes, so that an import takes no time.',
     default: 'none',
     schema: list(z.string().regex(/^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$/)),
     allowed: 'module names separated by commas, such as numpy,pandas',
@@ -380,7 +381,7 @@ export const variables = {
   }),
   concurrency: makeOptional({
     name: 'MCP_BRIDGE_CONCURRENCY',
-    meaning: 'Runs at once; further ones wait.',
+    meaning: 'Most runs at once; others wait.',
     default: "the machine's cores",
     ...whole(1, 256),
     value: (said, { cores }) => said ?? cores,
@@ -388,41 +389,39 @@ export const variables = {
   /** Limits for one principal other than the user who started the bridge, here and below; undefined means no limit. */
   principalConcurrency: makeOptional({
     name: 'MCP_BRIDGE_PRINCIPAL_CONCURRENCY',
-    meaning: 'Runs at once of one principal, where the bridge serves several over HTTP; further ones wait.',
-    default: 'one less than MCP_BRIDGE_CONCURRENCY, at least 1, so that a place is left to others',
+    meaning: 'Most runs at once of one principal, if the bridge serves several over HTTP; others wait.',
+    default: 'one less than MCP_BRIDGE_CONCURRENCY, at least 1, so that others have a place',
     ...whole(1, 256),
   }),
   principalWaiting: setting({
     name: 'MCP_BRIDGE_PRINCIPAL_WAITING',
-    meaning: 'Waiting runs of one principal; further ones are refused with when to come back.',
+    meaning: 'Most waiting runs of one principal. Others are refused, with the time to try again.',
     default: '64',
     ...whole(0, 10_000),
   }),
   principalCalls: setting({
     name: 'MCP_BRIDGE_PRINCIPAL_CALLS',
-    meaning:
-      'Calls of tools of servers under way at once of one principal, those of its code among them; further ones wait.',
+    meaning: 'Most tool calls at once of one principal, those of its code included; others wait.',
     default: '128',
     ...whole(1, 10_000),
   }),
   principalCallsWaiting: setting({
     name: 'MCP_BRIDGE_PRINCIPAL_CALLS_WAITING',
     meaning:
-      'Waiting calls of the agents of one principal; further ones are refused with when to come back. Calls of code wait as long as their run may.',
+      'Most waiting calls of the agents of one principal. Others are refused, with the time to try again. Calls of code wait as long as their run may take.',
     default: '1000',
     ...whole(0, 10_000),
   }),
   principalCpuSeconds: makeOptional({
     name: 'MCP_BRIDGE_PRINCIPAL_CPU_SECONDS',
     meaning:
-      'Processor seconds of the runs of one principal within a window. Where the kernel does not say what a run has used, it counts as long as it took.',
+      'Processor seconds that the runs of one principal may use in one period. If the kernel does not say what a run has used, its duration counts.',
     default: 'no limit',
     ...whole(1, MAX_CPU_SECONDS),
   }),
   principalMemoryBytes: makeOptional({
     name: 'MCP_BRIDGE_PRINCIPAL_MEMORY',
-    meaning:
-      'Memory of all runs of one principal that are under way; each counts with the limit of its container.',
+    meaning: 'Memory of all runs of one principal at a time; each counts with the limit of its container.',
     default: 'no limit',
     schema: memory,
     allowed: 'bytes, or a number with k, m, g or t, such as 2g; at least 32m',
@@ -430,7 +429,7 @@ export const variables = {
   /** Window in which processor seconds are counted. */
   principalWindowSeconds: setting({
     name: 'MCP_BRIDGE_PRINCIPAL_WINDOW',
-    meaning: 'Length of the window in which processor seconds are counted, in seconds.',
+    meaning: 'Length of the period in which processor seconds are counted, in seconds.',
     default: '3600',
     ...seconds(1, DAY_SECONDS),
   }),
@@ -453,7 +452,8 @@ export const variables = {
   /** Images, by a language's own name. */
   languageImages: makeOptional({
     name: 'MCP_BRIDGE_LANGUAGE_IMAGES',
-    meaning: 'Images for languages of `execute_code`; for Python it comes before MCP_BRIDGE_IMAGE there.',
+    meaning:
+      'Images for languages of `execute_code`. There, the one for Python is used and not MCP_BRIDGE_IMAGE.',
     default: 'an image of our own for each',
     schema: parts.pipe(languageImages),
     allowed: `language=image pairs separated by commas, such as go=golang:1.23,javascript=node:24-slim; languages: ${LANGUAGE_NAMES}`,
@@ -472,15 +472,15 @@ export const variables = {
   importedFile: path({
     name: 'MCP_BRIDGE_ISOLATOR_CONFIG',
     meaning:
-      "isolator's own `isolator_config.json`, for `execute_code`. It is read only where it is named: one in the working directory may have come with a cloned repository.",
+      "isolator's own `isolator_config.json`, for `execute_code`. It is read only if it is named here: one in the working directory may come from a cloned repository.",
     default: 'none',
   }),
   snippetsDir: path({
     name: 'MCP_BRIDGE_SNIPPETS',
     meaning:
-      'Folder of programs that `execute_code` runs by name, each a file such as hello_world.py; its ending is its language.',
+      'Folder of programs that `execute_code` runs by name. Each is a file such as hello_world.py, whose ending says its language.',
     default:
-      "the promptsDir of isolator's file; else `prompts` beside that file, or `snippets` in the state folder, whichever is there at the start",
+      "the promptsDir of isolator's file; otherwise `prompts` beside that file or `snippets` in the state folder, whichever exists at the start",
   }),
   /**
    * Name of the server that calls of `execute` are handed to; undefined means that the bridge launches containers
@@ -488,7 +488,8 @@ export const variables = {
    */
   executeServer: makeOptional({
     name: 'MCP_BRIDGE_EXECUTE_SERVER',
-    meaning: 'Configured server whose `execute` the tool of that name hands its calls to, such as `sandbox`.',
+    meaning:
+      'Configured server that runs the calls of `execute`, such as `sandbox`. It has a tool of that name.',
     default: 'none; each call runs in a container of its own',
     schema: z.string(),
     allowed: "a server's name",
@@ -497,7 +498,7 @@ export const variables = {
   executeOciRuntime: setting({
     name: 'MCP_BRIDGE_EXECUTE_OCI_RUNTIME',
     meaning:
-      'OCI runtime of the containers of `execute`, which refuses to run without it; `auto` is the one of all other containers, with no kernel of its own between commands and the host.',
+      'OCI runtime of the containers of `execute`, which refuses to run without it. `auto` takes that of all other containers; commands may then share the kernel of this machine.',
     default: 'runsc',
     schema: word.transform(unlessAuto),
     allowed: 'auto, a name such as runsc, or an absolute path',
@@ -512,20 +513,20 @@ export const variables = {
   executeNetwork: setting({
     name: 'MCP_BRIDGE_EXECUTE_NETWORK',
     meaning:
-      'Whether commands in containers of `execute` can reach the network; under gVisor it takes a newer one than those of Debian 12 and 13.',
+      'Whether commands in containers of `execute` can reach the network; gVisor must be newer for it than that of Debian 12 and 13.',
     default: 'off',
     ...onOff,
   }),
   /** Undefined means one that goes with the bridge. */
   executeWork: makeOptional({
     name: 'MCP_BRIDGE_EXECUTE_WORK',
-    meaning: 'Volume that the containers of `execute` have at /work, and that stays.',
+    meaning: 'Volume at /work in the containers of `execute`. It stays when the bridge ends.',
     default: 'one for each bridge process, removed with it',
     schema: z.string().regex(/^[A-Za-z0-9][\w.-]{0,254}$/),
-    allowed: 'the name of a volume; the engine makes one that is not there',
+    allowed: 'the name of a volume; the engine makes it if it does not exist',
   }),
   executeOutputBytes: outputBytes(
-    'Most that `execute` gives back of stdout and stderr together, from containers; one answer carries about 3 MB, all of it is a link. A server has its own variable of this name.',
+    'Most bytes of stdout and stderr together that `execute` gives back from containers. One answer has at most about 3 MB; a link leads to all output. A server has its own variable of this name.',
   ),
   serversConfig: makeOptional({
     name: 'MCP_SERVERS_CONFIG',
@@ -541,7 +542,7 @@ export const variables = {
   }),
   downstreamEnv: makeOptional({
     name: 'MCP_BRIDGE_DOWNSTREAM_ENV',
-    meaning: 'Names of further environment variables that are handed to the MCP servers.',
+    meaning: 'Names of further environment variables that the MCP servers get.',
     default: 'none',
     schema: list(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/)),
     allowed: 'variable names separated by commas',
@@ -563,7 +564,8 @@ export const variables = {
   }),
   deny: makeOptional({
     name: 'MCP_BRIDGE_DENY',
-    meaning: 'Servers, tools, resources and prompts that may not be used, whatever allows them.',
+    meaning:
+      'Servers, tools, resources and prompts that may not be used, even if they are allowed elsewhere.',
     default: 'none',
     schema: list(namePattern),
     allowed: PATTERNS,
@@ -572,7 +574,7 @@ export const variables = {
   approve: setting({
     name: 'MCP_BRIDGE_APPROVE',
     meaning:
-      'Which calls of tools a person is asked about before they are sent: those of tools that may destroy, all that may write, or all. The policy file can say more, and its `approvals.mode` comes before this.',
+      'Which tool calls a person must approve before they are sent: those that may destroy something, all that may write, or all. The policy file can say more; its `approvals.mode` comes before this.',
     default: 'off',
     ...oneOf(APPROVE_MODES),
   }),
@@ -580,7 +582,7 @@ export const variables = {
   approveTrust: makeOptional({
     name: 'MCP_BRIDGE_APPROVE_TRUST',
     meaning:
-      'Servers that are believed when they say that a tool of theirs only reads or destroys nothing; a tool of any other server counts as one that may destroy.',
+      'Servers that are believed when they say that a tool only reads, or destroys nothing. Every tool of other servers counts as one that may destroy something.',
     default: 'none',
     schema: list(namePattern),
     allowed: 'names of servers separated by commas, such as github or *; `*` stands for any characters',
@@ -590,14 +592,14 @@ export const variables = {
   approveWaitSeconds: setting({
     name: 'MCP_BRIDGE_APPROVE_WAIT',
     meaning:
-      'Seconds that the questions of one run about its calls may wait for a person, in sum; the clock of the run stands still meanwhile, and for as long in sum while its servers ask a person something.',
+      'Seconds that all questions about the calls of one run may wait for a person. The time of the run stands still meanwhile. It also stands still, for as long again, while its servers ask a person.',
     default: '600',
     ...seconds(1, DAY_SECONDS),
   }),
   autoload: setting({
     name: 'MCP_BRIDGE_AUTOLOAD',
     meaning:
-      'Whether code may load further servers with `runtime.load_server`; `ask` asks the user, where the client can.',
+      'Whether code may load further servers with `runtime.load_server`; `ask` asks the user, if the client can.',
     default: 'ask',
     ...oneOf(['never', 'ask', 'always']),
   }),
@@ -605,7 +607,7 @@ export const variables = {
   taskAfterSeconds: setting({
     name: 'MCP_BRIDGE_TASK_AFTER',
     meaning:
-      'Seconds after which a call that still runs is answered with a task, which the client then asks for the result; only for clients that know the extension `io.modelcontextprotocol/tasks`.',
+      'Seconds until a call that still runs is answered with a task, which the client asks for the result. Only for clients that know the extension `io.modelcontextprotocol/tasks`.',
     default: '20',
     schema: integerRule(0, DAY_SECONDS),
     allowed: 'a whole number from 0 to 86400; 0 makes every call a task',
@@ -614,7 +616,7 @@ export const variables = {
   clientMetadataUrl: makeOptional({
     name: 'MCP_BRIDGE_CLIENT_METADATA_URL',
     meaning:
-      'Address of an OAuth client id metadata document of your own, which `login` shows to authorization servers that take one.',
+      'Address of your own OAuth client id metadata document, which `login` shows to authorization servers that accept one.',
     default: 'none; the bridge registers itself at each login',
     schema: z.string().refine((text) => URL.canParse(text) && /^https:\/\/[^/]+\/./.test(text)),
     allowed: 'an https address with a path',
@@ -625,7 +627,7 @@ export const variables = {
     hosts: makeOptional({
       name: 'MCP_BRIDGE_HTTP_HOSTS',
       meaning:
-        'Names under which clients reach `serve --http`, besides localhost and the address that it listens on; any other Host header is refused, so that a web page cannot rebind a name.',
+        'Names under which clients reach `serve --http`, besides localhost and the address that it listens on. Any other Host header is refused, so that a web page cannot rebind a name.',
       default: 'none',
       schema: list(hostName),
       allowed: 'host names without a port, separated by commas, such as mcp.example.com',
@@ -644,7 +646,7 @@ export const variables = {
     proxies: makeOptional({
       name: 'MCP_BRIDGE_HTTP_PROXIES',
       meaning:
-        'Proxies whose X-Forwarded-For, -Proto and -Host are believed; from anybody else these headers count for nothing.',
+        'Proxies whose X-Forwarded-For, -Proto and -Host are believed. From all others these headers are ignored.',
       default: 'none',
       schema: list(addressRange),
       allowed:
@@ -665,39 +667,39 @@ export const variables = {
     requestsPerMinute: setting({
       name: 'MCP_BRIDGE_HTTP_RATE',
       meaning:
-        'Requests that one principal may send in a minute, where each 256 KiB of a body count as one more; further ones are refused with 429 and Retry-After.',
+        'Requests that one principal may send in a minute; each 256 KiB of a body count as one more. Others are refused with 429 and Retry-After.',
       default: '1200',
       ...whole(1, 1_000_000),
     }),
     connections: setting({
       name: 'MCP_BRIDGE_HTTP_CONNECTIONS',
-      meaning: 'Connections at once; half as many from one address. Further ones are closed.',
+      meaning: 'Most connections at once; half as many from one address. Others are closed.',
       default: '2048',
       ...whole(2, MAX_CONNECTIONS),
     }),
     sessions: setting({
       name: 'MCP_BRIDGE_HTTP_SESSIONS',
       meaning:
-        'Sessions of clients of the 2025 revisions at once; a quarter of them for one principal. 0 serves these clients without sessions, and then nothing can be asked of them.',
+        'Most sessions of clients of the 2025 revisions at once; a quarter of them for one principal. 0 serves these clients without sessions; then they cannot be asked anything.',
       default: '1000',
       ...whole(0, MAX_CONNECTIONS),
     }),
     sessionIdleSeconds: setting({
       name: 'MCP_BRIDGE_HTTP_SESSION_IDLE',
-      meaning: 'Seconds after which a session ends that nobody uses and whose stream nobody holds open.',
+      meaning: 'Seconds until a session ends that nobody uses and that has no open stream.',
       default: '1800',
       ...seconds(1, DAY_SECONDS),
     }),
     bodyBytes: setting({
       name: 'MCP_BRIDGE_HTTP_BODY_MB',
       meaning:
-        'Largest body of a request, in megabytes; a principal may have four times that under way, with what calls that go on were sent.',
+        'Largest body of a request, in megabytes; a principal may have four times that at once, with the bodies of calls that still run.',
       default: '64',
       ...megabytes(1, 64),
     }),
     drainSeconds: makeOptional({
       name: 'MCP_BRIDGE_HTTP_DRAIN',
-      meaning: 'Seconds that runs under way are given to end after SIGTERM.',
+      meaning: 'Seconds that runs get to end after SIGTERM.',
       default: 'MCP_BRIDGE_MAX_TIMEOUT and 10 seconds more, so that none is lost',
       ...seconds(0, DAY_SECONDS),
     }),
@@ -707,7 +709,7 @@ export const variables = {
     name: 'MCP_BRIDGE_PRINCIPALS',
     meaning:
       'Principals file, YAML or JSON: what each token, OAuth subject or group may reach and use over HTTP. docs/principals.md has its fields.',
-    default: 'none; tokens reach their own servers, and whoever an issuer names reaches none',
+    default: 'none; tokens reach their own servers, and users of an issuer reach none',
   }),
   /** Whose access tokens the HTTP endpoint takes, and what a token has to say. */
   oauth: {
@@ -715,8 +717,8 @@ export const variables = {
     issuers: makeOptional({
       name: 'MCP_BRIDGE_HTTP_OAUTH_ISSUER',
       meaning:
-        'Issuers whose access tokens the HTTP endpoint takes, each exactly as `iss` in its tokens says it, a slash at the end included.',
-      default: 'none; only named tokens are taken',
+        'Issuers whose access tokens the HTTP endpoint accepts. Write each exactly as `iss` in its tokens, with the slash at the end if there is one.',
+      default: 'none; only named tokens are accepted',
       schema: list(oauthAddress, 1),
       allowed: OAUTH_ADDRESSES,
     }),
@@ -724,7 +726,7 @@ export const variables = {
     resource: makeOptional({
       name: 'MCP_BRIDGE_HTTP_OAUTH_RESOURCE',
       meaning:
-        'Address of the HTTP endpoint as clients reach it, such as https://mcp.example.com/mcp. Tokens have to be made for it. It is needed with MCP_BRIDGE_HTTP_OAUTH_ISSUER.',
+        'Address of the HTTP endpoint as clients reach it, such as https://mcp.example.com/mcp. Tokens must be made for it. MCP_BRIDGE_HTTP_OAUTH_ISSUER needs it.',
       default: 'none',
       schema: oauthAddress,
       allowed: 'an https address without query and fragment; http for this machine only',
@@ -733,7 +735,7 @@ export const variables = {
     audiences: makeOptional({
       name: 'MCP_BRIDGE_HTTP_OAUTH_AUDIENCE',
       meaning:
-        "Audiences of which a token has to name one in its `aud`, for issuers that do not take the resource's address for it.",
+        "Audiences, one of which a token must name in its `aud`. For issuers that do not use the resource's address there.",
       default: 'MCP_BRIDGE_HTTP_OAUTH_RESOURCE',
       schema: list(z.string(), 1),
       allowed: 'texts separated by commas, such as api://mcp-sandbox-bridge',
@@ -742,7 +744,7 @@ export const variables = {
     scopes: makeOptional({
       name: 'MCP_BRIDGE_HTTP_OAUTH_SCOPES',
       meaning:
-        'Scopes that every access token has to have. Further ones for single servers stand in the principals file.',
+        'Scopes that every access token must have. Further ones for single servers are in the principals file.',
       default: 'none',
       schema: list(z.string().regex(SCOPE)),
       allowed: 'scopes separated by commas, in ASCII without spaces, quotes and backslashes',
@@ -752,7 +754,7 @@ export const variables = {
   /** How many bridges this one runs inside. */
   depth: setting({
     name: 'MCP_BRIDGE_DEPTH',
-    meaning: 'Set by the bridge for the servers that it starts, so that a bridge inside a bridge is noticed.',
+    meaning: 'Set by the bridge for the servers that it starts, so that it notices a bridge inside a bridge.',
     default: '0',
     schema: integerRule(0, 99),
     allowed: 'a whole number; not for people to set',

@@ -123,7 +123,7 @@ export function remedyOfMissing([first, ...others]: readonly FileProblem[]): str
   if (first === undefined) return undefined;
   const more =
     others.length === 0 ? '' : ` There are ${others.length} more; see \`${ownCommand('servers')}\`.`;
-  return `It may stand in a file that has a problem: ${clipHarmless(problemInWords(first), MAX_TROUBLE_CHARS)}.${more}`;
+  return `It may be in a file that has a problem: ${clipHarmless(problemInWords(first), MAX_TROUBLE_CHARS)}.${more}`;
 }
 
 // Whether a file is still the one that was read, by what the file system says of it. Cheap enough for every request.

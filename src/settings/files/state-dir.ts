@@ -48,7 +48,7 @@ function unfitReason(path: string): string | undefined {
   if (found !== undefined && !isIn(SHARED_MEMORY))
     return `is in ${found}, where no files can be kept; allowed: a folder on an ordinary file system`;
   if (path.includes(':') && SEPARATES_PARTS.test(path))
-    return 'has a colon as well as a comma, a double quote or a line break; allowed: a path with either of these';
+    return 'has a colon, and also a comma, a double quote or a line break; allowed: a path with only the colon, or without it';
   return undefined;
 }
 

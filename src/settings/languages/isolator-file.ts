@@ -70,19 +70,22 @@ function warningsOf(said: IsolatorKeys, deciding: Deciding): string[] {
   const warnings: string[] = [];
   const { maxTimeoutSeconds: most } = deciding;
   const { defaultTimeoutSeconds: timeout, defaultCapDrop: capDrop } = said;
-  if ('isolatorPath' in said) warnings.push('isolatorPath has no effect: no program of isolator is started.');
+  if ('isolatorPath' in said)
+    warnings.push('isolatorPath has no effect: the bridge does not start isolator.');
   if (timeout !== undefined && timeout > most && !deciding.explicitlySet.has('MCP_BRIDGE_TIMEOUT'))
-    warnings.push(`defaultTimeoutSeconds is ${timeout}; runs get ${most}, which is MCP_BRIDGE_MAX_TIMEOUT.`);
+    warnings.push(
+      `defaultTimeoutSeconds is ${timeout}, but MCP_BRIDGE_MAX_TIMEOUT is ${most}: runs get ${most}.`,
+    );
   if (said.defaultNetworkMode === 'outbound' && !deciding.explicitlySet.has('MCP_BRIDGE_NETWORK'))
     warnings.push(
       'defaultNetworkMode opens the network for every language; MCP_BRIDGE_NETWORK can name those that need it, or none.',
     );
   if (capDrop !== undefined && !capDrop.some((name) => /^all$/i.test(name)))
     warnings.push(
-      `defaultCapDrop is ${clipValue(JSON.stringify(capDrop))}, without effect: all capabilities are dropped.`,
+      `defaultCapDrop is ${clipValue(JSON.stringify(capDrop))}, which has no effect: all capabilities are dropped.`,
     );
   if (said.defaultReadOnlyRootfs === false)
-    warnings.push('defaultReadOnlyRootfs is false, without effect: the root file system is read-only.');
+    warnings.push('defaultReadOnlyRootfs is false, which has no effect: the root file system is read-only.');
   return [...warnings, ...unknownKeys(said, Object.keys(isolatorKeys.shape), '')];
 }
 
@@ -97,7 +100,7 @@ function readLanguages(settings: IsolatorKeys['languageSettings']): {
     const key = `languageSettings.${clipValue(name)}`;
     if (language === undefined) warnings.push(`${key} has no effect. ${noSuchLanguage(name)}`);
     else if (images.has(language.name))
-      warnings.push(`${key} has no effect: ${language.title} is there twice.`);
+      warnings.push(`${key} has no effect: ${language.title} is given twice.`);
     else if (entry.image !== undefined) images.set(language.name, entry.image);
     warnings.push(...unknownKeys(entry, ['image'], `${key}.`));
   }
@@ -113,7 +116,7 @@ function complaint(issue: z.core.$ZodIssue): string {
   const name = issue.path.join('.');
   const got = issue.input === undefined ? 'missing' : clipValue(JSON.stringify(issue.input));
   const why = issue.code === 'custom' ? ` (${issue.message})` : '';
-  return `${name === '' ? 'the whole' : `'${clipValue(name)}'`} is ${got}${why}; allowed: ${allowedAt(issue.path)}.`;
+  return `${name === '' ? 'the file' : `'${clipValue(name)}'`} is ${got}${why}; allowed: ${allowedAt(issue.path)}.`;
 }
 
 function unusableError(file: string, problems: readonly string[]): BridgeError {
@@ -121,7 +124,7 @@ function unusableError(file: string, problems: readonly string[]): BridgeError {
   return new BridgeError('E_SETTINGS', lines.join('\n'), {
     fault: 'operator',
     remedy:
-      'Correct the file, or the variable that names it, then restart the host: it is read only at the start.',
+      'Correct the file, or the variable that names it. Then restart the host: the file is read only at the start.',
   });
 }
 
@@ -177,7 +180,7 @@ type IsolatorKeys = z.output<typeof isolatorKeys>;
 
 const DOCS: Readonly<Record<keyof typeof isolatorKeys.shape, Omit<IsolatorRow, 'key'>>> = {
   defaultTimeoutSeconds: {
-    here: 'Seconds of a run whose call does not say; never more than `MCP_BRIDGE_MAX_TIMEOUT`. `MCP_BRIDGE_TIMEOUT` comes first.',
+    here: 'Seconds of a run if its call sets no time; never more than `MCP_BRIDGE_MAX_TIMEOUT`. `MCP_BRIDGE_TIMEOUT` comes first.',
     allowed: `a whole number from 1 to ${DAY_SECONDS}`,
   },
   defaultMemoryMB: {
@@ -205,18 +208,18 @@ const DOCS: Readonly<Record<keyof typeof isolatorKeys.shape, Omit<IsolatorRow, '
     allowed: 'true or false',
   },
   defaultContainerWorkdir: {
-    here: `The working directory, in memory, in place of \`${DEFAULT_WORKDIR}\`. One that would hide what the image or the sandbox needs is refused.`,
+    here: `The working directory, in memory, in place of \`${DEFAULT_WORKDIR}\`. A folder that would hide what the image or the sandbox needs is refused.`,
     allowed: `an absolute path in which nothing of the system lies, such as ${DEFAULT_WORKDIR} or /app`,
   },
   languageSettings: {
-    here: "`image` of each language, by any of its names; our own image stands in for one that is not present, and a warning says so. `MCP_BRIDGE_LANGUAGE_IMAGES` comes first and, for Python, `MCP_BRIDGE_IMAGE`. TypeScript does not follow JavaScript's.",
+    here: "`image` of each language, by any of its names; if an image is not here, ours is used, with a warning. `MCP_BRIDGE_LANGUAGE_IMAGES` comes first and, for Python, `MCP_BRIDGE_IMAGE`. TypeScript does not follow JavaScript's.",
     allowed: 'a map from languages to {"image": an image reference}',
   },
   promptsDir: {
     here: `The folder of snippets, relative to the file's own; without this key \`${DEFAULT_PROMPTS_DIR}\` beside the file, if it is there at the start. \`MCP_BRIDGE_SNIPPETS\` comes first.`,
     allowed: 'a path',
   },
-  isolatorPath: { here: 'Nothing: there is no program of isolator to start.', allowed: 'anything' },
+  isolatorPath: { here: 'Nothing: the bridge does not start isolator.', allowed: 'anything' },
 };
 
 /** Every key, in the order of the documentation. */
@@ -233,9 +236,9 @@ export function allowedAt(path: readonly PropertyKey[]): string {
 }
 
 function networkTrouble(mode: string): string {
-  if (mode === 'host') return "it would give programs the host's own network";
+  if (mode === 'host') return "it would give programs the machine's own network";
   if (mode.startsWith('container:')) return "it would give programs another container's network";
-  return 'a network of that name is not joined';
+  return 'the bridge joins no network of that name';
 }
 
 /** Settings that the configuration of another program has for running code, in our units; undefined where it says nothing. */

@@ -205,11 +205,11 @@ const MAX_CHARS = 200;
 const RESERVED: Readonly<Record<string, string>> = {
   'has programs of the image':
     '/bin /lib /lib32 /lib64 /libx32 /sbin /usr/bin /usr/lib /usr/lib32 /usr/lib64 /usr/libexec /usr/libx32 /usr/local /usr/sbin /usr/share',
-  'has what the system is set up with': '/boot /etc /var/lib',
+  'has the settings of the system': '/boot /etc /var/lib',
   'belongs to the kernel': '/dev /proc /sys',
-  'is where the system keeps its own files': '/run /var/run /var/lock',
+  'has files of the system': '/run /var/run /var/lock',
   'can be entered by root only': '/root /lost+found',
-  'holds what the bridge runs in the sandbox': '/ipc /python-fallback',
+  'has files of the bridge': '/ipc /python-fallback',
   'is a writable place already': [
     '/tmp',
     ...languages.flatMap(({ places }) => places.map(({ target }) => target)),
@@ -222,7 +222,7 @@ const isWithin = (path: string, folder: string): boolean => path === folder || p
 export function workdirTrouble(path: string): string | undefined {
   if (!path.startsWith('/')) return 'it is not absolute';
   if (path === '/') return 'it is the whole file system';
-  if (path.length > MAX_CHARS) return `it has ${path.length} characters; at most ${MAX_CHARS} are taken`;
+  if (path.length > MAX_CHARS) return `it has ${path.length} characters; at most ${MAX_CHARS} are allowed`;
   // The engines' options have no way to quote.
   if (!/^[\w./+@-]+$/.test(path)) return 'it has characters other than letters, digits and _ . + @ -';
   if (/\/\.{0,2}(\/|$)/.test(path)) return 'it has a part that is empty, . or ..';
@@ -272,12 +272,12 @@ export const languageImages = z
     for (const pair of pairs) {
       const [, name = '', image = ''] = /^([^=]*)=(.*)$/s.exec(pair) ?? [];
       const shown = clipHarmless(pair, MAX_NAME_CHARS);
-      if (image === '') return objectTo(context, pair, `'${shown}' is no pair of that kind.`);
+      if (image === '') return objectTo(context, pair, `'${shown}' is not a language=image pair.`);
       const trouble = imageReferenceTrouble(image);
       if (trouble !== undefined) return objectTo(context, pair, `'${shown}' names no image. ${trouble}`);
       const language = languageNamed(name);
       if (language === undefined) return objectTo(context, pair, noSuchLanguage(name));
-      if (images.has(language.name)) return objectTo(context, pair, `${language.title} is there twice.`);
+      if (images.has(language.name)) return objectTo(context, pair, `${language.title} is given twice.`);
       images.set(language.name, image);
     }
     return images;

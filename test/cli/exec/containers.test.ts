@@ -124,7 +124,7 @@ it('an image that is not there: the command that makes one', async () => {
   put('a.py', '1');
   const env = { MCP_BRIDGE_IMAGE: 'localhost/absent:1' };
   const { stdout, stderr, exitCode } = await exec(['a.py'], '', env);
-  expect(stderr).toMatch(/localhost\/absent:1 is not present.*image build/s);
+  expect(stderr).toMatch(/localhost\/absent:1 is not here.*image build/s);
   expect(stdout).toBe('');
   expect(exitCode).toBe(1);
 });

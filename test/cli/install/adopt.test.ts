@@ -228,7 +228,7 @@ it('leaves alone what would not mean the same, with the reason', async () => {
   expect(namesOf(servers)).toEqual(['keyed']);
   expect(registers).toBe(false);
   expect(reasonsOf(left)).toMatchObject({
-    shared: expect.stringContaining("project's own file"),
+    shared: expect.stringContaining("project's file"),
     workspace: expect.stringContaining('variable of the workspace'),
     unset: expect.stringContaining('NOT_SET'),
     login: expect.stringContaining("'auth'"),
@@ -463,7 +463,7 @@ describe('nothing becomes looser', () => {
       'gemini',
       '.gemini/settings.json',
       { mcpServers: { x: { command: 'x' }, s: { command: 'mcp-sandbox-bridge', trust: true } } },
-      'trusts the bridge',
+      'runs the bridge without asking',
     ],
     [
       'OpenCode has it off',
@@ -508,7 +508,9 @@ describe('nothing becomes looser', () => {
   it('does not put a server before one that other hosts have under its name', async () => {
     home.write('.cursor/mcp.json', { mcpServers: { x: { command: 'theirs' } } });
     home.write('.codex/config.toml', '[mcp_servers.x]\ncommand = "x"\n');
-    expect(reasonsOf((await json('adopt', 'codex')).left)['x']).toMatch(/shadowed|name of another/);
+    expect(reasonsOf((await json('adopt', 'codex')).left)['x']).toMatch(
+      /the name of a server|same name as another/,
+    );
     home.write('.codex/config.toml', '[mcp_servers.x]\ncommand = "theirs"\n');
     expect(namesOf((await json('adopt', 'codex')).servers)).toEqual(['x']);
     expect(home.discover().ready).toMatchObject([

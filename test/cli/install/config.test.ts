@@ -103,7 +103,7 @@ describe('a wrong setting is refused before anything is written:', () => {
     [
       'a name without its prefix',
       ['image=data'],
-      "image is no setting of this version. Did you mean 'MCP_BRIDGE_IMAGE'?",
+      "image is not a setting of this version. Did you mean 'MCP_BRIDGE_IMAGE'?",
     ],
     [
       'a value that is not allowed',
@@ -172,7 +172,7 @@ it('lists what is set in each host, what differs, what is wrong, and no secret',
   const { stdout } = await cli('config', 'list');
   expect(stdout).toMatch(/MCP_BRIDGE_IMAGE +base +claude-code +differs\n +data +cursor/);
   expect(stdout).toMatch(/wrong {2}Claude Code: MCP_BRIDGE_TIMEOUT is 'soon'; allowed/);
-  expect(stdout).toMatch(/wrong {2}Cursor: MCP_BRIDGE_SEED is no setting of this version/);
+  expect(stdout).toMatch(/wrong {2}Cursor: MCP_BRIDGE_SEED is not a setting of this version/);
   expect(stdout).not.toContain('verysecret');
   expect((await cli('config', 'get', 'GITHUB_TOKEN')).stdout).not.toContain('verysecret');
   // A wrong setting that was there before keeps nobody from mending another one.

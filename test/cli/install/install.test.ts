@@ -214,7 +214,9 @@ it('says where a folder cannot be made, and leaves nothing behind', async () => 
 it('does not register where only an administrator may', async () => {
   const managed = { ...home.facts, exists: (file: string) => file === '/etc/claude-code/managed-mcp.json' };
   const place = { env: { HOME: home.path }, host: managed, stateDir: at('state') };
-  expect(() => install('claude-code', {}, place)).toThrow(/Only \/etc\/claude-code\/managed-mcp.json counts/);
+  expect(() => install('claude-code', {}, place)).toThrow(
+    /takes its servers from \/etc\/claude-code\/managed-mcp\.json only/,
+  );
 });
 
 it('names the host that was meant', async () => {

@@ -286,7 +286,7 @@ export const RUNS_OVER_HTTP = [
       status: 'refused',
       durationMs: 0,
       calls: 0,
-      error: { kind: 'E_BUSY', message: 'Nothing has run: of your own runs, 20 wait already.' },
+      error: { kind: 'E_BUSY', message: 'Nothing has run: 20 of your runs wait already.' },
     },
     calls: [],
   },
@@ -401,7 +401,7 @@ export const IMAGES = [
     id: `sha256:${HANDLE}`,
     sizeBytes: 290e6,
     chosen: true,
-    age: "made of Debian bookworm, where today's recipe takes Debian trixie",
+    age: 'made from Debian bookworm; the recipe now takes Debian trixie',
   },
   {
     image: 'docker.io/library/python:3.13-slim',

@@ -107,7 +107,7 @@ export const UNINSTALLED: Uninstalled = {
     {
       file: `${HOME}/.codex/config.toml`,
       result: 'edited',
-      notes: [`What the file was is kept in ${STATE}/20261123T033528819Z-codex-install-1591.`],
+      notes: [`A copy of the file as it was is in ${STATE}/20261123T033528819Z-codex-install-1591.`],
     },
   ],
   restore: 'mcp-sandbox-bridge restore codex',

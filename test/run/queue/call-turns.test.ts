@@ -38,7 +38,7 @@ it('a call for which too many wait is refused with when to come back; others and
   expect(bridges.callTurns.waiting).toBe(1);
   expect(await call(ANN, 'say', 'third')).toEqual({
     type: 'E_BUSY',
-    message: 'Nothing was called: of your own calls, 1 call waits already, and no more may.',
+    message: 'Nothing was called: 1 of your calls waits already, and no more may wait.',
     remedy: expect.stringMatching(/^Make the same call again in \d+ s\.$/),
   });
   expect(await said(call(BEN, 'say', 'other'))).toBe('other');

@@ -122,7 +122,7 @@ describe('a mistake names file, field, what was got, what is allowed and the nex
     ['version: 1\nscopes: { "a b": {} }', "'scopes.a b'"],
     [
       'version: 1\nexchanges: { a: { tokenEndpoint: "http://x.example.com", clientId: b } }',
-      'It has to be https; http is for this machine only',
+      'It must be https; http is allowed for this machine only',
     ],
     [
       'version: 1\ntokens: { ci: { headers: { github: { Authorization: { exchange: gitub } } } } }\nexchanges: { github: { tokenEndpoint: "https://x.example.com/t", clientId: b } }',

@@ -68,7 +68,7 @@ describe('what it says', () => {
         ['javascript', 'node:20-alpine'],
       ]),
       snippetsDir: join(home.path, 'prompts'),
-      warnings: ['isolatorPath has no effect: no program of isolator is started.'],
+      warnings: ['isolatorPath has no effect: the bridge does not start isolator.'],
     });
     expect(
       isolatorTable()
@@ -125,7 +125,7 @@ describe('what it is warned of', () => {
   it.each<[object, string]>([
     [
       { defaultTimeoutSeconds: 600 },
-      'defaultTimeoutSeconds is 600; runs get 120, which is MCP_BRIDGE_MAX_TIMEOUT.',
+      'defaultTimeoutSeconds is 600, but MCP_BRIDGE_MAX_TIMEOUT is 120: runs get 120.',
     ],
     [
       { defaultNetworkMode: 'bridge' },
@@ -133,12 +133,12 @@ describe('what it is warned of', () => {
     ],
     [
       { defaultCapDrop: ['NET_RAW'] },
-      'defaultCapDrop is ["NET_RAW"], without effect: all capabilities are dropped.',
+      'defaultCapDrop is ["NET_RAW"], which has no effect: all capabilities are dropped.',
     ],
-    [{ defaultCapDrop: [] }, 'defaultCapDrop is [], without effect: all capabilities are dropped.'],
+    [{ defaultCapDrop: [] }, 'defaultCapDrop is [], which has no effect: all capabilities are dropped.'],
     [
       { defaultReadOnlyRootfs: false },
-      'defaultReadOnlyRootfs is false, without effect: the root file system is read-only.',
+      'defaultReadOnlyRootfs is false, which has no effect: the root file system is read-only.',
     ],
     [{ defaultMemoryMb: 1 }, "defaultMemoryMb has no effect here. Did you mean 'defaultMemoryMB'?"],
     [
@@ -147,7 +147,7 @@ describe('what it is warned of', () => {
     ],
     [
       { languageSettings: { js: { image: 'x' }, node: { image: 'y' } } },
-      'languageSettings.node has no effect: JavaScript is there twice.',
+      'languageSettings.node has no effect: JavaScript is given twice.',
     ],
     [
       { languageSettings: { go: { imag: 'x' } } },
@@ -179,7 +179,7 @@ describe('what stops the start', () => {
     [{ defaultPidsLimit: -1 }, "'defaultPidsLimit' is -1; allowed: a whole number from 16 to 32768."],
     [
       { defaultNetworkMode: 'host' },
-      "'defaultNetworkMode' is \"host\" (it would give programs the host's own network); allowed: none, bridge or default.",
+      "'defaultNetworkMode' is \"host\" (it would give programs the machine's own network); allowed: none, bridge or default.",
     ],
     [
       { defaultNetworkMode: 'container:db' },
@@ -187,7 +187,7 @@ describe('what stops the start', () => {
     ],
     [
       { defaultNetworkMode: 'nonee' },
-      '\'defaultNetworkMode\' is "nonee" (a network of that name is not joined); allowed: none, bridge or default.',
+      '\'defaultNetworkMode\' is "nonee" (the bridge joins no network of that name); allowed: none, bridge or default.',
     ],
     [{ defaultCapDrop: 'ALL' }, '\'defaultCapDrop\' is "ALL"; allowed: a list of names.'],
     [{ defaultReadOnlyRootfs: 'yes' }, '\'defaultReadOnlyRootfs\' is "yes"; allowed: true or false.'],
@@ -204,7 +204,7 @@ describe('what stops the start', () => {
       '\'languageSettings.go\' is "golang"; allowed: a map from languages to {"image": an image reference}.',
     ],
     [{ promptsDir: '' }, '\'promptsDir\' is ""; allowed: a path.'],
-    [[], 'the whole is []; allowed: an object.'],
+    [[], 'the file is []; allowed: an object.'],
   ])('%j', (content, expected) => {
     expect(complaintOf(content)).toBe(expected);
   });
@@ -217,7 +217,7 @@ describe('what stops the start', () => {
       `MCP_BRIDGE_ISOLATOR_CONFIG: ${file}: 'defaultPidsLimit' is 1; allowed: a whole number from 16 to 32768.`,
     ]);
     expect(remedy).toBe(
-      'Correct the file, or the variable that names it, then restart the host: it is read only at the start.',
+      'Correct the file, or the variable that names it. Then restart the host: the file is read only at the start.',
     );
   });
 

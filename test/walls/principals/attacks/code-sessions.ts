@@ -42,7 +42,7 @@ async function waitTogether(world: World, by: Party, count: number): Promise<str
   const first = calling(by, { session, code });
   const others = Array.from({ length: count - 1 }, () => calling(by, { session, code: '1' }));
   const texts = await Promise.all([first, ...others].map(async (each) => textOf(await answerOf(each))));
-  return texts.some((text) => text.includes('Nothing has run: of your own runs'))
+  return texts.some((text) => /Nothing has run: (?:\d+ of )?your runs/.test(text))
     ? undefined
     : `all ${count} were taken`;
 }
@@ -57,7 +57,7 @@ ${last}`;
   await call(by, { session: 'unpaid', code });
   for (let tries = 0; tries < 2; tries++) {
     await new Promise((resolve) => setTimeout(resolve, 8_000));
-    if ((await call(by, { code: '1' })).includes('all that they may')) return undefined;
+    if ((await call(by, { code: '1' })).includes('the most that they may use')) return undefined;
   }
   return 'its runs are taken as ever';
 }

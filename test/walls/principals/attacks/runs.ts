@@ -234,7 +234,7 @@ export const runAttacks: readonly Attack[] = [
       await wait(before);
       const answer = await run(world.ann, "print('done')");
       await Promise.all(before.map(({ ended }) => ended));
-      return answer.includes('Nothing has run: of your own runs')
+      return /Nothing has run: (?:\d+ of )?your runs/.test(answer)
         ? 'ann is told to come back later'
         : undefined;
     },
