@@ -260,7 +260,7 @@ const loadedMeanwhile = ({ server }: ToolTarget): BridgeError =>
     `Server '${shownName(server)}' was not loaded when this was called.`,
     {
       fault: 'guest',
-      remedy: 'It is now: call again.',
+      remedy: 'It is loaded now: make the same call again.',
     },
   );
 
