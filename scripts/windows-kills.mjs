@@ -14,7 +14,7 @@ import { leaveWrong, takeOptions } from './options.mjs';
 
 /** What an answer may say that is none: the call was under way when somebody it needed ended. */
 const SENTENCES = [
-  /E_SHUTDOWN: The bridge that all windows share has ended while this call was under way/,
+  /E_SHUTDOWN: The shared bridge has ended while this call was under way/,
   /E_SHUTDOWN/,
   /\bserver 'desk'/i,
   /E_SERVER_UNAVAILABLE/,

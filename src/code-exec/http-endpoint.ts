@@ -108,7 +108,7 @@ export class HttpEndpoint implements AsyncDisposable {
         reject(
           new BridgeError('E_SETTINGS', `MCP_EXEC_LISTEN: ${messageOf(thrown)}`, {
             fault: 'operator',
-            remedy: 'Choose another address, or end what listens there.',
+            remedy: 'Choose another address, or stop the program that listens there.',
           }),
         );
       this.#server.once('error', onError);

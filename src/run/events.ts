@@ -140,9 +140,12 @@ export function runEventWords(): EventWords<RunEvents> {
     },
     'audit.trouble': ({ message }) => [
       'warn',
-      `runs and calls are not kept in the audit: ${oneLine(message)}`,
+      `runs and calls are not written to the audit: ${oneLine(message)}`,
     ],
-    'kept.trouble': ({ message }) => ['warn', `something of a run could not be kept: ${oneLine(message)}`],
+    'kept.trouble': ({ message }) => [
+      'warn',
+      `files or output of a run could not be kept: ${oneLine(message)}`,
+    ],
     'bridge.fault': ({ where, message }) => ['error', `fault in ${where}: ${oneLine(message)}`],
   };
 }

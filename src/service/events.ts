@@ -70,7 +70,7 @@ export const serviceEventWords: EventWords<ServiceEvents> = {
     isInClear
       ? [
           'warn',
-          `listens at ${oneLine(address)} without TLS: whoever is in between reads tokens and results; set MCP_BRIDGE_HTTP_CERT and MCP_BRIDGE_HTTP_KEY, or name the proxy that has TLS in MCP_BRIDGE_HTTP_PROXIES`,
+          `listens at ${oneLine(address)} without TLS: others in the network can read tokens and results; set MCP_BRIDGE_HTTP_CERT and MCP_BRIDGE_HTTP_KEY, or name the proxy that has TLS in MCP_BRIDGE_HTTP_PROXIES`,
         ]
       : ['info', `listens at ${oneLine(address)}`],
   'http.request': ({ request, address, method, path, calls, status, isWhole, durationMs, run }) => {
@@ -103,11 +103,11 @@ export const serviceEventWords: EventWords<ServiceEvents> = {
   ],
   'http.tls': ({ is, message }) =>
     is === 'reloaded'
-      ? ['info', `certificate read anew: ${oneLine(message)}`]
-      : ['warn', `the certificate in use stays: ${oneLine(message)}`],
+      ? ['info', `certificate reloaded: ${oneLine(message)}`]
+      : ['warn', `certificate not reloaded, the old one stays in use: ${oneLine(message)}`],
   'http.draining': ({ requests, withinMs }) => [
     'info',
-    `drains: nothing new begins, ${countOf(requests, 'request')} may take ${milliseconds(withinMs)} to finish`,
+    `shutting down: nothing new begins, ${countOf(requests, 'request')} may take ${milliseconds(withinMs)} to finish`,
   ],
   'auth.trouble': ({ message }) => ['warn', `credentials: ${oneLine(message)}`],
   'auth.accepted': ({ method, from }) => [

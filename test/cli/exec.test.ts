@@ -36,7 +36,7 @@ describe('wrong usage', () => {
     ],
     [['latin.py'], "'latin.py' is not UTF-8.", 'UTF-8'],
     [['a.py', '--snippet', 'hello'], "Got the file 'a.py' and --snippet 'hello'", 'Leave one of them out'],
-    [['--snippet', 'helo'], "There is no snippet 'helo'. Did you mean 'hello'?", 'There is: hello.'],
+    [['--snippet', 'helo'], "There is no snippet 'helo'. Did you mean 'hello'?", 'Snippets: hello.'],
     [
       ['--snippet', 'hello', '--language', 'go'],
       'the ending of a snippet says its language',
@@ -44,7 +44,7 @@ describe('wrong usage', () => {
     ],
     [['-', '--language', 'go', '--stdin', '-'], 'stdin cannot be both', 'Name a file'],
     [['a.py', '--file', 'absent'], 'absent cannot be read', 'Name a file that you may read.'],
-    [['a.py', '--file', 'a.py'], "'a.py' cannot go in as 'a.py', which is there twice.", 'Rename it'],
+    [['a.py', '--file', 'a.py'], "'a.py' cannot go in as 'a.py', which is given twice.", 'Rename it'],
     [
       ['a.py', '--timeout', '999'],
       '--timeout: got 999, expected a whole number of seconds from 1 to 120.',
@@ -319,7 +319,7 @@ describe('snippets', () => {
       join(home, 'prompts'),
       'name     language  file       says',
       'hello    python    hello.py   Says hello.',
-      'skipped            README.md  has an ending that is not of any language',
+      'skipped            README.md  has an ending that belongs to no language',
       'skipped            host.rb    is a link that leads out of the folder',
       '',
       '1 snippet, 2 skipped',

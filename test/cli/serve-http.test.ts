@@ -265,7 +265,7 @@ it('stays on SIGHUP', async () => {
 
 it.each([
   [['--http', '0.0.0.0:0'], 'no credentials are configured'],
-  [['--http', 'nonsense'], "'nonsense' is no address"],
+  [['--http', 'nonsense'], "'nonsense' is not an address"],
   [['--http', '0', '--allowed-host', 'https://x'], 'no host name'],
 ])('serve %j is refused with a sentence and 2', async (words, sentence) => {
   const bridge = start(['serve', ...words]);

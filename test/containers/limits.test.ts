@@ -166,7 +166,7 @@ describe('files', () => {
   it('a file that is too large, also a sparse one', async () => {
     expect(await bridge.run('f = open("/workspace/sparse", "wb")\nf.truncate(1 << 40)')).toMatchObject({
       error: expect.stringContaining('File too large'),
-      remedy: 'A file may have at most 128 MB: write several, or less.',
+      remedy: 'A file may have at most 128 MB: write several files, or less.',
     });
   });
 

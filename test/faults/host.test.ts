@@ -58,8 +58,10 @@ describe('a full disk', () => {
       const text = first?.type === 'text' ? first.text : '';
       expect(result.content).toHaveLength(1);
       expect(text).toContain('=> 42\n--- out/small.txt (5 bytes) ---\nsmall\n');
-      expect(text).toContain("[files not kept: the host's disk is full] out/big (5242880 bytes)");
-      expect(text).toContain("[whole output not kept: the host's disk is full]");
+      expect(text).toContain(
+        "[files not kept: the disk of the bridge's machine is full] out/big (5242880 bytes)",
+      );
+      expect(text).toContain("[whole output not kept: the disk of the bridge's machine is full]");
       expect(bridge.stderr()).toMatch(/could not be kept: ENOSPC/);
       // Nor does half of it stay there.
       expect(readdirSync(join(state, 'kept'))).toEqual([]);

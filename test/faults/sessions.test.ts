@@ -126,7 +126,7 @@ async function saysWhy(stage: Stage, caller: Caller, name: string, why: RegExp):
   expect(refused.text).toContain(`there is no session '${name}': it has ended: `);
   expect(refused.text).toMatch(why);
   const { first, text } = await stage.answered(caller.say(LOOK, { session: name }));
-  expect(first).toContain('): new, and empty, since the one before has ended: ');
+  expect(first).toContain('): new and empty; the one before has ended: ');
   expect(first).toMatch(why);
   expect(text).toContain('no mark');
 }
@@ -135,8 +135,7 @@ async function saysWhy(stage: Stage, caller: Caller, name: string, why: RegExp):
 async function isKeptOrSaysSo(stage: Stage, caller: Caller, name: string): Promise<void> {
   const { first, text } = await stage.answered(caller.say(LOOK, { session: name, timeout: 100 }));
   if (/: call \d+\]$/.test(first)) expect(text).toContain('42');
-  else
-    expect(first).toMatch(/it has ended with this call: |: new, and empty, since the one before has ended: /);
+  else expect(first).toMatch(/it has ended with this call: |: new and empty; the one before has ended: /);
 }
 
 type Kill = readonly [row: string, what: keyof Processes, why: RegExp];
@@ -227,7 +226,7 @@ describe('killed from outside', () => {
           await using again = await stage.raw();
           const next = throughRaw(again);
           const why =
-            /the bridge that had it is gone; its last call was at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/;
+            /the bridge that ran it is gone; its last call was at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/;
           await saysWhy(stage, next, name, why);
           await saysWhy(stage, next, other, why);
         }
@@ -291,7 +290,7 @@ describe('more than there may be', () => {
       }
       const running = () => ourContainers('status=running').length;
       expect(await eventually(() => running() <= MOST), 'the others are gone').toBe(true);
-      const why = new RegExp(`there may be ${MOST} sessions at once .*, and it was idle for longest`);
+      const why = new RegExp(`only ${MOST} sessions may exist at once .*, and it was idle for longest`);
       for (const name of all.slice(0, -MOST)) {
         const { text } = await stage.answered(caller.say(LOOK, { session: name, require_session: true }));
         expect(text).toMatch(why);

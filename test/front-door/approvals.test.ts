@@ -516,7 +516,7 @@ await mcp_desk.erase(id=4)`;
       const planned = [2, 3].map((id) => ({ server: 'desk', tool: 'add', arguments: { id } }));
       expect(structuredContent).toMatchObject({ status: 'success', stdout: ['did peek'], planned });
       expect((content[0] as { text: string }).text).toBe(
-        `[plan] It was stopped at its first write, and nothing was changed. It would call:
+        `[plan] The code was stopped at its first call that writes. Nothing was changed. It would call:
 [plan] desk.add {"id":2}
 [plan] desk.add {"id":3}
 did peek`,
@@ -531,7 +531,7 @@ did peek`,
       const code = 'await mcp_desk.peek(id=1)';
       const { content } = await bridge.call({ code, mode: 'plan', ...desk });
       expect((content[0] as { text: string }).text).toBe(
-        "[plan] It has come to no write: nothing would be changed.\n=> 'did peek'",
+        "[plan] The code made no call that writes: it would change nothing.\n=> 'did peek'",
       );
     });
   });

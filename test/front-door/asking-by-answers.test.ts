@@ -64,7 +64,7 @@ it('the clock of a run stands still while its user decides on a server', async (
   const code = 'await runtime.load_server("extra")\nawait mcp_extra.echo(text="here")';
   const { asked, payload } = await answered(runPython(code, { timeout: SECONDS }), (SECONDS + 1) * 1000);
   expect(payload).toMatchObject({ status: 'success', result: 'here' });
-  expect(asked).toEqual([expect.stringContaining("asks for the MCP server 'extra'")]);
+  expect(asked).toEqual([expect.stringContaining("wants to use the MCP server 'extra'")]);
 });
 
 it('a run that has ended meanwhile has its result for whoever comes back', async () => {

@@ -56,7 +56,7 @@ roots = await mcp_everything["get-roots-list"]()
     const code = 'await mcp_h.ask(message="silence")';
     const payload = await bridge.run(code, { servers: ['h'], timeout: REACH_SECONDS });
     expect(payload.status).toBe('timeout');
-    expect(payload.error).toContain('waiting for h.ask, with a question of h put to the user');
+    expect(payload.error).toContain('waiting for h.ask, while the user had a question of h to answer');
     await expect.poll(() => takenBack, PATIENTLY).toBe(1);
     expect(await bridge.run('await mcp_h.ask(times=2)', { servers: ['h'] })).toMatchObject({
       status: 'success',

@@ -41,7 +41,7 @@ describe('a timeout says what came instead of an answer', () => {
     expect(await bridge.run(code, more)).toMatchObject({
       status: 'timeout',
       error: expect.stringMatching(words),
-      remedy: expect.stringMatching(/^See what it wrote\. Else: Pass a larger timeout/),
+      remedy: expect.stringMatching(/^Read what it wrote\. If that does not help: Pass a larger timeout/),
     });
     expect((await bridge.run(silent, more)).error).toMatch(/, waiting for h\.hang$/);
   });

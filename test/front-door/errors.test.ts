@@ -68,8 +68,7 @@ describe('an installer that could do nothing, in a run that has succeeded', () =
 describe('ends', () => {
   const EXIT =
     'It called sys.exit or os._exit, as argparse and unittest.main do: let it run to its end instead.';
-  const SENT =
-    'Nobody outside has sent that: it was os.kill, signal.alarm, or a program that the code started.';
+  const SENT = 'The signal came from inside: os.kill, signal.alarm, or a program that the code started.';
   it.each([
     ['import sys; sys.exit(3)', 'The code ended with exit status 3.', EXIT],
     ['import sys; sys.exit("no good")', 'The code ended with exit status 1.', EXIT],
@@ -96,7 +95,7 @@ describe('successes that were not meant so', () => {
     async (code) => {
       expect(await run(code)).toMatchObject({
         status: 'success',
-        note: 'A call was made and not awaited, so it was not sent. A call gives its value when it is awaited: value = await mcp_<alias>.<tool>(...).',
+        note: 'A call was not awaited, so it was not sent. A tool call has to be awaited: value = await mcp_<alias>.<tool>(...).',
       });
     },
   );

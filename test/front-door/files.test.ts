@@ -130,7 +130,7 @@ describe('files that come out', () => {
     const text = textOf(await bridge.call({ code }));
     expect(text).toContain('--- out/fine.txt (4 bytes) ---\nfine\n--- out/twin.txt (4 bytes) ---\nfine');
     expect(text).toContain(
-      '[not returned] out/folder is a link, out/passwd is a link, out/pipe is no regular file, out/socket is no regular file, out/sparse is larger than 5 MiB',
+      '[not returned] out/folder is a link, out/passwd is a link, out/pipe is not a regular file, out/socket is not a regular file, out/sparse is larger than 5 MiB',
     );
     expect(text).not.toContain('root:');
   });
@@ -256,7 +256,7 @@ describe('what is kept', () => {
     await using none = await startBridge({}, { env: { MCP_BRIDGE_KEEP_MB: '0' } });
     const result = await none.call({ code: 'open("out/a", "wb").write(bytes(9))\nprint("x" * 50_000)' });
     expect(linksOf(result)).toEqual([]);
-    expect(textOf(result)).toContain('[files not kept: keeping is switched off] out/a (9 bytes)');
+    expect(textOf(result)).toContain('[files not kept: keeping files is switched off] out/a (9 bytes)');
   });
 
   it('outlives its bridge', async () => {

@@ -104,7 +104,7 @@ describe('runtime.load_server', () => {
   it('ask, which is the default, with a client that cannot: refuses', async () => {
     await withBridge({}, undefined, async (bridge) => {
       const { result } = await bridge.run(LOAD);
-      expect(result).toEqual(['E_DENIED', expect.stringContaining('which this client cannot do')]);
+      expect(result).toEqual(['E_DENIED', expect.stringContaining('this client cannot ask')]);
     });
   });
 
@@ -119,7 +119,7 @@ describe('runtime.load_server', () => {
     await withBridge({}, onElicit, async (bridge) => {
       const payload = await bridge.run(LOAD, { timeout: SECONDS });
       expect(payload).toMatchObject({ status: 'success', result: ['a', 'b', ['extra']] });
-      expect(asked).toEqual([expect.stringContaining("asks for the MCP server 'extra'")]);
+      expect(asked).toEqual([expect.stringContaining("wants to use the MCP server 'extra'")]);
       action = 'decline';
       const twice = `import asyncio\n${LOAD}\nfirst = r\n${LOAD}\n[first, r]`;
       const { result } = await bridge.run(twice);

@@ -119,8 +119,8 @@ Chart()
     'before',
     '[picture 1: 40x30 png, 1 KB]',
     '[picture 6: 40x30 png, 1 KB]',
-    '[picture 2 is not shown: it has 100000x100000 pixels, and each side may have 2000]',
-    '[picture 3 is not shown: it is no whole PNG, JPEG, GIF or WebP]',
+    '[picture 2 is not shown: it has 100000x100000 pixels, and each side may have at most 2000]',
+    '[picture 3 is not shown: it is not a complete PNG, JPEG, GIF or WebP]',
     '[picture 4 is not shown: it is not base64]',
     '[1 more picture is not shown]',
   ]);

@@ -15,7 +15,7 @@ const textOf = ({ content }: CallToolResult): string =>
 const firstLine = (result: CallToolResult): string => textOf(result).split('\n')[0] ?? '';
 /** So that its first call is over by then. */
 const LIFE_SECONDS = 4 * REACH_SECONDS;
-const REASON = /: new, and empty, since the one before has ended: (.*)\]$/;
+const REASON = /: new and empty; the one before has ended: (.*)\]$/;
 
 /** Why the session of this name has ended, as its next call says; fails where it says nothing. */
 async function reasonOf(bridge: TestBridge, session: string): Promise<string> {
@@ -163,7 +163,9 @@ describe.concurrent('a session that its limits have ended', () => {
     await bridge.call({ session: 'a', code: 'x = 1' });
     await bridge.call({ session: 'b', code: 'x = 1' });
     const reason = await reasonOf(bridge, 'a');
-    expect(reason).toBe('there may be 2 sessions at once (MCP_BRIDGE_SESSIONS), and it was idle for longest');
+    expect(reason).toBe(
+      'only 2 sessions may exist at once (MCP_BRIDGE_SESSIONS), and it was idle for longest',
+    );
     const next = await busy.goesOn();
     expect(firstLine(next)).toMatch(/: call 2\]$/);
     expect(textOf(next)).toMatch(/=> 1$/);
@@ -174,7 +176,7 @@ describe.concurrent('a session that its limits have ended', () => {
     const busy = await occupied(bridge, 'alone');
     const refused = await bridge.call({ session: 'other', code: '1' });
     expect(textOf(refused)).toContain(
-      'session: all 1 sessions that there may be at once (MCP_BRIDGE_SESSIONS)',
+      'session: all 1 sessions (MCP_BRIDGE_SESSIONS sets the limit) are busy.',
     );
     expect(textOf(await busy.goesOn())).toMatch(/=> 1$/);
   });
@@ -194,7 +196,7 @@ describe.concurrent('a session that its limits have ended', () => {
     const { tools } = await bridge.client.listTools();
     expect(tools[0]?.inputSchema.properties).not.toHaveProperty('session');
     const refused = await bridge.call({ session: 'data', code: '1' });
-    expect(textOf(refused)).toContain('session: none are offered here (MCP_BRIDGE_SESSIONS is 0).');
+    expect(textOf(refused)).toContain('session: sessions are switched off here (MCP_BRIDGE_SESSIONS is 0).');
   });
 });
 
@@ -206,7 +208,7 @@ it('is told by the next bridge where its own has ended, once', async () => {
   await first[Symbol.asyncDispose]();
   await using second = await startBridge({}, { env });
   expect(await reasonOf(second, 'data')).toMatch(
-    /^the bridge that had it is gone; its last call was at .* UTC$/,
+    /^the bridge that ran it is gone; its last call was at .* UTC$/,
   );
   await until(() => readdirSync(join(env.MCP_BRIDGE_STATE_DIR, 'sessions')).length === 1);
 });

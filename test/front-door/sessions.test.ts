@@ -143,7 +143,7 @@ describe('a session', () => {
     });
     const [, next] = await Promise.all([slow, bridge.call({ session: handleIn(first), code: 'log' })]);
     expect(rest(next)).toBe("=> ['a', 'b']");
-    expect(firstLine(next)).toMatch(/: call 3; waited \d+ s for its call before\]$/);
+    expect(firstLine(next)).toMatch(/: call 3; waited \d+ s for the call before it\]$/);
   });
 
   it('has its background task go on in later calls, and stand still in between', async () => {
@@ -219,7 +219,7 @@ ${AT_ITS_END}`;
     const more = await bridge.call({ session, servers: ['extra'], code: 'await mcp_extra.echo(text="c")' });
     expect(more.isError).toBe(true);
     expect(rest(more)).toContain(
-      "servers: 'extra' is not added to the session 'servers', whose earlier code would get it too: the user would have to be asked, which this client cannot do.",
+      "servers: 'extra' is not added to the session 'servers', whose earlier code would get it too: the user has to be asked first, and this client cannot ask.",
     );
     expect(rest(await bridge.call({ session, code: 'list(LOADED_MCP_SERVERS)' }))).toBe("=> ['h']");
   });
@@ -268,7 +268,7 @@ it('adds a server where the person says so', async () => {
   });
   expect(rest(more)).toBe("=> ['extra', 'h']");
   expect(questions).toEqual([
-    expect.stringContaining("A call in the session 'asked' asks for the MCP server 'extra'"),
+    expect.stringContaining("A call in the session 'asked' wants to use the MCP server 'extra'"),
   ]);
 });
 
@@ -317,7 +317,7 @@ it('dies with its bridge, and the next bridge says so', async () => {
   await using two = await startBridge({}, { env });
   const again = await two.call({ session: 'data', code: '"x" in globals()' });
   expect(firstLine(again)).toMatch(
-    /: new, and empty, since the one before has ended: the bridge that had it is gone; its last call was at .* UTC\]$/,
+    /: new and empty; the one before has ended: the bridge that ran it is gone; its last call was at .* UTC\]$/,
   );
   expect(rest(again)).toBe('=> False');
   expect(firstLine(await two.call({ session: 'data', code: '1' }))).toMatch(/: call 2\]$/);

@@ -116,7 +116,7 @@ out`;
       unknown: expect.stringContaining('its tools are not known yet'),
       found: [['mail-box', 'send-mail']],
       MCPError9: expect.stringMatching(
-        /not known yet, since it has never been started\. Pass servers=\["never"\] .*`node \S+ servers refresh never`/,
+        /not known yet: it has never been started\. Pass servers=\["never"\] .*`node \S+ servers refresh never`/,
       ),
       UnknownServerError10: expect.stringContaining(load),
     });

@@ -31,7 +31,7 @@ const find = (name: string): Promise<Snippet> =>
     : Promise.reject(
         new BridgeError('E_ARGUMENTS', `There is no snippet '${name}'.`, {
           fault: 'agent',
-          remedy: 'There is: hello.',
+          remedy: 'Snippets: hello.',
         }),
       );
 
@@ -224,7 +224,7 @@ describe('arguments that do not', () => {
       'a snippet that is not there',
       { snippet_name: 'helo' },
       "snippet_name: There is no snippet 'helo'.",
-      'There is: hello.',
+      'Snippets: hello.',
     ],
     [
       "run_python's name for the code",
@@ -256,7 +256,7 @@ describe('arguments that do not', () => {
     [
       'the folder for results',
       { ...CODE, entrypoint_filename: 'out' },
-      `entrypoint_filename: got "out", which is a folder, expected ${PATH}.`,
+      `entrypoint_filename: got "out", which is the name of a folder, expected ${PATH}.`,
     ],
     [
       'a file outside',
@@ -272,7 +272,7 @@ describe('arguments that do not', () => {
     [
       'the main file again',
       { ...CODE, additional_files: [{ filename: 'main.py', content: '' }] },
-      `additional_files[0].filename: got "main.py", which is there twice, expected ${PATH}.`,
+      `additional_files[0].filename: got "main.py", which is given twice, expected ${PATH}.`,
     ],
     [
       'a folder where the main file is',
@@ -312,12 +312,12 @@ describe('arguments that do not', () => {
     [
       'a name that holds =',
       { ...CODE, env: { 'A=B': '1' } },
-      'env: got the name "A=B", expected letters, digits and _, of which the first is no digit.',
+      'env: got the name "A=B", expected letters, digits and _, and no digit at its beginning.',
     ],
     [
       'a variable without a name',
       { ...CODE, env: { '': '1' } },
-      'env: got the name "", expected letters, digits and _, of which the first is no digit.',
+      'env: got the name "", expected letters, digits and _, and no digit at its beginning.',
     ],
     [
       "the bridge's own variable",

@@ -88,7 +88,7 @@ describe('files', () => {
         { name: 'a', text: '1' },
         { name: 'a', text: '2' },
       ],
-      'files[1].name: got "a", which is there twice, expected a relative path such as data.csv or in/data.csv.',
+      'files[1].name: got "a", which is given twice, expected a relative path such as data.csv or in/data.csv.',
     ],
     [
       'no base64',

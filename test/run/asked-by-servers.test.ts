@@ -294,7 +294,7 @@ describe('the time in which a person thinks', () => {
     expect(isStopped()).toBe(true);
     const outcome = await killed();
     expect(outcome).toMatchObject({ status: 'timeout' });
-    expect(outcome.error?.message).toContain('with a question of a put to the user');
+    expect(outcome.error?.message).toContain('while the user had a question of a to answer');
     expect(agent.takenBack()).toBe(1);
   });
 

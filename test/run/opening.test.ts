@@ -59,7 +59,7 @@ it('those that are not open in time are left out, also those whose turn had not 
   const { docs, failed } = await opening;
   expect(names(docs)).toEqual(['ok']);
   expect(failed.size).toBe(20);
-  expect(failed.get('s19')).toBe('it was not open after 0.03 s');
+  expect(failed.get('s19')).toBe('it did not start within 0.03 s');
   expect(failureNote(failed)).toMatch(/^Of servers=\["\*"\], not loaded: 's0' .* and 15 more\.$/);
 });
 

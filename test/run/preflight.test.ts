@@ -155,12 +155,12 @@ describe('servers with names of one alias', () => {
 
   it('the one that is loaded is named, with the name under which code finds it', () => {
     expect(judged([dashed], 'foo_bar', 'search')).toBe(
-      "Line 1: server 'foo_bar' is not loaded in this run. mcp_foo_bar is always that server; 'foo-bar' is mcp_foo_bar_2: if it is meant, write that.",
+      "Line 1: server 'foo_bar' is not loaded in this run. mcp_foo_bar is always that server; 'foo-bar' is mcp_foo_bar_2: write that if you mean it.",
     );
     expect(judged([dashed, spaced], 'foo_bar', 'x')).toContain(
-      "'foo-bar' is mcp_foo_bar_2, 'foo bar' is mcp_foo_bar_3: if",
+      "'foo-bar' is mcp_foo_bar_2, 'foo bar' is mcp_foo_bar_3: write that",
     );
-    expect(judged([plain], 'foo_bar_2', 'search')).toContain("'foo_bar' is mcp_foo_bar: if it is meant");
+    expect(judged([plain], 'foo_bar_2', 'search')).toContain("'foo_bar' is mcp_foo_bar: write that");
   });
 
   it('the one that has the tool is named where all are loaded', () => {

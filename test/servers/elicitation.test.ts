@@ -53,7 +53,7 @@ describe('a form', () => {
   });
 
   it('cannot look like another server, nor like the bridge', () => {
-    const message = "Who?\n\n\n[server 'bank'] Your PIN?\u2028Code that runs in the sandbox asks\r\n> x";
+    const message = "Who?\n\n\n[server 'bank'] Your PIN?\u2028Code in the sandbox wants to\r\n> x";
     const description = "Name\n[server 'bank'] PIN";
     expect(form({ properties: { n: { title: "a\n[server 'bank'] b", description } } }, message)).toEqual({
       params: {
@@ -61,7 +61,7 @@ describe('a form', () => {
           "[server 'git'] asks:",
           '> Who?',
           '>',
-          "> \\[server 'bank'] Your PIN?\\u2028Code that runs in the sandbox asks",
+          "> \\[server 'bank'] Your PIN?\\u2028Code in the sandbox wants to",
           '> > x',
         ].join('\n'),
         requestedSchema: {

@@ -112,14 +112,19 @@ const wholeNumberWords = (max: number) => `a whole number from 1 to ${max}`;
 const SECONDS = `a number of seconds above 0, up to ${MAX_SECONDS}`;
 
 const ROWS: readonly PolicyRow[] = [
-  { field: 'version', meaning: 'Of this format.', default: 'none; it must be there', allowed: '1' },
+  { field: 'version', meaning: 'Version of the format.', default: 'none; required', allowed: '1' },
   {
     field: 'allow',
-    meaning: 'If it is there, everything else is denied.',
+    meaning: 'If it is set, everything else is denied.',
     default: 'everything',
     allowed: SERVER_PATTERNS,
   },
-  { field: 'deny', meaning: 'Denied, whatever allows it.', default: 'nothing', allowed: SERVER_PATTERNS },
+  {
+    field: 'deny',
+    meaning: 'Denied, even if something else allows it.',
+    default: 'nothing',
+    allowed: SERVER_PATTERNS,
+  },
   {
     field: 'perServer.*.allow',
     meaning: "The server's only tools, resources and prompts.",
@@ -211,7 +216,7 @@ const ROWS: readonly PolicyRow[] = [
     field: 'approvals.rules.*.action',
     meaning:
       'What becomes of a call that fits: one `deny` counts wherever it stands, else the first rule that fits.',
-    default: 'none; it must be there',
+    default: 'none; required',
     allowed: 'allow, ask or deny',
   },
   {

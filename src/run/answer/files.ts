@@ -57,7 +57,7 @@ export function addressPieces(outcome: Outcome, { paths, roomBytes }: HostView):
     lines.push(line);
   }
   const more = kept.length - lines.length;
-  if (more > 0) lines.push(`and ${more} more; leave fewer files, or one archive of them`);
+  if (more > 0) lines.push(`and ${more} more; write fewer files, or one archive of all`);
   const { keepSeconds } = outcome.left ?? {};
   const head = keepSeconds === undefined ? '[files]' : `[files, readable for ${duration(keepSeconds)}]`;
   return [{ own: `${head} ${lines.join('\n')}` }];
@@ -134,7 +134,7 @@ function skippedLine({ skipped, skippedMore }: Left): string[] {
 const isLost = ({ text, kept }: LeftFile): boolean => text === undefined && kept === undefined;
 
 const whyLost = ({ trouble, keepSeconds }: Left): string =>
-  keepSeconds === 0 ? 'keeping is switched off' : (trouble ?? 'the reason is unknown');
+  keepSeconds === 0 ? 'keeping files is switched off' : (trouble ?? 'the reason is unknown');
 
 const nameWithSize = (name: string, bytes: number): string => `${name} (${countOf(bytes, 'byte')})`;
 

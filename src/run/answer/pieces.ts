@@ -35,7 +35,7 @@ export function runningPieces({ goesOn, durationMs, stdout, stderr }: Outcome): 
   if (goesOn === undefined) return [];
   const { handle, tool, says } = goesOn;
   const now = says === '' ? `It has run for ${Math.round(durationMs / 1000)} s.` : says;
-  const printed = stdout.text + stderr.text === '' ? 'Nothing new is printed.' : 'Printed meanwhile:';
+  const printed = stdout.text + stderr.text === '' ? 'No new output.' : 'New output:';
   return [
     {
       own: `[running ${handle}] ${now} The rest: ${tool}(wait="${handle}"). To end it: ${tool}(stop="${handle}"). ${printed}`,
@@ -47,10 +47,10 @@ export function runningPieces({ goesOn, durationMs, stdout, stderr }: Outcome): 
 export function planPieces({ planned }: Outcome): readonly Piece[] {
   if (planned === undefined) return [];
   const { calls, notListed, isStopped } = planned;
-  if (!isStopped) return [{ own: '[plan] It has come to no write: nothing would be changed.' }];
+  if (!isStopped) return [{ own: '[plan] The code made no call that writes: it would change nothing.' }];
   const further = notListed === 0 ? [] : [{ own: `[plan] … and ${notListed} further calls` }];
   return [
-    { own: '[plan] It was stopped at its first write, and nothing was changed. It would call:' },
+    { own: '[plan] The code was stopped at its first call that writes. Nothing was changed. It would call:' },
     ...calls.map(({ server, tool, text }) => ({
       own: `[plan] ${shownTool(server, tool)} `,
       code: readableJson(text),

@@ -65,22 +65,22 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 const REASONS: Readonly<Record<SkipReason, string>> = {
   link: 'is a link',
-  special: 'is no regular file',
+  special: 'is not a regular file',
   size: `is larger than ${MAX_FILE_BYTES / MB_BYTES} MiB`,
   total: `does not fit into ${MAX_FILES_BYTES / MB_BYTES} MiB with the others`,
   count: `comes after the first ${MAX_FILES} files`,
-  depth: 'lies too deep',
+  depth: 'is below too many folders',
   unreadable: 'cannot be read',
 };
 
 /** Why something is not kept, as the model reads it; the log has the file system's own words. */
-const OVER_QUOTA = 'it is more than may be kept (MCP_BRIDGE_KEEP_MB sets the limit)';
+const OVER_QUOTA = 'it is larger than the space for kept files (MCP_BRIDGE_KEEP_MB sets the limit)';
 const OVER_QUOTA_NOW =
-  'other runs are using what may be kept until they end (MCP_BRIDGE_KEEP_MB sets the limit)';
+  'other runs are using the space for kept files until they end (MCP_BRIDGE_KEEP_MB sets the limit)';
 const BROKEN = 'the state directory of the bridge cannot be written';
 const DISK: Readonly<Record<string, string>> = {
-  ENOSPC: "the host's disk is full",
-  EDQUOT: "the user's share of the host's disk is full",
+  ENOSPC: "the disk of the bridge's machine is full",
+  EDQUOT: "the user's disk quota on the bridge's machine is used up",
   ENOENT: 'its folder was removed while the code ran',
 };
 

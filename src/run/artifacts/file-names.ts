@@ -21,7 +21,7 @@ export function nameProblem(name: string): string | undefined {
   if (name === '') return 'is empty';
   if (!name.isWellFormed()) return 'is not well-formed text';
   if (CONTROL.test(name)) return 'holds a control character';
-  if (!isHarmless(name)) return 'holds a character that does not show';
+  if (!isHarmless(name)) return 'holds an invisible character';
   if (Buffer.byteLength(name) > MAX_PATH_BYTES) return `is longer than ${MAX_PATH_BYTES} bytes`;
   if (name.startsWith('/')) return 'is absolute';
   const segments = name.split('/');
@@ -47,8 +47,8 @@ export class NameSet {
   /** Takes the name when there is no problem. */
   add(name: string): string | undefined {
     const file = name.normalize('NFC');
-    if (this.#files.has(file)) return 'is there twice';
-    if (this.#folders.has(file)) return 'is a folder';
+    if (this.#files.has(file)) return 'is given twice';
+    if (this.#folders.has(file)) return 'is the name of a folder';
     const folders = file.split('/').map((_, index, parts) => parts.slice(0, index).join('/'));
     const blocked = folders.find((folder) => this.#files.has(folder));
     if (blocked !== undefined) return `needs a folder where '${clip(blocked, MAX_SHOWN_CHARS)}' is a file`;

@@ -266,7 +266,7 @@ const loadedMeanwhile = ({ server }: ToolTarget): BridgeError =>
     `Server '${shownName(server)}' was not loaded when this was called.`,
     {
       fault: 'guest',
-      remedy: 'It is now: call again.',
+      remedy: 'It is loaded now: make the same call again.',
     },
   );
 

@@ -148,7 +148,7 @@ async function withinSeconds<T>(
   } catch (thrown) {
     if (deadline.cause !== 'timeout') throw thrown;
     const seconds = ((performance.now() - startedAt - stoodMs) / 1000).toFixed(1);
-    const got = `${seconds} s without an answer of ${what}`;
+    const got = `${seconds} s without an answer from ${what}`;
     throw limitError(limit, 'secondsPerCall', got, 'Ask it for less at a time.');
   }
 }

@@ -118,18 +118,19 @@ export class Dispatcher implements Disposable {
       const most = `at most ${MAX_CALLS_IN_FLIGHT} are made at once, and ${MAX_QUEUED_CALLS} more may wait`;
       return new BridgeError('E_TOO_MANY_CALLS', `${this.#pending.size} calls are under way: ${most}.`, {
         fault: 'guest',
-        remedy: 'Gather the calls in smaller batches.',
+        remedy: 'Make the calls in smaller batches, and await each batch before the next.',
       });
     }
     if (this.#pendingChars + chars > MAX_PENDING_BYTES) {
       const all = this.#pendingChars + chars;
       return tooMuch(
-        `The calls under way hold ${all} bytes of arguments with this one; at most ${MAX_PENDING_BYTES} are held.`,
+        `With this call, the calls under way hold ${all} bytes of arguments; at most ${MAX_PENDING_BYTES} are allowed.`,
       );
     }
     if (this.#repliedChars > MAX_RUN_BYTES) {
       return tooMuch(
-        `This run was answered with ${this.#repliedChars} bytes; after ${MAX_RUN_BYTES} no call is made.`,
+        `This run has received ${this.#repliedChars} bytes of answers; after ${MAX_RUN_BYTES} no further call is made.`,
+        'Split the work over several runs, or ask for less in each call.',
       );
     }
     return undefined;
@@ -158,7 +159,10 @@ export class Dispatcher implements Disposable {
     const json = value instanceof RawJson ? value : new RawJson(stringify(value ?? null));
     this.#repliedChars += json.text.length;
     if (this.#send({ type: 'reply', id: label.id, value: json })) return;
-    this.#refuse(label, tooMuch(`More than ${MAX_UNREAD_BYTES} bytes of answers wait to be read.`));
+    this.#refuse(
+      label,
+      tooMuch(`More than ${MAX_UNREAD_BYTES} bytes of answers wait for the code to read them.`),
+    );
   }
 
   #refuse({ id, server, tool }: Label, error: BridgeError): void {
@@ -179,8 +183,5 @@ function awaitedName(method: string, server: string | null, tool: string | null)
   return kind === 'resources' || kind === 'prompts' ? `${kind} of ${shownName(server ?? '')}` : 'the bridge';
 }
 
-const tooMuch = (message: string) =>
-  new BridgeError('E_TOO_MUCH_DATA', message, {
-    fault: 'guest',
-    remedy: 'Await fewer calls at a time, or ask for less in each.',
-  });
+const tooMuch = (message: string, remedy = 'Await fewer calls at a time, or ask for less in each.') =>
+  new BridgeError('E_TOO_MUCH_DATA', message, { fault: 'guest', remedy });

@@ -114,8 +114,8 @@ function toHit({ server, tool, score }: FoundTool, loaded: ServerDoc | undefined
 function neverStarted(brief: ServerBrief): BridgeError {
   return new BridgeError(
     'E_SERVER_NOT_LOADED',
-    `The tools of server '${shownName(brief.name)}' are not known yet, since it has never been started. ${howToLoad(brief.name, brief.onDemand)} ` +
-      `Or the user runs \`${refreshCommand(brief.name)}\`.`,
+    `The tools of server '${shownName(brief.name)}' are not known yet: it has never been started. ${howToLoad(brief.name, brief.onDemand)} ` +
+      `Or ask the user to run \`${refreshCommand(brief.name)}\`.`,
     { fault: 'guest' },
   );
 }

@@ -120,7 +120,7 @@ export class OnDemand implements Disposable {
     if (mode === 'always') return;
     if (mode === 'never') throw this.#refusalError(server, 'MCP_BRIDGE_AUTOLOAD is never');
     if (!agent.elicits().form)
-      throw this.#refusalError(server, 'the user would have to be asked, which this client cannot do');
+      throw this.#refusalError(server, 'the user has to be asked first, and this client cannot ask');
     let answer = this.#answers.get(server);
     if (answer === undefined) {
       if (this.#answers.size >= MAX_QUESTIONS)
@@ -133,7 +133,7 @@ export class OnDemand implements Disposable {
     if (action !== 'accept')
       throw this.#refusalError(
         server,
-        action === 'cancel' ? 'the user left the question unanswered' : 'the user said no',
+        action === 'cancel' ? 'the user closed the question without an answer' : 'the user said no',
       );
   }
 
@@ -168,7 +168,7 @@ const clipText = (text: string): string => clipHarmless(text, 200);
 
 const OF_CODE: AskingWords = {
   question: (server) =>
-    `Code that runs in the sandbox asks for the MCP server '${shownName(server)}'. If you accept, it can call the tools of that server until this run ends. Load it?`,
+    `Code in the sandbox wants to use the MCP server '${shownName(server)}'. If you accept, it can call the tools of that server until this run ends. Load it?`,
   refused: (server, why) =>
     new BridgeError('E_DENIED', `Server '${shownName(server)}' is not loaded from inside the run: ${why}.`, {
       fault: 'operator',

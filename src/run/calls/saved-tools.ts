@@ -100,10 +100,13 @@ export class SavedTools {
     const replaced = names.includes(name);
     // Some file systems take the two for one file.
     const twin = names.find((other) => other !== name && other.toLowerCase() === name.toLowerCase());
-    if (twin !== undefined) throw refuse(`'${name}' differs from the saved tool '${twin}' only in case.`);
+    if (twin !== undefined)
+      throw refuse(
+        `'${name}' differs from the saved tool '${twin}' only in upper and lower case. Choose another name.`,
+      );
     if (!replaced && names.length >= MAX_TOOLS)
       throw refuse(
-        `There are ${MAX_TOOLS} saved tools already. The user can delete those that are not needed.`,
+        `There are ${MAX_TOOLS} saved tools already, which is the limit. The user can delete those that are not needed.`,
       );
     const before = replaced ? historyOf((this.#read(name, HEAD_BYTES) ?? '').split(/\r?\n/)) : undefined;
     if (before !== undefined && !mayReplace) throw takenError(name, before);
@@ -183,7 +186,7 @@ function takenError(name: string, { created, run }: ToolHistory): BridgeError {
   const by = created === '' ? 'in a file that no run has written' : `by run ${run}, first at ${created}`;
   return new BridgeError('E_DENIED', `There is a saved tool '${name}' already, ${by}.`, {
     fault: 'guest',
-    remedy: `To put this one in its place: save_tool(${name}, replace=True). Or give it another name.`,
+    remedy: `To replace it: save_tool(${name}, replace=True). To keep both, give this function another name.`,
   });
 }
 
@@ -242,6 +245,6 @@ export class SavedByRun {
 const tooMany = (names: readonly string[]): BridgeError =>
   new BridgeError(
     'E_DENIED',
-    `This run has saved ${MAX_SAVED_PER_RUN} functions, the most that one run may: ${names.join(', ')}.`,
+    `This run has saved ${MAX_SAVED_PER_RUN} functions, the most that one run may save: ${names.join(', ')}.`,
     { fault: 'guest', remedy: 'Save this one in a later run.' },
   );

@@ -84,7 +84,7 @@ export const STARTS_SOMETHING = /fork|spawn|popen|process|thread|pool|os\.exec|o
 // Exceptions that are a limit's doing: the limit's name and number, which Python's own words lack.
 
 export const memoryRemedy =
-  'Use less memory: process the data in pieces, and let go of what is done. (MCP_BRIDGE_MEMORY sets the limit.)';
+  'Use less memory: process the data in pieces, and delete what is no longer needed. (MCP_BRIDGE_MEMORY sets the limit.)';
 
 const ulimit = ({ ulimits }: HintSpec, name: string): number =>
   ulimits.find((each) => each.name === name)?.limit ?? 0;
@@ -98,7 +98,7 @@ export const processesSentence = ({ pids }: HintSpec): string =>
 export const diskSentence = ({ tmpfs, shmMb }: HintSpec): string => {
   const places = [...tmpfs, { target: '/dev/shm', sizeMb: shmMb }];
   const sizes = places.map(({ target, sizeMb }) => `${target} holds ${sizeMb} MB`).join(', ');
-  return `Files are kept in memory: ${sizes}. Delete what is done with, or write less.`;
+  return `Files lie in memory here: ${sizes}. Delete files that are no longer needed, or write less.`;
 };
 
 /** `habit` is how the language closes what it has opened, as the end of a sentence. */
@@ -106,7 +106,7 @@ export const openFilesSentence = (spec: HintSpec, habit = ''): string =>
   `At most ${ulimit(spec, 'nofile')} files and sockets may be open at once: close them${habit}.`;
 
 export const fileSizeSentence = (spec: HintSpec): string =>
-  `A file may have at most ${megabytes(ulimit(spec, 'fsize'))}: write several, or less.`;
+  `A file may have at most ${megabytes(ulimit(spec, 'fsize'))}: write several files, or less.`;
 
 export const limitHints: readonly Hint[] = [
   {
@@ -149,6 +149,6 @@ export const limitHints: readonly Hint[] = [
   {
     about: 'recursion',
     matches: says(/recursion/, /^RecursionError$/),
-    sentence: () => 'The code calls itself too deeply or without end: give it an end, or use a loop.',
+    sentence: () => 'The recursion is too deep or has no end: add a condition that ends it, or use a loop.',
   },
 ];

@@ -22,7 +22,7 @@ import { INSTALLER, moduleHints, noInstalling } from './modules.js';
 // Mistakes with `await`, which is the one thing that a tool call asks of code: forgotten, or where Python does not
 // take it.
 
-const awaitIt = 'A call gives its value when it is awaited: value = await mcp_<alias>.<tool>(...).';
+const awaitIt = 'A tool call has to be awaited: value = await mcp_<alias>.<tool>(...).';
 
 const asyncHints: readonly Hint[] = [
   {
@@ -32,7 +32,7 @@ const asyncHints: readonly Hint[] = [
       /^SyntaxError$/,
     ),
     sentence: () =>
-      'Write `async def` for the function that awaits, and `await` its calls; at the top level await works as it is.',
+      'Define the function that awaits with `async def`, and `await` each call of it. At the top level, `await` works as it is.',
   },
   {
     about: 'a coroutine used as a value',
@@ -42,8 +42,7 @@ const asyncHints: readonly Hint[] = [
   {
     about: 'a loop inside a loop',
     matches: says(/event loop is already running|while another loop is running/, /^RuntimeError$/),
-    sentence: () =>
-      'A loop runs already where the code awaits at its top level: `await` the coroutine instead.',
+    sentence: () => 'An event loop is running already: `await` the coroutine at the top level instead.',
   },
 ];
 
@@ -53,7 +52,7 @@ const asyncHints: readonly Hint[] = [
  */
 export const unawaitedNote = (repr: string, stderr: string): string | undefined =>
   /<coroutine object /.test(repr) || /RuntimeWarning: coroutine '[^'\n]*' was never awaited/.test(stderr)
-    ? `A call was made and not awaited, so it was not sent. ${awaitIt}`
+    ? `A call was not awaited, so it was not sent. ${awaitIt}`
     : undefined;
 
 /** Exceptions of the standard library and of the libraries that programs use in its place. */
@@ -109,7 +108,7 @@ const habitHints: readonly Hint[] = [
         ? []
         : undefined,
     sentence: () =>
-      'There is no stdin and nobody to ask for a password. Have a server of the user hold it, or do without.',
+      'There is no stdin and nobody to ask for a password. Use a tool of a server that has the password, or do without.',
   },
   {
     about: 'a debugger',
@@ -131,7 +130,7 @@ const habitHints: readonly Hint[] = [
   {
     about: 'IPython',
     matches: says(/^name 'get_ipython' is not defined/, /^NameError$/),
-    sentence: () => 'This is CPython and no notebook: there is no IPython.',
+    sentence: () => 'This is plain Python, not a notebook: leave out get_ipython().',
   },
 ];
 
@@ -178,7 +177,7 @@ function lookAt(path: string): Stats | undefined {
 }
 
 const notRoot = (spec: HintSpec): string =>
-  `The code is not root here; it can write to ${writablePlaces(spec)} alone.`;
+  `The code is not root here; it can write only to ${writablePlaces(spec)}.`;
 
 /** Code runs as the owner of folders that it can write, and else as nobody that this machine knows. */
 function deniedData(spec: HintSpec, path = ''): string {
@@ -236,7 +235,7 @@ const fileHints: readonly Hint[] = [
     about: 'out/ from elsewhere',
     matches: errno(2, ` .*['"](?:\\./)?out/[^/'"]*['"]`),
     sentence: () =>
-      'out/ is the folder /workspace/out. Name it so where the code has changed its directory: in a session it stays where os.chdir has left it.',
+      'out/ is the folder /workspace/out. Write that path if the code has changed its directory; a session stays in the directory of its last os.chdir.',
   },
   {
     about: "the user's files",
@@ -302,7 +301,7 @@ const toolHints: readonly Hint[] = [
     // A tool's own words come after its name; the bridge's own sentences have none in front, or say what to do.
     matches: says(/^([\w.\\-]+)\.([\w-]+): (?!.* did not answer within )/, /^MCPError$/),
     sentence: (_walls, server = '', tool = '') =>
-      `That is the server's own answer. What it takes: await runtime.query_tool_docs("${server.replaceAll('\\.', '.')}", "${tool}", detail="full"). To go on without it, catch MCPError.`,
+      `That is the server's own answer. The tool's parameters: await runtime.query_tool_docs("${server.replaceAll('\\.', '.')}", "${tool}", detail="full"). To go on without it, catch MCPError.`,
   },
   {
     about: 'a server that is not configured',

@@ -136,7 +136,7 @@ export const notInstalledNote = (printed: readonly string[], spec: HintSpec): st
   printed.some(saysNotInstalled) ? noInstalling(spec) : undefined;
 
 const noSdk = (): string =>
-  '`mcp` is not the MCP SDK here: it has mcp.runtime, mcp.servers.<alias> and MCPError, and servers need no client.';
+  '`mcp` is not the MCP SDK here: it has mcp.runtime, mcp.servers.<alias> and MCPError. Call tools without a client: await mcp_<alias>.<tool>(...).';
 
 export const moduleHints: readonly Hint[] = [
   {
@@ -146,7 +146,7 @@ export const moduleHints: readonly Hint[] = [
       const word = name.replace(/^mcp_/, '');
       const near = aliases.includes(word) ? undefined : findClosest(word, aliases);
       const meant = near === undefined ? '' : ` Did you mean 'mcp_${near}'?`;
-      return `${name} is no module: it is there without an import when the call's \`servers\` names the server.${meant}`;
+      return `${name} is not a module: leave out the import, and name the server in the call's \`servers\`.${meant}`;
     },
   },
   {

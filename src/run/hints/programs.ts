@@ -60,13 +60,13 @@ export const OUTPUT_HINTS: readonly OutputHint[] = [
     languages: ALL,
     pattern: /^The image has no .{1,200} on its PATH\.$/m,
     sentence: ({ spec, language }) =>
-      `The image is ${spec.image}: the operator can name another, or none, for the one that \`${ownCommand('image', 'build', language.profile)}\` makes.`,
+      `The image is ${spec.image}. The operator can set another for ${language.title}, or unset it and run \`${ownCommand('image', 'build', language.profile)}\`.`,
   },
   {
     about: 'no package main',
     languages: ['go'],
     pattern: /^`\/build\/main` cannot be executed: (?:Permission denied|Exec format error)/,
-    sentence: () => 'A program is in `package main` and has a `func main()`.',
+    sentence: () => 'A Go program needs `package main` and `func main()`.',
   },
   {
     about: 'tools that were not asked for',
@@ -79,7 +79,7 @@ export const OUTPUT_HINTS: readonly OutputHint[] = [
     about: 'an import without its ending',
     languages: NODE,
     pattern: /\bDid you mean to import "?(\.{1,2}\/[^"?\s]{1,300})/,
-    sentence: ({ word }) => `An ES module's imports name files with their endings: ${word}.`,
+    sentence: ({ word }) => `Imports in an ES module need the file's ending: ${word}.`,
   },
   {
     about: 'a module that was not sent',
@@ -105,7 +105,7 @@ export const OUTPUT_HINTS: readonly OutputHint[] = [
     languages: ['go'],
     pattern: /build constraints exclude all Go files in /,
     sentence: () =>
-      'What the file asks for is not so here: this is Linux, and there is no compiler for `import "C"`.',
+      'The build constraints of the file do not fit: this is Linux, and there is no C compiler for `import "C"`.',
   },
   {
     about: 'a file of Ruby that was not sent',
@@ -151,14 +151,14 @@ export const OUTPUT_HINTS: readonly OutputHint[] = [
     about: 'no input',
     languages: ['python'],
     pattern: /^EOFError(?:: EOF when reading a line)?$/m,
-    sentence: () => 'stdin holds what the call gives in `stdin`, and there was no more.',
+    sentence: () => 'The program read past the end of stdin: pass more in `stdin`.',
   },
   {
     about: 'a debugger',
     languages: ['python'],
     pattern: /^(?:bdb\.)?BdbQuit$/m,
     sentence: () =>
-      'A debugger reads commands from stdin, which holds what the call gives in `stdin`: print what you want to see instead of breakpoint().',
+      'A debugger reads its commands from `stdin` of the call. Leave out breakpoint(), and print what you want to see.',
   },
   {
     about: 'network',
@@ -186,7 +186,7 @@ export const OUTPUT_HINTS: readonly OutputHint[] = [
     languages: ALL,
     pattern:
       /(?:[Ff]ile exists|file already exists)[^\n]{0,40}?[ '"](?:\/workspace\/)?out(?:['"\s]|$)|[ '"‘](?:\/workspace\/)?out['"’]?: [Ff]ile exists/,
-    sentence: () => 'The folder out is there from the start: write into it.',
+    sentence: () => 'The folder out/ exists already: write into it.',
   },
   {
     about: 'read-only file system',

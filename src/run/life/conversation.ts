@@ -217,7 +217,7 @@ function awaitedBy(
 ): Awaited {
   if (dispatcher.inFlight === 0) return NOTHING_AWAITED;
   const asking = servers.filter((name) => lease.isAsking(name)).join(', ');
-  const question = asking === '' ? '' : `, with a question of ${asking} put to the user`;
+  const question = asking === '' ? '' : `, while the user had a question of ${asking} to answer`;
   const called = servers.filter((name) => dispatcher.servers.has(name));
   const instead = called.map((name) => lease.insteadSentence(name)).join('');
   return { waitingFor: dispatcher.waitingFor + question, instead };

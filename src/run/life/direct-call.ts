@@ -108,7 +108,7 @@ const silentError = ({ server, softTimeoutSeconds }: DirectCall): BridgeError =>
     `The server '${shownName(server)}' has not answered within ${softTimeoutSeconds} s.`,
     {
       fault: 'downstream',
-      remedy: `Look whether it still runs; \`${ownCommand('servers')}\` says where it is configured.`,
+      remedy: `Check that it still runs; \`${ownCommand('servers')}\` shows where it is configured.`,
     },
   );
 

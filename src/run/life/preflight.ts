@@ -101,7 +101,7 @@ function notLoaded(brief: ServerBrief, line: number, loaded: readonly ServerDoc[
   const meant =
     others.length === 0
       ? ''
-      : ` mcp_${alias} is always that server; ${others.join(', ')}: if it is meant, write that.`;
+      : ` mcp_${alias} is always that server; ${others.join(', ')}: write that if you mean it.`;
   const said = problem === undefined ? '.' : `: ${problem}`;
   return {
     code: 'E_SERVER_NOT_LOADED',

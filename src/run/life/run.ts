@@ -219,7 +219,7 @@ function wordsOfSession(session: string): AskingWords {
   const name = shownName(session);
   return {
     question: (server) =>
-      `A call in the session '${name}' asks for the MCP server '${shownName(server)}'. If you accept, code of its earlier calls can call the tools of that server too, until the session ends. Load it?`,
+      `A call in the session '${name}' wants to use the MCP server '${shownName(server)}'. If you accept, code of its earlier calls can call the tools of that server too, until the session ends. Load it?`,
     refused: (server, why) =>
       new BridgeError(
         'E_DENIED',
@@ -227,7 +227,7 @@ function wordsOfSession(session: string): AskingWords {
         {
           fault: 'agent',
           remedy:
-            'Nothing was run. Call it without session, or begin another session with all servers that it needs.',
+            'Nothing was run. Leave out session, or begin another session with all servers that it needs.',
         },
       ),
   };
@@ -275,7 +275,7 @@ export async function openServers(
       if (signal.aborted) throw thrown;
       const reason =
         deadline.cause === 'timeout'
-          ? `it was not open after ${allWithinMs / 1000} s`
+          ? `it did not start within ${allWithinMs / 1000} s`
           : clipHarmlessLine(asBridgeError(thrown).message, MAX_REASON_CHARS);
       failed.set(server, reason);
       return [];

@@ -32,15 +32,14 @@ const CELL: EndingWords = {
   subject: 'The code',
   exited: 'It called sys.exit or os._exit, as argparse and unittest.main do: let it run to its end instead.',
   crashed: 'Native code crashed (ctypes, or a library in C); stderr names the line.',
-  signalled:
-    'Nobody outside has sent that: it was os.kill, signal.alarm, or a program that the code started.',
+  signalled: 'The signal came from inside: os.kill, signal.alarm, or a program that the code started.',
 };
 
 const PROGRAM: EndingWords = {
   subject: 'The program',
   exited: undefined,
-  crashed: 'It crashed: nobody outside has sent that.',
-  signalled: 'Nobody outside has sent that: it was the program, or one that it started.',
+  crashed: 'It crashed: the signal did not come from outside.',
+  signalled: 'The signal came from the program itself, or from one that it started.',
 };
 
 const PYTHON_PROGRAM: EndingWords = { ...CELL, subject: PROGRAM.subject, exited: PROGRAM.exited };
@@ -49,7 +48,7 @@ const PYTHON_PROGRAM: EndingWords = { ...CELL, subject: PROGRAM.subject, exited:
 const NODE_PROGRAM: EndingWords = {
   ...PROGRAM,
   exitedWith: {
-    13: 'Node ends so when an `await` at the top level can never be done: its promise was not settled, and nothing was left to do. A question to stdin is one where the call gives no more `stdin`.',
+    13: 'Node ends so when an `await` at the top level can never end: nothing is left that could settle its promise. Reading from stdin is such a wait if the call passes no more `stdin`.',
   },
 };
 
@@ -112,7 +111,8 @@ export function timedOut(
     type: 'E_TIMEOUT',
     traceback: where.length > 1 ? where : [],
     remedy:
-      killedChild(facts) ?? (facts.instead === '' ? MORE_TIME : `See what it wrote. Else: ${MORE_TIME}`),
+      killedChild(facts) ??
+      (facts.instead === '' ? MORE_TIME : `Read what it wrote. If that does not help: ${MORE_TIME}`),
   };
 }
 
@@ -149,7 +149,7 @@ export function signalError(
 export function memoryBehind(signal: string, stderr: string, facts: SandboxFacts): OutcomeError | undefined {
   if (signal === 'SIGKILL' && wasKilledForMemory(facts)) return outOfMemory(facts.spec.memoryBytes);
   if (signal !== 'SIGABRT' || !HEAP_IS_FULL.test(stderr)) return undefined;
-  const message = `JavaScript heap out of memory, of ${megabytes(facts.spec.memoryBytes)}.`;
+  const message = `JavaScript heap out of memory: the memory limit is ${megabytes(facts.spec.memoryBytes)}.`;
   return ownError('E_MEMORY', message, memoryRemedy);
 }
 
@@ -176,7 +176,7 @@ function remedyAfter(
 }
 
 const TERMINATED_ELSEWHERE =
-  "It has sent that itself, or a program that it started has; or the engine's machine was being turned off, which the next call tells.";
+  "The signal came from inside, or the engine's machine was being turned off. The next call shows which.";
 
 export const wasKilledForMemory = ({ memoryKills }: SandboxFacts): boolean => (memoryKills ?? 0) > 0;
 
@@ -196,26 +196,26 @@ export function breachError(breach: Breach): OutcomeError {
     case 'kernel memory':
       return ownError(
         'E_MEMORY',
-        `Its sockets and pipes could hold ${megabytes(breach.seen)} of the host's memory, beside the memory limit of ${megabytes(breach.allowed)}.`,
+        `Its sockets and pipes could hold ${megabytes(breach.seen)} of the machine's memory, on top of the memory limit of ${megabytes(breach.allowed)}.`,
         'Keep fewer connections and pipes open at a time.',
       );
     case 'inodes':
       return ownError(
         'E_FILES',
         `Limit of ${breach.allowed} files and folders exceeded: there were ${breach.seen}.`,
-        'Keep fewer files.',
+        'Write fewer files, or delete those that are no longer needed.',
       );
     case 'host memory':
       return ownError(
         'E_HOST_MEMORY',
-        `The host ran short of memory: ${megabytes(breach.seen)} were left.`,
+        `The machine ran short of memory: ${megabytes(breach.seen)} were left.`,
         'Use less memory, or run less at once.',
       );
     case 'wakes':
       return ownError(
         'E_RESTLESS',
-        'It did not stand still while it had to, as code has to between two calls and while a person is asked.',
-        'Leave SIGCONT to the system: start no timer that sends it.',
+        'The code went on while it was paused, as code is between two calls of a session and while a person is asked.',
+        'Do not send SIGCONT: start no timer that sends it.',
       );
   }
 }
@@ -230,11 +230,11 @@ export function lostError(
 ): OutcomeError {
   const message = `The sandbox vanished: ${detail}`;
   if (!hasRun || isHarmless) {
-    return ownError('E_SANDBOX_LOST', message, `This is hardly the code's doing: send it again; ${DOCTOR}`);
+    return ownError('E_SANDBOX_LOST', message, `The code is hardly the reason: send it again; ${DOCTOR}`);
   }
   const doer =
     calls > 0 ? `It had made ${calls} calls` : 'It may have changed something outside of its sandbox';
-  const remedy = `${doer}, which would be done twice: look at what is done, and send only what is missing; ${DOCTOR}`;
+  const remedy = `${doer}, which would be done twice: check what is done, and send only what is missing; ${DOCTOR}`;
   return ownError('E_SANDBOX_LOST', message, remedy);
 }
 

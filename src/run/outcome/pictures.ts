@@ -63,10 +63,10 @@ export class PictureCollector {
     // Node reads over whatever is no base64; a strict reader refuses it.
     if (bytes.toString('base64') !== data) return 'it is not base64';
     const header = pictureHeader(bytes);
-    if (header === undefined) return 'it is no whole PNG, JPEG, GIF or WebP';
+    if (header === undefined) return 'it is not a complete PNG, JPEG, GIF or WebP';
     const { width, height } = header;
     if (Math.min(width, height) < 1 || Math.max(width, height) > MAX_PICTURE_SIDE) {
-      return `it has ${width}x${height} pixels, and each side may have ${MAX_PICTURE_SIDE}`;
+      return `it has ${width}x${height} pixels, and each side may have at most ${MAX_PICTURE_SIDE}`;
     }
     this.#chars += data.length;
     this.#shown.push({ number: this.#count, ...header, bytes: bytes.length, data });

@@ -61,7 +61,7 @@ async function listFolder(folder: string): Promise<FolderListing> {
     const reason = entry.isDirectory() ? 'is a folder' : (nameProblem(file) ?? oddity(file));
     if (reason !== undefined) skipped.push({ file, reason });
     else if (language === undefined)
-      skipped.push({ file, reason: 'has an ending that is not of any language' });
+      skipped.push({ file, reason: 'has an ending that belongs to no language' });
     else files.push({ file, base: withoutExtension(file, language), language });
   }
   return { path, files, skipped };
@@ -71,7 +71,7 @@ async function listFolder(folder: string): Promise<FolderListing> {
 const oddity = (file: string): string | undefined =>
   isHarmless(file)
     ? undefined
-    : 'has a name with characters that do not show, or that turn the direction of text';
+    : 'has invisible characters in its name, or characters that turn the direction of text';
 
 function withoutExtension(file: string, { extensions }: Language): string {
   const extension = extensions.find((candidate) => file.endsWith(candidate)) ?? '';
@@ -85,7 +85,7 @@ async function readFileOf(path: string, file: string, maxBytes: number): Promise
   const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
   await using handle = await open(target, flags).catch(throwUnreadable);
   const stats = await handle.stat();
-  if (!stats.isFile()) throw new Error('is no regular file');
+  if (!stats.isFile()) throw new Error('is not a regular file');
   if (stats.size > MAX_SNIPPET_BYTES)
     throw new Error(`has ${stats.size} bytes; a snippet has at most ${MAX_SNIPPET_BYTES}`);
   const buffer = Buffer.alloc(Math.min(maxBytes, stats.size));
@@ -97,7 +97,7 @@ async function targetOf(path: string, file: string): Promise<string> {
   const own = join(path, file);
   const stats = await lstat(own).catch(throwUnreadable);
   if (!stats.isSymbolicLink()) {
-    if (!stats.isFile()) throw new Error('is no regular file');
+    if (!stats.isFile()) throw new Error('is not a regular file');
     return own;
   }
   const target = await realpath(own).catch(() => {
@@ -194,8 +194,8 @@ export class Snippets {
   async #listing(): Promise<FolderListing> {
     if (this.folder === undefined)
       throw refuse(
-        'There are no snippets: no folder is set for them.',
-        'Name a folder in MCP_BRIDGE_SNIPPETS, or pass the code itself.',
+        'There are no snippets: MCP_BRIDGE_SNIPPETS is not set.',
+        'Set MCP_BRIDGE_SNIPPETS to a folder, or pass the code itself.',
       );
     try {
       return await listFolder(this.folder);
@@ -233,13 +233,13 @@ function findSnippet(wanted: string, files: readonly SnippetFile[]): SnippetFile
     const candidates = shownNames([first, ...others].map(({ file }) => file));
     throw refuse(
       `The snippet '${shown}' could be any of: ${candidates}.`,
-      "Give the file's whole name: its ending decides.",
+      'Pass the whole file name, with its ending.',
     );
   }
   const names = all.slice(0, MAX_LISTED).map((each) => each.name);
   throw refuse(
     `There is no snippet '${shown}'.${didYouMean(wanted, names)}`,
-    names.length === 0 ? 'The folder of snippets is empty.' : `There is: ${shownNames(names)}.`,
+    names.length === 0 ? 'The folder of snippets is empty.' : `Snippets: ${shownNames(names)}.`,
   );
 }
 

@@ -86,7 +86,7 @@ const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 export function variableNameTrouble(name: string): string | undefined {
   if (OURS.includes(name)) return 'which the sandbox sets itself, expected another one';
   if (VARIABLE_NAME.test(name)) return undefined;
-  return 'expected letters, digits and _, of which the first is no digit';
+  return 'expected letters, digits and _, and no digit at its beginning';
 }
 
 /** Description of what an argument, or the value of the variable `name`, may be; undefined where `text` is that. */

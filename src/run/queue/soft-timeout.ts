@@ -118,7 +118,6 @@ const notYet = (goingOn: string, waitedMs: number): BridgeError =>
     `Nothing has run yet: set-up is still going on after ${Math.round(waitedMs / 1000)} s. ${goingOn}`,
     {
       fault: 'engine',
-      remedy:
-        'Make the same call again in a while: set-up goes on meanwhile, and the next call joins it. Nothing has to be changed.',
+      remedy: 'Make the same call again in a while, unchanged: set-up goes on, and the next call joins it.',
     },
   );

@@ -24,7 +24,7 @@ const isLastWord = (frame: GuestFrame): frame is Extract<GuestFrame, { type: 're
 export const noCall = (): BridgeError =>
   new BridgeError('E_NO_CALL', 'No call of this session is under way.', {
     fault: 'guest',
-    remedy: 'Await the answers of servers before the code ends, or ask again in the next call.',
+    remedy: 'Await all tool calls before the code ends, or make them in the next call of the session.',
   });
 
 export class SessionCall {

@@ -41,7 +41,7 @@ class AfterCall {
     const leftMs = endsAt - performance.now();
     if (goesOn && leftMs > HOLD_AFTER_MS && !this.#isUsedUp()) {
       const look = () => {
-        if (this.#isUsedUp()) stop('the processor time of its principal was used up');
+        if (this.#isUsedUp()) stop('the processor time of its user was used up');
       };
       this.#timers.push(setInterval(look, LOOK_AT_CALL_MS).unref());
       this.#timers.push(setTimeout(() => stop('the time of its last call was over'), leftMs).unref());
@@ -300,7 +300,7 @@ export class Session {
       const used = before === undefined || now === undefined ? 0 : now - before;
       before = now;
       if (used > LEAST_CHARGED_SECONDS) this.#after?.charge(used);
-      if (used > MAX_IDLE_PROCESSOR_SECONDS) this.end('it used the processor while it was to stand still');
+      if (used > MAX_IDLE_PROCESSOR_SECONDS) this.end('it used the processor while it was paused');
     };
     this.#timers.push(setInterval(look, LOOK_EVERY_MS).unref());
   }

@@ -15,7 +15,7 @@ import { SessionFiles } from './session-file.js';
 const HANDLE = /^s-[a-z0-9]{16}$/;
 /** Ends that are remembered for whoever asks for them. */
 const MAX_REMEMBERED = 200;
-const BRIDGE_ENDED = 'the bridge that had it has ended';
+const BRIDGE_ENDED = 'the bridge that ran it has ended';
 /** To replace a file may take milliseconds; the answer is on its way by then. */
 const TELL_AFTER_MS = 10;
 
@@ -177,13 +177,13 @@ export class Sessions implements Disposable {
     const why = before === undefined ? 'none was made in this connection' : `it has ended: ${before}`;
     if (HANDLE.test(name))
       return sessionProblem(
-        `session: there is no session '${name}' of yours: ${before === undefined ? 'no bridge that runs has made it' : why}.`,
-        'Name one by a word of your own to begin it, and do again what it was to have.',
+        `session: there is no session '${name}' of yours: ${before === undefined ? 'no running bridge has made it' : why}.`,
+        'Pass a name of your own to begin a session, and do the work of the old one again.',
       );
     if (isRequired)
       return sessionProblem(
         `session: there is no session '${shownName(name)}': ${why}.`,
-        'Leave out require_session to begin it anew, and do again what it was to have.',
+        'Leave out require_session to begin it anew, and do its earlier work again.',
       );
     const obstacle = this.#makeRoom();
     if (obstacle !== undefined) return obstacle;
@@ -209,7 +209,7 @@ export class Sessions implements Disposable {
     const known = this.#ended.get(keyOf({ scope, name })) ?? ofOurs ?? undefined;
     if (orphan === undefined || known !== undefined) return known;
     const last = orphan.lastCallAt.slice(0, 19).replace('T', ' ');
-    return `the bridge that had it is gone; its last call was at ${last} UTC`;
+    return `the bridge that ran it is gone; its last call was at ${last} UTC`;
   }
 
   #makeRoom(): CallProblem | undefined {
@@ -219,15 +219,15 @@ export class Sessions implements Disposable {
       if (idlest === undefined)
         return sessionProblem(
           most === 0
-            ? 'session: none are offered here (MCP_BRIDGE_SESSIONS is 0).'
-            : `session: all ${most} sessions that there may be at once (MCP_BRIDGE_SESSIONS) are at work.`,
+            ? 'session: sessions are switched off here (MCP_BRIDGE_SESSIONS is 0).'
+            : `session: all ${most} sessions (MCP_BRIDGE_SESSIONS sets the limit) are busy.`,
           most === 0
             ? 'Leave out session, and do everything in one call.'
             : 'Wait until a call of one of them has ended, or leave out session.',
         );
       this.#drop(
         idlest,
-        `there may be ${most} sessions at once (MCP_BRIDGE_SESSIONS), and it was idle for longest`,
+        `only ${most} sessions may exist at once (MCP_BRIDGE_SESSIONS), and it was idle for longest`,
       );
     }
     return undefined;
@@ -401,14 +401,12 @@ export function sessionTold(
   const { name, handle, calls: call, ended } = session;
   const wasCut = (status === 'timeout' || status === 'cancelled') && ended === undefined && call > 0;
   const says = [
-    ...(isNew
-      ? [before === undefined ? 'new' : `new, and empty, since the one before has ended: ${before}`]
-      : []),
-    ...(stopped === undefined ? [] : [`its threads have stood still since ${stopped}`]),
+    ...(isNew ? [before === undefined ? 'new' : `new and empty; the one before has ended: ${before}`] : []),
+    ...(stopped === undefined ? [] : [`its threads were paused: ${stopped}`]),
     ...(ended === undefined ? [] : [`it has ended with this call: ${ended}`]),
     ...(wasCut ? ['interrupted; its state is kept'] : []),
-    ...(lost.length === 0 ? [] : [`without ${lost.join(', ')}, which it may not have any more`]),
-    ...(waitedMs < NOTICED_MS ? [] : [`waited ${Math.round(waitedMs / 1000)} s for its call before`]),
+    ...(lost.length === 0 ? [] : [`without ${lost.join(', ')}, which it may no longer use`]),
+    ...(waitedMs < NOTICED_MS ? [] : [`waited ${Math.round(waitedMs / 1000)} s for the call before it`]),
   ];
   return { name, handle, call, says: says.length === 0 && call < 2 ? ['call 1'] : says };
 }

@@ -65,7 +65,7 @@ async function listen(receiver: Receiver, address: string, port: number): Promis
     throw loginError(
       `Port ${port}, which the login is to come back to, cannot be had: ${messageOf(thrown)}.`,
       thrown,
-      'End what listens there, or correct `oauth.callbackPort` in the entry.',
+      'Stop the program that listens there, or correct `oauth.callbackPort` in the entry.',
     );
   }
 }

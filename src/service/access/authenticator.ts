@@ -114,7 +114,7 @@ export class Authenticator {
     if (hasTokenInQuery(facts.target))
       return asRefusal(
         badRequest(
-          'A token must not stand in the address, where logs keep it: send it as `Authorization: Bearer TOKEN`, and make a new one, since this one has been seen.',
+          'A token must not be in the address, because logs keep that. Send it as `Authorization: Bearer TOKEN`, and make a new one: this one may have been seen.',
         ),
       );
     const presented = presentedIn(facts.authorization);
@@ -133,14 +133,16 @@ export class Authenticator {
   #byNamedToken(text: string): Authentication {
     if (!isTokenText(text))
       return this.#invalidAnswer(
-        'The token is mistyped or cut: its checksum is wrong. Copy the whole of it again.',
+        'The token is mistyped or cut: its checksum is wrong. Copy the whole token again.',
       );
     try {
       const verdict = this.#tokens.verdict(text);
       this.#tokenTrouble = undefined;
       if (verdict.state === 'known') return { principal: verdict.principal };
       if (verdict.state === 'unknown')
-        return this.#invalidAnswer('The token is not known here: it was revoked, or is of another bridge.');
+        return this.#invalidAnswer(
+          'The token is not known here: it was revoked, or belongs to another bridge.',
+        );
       const at = new Date(verdict.expiredAtMs).toISOString();
       const refused = this.#invalidAnswer(
         verdict.isReplaced
@@ -157,7 +159,7 @@ export class Authenticator {
 
   async #byAccessToken(text: string): Promise<Authentication> {
     if (this.#accessTokens === undefined)
-      return this.#invalidAnswer('The token is none of this bridge: those begin with msb_.');
+      return this.#invalidAnswer('Not a token of this bridge. Its tokens begin with msb_.');
     const verdict = await this.#accessTokens.verdict(text);
     switch (verdict.state) {
       case 'known':
@@ -244,15 +246,15 @@ function presentedIn(authorization: readonly string[] | string | undefined): Pre
   if (second !== undefined) return malformedCredential('There are several Authorization headers; send one.');
   const [scheme] = SCHEME.exec(header) ?? [];
   if (scheme?.toLowerCase() !== 'bearer') {
-    const known = scheme?.toLowerCase() === 'dpop' ? 'DPoP' : 'This form';
-    return malformedCredential(`${known} is not taken here; send \`Authorization: Bearer TOKEN\`.`);
+    const known = scheme?.toLowerCase() === 'dpop' ? 'DPoP' : 'This scheme';
+    return malformedCredential(`${known} is not accepted here; send \`Authorization: Bearer TOKEN\`.`);
   }
   const text = header.slice('bearer'.length).trim();
   if (text.length > MAX_TOKEN_CHARS)
     return malformedCredential(`The token is longer than ${MAX_TOKEN_CHARS} characters.`);
   if (!TOKEN.test(text))
     return malformedCredential(
-      'What follows `Bearer` is no token: one word of letters, digits and -._~+/ is expected.',
+      'The text after `Bearer` is not a token: expected one word of letters, digits and -._~+/.',
     );
   return { state: 'token', text };
 }

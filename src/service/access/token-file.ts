@@ -222,9 +222,9 @@ export class TokenFile {
   }
 
   #unusableError(what: string): BridgeError {
-    return new BridgeError('E_STATE', `The file of tokens, ${this.path}, ${what}; no token counts.`, {
+    return new BridgeError('E_STATE', `The token file ${this.path} ${what}; no token is accepted.`, {
       fault: 'operator',
-      remedy: 'Give it to the user of the bridge with mode 0600, or move it away and make the tokens anew.',
+      remedy: "Make it belong to the bridge's user with mode 0600, or move it away and make new tokens.",
     });
   }
 
@@ -342,12 +342,12 @@ export function firstTokenText(
   endpoint: string,
 ): string {
   return `
-Nobody could use this bridge yet, so a token was made. It is shown only now:
+This bridge had no token yet, so one was made. It is shown only this once:
 
   ${text}
 
 ${clientEntriesText(endpoint, text)}
-It reaches every server that this bridge may use. Others get tokens of their own, and this one can be revoked:
+It reaches every server of this bridge. To make a token for somebody else, and to revoke this one:
 
   ${ownCommand('token', 'create', 'NAME', '--servers', 'SERVER')}
   ${ownCommand('token', 'revoke', name)}

@@ -180,7 +180,10 @@ export class HttpFront implements AsyncDisposable {
         where: `request ${requestId}`,
         message: messageOf(thrown),
       });
-      sendAnswer(response, rpcError(500, `The bridge has failed; its log says more at ${requestId}.`));
+      sendAnswer(
+        response,
+        rpcError(500, `The bridge has failed; its log says more about request ${requestId}.`),
+      );
     }
   }
 
@@ -257,7 +260,7 @@ export class HttpFront implements AsyncDisposable {
     const admitted = facts.method === 'HEAD' ? await this.#admitted(facts, about) : undefined;
     return admitted !== undefined && 'refusal' in admitted
       ? admitted.refusal
-      : rpcError(405, `/mcp takes ${METHODS}.`, { headers: { allow: METHODS } });
+      : rpcError(405, `/mcp accepts ${METHODS}.`, { headers: { allow: METHODS } });
   }
 
   /** Who asks, which is told of the request whether it may be served or not. */
@@ -401,7 +404,7 @@ class PublicDocuments {
   /** The answer at `/healthz` and `/readyz`; undefined at every other path. A bridge that drains is not ready. */
   async health({ path, method }: RequestFacts, isDraining: boolean): Promise<HttpAnswer | undefined> {
     if (path !== '/healthz' && path !== '/readyz') return undefined;
-    if (!isRead(method)) return problem(405, `${path} takes ${READS}.`, { allow: READS });
+    if (!isRead(method)) return problem(405, `${path} accepts ${READS}.`, { allow: READS });
     if (path === '/healthz') return { status: 200, body: { status: 'ok' } };
     if (isDraining)
       return problem(503, 'The bridge is shutting down and begins nothing new.', RETRY_WHILE_DRAINING);
@@ -417,12 +420,9 @@ class PublicDocuments {
     if (path === '/mcp') return undefined;
     const document = path.startsWith('/.well-known/') ? this.#parts.wellKnown?.(facts) : undefined;
     if (document === undefined)
-      return problem(
-        404,
-        'There is /mcp for clients of MCP, and /healthz and /readyz for who watches over it.',
-      );
+      return problem(404, 'Nothing is here. MCP clients use /mcp; monitoring uses /healthz and /readyz.');
     if (isRead(method)) return document;
-    const refusal = problem(405, `This document takes ${READS}.`, { allow: READS });
+    const refusal = problem(405, `This document accepts ${READS}.`, { allow: READS });
     return this.#names.preflight(facts, READS) ?? refusal;
   }
 }

@@ -139,7 +139,9 @@ export class McpEndpoint implements AsyncDisposable {
     if ('error' in asked) return { status: 400, body: { jsonrpc: '2.0', id, error: asked.error } };
     const { bus, listening } = this.#handlersOf(extra.principal);
     if (listening.size >= this.#limits.subscriptions)
-      return rpcError(429, `You listen in ${listening.size} streams already. End one of them first.`, { id });
+      return rpcError(429, `You have ${listening.size} streams open already. Close one of them first.`, {
+        id,
+      });
     const listener = { id, taskIds: asked.taskIds, asked: lists, watchTasks, bus };
     const { streamKeepAliveMs: keepAliveMs } = this.#limits;
     return taskStream({ ...listener, keepAliveMs }, listening).response;
@@ -151,7 +153,7 @@ export class McpEndpoint implements AsyncDisposable {
     const taken = names.find((name, index) => session.underWay.has(name) || names.indexOf(name) < index);
     if (taken !== undefined)
       // The transport would send both answers to whoever asked last.
-      return rpcError(400, `A request with the id ${taken} is under way in this session. Take another id.`, {
+      return rpcError(400, `A request with the id ${taken} is under way in this session. Use another id.`, {
         id: ids.length === 1 ? (ids[0] ?? null) : null,
       });
     for (const name of names) session.underWay.add(name);

@@ -14,7 +14,7 @@ export type HttpAddress =
   | { readonly at: 'systemd' };
 
 const ALLOWED =
-  'Give a port, such as 8808, which listens on 127.0.0.1; HOST:PORT, such as 0.0.0.0:8808 or [::1]:8808; unix:/path/of/socket; or systemd, in a unit that a socket unit activates.';
+  'Give a port, such as 8808 (on 127.0.0.1); HOST:PORT, such as 0.0.0.0:8808 or [::1]:8808; unix:/path/of/socket; or systemd, if a socket unit starts the service.';
 const TCP = /^(?:(?<host>\[[0-9a-fA-F:.%a-z]+\]|[^\s:[\]]+):)?(?<port>\d{1,5})$/;
 
 /** The address that `text` names. Throws E_ARGUMENTS that quotes the text and says what is allowed. */
@@ -26,7 +26,7 @@ export function parseHttpAddress(text: string): HttpAddress {
   }
   const { host, port } = TCP.exec(text)?.groups ?? {};
   if (port === undefined || Number(port) > 65_535)
-    throw new BridgeError('E_ARGUMENTS', `--http: '${clipHarmlessLine(text, 120)}' is no address.`, {
+    throw new BridgeError('E_ARGUMENTS', `--http: '${clipHarmlessLine(text, 120)}' is not an address.`, {
       fault: 'operator',
       remedy: ALLOWED,
     });
@@ -41,7 +41,7 @@ export function refuseOpenAddress(host: string, hasCredentials: boolean): void {
   if (hasCredentials || isLoopback(host)) return;
   throw new BridgeError(
     'E_SETTINGS',
-    `--http: ${host} is reached from other machines, and no credentials are configured, so anybody there could run code.`,
+    `--http: other machines can reach ${host}, and no credentials are configured, so anybody there could run code.`,
     {
       fault: 'operator',
       remedy:
@@ -62,7 +62,7 @@ export function listenFd(env: Environment, pid: number = process.pid): number {
   if (count === 1 && Number(env['LISTEN_PID']) === pid) return FIRST_FD;
   throw new BridgeError(
     'E_SETTINGS',
-    `--http systemd: systemd has handed over ${count === 0 ? 'no socket' : `${count} sockets`}, and one is wanted.`,
+    `--http systemd: systemd has passed ${count === 0 ? 'no socket' : `${count} sockets`}; exactly one is needed.`,
     {
       fault: 'operator',
       remedy:

@@ -34,7 +34,7 @@ export class HostAndOrigin {
     if (!validateHostHeader(host, [...this.#hosts, ...literal(localAddress)]).ok)
       return rpcError(
         403,
-        `The Host '${clipLine(host)}' is none of this bridge's names. Use localhost or the address that it listens on, or have the operator add the name with --allowed-host or MCP_BRIDGE_HTTP_HOSTS.`,
+        `The Host '${clipLine(host)}' is not a name of this bridge. Use localhost or the address that it listens on, or ask the operator to add the name with --allowed-host or MCP_BRIDGE_HTTP_HOSTS.`,
       );
     if (headers.origin !== undefined && !this.#isAllowed(headers.origin))
       return rpcError(
@@ -145,10 +145,14 @@ export class TrustedProxies {
     const version = isIP(address);
     const longest = version === 6 ? 128 : 32;
     if (version === 0 || Number(bits ?? longest) > longest)
-      throw new BridgeError('E_SETTINGS', `MCP_BRIDGE_HTTP_PROXIES: '${text}' is no address and no range.`, {
-        fault: 'operator',
-        remedy: 'Write addresses such as 10.0.0.7, ranges such as 10.0.0.0/8, or unix.',
-      });
+      throw new BridgeError(
+        'E_SETTINGS',
+        `MCP_BRIDGE_HTTP_PROXIES: '${text}' is neither an address nor a range.`,
+        {
+          fault: 'operator',
+          remedy: 'Write addresses such as 10.0.0.7, ranges such as 10.0.0.0/8, or unix.',
+        },
+      );
     this.#addresses.addSubnet(address, Number(bits ?? longest), version === 6 ? 'ipv6' : 'ipv4');
   }
 }

@@ -244,7 +244,7 @@ const cannotListen = (address: HttpAddress, thrown: Error): BridgeError =>
         fault: 'operator',
         remedy:
           address.at === 'tcp'
-            ? 'Choose another address, or end what listens there.'
+            ? 'Choose another address, or stop the program that listens there.'
             : 'Choose another path, or give this user the right to its folder.',
         cause: thrown,
       });
@@ -273,9 +273,9 @@ async function preparePath(path: string): Promise<void> {
   const there = lstatSync(path, { throwIfNoEntry: false });
   if (there === undefined) return;
   if (!there.isSocket())
-    throw socketError(path, 'there is a file of this name, and it is no socket', 'Choose another path.');
+    throw socketError(path, 'there is a file of this name that is not a socket', 'Choose another path.');
   if (await isLive(path))
-    throw socketError(path, 'another process listens there', 'End it first, or choose another path.');
+    throw socketError(path, 'another process listens there', 'Stop it first, or choose another path.');
   rmSync(path, { force: true });
 }
 

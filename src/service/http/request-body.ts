@@ -197,7 +197,7 @@ export class RequestBodies {
     const answer = isOwn
       ? rpcError(
           429,
-          `With this request your requests and calls under way have ${inMegabytes(ofOwner)} or more together, and at most ${inMegabytes(own)} are allowed. Send this one later, or end a call that goes on.`,
+          `With this request, your requests and calls under way would hold ${inMegabytes(ofOwner)} or more; at most ${inMegabytes(own)} are allowed. Send this one later, or end a running call.`,
           { headers },
         )
       : rpcError(503, 'The requests and calls of all clients are too large together. Send this one later.', {
@@ -207,7 +207,7 @@ export class RequestBodies {
   }
 
   #tooLarge(): BodyRefused {
-    const message = `A request has at most ${this.#maxBytes} bytes. Send less, or have the operator raise MCP_BRIDGE_HTTP_BODY_MB.`;
+    const message = `A request may have at most ${this.#maxBytes} bytes. Send less, or ask the operator to raise MCP_BRIDGE_HTTP_BODY_MB.`;
     return new BodyRefused(rpcError(413, message));
   }
 }
@@ -217,7 +217,7 @@ function eachPiece(request: IncomingMessage, idleMs: number, take: (chunk: Buffe
   return new Promise((resolve, reject) => {
     const tooSlow = rpcError(
       408,
-      'The rest of the body has not come in time. Send the request again.',
+      'The rest of the body did not arrive in time. Send the request again.',
       CLOSE,
     );
     const timer = setTimeout(() => done(() => reject(new BodyRefused(tooSlow))), idleMs);
@@ -249,7 +249,7 @@ const CLOSE = { headers: { connection: 'close' } } as const;
 function notRead({ advice, retryAfterSeconds = 1 }: BridgeError, bytes: number | undefined): BodyRefused {
   const small = `${SMALL_BYTES / KB_BYTES} KB`;
   const size = bytes === undefined ? `more than ${small}` : inMegabytes(bytes);
-  const message = `Your request of ${size} was not read. ${advice} Requests of at most ${small} are read meanwhile.`;
+  const message = `Your request of ${size} was not read. ${advice} Requests of at most ${small} are still read.`;
   return new BodyRefused(rpcError(429, message, { headers: { 'retry-after': String(retryAfterSeconds) } }));
 }
 
@@ -289,5 +289,5 @@ class BodyText {
 
 function parseOrRefuse(text: string): unknown {
   if (text.trim() !== '') return parseBody(text);
-  throw new BodyRefused(errorAnswer(400, PARSE_ERROR, 'The body is empty; a JSON-RPC message is wanted.'));
+  throw new BodyRefused(errorAnswer(400, PARSE_ERROR, 'The body is empty; expected a JSON-RPC message.'));
 }

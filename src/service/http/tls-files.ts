@@ -16,7 +16,7 @@ export function readTls({ cert, key }: TlsFiles): { readonly cert: Buffer; reado
   } catch (thrown) {
     throw new BridgeError('E_SETTINGS', `The certificate ${cert} cannot be used: ${messageOf(thrown)}.`, {
       fault: 'operator',
-      remedy: `Check MCP_BRIDGE_HTTP_CERT and MCP_BRIDGE_HTTP_KEY: both are PEM files, readable by the bridge's user, and the key ${key} is that of the certificate.`,
+      remedy: `Check MCP_BRIDGE_HTTP_CERT and MCP_BRIDGE_HTTP_KEY: both are PEM files, readable by the bridge's user, and the key ${key} belongs to the certificate.`,
     });
   }
 }

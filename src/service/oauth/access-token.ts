@@ -92,7 +92,7 @@ export class AccessTokens {
     const { iss } = decodeJwt(text);
     const keys = this.#keys.get(String(iss));
     if (iss === undefined || keys === undefined)
-      throw new TokenRefusal('The token is of an issuer that is not trusted here.');
+      throw new TokenRefusal('The token comes from an issuer that is not trusted here.');
     const payload = await this.#signedBy(keys, text, iss);
     if (typ === undefined || mediaType(typ) !== 'at+jwt') refuseIdToken(payload);
     return payload;
@@ -171,7 +171,7 @@ function subjectOf(payload: JWTPayload): Pick<Principal, 'id' | 'name'> {
     throw new TokenRefusal('The token names neither a subject (`sub`) nor a client (`client_id`).');
   if (subject.length > MAX_SUBJECT_CHARS || !isHarmless(subject) || /[\t\n]/.test(subject))
     throw new TokenRefusal(
-      `The subject of the token is no name: it has ${subject.length} characters, at most ${MAX_SUBJECT_CHARS} that show are taken.`,
+      `The subject of the token cannot be used: it has ${subject.length} characters; allowed: at most ${MAX_SUBJECT_CHARS}, all of them visible.`,
     );
   // No issuer has a space in its address, so the first one ends it.
   return { id: `${kind}:${iss} ${subject}`, name: subject };
@@ -207,16 +207,16 @@ function descriptionOf(thrown: unknown): string {
   if (thrown instanceof errors.JWTExpired) return 'The token has expired.';
   if (thrown instanceof errors.JWTClaimValidationFailed) return aboutClaim(thrown.claim);
   if (thrown instanceof errors.JOSEAlgNotAllowed)
-    return `The token is signed by an algorithm that is not taken; ${ALGORITHMS.join(', ')} are.`;
+    return `The token is signed by an algorithm that is not accepted; accepted: ${ALGORITHMS.join(', ')}.`;
   if (thrown instanceof errors.JWKSNoMatchingKey)
-    return 'The issuer has no key of the name that the token gives.';
+    return 'The issuer has no key with the id (`kid`) in the token.';
   if (thrown instanceof errors.JWSSignatureVerificationFailed)
-    return 'The signature of the token is not by a key of its issuer.';
+    return 'The signature of the token was not made with a key of its issuer.';
   return 'The token is neither one of this bridge (msb_…) nor a signed JWT.';
 }
 
 function aboutClaim(claim: string): string {
   if (claim === 'aud') return 'The token is for another audience; ask the issuer for one for this resource.';
   if (claim === 'nbf') return 'The token is not valid yet; the clocks of issuer and bridge may differ.';
-  return `The claim \`${clipLine(claim)}\` of the token is missing or not as it has to be.`;
+  return `The claim \`${clipLine(claim)}\` of the token is missing or wrong.`;
 }

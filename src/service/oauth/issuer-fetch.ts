@@ -34,12 +34,12 @@ export const fetchJson: FetchJson = async (address, issuer, signal) => {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw new IssuerFetchError(`${url.origin} answers with something that is no JSON`);
+    throw new IssuerFetchError(`${url.origin} answers with something other than JSON`);
   }
 };
 
 function allowedUrl(address: string, issuer: string): URL {
-  if (!URL.canParse(address)) throw new IssuerFetchError('the issuer names an address that is none');
+  if (!URL.canParse(address)) throw new IssuerFetchError('the issuer names something that is not an address');
   const [url, own] = [new URL(address), new URL(issuer)];
   const isOwn = url.origin === own.origin;
   if (url.protocol !== 'https:' && !(isOwn && url.protocol === 'http:' && isLoopback(url.hostname)))

@@ -101,7 +101,7 @@ export class IssuerKeys {
 
   #unavailableError(restMs: number): IssuerUnavailable {
     return new IssuerUnavailable(
-      `The keys of the issuer ${this.#issuer} cannot be had now, so no token of it can be checked.`,
+      `The keys of the issuer ${this.#issuer} cannot be fetched now, so its tokens cannot be checked.`,
       restMs,
     );
   }
@@ -126,7 +126,7 @@ export class IssuerKeys {
       this.#known = { set: createLocalJWKSet(keys), fetchedAtMs: this.#options.nowMs() };
       this.#failure = undefined;
     } catch (thrown) {
-      this.#tell(thrown instanceof IssuerFetchError ? thrown.message : 'its keys are not as they should be');
+      this.#tell(thrown instanceof IssuerFetchError ? thrown.message : 'its keys cannot be used');
     }
   }
 
@@ -134,7 +134,7 @@ export class IssuerKeys {
     if (failure === this.#failure) return;
     this.#failure = failure;
     const meanwhile =
-      this.#known === undefined ? 'no token of it can be checked' : 'the keys of before go on for a day';
+      this.#known === undefined ? 'its tokens cannot be checked' : 'its earlier keys stay in use for a day';
     const message = `The issuer ${this.#issuer}: ${clipHarmless(failure, 400)}; ${meanwhile}.`;
     this.#options.observer({ type: 'auth.trouble', message });
   }
@@ -142,7 +142,7 @@ export class IssuerKeys {
   async #fetchKeys(signal: AbortSignal): Promise<JSONWebKeySet> {
     const { jwks_uri } = await this.#fetchMetadata(signal);
     const found = keySet.safeParse(await this.#options.fetchJson(jwks_uri, this.#issuer, signal));
-    if (!found.success) throw new IssuerFetchError(`what its \`jwks_uri\` leads to is no set of keys`);
+    if (!found.success) throw new IssuerFetchError(`its \`jwks_uri\` does not lead to a set of keys`);
     return found.data as JSONWebKeySet;
   }
 
@@ -167,7 +167,7 @@ export class IssuerKeys {
     // RFC 8414, 3.3: one that calls itself otherwise may stand in for another.
     if (found.data.issuer === this.#issuer) return found.data;
     throw new IssuerFetchError(
-      `it calls itself '${found.data.issuer}'; MCP_BRIDGE_HTTP_OAUTH_ISSUER has to name it exactly so`,
+      `it calls itself '${found.data.issuer}'; MCP_BRIDGE_HTTP_OAUTH_ISSUER has to be exactly that`,
     );
   }
 }

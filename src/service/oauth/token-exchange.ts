@@ -64,7 +64,7 @@ export class TokenExchanges {
   readonly exchange: TokenExchange = async ({ principal, server, refused }, signal) => {
     const grant = this.#book.grantOf(principal, server);
     if (grant === undefined)
-      throw loginError(server, 'the principals file no longer says how a token is had');
+      throw loginError(server, 'the principals file no longer says how to get a token');
     const token = this.#tokens.of(principal.id);
     if (token === undefined)
       throw loginError(
@@ -226,7 +226,7 @@ function jsonOf(text: string): unknown {
 const loginError = (server: string, why: string): BridgeError =>
   new BridgeError('E_LOGIN', `There is no token for server '${shownName(server)}': ${why}.`, {
     fault: 'operator',
-    remedy: 'Whoever runs the bridge finds the rule in the principals file (docs/principals.md).',
+    remedy: 'The operator of the bridge finds the rule in the principals file (docs/principals.md).',
   });
 
 // The access tokens of principals, for as long as they are good, for servers that the operator lets have them or have one in

@@ -147,7 +147,7 @@ export class PrincipalAccess implements ServerAccess {
     } catch (thrown) {
       const reason = inOneLine(messageOf(thrown));
       this.#trouble =
-        'The policy of this principal cannot be read; until the operator corrects it, no server may be used.';
+        'The policy of this user cannot be read; no server may be used until the operator corrects it.';
       observer({
         type: 'config.problem',
         file: policyFile ?? 'the rules of this principal',
@@ -242,7 +242,7 @@ export function exchangedLogin(
 }
 
 const tokenFailure = (why: string): RemoteFailure =>
-  new RemoteFailure(`no token could be had for this principal: ${why}`, {
+  new RemoteFailure(`no token could be got for this user: ${why}`, {
     fault: 'operator',
     remedy: 'Only the operator of the bridge can change that.',
   });

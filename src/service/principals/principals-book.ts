@@ -13,7 +13,7 @@ import { openEntries, readPrincipalsFile } from './principals-file.js';
 import type { ExchangeEntry, HeaderEntry, PrincipalEntry, PrincipalsFile } from './principals-table.js';
 import { closedServers } from './scope-rules.js';
 
-const KEPT = 'Until it is corrected the rules of before hold.';
+const KEPT = 'Until it is corrected, the previous rules stay in force.';
 
 export class PrincipalsBook implements PrincipalBook {
   readonly #path: string | undefined;

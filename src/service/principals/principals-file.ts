@@ -71,7 +71,7 @@ function unusableError(file: string, problems: readonly string[]): BridgeError {
   return new BridgeError('E_SETTINGS', lines.join('\n'), {
     fault: 'operator',
     remedy:
-      'Correct the principals file; docs/principals.md has every field. At the start it has to be right.',
+      'Correct the principals file; docs/principals.md has every field. The bridge does not start with a wrong one.',
   });
 }
 

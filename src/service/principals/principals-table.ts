@@ -119,7 +119,7 @@ const row = (field: string, meaning: string, byDefault: string, allowed: string)
 });
 
 const ROWS: readonly PolicyRow[] = [
-  row('version', 'Of this format.', 'none; it must be there', '1'),
+  row('version', 'Version of the format.', 'none; required', '1'),
   row('tokens.*', 'For the token of this name.', 'none', AN_ENTRY),
   row(
     'subjects.*',
@@ -141,8 +141,8 @@ const ROWS: readonly PolicyRow[] = [
     'for tokens what they name, for others none',
     `${SERVER_NAMES}, or '*'`,
   ),
-  row('ENTRY.allow', 'If it is there, everything else is denied.', 'everything', SERVER_PATTERNS),
-  row('ENTRY.deny', 'Denied, whatever allows it.', 'nothing', SERVER_PATTERNS),
+  row('ENTRY.allow', 'If it is set, everything else is denied.', 'everything', SERVER_PATTERNS),
+  row('ENTRY.deny', 'Denied, even if something else allows it.', 'nothing', SERVER_PATTERNS),
   row(
     'ENTRY.policy',
     "A policy file of its own, on top of the operator's for all.",
@@ -151,13 +151,13 @@ const ROWS: readonly PolicyRow[] = [
   ),
   row(
     'ENTRY.data',
-    "Folders that its code sees at /data, as in MCP_BRIDGE_DATA, whose folders are none of a principal's.",
+    'Folders that its code sees at /data, written as in MCP_BRIDGE_DATA. It does not see the folders of MCP_BRIDGE_DATA itself.',
     'none',
     'a list of folders, such as ["/srv/sales", "/srv/out:results:rw"]',
   ),
   row(
     'ENTRY.headers.*.*',
-    "Headers of requests to the server of this name, in place of the entry's own: a text; a variable of the bridge's environment; a token that `exchanges` gets for the caller's; or the caller's own access token, where its `aud` has what `passThrough` names.",
+    "Headers of requests to the server of this name, in place of the entry's own. A value is a text, a variable of the bridge's environment, a token that `exchanges` gets for the caller's, or the caller's own access token if its `aud` has what `passThrough` names.",
     'none; nothing of the caller is forwarded',
     'a text, {variable: NAME}, {exchange: NAME} or {passThrough: AUDIENCE}; no header of the connection or of MCP',
   ),
@@ -187,7 +187,7 @@ const ROWS: readonly PolicyRow[] = [
   ),
   row(
     'ENTRY.quotas.processorSeconds',
-    'Processor time of its ended runs within one window.',
+    'Processor time of its ended runs within MCP_BRIDGE_PRINCIPAL_WINDOW seconds.',
     'the settings',
     `a number of seconds above 0, up to ${MAX_PROCESSOR_SECONDS}`,
   ),
@@ -200,7 +200,7 @@ const ROWS: readonly PolicyRow[] = [
   row('ENTRY.quotas.sessions', 'Sessions at once.', 'the settings', wholeNumberWords(MAX_RUNS, 0)),
   row(
     'sharedServers',
-    'Servers of which one process or session serves everybody. Whatever it remembers of one, it may tell another.',
+    'Servers whose one process or session serves everybody. It may tell one principal what it remembers of another.',
     'none',
     SERVER_NAMES,
   ),
@@ -212,30 +212,30 @@ const ROWS: readonly PolicyRow[] = [
   ),
   row(
     'scopes.*.servers',
-    'Servers and tools that are closed to whoever was not granted this scope, or another that opens them.',
+    'Servers and tools that need this scope, or another scope that lists them.',
     'none',
     SERVER_PATTERNS,
   ),
   row(
     'scopes.*.tools',
-    "The bridge's own tools that are closed in the same way.",
+    "The bridge's own tools that need this scope in the same way.",
     'none',
     'a list of run_python, execute_code, execute',
   ),
   row(
     'exchanges.*.tokenEndpoint',
     "Where the caller's token is exchanged (RFC 8693).",
-    'none; it must be there',
+    'none; required',
     'an https address without query and fragment; http for this machine only',
   ),
-  row('exchanges.*.clientId', 'As whom the bridge asks.', 'none; it must be there', 'a text'),
+  row('exchanges.*.clientId', 'The client id of the bridge there.', 'none; required', 'a text'),
   row(
     'exchanges.*.clientSecretVariable',
     "Variable of the bridge's environment with the secret of the client.",
     'none; the client is public',
     'the name of a variable',
   ),
-  row('exchanges.*.audience', 'For whom the new token is to be.', 'not said', 'a text'),
+  row('exchanges.*.audience', 'Audience of the new token.', 'not said', 'a text'),
   row('exchanges.*.resource', 'The same as an address (RFC 8707).', 'not said', 'an address'),
   row('exchanges.*.scopes', 'Scopes to ask for.', 'not said', 'a list of scopes'),
 ];

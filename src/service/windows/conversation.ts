@@ -21,7 +21,7 @@ export type Said = {
 const CALLS: ReadonlySet<string> = new Set(['tools/call', 'tasks/update', 'tasks/cancel']);
 
 export const LOST_CALL =
-  'E_SHUTDOWN: The bridge that all windows share has ended while this call was under way. What the call had already done stays done. The next call starts another bridge: call again if doing it twice does no harm.';
+  'E_SHUTDOWN: The shared bridge has ended while this call was under way. What the call had already done stays done. The next call starts another bridge: call again if doing it twice does no harm.';
 
 export class AgentConversation {
   readonly #skipped = new EnvelopeReader();

@@ -16,8 +16,8 @@ const LOOK_AGAIN_MS = 15;
 /** Why a window that was refused is better by itself; one that was let go of by a bridge which ends tries again. */
 const ALONE_BY: Readonly<Record<WindowRefusal, string | undefined>> = {
   closing: undefined,
-  settings: 'its settings are others',
-  older: 'it is of a newer version',
+  settings: 'its settings differ',
+  older: 'it has a newer version',
 };
 /** Where it reports that it listens, or why it cannot. */
 const REPORT_FD = 3;

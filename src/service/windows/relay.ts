@@ -158,7 +158,7 @@ class Relay {
   /** Refuses the requests that wait. An agent that asks again has another bridge tried. */
   #giveUp(why: string): void {
     for (const said of this.#held.splice(0)) this.#conversation.passesOn(said);
-    const sentence = `E_SHUTDOWN: The bridge that all windows share has ended, and there is no other: ${why}. Try again, or restart the host.`;
+    const sentence = `E_SHUTDOWN: The shared bridge has ended, and there is no other: ${why}. Try again, or restart the host.`;
     for (const line of this.#conversation.refuse(sentence)) this.#options.output.write(`${line}\n`);
     this.#again = this.#conversation.cut().again;
   }

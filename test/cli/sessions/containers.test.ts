@@ -85,9 +85,7 @@ it('a session outlives its commands, is interrupted without an end, and ends at 
   expect(anew.stderr).toContain("NameError: name 'kept' is not defined");
   // It ends with its bridge, which the next one says.
   await desk.say('stop', '--now');
-  expect((await inSession('1')).stderr).toContain(
-    'new, and empty, since the one before has ended: the bridge',
-  );
+  expect((await inSession('1')).stderr).toContain('new and empty; the one before has ended: the bridge');
 });
 
 it('repl reads programs line by line, with a server', async () => {

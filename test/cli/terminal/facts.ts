@@ -308,7 +308,7 @@ export const LOGINS_OVER_HTTP: readonly LoginLine[] = [
     remote: '2001:db8::17',
     method: 'POST',
     status: 401,
-    reason: 'The token is mistyped or cut: its checksum is wrong. Copy the whole of it again.',
+    reason: 'The token is mistyped or cut: its checksum is wrong. Copy the whole token again.',
     notListed: 12,
   },
 ];

@@ -89,7 +89,7 @@ const outcomes: Readonly<Record<string, Outcome>> = {
   'not awaited': {
     ...base,
     stdout: { text: 'done\n', dropped: 0 },
-    note: 'A call was made and not awaited, so it was not sent.',
+    note: 'A call was not awaited, so it was not sent.',
   },
   rows: { ...base, servers: ['github'], calls: 3, result: { repr: rows, json: new RawJson(rows) } },
   'a table': { ...base, result: { repr: table, json: undefined } },
@@ -104,7 +104,7 @@ const outcomes: Readonly<Record<string, Outcome>> = {
     result: { repr: "'done'", json: new RawJson('"done"') },
     pictures: {
       shown: [picture(1), picture(3)],
-      leftOut: ['picture 2 is not shown: it is no whole PNG, JPEG, GIF or WebP'],
+      leftOut: ['picture 2 is not shown: it is not a complete PNG, JPEG, GIF or WebP'],
     },
   },
   'a big integer': {
@@ -119,7 +119,7 @@ const outcomes: Readonly<Record<string, Outcome>> = {
       files: [{ ...chart, kept: undefined }],
       skipped: [],
       skippedMore: 0,
-      trouble: "the host's disk is full",
+      trouble: "the disk of the bridge's machine is full",
     },
   },
   'long output': {
@@ -231,7 +231,9 @@ describe('sections', () => {
       /^\[files, readable for 60 min\] out\/chart\.png \(20480 bytes\): resource:/,
     );
     expect(text(outcomes['files'] ?? base, false)).toContain(keptUri('out/chart.png'));
-    expect(text(outcomes['files not kept'] ?? base)).toContain("[files not kept: the host's disk is full]");
+    expect(text(outcomes['files not kept'] ?? base)).toContain(
+      "[files not kept: the disk of the bridge's machine is full]",
+    );
     expect(text(outcomes['a picture'] ?? base)).toContain('[picture 1: 640x480 png, 34 KB]');
   });
 });
@@ -324,7 +326,7 @@ describe('addresses of files', () => {
       client: 'codex-mcp-client',
     }).content;
     expect(Buffer.byteLength(text)).toBeLessThan(12_000);
-    expect(text).toMatch(/^and \d+ more; leave fewer files, or one archive of them$/m);
+    expect(text).toMatch(/^and \d+ more; write fewer files, or one archive of all$/m);
   });
 
   it('say nothing of what was only kept in case that a host cuts', () => {

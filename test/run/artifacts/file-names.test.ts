@@ -34,8 +34,8 @@ describe('a name that goes in', () => {
     ['a\0b', 'holds a control character'],
     ['a\nb', 'holds a control character'],
     ['a\u0085b', 'holds a control character'],
-    ['re\u200bport.csv', 'holds a character that does not show'],
-    ['fdp\u202e.exe', 'holds a character that does not show'],
+    ['re\u200bport.csv', 'holds an invisible character'],
+    ['fdp\u202e.exe', 'holds an invisible character'],
     ['\ud800', 'is not well-formed text'],
     ['-rf', 'has a part that begins with a dash'],
     ['a/-b', 'has a part that begins with a dash'],
@@ -47,13 +47,13 @@ describe('a name that goes in', () => {
   });
 
   it.each<[string, readonly string[], string | undefined]>([
-    ['the same twice', ['a', 'a'], 'is there twice'],
-    ['the same in two Unicode forms', ['caf\u00e9', 'cafe\u0301'], 'is there twice'],
+    ['the same twice', ['a', 'a'], 'is given twice'],
+    ['the same in two Unicode forms', ['caf\u00e9', 'cafe\u0301'], 'is given twice'],
     ['case makes a difference on Linux', ['a', 'A'], undefined],
-    ['a file where a folder is', ['a/b', 'a'], 'is a folder'],
+    ['a file where a folder is', ['a/b', 'a'], 'is the name of a folder'],
     ['a folder where a file is', ['a', 'a/b'], "needs a folder where 'a' is a file"],
     ['deeper', ['a', 'a/b/c'], "needs a folder where 'a' is a file"],
-    ['the folder for results', ['out'], 'is a folder'],
+    ['the folder for results', ['out'], 'is the name of a folder'],
     ['in the folder for results', ['out/a', 'out/b'], undefined],
   ])('%s', (_what, names, problem) => {
     const set = new NameSet();

@@ -260,7 +260,7 @@ describe('limits', () => {
     expect(answers[0]?.error).toMatchObject({
       code: 'E_LIMIT',
       message: expect.stringMatching(
-        /^Limit secondsPerCall: at most 1, got \d+(\.\d)? s without an answer of 'echo' of server 'open'\. It is set by limits\.secondsPerCall in \/p\.yaml\. /,
+        /^Limit secondsPerCall: at most 1, got \d+(\.\d)? s without an answer from 'echo' of server 'open'\. It is set by limits\.secondsPerCall in \/p\.yaml\. /,
       ),
     });
     expect(answers[1]).toHaveProperty('value');

@@ -67,7 +67,7 @@ describe('refused by name', () => {
     expect(codes(sent)).toEqual(['E_TOO_MUCH_DATA', 'E_TOO_MUCH_DATA']);
     expect(sent[0]?.message).toMatch(
       new RegExp(
-        `^The calls under way hold ${3 * MAX_FRAME_BYTES} bytes of arguments with this one; at most \\d+ are held`,
+        `^With this call, the calls under way hold ${3 * MAX_FRAME_BYTES} bytes of arguments; at most \\d+ are allowed`,
       ),
     );
     await settled();

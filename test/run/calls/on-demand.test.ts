@@ -62,12 +62,12 @@ describe('who decides', () => {
 
   it.each<[string, Partial<OnDemandParts>, string]>([
     ['never', { mode: 'never' }, 'MCP_BRIDGE_AUTOLOAD is never'],
-    ['ask, and a client that cannot', {}, 'the user would have to be asked, which this client cannot do'],
+    ['ask, and a client that cannot', {}, 'the user has to be asked first, and this client cannot ask'],
     ['a user who declines', { agent: user(async () => 'decline').agent }, 'the user said no'],
     [
       'a user who closes the question',
       { agent: user(async () => 'cancel').agent },
-      'the user left the question unanswered',
+      'the user closed the question without an answer',
     ],
     ['an answer that is none', { agent: user(async () => 'sure').agent }, 'the user said no'],
     ['a client that fails', { agent: user(() => Promise.reject(new Error('gone\u001b[31m'))).agent }, 'gone'],
@@ -85,7 +85,7 @@ describe('who decides', () => {
     const { made, clock } = onDemand({ agent });
     await made.load('github', signal());
     expect(seen.questions).toEqual([
-      "Code that runs in the sandbox asks for the MCP server 'github'. If you accept, it can call the tools of that server until this run ends. Load it?",
+      "Code in the sandbox wants to use the MCP server 'github'. If you accept, it can call the tools of that server until this run ends. Load it?",
     ]);
     expect(clock).toEqual(['stop', 'go']);
   });

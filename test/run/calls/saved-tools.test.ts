@@ -110,7 +110,9 @@ it.each([
 
 it('two names that some file systems take for one are refused', () => {
   tools.put(tool('load'));
-  expect(refusal(() => tools.put(tool('Load')))).toContain("differs from the saved tool 'load' only in case");
+  expect(refusal(() => tools.put(tool('Load')))).toContain(
+    "differs from the saved tool 'load' only in upper and lower case",
+  );
 });
 
 it('sizes and numbers are bounded', () => {

@@ -87,7 +87,7 @@ it('documentation is there for what is discovered, and says what is not known ye
     "Server 'shut' has no tool 'sendmail'. Did you mean 'send-mail'?",
   );
   await expect(get('never')).rejects.toThrow(
-    'The tools of server \'never\' are not known yet, since it has never been started. Pass servers=["never"] in the call to load it. Or the user runs `mcp-sandbox-bridge servers refresh never`.',
+    'The tools of server \'never\' are not known yet: it has never been started. Pass servers=["never"] in the call to load it. Or ask the user to run `mcp-sandbox-bridge servers refresh never`.',
   );
   // Kept from when it was configured, but it is no more.
   await expect(get('gone')).rejects.toThrow("Server 'gone' is not available.");

@@ -44,7 +44,7 @@ it('takes the abort of a JavaScript program whose heap is full for what it is', 
   transcript.addOutput('stderr', words);
   expect(errorOf(exit(null, 'SIGABRT'), 0, transcript)).toMatchObject({
     type: 'E_MEMORY',
-    message: 'JavaScript heap out of memory, of 512 MB.',
+    message: 'JavaScript heap out of memory: the memory limit is 512 MB.',
     remedy: expect.stringContaining('Use less memory'),
   });
   expect(errorOf(exit(null, 'SIGABRT'), 0)?.type).toBe('E_SIGNAL');
@@ -84,7 +84,7 @@ describe('ends', () => {
       { how: 'limit', breach: { limit: 'wakes', allowed: 3, seen: 4 } },
       0,
       'E_RESTLESS',
-      /did not stand still .* while a person is asked\.$/,
+      /went on while it was paused, .* while a person is asked\.$/,
     ],
   ])('%s', (_name, end, kills, type, message) => {
     expect(errorOf(end, kills)).toMatchObject({ type, message: expect.stringMatching(message) });
@@ -183,7 +183,7 @@ describe('programs', () => {
   });
 
   it("what a language's own exit status means is said, unless the program says more", () => {
-    const unsettled = /^Node ends so when an `await` at the top level can never be done/;
+    const unsettled = /^Node ends so when an `await` at the top level can never end/;
     for (const language of ['javascript', 'typescript'])
       expect(ended(language, exit(13, null)).error?.remedy).toMatch(unsettled);
     expect(ended('bash', exit(13, null)).error?.remedy).toBeUndefined();
@@ -201,10 +201,10 @@ describe('programs', () => {
   });
 
   it.each([
-    ['go', 'SIGSEGV', 'It crashed: nobody outside has sent that.'],
+    ['go', 'SIGSEGV', 'It crashed: the signal did not come from outside.'],
     ['python', 'SIGSEGV', 'Native code crashed (ctypes, or a library in C); stderr names the line.'],
-    ['bash', 'SIGTERM', 'Nobody outside has sent that: it was the program, or one that it started.'],
-    ['ruby', 'SIGXFSZ', 'A file may have at most 128 MB: write several, or less.'],
+    ['bash', 'SIGTERM', 'The signal came from the program itself, or from one that it started.'],
+    ['ruby', 'SIGXFSZ', 'A file may have at most 128 MB: write several files, or less.'],
   ])('%s: %s', (language, signal, remedy) => {
     expect(ended(language, exit(null, signal)).error).toMatchObject({
       message: `The program was ended by ${signal}.`,
@@ -229,7 +229,7 @@ describe('programs', () => {
     const heap = said('FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory\n');
     expect(ended('javascript', exit(null, 'SIGABRT'), heap).error).toMatchObject({
       type: 'E_MEMORY',
-      message: 'JavaScript heap out of memory, of 512 MB.',
+      message: 'JavaScript heap out of memory: the memory limit is 512 MB.',
     });
   });
 
@@ -317,7 +317,7 @@ describe('programs', () => {
     const { error } = conclude(undefined, 'timeout', CELL, new Transcript(), awaited);
     expect(error).toMatchObject({
       message: `Timed out after 30 s. It was waiting for h.slow.${instead}`,
-      remedy: 'See what it wrote. Else: Pass a larger timeout, or do less in one run.',
+      remedy: 'Read what it wrote. If that does not help: Pass a larger timeout, or do less in one run.',
     });
     const killed = conclude(undefined, 'timeout', CELL, new Transcript(), { ...awaited, memoryKills: 1 });
     expect(killed.error?.remedy).toContain('512 MB');
@@ -326,6 +326,6 @@ describe('programs', () => {
   it('only Python makes coroutines that nobody awaits', () => {
     const warned = "RuntimeWarning: coroutine 'f' was never awaited\n";
     expect(ended('go', exit(0, null), said(warned)).note).toBeUndefined();
-    expect(ended('python', exit(0, null), said(warned)).note).toMatch(/^A call was made/);
+    expect(ended('python', exit(0, null), said(warned)).note).toMatch(/^A call was not awaited/);
   });
 });

@@ -37,7 +37,7 @@ export const WALLS: HintSpec = {
 };
 
 const MEMORY =
-  'The memory limit is 512 MB. Use less memory: process the data in pieces, and let go of what is done. (MCP_BRIDGE_MEMORY sets the limit.)';
+  'The memory limit is 512 MB. Use less memory: process the data in pieces, and delete what is no longer needed. (MCP_BRIDGE_MEMORY sets the limit.)';
 const PROCESSES =
   'At most 128 processes and threads may exist at once: use fewer workers, or asyncio. (MCP_BRIDGE_PIDS sets the limit.)';
 const NETWORK =
@@ -55,15 +55,15 @@ const READ_ONLY = 'Only /tmp, /workspace and /dev/shm can be written to; the res
 const NO_EXECUTION =
   'Nothing in /tmp, /workspace and /dev/shm can be executed: run a script by its interpreter, as in ["python3", "x.py"] or ["sh", "x.sh"].';
 const NO_SDK =
-  '`mcp` is not the MCP SDK here: it has mcp.runtime, mcp.servers.<alias> and MCPError, and servers need no client.';
+  '`mcp` is not the MCP SDK here: it has mcp.runtime, mcp.servers.<alias> and MCPError. Call tools without a client: await mcp_<alias>.<tool>(...).';
 const PRIVILEGES =
   'The code has no privileges here: it cannot change owners, mount, open raw sockets or trace processes.';
 const FILES =
   "The user's files are not in the sandbox: pass them in run_python's `files`, or read them with a server's tool.";
 const ASYNC_DEF =
-  'Write `async def` for the function that awaits, and `await` its calls; at the top level await works as it is.';
-const AWAIT = 'A call gives its value when it is awaited: value = await mcp_<alias>.<tool>(...).';
-const LOOP = 'A loop runs already where the code awaits at its top level: `await` the coroutine instead.';
+  'Define the function that awaits with `async def`, and `await` each call of it. At the top level, `await` works as it is.';
+const AWAIT = 'A tool call has to be awaited: value = await mcp_<alias>.<tool>(...).';
+const LOOP = 'An event loop is running already: `await` the coroutine at the top level instead.';
 const MAGIC =
   'Lines with ! and % are IPython\'s, and this is plain Python without a shell prompt. List files with os.listdir("."), start a program with subprocess.run(["ls", "-la"]).';
 const ARGUMENTS = 'Arguments are JSON: text, numbers, booleans, None, lists and dicts. Pass';
@@ -100,7 +100,7 @@ const limits: readonly ErrorCase[] = [
     code: 'for name in "ab": open(f"/workspace/{name}", "wb").write(bytes(10**8))',
     error: 'OSError: [Errno 28] No space left on device',
     remedy:
-      'Files are kept in memory: /tmp holds 64 MB, /workspace holds 128 MB, /dev/shm holds 16 MB. Delete what is done with, or write less.',
+      'Files lie in memory here: /tmp holds 64 MB, /workspace holds 128 MB, /dev/shm holds 16 MB. Delete files that are no longer needed, or write less.',
   },
   {
     about: 'open files',
@@ -112,13 +112,13 @@ const limits: readonly ErrorCase[] = [
     about: 'size of a file',
     code: 'open("/workspace/x", "wb").truncate(10**11)',
     error: 'OSError: [Errno 27] File too large',
-    remedy: 'A file may have at most 128 MB: write several, or less.',
+    remedy: 'A file may have at most 128 MB: write several files, or less.',
   },
   {
     about: 'recursion',
     code: 'def f(): f()\nf()',
     error: 'RecursionError: maximum recursion depth exceeded',
-    remedy: 'The code calls itself too deeply or without end: give it an end, or use a loop.',
+    remedy: 'The recursion is too deep or has no end: add a condition that ends it, or use a loop.',
   },
 ];
 
@@ -171,7 +171,7 @@ const files: readonly ErrorCase[] = [
     about: 'a place that belongs to others',
     code: 'open("/root/x", "w")',
     error: "PermissionError: [Errno 13] Permission denied: '/root/x'",
-    remedy: 'The code is not root here; it can write to /tmp, /workspace and /dev/shm alone.',
+    remedy: 'The code is not root here; it can write only to /tmp, /workspace and /dev/shm.',
   },
   {
     about: 'privileges',
@@ -190,7 +190,7 @@ const files: readonly ErrorCase[] = [
     code: 'import os; os.chdir("/tmp"); open("out/x.csv", "w")',
     error: "FileNotFoundError: [Errno 2] No such file or directory: 'out/x.csv'",
     remedy:
-      'out/ is the folder /workspace/out. Name it so where the code has changed its directory: in a session it stays where os.chdir has left it.',
+      'out/ is the folder /workspace/out. Write that path if the code has changed its directory; a session stays in the directory of its last os.chdir.',
   },
   {
     about: "the user's files",
@@ -361,7 +361,7 @@ const modules: readonly ErrorCase[] = [
     about: 'a server as a module',
     code: 'from mcp_h import echo',
     error: "ModuleNotFoundError: No module named 'mcp_h'",
-    remedy: "mcp_h is no module: it is there without an import when the call's `servers` names the server.",
+    remedy: "mcp_h is not a module: leave out the import, and name the server in the call's `servers`.",
   },
   {
     about: 'the MCP SDK',
@@ -468,7 +468,7 @@ const tools: readonly ErrorCase[] = [
     code: 'await mcp_h.fail(text="title is required")',
     error: 'MCPError: h.fail: title is required',
     remedy:
-      'That is the server\'s own answer. What it takes: await runtime.query_tool_docs("h", "fail", detail="full"). To go on without it, catch MCPError.',
+      'That is the server\'s own answer. The tool\'s parameters: await runtime.query_tool_docs("h", "fail", detail="full"). To go on without it, catch MCPError.',
   },
   {
     about: 'an argument that is no JSON',
@@ -499,7 +499,7 @@ const habits: readonly ErrorCase[] = [
     error: 'EOFError',
     line: '    secret = getpass.getpass()',
     remedy:
-      'There is no stdin and nobody to ask for a password. Have a server of the user hold it, or do without.',
+      'There is no stdin and nobody to ask for a password. Use a tool of a server that has the password, or do without.',
   },
   {
     about: 'a debugger',
@@ -540,7 +540,7 @@ const habits: readonly ErrorCase[] = [
     about: 'IPython',
     code: 'get_ipython().system("ls")',
     error: "NameError: name 'get_ipython' is not defined",
-    remedy: 'This is CPython and no notebook: there is no IPython.',
+    remedy: 'This is plain Python, not a notebook: leave out get_ipython().',
   },
 ];
 

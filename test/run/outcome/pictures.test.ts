@@ -32,7 +32,7 @@ describe('what is shown', () => {
       [1, 'png'],
       [3, 'jpeg'],
     ]);
-    expect(leftOut).toEqual(['picture 2 is not shown: it is no whole PNG, JPEG, GIF or WebP']);
+    expect(leftOut).toEqual(['picture 2 is not shown: it is not a complete PNG, JPEG, GIF or WebP']);
   });
 });
 
@@ -40,13 +40,13 @@ describe('what is left out', () => {
   const whole = png(64, 64);
   const large = png(10, 10, { padding: 3_000_000 });
   it.each<[string, string, string]>([
-    ['another thing', base64(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')), 'no whole PNG'],
-    ['nothing', '', 'no whole PNG'],
-    ['a start and no more', base64(whole.subarray(0, 30)), 'no whole PNG'],
-    ['a picture that breaks off', base64(whole.subarray(0, -1)), 'no whole PNG'],
-    ['a JPEG that breaks off', base64(jpeg(64, 64).subarray(0, -2)), 'no whole PNG'],
-    ['a WebP of another length', base64(Buffer.concat([webp(9, 9), Buffer.alloc(2)])), 'no whole PNG'],
-    ['a JPEG whose segments lead nowhere', base64(endlessJpeg()), 'no whole PNG'],
+    ['another thing', base64(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')), 'not a complete PNG'],
+    ['nothing', '', 'not a complete PNG'],
+    ['a start and no more', base64(whole.subarray(0, 30)), 'not a complete PNG'],
+    ['a picture that breaks off', base64(whole.subarray(0, -1)), 'not a complete PNG'],
+    ['a JPEG that breaks off', base64(jpeg(64, 64).subarray(0, -2)), 'not a complete PNG'],
+    ['a WebP of another length', base64(Buffer.concat([webp(9, 9), Buffer.alloc(2)])), 'not a complete PNG'],
+    ['a JPEG whose segments lead nowhere', base64(endlessJpeg()), 'not a complete PNG'],
     ['a bomb', base64(png(1, 1, { claimed: [100_000, 100_000] })), '100000x100000 pixels'],
     ['one long side', base64(png(1, 1, { claimed: [2001, 1] })), '2001x1 pixels'],
     ['no pixels', base64(png(1, 1, { claimed: [0, 7] })), '0x7 pixels'],

@@ -21,7 +21,7 @@ function hint(language: string, said: string, walls = language === 'go' ? GO_WAL
 }
 
 const MEMORY =
-  'The memory limit is 512 MB. Use less memory: process the data in pieces, and let go of what is done. (MCP_BRIDGE_MEMORY sets the limit.)';
+  'The memory limit is 512 MB. Use less memory: process the data in pieces, and delete what is no longer needed. (MCP_BRIDGE_MEMORY sets the limit.)';
 const PROCESSES =
   'At most 128 processes and threads may exist at once: use fewer workers, or asyncio. (MCP_BRIDGE_PIDS sets the limit.)';
 const NETWORK = 'The sandbox has no network: send what the program needs in `additional_files` or `stdin`.';
@@ -31,7 +31,7 @@ const READ_ONLY = 'Only /tmp, /workspace and /dev/shm can be written to; the res
 const NO_EXECUTION =
   'Nothing in /tmp, /workspace and /dev/shm can be executed: run a script by its interpreter, as in `bash x.sh`.';
 const THE_USERS = "The user's files are not in the sandbox: send them in `additional_files`.";
-const OUT_IS_THERE = 'The folder out is there from the start: write into it.';
+const OUT_IS_THERE = 'The folder out/ exists already: write into it.';
 const noPackage = (name: string) =>
   `Nothing can be installed here: do without ${name}, or send its source in \`additional_files\`.`;
 const noFile = (name: string) =>
@@ -43,13 +43,13 @@ const CASES: ReadonlyArray<readonly [about: string, language: string, said: stri
     'an image without the language',
     'go',
     'The image has no go on its PATH.\n',
-    'The image is golang:1.21-alpine: the operator can name another, or none, for the one that `mcp-sandbox-bridge image build go` makes.',
+    'The image is golang:1.21-alpine. The operator can set another for Go, or unset it and run `mcp-sandbox-bridge image build go`.',
   ],
   [
     'no package main',
     'go',
     '`/build/main` cannot be executed: Permission denied.\n',
-    'A program is in `package main` and has a `func main()`.',
+    'A Go program needs `package main` and `func main()`.',
   ],
   [
     'tools that were not asked for',
@@ -67,13 +67,13 @@ const CASES: ReadonlyArray<readonly [about: string, language: string, said: stri
     'an import without its ending',
     'javascript',
     'Error [ERR_MODULE_NOT_FOUND]: Cannot find module \'/workspace/lib/math\' imported from /workspace/main.js\nDid you mean to import "./lib/math.js"?',
-    "An ES module's imports name files with their endings: ./lib/math.js.",
+    "Imports in an ES module need the file's ending: ./lib/math.js.",
   ],
   [
     'an import without its ending',
     'javascript',
     "Error [ERR_UNSUPPORTED_DIR_IMPORT]: Directory import '/workspace/lib' is not supported resolving ES modules imported from /workspace/a/main.js\nDid you mean to import ../lib/index.js?",
-    "An ES module's imports name files with their endings: ../lib/index.js.",
+    "Imports in an ES module need the file's ending: ../lib/index.js.",
   ],
   [
     'TypeScript that Node is to load itself',
@@ -92,13 +92,13 @@ const CASES: ReadonlyArray<readonly [about: string, language: string, said: stri
     'no input',
     'python',
     'Password: Traceback (most recent call last):\nEOFError\n',
-    'stdin holds what the call gives in `stdin`, and there was no more.',
+    'The program read past the end of stdin: pass more in `stdin`.',
   ],
   [
     'a debugger',
     'python',
     '> /workspace/main.py(2)<module>()\n-> breakpoint()\n(Pdb) Traceback (most recent call last):\nbdb.BdbQuit\n',
-    'A debugger reads commands from stdin, which holds what the call gives in `stdin`: print what you want to see instead of breakpoint().',
+    'A debugger reads its commands from `stdin` of the call. Leave out breakpoint(), and print what you want to see.',
   ],
   [
     'a module that was not sent',
@@ -165,7 +165,7 @@ const CASES: ReadonlyArray<readonly [about: string, language: string, said: stri
     'C in Go',
     'go',
     'package main: build constraints exclude all Go files in /workspace',
-    'What the file asks for is not so here: this is Linux, and there is no compiler for `import "C"`.',
+    'The build constraints of the file do not fit: this is Linux, and there is no C compiler for `import "C"`.',
   ],
   ['the folder that is there', 'python', "FileExistsError: [Errno 17] File exists: 'out'", OUT_IS_THERE],
   ['the folder that is there', 'javascript', "Error: EEXIST: file already exists, mkdir 'out'", OUT_IS_THERE],
@@ -226,7 +226,7 @@ const CASES: ReadonlyArray<readonly [about: string, language: string, said: stri
     'no input',
     'python',
     '  File "main.py", line 2, in <module>\n    input(\'name? \')\nEOFError: EOF when reading a line\n',
-    'stdin holds what the call gives in `stdin`, and there was no more.',
+    'The program read past the end of stdin: pass more in `stdin`.',
   ],
   ['network', 'javascript', '  cause: Error: getaddrinfo EAI_AGAIN example.com', NETWORK],
   [
@@ -278,7 +278,7 @@ const CASES: ReadonlyArray<readonly [about: string, language: string, said: stri
     'disk',
     'bash',
     "head: error writing 'standard output': No space left on device",
-    'Files are kept in memory: /tmp holds 64 MB, /workspace holds 128 MB, /dev/shm holds 16 MB. Delete what is done with, or write less.',
+    'Files lie in memory here: /tmp holds 64 MB, /workspace holds 128 MB, /dev/shm holds 16 MB. Delete files that are no longer needed, or write less.',
   ],
   [
     'open files',
@@ -290,7 +290,7 @@ const CASES: ReadonlyArray<readonly [about: string, language: string, said: stri
     'size of a file',
     'go',
     'panic: truncate x: file too large',
-    'A file may have at most 128 MB: write several, or less.',
+    'A file may have at most 128 MB: write several files, or less.',
   ],
 ];
 

@@ -44,7 +44,7 @@ describe('what is there', () => {
       { name: 'sum.v2', file: 'sum.v2.go', language: 'go', description: 'Adds up.' },
     ]);
     expect(await reasons()).toEqual({
-      'README.md': 'has an ending that is not of any language',
+      'README.md': 'has an ending that belongs to no language',
       'report.py': 'is a folder',
     });
     const { language, ...found } = await snippets.find('sum.v2');
@@ -82,7 +82,7 @@ describe('a name that is not one', () => {
       code: 'E_ARGUMENTS',
       fault: 'agent',
       message: "There is no snippet 'helo-world'. Did you mean 'hello_world'?",
-      remedy: 'There is: hello_world, tidy.',
+      remedy: 'Snippets: hello_world, tidy.',
     });
   });
 
@@ -92,7 +92,7 @@ describe('a name that is not one', () => {
     expect(missing.message).toContain('ENOENT');
     expect(missing.remedy).toContain('MCP_BRIDGE_SNIPPETS');
     const none = await refusal('a', new Snippets(undefined));
-    expect(none.advice).toContain('Name a folder in MCP_BRIDGE_SNIPPETS');
+    expect(none.advice).toContain('Set MCP_BRIDGE_SNIPPETS to a folder');
     writeFileSync(join(base, 'file'), '');
     expect((await refusal('a', new Snippets(join(base, 'file')))).message).toContain('ENOTDIR');
   });
@@ -123,7 +123,7 @@ describe('a name that is not one', () => {
     put('.hidden.py');
     const { code, advice } = await refusal(name);
     expect(code).toBe('E_ARGUMENTS');
-    expect(advice).toContain('There is: plain.');
+    expect(advice).toContain('Snippets: plain.');
     expect(advice.length).toBeLessThan(300);
     expect(isHarmless(advice)).toBe(true);
   });
@@ -135,7 +135,7 @@ describe('a name that is not one', () => {
     expect(await names()).toEqual(['hello.js', 'hello.js.rb', 'hello.py']);
     expect(await refusal('hello')).toMatchObject({
       message: "The snippet 'hello' could be any of: hello.js, hello.py.",
-      remedy: "Give the file's whole name: its ending decides.",
+      remedy: 'Pass the whole file name, with its ending.',
     });
     expect(await snippets.find('hello.py')).toMatchObject({ name: 'hello.py', code: 'python' });
     expect(await snippets.find('hello.js')).toMatchObject({ code: 'javascript' });
@@ -172,7 +172,7 @@ describe('a file that is no snippet', () => {
       'beside.py': 'is a link that leads out of the folder',
       'dangling.py': 'is a link that leads nowhere',
       'detour.py': 'is a link that leads out of the folder',
-      'folder.py': 'is no regular file',
+      'folder.py': 'is not a regular file',
       'host.py': 'is a link that leads out of the folder',
       'loop.py': 'is a link that leads nowhere',
       'out.py': 'is a link that leads out of the folder',
@@ -195,10 +195,10 @@ describe('a file that is no snippet', () => {
     expect(await reasons()).toEqual({
       'large.py': 'has 1000001 bytes; a snippet has at most 1000000',
       'latin.py': 'is not UTF-8',
-      'pipe.py': 'is no regular file',
+      'pipe.py': 'is not a regular file',
     });
     for (const [name, reason] of [
-      ['pipe', 'pipe.py is no regular file.'],
+      ['pipe', 'pipe.py is not a regular file.'],
       ['large', 'at most 1000000.'],
       ['latin', 'latin.py is not UTF-8.'],
       ['late', 'late.py is not UTF-8.'],

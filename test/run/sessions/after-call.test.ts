@@ -124,7 +124,7 @@ it('it stands still when the time of its call is over, and the next answer says 
   await until(() => made[0]?.isStill === true);
   expect(places()).toBe(0);
   const { session } = await call('one');
-  expect(session?.says).toEqual(['its threads have stood still since the time of its last call was over']);
+  expect(session?.says).toEqual(['its threads were paused: the time of its last call was over']);
   expect((await call('one')).session?.says).toEqual([]);
 });
 

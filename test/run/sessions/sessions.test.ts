@@ -145,7 +145,10 @@ describe('an end', () => {
     [{ how: 'exited', report: { code: null, signal: 'SIGSEGV' } }, /ended by SIGSEGV$/],
     [{ how: 'lost', detail: 'no word' }, /^its container is gone: no word$/],
     [{ how: 'limit', breach: { limit: 'memory', allowed: 1, seen: 2 } }, /^memory limit .* exceeded$/],
-    [{ how: 'limit', breach: { limit: 'wakes', allowed: 3, seen: 4 } }, /^it did not stand still while /],
+    [
+      { how: 'limit', breach: { limit: 'wakes', allowed: 3, seen: 4 } },
+      /^the code went on while it was paused/,
+    ],
   ] satisfies [SandboxEnd, RegExp][])(
     'of its sandbox is told once, by its reason: %j',
     async (how, reason) => {
@@ -204,13 +207,11 @@ describe('what the first line says', () => {
   });
 
   it('is what is not as the reader may think', () => {
-    expect(told({ isNew: true, before: 'why' })).toEqual([
-      'new, and empty, since the one before has ended: why',
-    ]);
+    expect(told({ isNew: true, before: 'why' })).toEqual(['new and empty; the one before has ended: why']);
     expect(told({ session: session({ ended: 'why' }) })).toEqual(['it has ended with this call: why']);
     expect(told({}, { status: 'timeout' })).toEqual(['interrupted; its state is kept']);
-    expect(told({ waitedMs: 2_400 })).toEqual(['waited 2 s for its call before']);
-    expect(told({}, ended, ['gone'])).toEqual(['without gone, which it may not have any more']);
+    expect(told({ waitedMs: 2_400 })).toEqual(['waited 2 s for the call before it']);
+    expect(told({}, ended, ['gone'])).toEqual(['without gone, which it may no longer use']);
   });
 });
 
@@ -242,9 +243,9 @@ describe('a later bridge', () => {
 
   it('says that one of the same program is gone, once it is begun anew', async () => {
     orphaned({});
-    await expect(enter('data', { isRequired: true })).rejects.toThrow('the bridge that had it is gone');
+    await expect(enter('data', { isRequired: true })).rejects.toThrow('the bridge that ran it is gone');
     expect((await call('data')).before).toBe(
-      'the bridge that had it is gone; its last call was at 2026-11-25 10:00:00 UTC',
+      'the bridge that ran it is gone; its last call was at 2026-11-25 10:00:00 UTC',
     );
     expect((await call('data')).before).toBeUndefined();
   });

@@ -110,7 +110,7 @@ describe('where a further call would be refused', () => {
     expect(answer?.status).toBe(429);
     expect(answer?.text).toMatch(/^retry-after: 7\r$/m);
     expect(answer?.text).toContain(
-      'Your request of 4.8 MB was not read. Nothing has run: 2 runs wait already. Make the same call again in 7 s. Requests of at most 64 KB are read meanwhile.',
+      'Your request of 4.8 MB was not read. Nothing has run: 2 runs wait already. Make the same call again in 7 s. Requests of at most 64 KB are still read.',
     );
     await until(() => stub.events.some(({ type }) => type === 'http.request'));
     expect(stub.events).toContainEqual(

@@ -56,11 +56,11 @@ it('calls that go on keep what they were sent, and what is needed to end them is
   expect(going.map(handleOf).every((handle) => handle !== '')).toBe(true);
   const refused = await send();
   expect(refused.status).toBe(429);
-  expect(refused.text).toContain('or end a call that goes on');
+  expect(refused.text).toContain('or end a running call');
   // One that says its size is refused before any of it has come.
   const ahead = await ask(agent.place, { headers: { ...agent.headers, 'content-length': CODE.length } });
   expect([ahead.status, ahead.headers['retry-after']]).toEqual([429, '1']);
-  expect(ahead.text).toContain('have 4.3 MB or more together, and at most 4.0 MB are allowed');
+  expect(ahead.text).toContain('would hold 4.3 MB or more; at most 4.0 MB are allowed');
   const [first] = going;
   expect((await answered({ stop: first && handleOf(first) })).status).toBe(200);
   await until(async () => (await statusOf()) === 200);

@@ -47,7 +47,7 @@ describe('where it listens', () => {
     (text) => {
       expect(() => parseHttpAddress(text)).toThrow(
         expect.objectContaining({
-          message: `--http: '${text}' is no address.`,
+          message: `--http: '${text}' is not an address.`,
           remedy: expect.stringContaining('unix:/path/of/socket'),
         }),
       );
@@ -57,7 +57,7 @@ describe('where it listens', () => {
   it.each(['0.0.0.0:0', '[::]:0'])('%s needs credentials', async (address) => {
     await expect(stubFront(opened, { address, parts: { hasCredentials: false } })).rejects.toMatchObject({
       code: 'E_SETTINGS',
-      message: expect.stringContaining('reached from other machines'),
+      message: expect.stringContaining('other machines can reach'),
       remedy: expect.stringContaining('token create'),
     });
     expect(opened).toEqual([]);
@@ -138,7 +138,7 @@ describe('a unix socket', () => {
         writeFileSync(join(path, 's'), 'precious');
         return join(path, 's');
       },
-      'it is no socket',
+      'that is not a socket',
     ],
   ])('is refused in place of %s', async (_what, at, sentence) => {
     const path = at(ownFolder(opened));
@@ -146,7 +146,7 @@ describe('a unix socket', () => {
       code: 'E_SETTINGS',
       message: expect.stringContaining(sentence),
     });
-    if (sentence === 'it is no socket') expect(readFileSync(path, 'utf8')).toBe('precious');
+    if (sentence === 'that is not a socket') expect(readFileSync(path, 'utf8')).toBe('precious');
   });
 });
 

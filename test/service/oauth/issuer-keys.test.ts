@@ -94,7 +94,7 @@ describe('an issuer that is down', () => {
       await expect(ask('k1')).resolves.toBeDefined();
       await vi.waitFor(() => expect(told()).not.toEqual([]), PATIENTLY);
     }
-    expect(told()).toEqual([expect.stringMatching(/cannot be reached.*keys of before go on/)]);
+    expect(told()).toEqual([expect.stringMatching(/cannot be reached.*earlier keys stay in use/)]);
   });
 
   it('keeps everybody out after a day', async () => {
@@ -145,7 +145,7 @@ describe('an issuer is not believed that', () => {
 
   it.each([
     ['says too much', (size: number) => 'x'.repeat(size), 'more than'],
-    ['says no JSON', () => '<html>', 'no JSON'],
+    ['says no JSON', () => '<html>', 'something other than JSON'],
     ['says something else', () => '[1]', 'no `issuer`'],
   ])('%s', async (_what, body, said) => {
     issuer.answers.set(METADATA, (response) => void response.end(body(MAX_DOCUMENT_BYTES + 1)));
@@ -164,7 +164,7 @@ describe('an issuer is not believed that', () => {
     ['a cloud', 'https://169.254.169.254/keys', 'private network'],
     ['a neighbour', 'https://10.1.2.3/keys', 'private network'],
     ['a file', 'file:///etc/passwd', 'not https'],
-    ['nowhere', 'keys', 'names an address that is none'],
+    ['nowhere', 'keys', 'names something that is not an address'],
   ])('has its keys at %s', async (_what, jwks_uri, said) => {
     issuer.json(METADATA, { issuer: issuer.url, jwks_uri });
     await expect(ask('k1')).rejects.toThrow(IssuerUnavailable);

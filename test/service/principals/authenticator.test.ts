@@ -113,13 +113,13 @@ describe('without a credential', () => {
 describe('what is no credential', () => {
   it.each([
     ['two headers', [`Bearer GOOD`, `Bearer GOOD`], 'several Authorization headers'],
-    ['two in one', ['Bearer GOOD, Bearer GOOD'], 'no token'],
+    ['two in one', ['Bearer GOOD, Bearer GOOD'], 'not a token'],
     ['another scheme', ['Basic dXNlcjpwYXNz'], 'Bearer TOKEN'],
     ['a proof of possession', ['DPoP GOOD'], 'DPoP'],
     ['no scheme', ['GOOD'], 'Bearer TOKEN'],
-    ['a scheme alone', ['Bearer'], 'no token'],
+    ['a scheme alone', ['Bearer'], 'not a token'],
     ['an empty header', [''], 'Bearer TOKEN'],
-    ['a line break', ['Bearer GOOD\nx: y'], 'no token'],
+    ['a line break', ['Bearer GOOD\nx: y'], 'not a token'],
     ['a huge token', [`Bearer ${'a'.repeat(16_001)}`], 'longer than'],
   ])('%s is 400', async (_what, headers, said) => {
     const authorization = headers.map((header) => header.replaceAll('GOOD', good));
@@ -138,7 +138,7 @@ describe('what is no credential', () => {
   ])('a token in the address is 400, also beside a good one: %s', async (target) => {
     const refusal = await refusalOf(bearer(good, { target: target.replace('GOOD', good) }));
     expect(refusal.status).toBe(400);
-    expect(saying(refusal)).toContain('must not stand in the address');
+    expect(saying(refusal)).toContain('must not be in the address');
     expect(JSON.stringify([refusal, events])).not.toContain(good.slice(4, 20));
   });
 
@@ -151,8 +151,8 @@ describe('a wrong token', () => {
   it.each([
     ['that nobody has made', () => newTokenText(), 'not known here'],
     ['that is cut', () => good.slice(0, -1), 'mistyped or cut'],
-    ['of another bridge or service', () => 'ghp_abc', 'begin with msb_'],
-    ['that looks like a JWT, where no issuer is configured', () => 'e30.e30.', 'begin with msb_'],
+    ['of another bridge or service', () => 'ghp_abc', 'tokens begin with msb_'],
+    ['that looks like a JWT, where no issuer is configured', () => 'e30.e30.', 'tokens begin with msb_'],
   ])('%s is 401 with a reason', async (_what, text, said) => {
     const refusal = await refusalOf(bearer(text()));
     expect(refusal.status).toBe(401);

@@ -202,9 +202,9 @@ describe('a file that changes', () => {
     expect(book.sharedServers()).toEqual(['b']);
     expect(book.sharedServers()).toEqual(['b']);
     expect(events).toEqual([
-      { type: 'config.problem', file, message: expect.stringContaining('the rules of before hold') },
+      { type: 'config.problem', file, message: expect.stringContaining('the previous rules stay in force') },
     ]);
-    expect(book.trouble).toContain('rules of before hold');
+    expect(book.trouble).toContain('previous rules stay in force');
     rmSync(file);
     expect(book.sharedServers()).toEqual(['b']);
     write({ sharedServers: ['c'] });

@@ -156,10 +156,10 @@ describe('the file', () => {
     const { text } = await add('ci');
     expect(book.verdict(text)).toMatchObject({ state: 'known' });
     change(file.path);
-    expect(() => book.verdict(text)).toThrow(/no token counts/);
+    expect(() => book.verdict(text)).toThrow(/no token is accepted/);
     // Again, and not what it remembers.
-    expect(() => book.verdict(text)).toThrow(/no token counts/);
-    await expect(add('next')).rejects.toThrow(/no token counts/);
+    expect(() => book.verdict(text)).toThrow(/no token is accepted/);
+    await expect(add('next')).rejects.toThrow(/no token is accepted/);
   });
 });
 

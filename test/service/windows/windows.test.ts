@@ -315,7 +315,7 @@ describe('windows of one user', () => {
     // Whoever is new and older stays by itself.
     const alone = await desk.open();
     expect(await alone.execute('say', 'alone')).toBe('alone');
-    expect(alone.stderr()).toContain('bridge of its own: it is of a newer version');
+    expect(alone.stderr()).toContain('bridge of its own: it has a newer version');
     expect((await desk.status())[0]?.windows.length).toBe(2);
   });
 
