@@ -15,8 +15,8 @@ from harness.failure import describe_failure
 from harness.inputs import RESULTS_FOLDER
 from harness.output import Output
 from harness.program import MAIN_FILE, NOT_COMPILABLE, Program, compile_program, shorten_line
-from harness.streams import Streams
-from harness.wire import encode, write_all
+from harness.streams import Streams, write_all
+from harness.wire import encode
 
 if TYPE_CHECKING:
     from harness.artifacts import Stamps

@@ -27,7 +27,7 @@ from harness.inputs import make_results_folder, write_files
 from harness.program import MAIN_FILE, Program, remember_source, show_warnings
 from harness.runner import may_need_asyncio, offer_loop, prepare_asyncio, run_program
 from harness.spawning import SPAWN, ChildMain
-from harness.streams import complain_of, install_stdio
+from harness.stdio import complain_of, install_stdio
 from harness.values import describe_result
 from mcp._errors import refusal
 from mcp._imports import PYPLOT, when_imported
