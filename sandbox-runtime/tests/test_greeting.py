@@ -6,6 +6,7 @@ import subprocess
 import sys
 import unittest
 
+from harness import HARNESS_FAILED
 from harness.frames import HARNESS_VERSION, PROTOCOL_VERSION
 from harness.wire import encode
 from tests.host import ROOT
@@ -32,21 +33,39 @@ main.main()
 
 
 class GreetingTest(unittest.TestCase):
-    said: list[str]
+    hello: str
+    loaded: set[str]
 
     @classmethod
     def setUpClass(cls) -> None:
         command = [sys.executable, "-I", "-u", "-c", TELL_LOADED, "[]"]
-        cls.said = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=True).stderr.split("\n")
+        said = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=True).stderr
+        hello, loaded = said.split("\n")
+        cls.hello, cls.loaded = f"{hello}\n", set(loaded.split())
 
     def test_only_these_modules_are_loaded_before_it(self) -> None:
-        loaded = set(self.said[1].split())
-        self.assertEqual(loaded - NEEDED, set(), "load it after the greeting, or not at all")
+        self.assertEqual(self.loaded - NEEDED, set(), "load it after the greeting, or not at all")
 
     def test_it_is_written_as_every_frame_is(self) -> None:
         python = ".".join(map(str, sys.version_info[:3]))
         hello = {"type": "hello", "protocol": PROTOCOL_VERSION, "harness": HARNESS_VERSION, "python": python}
-        self.assertEqual(self.said[0] + "\n", encode(hello).decode())
+        self.assertEqual(self.hello, encode(hello).decode())
+
+    def test_what_keeps_the_rest_from_loading_is_told_behind_it(self) -> None:
+        code = f"""
+import sys
+sys.path.insert(0, {str(ROOT)!r})
+sys.modules["ast"] = None
+from harness.main import main
+main()
+"""
+        done = subprocess.run(
+            [sys.executable, "-I", "-u", "-c", code, "[]"], stderr=subprocess.PIPE, text=True
+        )
+        self.assertEqual(done.returncode, HARNESS_FAILED)
+        hello, *words = done.stderr.rstrip("\n").split("\n")
+        self.assertEqual(hello + "\n", self.hello)
+        self.assertRegex(words[-1], "^ModuleNotFoundError: .*ast")
 
 
 if __name__ == "__main__":
