@@ -30,18 +30,19 @@ from harness.first_process import (
     send,
     tell_end,
 )
-from harness.guest import be_guest
+from harness.guest import be_guest, get_ready
 from harness.handover import Handover, hand_input, hand_over
 from harness.output import Output
 from harness.program import compile_program
 from harness.protect import close_to_others, open_to_itself
+from harness.session import Session
 from harness.streams import Streams, output_pipe, write_all
 from harness.wire import LineReader, decode, encode
 
 # What the first lines of most programs, and of our own later steps, import. Loaded only while the host has nothing for
 # us: a waiting sandbox then has them for free, and a sandbox that is needed at once does not wait for them.
 LIKELY_IMPORTS = (
-    "harness.named_tools asyncio inspect concurrent.futures difflib textwrap base64 csv dataclasses datetime "
+    "asyncio inspect concurrent.futures difflib textwrap base64 csv dataclasses datetime "
     "itertools math pathlib random string subprocess typing enum mcp._check"
 ).split()
 
@@ -61,14 +62,13 @@ def supervise(streams: Streams, ahead: Sequence[list[str]], preimport: Sequence[
     _import_while_idle(streams, preimport)
     # What is done for the first time takes several times as long; the run is to find it done.
     compile_program("print(1)\n2")
+    get_ready()
     # The guest's collector then need not walk (and copy, after the fork) what we have loaded.
     gc.freeze()
     ended, wakeup = _wake_on_signals()
     guest = _fork_guest(streams, ahead, (ended, wakeup))
     handover = _receive_run(streams, guest.program_fd)
     if "session" in handover.run:
-        from harness.session import Session
-
         Session(streams, guest, ended).serve(handover)
     os.close(guest.passed_fd)
     # A program that cannot call anything does not read what the host sends either.
