@@ -13,7 +13,8 @@ import stat
 from typing import Any
 
 from harness.frames import MAX_FILE_BYTES, MAX_FILES, MAX_FILES_BYTES, MAX_SKIPPED_NAMED
-from harness.wire import encode, write_all
+from harness.streams import write_all
+from harness.wire import encode
 
 # Names that are looked at in all; beyond them is neither counted nor sent, as a folder may be refilled for ever.
 MAX_ENTRIES = 10_000

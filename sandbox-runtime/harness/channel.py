@@ -16,8 +16,9 @@ from os import _exit, close, getpid
 from typing import TYPE_CHECKING, Any, Union
 
 from harness.frames import CALL_PARAMS
+from harness.streams import write_all
 from harness.where import where_lines
-from harness.wire import LineReader, decode, encode, encode_bounded, write_all
+from harness.wire import LineReader, decode, encode, encode_bounded
 
 if TYPE_CHECKING:
     # Loaded by those runs that need them: each takes as long to load as all of the harness.

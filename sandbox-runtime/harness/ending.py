@@ -24,7 +24,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from harness.failure import is_users
-from harness.streams import complain, complain_of, flush_stdio
+from harness.stdio import complain, complain_of, flush_stdio
 
 # Files are written within moments. What takes longer most likely takes for ever.
 ENDS_WITHIN_S = 5.0

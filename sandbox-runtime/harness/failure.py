@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from traceback import format_exception
 from typing import Any
 
+from harness import HARNESS_FAILED
+
 _OWN_FOLDERS = tuple(
     os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), name, "")
     for name in ("harness", "mcp")
@@ -28,8 +30,6 @@ _NO_FILES = ("<frozen ", "<__array_function__ ")
 # Compiled modules name the files that they were made of.
 _COMPILED = (".pyx", ".pxi", ".pxd")
 MAX_MESSAGE_CHARS = 20_000
-# EX_SOFTWARE of sysexits.h: the harness itself is broken, not the guest's code.
-HARNESS_FAILED = 70
 # A traceback longer than this keeps its first lines (where it began) and most of its last (what went wrong).
 MAX_LINES = 200
 HEAD_LINES = 40

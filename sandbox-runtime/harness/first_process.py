@@ -1,6 +1,6 @@
 """What PID 1 does in a run as in a session: has code checked, tells the host of it, and ends the guest and sees it end.
 
-Relies on nothing that the guest says. Loads what sends the files that code has left only where it has left any.
+Relies on nothing that the guest says.
 """
 
 from __future__ import annotations
@@ -9,17 +9,15 @@ import os
 import select
 import signal
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from harness.artifacts import Stamps, send_artifacts
 from harness.failure import describe_failure
 from harness.inputs import RESULTS_FOLDER
 from harness.output import Output
 from harness.program import MAIN_FILE, NOT_COMPILABLE, Program, compile_program, shorten_line
-from harness.streams import Streams
-from harness.wire import encode, write_all
-
-if TYPE_CHECKING:
-    from harness.artifacts import Stamps
+from harness.streams import Streams, write_all
+from harness.wire import encode
 
 # After a read smaller than the first, output may gather for the second: 10^6 small writes become some hundred
 # frames, at the price of a delay that nobody sees.
@@ -92,8 +90,6 @@ def send_left(streams: Streams, end: Mapping[str, Any], before: Stamps | None) -
         return {}
     # The host stops its clock: what the files take is not the code's time.
     send(streams, {"type": "ended", **end})
-    from harness.artifacts import send_artifacts
-
     return send_artifacts(RESULTS_FOLDER, streams.supervisor_out, before)
 
 

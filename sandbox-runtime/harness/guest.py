@@ -16,7 +16,7 @@ import types
 import warnings
 from collections.abc import Sequence
 from os import _exit, write
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from harness.channel import Channel
 from harness.ending import Ending, exit_code, rehearse
@@ -24,17 +24,18 @@ from harness.environment import publish_servers
 from harness.failure import describe_failure
 from harness.handover import take_over
 from harness.inputs import make_results_folder, write_files
+from harness.launch import Bequest, launch, prepare, stand_in
 from harness.program import MAIN_FILE, Program, remember_source, show_warnings
+from harness.program_input import ProgramInput
 from harness.runner import may_need_asyncio, offer_loop, prepare_asyncio, run_program
+from harness.script import Script
+from harness.session_guest import SessionGuest, forget_interrupts
 from harness.spawning import SPAWN, ChildMain
-from harness.streams import complain_of, install_stdio
+from harness.stdio import complain_of, install_stdio
 from harness.values import describe_result
 from mcp._errors import refusal
 from mcp._imports import PYPLOT, when_imported
 from mcp._setup import bind
-
-if TYPE_CHECKING:
-    from harness.script import Script
 
 
 def be_guest(
@@ -48,20 +49,13 @@ def be_guest(
 
     `ins` is the host's own stream, and what the supervisor passes on of it to the guest of a session.
     """
-    # Before the harness is out of sight, and not before the greeting, for which the host waits.
-    from harness.launch import Bequest, launch, prepare, stand_in
-    from harness.program_input import ProgramInput
-    from harness.script import Script
-    from harness.session_guest import SessionGuest, forget_interrupts
-
     host_in, passed_on = ins
     _prefer_as_victim()
     install_stdio()
     # Says on stderr where a segmentation fault happened, before the process dies of it.
     faulthandler.enable(file=2, all_threads=False)
     channel = Channel(host_in, frames_fd, refusal)
-    _hide_harness()
-    _adapt_libraries()
+    _leave_own_folder()
     make_results_folder()
     rehearse()
     complaint = prepare(ahead)
@@ -103,6 +97,21 @@ def be_guest(
     code = _run(channel, program, run, namespace, script)
     del namespace
     ending.finish(code, lambda code: _leave(channel, leave, code))
+
+
+def get_ready() -> None:
+    """To be called last before the guest is forked: a page of memory that either process writes to is there twice."""
+    if "asyncio" in sys.modules:
+        prepare_asyncio()
+    if sys.version_info >= (3, 14):
+        # Its new default, forkserver, runs the code again in each process, which code of a cell is seldom written for.
+        # Elsewhere fork is default.
+        importlib.import_module("multiprocessing").set_start_method("fork")
+    # The second thread is ours, and it takes no lock that a child would need.
+    warnings.filterwarnings("ignore", ".*multi-threaded, use of fork.*", DeprecationWarning)
+    # Out of sight. The supervisor needs none of it by name either.
+    for name in [name for name in sys.modules if name.split(".")[0] == "harness"]:
+        del sys.modules[name]
 
 
 def _run(
@@ -173,24 +182,11 @@ def _fresh_main() -> dict[str, Any]:
     return module.__dict__
 
 
-def _hide_harness() -> None:
-    """The harness is out of sight, and the working directory is searched last."""
+def _leave_own_folder() -> None:
+    """Takes the harness off the path, where the working directory comes last."""
     own_folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     sys.path[:] = [*(entry for entry in sys.path if entry not in ("", own_folder)), os.getcwd()]
-    for name in [name for name in sys.modules if name.split(".")[0] == "harness"]:
-        del sys.modules[name]
     sys.argv[:] = [MAIN_FILE]
-
-
-def _adapt_libraries() -> None:
-    if "asyncio" in sys.modules:
-        prepare_asyncio()
-    if sys.version_info >= (3, 14):
-        # Its new default, forkserver, runs the code again in each process, which code of a cell is seldom written for.
-        # Elsewhere fork is default.
-        importlib.import_module("multiprocessing").set_start_method("fork")
-    # The second thread is ours, and it takes no lock that a child would need.
-    warnings.filterwarnings("ignore", ".*multi-threaded, use of fork.*", DeprecationWarning)
 
 
 def _prefer_as_victim() -> None:

@@ -15,7 +15,7 @@ from os import close
 from typing import Any, NamedTuple
 
 from harness.program import Program
-from harness.wire import write_all
+from harness.streams import write_all
 
 # In front of each message: how long it is.
 LENGTH_BYTES = 8

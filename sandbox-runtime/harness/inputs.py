@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from io import FileIO
 from os import getcwd, lstat, mkdir, unlink
 
-from harness.wire import write_all
+from harness.streams import write_all
 
 # What is in it when the code has ended goes back to the host.
 RESULTS_FOLDER = "out"

@@ -15,7 +15,8 @@ import struct
 import termios
 
 from harness.frames import OUTPUT_CHUNK_BYTES
-from harness.wire import encode, write_all
+from harness.streams import write_all
+from harness.wire import encode
 
 # Of bytes that are no text; a program may write it, too.
 _REPLACEMENT = "\ufffd"

@@ -13,12 +13,10 @@ import re
 import warnings
 from collections.abc import Sequence
 from types import CodeType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from harness.named_tools import NamedTool, named_tools
 from harness.top_level_return import has_top_level_return, unwrap_code, wrap_in_function
-
-if TYPE_CHECKING:
-    from harness.named_tools import NamedTool
 
 # Of code that is no file.
 MAIN_FILE = "main.py"
@@ -85,7 +83,7 @@ def compile_program(
     with warnings.catch_warnings(record=True) as caught:
         tree = ast.parse(source, file)
         # Before the tree is taken apart.
-        named = _named_tools(source, tree) if "mcp" in source else ()
+        named = named_tools(source, tree) if "mcp" in source else ()
         if has_top_level_return(tree):
             parts: list[ast.Module | ast.Expression] = [wrap_in_function(tree)]
         else:
@@ -150,13 +148,6 @@ def _out_of_fence(source: str) -> str:
         return code
     # Its end is often forgotten. Backticks begin no line of Python; tildes are operators.
     return rest if rest and fence[0] == "`" else source
-
-
-def _named_tools(source: str, tree: ast.Module) -> Sequence[NamedTool]:
-    # Here, since most programs need none of it; a sandbox that waits loads it ahead.
-    from harness.named_tools import named_tools
-
-    return named_tools(source, tree)
 
 
 def _split_last_expression(tree: ast.Module) -> list[ast.Module | ast.Expression]:

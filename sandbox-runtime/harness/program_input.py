@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from harness.wire import write_all
+from harness.streams import write_all
 
 
 class ProgramInput:

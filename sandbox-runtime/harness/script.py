@@ -17,7 +17,7 @@ from typing import Any
 from harness import LOADED_AT_START
 from harness.program import Program
 from harness.program_input import take_input
-from harness.streams import complain_of
+from harness.stdio import complain_of
 
 # What a shell says of a program that Ctrl-C has ended.
 INTERRUPTED = 130

@@ -13,17 +13,18 @@ from io import FileIO
 from os import _exit, write
 from typing import Any
 
+from harness import HARNESS_FAILED
 from harness.channel import Channel
 from harness.ending import exit_code, flush_files
 from harness.environment import publish_servers
-from harness.failure import HARNESS_FAILED, describe_failure, harness_failure
+from harness.failure import describe_failure, harness_failure
 from harness.handover import Handover, take_over
 from harness.inputs import make_results_folder, write_files
 from harness.interrupts import Interrupts
 from harness.program import Program, remember_source, show_warnings
 from harness.runner import may_need_asyncio, offer_loop, prepare_asyncio, run_call
 from harness.spawning import SPAWN, ChildMain
-from harness.streams import complain_of, flush_stdio, mend_stdio
+from harness.stdio import complain_of, flush_stdio, mend_stdio
 from harness.values import describe_result
 from mcp import _session
 from mcp._imports import when_imported

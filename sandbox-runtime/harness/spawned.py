@@ -21,7 +21,7 @@ from harness.failure import describe_failure
 from harness.program import Program, remember_source
 from harness.runner import may_need_asyncio, offer_loop, prepare_asyncio, run_program
 from harness.spawning import DATA_SUFFIX, tell_children
-from harness.streams import complain
+from harness.stdio import complain
 from mcp._setup import bind
 
 GUARD = 'if __name__ == "__main__":'

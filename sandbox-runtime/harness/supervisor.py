@@ -1,4 +1,5 @@
-"""PID 1 of the container: greets, forks the guest, checks code, takes one run, forwards its output, says how it ended.
+"""PID 1 of the container after its greeting: forks the guest, checks code, takes one run, forwards its output, says how
+it ended.
 
 Relies on being single-threaded when it forks. Never runs guest code itself and never answers for the guest: it
 reports the same way after a normal end, os._exit, a segmentation fault or an out-of-memory kill.
@@ -11,11 +12,11 @@ import importlib
 import os
 import select
 import signal
-import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from harness.failure import HARNESS_FAILED, clip, describe_failure, harness_failure
+from harness import HARNESS_FAILED
+from harness.failure import clip, describe_failure, harness_failure
 from harness.first_process import (
     END_SIGNALS,
     GATHER_MS,
@@ -29,19 +30,19 @@ from harness.first_process import (
     send,
     tell_end,
 )
-from harness.frames import HARNESS_VERSION, PROTOCOL_VERSION
-from harness.guest import be_guest
+from harness.guest import be_guest, get_ready
 from harness.handover import Handover, hand_input, hand_over
 from harness.output import Output
 from harness.program import compile_program
 from harness.protect import close_to_others, open_to_itself
-from harness.streams import Streams, output_pipe
-from harness.wire import LineReader, decode, encode, write_all
+from harness.session import Session
+from harness.streams import Streams, output_pipe, write_all
+from harness.wire import LineReader, decode, encode
 
 # What the first lines of most programs, and of our own later steps, import. Loaded only while the host has nothing for
 # us: a waiting sandbox then has them for free, and a sandbox that is needed at once does not wait for them.
 LIKELY_IMPORTS = (
-    "harness.named_tools asyncio inspect concurrent.futures difflib textwrap base64 csv dataclasses datetime "
+    "asyncio inspect concurrent.futures difflib textwrap base64 csv dataclasses datetime "
     "itertools math pathlib random string subprocess typing enum mcp._check"
 ).split()
 
@@ -58,24 +59,16 @@ def supervise(streams: Streams, ahead: Sequence[list[str]], preimport: Sequence[
     `preimport` is loaded while the host is silent; the guest runs the commands `ahead` before it takes a program.
     """
     close_to_others()
-    hello = {
-        "type": "hello",
-        "protocol": PROTOCOL_VERSION,
-        "harness": HARNESS_VERSION,
-        "python": ".".join(map(str, sys.version_info[:3])),
-    }
-    send(streams, hello)
     _import_while_idle(streams, preimport)
     # What is done for the first time takes several times as long; the run is to find it done.
     compile_program("print(1)\n2")
+    get_ready()
     # The guest's collector then need not walk (and copy, after the fork) what we have loaded.
     gc.freeze()
     ended, wakeup = _wake_on_signals()
     guest = _fork_guest(streams, ahead, (ended, wakeup))
     handover = _receive_run(streams, guest.program_fd)
     if "session" in handover.run:
-        from harness.session import Session
-
         Session(streams, guest, ended).serve(handover)
     os.close(guest.passed_fd)
     # A program that cannot call anything does not read what the host sends either.

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from json import JSONDecoder, JSONEncoder
 from json.encoder import c_make_encoder, encode_basestring_ascii  # type: ignore[attr-defined]
-from os import read, write
+from os import read
 from select import select
 from typing import Any
 
@@ -102,16 +102,6 @@ def _refuse_lone_surrogate(escape: re.Match[str]) -> str:
     if len(escape.group()) == 6:
         raise ValueError(f"a text holds a lone surrogate, '{escape.group()}', which no other program reads")
     return escape.group()
-
-
-def write_all(fd: int, data: bytes) -> None:
-    """Writes every byte; waits where the descriptor is non-blocking, as one shared with an engine's client may be."""
-    rest = memoryview(data)
-    while rest:
-        try:
-            rest = rest[write(fd, rest) :]
-        except BlockingIOError:
-            select([], [fd], [])
 
 
 def _read_some(fd: int) -> bytes:

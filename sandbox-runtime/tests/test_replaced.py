@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import unittest
 
-from harness.failure import HARNESS_FAILED, harness_failure
+from harness import HARNESS_FAILED
+from harness.failure import harness_failure
 from tests.host import given, run, run_script, server, structured, tool
 from tests.test_sessions import Session
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.frames import GUEST_FRAMES, HOST_FRAMES, MAX_VALUES, SUPERVISOR_FRAMES
-from harness.wire import LineReader, decode, depth_of, encode, encode_bounded, values_in, write_all
+from harness.streams import write_all
+from harness.wire import LineReader, decode, depth_of, encode, encode_bounded, values_in
 
 VECTORS = Path(__file__).resolve().parent.parent.parent / "test" / "vectors" / "frames.jsonl"
 TABLES = {"guest": GUEST_FRAMES, "supervisor": SUPERVISOR_FRAMES, "host": HOST_FRAMES}

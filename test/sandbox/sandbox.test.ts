@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { SandboxSpec, Unreachable } from '../../src/engine/engine.js';
 import { Sandbox } from '../../src/sandbox/conversation/sandbox.js';
 import { WarmPool } from '../../src/sandbox/launch/warm-pool.js';
+import { compileIn } from '../../src/sandbox/python/python-name.js';
 import {
   type GuestFrame,
   PROTOCOL_VERSION,
@@ -56,6 +57,16 @@ it('what the engine says on the harness’s stream before the greeting is why it
   await expect(starting).rejects.toMatchObject({
     code: 'E_SANDBOX_START',
     message: 'The sandbox did not start: conmon: option parsing failed',
+  });
+});
+
+it('a harness that greets and cannot be loaded does not start, in its own words', async () => {
+  const compiling = compileIn(sandbox);
+  container.stderr.write("ModuleNotFoundError: No module named 'json'\n");
+  container.end();
+  await expect(compiling).rejects.toMatchObject({
+    code: 'E_SANDBOX_START',
+    message: "The sandbox did not start: ModuleNotFoundError: No module named 'json'",
   });
 });
 

@@ -258,7 +258,7 @@ export class WarmPool implements Disposable {
 const waitMsLeft = ({ startedAt }: Sandbox): number =>
   startedAt + MAX_WAIT_SECONDS * 1000 - performance.now();
 
-/** A waiting sandbox and its conmon measured 12 to 25 MB. */
+/** A waiting sandbox and its conmon measured 12 to 21 MB. */
 const WAITING_BYTES = 64 * MB_BYTES;
 /** With numpy and pandas loaded it measured 67 MB, with scipy.stats, matplotlib and openpyxl as well 140 MB. */
 const WAITING_PREPARED_BYTES = 160 * MB_BYTES;

@@ -70,7 +70,10 @@ async function startAsPython<T>(
   }
 }
 
-/** Runs it to its end, or until `seconds` are over, which shows in what is missing. */
+/**
+ * Runs it to its end, or until `seconds` are over, which shows in what is missing. Throws E_SANDBOX_START where the harness does
+ * not come to look at the code: it greets before it is loaded.
+ */
 export async function runOwnCode(
   sandbox: Sandbox,
   code: string,
@@ -86,8 +89,16 @@ export async function runOwnCode(
   const onGuest = (frame: GuestFrame) => {
     if (frame.type === 'result') value = frame.value;
   };
-  const timer = setTimeout(() => sandbox.kill(), seconds * 1000);
-  await Promise.race([sandbox.check(code), sandbox.ended]);
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    sandbox.kill();
+  }, seconds * 1000);
+  const first = await Promise.race([sandbox.check(code), sandbox.ended]);
+  if ('how' in first && first.how === 'lost' && !isLate) {
+    clearTimeout(timer);
+    throw new NotStarted(first.detail);
+  }
   if (sandbox.isAlive) {
     const run = {
       type: 'run',
