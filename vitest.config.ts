@@ -23,7 +23,7 @@ const programs = [
   'test/policy/inbox/two-processes.test.ts',
   'test/service/windows/{kills,windows}.test.ts',
   'test/walls/{approvals,principals,windows}/walls.test.ts',
-  'test/scripts/{commands,installed,mcpb,package,plugin}.test.ts',
+  'test/scripts/{bench-measures,commands,installed,mcpb,package,plugin}.test.ts',
 ];
 
 const sideBySide = {

@@ -1,5 +1,5 @@
 // A program that says hello, in each language: through execute_code, where a sandbox waits for it and where none does,
-// beside the engine's own command line with the same image, flags and commands. All languages take turns on one bridge.
+// beside the engine's own command line with the same image, flags and commands, in turns.
 
 import { languages } from '../../dist/settings/languages/records.js';
 import { pause, timeWork } from './stage.mjs';
@@ -31,51 +31,47 @@ export async function hello(stage, bare, signal) {
       skipped.push({ measure: `hello in ${language.title}`, skipped: thrown.message });
     }
   }
-  const present = [...images.keys()];
-  const tools = { MCP_BRIDGE_TOOLS: 'run_python,execute_code' };
-  const warm = await takeSamples(present, stage.times(6, 2), (record) =>
-    stage.withBridge({ env: tools }, async (bridge) => {
-      // Of each the first is a cold start, from which on one waits.
-      for (const language of present) await bridge.execute(language.name, HELLO[language.name]);
-      await record(async (language, of) => {
-        await pause(THINK_MS);
-        of.ours.push((await timeWork(() => bridge.execute(language.name, HELLO[language.name]))).ms);
-      });
-    }),
-  );
-  const cold = await takeSamples(present, stage.times(4, 2), (record) =>
-    stage.withBridge({ env: { ...tools, MCP_BRIDGE_WARM: '0' } }, (bridge) =>
-      record(async (language, of) => {
-        await pause(SETTLE_MS);
-        of.ours.push((await timeWork(() => bridge.execute(language.name, HELLO[language.name]))).ms);
-        await pause(SETTLE_MS);
-        of.theirs.push(await bare.runProgram(language, images.get(language), HELLO[language.name]));
-      }),
-    ),
-  );
-  return [...present.flatMap((language) => rowsOf(language, warm, cold, bare)), ...skipped];
+  const samples = images.size === 0 ? new Map() : await takeSamples(stage, bare, images);
+  return [...[...samples].flatMap(([language, of]) => rowsOf(language, of, bare)), ...skipped];
 }
 
-/** Samples by language, after `rounds` in which each had its turn. */
-async function takeSamples(present, rounds, within) {
-  const samples = new Map(present.map((language) => [language, { ours: [], theirs: [] }]));
-  await within(async (measure) => {
-    for (let round = 0; round < rounds; round++)
-      for (const [language, of] of samples) await measure(language, of);
+/** Times by language. All languages take turns, and in each turn what waits, what does not and the engine's own follow each other. */
+async function takeSamples(stage, bare, images) {
+  const samples = new Map([...images.keys()].map((language) => [language, { warm: [], cold: [], bare: [] }]));
+  const hello = (bridge, { name }) => bridge.execute(name, HELLO[name]);
+  const timed = async (times, work) => times.push((await timeWork(work)).ms);
+  await withBridges(stage, async (warm, cold) => {
+    // Of each the first is a cold start, from which on one waits.
+    for (const language of samples.keys()) await hello(warm, language);
+    for (let round = 0; round < stage.times(6, 2); round++) {
+      for (const [language, of] of samples) {
+        await pause(THINK_MS);
+        await timed(of.warm, () => hello(warm, language));
+        await pause(THINK_MS);
+        await timed(of.cold, () => hello(cold, language));
+        await pause(SETTLE_MS);
+        of.bare.push(await bare.runProgram(language, images.get(language), HELLO[language.name]));
+      }
+    }
   });
   return samples;
 }
 
-function rowsOf(language, warm, cold, bare) {
-  const theirs = figure(`bare ${bare.engine.name} run of the same`, cold.get(language).theirs);
+/** Has `work` use a bridge with a sandbox that waits, and one without. */
+function withBridges(stage, work) {
+  const env = { MCP_BRIDGE_TOOLS: 'run_python,execute_code' };
+  return stage.withBridge({ env }, (warm) =>
+    stage.withBridge({ env: { ...env, MCP_BRIDGE_WARM: '0' } }, (cold) => work(warm, cold)),
+  );
+}
+
+function rowsOf(language, { warm, cold, bare: times }, bare) {
+  const theirs = figure(`bare ${bare.engine.name} run of the same`, times);
   const row = (kind, samples, most, target) => {
     const measure = `hello in ${language.title}, ${kind}`;
     const ratio = median(samples) / theirs.p50;
     const compared = { theirs, ratio, target, met: ratio <= most };
     return { measure, unit: 'ms', ours: figure(measure, samples), ...compared, plotted: kind === 'warm' };
   };
-  return [
-    row('warm', warm.get(language).ours, 1, '<= 1'),
-    row('cold', cold.get(language).ours, 1.3, '<= 1.3'),
-  ];
+  return [row('warm', warm, 1, '<= 1'), row('cold', cold, 1.3, '<= 1.3')];
 }
