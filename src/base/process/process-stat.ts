@@ -13,6 +13,8 @@ type ProcessStat = {
   readonly group: number;
   /** Clock ticks of processor time that it has used, without its children's. */
   readonly used: number;
+  /** Clock ticks that those of its children have used that have ended, and for which it has waited. */
+  readonly usedByEnded: number;
   /** Clock ticks after boot. With the number of a process it names that process and no later one. */
   readonly startTime: string;
 };
@@ -24,8 +26,15 @@ export function processStat(pid: number): ProcessStat | undefined {
   // The command name stands in parentheses and may itself hold spaces and parentheses; what follows are fields 3 to 52.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const [state = '', parent, group] = fields;
-  const used = Number(fields[11]) + Number(fields[12]);
-  return { state, parent: Number(parent), group: Number(group), used, startTime: fields[19] ?? '' };
+  const [ofUser = 0, ofKernel = 0, endedOfUser = 0, endedOfKernel = 0] = fields.slice(11, 15).map(Number);
+  return {
+    state,
+    parent: Number(parent),
+    group: Number(group),
+    used: ofUser + ofKernel,
+    usedByEnded: endedOfUser + endedOfKernel,
+    startTime: fields[19] ?? '',
+  };
 }
 
 /** Numbers of all processes that can be seen from here; none where the kernel does not say. */
@@ -37,25 +46,50 @@ export function processIds(): readonly number[] {
   }
 }
 
+/** Numbers of all descendants of the process `pid`; none where there is no such process. */
+export function descendantsOf(pid: number): readonly number[] {
+  const found: number[] = [];
+  const rest = [pid];
+  for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
+    const children = childrenOf(next);
+    found.push(...children);
+    rest.push(...children);
+  }
+  return found;
+}
+
+function childrenOf(pid: number): readonly number[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+      (readText(`/proc/${pid}/task/${task}/children`) ?? '').split(' ').filter(Boolean).map(Number),
+    );
+  } catch {
+    // The process has ended in this very moment.
+    return [];
+  }
+}
+
+/** USER_HZ, by which the kernel counts for programs on every machine that Node runs on. */
+const TICKS_A_SECOND = 100;
+
+/**
+ * Seconds of processor time that the process `pid` and its descendants have used; undefined where the kernel does not say.
+ * Lost is the time of a process that has ended and for which nobody has waited, since its parent ignores SIGCHLD.
+ */
+export function processesSeconds(pid: number): number | undefined {
+  if (processStat(pid) === undefined) return undefined;
+  const stats = [pid, ...descendantsOf(pid)].map(processStat);
+  const ticks = stats.reduce((sum, stat) => sum + (stat?.used ?? 0) + (stat?.usedByEnded ?? 0), 0);
+  return ticks / TICKS_A_SECOND;
+}
+
 /**
  * Bytes that all descendants of the process `pid` hold together, pages that they share counted for each; undefined where the
  * kernel does not say.
  */
 export function descendantsBytes(pid: number): number | undefined {
-  const children = new Map<number, number[]>();
-  for (const each of processIds()) {
-    const stat = processStat(each);
-    // The process may have ended meanwhile.
-    if (stat !== undefined) children.set(stat.parent, [...(children.get(stat.parent) ?? []), each]);
-  }
-  if (children.size === 0) return undefined;
-  let bytes = 0;
-  const left = [...(children.get(pid) ?? [])];
-  for (let next = left.pop(); next !== undefined; next = left.pop()) {
-    bytes += residentBytes(next);
-    left.push(...(children.get(next) ?? []));
-  }
-  return bytes;
+  if (processStat(pid) === undefined) return undefined;
+  return descendantsOf(pid).reduce((sum, each) => sum + residentBytes(each), 0);
 }
 
 const residentBytes = (pid: number): number =>

@@ -89,7 +89,8 @@ export class StandingClock implements Disposable {
   /** On several processors it computes no more than the time that goes by. */
   #computedMs({ at, used }: Stood): number {
     const now = this.#standing?.used?.() ?? used;
-    return Math.min((now - used) * 1_000, performance.now() - at);
+    // Some processes' time is no longer seen when they have ended.
+    return Math.max(0, Math.min((now - used) * 1_000, performance.now() - at));
   }
 
   #freeze({ freeze, standAside }: Standing): void {

@@ -1,6 +1,7 @@
 // From the start of the code to its end: its calls are answered, what it says is heard, what it leaves is kept.
 
 import { PlainText } from '../../base/json/json-text.js';
+import { processesSeconds } from '../../base/process/process-stat.js';
 import type { StopClock } from '../../base/waiting/deadline.js';
 import { hostView } from '../../hosts/records/all-hosts.js';
 import { Plan, type Planned } from '../../policy/approvals/plan.js';
@@ -53,7 +54,10 @@ export async function converse(run: Run, sandbox: Sandbox, servers: OpenServers)
   const { standAside } = services;
   const used = () => {
     sandbox.countProcessorTime();
-    return sandbox.processorSeconds;
+    // Of a container without a control group the kernel says it for each process.
+    return (
+      sandbox.processorSeconds ?? (sandbox.pid === undefined ? undefined : processesSeconds(sandbox.pid))
+    );
   };
   using clock = new StandingClock(deadline, { freeze: () => sandbox.freezeProcesses(), standAside, used });
   using onDemand = onDemandOf(run, servers, clock, { isAskedByCode: true });

@@ -8,8 +8,7 @@ import type { Sandbox, SandboxEnd } from '../../sandbox/conversation/sandbox.js'
 import { heldBytes } from '../../sandbox/limits/measure.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { SessionFacts } from '../../wire/frames.js';
-import { megabytes } from '../hints/hint.js';
-import { breachError } from '../outcome/ending-errors.js';
+import { breachError, outOfMemory } from '../outcome/ending-errors.js';
 import type { GivenTurn } from '../queue/run-queue.js';
 
 // Code of a session that goes on after its call was answered still belongs to that call: the code has the call's place, costs
@@ -347,7 +346,7 @@ function reasonOf(end: SandboxEnd, sandbox: Sandbox | undefined): string {
 const isOutOfMemory = (sandbox: Sandbox | undefined): boolean => (sandbox?.memoryKills ?? 0) > 0;
 
 const memoryReason = (sandbox: Sandbox | undefined): string =>
-  `it exceeded its memory limit of ${megabytes(sandbox?.spec.memoryBytes ?? 0)}`;
+  lowerFirst(outOfMemory(sandbox?.spec.memoryBytes ?? 0).message);
 
 const lowerFirst = (sentence: string): string =>
   `${sentence.charAt(0).toLowerCase()}${sentence.slice(1).replace(/\.$/, '')}`;

@@ -6,10 +6,10 @@
 // the processes are this machine's and ours to stop; elsewhere nothing is stopped from here, and the first process does it for
 // a session (harness/standstill.py).
 
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readText } from '../../base/files/read-text.js';
-import { processStat } from '../../base/process/process-stat.js';
+import { descendantsOf, processStat } from '../../base/process/process-stat.js';
 import { unifiedGroup } from '../../engine/machine/enforcement.js';
 import { ENTRYPOINT } from '../spec/harness-files.js';
 
@@ -103,7 +103,10 @@ export class SandboxFreeze implements Disposable {
 const isOurs = (pid: number): boolean =>
   (readText(`/proc/${pid}/cmdline`) ?? '').split('\0').includes(ENTRYPOINT);
 
-/** False where they are not ours to stop: those of an engine without root are other users'. */
+/**
+ * False where they are not ours to stop: those of an engine without root are other users'. A process that has lost its parent
+ * in a container is a child of the first process.
+ */
 function stopAll(pid: number): boolean {
   const stopped = new Set<number>();
   for (let round = 0; round < MAX_ROUNDS; round++) {
@@ -135,29 +138,6 @@ function lookAtOne(pid: number): Look {
 
 const usedBy = (looks: ReadonlyMap<number, Look>): ReadonlyMap<number, number> =>
   new Map([...looks].map(([pid, { used }]) => [pid, used]));
-
-/** All descendants of a first process: one that has lost its parent in the container is a child of the first process. */
-function descendantsOf(pid: number): readonly number[] {
-  const found: number[] = [];
-  const rest = [pid];
-  for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
-    const children = childrenOf(next);
-    found.push(...children);
-    rest.push(...children);
-  }
-  return found;
-}
-
-function childrenOf(pid: number): readonly number[] {
-  try {
-    return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
-      (readText(`/proc/${pid}/task/${task}/children`) ?? '').split(' ').filter(Boolean).map(Number),
-    );
-  } catch {
-    // The process has ended in this very moment.
-    return [];
-  }
-}
 
 function signal(pid: number, name: 'SIGSTOP' | 'SIGCONT'): 'sent' | 'refused' | 'gone' {
   try {
