@@ -27,7 +27,7 @@ describe('sliceAt', () => {
     ['{"a":1}', ['b'], undefined],
     ['[1]', ['a'], undefined],
     ['7', [], '7'],
-  ] as const)('%s at %j', (text, path, slice) => {
+  ] as const)('finds the value of %s at %j', (text, path, slice) => {
     expect(sliceAt(text, path)).toBe(slice);
   });
 
@@ -133,7 +133,7 @@ describe('numbers that a double keeps', () => {
       '0 -0 0.0 0e5 1 1.0 1.50 1e3 1E+3 10e-1 0.1 0.30000000000000004'.split(' '),
       '-9007199254740991 9007199254740991 5e-324 1e-7 0.0000001 100000000000000.5'.split(' '),
     ].flat(),
-  )('%s', (number) => {
+  )('keeps %s as it is', (number) => {
     expect(inexactNumber(`{"a":[1,${number}]}`)).toBeUndefined();
   });
 
@@ -146,11 +146,11 @@ describe('numbers that a double keeps', () => {
         ' ',
       ),
     ].flat(),
-  )('and not %s', (number) => {
+  )('tells that a double does not keep %s', (number) => {
     expect(inexactNumber(`{"a":[1,${number}]}`)).toBe(number);
   });
 
-  it('are no texts', () => {
+  it('takes no digits in a text for a number', () => {
     expect(inexactNumber('{"1e400":"9007199254740993","a\\"1e400":"1e400"}')).toBeUndefined();
   });
 });

@@ -35,7 +35,7 @@ describe.runIf(process.platform === 'win32')('Windows', () => {
     }
   });
 
-  it('npx is started', async () => {
+  it('starts npx by its command file', async () => {
     const { exitCode, stdout } = await run(['npx', '--version'], { timeoutMs: HANGS_MS }, NEVER);
     expect([exitCode, /^\d+\./.test(stdout)]).toEqual([0, true]);
   });

@@ -23,7 +23,7 @@ describe('by value', () => {
     ['base64 after a user', base64(`me:${SECRET}`)],
     ['base64 after another user', base64(`you:${SECRET}:x`)],
     ['base64 in a URL', Buffer.from(`user:${SECRET}`).toString('base64url')],
-  ])('%s', (_form, text) => {
+  ])('hides the secret: %s', (_form, text) => {
     const shown = redactor().redact(`before ${text} after`);
     expect(shown).toMatch(/\[(TOKEN|LONGER)\]/);
     expect(shown).toMatch(/^before .* after$/s);

@@ -30,7 +30,7 @@ describe('a name is shown', () => {
     ['сору', '\\u0441\\u043e\\u0440\\u0443'],
     ['a…', 'a\\u2026'],
     ['', ''],
-  ])('%j as %s', (name, shown) => {
+  ])('shows %j as %s', (name, shown) => {
     expect(shownName(name)).toBe(shown);
   });
 
@@ -81,7 +81,7 @@ describe('a name is shown', () => {
     expect(shownName('a'.repeat(100), 100)).toBe('a'.repeat(100));
   });
 
-  it('in a time that grows with its length', () => {
+  it('takes a time that grows with the length of the name', () => {
     const long = `\u0344${'\u0315\u0300'.repeat(500_000)}`;
     expect(shownName(long)).toContain('characters, sha256');
   });

@@ -189,7 +189,7 @@ describe('arguments of a batch file', () => {
     }
   });
 
-  it('all of them at once', () => {
+  it('are read as they were given, all of them at once', () => {
     for (const template of TEMPLATES) expect(readThrough(HOSTILE, template)).toEqual(HOSTILE);
   });
 
@@ -274,7 +274,7 @@ describe('a line of the user’s own', () => {
     ]);
   });
 
-  it.each(['linux', 'darwin'] as const)('%s: /bin/sh, as ever', (platform) => {
+  it.each(['linux', 'darwin'] as const)('starts /bin/sh on %s, as ever', (platform) => {
     expect(startOfLine('echo "$X"', { platform, env: {} })).toEqual({
       file: '/bin/sh',
       args: ['-c', 'echo "$X"'],

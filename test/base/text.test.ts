@@ -72,7 +72,7 @@ it.each([
   expect(isHarmless(text)).toBe(expected);
 });
 
-it('bytes as text, whole characters only', () => {
+it('makes text of bytes, with whole characters only', () => {
   expect(decodedText(Buffer.from('é😀'))).toBe('é😀');
   expect(decodedText(Buffer.from([0xff]))).toBeUndefined();
   const bytes = Buffer.from('aé😀');
@@ -95,7 +95,7 @@ it('takes linear time for a line that is written over a million times', () => {
   expect(growth(returns, 48_000)).toBeLessThan(LINEAR);
 });
 
-it('clip and linesOf', () => {
+it('clip cuts a text and linesOf gives its lines', () => {
   expect(clip('abcdef', 4)).toBe('abc…');
   expect(clip('abcd', 4)).toBe('abcd');
   expect(clip('a😀b', 3).isWellFormed()).toBe(true);

@@ -35,7 +35,7 @@ describe('is made visible', () => {
     ['joiners in a row in a script', 'می\u200c\u200cخ', 'می\\u200c\\u200cخ'],
     ['a far ideographic selector', '葛\u{e01ef}', '葛\\u{e01ef}'],
     ['selectors of digits', '1\ufe0f2', '1\\ufe0f2'],
-  ])('%s', (_what, text, expected) => {
+  ])('makes %s visible', (_what, text, expected) => {
     expect(makeHarmless(text)).toBe(expected);
     expect(isHarmless(text)).toBe(false);
     expect(shownExactly(text)).toBe(expected);
@@ -66,7 +66,7 @@ describe('stays as it is', () => {
     ['Mongolian', 'ᠮᠣᠩᠭᠣᠯ\u180e\u1820 ᠠ᠋'],
     ['ideographs', '葛\u{e0100}飾区 辻\u{e0101}'],
     ['mathematics', '∪︀'],
-  ])('%s', (_what, text) => {
+  ])('leaves %s as it is', (_what, text) => {
     expect(makeHarmless(text)).toBe(text);
     expect(isHarmless(text)).toBe(true);
   });

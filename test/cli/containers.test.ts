@@ -47,7 +47,7 @@ describe('run', () => {
     expect(exitCode).toBe(expected);
   });
 
-  it('124 for a timeout, with the output until then', async () => {
+  it('exits with 124 at a timeout, and prints the output until then', async () => {
     const { stdout, stderr, exitCode } = await runCode('print("begun")\nwhile True: pass', '--timeout', '1');
     expect(stdout).toBe('begun\n');
     expect(stderr).toContain('Timed out after 1 s.');

@@ -91,7 +91,7 @@ describe('wrong usage', () => {
     child.stdin.destroy();
   });
 
-  it('--help shows examples', async () => {
+  it('shows examples with --help', async () => {
     const { stdout, exitCode } = await commandHere(['exec', '--help'], { home });
     expect(stdout.match(/^ {2}\$ /gm)).toHaveLength(2);
     expect(exitCode).toBe(0);
@@ -106,7 +106,7 @@ describe('what is to run', () => {
       new Snippets(join(home, 'prompts')),
     );
 
-  it('a file with its arguments, before or after --', async () => {
+  it('runs a file with its arguments, before or after --', async () => {
     put('a.go', '\uFEFFpackage main');
     const { program } = await input({ before: [join(home, 'a.go'), 'x'], after: ['-v', 'a.py'] });
     expect(program).toMatchObject({

@@ -29,7 +29,7 @@ describe('our name and nothing else', () => {
     return said;
   }
 
-  it.each([80, 120])('fits %i columns', async (columns) => {
+  it.each([80, 120])('fits a terminal of %i columns', async (columns) => {
     const said = introduction(columns);
     for (const line of said.split('\n')) expect(line.length, line).toBeLessThanOrEqual(columns);
     await expect(said.replace(/ \d+\.\d+\.\d+ is/, ' VERSION is')).toMatchFileSnapshot(

@@ -161,7 +161,7 @@ describe('save', () => {
     'out/-rf',
     'out/a\u001b[31m',
     '/etc/evil',
-  ])('of %j leads nowhere else', async (name) => {
+  ])('writes a file named %j nowhere else, or not at all', async (name) => {
     const { uri } = await left(name, 'x');
     const { exitCode, stderr } = await ask('save', uri, '--to', 'here');
     expect(stderr).not.toContain('\u001b');

@@ -41,7 +41,7 @@ describe('a principal is named', () => {
     ['subject:ann', [ISSUER, OTHER], 'subject:ISSUER SUBJECT'],
     ['subject:', [ISSUER], 'allowed'],
     [`subject:${ISSUER} `, [ISSUER], 'allowed'],
-  ])('but not %j with %j', (written, issuers, said) => {
+  ])('does not name one by %j with %j', (written, issuers, said) => {
     expect(() => principalNamed(written, [TOKEN], issuers)).toThrow(said);
   });
 });

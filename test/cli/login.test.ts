@@ -140,7 +140,7 @@ describe('login', () => {
     ['files', "Server 'files' is a program of this machine, which needs no login here"],
     ['keyed', "Server 'keyed' needs no login: its entry gives an Authorization header"],
     ['closed', "Server 'closed' has no login: its entry says `oauth: false`"],
-  ])('%s is refused', async (name, complaint) => {
+  ])('refuses a login to %s, and says why', async (name, complaint) => {
     const { stderr, exitCode } = await commandHere(['login', name, '--no-browser'], { home, env });
     expect(stderr).toContain(`error: ${complaint}`);
     expect(stderr).not.toContain('k3y-of-the-entry');

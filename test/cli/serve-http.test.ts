@@ -255,7 +255,7 @@ it('takes the socket that systemd hands over, and asks its owner for no credenti
   expect(await bridge.exit).toBe(0);
 });
 
-it('stays on SIGHUP', async () => {
+it('goes on serving at a SIGHUP', async () => {
   const bridge = start(['serve', '--http', '127.0.0.1:0']);
   const url = await bridge.url();
   bridge.child.kill('SIGHUP');

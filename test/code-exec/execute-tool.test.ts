@@ -26,7 +26,7 @@ describe('the definition', () => {
     expect(Object.keys(unknown.inputSchema.properties)).toEqual(Object.keys(inputSchema.properties));
   });
 
-  it('is short', () => {
+  it("takes few characters of a model's context", () => {
     expect(JSON.stringify(definitionFor(LIMITS)).length).toBeLessThan(1_100);
   });
 });
@@ -46,7 +46,7 @@ describe('wrong arguments', () => {
     expect(complaint(args)).toContain(said);
   });
 
-  it('none', () => {
+  it('has no complaint about arguments that are right', () => {
     const env = { A: '', b: 'c d' };
     expect(complaint({ command: 'ls', args: [], stdin: '', timeout_ms: 1, cwd: '..', env })).toBe('none');
   });

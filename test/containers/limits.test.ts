@@ -76,11 +76,11 @@ describe('memory', () => {
       'files and process together',
       'open("/tmp/a", "wb").write(bytes(60 << 20)); open("/workspace/a", "wb").write(bytes(50 << 20))\nx = b"x" * (60 << 20)\nimport time; time.sleep(60)',
     ],
-  ])('%s', async (what, code) => {
+  ])('ends a run that takes too much memory: %s', async (what, code) => {
     expectOutOfMemory(await bridge.run(`print("before")\n${code}`, { timeout: 100 }), what);
   });
 
-  it('many processes, each below the limit', async () => {
+  it('ends many processes that are each below the limit of memory', async () => {
     const payload = await bridge.run(
       `${each(12, 'x = b"x" * (40 << 20)\ntime.sleep(10)')}
 for _ in range(12): assert os.wait()[1] == 0, "a worker was killed"`,
@@ -94,7 +94,7 @@ for _ in range(12): assert os.wait()[1] == 0, "a worker was killed"`,
     expect(payload).toMatchObject({ errorType: 'E_MEMORY', stdout: ['before'] });
   });
 
-  it('one giant allocation', async () => {
+  it('refuses one giant allocation, or ends its run', async () => {
     const payload = await bridge.run('x = b"x" * (8 << 30)');
     expect(payload.errorType, JSON.stringify(payload)).toMatch(/^(MemoryError|E_MEMORY)$/);
     expect(payload.remedy).toContain('MCP_BRIDGE_MEMORY');
@@ -170,7 +170,7 @@ describe('files', () => {
     });
   });
 
-  it('too many open', async () => {
+  it('refuses to open more files than the limit, and says which', async () => {
     // No sockets: where nothing counts what their buffers could hold, they meet that limit before this one.
     expect(
       await bridge.run("import os\nkept = []\nwhile True: kept.append(os.open('/dev/null', 0))"),

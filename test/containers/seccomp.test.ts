@@ -75,7 +75,7 @@ it('compat: opens what it is there for, and nothing else', async () => {
   );
 });
 
-it('strict: CPython misses nothing', async () => {
+it('CPython misses nothing under the strict profile', async () => {
   await using bridge = await startBridge({}, { env: { MCP_BRIDGE_WARM: '0' } });
   const payload = await bridge.run(BEHAVIOUR, { timeout: 60 });
   expect(payload, JSON.stringify(payload)).toMatchObject({ status: 'success' });

@@ -109,7 +109,7 @@ it('masks: /sys is empty', async () => {
   expect(await value('import os\nos.listdir("/sys")')).toEqual([]);
 });
 
-it('environment: nothing of the host', async () => {
+it('the environment has nothing of the host', async () => {
   const env = JSON.stringify(await value('import os\ndict(os.environ)'));
   expect(env).not.toContain('canary');
   expect(
@@ -128,7 +128,7 @@ it('processes: only its own are visible', async () => {
   expect(await value('import os\nlen([p for p in os.listdir("/proc") if p.isdigit()]) < 6')).toBe(true);
 });
 
-it('ulimits: no core, a bounded number of files', async () => {
+it('ulimits allow no core, and a bounded number of files', async () => {
   expect(
     await value('import resource as r\n[r.getrlimit(r.RLIMIT_CORE)[1], r.getrlimit(r.RLIMIT_NOFILE)[1]]'),
   ).toEqual([0, 1024]);

@@ -38,7 +38,7 @@ const variantsUnder = (name: string, engine: 'podman' | 'docker', mode: EngineMo
   variantsOf(name, dialectOf(engine, mode).handsOnFlags);
 
 describe('runArgv', () => {
-  it('podman, rootless', () => {
+  it('writes the whole command for podman without root', () => {
     expect(argv('podman', 'rootless', { name: 'runc', flags: [] })).toMatchInlineSnapshot(`
       [
         "--log-level=error",
@@ -133,7 +133,7 @@ describe('runArgv', () => {
     `);
   });
 
-  it('docker', () => {
+  it('writes the whole command for docker', () => {
     expect(argv('docker', 'rootless', { name: 'runsc', flags: [] })).toMatchInlineSnapshot(`
       [
         "run",

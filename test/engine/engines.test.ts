@@ -49,7 +49,7 @@ it.each<[string, EngineMode, string, Partial<Engine['traits']>]>([
   ['docker', 'rootless', 'runc', { ownerBy: undefined }],
   ['podman', 'rootless', 'runsc', { opensPrivateFolders: true }],
   ['podman', 'userns-mapped', 'runsc', { opensPrivateFolders: false }],
-])('%s, %s, with %s: %j', (binary, mode, runtime, traits) => {
+])('gives %s, %s, with %s the traits %j', (binary, mode, runtime, traits) => {
   expect(opened(binary, mode, runtime).traits).toMatchObject(traits);
 });
 

@@ -121,7 +121,7 @@ describe('debianSources', () => {
     expect(sid).not.toContain('security');
   });
 
-  it('reads one-line sources', () => {
+  it('reads sources that are written one a line', () => {
     const list =
       'deb [arch=amd64 signed-by=/k/debian-archive.gpg] http://m.example/debian bookworm main # note\n';
     expect(debianSources('bookworm', { osRelease, files: { '/etc/apt/sources.list': list } })).toBe(

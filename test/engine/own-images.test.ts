@@ -54,7 +54,7 @@ describe('packages that are added', () => {
     [['-y'], '"-y"'],
     [['~nnumpy'], '"~nnumpy"'],
     [['x'], '"x"'],
-  ])('%j are refused', (names, got) => {
+  ])('refuses the packages %j', (names, got) => {
     expect(() => checkPackages(names)).toThrow(
       `--with: got ${got}, expected names of Debian packages with commas between them.`,
     );

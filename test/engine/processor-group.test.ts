@@ -34,7 +34,7 @@ it.each([
   ['version 2', V2, 2.5],
   ['version 1', V1, 1.5],
   ['version 1, with a mount for each controller', APART, 1.5],
-])('%s: seconds of the group of the container, not of ours', (_version, files, seconds) => {
+])('counts the seconds of the group of the container, not of ours, with %s', (_version, files, seconds) => {
   const read = reading(files);
   const dir = processorGroup(42, read);
   expect(dir).toMatch(/libpod-1/);

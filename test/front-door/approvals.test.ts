@@ -252,7 +252,7 @@ describe('what is decided', () => {
     });
   });
 
-  it('nobody, in time', async () => {
+  it('sends nothing where nobody answers in time', async () => {
     await withBridge(undefined, { MCP_BRIDGE_APPROVE_WAIT: '2' }, async ({ bridge, sent }) => {
       const { result } = await bridge.run(SAID('mcp_desk.erase(id=1)'), desk);
       expect(result).toEqual(['E_DENIED', expect.stringContaining('not approved')]);
@@ -281,7 +281,7 @@ describe('what is decided', () => {
     );
   });
 
-  it('always: into the policy file, with its comments', async () => {
+  it('writes an answer for always into the policy file, and leaves its comments', async () => {
     const file = join(tempHome(), 'policy.yaml');
     // A decision is about an entry, and the file for its calls belongs to that.
     const log = join(tempHome(), 'calls.log');

@@ -22,7 +22,7 @@ describe('values', () => {
     ['a top-level return', 'if True:\n    return {"a": [1, 2.5, None]}', { a: [1, 2.5, null] }],
     ['fenced code', '```python\n6 * 7\n```', 42],
     ['a value that JSON cannot hold', '{1, }', '{1}'],
-  ])('%s', async (_name, code, result) => {
+  ])('returns the value of %s', async (_name, code, result) => {
     expect(await bridge.run(code)).toMatchObject({ status: 'success', result });
   });
 
@@ -30,7 +30,7 @@ describe('values', () => {
     expect(await bridge.run('x = 1')).not.toHaveProperty('result');
   });
 
-  it('runs under __main__', async () => {
+  it('runs code as the module __main__', async () => {
     const code = 'if __name__ == "__main__":\n    print("main")';
     expect(await bridge.run(code)).toMatchObject({ status: 'success', stdout: ['main'] });
   });

@@ -107,7 +107,7 @@ describe.runIf(engineUnderTest.kind === 'local')('one folder', () => {
     }
   });
 
-  it('runtime.data() lists it', async () => {
+  it('is listed by runtime.data()', async () => {
     expect(await bridge.run('runtime.data()')).toMatchObject({
       status: 'success',
       result: [{ path: '/data', writable: false, entries: 7, more: false }],
@@ -132,7 +132,7 @@ with open("/data/sales.csv", newline="") as file:
     });
   });
 
-  it.runIf(isBuilt('data'))('pandas groups the same file', async () => {
+  it.runIf(isBuilt('data'))('is read by pandas, which groups the same file', async () => {
     await using withPandas = await startBridge(
       {},
       { env: { MCP_BRIDGE_DATA: data, MCP_BRIDGE_IMAGE: 'data', MCP_BRIDGE_WARM: '0' } },

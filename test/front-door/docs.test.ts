@@ -43,7 +43,7 @@ describe('signatures', () => {
     ]);
   });
 
-  it('weigh less than a quarter of the schemas', async () => {
+  it('take less than a quarter of the characters of the schemas', async () => {
     const code = `
 docs = runtime.query_tool_docs_sync('everything')
 import json

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => bridge[Symbol.asyncDispose]());
 
-it.each(GREEDY_CASES)('$about: $error', (each) => expectError(bridge, each));
+it.each(GREEDY_CASES)('says what ended the code: $about, $error', (each) => expectError(bridge, each));
 
 it.each([
   ['import time\ntime.sleep(60)', 'main.py:2: time.sleep(60)'],
@@ -37,7 +37,7 @@ describe('a timeout says what came instead of an answer', () => {
   const silent = 'r = await mcp_h.hang()';
   const more = { servers: ['h'], timeout: REACH_SECONDS };
 
-  it('to a run', async () => {
+  it('tells a run what its server wrote instead', async () => {
     expect(await bridge.run(code, more)).toMatchObject({
       status: 'timeout',
       error: expect.stringMatching(words),

@@ -22,7 +22,7 @@ afterAll(() => bridge[Symbol.asyncDispose]());
 const run = (code: string) => bridge.run(code, { servers: ['h'], timeout: 60 });
 
 describe('exceptions', () => {
-  it.each(OTHER_CASES)('$about: $error', (each) => expectError(bridge, each));
+  it.each(OTHER_CASES)('explains what the code raised: $about, $error', (each) => expectError(bridge, each));
 
   it('a misspelt server is guessed, loaded or not', async () => {
     for (const code of ['await mcp_missng.echo(text="x")', 'import mcp_missng'])
@@ -84,7 +84,7 @@ describe('ends', () => {
       expect.stringMatching(/^Memory limit 512 MB exceeded\.$|^MemoryError/),
       expect.stringContaining('Use less memory'),
     ],
-  ])('%s', async (code, error, remedy) => {
+  ])('says how the code ended: %s', async (code, error, remedy) => {
     expect(await run(code)).toMatchObject({ status: 'error', error, remedy });
   });
 });
@@ -118,7 +118,7 @@ describe('servers and tools', () => {
       "servers: there is no server 'mising'. Did you mean 'missing'? Configured: h, missing, keyless.",
       undefined,
     ],
-  ])('servers=%j', async (servers, error, remedy) => {
+  ])('says why a server cannot be used: servers=%j', async (servers, error, remedy) => {
     const payload = await bridge.run('1', { servers });
     expect({ error: payload.error, remedy: payload.remedy }).toEqual({ error, remedy });
   });
@@ -134,7 +134,7 @@ describe('servers and tools', () => {
       /^UnknownServerError: Server 'missing' is not available\. To load it, pass servers=\["missing"\] in the call\.$/,
     ],
     ['await mcp_h.crash()', /^MCPError: Tool 'crash' of server 'h' is gone: the server exited with code 7\./],
-  ])('%s', async (code, error) => {
+  ])('says what is wrong with the call: %s', async (code, error) => {
     expect(await run(code)).toMatchObject({ error: expect.stringMatching(error) });
   });
 });
@@ -153,7 +153,7 @@ describe('requests that cannot be read', () => {
 });
 
 describe('set-up', () => {
-  it('no engine', async () => {
+  it('says what to install where there is no engine', async () => {
     const dir = fakeEngine(undefined);
     await using lost = await startBridge(
       {},
@@ -167,7 +167,7 @@ describe('set-up', () => {
     });
   });
 
-  it('no image', async () => {
+  it('says how to get the image where there is none', async () => {
     await using lost = await startBridge({}, { env: { MCP_BRIDGE_IMAGE: 'localhost/no/such:image' } });
     expect(await lost.run('1')).toMatchObject({
       status: 'error',

@@ -194,7 +194,7 @@ describe('execute handed to a server', () => {
     server.kill();
   });
 
-  it('by the tool, and from code', async () => {
+  it('answers as the server does, to the tool and to code', async () => {
     const args = sh('cat; echo err >&2; exit 3', { stdin: 'in\n' });
     const told = await call(bridge, args);
     expect([text(told), told.isError]).toEqual(['[exit status 3]\nin\n--- stderr ---\nerr', false]);

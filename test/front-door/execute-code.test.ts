@@ -126,7 +126,7 @@ describe('answers', () => {
   afterAll(() => bridge[Symbol.asyncDispose]());
 
   const built = new Set(profiles().filter(isBuilt));
-  it.for(Object.entries(ANSWERS))('%s', async ([title, args], { skip }) => {
+  it.for(Object.entries(ANSWERS))('reads well for a model: %s', async ([title, args], { skip }) => {
     const profile = languageNamed(String(args['language']))?.profile ?? 'base';
     // Of Python any image will do, which the bridge looks for itself.
     skip(profile !== 'base' && !built.has(profile), `no image: ${profile}`);
@@ -143,7 +143,7 @@ describe('answers', () => {
     expect(contents).toMatchObject([{ blob: back }]);
   });
 
-  it('two tools weigh less than 3,700 characters', async () => {
+  it('are listed with two tools in less than 3,700 characters', async () => {
     const listed = await bridge.client.listTools();
     expect(listed.tools.map(({ name }) => name)).toEqual(['run_python', 'execute_code']);
     expect(JSON.stringify(listed).length).toBeLessThanOrEqual(3_700);

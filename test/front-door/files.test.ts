@@ -259,7 +259,7 @@ describe('what is kept', () => {
     expect(textOf(result)).toContain('[files not kept: keeping files is switched off] out/a (9 bytes)');
   });
 
-  it('outlives its bridge', async () => {
+  it('can still be read when its bridge has ended', async () => {
     const first = await startBridge({});
     const [link] = linksOf(await first.call({ code: 'open("out/a", "wb").write(bytes(9))' }));
     await first[Symbol.asyncDispose]();

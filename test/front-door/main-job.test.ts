@@ -42,7 +42,7 @@ describe('calling tools', () => {
       'import asyncio\nasync def main():\n    return await mcp_everything.echo(message="hi")\nasyncio.run(main())',
     ],
     ['a forgotten await on the last line', 'mcp_everything.echo(message="hi")'],
-  ])('%s', async (_way, code) => {
+  ])('calls a tool by %s', async (_way, code) => {
     expect(await run(code)).toMatchObject({ status: 'success', result: 'Echo: hi' });
   });
 

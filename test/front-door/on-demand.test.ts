@@ -79,7 +79,7 @@ describe('runtime.load_server', () => {
     await then(bridge);
   };
 
-  it('always: loads', async () => {
+  it('loads a server without a question where autoload is always', async () => {
     await withBridge({ MCP_BRIDGE_AUTOLOAD: 'always' }, undefined, async (bridge) => {
       const payload = await bridge.run(LOAD, { servers: ['h'] });
       expect(payload).toMatchObject({ result: ['a', 'b', ['h', 'extra']], servers: ['h', 'extra'] });

@@ -11,14 +11,14 @@ beforeAll(async () => {
 });
 afterAll(() => bridge[Symbol.asyncDispose]());
 
-it('70,000 characters on one line', async () => {
+it('keeps the end of 70,000 characters on one line', async () => {
   const payload = await bridge.run('print("x" * 70_000)\nprint("end")');
   expect(payload.status).toBe('success');
   expect(payload.stdout?.at(-1)).toBe('end');
   expect(payload.droppedCharacters).toBeGreaterThan(29_000);
 });
 
-it('a lone surrogate, on stdout, on stderr and as the result', async () => {
+it('replaces a lone surrogate on stdout, on stderr and in the result', async () => {
   const payload = await bridge.run(
     "import sys\nprint('\\ud800')\nprint('\\udfff', file=sys.stderr)\n'a\\ud800b'",
   );

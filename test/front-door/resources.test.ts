@@ -41,7 +41,7 @@ document = await runtime.read_resource("everything", listed[0])
     });
   });
 
-  it('gives its prompts', async () => {
+  it('gives its prompts to the code', async () => {
     const code = `
 print(await runtime.list_prompts("everything"))
 weather = await runtime.get_prompt("everything", "args-prompt", city="Rome", state="RM")

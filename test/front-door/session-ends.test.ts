@@ -90,14 +90,14 @@ describe('a session that its code has ended', () => {
       'import os; os.closerange(3, 1000)',
       /^its (interpreter was ended by SIGKILL|code has ended the interpreter, with exit code \d+)$/,
     ],
-  ])('%s', async (session, code, reason) => {
+  ])('says how its code has ended it: %s', async (session, code, reason) => {
     await bridge.call({ session, code: 'x = 1' });
     const last = await bridge.call({ session, code });
     expect(firstLine(last)).toMatch(/: call 2; it has ended with this call: its /);
     expect(await reasonOf(bridge, session)).toMatch(reason);
   });
 
-  it('by taking too much memory', async () => {
+  it('says that it took too much memory', async () => {
     const session = 'memory';
     await bridge.call({ session, code: 'x = 1' });
     const last = await bridge.call({ session, code: 'y = b"x" * 400_000_000', timeout: 60 });
@@ -181,7 +181,7 @@ describe.concurrent('a session that its limits have ended', () => {
     expect(textOf(await busy.goesOn())).toMatch(/=> 1$/);
   });
 
-  it('because all of them held too much memory together', async () => {
+  it('ends the one that was idle for longest where all of them held too much memory together', async () => {
     await using bridge = await startBridge({}, { env: { MCP_BRIDGE_SESSION_MEMORY: '100m' } });
     const code = 'x = b"x" * 80_000_000';
     await bridge.call({ session: 'a', code });

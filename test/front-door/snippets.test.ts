@@ -65,7 +65,7 @@ describe('snippets', () => {
     expect(await read(`${LIST}/odd`)).toMatchObject({ blob: expect.any(String) });
   });
 
-  it('are read anew', async () => {
+  it('are read anew when their files change', async () => {
     put('fresh.py', '1\n');
     expect(await read(`${LIST}/fresh`)).toMatchObject({ text: '1\n' });
     put('fresh.py', '2\n');

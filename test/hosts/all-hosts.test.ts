@@ -303,7 +303,7 @@ describe('ourselves', () => {
     ['cmd', ['/c', 'npx', '-y', 'mcp-sandbox-bridge']],
     ['sh', ['-c', 'exec npx -y mcp-sandbox-bridge@latest']],
     ['env', ['A=b', 'npx', 'mcp-sandbox-bridge']],
-  ])('%s %j', (command, args) => {
+  ])('knows the bridge itself in %s %j', (command, args) => {
     machine.env = { HOME_OF: '/opt' };
     machine.write('~/.claude.json', { mcpServers: { sandbox: { command, args } } });
     machine.write('~/.config/opencode/opencode.json', {
@@ -382,7 +382,7 @@ describe('plugins of Claude Code', () => {
     ]);
   });
 
-  it('a project switches off those of the user', () => {
+  it('are switched off by a project that disables those of the user', () => {
     const file = machine.write('./.claude/settings.json', enabling({ 'inline@acme': false }));
     const found = machine.discover();
     expect(reasonsOf(found, 'plugin:inline:web')).toEqual([
@@ -441,7 +441,7 @@ describe('plugins of Claude Code', () => {
     expect(names(found)).not.toContain('plugin:tools:db');
   });
 
-  it('CLAUDE_CONFIG_DIR moves them', () => {
+  it('are looked for where CLAUDE_CONFIG_DIR says', () => {
     const other = machine.path('~/other');
     machine.env = { CLAUDE_CONFIG_DIR: other };
     expect(names(machine.discover())).toEqual([]);

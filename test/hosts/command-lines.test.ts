@@ -78,7 +78,7 @@ describe('Codex', () => {
     });
   });
 
-  it('a remote server, with its token and headers from the environment', () => {
+  it('reads a remote server, with its token and headers from the environment', () => {
     home.env = { DOCS_TOKEN: 'secret-1', REGION: 'eu\n' };
     write(`
       [mcp_servers.docs]
@@ -159,7 +159,7 @@ describe('Codex', () => {
       expect(reasonsIn(home.discover())).toEqual({ a: 'not approved: refused in Codex' });
     });
 
-    it('cannot trust itself', () => {
+    it('is not trusted because it says so itself', () => {
       home.write(
         'project/.codex/config.toml',
         `[mcp_servers.a]\ncommand = "a"\n[projects."${home.cwd}"]\ntrust_level = "trusted"`,
@@ -172,7 +172,7 @@ describe('Codex', () => {
 describe('Gemini CLI', () => {
   const write = (content: object, file = '.gemini/settings.json') => home.write(file, content);
 
-  it('programs, and the three ways to an address', () => {
+  it('reads programs, and the three ways to an address', () => {
     write({
       mcpServers: {
         local: {
@@ -307,7 +307,7 @@ describe('Gemini CLI', () => {
 });
 
 describe('Copilot CLI', () => {
-  it('its types, its tools, its variables', () => {
+  it('reads its types, its tools and its variables', () => {
     home.env = { TOKEN: 't' };
     home.write('.copilot/mcp-config.json', {
       mcpServers: {
@@ -371,7 +371,7 @@ describe('OpenCode', () => {
     });
   });
 
-  it('the form of V2: below `servers`, off by `disabled`, a time for all of them', () => {
+  it('reads the form of V2: below `servers`, off by `disabled`, a time for all of them', () => {
     home.write(user, {
       mcp: {
         timeout: { startup: 3_000, catalog: 4_000, execution: 5_000 },

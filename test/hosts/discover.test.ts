@@ -99,7 +99,7 @@ describe('precedence', () => {
     ]);
   });
 
-  it('several explicit files, in their order', () => {
+  it('takes several explicit files in their order', () => {
     const one = home.write('1.json', { mcpServers: { a: server('one') } });
     const two = home.write('2.json', { mcpServers: { a: server('two'), b: server('b') } });
     home.settings = { ...home.settings, serversConfig: [one, two] };
@@ -173,7 +173,7 @@ describe('Claude Code', () => {
     ]);
   });
 
-  it('the older places on macOS', () => {
+  it('reads the older places on macOS', () => {
     home.write('Library/Application Support/Claude Code/claude_code_config.json', {
       mcpServers: { a: server('a') },
     });
@@ -325,19 +325,19 @@ describe('a file with a problem costs only itself', () => {
     return found.problems[0]?.message;
   };
 
-  it('malformed: with line and column', () => {
+  it('a malformed file is told with line and column', () => {
     const file = home.write('MCPs/bad.json', '{\n  "mcpServers": {\n    "a": oops\n  }\n}');
     expect(messageFor(file)).toBe(`${file}:3:10: invalid symbol`);
   });
 
-  it('writable by others: with the command that mends it', () => {
+  it('a file that others may write is told with the command that mends it', () => {
     const file = home.write('MCPs/bad.json', server('evil'));
     chmodSync(file, 0o664);
     expect(messageFor(file)).toContain(`run: chmod go-w '${file}'`);
   });
 
   // Only root can give a file away.
-  it.runIf(process.getuid?.() === 0)('owned by somebody else', () => {
+  it.runIf(process.getuid?.() === 0)('a file that somebody else owns is not read', () => {
     const file = home.write('MCPs/bad.json', server('evil'));
     chownSync(file, 4711, 4711);
     expect(messageFor(file)).toContain('belongs to user 4711');
@@ -470,7 +470,7 @@ describe('entries that are passed over', () => {
     ['a\u001b[2Jb', 'its name has invisible characters'],
     ['a\nb', 'its name has invisible characters'],
     ['git\u200bhub', 'its name has invisible characters'],
-  ])('the name %j', (name, reason) => {
+  ])('passes over an entry with the name %j', (name, reason) => {
     claude({ [name]: server() });
     const shown = name.length > 128 ? `${name.slice(0, 127)}…` : name;
     expect(reasons(home.discover())).toEqual({ [shown]: reason });
@@ -539,7 +539,7 @@ describe('a bridge inside a bridge', () => {
     claude({ a: server('a'), self: server('mcp-sandbox-bridge') });
   });
 
-  it('offers nothing', () => {
+  it('finds no servers of its own to offer', () => {
     home.settings = { ...home.settings, depth: 1 };
     expect(reasons(home.discover())).toEqual({
       a: 'this bridge runs inside another bridge',

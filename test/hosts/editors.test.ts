@@ -31,7 +31,7 @@ it('Claude Desktop starts programs only, and replaces nothing', () => {
 });
 
 describe('Cursor', () => {
-  it('its variables, in every field', () => {
+  it('fills its variables in every field', () => {
     home.env = { KEY: 'k', PORT: '9' };
     home.write('.cursor/mcp.json', {
       mcpServers: {
@@ -140,7 +140,7 @@ describe('VS Code', () => {
     expect(only(home.discover()).source).toMatchObject({ host: 'VS Code', pointer: '/servers/a' });
   });
 
-  it('the older place in its settings', () => {
+  it('reads the older place in its settings', () => {
     home.write('.config/Code/User/settings.json', { mcp: { servers: { a: { command: 'a' } } } });
     home.write('project/.vscode/settings.json', { mcp: { servers: { p: { command: 'p' } } } });
     const found = home.discover();
@@ -200,7 +200,7 @@ describe('Zed', () => {
     ]);
   });
 
-  it('its three forms', () => {
+  it('reads an entry in each of its three forms', () => {
     home.write(
       '.config/zed/settings.json',
       `{ /* settings */ "context_servers": {
@@ -321,7 +321,7 @@ mcpServers:
     });
   });
 
-  it('blocks of a project, in YAML and JSON', () => {
+  it('reads blocks of a project, in YAML and JSON', () => {
     home.settings = { ...home.settings, trustProject: true };
     home.write('project/.continue/mcpServers/a.yaml', 'mcpServers:\n  - name: a\n    command: a\n');
     home.write('project/.continue/mcpServers/b.yml', 'mcpServers:\n  - name: b\n    command: b\n');
@@ -338,7 +338,7 @@ mcpServers:
   });
 });
 
-it('Kiro: the user’s file, and a workspace’s', () => {
+it('Kiro has the user’s file and a workspace’s', () => {
   home.env = { KEY: 'k' };
   home.write('.kiro/settings/mcp.json', {
     mcpServers: {
@@ -389,7 +389,7 @@ it('home-manager: variables and files as it writes them for every host', () => {
   expect(reasonsIn(found)['lacking']).toContain('NOT_SET');
 });
 
-it('MCP Inspector: its own limits, and a catalog in another place', () => {
+it('MCP Inspector has its own limits, and a catalog in another place', () => {
   const file = home.write('catalog.json', {
     mcpServers: {
       a: {

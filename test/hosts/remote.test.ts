@@ -16,7 +16,7 @@ afterEach(() => {
 
 const claude = (servers: object) => home.write('.claude.json', { mcpServers: servers });
 
-it('an entry of Claude Code, with everything', () => {
+it('reads an entry of Claude Code with every field', () => {
   home.env = { HOST: 'x.example', TOKEN: ' t\n' };
   const file = claude({
     a: {
@@ -138,7 +138,7 @@ describe('refused', () => {
       { url: 'https://x.example', timeout: -1 },
       "field 'timeout': expected a positive number, received -1",
     ],
-  ])('%s', (_what, entry, reason) => {
+  ])('refuses the entry: %s', (_what, entry, reason) => {
     claude({ bad: entry, good: { url: 'https://good.example' } });
     const found = home.discover();
     expect(found.ready.map((spec) => spec.name)).toEqual(['good']);

@@ -136,7 +136,7 @@ it('a star stands for part of one name, at any depth, but not when a variable br
   expect(found('${DIR}/x.json', { DIR: join(home.path, 'Packages/*') })).toEqual(['/Packages/*/x.json']);
 });
 
-it('Claude Desktop as a store installs it on Windows', () => {
+it('finds Claude Desktop where a store has installed it on Windows', () => {
   using home = new Home();
   const file = home.write(
     'AppData/Local/Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude/claude_desktop_config.json',

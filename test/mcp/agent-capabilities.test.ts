@@ -43,7 +43,7 @@ describe('what is offered', () => {
 describe('a question', () => {
   const params = { mode: 'form', message: 'Who?', requestedSchema: { type: 'object', properties: {} } };
 
-  it('is answered', async () => {
+  it('is put to the agent and answered', async () => {
     const { agent } = await connect({ elicitation: {} }, (client) =>
       client.setRequestHandler(ElicitRequestSchema, ({ params }) => ({
         action: 'accept',

@@ -88,7 +88,7 @@ describe('arguments that pass', () => {
     expect(await inFence('python')).toMatchObject({ code: '```js\nf();\n```\n' });
   });
 
-  it('whole', async () => {
+  it('makes a task of every argument there is', async () => {
     const { input } = await called({
       language: 'python',
       entrypoint_code: 'print(1)',
@@ -126,7 +126,7 @@ describe('arguments that pass', () => {
     });
   });
 
-  it('a plan, of a snippet too', async () => {
+  it('plans a program, and a snippet too', async () => {
     expect((await called({ ...CODE, mode: 'plan' })).input).toMatchObject({ isPlan: true });
     expect((await called(CODE)).input).not.toHaveProperty('isPlan');
   });
@@ -139,7 +139,7 @@ describe('arguments that pass', () => {
     });
   });
 
-  it('variables, of a snippet too', async () => {
+  it('hands variables to a program, and to a snippet too', async () => {
     expect(await programOf({ snippet_name: 'hello', env: { A: '1' } })).toMatchObject({ env: { A: '1' } });
     expect(await programOf(CODE)).toMatchObject({ env: {} });
   });
@@ -350,7 +350,7 @@ describe('arguments that do not', () => {
       { ...CODE, stdin: '\ud800' },
       'stdin: got "\\ud800", expected well-formed text of at most 10 MiB.',
     ],
-  ])('%s', async (_name, args, message, remedy) => {
+  ])('refuses in words that help: %s', async (_name, args, message, remedy) => {
     const { outcome, input } = await called(args);
     expect(input).toBeUndefined();
     expect(outcome).toMatchObject({
@@ -359,7 +359,7 @@ describe('arguments that do not', () => {
     });
   });
 
-  it('too long for the kernel, or for one message', async () => {
+  it('refuses arguments that are too long for the kernel, or for one message', async () => {
     const complaint = async (args: Record<string, unknown>) =>
       (await called({ ...CODE, ...args })).outcome.error?.message;
     expect(await complaint({ args: ['x'.repeat(131_072)] })).toMatch(

@@ -103,7 +103,7 @@ describe('in a container', () => {
     expect(await call({ runCommand, client: '' }, { command: 'x' })).toBe(failed);
   });
 
-  it('caps output by bytes, at the characters', async () => {
+  it('cuts output by bytes, between characters', async () => {
     const answer = await call(
       bridgeWith({ exitCode: 0 }, 'é'.repeat(1000)),
       { command: 'x' },
@@ -174,21 +174,21 @@ describe('handed to a server', () => {
 });
 
 describe('what a host is told of it', () => {
-  it('alone, nothing of code and servers', () => {
+  it('says nothing of code and servers where it is the only tool', () => {
     const offer = { tools: ['execute'], languages: [] } as const;
     expect(instructions(['github'], offer)).toMatch(/^execute runs one command/);
     expect(instructions(['github'], offer)).not.toContain('github');
     expect(capabilities(['github'], offer)).not.toMatch(/github|run_python/);
   });
 
-  it('beside the others, in a line of its own', () => {
+  it('has a line of its own beside the other tools', () => {
     const text = instructions(['github'], { tools: ['run_python', 'execute'], languages: [] });
     expect(text).toContain('github');
     expect(text.split('\n').at(-1)).toMatch(/^execute runs one command/);
     expect(text.length).toBeLessThan(1_200);
   });
 
-  it('in few words', () => {
+  it('takes few words in the instructions', () => {
     expect(JSON.stringify(toolOf({}).definition).length).toBeLessThan(1_250);
   });
 });

@@ -109,7 +109,7 @@ describe('files', () => {
     expect(complaintOf(value)).toBe(complaint);
   });
 
-  it('too many, too much', () => {
+  it('refuses too many files, and too much in them', () => {
     const file = (n: number) => ({ name: `f${n}`, text: '' });
     expect(complaintOf(Array.from({ length: 100 }, (_, n) => file(n)))).toBe('none');
     expect(complaintOf(Array.from({ length: 101 }, (_, n) => file(n)))).toContain('at most 100 files');

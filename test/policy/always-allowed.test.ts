@@ -70,7 +70,7 @@ it('into JSON, which stays JSON', async () => {
   expect(JSON.parse(after)).toEqual({ version: 1, deny: ['x'], approvals: { always: [written] } });
 });
 
-it('once', async () => {
+it('adds a tool once, however often a person allows it', async () => {
   const once = await allowed('version: 1\n');
   expect(await allowed('version: 1\n', entry, entry)).toBe(once);
 });
@@ -86,7 +86,7 @@ it('through a link, which stays one', async () => {
 it.each([
   ['that is broken', 'version: 1\ndenny: [x]\n', 0o600],
   ['that others may write', 'version: 1\n', 0o666],
-])('not into a file %s', async (_what, text, mode) => {
+])('adds nothing to a file %s', async (_what, text, mode) => {
   const file = join(folder, `${++files}.yaml`);
   writeFileSync(file, text);
   chmodSync(file, mode);

@@ -112,7 +112,7 @@ describe('rules', () => {
     expect(exact.judge(facts()).is).toBe('allow');
   });
 
-  it('by annotations, believed of a trusted server only', () => {
+  it('go by annotations, which are believed of a trusted server only', () => {
     const rules: ApprovalSection['rules'] = [
       { action: 'allow', is: 'read' },
       { action: 'ask', is: 'open-world' },
@@ -124,7 +124,7 @@ describe('rules', () => {
     expect(judge(facts({ server: 'till', hints: READS })).is).toBe('ask');
   });
 
-  it('by principal', () => {
+  it('may name a principal', () => {
     const { judge } = policy({ rules: [{ action: 'ask', principals: ['token:*'] }] });
     expect(judge(facts()).is).toBe('allow');
     expect(judge(facts({ principal: 'token:ann#1' })).is).toBe('ask');
@@ -179,7 +179,7 @@ describe('each rule by itself, for whoever asks why', () => {
     expect(judge(facts({ argumentsText: '{"amount":5.5}' })).is).toBe('allow');
   });
 
-  it('of two policies one after the other', () => {
+  it('tells of two policies one after the other', () => {
     const both = layeredApprovals(policy({ rules }), deniesAllCalls('a rule'));
     expect(both.readRules(facts()).map(({ rule, action }) => [rule, action])).toHaveLength(7);
     expect(both.readRules(facts()).at(-1)).toEqual({

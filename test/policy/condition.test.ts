@@ -288,7 +288,7 @@ describe('why', () => {
     expect(readCondition(condition, factsOf(text))).toEqual({ is: 'unclear', why });
   });
 
-  it('of the schema', () => {
+  it('names the member that does not fit the schema', () => {
     expect(readCondition(FORCES, factsOf('{"force":"no"}', SCHEMA))).toEqual({
       is: 'unclear',
       why: "'force' is a string, and the tool's schema says boolean",

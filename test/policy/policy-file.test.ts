@@ -46,7 +46,7 @@ describe('what it says', () => {
     limits: { callsPerRun: 100, secondsPerCall: 1.5 },
     changedTools: 'refuse',
   };
-  it('as YAML, with comments', () => {
+  it('is read as YAML, with comments', () => {
     expect(
       read(`version: 1
 # The user's own.
@@ -61,11 +61,11 @@ changedTools: refuse
     ).toEqual(expected);
   });
 
-  it('as JSON, indented by tabs', () => {
+  it('is read as JSON that is indented by tabs', () => {
     expect(read(JSON.stringify(expected, null, '\t'))).toEqual(expected);
   });
 
-  it('as little as its version', () => {
+  it('may be as little as its version', () => {
     expect(read('version: 1')).toEqual({
       version: 1,
       deny: [],

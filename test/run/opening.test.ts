@@ -30,7 +30,7 @@ it('one that was named fails the run', async () => {
   });
 });
 
-it('few at a time', async () => {
+it('opens only a few servers at a time', async () => {
   let now = 0;
   let most = 0;
   const slow = async (name: string) => {

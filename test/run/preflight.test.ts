@@ -171,7 +171,7 @@ describe('servers with names of one alias', () => {
     expect(judged(all, 'foo_bar_2', 'search')).toBeUndefined();
   });
 
-  it('others are not', () => {
+  it('are not taken for servers that are not loaded', () => {
     expect(judged([github], 'foo_bar', 'search')).toBe("Line 1: server 'foo_bar' is not loaded in this run.");
   });
 });

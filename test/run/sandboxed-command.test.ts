@@ -89,7 +89,7 @@ describe('its own end', () => {
     expect(status()).toBe('error');
   });
 
-  it('is its deadline', async () => {
+  it('is its deadline where nothing has ended before', async () => {
     expect(await run(() => {}, 0.1)).toMatchObject({ end: { ...NO_END, killedFor: 'timeout' } });
     expect([status(), container.wasKilled]).toEqual(['timeout', true]);
   });

@@ -375,7 +375,7 @@ describe('filling', () => {
     expect([pool.ready, retired, started.length]).toEqual([0, [1], 1]);
   });
 
-  it('of size 0 never happens', async () => {
+  it('never starts a sandbox for a pool of size 0', async () => {
     pool = open(0);
     pool.fill();
     pool.retire(await pool.take(NEVER));

@@ -14,7 +14,7 @@ const script = (name: string, ...args: readonly string[]) =>
   spawnSync('node', [`scripts/${name}.mjs`, ...args], { cwd: ROOT, encoding: 'utf8' });
 const jsonOf = (path: string) => JSON.parse(readFileSync(path, 'utf8'));
 
-it('one attack', () => {
+it('walls makes the one attack that is asked for', () => {
   const json = report();
   const { status, stdout, stderr } = script('walls', '--only', '^files.write /run$', '--json', json);
   expect([status, stderr]).toEqual([0, '']);
@@ -22,7 +22,7 @@ it('one attack', () => {
   expect(stdout).toContain('contained');
 });
 
-it('one fault', () => {
+it('faults makes the one fault that is asked for', () => {
   const json = report();
   const { status } = script(
     'faults',
@@ -43,18 +43,18 @@ it('one call again and again, once', () => {
   expect(jsonOf(json).findings.length).toBeGreaterThan(0);
 });
 
-it('one question', () => {
+it('search-quality asks the one question that is asked for', () => {
   const { stdout } = script('search-quality', '--json', '--only', 'add two figures together');
   expect(JSON.parse(stdout)).toMatchObject({ all: { questions: 1 }, tools: expect.any(Number) });
 });
 
-it('one measure', () => {
+it('bench takes the one measure that is asked for', () => {
   const { status, stdout } = script('bench', '--quick', '--only', 'context', '--out', join(report(), '..'));
   expect(stdout).toMatch(/wrote .*raw\.json/);
   expect(status).toBe(0);
 });
 
-it('one task', () => {
+it('context-cost does the one task that is asked for', () => {
   const { status, stdout } = script('context-cost', '--only', 'small: one entity of the graph');
   expect(status).toBe(0);
   expect(stdout).toContain('one entity of the graph');

@@ -26,7 +26,7 @@ const paths = packed.files.map(({ path }) => path);
 const readJson = (file: string) => JSON.parse(readFileSync(join(ROOT, file), 'utf8'));
 const manifest = readJson('package.json');
 
-it('is small', () => {
+it('takes little room when it is packed', () => {
   expect(packed.size).toBeLessThan(MAX_PACKED_BYTES);
 });
 

@@ -66,7 +66,7 @@ describe.each([
     ]);
   });
 
-  it('roots are given', async () => {
+  it('hands the roots of the agent to the server', async () => {
     expect(await answersOf(agent().face, 'roots')).toEqual({
       inputResponses: { where: { roots: [{ uri: 'file:///work', name: 'work' }] } },
       state: 'r',

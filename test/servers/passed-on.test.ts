@@ -233,7 +233,7 @@ describe('a page that the person was led to', () => {
 });
 
 describe('a question without a call', () => {
-  it('is declined', async () => {
+  it('is declined, and told in the log', async () => {
     const { face, asked } = agent(accept);
     const { server, pool } = await open(face);
     await call(server, 'ask_later', { ms: MEANWHILE_MS });

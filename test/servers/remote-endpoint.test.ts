@@ -135,7 +135,7 @@ it.each([
   expect(refusal.remedy).toContain(remedy);
 });
 
-it('nobody at the port, no such host, no address', async () => {
+it('says that nobody is at the port, that there is no such host, or no address', async () => {
   const server = await web('http');
   await server.kill();
   const nobody = await refused(remote('far', server.url()));
@@ -153,7 +153,7 @@ it('nobody at the port, no such host, no address', async () => {
   expect(torn.message).toContain('characters that no header may hold');
 });
 
-it('a server without TLS, and one that nobody vouches for', async () => {
+it('tells a server without TLS from one that nobody vouches for', async () => {
   const plain = await web('http');
   const { message } = await refused(remote('far', `https://127.0.0.1:${plain.port}/mcp`));
   expect(message).toMatch(/does not speak TLS as it should \((?:EPROTO|ERR_SSL\w+)\)/);

@@ -129,7 +129,7 @@ it.each([['ends=cr'], ['ends=crlf'], ['mark'], ['mark', 'ends=cr']])(
 it.each([
   ['streamableHttp', 'http', 'mcp'],
   ['sse', 'sse', 'sse'],
-] as const)('the reference server by %s, named and found out, restarted', async (mode, named, file) => {
+] as const)('works with the reference server by %s, also restarted', async (mode, named, file) => {
   const server = await started(everythingWeb(mode));
   const transports = [named, 'auto'] as const;
   const found = await Promise.all(

@@ -551,7 +551,7 @@ describe('the state folder', () => {
   });
 });
 
-it('Windows: an engine by its full path, on a drive or a share', () => {
+it('takes an engine on Windows by its full path, on a drive or a share', () => {
   for (const path of ['C:\\Program Files\\RedHat\\Podman\\podman.exe', '\\\\server\\tools\\podman.exe'])
     expect(settingsOf({ MCP_BRIDGE_RUNTIME: path }, { platform: 'win32', home: 'C:\\' }).runtime).toBe(path);
   expect(errorOf({ MCP_BRIDGE_RUNTIME: '\\podman.exe' }).code).toBe('E_SETTINGS');

@@ -49,7 +49,7 @@ func main() {
   },
 );
 
-it.skipIf(!isBuilt('javascript'))('JavaScript from stdin, as JSON', async () => {
+it.skipIf(!isBuilt('javascript'))('runs JavaScript from stdin and prints JSON', async () => {
   const { stdout, exitCode } = await exec(
     ['--language', 'js', '-', '--json'],
     'process.stdout.write("out\\r\\n\\u001b[31m"); console.error("err"); process.exitCode = 4',
@@ -66,7 +66,7 @@ it.skipIf(!isBuilt('javascript'))('JavaScript from stdin, as JSON', async () => 
   expect(exitCode).toBe(4);
 });
 
-it('Python: a large input and output whole, files in and out, no traceback twice', async () => {
+it('runs Python with a large input and output whole, files in and out, and no traceback twice', async () => {
   put('data/in.txt', 'in');
   put(
     'job.py',

@@ -275,7 +275,7 @@ describe('a container on another machine is judged by what its engine says', () 
     expect(judgeToldIds(undefined).verdict).toBe('UNKNOWN');
   });
 
-  it('its log', () => {
+  it('has its log judged by what the engine says', () => {
     expect(judgeLog(seen({ host: undefined, told })).verdict).toBe('ENFORCED');
     expect(judgeLog(seen({ host: undefined, told: { ...told, logDriver: 'json-file' } })).verdict).toBe(
       'NOT ENFORCED',

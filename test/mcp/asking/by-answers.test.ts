@@ -295,7 +295,7 @@ describe('an agent that knows tasks', () => {
     );
   });
 
-  it('cancels a call', async () => {
+  it('cancels a call by cancelling its task', async () => {
     const { agent, events } = rawAgent(AT_ONCE);
     const taskId = await begin(agent, 'wait', '600000');
     await expect.poll(events, PATIENTLY).toEqual(['begun wait']);

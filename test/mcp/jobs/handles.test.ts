@@ -356,7 +356,7 @@ describe('the command line', () => {
     expect(answers.at(-1)).toHaveProperty('id', 3);
   });
 
-  it('nobody else is', async () => {
+  it('is alone in being sent what a call prints', async () => {
     const { bridge, print, finish } = printing();
     const { ask, answers } = await byHand(bridge);
     await ask(INITIALIZE);

@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-it("by the system's word", async () => {
+it("learns of a new file by the system's word", async () => {
   const look = vi.fn();
   using _watch = new FolderWatch(folder, look, NEVER_MS);
   writeFileSync(join(folder, 'x'), '');

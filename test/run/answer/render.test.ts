@@ -304,7 +304,7 @@ describe('addresses of files', () => {
     }
   });
 
-  it('of characters of several bytes, no more either', () => {
+  it('are not cut within a character of several bytes, and take no more room', () => {
     const wide = { ...full, stdout: { text: '漢'.repeat(40_000), dropped: 0, whole } };
     const [{ text }] = render(wide, {
       mode: 'compact',

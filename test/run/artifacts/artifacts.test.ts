@@ -234,7 +234,7 @@ describe('where nothing can be kept', () => {
     expect(left?.trouble).toContain('MCP_BRIDGE_KEEP_MB');
   });
 
-  it('an operator who wants nothing kept', async () => {
+  it('says so for an operator who wants nothing kept', async () => {
     const { left, stdout } = await fill(start(0));
     expect(left).toMatchObject({ keepSeconds: 0, trouble: undefined });
     expect(left?.files).toHaveLength(2);

@@ -77,7 +77,7 @@ describe('what is denied', () => {
     ]);
   });
 
-  it('a denied server, loaded or not, for every question', async () => {
+  it('refuses every question to a denied server, loaded or not', async () => {
     const args = { server: 'shut' };
     const questions: Question[] = [
       call('any', {}, 'shut'),
@@ -102,7 +102,7 @@ describe('what is denied', () => {
     expect(loaded.map(({ error }) => error?.code)).toEqual(['E_DENIED', 'E_DENIED']);
   });
 
-  it('is shown nowhere', async () => {
+  it('is not shown in any list', async () => {
     const answers = await ask(
       [
         ['tools.list', { server: 'open' }],
@@ -203,7 +203,7 @@ describe('limits', () => {
     expect(second[3]?.error?.message).toContain("got 4 calls of server 'open' in one run");
   });
 
-  it('bytes and seconds of resources and prompts', async () => {
+  it('count bytes and seconds of resources and prompts', async () => {
     const aborted: string[] = [];
     const work = (_name: string, signal: AbortSignal) =>
       new Promise<void>((_resolve, reject) =>
@@ -224,7 +224,7 @@ describe('limits', () => {
     expect(refusals(listed)[0]).toContain("bytes for the result of 'prompts/list' of server 'open'.");
   });
 
-  it('bytes of arguments and of a result, as UTF-8', async () => {
+  it('count bytes of arguments and of a result as UTF-8', async () => {
     const rules = file({ limits: { bytesPerCall: 100 } });
     const answers = await ask(
       [

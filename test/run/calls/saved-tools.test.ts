@@ -54,7 +54,7 @@ const refusal = (act: () => unknown): string => {
   return 'not refused';
 };
 
-it('one private file for each, listed and given back', () => {
+it('keeps one private file for each tool, lists it and gives it back', () => {
   expect(tools.put(tool('double'))).toEqual({ replaced: false });
   expect(tools.put(tool('double', { source: 'def double(x):\n    return "\ud800"\n' }))).toEqual({
     replaced: true,

@@ -221,7 +221,7 @@ describe('programs', () => {
     expect(error).toMatchObject({ type: 'E_SIGNAL', remedy: expect.stringContaining('being turned off') });
   });
 
-  it('memory, by the kernel, by a child and by V8', () => {
+  it('names memory as the end, by the kernel, by a child and by V8', () => {
     expect(ended('go', exit(null, 'SIGKILL'), said(''), 1).error).toMatchObject({ type: 'E_MEMORY' });
     expect(ended('go', exit(1, null), said('go: signal: killed'), 1).error?.remedy).toContain(
       '512 MB exceeded',

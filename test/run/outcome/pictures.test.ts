@@ -60,7 +60,7 @@ describe('what is left out', () => {
     expect(leftOut).toEqual([expect.stringContaining(reason)]);
   });
 
-  it('the ninth, and every further one in one sentence', () => {
+  it('leaves out the ninth, and says every further one in one sentence', () => {
     const { shown, leftOut } = kept(...Array.from({ length: 40 }, () => base64(whole)));
     expect(shown).toHaveLength(MAX_PICTURES);
     expect(leftOut).toEqual([

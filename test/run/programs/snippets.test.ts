@@ -86,7 +86,7 @@ describe('a name that is not one', () => {
     });
   });
 
-  it('of an empty folder, a missing one, and none at all', async () => {
+  it('says so of an empty folder, a missing one, and none at all', async () => {
     expect((await refusal('a')).remedy).toBe('The folder of snippets is empty.');
     const missing = await refusal('a', new Snippets(join(base, 'absent')));
     expect(missing.message).toContain('ENOENT');

@@ -44,7 +44,7 @@ describe('how it is started', () => {
     expect(startOf(cell)).toBeNull();
   });
 
-  it('a script in Python by its file and its arguments, without a way', () => {
+  it('starts a script in Python by its file and its arguments, without a way', () => {
     const python = languageNamed('python') as Language;
     const task = program({ language: python, file: 'a.py', args: ['x'], stdin: Buffer.from([0, 255]) });
     expect(startOf(task)).toEqual({ file: 'a.py', args: ['x'], stdin: 'AP8=', ways: [] });

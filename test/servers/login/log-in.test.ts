@@ -199,7 +199,7 @@ describe('the way back', () => {
     expect(redactor.redact(`GET /callback?x=${code}`)).toBe('GET /callback?x=[authorization code]');
   });
 
-  it('nobody comes', async () => {
+  it('gives up when nobody comes', async () => {
     const nobody: Visit = async () => {};
     await expect(loggedIn(nobody, remoteSpec(server.url), { timeoutMs: 30 })).rejects.toThrow(
       'Nobody logged in within 0.03 s.',
@@ -272,7 +272,7 @@ describe('no login', () => {
     );
   });
 
-  it('the authorization server registers nobody', async () => {
+  it('says so where the authorization server registers nobody', async () => {
     await using closed = await startAuthServer({ registration: false });
     await using guarded = await startProtectedServer(closed);
     await expect(loggedIn(visit, remoteSpec(guarded.url))).rejects.toMatchObject({
@@ -293,7 +293,7 @@ describe('no login', () => {
       'http://auth.example is not https',
     ],
     ['names an issuer that calls itself otherwise', {}, 'calls itself https://other.example'],
-  ])('a server that %s', async (_case, lie, complaint) => {
+  ])('says so of a server that %s', async (_case, lie, complaint) => {
     await using liar = await listener((request, response) => {
       const resource = `${liar.origin}/mcp`;
       const documents: Record<string, object> = {

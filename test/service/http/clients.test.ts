@@ -105,7 +105,7 @@ describe.each<Mode>(['legacy', 'auto', { pin: '2026-07-28' }])(
       expect((await stub.front.figures()).sessions).toBe(mode === 'legacy' ? 1 : 0);
     });
 
-    it('ends its calls', async () => {
+    it('ends a call that it takes back', async () => {
       const stub = await stubFront(opened);
       const client = await newClient(stub, mode);
       const stop = new AbortController();

@@ -103,11 +103,11 @@ describe('what there is not', () => {
     },
   );
 
-  it.each(['GET', 'DELETE'])('%s: 405', async (method) => {
+  it.each(['GET', 'DELETE'])('answers %s with 405', async (method) => {
     expect((await ask(agent.place, { method, headers: { ...agent.headers, ...HEADERS } })).status).toBe(405);
   });
 
-  it('batches', async () => {
+  it('refuses a batch of messages', async () => {
     const one = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: ENVELOPE } };
     const { status } = await ask(agent.place, {
       headers: { ...agent.headers, ...HEADERS },

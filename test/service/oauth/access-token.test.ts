@@ -170,7 +170,7 @@ describe('a token is refused', () => {
     });
   });
 
-  it.each(['none', 'None', 'nOnE'])('with algorithm %s', async (alg) => {
+  it.each(['none', 'None', 'nOnE'])('refuses a token with algorithm %s', async (alg) => {
     const claims = { iss: issuer.url, aud: RESOURCE, sub: 'ann', exp: now() + 600 };
     const unsecured = new UnsecuredJWT(claims).encode();
     for (const text of [
@@ -181,7 +181,7 @@ describe('a token is refused', () => {
       expect((await tokens.verdict(text)).state).toBe('invalid');
   });
 
-  it('signed by HS256 with the public key as its secret', async () => {
+  it('refuses one that is signed by HS256 with the public key as its secret', async () => {
     const claims = segment({ iss: issuer.url, aud: RESOURCE, sub: 'root', exp: now() + 600 });
     const secrets = [await publicPem(rsa), JSON.stringify(await exportJWK(rsa.publicKey))];
     for (const secret of secrets) {

@@ -196,7 +196,7 @@ describe('the token itself', () => {
     expect(asked).toEqual([]);
   });
 
-  it("is nobody else's", async () => {
+  it('is given to no other principal', async () => {
     grant = { kind: 'passThrough', audience: 'wiki' };
     const bob = { ...ANN, id: 'oauth:https://i bob' };
     await expect(
@@ -204,7 +204,7 @@ describe('the token itself', () => {
     ).rejects.toThrow(/the caller has no access token/);
   });
 
-  it('goes nowhere unasked', async () => {
+  it('is sent nowhere once the file no longer says that it may be', async () => {
     grant = undefined;
     await expect(have('wiki')).rejects.toThrow(/no longer says/);
   });

@@ -121,7 +121,7 @@ describe('what is no credential', () => {
     ['an empty header', [''], 'Bearer TOKEN'],
     ['a line break', ['Bearer GOOD\nx: y'], 'not a token'],
     ['a huge token', [`Bearer ${'a'.repeat(16_001)}`], 'longer than'],
-  ])('%s is 400', async (_what, headers, said) => {
+  ])('answers %s with 400', async (_what, headers, said) => {
     const authorization = headers.map((header) => header.replaceAll('GOOD', good));
     const refusal = await refusalOf(authenticator.authenticate(request({ authorization })));
     expect(refusal.status).toBe(400);

@@ -154,7 +154,7 @@ describe('which entry counts', () => {
     return bookOf().rulesOf(principal).servers;
   };
 
-  it('its own before that of a group, that of the first group in the file, then the default', () => {
+  it('takes its own before that of a group, that of the first group in the file, then the default', () => {
     expect(serversOf(ANN)).toEqual(['of-subject']);
     expect(serversOf(ANN, { subjects: {} })).toEqual(['of-eng']);
     expect(serversOf({ ...ANN, groups: ['ops'] }, { subjects: {} })).toEqual(['of-ops']);
@@ -178,7 +178,7 @@ describe('which entry counts', () => {
       ]);
   });
 
-  it('with several issuers only by the issuer', () => {
+  it('tells entries of several issuers apart by the issuer alone', () => {
     write({
       subjects: { [`${ISSUER} ann`]: { servers: ['a'] } },
       groups: { [`${OTHER} eng`]: { servers: ['b'] } },

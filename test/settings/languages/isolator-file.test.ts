@@ -77,13 +77,13 @@ describe('what it says', () => {
     ).toEqual(Object.keys(WHOLE).sort());
   });
 
-  it('nothing at all', () => {
+  it('takes nothing from a file that says nothing', () => {
     const { source, images, warnings, ...rest } = read({});
     expect([source, images.size, warnings]).toEqual(["isolator's file", 0, []]);
     expect(new Set(Object.values(rest))).toEqual(new Set([file, undefined]));
   });
 
-  it('with comments and a comma too many', () => {
+  it('is read with comments and a comma too many', () => {
     const { pids } = read(
       '{\n  // more than isolator’s own\n  "defaultPidsLimit": 200, /* threads too */\n}',
     );
@@ -94,7 +94,7 @@ describe('what it says', () => {
     ['prompts', 'prompts'],
     ['../shared', '../shared'],
     ['~/snippets', 'snippets'],
-  ])('snippets in %s, seen from the file', (promptsDir, expected) => {
+  ])('looks for snippets in %s, seen from the file', (promptsDir, expected) => {
     expect(read({ promptsDir }).snippetsDir).toBe(join(home.path, expected));
     expect(read({ promptsDir: '/srv/snippets' }).snippetsDir).toBe('/srv/snippets');
   });

@@ -121,7 +121,7 @@ it.each<[string, Environment, ImportedSettings | undefined, string, LanguagePlan
     'operator',
   ],
   ['typescript', { MCP_BRIDGE_LANGUAGE_IMAGES: 'js=node:24' }, undefined, 'javascript', 'default'],
-])('the image of %s with %j', (name, env, file, image, imageSource) => {
+])('finds the image of %s with %j', (name, env, file, image, imageSource) => {
   expect(planFor(language(name), settingsOf(env, file))).toMatchObject({ image, imageSource });
 });
 

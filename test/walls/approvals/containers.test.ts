@@ -71,7 +71,7 @@ while ${condition}:
 asked`;
   const ran = (code: string) => bridge.run(code, { servers: ['desk'], timeout: TIMEOUT });
 
-  it('in its own time', async () => {
+  it('ends at its timeout where it computes in its own time', async () => {
     const { errorType, result } = await ran(asking(`used < ${2 * TIMEOUT}`, 'pass'));
     expect([errorType, result]).toEqual(['E_TIMEOUT', undefined]);
   });
