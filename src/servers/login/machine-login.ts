@@ -17,7 +17,7 @@ import { BridgeError, messageOf } from '../../base/errors.js';
 import type { Redactor } from '../../base/secrets/redact.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { KB_BYTES } from '../../base/text/sizes.js';
-import { clipHarmless, withoutFullStop } from '../../base/text/text.js';
+import { clipHarmless } from '../../base/text/text.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
 import type { MachineLogin, RemoteSpec, SecretSource } from '../../hosts/downstream-spec.js';
 import { atItsEntry } from '../connection/link.js';
@@ -98,7 +98,7 @@ export class MachineServerLogin implements ServerLogin {
       return this.#held;
     } catch (thrown) {
       if (thrown instanceof LoginTrouble) throw thrown;
-      const words = thrown instanceof BridgeError ? withoutFullStop(thrown.message) : wordsOf(thrown);
+      const words = thrown instanceof BridgeError ? withoutStop(thrown.message) : wordsOf(thrown);
       throw this.#trouble(`its token could not be had: ${redactor.redact(words)}`, thrown);
     }
   }
@@ -202,3 +202,5 @@ function readSecret(what: string, file: string): string {
   if (text === '') throw new Error(`the file of its ${what} is empty: ${file}`);
   return text;
 }
+
+const withoutStop = (sentence: string): string => sentence.replace(/\.$/, '');
