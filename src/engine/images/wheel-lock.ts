@@ -7,7 +7,7 @@ import { createHash } from '../../base/crypto.js';
 import { BridgeError } from '../../base/errors.js';
 import { readText } from '../../base/files/read-text.js';
 import { replaceFile } from '../../base/files/replace-file.js';
-import { OWN_IMAGES } from './image-name.js';
+import { withoutVersion } from './image-name.js';
 import { normaliseName } from './requirements.js';
 
 export type Wheel = { readonly name: string; readonly version: string; readonly sha256: string };
@@ -52,8 +52,7 @@ export class Lock {
   readonly #platform: string;
 
   constructor(folder: string, image: string, suite: string, processor: string) {
-    const [name, tag = ''] = image.slice(OWN_IMAGES.length).split(':');
-    const additions = tag.slice(tag.search(/-(?:with|pip)_/));
+    const { name, additions } = withoutVersion(image);
     this.#platform = `${suite}-${processor}`;
     this.file = join(folder, `${name}-${this.#platform}${additions}.lock`);
   }
