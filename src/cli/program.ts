@@ -600,7 +600,7 @@ program
   .commandsGroup('Help:')
   .helpCommand('help [command]', 'show the help of a command');
 
-/** What serves goes on when nobody reads its log any more, and sees to its own streams. */
+/** Commands that go on when nobody reads their log any more, and see to their own streams. */
 const SERVICES = ['serve', 'shared-bridge', 'code-exec'];
 
 /** Resolves when the command that was typed has been carried out. */

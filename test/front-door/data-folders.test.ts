@@ -196,6 +196,14 @@ def held(work):
     ]);
   });
 
+  it('a file that its owner alone may read is told with the command that opens it', async () => {
+    expect(await bridge.run('open("/data/private.txt")')).toMatchObject({
+      status: 'error',
+      errorType: 'PermissionError',
+      remedy: expect.stringMatching(/`chmod o\+r \S*\/private\.txt`/),
+    });
+  });
+
   it('sessions and programs of other languages see the same', async () => {
     const code = 'import os; os.path.getsize("/data/large.bin")';
     const called = await bridge.call({ code, session: 's' });

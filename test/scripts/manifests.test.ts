@@ -161,6 +161,14 @@ describe('compose.yaml', () => {
     expect(Object.keys(volumes)).toEqual(['bridge-home']);
   });
 
+  it('takes no setting of the bridge for anything but that setting', () => {
+    const { environment, ...rest } = bridge;
+    const names = (written: unknown) =>
+      [...JSON.stringify(written).matchAll(/\$\{(\w+)/g)].map(([, name = '']) => name);
+    expect(names(rest).filter((name) => VARIABLES.includes(name))).toEqual([]);
+    for (const [name, value] of Object.entries(environment)) expect(names(value)).toEqual([name]);
+  });
+
   it('sets variables that there are, at the paths of what it mounts', () => {
     for (const name of Object.keys(bridge.environment))
       expect([...VARIABLES, 'MCP_SERVERS_CONFIG']).toContain(name);

@@ -1,8 +1,8 @@
 // One holder at a time among the processes of a machine, by a file that only one of them can make. Its holder may die,
 // so a lock that has grown old is broken: hold it for seconds, and let what it guards survive a second holder.
 
-import { linkSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { linkSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { randomUUID } from '../crypto.js';
 import { readText } from './read-text.js';
@@ -30,12 +30,23 @@ export async function lockFile(path: string, signal: AbortSignal): Promise<Dispo
 export function tryLock(path: string): Disposable | undefined {
   const lock = takenLock(path);
   if (lock !== undefined) return lock;
-  breakIfLeft(path);
+  breakWhere(isLeft, path);
   return takenLock(path);
 }
 
-/** Removes a lock whose holder has ended, in a folder of this machine alone. */
-export const breakIfLeft = (path: string): void => breakWhere(isLeft, path);
+/**
+ * Removes locks whose names end in `ending` and whose holders have ended, and what such processes have put aside. Only for
+ * folders of this machine.
+ */
+export function removeLeftLocks(folder: string, ending: string): void {
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name);
+    if (name.endsWith(ending)) breakWhere(isLeft, path);
+    const [, aside = ''] = name.split(`${ending}.`);
+    const pid = /^\d+(?=\.|$)/.exec(aside)?.[0];
+    if (pid !== undefined && !isProcess(Number(pid))) rmSync(path, { force: true });
+  }
+}
 
 /** Whether a process of this number runs, whoever's it is. */
 export function isProcess(pid: number): boolean {

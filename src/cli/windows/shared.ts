@@ -17,7 +17,7 @@ import { greet, meet } from '../../service/windows/meet.js';
 import {
   lockStart,
   removeIfEmpty,
-  removeLeftLocks,
+  removeLeftStarts,
   sharedFolder,
   sharedSocket,
   sharedSockets,
@@ -174,7 +174,7 @@ export async function stopAll({ json, now }: StopOptions): Promise<readonly numb
 function tidyFolder(): void {
   const folder = sharedFolder(process.env);
   if (!isOnlyOurs(folder)) return;
-  removeLeftLocks(folder);
+  removeLeftStarts(folder);
   removeIfEmpty(folder);
 }
 

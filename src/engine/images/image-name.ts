@@ -108,6 +108,13 @@ export function shortName(image: string): string {
   return own === undefined || !ADDITIONS.test(additions) ? image : `${own.profile}${additions}`;
 }
 
+/** The name of an image of ours, and the part of its tag that names added packages; '' if there are none. */
+export function withoutVersion(image: string): { readonly name: string; readonly additions: string } {
+  const [name = '', tag = ''] = image.slice(OWN_IMAGES.length).split(':');
+  const places = [WITH, PIP].map((words) => tag.indexOf(words)).filter((place) => place !== -1);
+  return { name, additions: places.length === 0 ? '' : tag.slice(Math.min(...places)) };
+}
+
 /** The words of the command that makes such an image. */
 export const buildWords = ({ profile, suite, added, pip }: OwnImageName): readonly string[] => [
   'image',

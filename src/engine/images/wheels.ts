@@ -25,7 +25,7 @@ import type { BuildWish, BuiltImage, EngineImages, PipWish } from '../engine.js'
 import { makeImageOnTop } from './derived-image.js';
 import { SCRATCH, SCRATCH_PREFIX } from './image.js';
 import { imageAge, labelName } from './image-labels.js';
-import { OWN_IMAGES, RECIPE_DIR } from './image-name.js';
+import { RECIPE_DIR, withoutVersion } from './image-name.js';
 import { BASE_PROFILE, localImageName, modulesOf, type Recipe, readRecipe, withPackages } from './recipe.js';
 import { normaliseName } from './requirements.js';
 import { type ContainerEngine, IN, makeReadable, NOT_STARTED, ThrowAways } from './throw-aways.js';
@@ -351,8 +351,7 @@ export class Lock {
   readonly #platform: string;
 
   constructor(folder: string, image: string, suite: string, processor: string) {
-    const [name, tag = ''] = image.slice(OWN_IMAGES.length).split(':');
-    const additions = tag.slice(tag.search(/-(?:with|pip)_/));
+    const { name, additions } = withoutVersion(image);
     this.#platform = `${suite}-${processor}`;
     this.file = join(folder, `${name}-${this.#platform}${additions}.lock`);
   }

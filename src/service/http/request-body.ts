@@ -87,11 +87,11 @@ export class RequestBodies {
       this.#refuseTooMuch(owner, notHeld);
       leave ??= this.#comeIn(sender, length === undefined ? undefined : declared);
     };
-    if (request.headers.expect === undefined) check(declared, declared);
-    else {
-      // A client that asks first has sent nothing of it, and need not send it after a refusal.
-      response.setHeader('connection', 'close');
-      check(declared, declared);
+    // A client that asks first has sent nothing of it, and need not send it after a refusal.
+    const asksFirst = request.headers.expect !== undefined;
+    if (asksFirst) response.setHeader('connection', 'close');
+    check(declared, declared);
+    if (asksFirst) {
       response.removeHeader('connection');
       response.writeContinue();
     }

@@ -1,10 +1,10 @@
 // Where the shared bridge of a user listens: a socket in a folder that only this user can enter, under a name made of all
 // that has to be the same for windows to share one. Who may connect is the kernel's decision, by the folder and the socket.
 
-import { existsSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { breakIfLeft, isProcess, tryLock } from '../../base/files/file-lock.js';
+import { removeLeftLocks, tryLock } from '../../base/files/file-lock.js';
 import { isOnlyOurs } from '../../base/files/only-ours.js';
 import type { Environment } from '../../base/process/environment.js';
 import { engineNames } from '../../settings/environment/variables.js';
@@ -13,8 +13,6 @@ import { RELAY_PROTOCOL } from './frames.js';
 const FOLDER = 'mcp-sandbox-bridge';
 const ENDING = '.sock';
 const LOCK_ENDING = '.starts';
-/** A lock that a process of this number has put aside to break it. */
-const ASIDE = /\.starts\.(\d+)(?:\.|$)/;
 
 /**
  * Variables that decide how the shared bridge works, besides its own: which engine there is and how it is reached, where
@@ -76,14 +74,7 @@ export function lockStart(socket: string): Disposable | undefined {
 }
 
 /** Removes the locks in a folder, and the files beside them, of processes that have ended. */
-export function removeLeftLocks(folder: string): void {
-  for (const name of readdirSync(folder)) {
-    const path = join(folder, name);
-    if (name.endsWith(LOCK_ENDING)) breakIfLeft(path);
-    const aside = ASIDE.exec(name);
-    if (aside !== null && !isProcess(Number(aside[1]))) rmSync(path, { force: true });
-  }
-}
+export const removeLeftStarts = (folder: string): void => removeLeftLocks(folder, LOCK_ENDING);
 
 /** The last one of this user takes the folder of the sockets with it. */
 export function removeIfEmpty(folder: string): void {

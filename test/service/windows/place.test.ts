@@ -5,7 +5,7 @@ import { isOnlyOurs } from '../../../src/base/files/only-ours.js';
 import { buildOf, compareBuilds, greetingIn } from '../../../src/service/windows/greeting.js';
 import {
   lockStart,
-  removeLeftLocks,
+  removeLeftStarts,
   sharedFolder,
   sharedSocket,
   sharedSockets,
@@ -94,7 +94,7 @@ describe('the lock of a start', () => {
     const lock = lockStart(join(folder, 'held.sock'));
     for (const name of ['a.sock.starts', 'b.sock.starts.999999999', 'c.sock.starts.999999999.aside'])
       writeFileSync(join(folder, name), '999999999 of a dead holder');
-    removeLeftLocks(folder);
+    removeLeftStarts(folder);
     expect(readdirSync(folder)).toEqual(['held.sock.starts']);
     // While its holder lives nobody else gets it, and once that has ended anybody does.
     writeFileSync(join(folder, 'a.sock.starts'), `${process.ppid} of a living holder`);
