@@ -31,14 +31,14 @@ export const SESSION_ATTACKS: readonly SessionAttack[] = [
   {
     control: 'code after its call',
     requested: 'stands still when the time is over',
-    how: 'says goodbye in the supervisor’s hearing, and ticks on',
+    how: 'tells the supervisor that it has ended, and goes on counting',
     code: textBeside(new URL('./session_goodbye.py', import.meta.url)),
     restsAfterSeconds: CALL_SECONDS + 1.5,
   },
   {
     control: 'code that wakes itself',
     requested: 'stands still, or ends',
-    how: 'timers that have it go on whenever it was stopped',
+    how: 'timers that wake it whenever it was stopped',
     code: textBeside(new URL('./session_timers.py', import.meta.url)),
     // The session is stopped again a few times first.
     restsAfterSeconds: 7,
@@ -88,8 +88,8 @@ export function judgeSession({ first, last }: SessionSeen, { how }: Pick<Session
   const text = last.result?.json?.text;
   if (text === undefined) return unknown(last);
   const [all, late] = JSON.parse(text) as readonly [number, number];
-  if (all === 0) return { observed: 'it has never ticked', how, verdict: 'UNKNOWN' };
+  if (all === 0) return { observed: 'it never counted', how, verdict: 'UNKNOWN' };
   return late === 0
-    ? { observed: `stood still, after ${all} ticks`, how, verdict: 'ENFORCED' }
-    : { observed: `ticked on, ${late} times in a second`, how, verdict: 'NOT ENFORCED' };
+    ? { observed: `stood still, after it counted ${all} times`, how, verdict: 'ENFORCED' }
+    : { observed: `went on, and counted ${late} times in a second`, how, verdict: 'NOT ENFORCED' };
 }

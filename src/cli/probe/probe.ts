@@ -248,7 +248,7 @@ async function ownerControl(
 }
 
 const MEMORY_REMEDY =
-  'Use a host with cgroup v2 whose controllers are delegated to you (a systemd user session does that).';
+  'Use a machine with cgroup v2 whose controllers are delegated to you (a systemd user session does that).';
 
 function limit(control: string, requested: string, judgement: Judgement, remedy?: string): ProbedControl {
   const remedied = judgement.verdict === 'NOT ENFORCED' && remedy !== undefined ? { remedy } : {};
