@@ -52,6 +52,6 @@ function readOpen(path: string): Buffer {
 
 const tooMuch = (what: string): BridgeError =>
   usageError(
-    `${what} has more than ${MAX_INPUT_BYTES / MB_BYTES} MiB, which is the most that goes into a run.`,
-    'Give it a part of it.',
+    `${what} has more than ${MAX_INPUT_BYTES / MB_BYTES} MiB, the most that a run takes.`,
+    'Give a part of it.',
   );
