@@ -115,7 +115,7 @@ describe('answers', () => {
 
   it.each([
     [['allow', 'ID', '--for', 'ever'], "--for is 'ever'; allowed: once, run, session, always."],
-    [['allow', 'ID', '--reason', 'x'], "--reason goes with --for always, and --for is 'once'."],
+    [['allow', 'ID', '--reason', 'x'], "--reason needs --for always, but --for is 'once'."],
     [
       ['allow', 'ID', '--for', 'session'],
       "does not offer 'session'.\nnext:  It offers: once, run, always, no.",
@@ -241,7 +241,7 @@ describe('--watch', () => {
       await vi.waitFor(
         () => {
           watch.press('s');
-          expect(watch.said()).toContain("'s' is none of the keys");
+          expect(watch.said()).toContain("'s' is not one of the keys");
         },
         { ...PATIENTLY, interval: 200 },
       );
