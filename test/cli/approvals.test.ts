@@ -76,12 +76,12 @@ describe('the list', () => {
     );
     const { stdout } = await ask();
     expect(stdout).toContain(asked.id);
-    expect(stdout).toMatch(/q-a{16}\.json is not the file of a question; it is passed over\./);
-    expect(stdout).toMatch(/q-b{16}\.json is a symbolic link; it is passed over\./);
+    expect(stdout).toMatch(/q-a{16}\.json is not the file of a question; it is skipped\./);
+    expect(stdout).toMatch(/q-b{16}\.json is a symbolic link; it is skipped\./);
   });
 
   it('makes no folder where there is none', async () => {
-    expect(await ask()).toMatchObject({ stdout: 'No question waits.\n', exitCode: 0 });
+    expect(await ask()).toMatchObject({ stdout: 'Nothing to approve.\n', exitCode: 0 });
     expect(readdirSync(home)).not.toContain('state');
   });
 });
@@ -115,14 +115,14 @@ describe('answers', () => {
 
   it.each([
     [['allow', 'ID', '--for', 'ever'], "--for is 'ever'; allowed: once, run, session, always."],
-    [['allow', 'ID', '--reason', 'x'], "--reason goes with --for always, and --for is 'once'."],
+    [['allow', 'ID', '--reason', 'x'], "--reason needs --for always, but --for is 'once'."],
     [
       ['allow', 'ID', '--for', 'session'],
       "does not offer 'session'.\nnext:  It offers: once, run, always, no.",
     ],
-    [['deny', 'ID', '--word', 'x'.repeat(501)], '--word has 501 characters; at most 500 are taken.'],
-    [['deny', 'q-zzzz'], "No question 'q-zzzz' waits.\nnext:  Give the id of a question that waits"],
-    [['show', 'q-'], "No question 'q-' waits."],
+    [['deny', 'ID', '--word', 'x'.repeat(501)], '--word has 501 characters; at most 500 are allowed.'],
+    [['deny', 'q-zzzz'], "There is no open question 'q-zzzz'.\nnext:  Give the id of an open question"],
+    [['show', 'q-'], "There is no open question 'q-'."],
   ])('%j is refused, with what would do', async (args, says) => {
     const { id, answered } = post();
     const words = ['approvals', ...args.map((word) => (word === 'ID' ? id : word))];
@@ -137,7 +137,7 @@ describe('answers', () => {
     asked.withdraw('answered in the agent');
     const { stderr, exitCode } = await ask('allow', asked.id);
     expect(stderr).toContain(
-      `Question '${asked.id}' has ended: answered in the agent.\nnext:  No question waits now.`,
+      `Question '${asked.id}' has ended: answered in the agent.\nnext:  There is nothing to approve now.`,
     );
     expect(exitCode).toBe(2);
   });
@@ -241,7 +241,7 @@ describe('--watch', () => {
       await vi.waitFor(
         () => {
           watch.press('s');
-          expect(watch.said()).toContain("'s' is none of the keys");
+          expect(watch.said()).toContain("'s' is not one of the keys");
         },
         { ...PATIENTLY, interval: 200 },
       );

@@ -166,7 +166,7 @@ describe('the service over HTTP, which is watched', () => {
     expect(said).toEqual([]);
     service.kill('SIGSTOP');
     expect(await ended).toBe(137);
-    expect(said).toEqual(['has ended its server, which was up and answered nothing']);
+    expect(said).toEqual(['ended its server, which ran but did not answer']);
   });
 
   it.each(['127.0.0.1', '0.0.0.0', '::', '::1'])(

@@ -34,7 +34,7 @@ describe('commands', () => {
 
   it('are handed to a server that is there', async () => {
     const ready = await examineCommands(subject({ executeServer: 'sandbox' }));
-    expect(ready).toEqual({ status: 'ok', detail: "handed to the server 'sandbox'" });
+    expect(ready).toEqual({ status: 'ok', detail: "run by the server 'sandbox'" });
     expect(await examineCommands(subject({ executeServer: 'sandbx' }))).toMatchObject({ status: 'fail' });
   });
 });

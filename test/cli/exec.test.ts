@@ -52,7 +52,7 @@ describe('wrong usage', () => {
     ],
     [['a.py', '--timeout', '0'], '--timeout: got 0', 'MAX'],
     [['a.go', '--servers', 'github'], 'programs in Go cannot call MCP tools', 'Leave --servers out.'],
-    [['a.py', '--env', 'A'], "--env: got 'A', expected NAME=value.", 'none is taken from here'],
+    [['a.py', '--env', 'A'], "--env: got 'A', expected NAME=value.", 'none is taken from this shell'],
     [['a.py', '--env', '=1'], "--env: got the name '', expected letters,", 'Correct the name.'],
     [['a.py', '--env', 'A-B=1'], "--env: got the name 'A-B', expected letters,", 'Correct the name.'],
     [
@@ -60,7 +60,7 @@ describe('wrong usage', () => {
       "--env: got the name 'MCP_SANDBOX_CONVERSATION', which the sandbox sets itself",
       'Correct the name.',
     ],
-    [['a.py', '--stdin', '/dev/zero'], '/dev/zero has more than 10 MiB', 'Give it a part of it.'],
+    [['a.py', '--stdin', '/dev/zero'], '/dev/zero has more than 10 MiB', 'Give a part of it.'],
   ])('%j is refused with exit code 2', async (args, complaint, next) => {
     put('notes.txt');
     put('a.py');
@@ -191,7 +191,7 @@ describe('what is to run', () => {
     put('large', Buffer.alloc(10 * 1024 * 1024));
     put('small');
     await expect(input({ before: [join(home, 'a.py')] }, { file: [join(home, 'large')] })).rejects.toThrow(
-      "large': with it, the files have more than 10 MiB",
+      "large', the files have more than 10 MiB",
     );
     const file = Array.from({ length: 100 }, () => join(home, 'small'));
     await expect(input({ before: [join(home, 'a.py')] }, { file })).rejects.toThrow(
@@ -246,8 +246,8 @@ describe('the result', () => {
       files: [
         { name: 'out/a', bytes: 2, text: 'hi' },
         { name: 'out/b', bytes: 3 },
-        { name: 'out/c', problem: 'left behind: it is a link' },
-        { name: '2 more', problem: 'left behind' },
+        { name: 'out/c', problem: 'not saved: it is a link' },
+        { name: '2 more', problem: 'not saved' },
       ],
     });
     expect(json({ ...outcome, status: 'validation_error' })).toMatchObject({ status: 'error' });

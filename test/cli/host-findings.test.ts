@@ -56,7 +56,7 @@ it('a file that node would run and that is not there fails too', () => {
   const args = ['/nowhere/mcp-sandbox-bridge/dist/cli/main.js'];
   home.write('.claude.json', entry({ command: process.execPath, args }));
   expect(findings()).toMatchObject([
-    { status: 'fail', detail: expect.stringContaining(`its file ${args[0]} is not there`) },
+    { status: 'fail', detail: expect.stringContaining(`its file ${args[0]} does not exist`) },
   ]);
 });
 

@@ -64,7 +64,7 @@ it('a unix socket is its owner’s, and one that is not there is not fine', asyn
   expect((await findings(`unix:${path}`))[0]).toEqual([
     'http access',
     'ok',
-    expect.stringContaining('for this user alone'),
+    expect.stringContaining('only this user can open'),
   ]);
   chmodSync(path, 0o666);
   expect((await findings(`unix:${path}`))[0]?.[1]).toBe('fail');
@@ -100,7 +100,7 @@ describe('with a certificate', () => {
     ]);
     const { url } = await stubFront(opened, { env });
     expect(await of('http TLS', url.host, env)).toEqual([
-      ['warn', expect.stringMatching(/^TLSv1\.3 with what listens there; .*DEPTH_ZERO/)],
+      ['warn', expect.stringMatching(/^TLSv1\.3 with the program that listens there; .*DEPTH_ZERO/)],
     ]);
     expect(await of('http live', url.host, env)).toEqual([['ok', expect.stringContaining('it listens')]]);
   });
@@ -124,7 +124,7 @@ describe('with a certificate', () => {
     ]);
     const { MCP_BRIDGE_HTTP_HOSTS: _, ...nameless } = env;
     expect(await of('http encryption', '0.0.0.0:1', nameless)).toEqual([
-      ['warn', expect.stringContaining('under which name clients reach the bridge is not set')],
+      ['warn', expect.stringContaining('no setting says under which name clients reach the bridge')],
     ]);
   });
 
@@ -150,12 +150,12 @@ describe('with a certificate', () => {
     ]);
     expect(await of('http live', plain.url.host, env)).toContainEqual([
       'fail',
-      'it listens without TLS, and these settings have it with',
+      'it listens without TLS, but the settings here say with TLS',
     ]);
     const secure = await stubFront(opened, { env });
     expect(await of('http live', secure.url.host, {})).toContainEqual([
       'fail',
-      'it listens with TLS, and these settings have it without',
+      'it listens with TLS, but the settings here say without TLS',
     ]);
   });
 });

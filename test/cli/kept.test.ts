@@ -51,7 +51,7 @@ describe('the list', () => {
   it('says that there is nothing, also where there is no folder', async () => {
     expect(await ask()).toMatchObject({
       exitCode: 0,
-      stdout: 'No run has left anything within 60 min (MCP_BRIDGE_KEEP_SECONDS).\n',
+      stdout: 'No kept files. Files of runs are kept for 60 min (MCP_BRIDGE_KEEP_SECONDS).\n',
     });
     expect(JSON.parse((await ask('--json')).stdout)).toEqual({ kept: [], keepSeconds: 3600 });
   });
@@ -86,7 +86,7 @@ describe('the list', () => {
     rmSync(link.path);
     symlinkSync('/etc/passwd', link.path);
     mkdirSync(join(stateDir(), 'kept/not-a-handle'));
-    expect((await ask()).stdout).toContain('No run has left anything');
+    expect((await ask()).stdout).toContain('No kept files');
   });
 
   it('prints no character that does not show', async () => {
@@ -124,7 +124,7 @@ describe('save', () => {
     await left('out/rows.csv', 'new');
     const { stderr } = await ask('save', 'rows.csv');
     expect(saved('rows.csv')).toBe('new');
-    expect(stderr).toMatch(/^2 files fit; this is the newest, [0-9a-f]{8}\/out\/rows\.csv\./);
+    expect(stderr).toMatch(/^2 files match; this is the newest, [0-9a-f]{8}\/out\/rows\.csv\./);
   });
 
   it('makes the folder, and takes another name', async () => {
@@ -138,7 +138,7 @@ describe('save', () => {
     writeFileSync(join(home, 'victim'), 'mine');
     symlinkSync(join(home, 'victim'), join(home, 'rows.csv'));
     const { exitCode, stderr } = await ask('save', 'rows.csv');
-    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('is there already.\nnext:  Add --force')]);
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('already exists.\nnext:  Add --force')]);
     expect((await ask('save', 'rows.csv', '--force')).exitCode).toBe(0);
     expect(saved('victim')).toBe('mine');
     expect(lstatSync(join(home, 'rows.csv')).isFile()).toBe(true);
@@ -191,6 +191,6 @@ describe('open', () => {
     const { path } = await left('out/rows.csv', 'x');
     const { exitCode, stderr } = await ask('open', 'rows.csv');
     expect(exitCode).toBe(1);
-    expect(stderr).toContain(`It lies in ${path}`);
+    expect(stderr).toContain(`It is in ${path}`);
   });
 });

@@ -51,7 +51,7 @@ it('keeps pictures and files where nobody names a folder, and says where each is
   for (const { name, path, sizeBytes } of kept)
     expect(said()).toContain(`${name} (${sizeBytes} bytes): ${path}\n`);
   expect(said()).toContain('out/long (1 bytes): /kept/1\n');
-  expect(said()).toContain('out/link was left behind: it is a link\n2 more were left behind\n');
+  expect(said()).toContain('out/link was not saved: it is a link\n2 more were not saved\n');
   expect(said()).toMatch(/Kept for .*; --out FOLDER writes such files where you want them\.\n$/);
 });
 

@@ -81,10 +81,10 @@ describe('in the state directory', () => {
     });
     const listed = async (...more: readonly string[]) => (await run(['login', '--list', ...more])).stdout;
     expect(await listed('--principal', 'ci')).toContain('linear');
-    expect(await listed()).toContain('Nobody has logged in');
+    expect(await listed()).toContain('There are no logins');
     await new TokenFile(stateDir).change(() => [], NEVER);
     await token('ci');
-    expect(await listed('--principal', 'ci')).toContain('Nobody has logged in');
+    expect(await listed('--principal', 'ci')).toContain('There are no logins');
   });
 
   it('a wrong name makes no folder', async () => {

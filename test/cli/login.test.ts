@@ -157,7 +157,7 @@ describe('login', () => {
 describe('login --list', () => {
   it('says that nobody has logged in', async () => {
     const { stdout } = await commandHere(['login', '--list'], { home, env });
-    expect(stdout).toBe('Nobody has logged in. `mcp-sandbox-bridge login SERVER` does.\n');
+    expect(stdout).toBe('There are no logins. To log in: `mcp-sandbox-bridge login SERVER`\n');
   });
 
   it('shows who is, and neither tokens nor more of an address than its origin', async () => {
@@ -199,7 +199,7 @@ describe('logout', () => {
 
   it('without a login says so', async () => {
     const { stderr, exitCode } = await commandHere(['logout', 'linear'], { home, env });
-    expect(stderr).toBe("There was no login of 'linear'; nothing was kept.\n");
+    expect(stderr).toBe("There was no login for 'linear'.\n");
     expect(exitCode).toBe(0);
   });
 });

@@ -29,7 +29,7 @@ it('which languages have one, by what, and what that reaches', async () => {
 it('where the localhost of the computer is within reach, that is a warning', async () => {
   expect(await examine({ value: 'default' }, { reachesLocalhost: true })).toMatchObject({
     status: 'warn',
-    detail: expect.stringMatching(/this computer's own localhost/),
+    detail: expect.stringMatching(/this computer's localhost/),
   });
 });
 
@@ -37,7 +37,7 @@ it('nothing that carries it is a failure, with the remedy', async () => {
   const error = new BridgeError('E_NETWORK', 'No slirp4netns.', { fault: 'operator', remedy: 'Install it.' });
   expect(await examine({ error })).toEqual({
     status: 'fail',
-    detail: 'none for go, bash, which are to have one: No slirp4netns.',
+    detail: 'none for go, bash, which should have one: No slirp4netns.',
     remedy: 'Install it.',
   });
   expect((await examine({ error }, { networkAdvice: OLD_GVISOR }))?.remedy).toMatch(

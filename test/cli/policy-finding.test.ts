@@ -50,7 +50,7 @@ it('a pattern that means no server is a warning that names it', () => {
   expect(examine(['Gitlab.delete_*', 'files'], ['gihub'])).toEqual({
     status: 'warn',
     detail:
-      "3 patterns, 2 of 2 servers denied; of nothing that is known: MCP_BRIDGE_ALLOW 'gihub', MCP_BRIDGE_DENY 'Gitlab.delete_*'",
+      "3 patterns, 2 of 2 servers denied; no known server or tool matches MCP_BRIDGE_ALLOW 'gihub', MCP_BRIDGE_DENY 'Gitlab.delete_*'",
     remedy: expect.stringContaining('mcp-sandbox-bridge servers'),
   });
 });

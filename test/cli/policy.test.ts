@@ -139,7 +139,7 @@ approvals:
   it.each([
     ['write', "The call is 'write'; allowed: the server's name, a dot"],
     ['file.write', "No server is called 'file'. Did you mean 'files'?"],
-    ['files.write {"size":', 'The arguments are no JSON'],
+    ['files.write {"size":', 'The arguments are not JSON'],
   ])('%s is no call', async (call, words) => {
     const { stderr, exitCode } = await tested(call);
     expect(stderr).toContain(words);

@@ -21,13 +21,16 @@ const run = (listed: number | undefined, notListed: number, shown: number) => ({
 it('calls that made room and calls that never had a line are counted apart', () => {
   expect(notShownText(run(3, 0, 3))).toBe('');
   expect(notShownText(run(2_402, 0, 901))).toMatch(
-    /^\n1501 more made room for newer lines: MCP_BRIDGE_AUDIT_MB/,
+    /^\n1501 more were removed to make room for newer lines. MCP_BRIDGE_AUDIT_MB/,
   );
   expect(
     notShownText(run(10_000, 300, 9_000))
       .trim()
       .split('\n'),
-  ).toEqual([expect.stringMatching(/^1000 more made room/), expect.stringMatching(/^300 more have no line/)]);
+  ).toEqual([
+    expect.stringMatching(/^1000 more were removed/),
+    expect.stringMatching(/^300 more have no line/),
+  ]);
   expect(notShownText(run(undefined, 0, 3))).toBe('');
   expect(notShownText({ run: 'a-2', line: undefined, calls: [] })).toBe('');
 });

@@ -40,7 +40,7 @@ it('doctor warns of a server whose tools have changed, with the commands, and of
   expect(findings.map(({ status }) => status)).toEqual(['ok', 'warn', 'ok']);
   expect(findings[1]).toMatchObject({
     detail: expect.stringMatching(
-      /; not as first seen: tool_0 \(description, since \d{4}-\d\d-\d\d\), .*tool_4 .* and 2 more$/,
+      /; changed since it was first seen: tool_0 \(description, since \d{4}-\d\d-\d\d\), .*tool_4 .* and 2 more$/,
     ),
     remedy:
       'See what changed with `mcp-sandbox-bridge servers refresh other`, then accept it with `mcp-sandbox-bridge servers refresh other --accept`.',

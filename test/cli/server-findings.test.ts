@@ -24,7 +24,7 @@ it('what is as the user wants it is fine, and nothing is to be done', () => {
     name: 'a',
     source,
     status: 'ok',
-    detail: 'passed over: disabled in its file',
+    detail: 'skipped: disabled in its file',
   });
 });
 
@@ -33,7 +33,7 @@ it('what somebody may want to change comes with the next step', () => {
     name: 'a',
     source,
     status: 'warn',
-    detail: 'passed over: its name is empty',
+    detail: 'skipped: its name is empty',
     remedy: `Correct the entry in ${source.file}.`,
   });
 });
@@ -41,6 +41,6 @@ it('what somebody may want to change comes with the next step', () => {
 it('where the reason says the next step, no other one is made up', () => {
   expect(findingFor({ kind: 'unapproved-project', host: undefined })).toMatchObject({
     status: 'warn',
-    remedy: 'Do what it says, or leave it: nothing else needs it.',
+    remedy: 'This is optional: nothing else needs this server.',
   });
 });

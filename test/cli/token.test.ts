@@ -113,7 +113,7 @@ describe('token create', () => {
     ['a name without characters', ['create', ''], 'The name of a token'],
     ['an end that is over', ['create', 'cd', '--expires', '2020-01-01'], '--expires'],
     ['a pattern', ['create', 'cd', '--servers', 'git*'], '--servers'],
-    ['nothing to change', ['change', 'ci'], 'needs what is to change'],
+    ['nothing to change', ['change', 'ci'], 'token change needs --servers'],
     ['an unknown name', ['revoke', 'cj'], "Did you mean 'ci'?"],
     ['an address without TLS', ['create', 'cd', '--url', 'http://mcp.example.com/mcp'], '--url is'],
     ['an address with a password', ['create', 'cd', '--url', 'https://a:b@mcp.example.com'], '--url is'],

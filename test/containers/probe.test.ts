@@ -116,7 +116,7 @@ describe('doctor --probe', () => {
     const { stdout } = await command(['doctor', '--json'], { home, env });
     const { findings } = JSON.parse(stdout) as { findings: { name: string; detail: string }[] };
     const limits = findings.find(({ name }) => name === 'limits')?.detail;
-    if (isRoot) expect(limits).toContain('memory: a control group; ');
+    if (isRoot) expect(limits).toContain('memory: cgroup; ');
     else expect(limits).toContain(`${report.summary.maxOvershootMb} MB late when probed ${report.probedAt}`);
   });
 

@@ -125,5 +125,5 @@ it('is shown as tables: the last runs, those that failed, those of a server, the
   const nobody = await command(['runs', '--calls', 'zzz'], { home, env: { MCP_BRIDGE_STATE_DIR: stateDir } });
   expect(nobody).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("no run 'zzz'") });
   const empty = { home, env: { MCP_BRIDGE_STATE_DIR: join(home, 'nowhere'), MCP_BRIDGE_AUDIT: 'off' } };
-  expect((await command(['runs'], empty)).stdout).toBe('No runs are kept: MCP_BRIDGE_AUDIT is off.\n');
+  expect((await command(['runs'], empty)).stdout).toBe('Runs are not recorded: MCP_BRIDGE_AUDIT is off.\n');
 });

@@ -46,7 +46,7 @@ export async function approvalsAllow(id: string, options: AllowOptions): Promise
     );
   if (reason !== undefined && decision !== 'always')
     throw usageError(
-      `--reason goes with --for always, and --for is '${decision}'.`,
+      `--reason needs --for always, but --for is '${decision}'.`,
       'Leave it out, or add --for always: the reason is written into the policy file.',
     );
   await answer(id, decision, checkWord('--reason', reason), options.json);
@@ -70,7 +70,7 @@ async function answer(
     paragraph(
       is === 'taken'
         ? `${asked.question.id}: ${visibleText(why)}.`
-        : `Too late, and nothing was changed: ${asked.question.id} had ended: ${visibleText(why)}.`,
+        : `Too late: ${asked.question.id} had ended (${visibleText(why)}). Nothing was changed.`,
     ),
   );
 }
@@ -78,7 +78,7 @@ async function answer(
 function checkWord(option: string, text: string | undefined): string | undefined {
   if (text !== undefined && text.length > MAX_WORD_CHARS)
     throw usageError(
-      `${option} has ${text.length} characters; at most ${MAX_WORD_CHARS} are taken.`,
+      `${option} has ${text.length} characters; at most ${MAX_WORD_CHARS} are allowed.`,
       'Say it in fewer words.',
     );
   return text;

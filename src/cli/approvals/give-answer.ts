@@ -54,14 +54,16 @@ export async function giveAnswer(
       return { is: answer === mark ? 'taken' : 'late', why };
     }
     if (isPut && folder.answer(id).is === 'absent' && isStillOpen(folder.question(id)))
-      throw notTaken(`The bridge refused the answer to ${id}: what it asks is not what was shown.`);
+      throw notTaken(
+        `The bridge refused the answer to ${id}: the question is no longer the one that was shown.`,
+      );
     if (Date.now() > until) {
       // The answer must not count later, when nobody expects it any more.
       if (isPut) folder.removeAnswer(id);
       throw notTaken(
         isPut
-          ? `The bridge of ${id} has not taken the answer within ${withinMs / 1000} s; it was taken back.`
-          : `Somebody else has answered ${id}, and its bridge has not taken that within ${withinMs / 1000} s.`,
+          ? `The bridge of ${id} did not accept the answer within ${withinMs / 1000} s, so the answer was withdrawn.`
+          : `Somebody else has answered ${id}, but its bridge did not accept that within ${withinMs / 1000} s.`,
       );
     }
     await sleep(LOOK_EVERY_MS);
@@ -74,7 +76,7 @@ const isStillOpen = (found: ReturnType<WaitingQuestion['folder']['question']>): 
 const notTaken = (message: string): BridgeError =>
   new BridgeError('E_STATE', message, {
     fault: 'operator',
-    remedy: 'Look whether it still waits, and at the log of its bridge.',
+    remedy: 'Check whether it still waits, and read the log of its bridge.',
   });
 
 // The questions that wait in a state directory, of all its bridges, and the one that a person means.
@@ -131,14 +133,14 @@ export function chosenQuestion(wanted: string, { open, ended }: Survey): Waiting
     fault: 'operator',
     remedy:
       open.length === 0
-        ? 'No question waits now.'
-        : `Give the id of a question that waits, or a longer beginning of it: ${ownCommand('approvals')} lists them.`,
+        ? 'There is nothing to approve now.'
+        : `Give the id of an open question, or more of its beginning: ${ownCommand('approvals')} lists them.`,
   });
 }
 
 function trouble(echo: string, others: number, past: EndedQuestion | undefined): string {
-  if (others > 0) return `${others + 1} questions begin with '${echo}'.`;
+  if (others > 0) return `${others + 1} questions have an id that begins with '${echo}'.`;
   return past === undefined
-    ? `No question '${echo}' waits.`
+    ? `There is no open question '${echo}'.`
     : `Question '${echo}' has ended: ${visibleText(past.closed.why)}.`;
 }

@@ -9,7 +9,7 @@ import { columns } from '../terminal/columns.js';
 import { coloursFor, visibleText } from '../terminal/output.js';
 import { hangText, paragraph, shownWidth, widthOf } from '../terminal/wrap.js';
 
-export const NOTHING = 'No question waits.';
+export const NOTHING = 'Nothing to approve.';
 
 const BAR = '│';
 const GOES_ON = '┆';
@@ -104,7 +104,7 @@ function pieces(line: string, room: number): readonly string[] {
 /** Files of the folder that are no questions; empty where there are none. */
 export const unreadableText = (files: readonly Unreadable[]): string =>
   files
-    .map(({ file, why }) => paragraph(`${visibleText(file)} ${visibleText(why)}; it is passed over.`))
+    .map(({ file, why }) => paragraph(`${visibleText(file)} ${visibleText(why)}; it is skipped.`))
     .join('');
 
 export const toolOf = ({ object }: Question): string => shownTool(object.server, object.tool);

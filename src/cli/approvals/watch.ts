@@ -131,7 +131,7 @@ export async function askOne(
     if (key === 'l') return;
     if (key !== undefined)
       sayDim(
-        `'${visibleText(key)}' is none of the keys: ${[...offered, ...others].map(({ letter }) => letter).join(', ')}`,
+        `'${visibleText(key)}' is not one of the keys: ${[...offered, ...others].map(({ letter }) => letter).join(', ')}`,
       );
     else await sleep(LOOK_EVERY_MS / 3, undefined, { signal });
   }
@@ -142,7 +142,7 @@ async function giveDecision(asked: WaitingQuestion, decision: Decision): Promise
     const { is, why } = await giveAnswer(asked, decision, undefined);
     return is === 'taken'
       ? `Taken: ${visibleText(why)}.`
-      : `Too late, and nothing was changed: ${visibleText(why)}.`;
+      : `Too late (${visibleText(why)}). Nothing was changed.`;
   } catch (thrown) {
     return messageOf(thrown);
   }

@@ -33,32 +33,31 @@ export type Check = {
 
 /** Means that hold a limit, in words for a person. */
 const MEANS = {
-  cgroup: 'a control group',
-  watchdog: 'a watchdog of ours',
+  cgroup: 'cgroup',
+  watchdog: "the bridge's watchdog",
   rlimit: 'a kernel limit per user id',
   priority: 'low priority and the deadline',
-  claimed: 'the engine of another machine, as it claims',
+  claimed: "the other machine's engine, as it says",
   none: 'nothing',
 } as const;
 const SECCOMP = {
-  strict: 'no user namespaces, no ptrace, no System V memory, no memfd_create',
-  compat: 'no user namespaces; ptrace, System V memory and memfd_create are let through',
+  strict: 'blocks user namespaces, ptrace, System V memory, memfd_create',
+  compat: 'blocks user namespaces; allows ptrace, System V memory, memfd_create',
 } as const;
 const DELEGATE =
-  'Use a host with cgroup v2 whose controllers are delegated to you (a systemd user session does that).';
+  'Use a machine with cgroup v2 whose controllers are delegated to you (a systemd user session does that).';
 const MIN_NODE = [20, 11] as const;
 /** How ids in a container relate to the machine that it runs on. */
 const IDS = {
-  rootless: 'rootless: the engine runs as a user, without privileges',
-  'userns-mapped': 'as root, in a user namespace: no id in a container is root outside',
-  rootful: 'rootful: root in a container would be root on the machine of the engine',
+  rootless: 'the engine runs as an ordinary user (rootless)',
+  'userns-mapped': 'the engine runs as root; root in a container is an ordinary user outside',
+  rootful: "the engine runs as root; root in a container is root on the engine's machine",
 } as const;
 /** How ids in a container relate to its machine, where that is a machine of this computer that does nothing else. */
 const IN_A_MACHINE = {
   rootless: 'where the engine runs as a user',
-  'userns-mapped': 'where no id in a container is root',
-  rootful:
-    'which is the boundary: the engine runs as root in there, and root in there is nobody on this computer',
+  'userns-mapped': 'where root in a container is an ordinary user',
+  rootful: 'which is the boundary: root in there has no rights on this computer',
 } as const;
 const ROOTFUL_REMEDY = 'Use podman or rootless docker, or enable userns-remap in the docker daemon.';
 /** One user namespace of a sandbox. */
@@ -94,7 +93,7 @@ export const CHECKS: readonly Check[] = [
     examine: ({ warnings }) =>
       warnings.length === 0
         ? ok('understood')
-        : warn(warnings.join(' '), 'Correct or remove the variable where the bridge is registered.'),
+        : warn(warnings.join(' '), 'Correct or remove the variable in the entry that registers the bridge.'),
   },
   {
     name: 'shared bridge',
@@ -141,7 +140,7 @@ export const CHECKS: readonly Check[] = [
         writeFileSync(probe, '');
         rmSync(probe);
         // The settings are wrong where others could exchange something in it.
-        return ok(`${stateDir} is writable${process.getuid === undefined ? '' : ', for this user alone'}`);
+        return ok(`${stateDir} is writable${process.getuid === undefined ? '' : ' by this user only'}`);
       } catch (thrown) {
         return fail(
           `${stateDir}: ${messageOf(thrown)}`,
@@ -166,7 +165,7 @@ export const CHECKS: readonly Check[] = [
       if ('error' in found) return undefined;
       const { mode, ids } = found.value.status;
       if (mode === 'vm') return ok(`in a virtual machine of this computer, ${IN_A_MACHINE[ids]}`);
-      const where = mode === 'remote' ? 'the engine runs elsewhere; ' : '';
+      const where = mode === 'remote' ? 'the engine is on another machine; ' : '';
       if (ids === 'rootful') return warn(`${where}${IDS.rootful}`, ROOTFUL_REMEDY);
       return ok(`${where}${IDS[ids]}`);
     },
@@ -207,8 +206,8 @@ export const CHECKS: readonly Check[] = [
       const { mode, runRoot = '' } = found.value.status;
       if (mode !== 'rootless' || runRoot.length <= MAX_RUN_ROOT_CHARS) return undefined;
       return warn(
-        `podman keeps the state of containers in ${runRoot}, and its own clean-up refuses a path of more than ${MAX_RUN_ROOT_CHARS} characters: containers that have ended stay`,
-        'Set XDG_RUNTIME_DIR, or a shorter TMPDIR. Podman has noted the path; podman system reset makes it forget (it deletes every image and container).',
+        `the path ${runRoot} is too long: podman does not clean up ended containers if it has more than ${MAX_RUN_ROOT_CHARS} characters`,
+        'Set XDG_RUNTIME_DIR or a shorter TMPDIR, then run: podman system reset (it deletes every image and container). Until then podman uses the old path.',
       );
     },
   },
@@ -268,10 +267,10 @@ export const CHECKS: readonly Check[] = [
       if (outcome.status !== 'success') return undefined;
       const { ownKernel } = found.value.engine.traits;
       if (ownKernel !== undefined)
-        return ok(`${seccomp}, not asked of ${ownKernel}: its own kernel stands in for it`);
+        return ok(`${seccomp}; not needed under ${ownKernel}, which has a kernel of its own`);
       if (isFiltered) return ok(`${seccomp}: ${SECCOMP[seccomp]}`);
       return warn(
-        `${seccomp}, but no filter is on the code`,
+        `${seccomp}, but no filter is active`,
         'Use an OCI runtime that is built with seccomp, such as runc from your distribution.',
       );
     },
@@ -288,7 +287,7 @@ export const CHECKS: readonly Check[] = [
       const accepted = CONTROLS.filter((control) => enforcement[control] === 'none');
       if (accepted.length > 0) return warn(`${detail}; accepted by MCP_BRIDGE_ACCEPT_UNENFORCED`, DELEGATE);
       if (cpus !== undefined && enforcement.cpu === 'priority')
-        return warn(`${detail}; MCP_BRIDGE_CPUS (${cpus}) is without effect`, DELEGATE);
+        return warn(`${detail}; MCP_BRIDGE_CPUS (${cpus}) has no effect`, DELEGATE);
       return ok(detail);
     },
   },
@@ -302,14 +301,12 @@ export const CHECKS: readonly Check[] = [
       const { limitMib, useMib } = MEMORY_PROBE;
       const by = MEANS[enforcement.memory];
       if (outcome.error?.type === 'E_MEMORY' || outcome.error?.type === 'E_SIGNAL') {
-        return ok(
-          `enforced by ${by}: code that took ${useMib} MiB under a limit of ${limitMib} MiB was ended`,
-        );
+        return ok(`works (${by}): code that took ${useMib} MiB was ended (limit ${limitMib} MiB)`);
       }
       const seen =
         outcome.status === 'success'
           ? `code took ${useMib} MiB under a limit of ${limitMib} MiB`
-          : `the trial ended otherwise: ${outcome.error?.message ?? outcome.status}`;
+          : `the trial ended in another way: ${outcome.error?.message ?? outcome.status}`;
       return warn(`not enforced here (cgroup ${cgroups}, ${mode}; ${by}): ${seen}`, DELEGATE);
     },
   },
@@ -318,11 +315,11 @@ export const CHECKS: readonly Check[] = [
   {
     name: 'servers',
     examine: ({ discovery: { ready, skipped, problems } }) => {
-      const counts = `${ready.length} ready, ${skipped.length} passed over`;
+      const counts = `${ready.length} ready, ${skipped.length} skipped`;
       if (problems.length === 0) return ok(counts);
       return warn(
         `${counts}; ${problems.map(problemInWords).join('; ')}`,
-        'Fix the files; the other ones are used meanwhile, and a bridge that runs keeps what it has read before.',
+        'Correct the files. Until then the others are used, and a running bridge uses what it has read before.',
       );
     },
   },
@@ -333,8 +330,8 @@ export const CHECKS: readonly Check[] = [
       const own = skipped.find(({ reason }) => reason.kind === 'this-bridge');
       if (own !== undefined) return ok(`as '${own.name}' in ${own.source.host} (${own.source.file})`);
       return warn(
-        'not found in the files that are read; other hosts may still have it',
-        `Run \`${ownCommand('install')}\`, which finds the hosts of this machine.`,
+        'the bridge is registered in no host that is known here',
+        `Run \`${ownCommand('install')}\`, which lists the hosts of this machine.`,
       );
     },
   },
@@ -372,7 +369,7 @@ async function oldImage(
   const age = await imageAge(images, image, signal);
   if (age === undefined) return undefined;
   const command = ownCommand(...buildWords(name));
-  return { age, remedy: `Run \`${command}\` to make it anew; until then this one serves as before.` };
+  return { age, remedy: `Run \`${command}\` to build it again. Until then this one is used.` };
 }
 
 const failureOf = ({ message, remedy }: BridgeError): CheckResult => fail(message, remedy);

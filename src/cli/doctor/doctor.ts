@@ -138,7 +138,7 @@ async function examineWithout(
   findings.push({
     name: 'not checked',
     status: 'warn',
-    detail: `${left.map(({ name }) => name).join(', ')}: what they try depends on the settings`,
+    detail: `${left.map(({ name }) => name).join(', ')}: they need correct settings`,
     remedy: 'Correct the settings, then run this again.',
   });
   tell(findings, json, serversIn(subject));
@@ -256,8 +256,8 @@ function ofSkipped(skipped: SkippedSpec): ServerFinding {
   const {
     text,
     severity,
-    remedy = 'Do what it says, or leave it: nothing else needs it.',
+    remedy = 'This is optional: nothing else needs this server.',
   } = explainSkip(skipped);
-  const base = { name, source, detail: `passed over: ${text}`, status: severity };
+  const base = { name, source, detail: `skipped: ${text}`, status: severity };
   return severity === 'ok' ? base : { ...base, remedy };
 }

@@ -125,7 +125,7 @@ export async function commandTrial(bridge: Bridge, signal: AbortSignal): Promise
   if ('failed' in outcome) return outcome.failed;
   const { end } = outcome;
   if (end.exitCode === 0) return { status: 'success', durationMs: end.durationMs };
-  const message = `The command \`true\` came to this: ${outcomeOf(end, TRIAL_SECONDS * 1000)}.`;
+  const message = `The command \`true\` ended like this: ${outcomeOf(end, TRIAL_SECONDS * 1000)}.`;
   return { status: 'error', durationMs: end.durationMs, error: { message, remedy: undefined } };
 }
 

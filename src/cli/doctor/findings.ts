@@ -40,19 +40,20 @@ export async function examineCommands({
     const { message = outcome.status, remedy } = outcome.error ?? {};
     return { status: 'fail', detail: message, ...(remedy === undefined ? {} : { remedy }) };
   }
-  const work = executeWork === undefined ? '/work goes with the bridge' : `/work stays in ${executeWork}`;
+  const work =
+    executeWork === undefined ? '/work is removed with the bridge' : `/work stays in ${executeWork}`;
   const network = executeNetwork ? 'with a network' : 'no network';
-  const detail = `${seconds(outcome.durationMs)} for one under ${executeOciRuntime ?? "the other containers' OCI runtime"}; ${network}; ${work}`;
+  const detail = `a command took ${seconds(outcome.durationMs)} under ${executeOciRuntime ?? "the other containers' OCI runtime"}; ${network}; ${work}`;
   return { status: 'ok', detail };
 }
 
 function examineServer(name: string, { ready }: CommandChecks['discovery']): Omit<Finding, 'name'> {
   if (ready.some((server) => server.name === name))
-    return { status: 'ok', detail: `handed to the server '${shownName(name)}'` };
+    return { status: 'ok', detail: `run by the server '${shownName(name)}'` };
   return {
     status: 'fail',
-    detail: `MCP_BRIDGE_EXECUTE_SERVER is '${name}', and no server of that name can be started`,
-    remedy: `See \`${ownCommand('servers')}\` for those that can, and why others cannot.`,
+    detail: `MCP_BRIDGE_EXECUTE_SERVER is '${name}', but no server of that name can be started`,
+    remedy: `\`${ownCommand('servers')}\` lists those that can, and says why others cannot.`,
   };
 }
 
@@ -88,8 +89,8 @@ export function examinePolicy({
   const more = idle.length > MAX_NAMED ? ` and ${idle.length - MAX_NAMED} more` : '';
   return {
     status: 'warn',
-    detail: `${count}; of nothing that is known: ${named.join(', ')}${more}`,
-    remedy: `Compare the names with \`${ownCommand('servers')}\`; case counts where something is allowed, and aliases count nowhere.`,
+    detail: `${count}; no known server or tool matches ${named.join(', ')}${more}`,
+    remedy: `Compare the names with \`${ownCommand('servers')}\`. Rules take names, not aliases. In rules that allow, small and capital letters differ.`,
   };
 }
 
@@ -115,7 +116,7 @@ export function idlePatterns(
 // Findings of `doctor` about the network: which languages have one, by what means, and what that leaves within reach. Seen in a
 // sandbox that was started with a network, and only where some language has one.
 
-const TAKE_AWAY = 'Take the network away again where it was given (MCP_BRIDGE_NETWORK).';
+const TAKE_AWAY = 'To close the network again, change MCP_BRIDGE_NETWORK.';
 
 export async function examineNetwork({
   pad,
@@ -136,7 +137,7 @@ export async function examineNetwork({
     const { message, remedy = TAKE_AWAY } = tried.error;
     return {
       status: 'fail',
-      detail: `none for ${open.join(', ')}, which are to have one: ${message}`,
+      detail: `none for ${open.join(', ')}, which should have one: ${message}`,
       remedy: networkAdvice === undefined ? remedy : `${networkAdvice} ${TAKE_AWAY}`,
     };
   }
@@ -145,8 +146,8 @@ export async function examineNetwork({
   if (!reachesLocalhost) return { status: 'ok', detail };
   return {
     status: 'warn',
-    detail: `${detail}; and so are services on this computer's own localhost, by the machine's address for it`,
-    remedy: `Stop what must not be reached while such a language runs. ${TAKE_AWAY}`,
+    detail: `${detail}; it also reaches services on this computer's localhost`,
+    remedy: `Stop services that must not be reached while such a language runs. ${TAKE_AWAY}`,
   };
 }
 

@@ -46,7 +46,7 @@ function examineEntry(entry: OwnSpec, env: Environment, host: HostFacts): Omit<F
   if (wrong.length > 0)
     return {
       status: 'fail',
-      detail: `${where} runs nothing: ${withoutSecrets(wrong.map(({ message }) => message).join(' '))}`,
+      detail: `${where} runs no code: ${withoutSecrets(wrong.map(({ message }) => message).join(' '))}`,
       remedy: changeRemedy(
         entry,
         'set',
@@ -83,7 +83,7 @@ function examineStart(entry: OwnSpec, env: Environment, host: HostFacts): Omit<F
     return { status: 'fail', detail: `${where} cannot start: its command ${command} was not found`, remedy };
   const script = args.slice(0, 2).find((arg) => isAbsolute(arg) && SCRIPT.test(arg));
   if (script !== undefined && !existsSync(script))
-    return { status: 'fail', detail: `${where} cannot start: its file ${script} is not there`, remedy };
+    return { status: 'fail', detail: `${where} cannot start: its file ${script} does not exist`, remedy };
   const isFromDesktop = recordOf(entry)?.isDesktop === true && own['PATH'] === undefined;
   const isPoor = isFromDesktop && host.platform !== 'win32' && !isAbsolute(command);
   if (isPoor && isTold && findProgram(command, { PATH: STANDARD_PATH }) === undefined)
@@ -103,7 +103,7 @@ function againRemedy(entry: OwnSpec): string {
   const record = recordOf(entry);
   return record === undefined
     ? `Correct the entry in ${entry.source.file}.`
-    : `Register it anew: \`${ownCommand('uninstall', record.id)}\`, then \`${ownCommand('install', record.id)}\`.`;
+    : `Register it again: \`${ownCommand('uninstall', record.id)}\`, then \`${ownCommand('install', record.id)}\`.`;
 }
 
 function changeRemedy(entry: OwnSpec, verb: 'set' | 'unset', words: readonly string[]): string {

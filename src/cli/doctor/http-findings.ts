@@ -37,15 +37,14 @@ function access(address: HttpAddress, settings: Settings): Omit<Finding, 'name'>
     const { message, remedy } = asBridgeError(thrown);
     return { status: 'fail', detail: message, ...(remedy === undefined ? {} : { remedy }) };
   }
-  const who =
-    settings.oauth === undefined ? 'holders of tokens' : 'holders of tokens, and whom an issuer names';
-  if (isConfigured) return { status: 'ok', detail: `${who} may come in` };
+  const who = settings.oauth === undefined ? 'holders of tokens' : 'holders of tokens and users of an issuer';
+  if (isConfigured) return { status: 'ok', detail: `${who} may connect` };
   const isOwn = address.at === 'tcp' && isLoopback(address.host);
   return isOwn
     ? { status: 'ok', detail: 'nobody has a credential yet: the first start makes a token and shows it once' }
     : {
         status: 'fail',
-        detail: 'nobody has a credential, so a bridge does not start where other machines reach it',
+        detail: 'nobody has a credential, so no bridge starts at an address that other machines reach',
         remedy: `Make a token: ${CREATE}`,
       };
 }
@@ -56,7 +55,7 @@ function socketAccess(path: string): Omit<Finding, 'name'> {
     return existsSync(dirname(path))
       ? {
           status: 'warn',
-          detail: `${path} is not there; a bridge makes it for this user alone`,
+          detail: `${path} does not exist yet; the bridge makes it for this user only`,
           remedy: startIt(`unix:${path}`),
         }
       : {
@@ -69,9 +68,9 @@ function socketAccess(path: string): Omit<Finding, 'name'> {
     ? {
         status: 'fail',
         detail: `${path} can be opened by others, who need no credential there`,
-        remedy: 'Start the bridge anew, or set SocketMode=0600 in the socket unit.',
+        remedy: 'Restart the bridge, or set SocketMode=0600 in the socket unit.',
       }
-    : { status: 'ok', detail: `${path} is for this user alone, without a credential` };
+    : { status: 'ok', detail: `only this user can open ${path}; no credential is needed` };
 }
 
 const FOR_OTHERS = 0o077;
@@ -81,9 +80,9 @@ function encryption(address: HttpAddress, settings: Settings): Omit<Finding, 'na
   const { cert, key, proxies } = settings.http;
   if (cert !== undefined && key !== undefined) return examineCertificate({ cert, key }, address, settings);
   if (address.at !== 'tcp' || isLoopback(address.host))
-    return { status: 'ok', detail: 'none, and none is needed on this machine' };
+    return { status: 'ok', detail: 'none; not needed on this machine' };
   return proxies.length > 0
-    ? { status: 'ok', detail: `left to the proxies ${proxies.join(', ')}` }
+    ? { status: 'ok', detail: `done by the proxies ${proxies.join(', ')}` }
     : {
         status: 'fail',
         detail: 'none, so credentials from other machines are refused',
@@ -135,7 +134,7 @@ async function probes(address: HttpAddress, written: string, settings: Settings)
           name,
           status: 'fail',
           detail: `what listens there does not answer as a bridge (${messageOf(thrown)})`,
-          remedy: 'End it, or choose another address.',
+          remedy: 'Stop that program, or choose another address.',
         },
       ];
   }
@@ -147,9 +146,8 @@ async function probes(address: HttpAddress, written: string, settings: Settings)
           {
             name,
             status: 'fail',
-            detail: `it listens ${isTls ? 'with' : 'without'} TLS, and these settings have it ${wantsTls ? 'with' : 'without'}`,
-            remedy:
-              'Start it, or doctor, with the MCP_BRIDGE_HTTP_CERT and MCP_BRIDGE_HTTP_KEY of the other.',
+            detail: `it listens ${isTls ? 'with' : 'without'} TLS, but the settings here say ${wantsTls ? 'with' : 'without'} TLS`,
+            remedy: 'Give the bridge and doctor the same MCP_BRIDGE_HTTP_CERT and MCP_BRIDGE_HTTP_KEY.',
           },
         ];
   const live: Finding = {
@@ -165,7 +163,7 @@ async function probes(address: HttpAddress, written: string, settings: Settings)
     const isOut = (wanted as readonly number[]).includes(got);
     const detail = `a request ${what} was answered with ${got || 'nothing'}`;
     if (isOut) return { name: 'http walls', status: 'ok', detail };
-    const remedy = 'End what listens there, and look whether it is this bridge.';
+    const remedy = 'Stop the program that listens there, and check whether it is this bridge.';
     return { name: 'http walls', status: 'fail', detail, remedy };
   });
   return [...other, live, ...(await Promise.all(findings))];

@@ -40,7 +40,7 @@ export function examineCertificate(
     const { from, until, names, isFor } = certificateFacts(readFileSync(files.cert));
     const detail = `${files.cert} is for ${names}, from ${day(from)} to ${day(until)}`;
     const leftMs = until.getTime() - Date.now();
-    const remedy = 'Replace certificate and key; a bridge that runs takes the new ones by itself.';
+    const remedy = 'Replace certificate and key. A running bridge takes the new ones by itself.';
     if (leftMs < 0 || from.getTime() > Date.now()) return { status: 'fail', detail, remedy };
     const reached = namesOfClients(address, settings);
     const foreign = reached.filter((name) => !isFor(name));
@@ -55,7 +55,7 @@ export function examineCertificate(
     if (reached.length > 0 || isOwn) return { status: 'ok', detail };
     return {
       status: 'warn',
-      detail: `${detail}; under which name clients reach the bridge is not set`,
+      detail: `${detail}; no setting says under which name clients reach the bridge`,
       remedy: 'Set MCP_BRIDGE_HTTP_HOSTS to these names; requests under any other name are refused.',
     };
   } catch (thrown) {
@@ -88,14 +88,13 @@ export async function tryHandshake(
   const [name] = namesOfClients(address, settings).filter((one) => isIP(one) === 0);
   try {
     if (address.at === 'systemd') throw Object.assign(new Error('systemd listens'), { code: NOBODY[0] });
-    return judge(await handshake(targetOf(address), name), files, 'with what listens there');
+    return judge(await handshake(targetOf(address), name), files, 'with the program that listens there');
   } catch (thrown) {
     if (!isNobody(thrown))
       return {
         status: 'fail',
-        detail: `what listens there makes no TLS handshake (${messageOf(thrown)})`,
-        remedy:
-          'End what listens there, or start the bridge with MCP_BRIDGE_HTTP_CERT and MCP_BRIDGE_HTTP_KEY.',
+        detail: `the program that listens there makes no TLS handshake (${messageOf(thrown)})`,
+        remedy: 'Stop that program, or start the bridge with MCP_BRIDGE_HTTP_CERT and MCP_BRIDGE_HTTP_KEY.',
       };
   }
   return judge(await trial(material, name), files, 'in a trial, since nothing listens there');
@@ -130,8 +129,8 @@ function judge(
   if (untrusted === undefined) return { status: 'ok', detail: `${did}; clients trust the certificate` };
   return {
     status: 'warn',
-    detail: `${did}; clients that are told nothing do not trust the certificate (${untrusted})`,
-    remedy: `Put the whole chain into ${cert}. If you have signed it yourself, give clients your own authority, such as by NODE_EXTRA_CA_CERTS.`,
+    detail: `${did}; by default, clients do not trust the certificate (${untrusted})`,
+    remedy: `Put the whole chain into ${cert}. If you signed it yourself, give clients your CA, such as with NODE_EXTRA_CA_CERTS.`,
   };
 }
 

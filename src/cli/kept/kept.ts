@@ -48,15 +48,15 @@ export async function openKept(name: string): Promise<void> {
   const file = await findKept(name);
   const shown = visibleText(file.name);
   if (file.mimeType === 'application/octet-stream')
-    throw new BridgeError('E_ARGUMENTS', `'${shown}' is of no type that is known to be safe to open.`, {
+    throw new BridgeError('E_ARGUMENTS', `The type of '${shown}' is not known to be safe to open.`, {
       fault: 'operator',
-      remedy: `Save it and look at it yourself: ${saveCommand(file)}`,
+      remedy: `To save it and look at it yourself: ${saveCommand(file)}`,
     });
   const { default: open } = await import('open');
   const cannot = (why: string) =>
     new BridgeError('E_PROCESS', `'${shown}' could not be opened: ${why}.`, {
       fault: 'operator',
-      remedy: `It lies in ${file.path}; or save it: ${saveCommand(file)}`,
+      remedy: `It is in ${file.path}. To save it: ${saveCommand(file)}`,
     });
   if (process.platform === 'linux' && !process.env['DISPLAY'] && !process.env['WAYLAND_DISPLAY'])
     throw cannot('there is no desktop here (neither DISPLAY nor WAYLAND_DISPLAY is set)');
@@ -66,7 +66,7 @@ export async function openKept(name: string): Promise<void> {
   } catch (thrown) {
     throw cannot(messageOf(thrown));
   }
-  process.stderr.write(`Opened ${shown}. It lies in ${file.path} until it is removed.\n`);
+  process.stderr.write(`Opened ${shown}. It stays in ${file.path} until it is removed.\n`);
 }
 
 /** Copies a file into a folder of the user's; what is there stays, unless `force` is given. */
@@ -77,7 +77,7 @@ export async function saveKept(name: string, { to, as, force }: SaveOptions): Pr
   const path = join(folder, target);
   if (force === undefined && lstatSync(path, { throwIfNoEntry: false }) !== undefined)
     throw usageError(
-      `${visibleText(path)} is there already.`,
+      `${visibleText(path)} already exists.`,
       `Add --force to replace it, or give another name: --as NAME.`,
     );
   const problem = writeOut(folder, target, contentOf(file), { replaces: force === true });
@@ -95,7 +95,7 @@ function contentOf({ name, path }: SurveyedFile): Buffer {
   } catch (thrown) {
     throw new BridgeError('E_STATE', `'${visibleText(name)}' cannot be read: ${messageOf(thrown)}.`, {
       fault: 'operator',
-      remedy: `It may just have been removed. See what there is: ${ownCommand('kept')}`,
+      remedy: `It may just have been removed. To list the kept files: ${ownCommand('kept')}`,
     });
   }
 }
@@ -107,9 +107,9 @@ async function survey() {
   try {
     return { files: await surveyKept({ stateDir, keepSeconds }), keepSeconds };
   } catch (thrown) {
-    throw new BridgeError('E_STATE', `What runs have left cannot be read: ${messageOf(thrown)}.`, {
+    throw new BridgeError('E_STATE', `The kept files cannot be read: ${messageOf(thrown)}.`, {
       fault: 'operator',
-      remedy: `Look at the rights of ${join(stateDir, 'kept')}.`,
+      remedy: `Check the permissions of ${join(stateDir, 'kept')}.`,
     });
   }
 }
@@ -130,13 +130,15 @@ async function findKept(wanted: string): Promise<SurveyedFile> {
     const names = files.flatMap(({ name }) => [name, basename(name)]);
     const near = findClosest(wanted, names);
     throw usageError(
-      `No run has left '${echo}', or it is there no more.${near === undefined ? '' : ` Did you mean '${visibleText(near)}'?`}`,
-      files.length === 0 ? nothingKeptText(keepSeconds) : `See what there is: ${ownCommand('kept')}`,
+      `No kept file '${echo}'.${near === undefined ? '' : ` Did you mean '${visibleText(near)}'?`}`,
+      files.length === 0
+        ? nothingKeptText(keepSeconds)
+        : `Files are kept for ${duration(keepSeconds)}. To list them: ${ownCommand('kept')}`,
     );
   }
   if (others.length > 0)
     process.stderr.write(
-      `${others.length + 1} files fit; this is the newest, ${visibleText(shortAddress(newest))}. For another, name its address as \`kept\` lists it.\n`,
+      `${others.length + 1} files match; this is the newest, ${visibleText(shortAddress(newest))}. For another one, give its address from \`kept\`.\n`,
     );
   return newest;
 }
@@ -151,7 +153,7 @@ const saveCommand = (file: SurveyedFile): string =>
 const nothingKeptText = (keepSeconds: number): string =>
   keepSeconds === 0
     ? 'Nothing is kept: MCP_BRIDGE_KEEP_SECONDS is 0.'
-    : `No run has left anything within ${duration(keepSeconds)} (MCP_BRIDGE_KEEP_SECONDS).`;
+    : `No kept files. Files of runs are kept for ${duration(keepSeconds)} (MCP_BRIDGE_KEEP_SECONDS).`;
 
 /** Text for people; ends with a newline. Where the full addresses do not fit the terminal, the short ones stand there. */
 export function keptText(files: readonly SurveyedFile[], keepSeconds: number, now = Date.now()): string {
@@ -173,7 +175,7 @@ export function keptText(files: readonly SurveyedFile[], keepSeconds: number, no
   const count = files.length === 1 ? '1 file' : `${files.length} files`;
   const save = ownCommand('kept', 'save', 'ADDRESS');
   const open = ownCommand('kept', 'open', 'ADDRESS');
-  const next = `${count}, each readable for ${duration(keepSeconds)}. \`${save}\` copies one here, \`${open}\` opens it.`;
+  const next = `${count}, each kept for ${duration(keepSeconds)}. \`${save}\` copies one here, \`${open}\` opens it.`;
   return `${table}\n${hangText(next, 0, width)}\n`;
 }
 

@@ -46,7 +46,7 @@ export async function runs(options: RunsOptions): Promise<void> {
   if (options.logins) {
     const chosen = newest(logins.filter(isWanted.login));
     if (json) return printJson({ logins: chosen, lost });
-    const none = `No logins over HTTP are kept${logins.length === 0 ? '' : ' that fit'}.\n`;
+    const none = `The audit has no logins over HTTP${logins.length === 0 ? '' : ' that match'}.\n`;
     process.stdout.write((chosen.length === 0 ? none : httpLoginsText(chosen)) + lostText(lost));
     return;
   }
@@ -59,7 +59,7 @@ export async function runs(options: RunsOptions): Promise<void> {
 function refuseTogether({ calls, follow, logins }: RunsOptions): void {
   const both = calls !== undefined ? (follow ? '--follow' : logins ? '--logins' : undefined) : undefined;
   if (both !== undefined)
-    throw usageError(`--calls shows one run, and ${both} shows others.`, 'Write one of the two.');
+    throw usageError(`--calls and ${both} cannot be used together.`, 'Leave out one of the two.');
 }
 
 function findRun(word: string, all: readonly AuditedRun[]): AuditedRun {
@@ -72,13 +72,13 @@ function findRun(word: string, all: readonly AuditedRun[]): AuditedRun {
           word,
           all.map(({ run }) => run),
         )}`
-      : `${others.length + 1} runs begin with '${visibleText(word)}'.`;
-  throw new BridgeError('E_ARGUMENTS', trouble, { fault: 'operator', remedy: 'See which there are: runs.' });
+      : `${others.length + 1} runs have a name that begins with '${visibleText(word)}'.`;
+  throw new BridgeError('E_ARGUMENTS', trouble, { fault: 'operator', remedy: 'To list the runs: runs.' });
 }
 
 const noRunsText = (known: number, isOff: boolean): string => {
-  if (known > 0) return `None of ${known} runs fits.\n`;
-  return isOff ? 'No runs are kept: MCP_BRIDGE_AUDIT is off.\n' : 'No runs are kept yet.\n';
+  if (known > 0) return `None of ${known} runs matches.\n`;
+  return isOff ? 'Runs are not recorded: MCP_BRIDGE_AUDIT is off.\n' : 'No runs yet.\n';
 };
 
 const MAX_NAMES_SHOWN = 4;
@@ -167,7 +167,7 @@ const commandText = ({ line }: AuditedRun): string =>
 export function callsText(calls: readonly CallLine[]): string {
   if (calls.length === 0) return '';
   const paint = coloursFor(process.stdout);
-  const head = ['ended', 'call', 'tool', 'came of it', 'took', 'sent', 'got', 'rule'].map((word) =>
+  const head = ['ended', 'call', 'tool', 'result', 'took', 'sent', 'got', 'rule'].map((word) =>
     paint.dim(word),
   );
   const rows = calls.map((call) => [
@@ -194,7 +194,7 @@ export function notShownText({ line, calls }: AuditedRun): string {
   const sentences = [
     gone === 0
       ? ''
-      : `${gone} more made room for newer lines: MCP_BRIDGE_AUDIT_MB says how much is kept, and a bridge has half of it.`,
+      : `${gone} more were removed to make room for newer lines. MCP_BRIDGE_AUDIT_MB says how much is kept; a bridge has half of it.`,
     line.notListed === 0
       ? ''
       : `${line.notListed} more have no line, since only the first calls of a run have one.`,

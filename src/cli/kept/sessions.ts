@@ -51,8 +51,8 @@ export async function endSession(word: string): Promise<void> {
   while (isThere() && performance.now() < until) await sleep(LOOK_AGAIN_MS);
   process.stdout.write(
     isThere()
-      ? `${named} was killed; its bridge, process ${session.owner.pid}, has not said yet that it is gone.\n`
-      : `${named} has ended. Whoever calls it next is told that you have ended it.\n`,
+      ? `${named} was killed, but its bridge (process ${session.owner.pid}) has not confirmed it yet.\n`
+      : `${named} has ended. Its next caller is told that you ended it.\n`,
   );
 }
 
@@ -65,15 +65,15 @@ function findSession(word: string, live: readonly ListedSession[]): ListedSessio
       live.map(({ name }) => name),
     );
     throw usageError(
-      `No session '${echo}' lives.${near === undefined ? '' : ` Did you mean '${visibleText(near)}'?`}`,
-      live.length === 0 ? 'There is none at all.' : `See which there are: ${ownCommand('sessions')}`,
+      `There is no session '${echo}'.${near === undefined ? '' : ` Did you mean '${visibleText(near)}'?`}`,
+      live.length === 0 ? 'No session is alive.' : `To list the sessions: ${ownCommand('sessions')}`,
     );
   }
   if (others.length === 0) return found;
   const handles = [found, ...others].map(({ handle, client }) => `${handle} of ${visibleText(client)}`);
   throw usageError(
     `${handles.length} sessions have the name '${echo}': ${nameList(handles)}.`,
-    `Name one by its handle: ${ownCommand('sessions', 'end', found.handle)}`,
+    `Give its handle: ${ownCommand('sessions', 'end', found.handle)}`,
   );
 }
 
@@ -89,7 +89,7 @@ async function kill(session: ListedSession, { settings, discovery, observer }: P
     `Session '${visibleText(session.name)}' could not be ended: ${trouble}`,
     {
       fault: 'engine',
-      remedy: `It may have ended in this moment: see \`${ownCommand('sessions')}\`. Otherwise it ends with its bridge, process ${session.owner.pid}.`,
+      remedy: `It may have ended just now: see \`${ownCommand('sessions')}\`. Otherwise it ends with its bridge, process ${session.owner.pid}.`,
     },
   );
 }
@@ -144,7 +144,7 @@ const sessionsJson = (sessions: readonly ListedSession[]): object => ({
   })),
 });
 
-const NO_SESSIONS = `No session lives. \`${ownCommand('run', 'FILE', '--session', 'NAME')}\` makes one, and so does an agent that names one in run_python. A session ends with its bridge, when it was idle for too long, and when it is ended.\n`;
+const NO_SESSIONS = `No sessions. \`${ownCommand('run', 'FILE', '--session', 'NAME')}\` starts one; so does an agent that names one in run_python. A session ends with its bridge, or after some time without a call.\n`;
 
 /** Text for people; ends with a newline. */
 export function sessionsText(sessions: readonly ListedSession[], nowMs = Date.now()): string {
@@ -167,7 +167,7 @@ export function sessionsText(sessions: readonly ListedSession[], nowMs = Date.no
     hasPrincipals ? row : row.slice(0, -1),
   );
   const unseen = sessions.some(({ heldBytes: held }) => held === undefined)
-    ? ' "at most" is the limit, where what a session holds cannot be seen from here.'
+    ? ' "at most" is the limit, if the memory in use cannot be seen from here.'
     : '';
   const next = `${sessions.length === 1 ? '1 session' : `${sessions.length} sessions`}. \`${ownCommand('sessions', 'end', 'NAME')}\` ends one, by its name or handle.${unseen}`;
   return `${columns(shown, { width, wraps: [0], drops: [6, 2, 4, 7] })}\n${hangText(next, 0, width)}\n`;

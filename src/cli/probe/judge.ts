@@ -99,7 +99,7 @@ export function judgeCpus(seen: Seen): Judgement {
 }
 
 export function judgeDeadline({ outcome, started, ranMs, gone }: Seen, seconds: number): Judgement {
-  const how = 'two processes spin, deaf to SIGTERM';
+  const how = 'two processes loop and ignore SIGTERM';
   const late = ranMs - seconds * 1000;
   const after = `${(ranMs / 1000).toFixed(2)} s`;
   if (!started) return { observed: outcome.error?.message ?? outcome.status, how, verdict: 'UNKNOWN' };

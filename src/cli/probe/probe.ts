@@ -255,7 +255,7 @@ async function ownerControl(
 }
 
 const MEMORY_REMEDY =
-  'Use a host with cgroup v2 whose controllers are delegated to you (a systemd user session does that).';
+  'Use a machine with cgroup v2 whose controllers are delegated to you (a systemd user session does that).';
 
 function limit(control: string, requested: string, judgement: Judgement, remedy?: string): ProbedControl {
   const remedied = judgement.verdict === 'NOT ENFORCED' && remedy !== undefined ? { remedy } : {};
@@ -304,14 +304,14 @@ export const SESSION_ATTACKS: readonly SessionAttack[] = [
   {
     control: 'code after its call',
     requested: 'stands still when the time is over',
-    how: 'says goodbye in the supervisor’s hearing, and ticks on',
+    how: 'tells the supervisor that it has ended, and goes on counting',
     code: textBeside(new URL('./session_goodbye.py', import.meta.url)),
     restsAfterSeconds: CALL_SECONDS + 1.5,
   },
   {
     control: 'code that wakes itself',
     requested: 'stands still, or ends',
-    how: 'timers that have it go on whenever it was stopped',
+    how: 'timers that wake it whenever it was stopped',
     code: textBeside(new URL('./session_timers.py', import.meta.url)),
     // The session is stopped again a few times first.
     restsAfterSeconds: 7,
@@ -361,10 +361,10 @@ export function judgeSession({ first, last }: SessionSeen, { how }: Pick<Session
   const text = last.result?.json?.text;
   if (text === undefined) return unknown(last);
   const [all, late] = JSON.parse(text) as readonly [number, number];
-  if (all === 0) return { observed: 'it has never ticked', how, verdict: 'UNKNOWN' };
+  if (all === 0) return { observed: 'it never counted', how, verdict: 'UNKNOWN' };
   return late === 0
-    ? { observed: `stood still, after ${all} ticks`, how, verdict: 'ENFORCED' }
-    : { observed: `ticked on, ${late} times in a second`, how, verdict: 'NOT ENFORCED' };
+    ? { observed: `stood still, after it counted ${all} times`, how, verdict: 'ENFORCED' }
+    : { observed: `went on, and counted ${late} times in a second`, how, verdict: 'NOT ENFORCED' };
 }
 
 // A bridge that is killed in the middle of a run: another process of this program starts one, is given SIGKILL, and the

@@ -63,8 +63,8 @@ export async function execInput(
   const isSnippet = options.snippet !== undefined;
   if (isSnippet && before.length > 0)
     throw usageError(
-      `Got the file ${quoteText(before[0] ?? '')} and --snippet ${quoteText(options.snippet)}: one of them is what runs.`,
-      "Leave one of them out; the program's own arguments come after --.",
+      `Got the file ${quoteText(before[0] ?? '')} and --snippet ${quoteText(options.snippet)}: give only one of them.`,
+      'Leave one of them out. Arguments of the program come after --.',
     );
   if (before[0] === STDIN && options.stdin === STDIN)
     throw usageError('stdin cannot be both the code and what it reads.', 'Name a file for one of them.');
@@ -149,7 +149,7 @@ function furtherFiles({ name: entry, code, folder }: EntryFile, paths: readonly 
   add(entry, entry);
   if (paths.length >= MAX_INPUT_FILES)
     throw usageError(
-      `--file: got ${paths.length} files, at most ${MAX_INPUT_FILES - 1} go in.`,
+      `--file: got ${paths.length} files, at most ${MAX_INPUT_FILES - 1} are allowed.`,
       'Pack them into one.',
     );
   let bytes = Buffer.byteLength(code);
@@ -160,8 +160,8 @@ function furtherFiles({ name: entry, code, folder }: EntryFile, paths: readonly 
     bytes += content.length;
     if (bytes > MAX_INPUT_BYTES)
       throw usageError(
-        `${quoteText(path)}: with it, the files have more than ${MAX_INPUT_BYTES / MB_BYTES} MiB, which is the most.`,
-        'Give it a part of them.',
+        `With ${quoteText(path)}, the files have more than ${MAX_INPUT_BYTES / MB_BYTES} MiB, the most that a run takes.`,
+        'Give fewer or smaller files.',
       );
     return { name, data: content.toString('base64') };
   });
@@ -199,7 +199,7 @@ function variablesFor(args: readonly string[], pairs: readonly string[]): Readon
   const bytes = wordsBytes(args, env);
   if (bytes <= MAX_WORDS_BYTES) return env;
   throw usageError(
-    `The arguments and variables have ${bytes} bytes together, at most ${MAX_WORDS_BYTES} go in.`,
+    `The arguments and variables have ${bytes} bytes together, at most ${MAX_WORDS_BYTES} are allowed.`,
     IN_A_FILE,
   );
 }
@@ -209,7 +209,7 @@ function variableOf(pair: string): readonly [name: string, value: string] {
   if (end < 0)
     throw usageError(
       `--env: got ${quoteText(pair)}, expected NAME=value.`,
-      'Say what its value is; none is taken from here.',
+      'Give its value; none is taken from this shell.',
     );
   const [name, value] = [pair.slice(0, end), pair.slice(end + 1)];
   const trouble = variableNameTrouble(name);
@@ -268,6 +268,6 @@ function readOpen(path: string): Buffer {
 
 const tooMuch = (what: string): BridgeError =>
   usageError(
-    `${what} has more than ${MAX_INPUT_BYTES / MB_BYTES} MiB, which is the most that goes into a run.`,
-    'Give it a part of it.',
+    `${what} has more than ${MAX_INPUT_BYTES / MB_BYTES} MiB, the most that a run takes.`,
+    'Give a part of it.',
   );

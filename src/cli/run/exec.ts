@@ -146,7 +146,7 @@ function filesOf({ files, skipped, skippedMore }: Left): object[] {
       bytes: content.length,
       ...(text === undefined ? {} : { text }),
     })),
-    ...skipped.map(({ name, reason }) => ({ name, problem: `left behind: it ${reason}` })),
-    ...(skippedMore === 0 ? [] : [{ name: `${skippedMore} more`, problem: 'left behind' }]),
+    ...skipped.map(({ name, reason }) => ({ name, problem: `not saved: it ${reason}` })),
+    ...(skippedMore === 0 ? [] : [{ name: `${skippedMore} more`, problem: 'not saved' }]),
   ];
 }

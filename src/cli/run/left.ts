@@ -77,8 +77,8 @@ function thingsIn({ pictures, left }: Outcome): readonly LeftThing[] {
 function sayLeftBehind({ left }: Outcome): number {
   if (left === undefined) return 0;
   const { skipped, skippedMore } = left;
-  for (const { name, reason } of skipped) sayDim(`${visibleText(name)} was left behind: it ${reason}`);
-  if (skippedMore > 0) sayDim(`${skippedMore} more were left behind`);
+  for (const { name, reason } of skipped) sayDim(`${visibleText(name)} was not saved: it ${reason}`);
+  if (skippedMore > 0) sayDim(`${skippedMore} more were not saved`);
   return skipped.length + skippedMore;
 }
 

@@ -56,7 +56,7 @@ export async function run(script: string, options: RunCommandOptions): Promise<v
     );
   if (options.data.length > 0 && session !== undefined)
     throw usageError(
-      '--data is given with --session, whose code sees the folders of the bridge that has it.',
+      '--data is given with --session, whose code sees the folders of its bridge.',
       'Leave one of them out, or set MCP_BRIDGE_DATA.',
     );
   const prepared = withData(prepare('warn', 'ends', options.image), options.data);
@@ -127,7 +127,7 @@ function showEnd({ stdout, result, pictures, error, status }: Outcome, outputs: 
   const isWhole = outputs.end();
   if (result !== undefined && result.repr !== '') {
     process.stdout.write(`${gap}${result.repr}\n`);
-    if (CUT_VALUE.test(result.repr)) sayDim('The value is longer than is shown. print(…) writes all of one.');
+    if (CUT_VALUE.test(result.repr)) sayDim('The value is too long to show. print(…) writes all of it.');
   }
   // A terminal shows no pictures; that there are some is worth a line.
   for (const line of pictureLines(pictures, stdout.text)) sayDim(line);

@@ -75,7 +75,7 @@ export function adoptedText(done: Adopted): string {
         `The bridge ${result === 'moved' ? 'is' : 'would be'} registered there as '${shownName(name)}'.`,
       );
     lines.push(
-      `Where ${title} asked before a call of theirs, it now asks before run_python: once for each program, which it shows.`,
+      `If ${title} asked before a call of these servers, it now asks before run_python: once for each program, which it shows.`,
     );
     if (unseen !== undefined) lines.push(unseen);
   }
@@ -121,14 +121,12 @@ function savedText({ title, servers }: Adopted): string {
     unknown.length === 0
       ? []
       : [
-          `What the others take is not known yet; to learn it: ${ownCommand('servers', 'refresh', ...unknown)}`,
+          `${known.length === 0 ? 'Their size' : 'The size of the others'} is not known yet. To learn it: ${ownCommand('servers', 'refresh', ...unknown)}`,
         ];
-  return [...saved, ...learn]
-    .join('\n')
-    .replace('the others take', known.length === 0 ? 'they take' : 'the others take');
+  return [...saved, ...learn].join('\n');
 }
 
 export function restoredText({ title, result, files }: Restored): string {
-  if (result === 'nothing to restore') return `${title}: nothing was moved out of it; nothing was changed.`;
+  if (result === 'nothing to restore') return `${title}: no server was moved out of it; nothing was changed.`;
   return [`${title}: ${result}`, ...undoneText(files)].join('\n');
 }

@@ -156,7 +156,7 @@ export function installedText(installed: InstalledHere): string {
     written,
     ...(backup === undefined ? [] : [`  backup  ${visibleText(backup)}`]),
     `  undo    ${undo}`,
-    `  next    start ${title} anew, and ask it to run some Python in the sandbox`,
+    `  next    restart ${title}, and ask it to run some Python in the sandbox`,
   ];
   return lines.join('\n');
 }
@@ -172,10 +172,10 @@ function differencesText({ host, differs = [] }: InstalledHere): string[] {
 }
 
 const RESULTS: Readonly<Record<UndoneFile['result'], string>> = {
-  restored: 'is byte for byte what it was',
-  removed: 'was made for us, and is gone',
-  edited: 'has our entry no more; the rest stays as it is now',
-  kept: 'had nothing of ours in it',
+  restored: 'is as it was before, to the byte',
+  removed: 'was deleted, since the bridge had made it',
+  edited: 'no longer has our entry; nothing else was changed',
+  kept: 'had no entry of ours',
 };
 
 /** Results for each file, one line each, with what could not be taken back. */
@@ -189,10 +189,10 @@ export function undoneText(files: readonly UndoneFile[]): string[] {
 export function uninstalledText({ title, result, files, restore }: Uninstalled): string {
   if (result === 'not registered') return `${title}: not registered; nothing was changed.`;
   if (result === 'in a plugin')
-    return `${title}: registered by its plugin; nothing was changed. To take that out: ${PLUGIN_UNDO}`;
+    return `${title}: registered by its plugin; nothing was changed. To remove the plugin: ${PLUGIN_UNDO}`;
   if (result === 'would remove')
     return `${title}: would remove our entry from ${files.map(({ file }) => visibleText(file)).join(', ')}`;
-  const moved = `  Its servers that were moved are still in the folder of the bridge; to put them back: ${restore}`;
+  const moved = `  Its servers that were moved are still in the bridge's folder. To put them back: ${restore}`;
   return [`${title}: removed`, ...undoneText(files), ...(restore === undefined ? [] : [moved])].join('\n');
 }
 

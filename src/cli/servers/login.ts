@@ -109,12 +109,10 @@ export async function logout(
     interruptSignal(),
   );
   const name = shownName(server);
-  process.stderr.write(
-    wasLoggedIn ? `Logged out of '${name}'.\n` : `There was no login of '${name}'; nothing was kept.\n`,
-  );
+  process.stderr.write(wasLoggedIn ? `Logged out of '${name}'.\n` : `There was no login for '${name}'.\n`);
   if (trouble !== undefined) {
     process.stderr.write(
-      `Its tokens are forgotten here but may still be good: ${redactor.redact(trouble)}.\n`,
+      `Its tokens were deleted here, but may still be valid: ${redactor.redact(trouble)}.\n`,
     );
   }
 }
@@ -164,7 +162,7 @@ function list(store: TokenStore, { json }: LoginCommandOptions): void {
   const logins = store.list();
   if (json) return printJson({ logins: logins.map(asJson) });
   if (logins.length === 0) {
-    process.stdout.write(`Nobody has logged in. \`${loginCommand('SERVER')}\` does.\n`);
+    process.stdout.write(`There are no logins. To log in: \`${loginCommand('SERVER')}\`\n`);
     return;
   }
   process.stdout.write(loginsText(logins));

@@ -79,14 +79,12 @@ export function testedText({ call, outcome: { is, rule }, rules, learn, goesByCl
   if (rules.length > 0) parts.push(rulesText(rules));
   if (learn !== undefined)
     parts.push(
-      paragraph(
-        `Nothing is known of this tool, so that its schema was not looked at. \`${learn}\` learns it.`,
-      ),
+      paragraph(`This tool is not known yet, so its schema was not checked. To learn it: \`${learn}\``),
     );
   if (goesByClaims)
     parts.push(
       paragraph(
-        'What the server says of what the tool does is known only while it runs. Here nothing was said, which counts as the worst.',
+        'What the server says about the effect of the tool is known only while it runs. Without that, the tool counts as one that may destroy something.',
       ),
     );
   return parts.join('\n');
@@ -150,7 +148,7 @@ function checkJson(argumentsText: string): string {
     return argumentsText;
   } catch (thrown) {
     throw usageError(
-      `The arguments are no JSON (${visibleText(String(Object(thrown).message))}); allowed: one object.`,
+      `The arguments are not JSON (${visibleText(String(Object(thrown).message))}); allowed: one object.`,
       `${SUCH_AS}, in quotes of the shell.`,
     );
   }

@@ -113,11 +113,11 @@ function changesText(outcome: Refreshed): string {
   const { server, changed, takesName, accepted } = outcome;
   if (takesName === true && changed.length === 0)
     return accepted
-      ? `\nAccepted: what was decided of the name ${shownName(server)} holds for this entry too.\n`
-      : `\nNothing that was decided of the name ${shownName(server)} holds for it. To accept it: ${acceptCommand(server)}\n`;
+      ? `\nAccepted: decisions about the name ${shownName(server)} now hold for this entry too.\n`
+      : `\nDecisions about the name ${shownName(server)} do not hold for it. To accept it: ${acceptCommand(server)}\n`;
   const next = accepted
-    ? `Accepted: this is what ${shownName(server)} is to list from now on.`
-    : `Read it as what it is, the server's own text. To accept it: ${acceptCommand(server)}`;
+    ? `Accepted: these are the tools of ${shownName(server)} from now on.`
+    : `Read it with care: it is the server's own text. To accept it: ${acceptCommand(server)}`;
   return `\n${changed.map((change) => changeText(server, change)).join('')}${next}\n`;
 }
 
@@ -177,8 +177,9 @@ export function serverChanges(
     specs.flatMap((spec): [string, ServerChange][] => {
       const command = acceptCommand(spec.name);
       if (spec.takesName === true) {
-        const changed = 'another entry had its name: nothing that was decided of the name holds for this one';
-        return [[spec.name, { changed, remedy: `If it is meant, accept it with \`${command}\`.` }]];
+        const changed =
+          'another entry had its name before: decisions about the name do not hold for this one';
+        return [[spec.name, { changed, remedy: `If you want that, accept it with \`${command}\`.` }]];
       }
       const changes = [...(catalog.of(spec)?.changes.values() ?? [])];
       if (changes.length === 0) return [];
@@ -191,7 +192,7 @@ export function serverChanges(
         [
           spec.name,
           {
-            changed: `not as first seen: ${tools}`,
+            changed: `changed since it was first seen: ${tools}`,
             remedy: `See what changed with \`${command.replace(/ --accept$/, '')}\`, then accept it with \`${command}\`.`,
           },
         ],

@@ -144,7 +144,7 @@ export async function tokenChange(name: string, options: TokenOptions): Promise<
   const { servers, expires, scopes } = options;
   if (servers === undefined && expires === undefined && scopes === undefined)
     throw usageError(
-      'token change needs what is to change: --servers, --expires or --scopes.',
+      'token change needs --servers, --expires or --scopes.',
       `Such as: ${ownCommand('token', 'change', name, '--servers', 'SERVER')}`,
     );
   const servesNow = servers === undefined ? undefined : serversFrom(servers);
@@ -229,7 +229,7 @@ function findToken(name: string, tokens: readonly TokenRecord[]): TokenRecord {
 
 function sayTerms({ name, servers, expiresAtMs, scopes }: TokenRecord, { discovery }: Prepared): void {
   if (servers.length === 0) {
-    say('It reaches no server; code runs with it, and has no tools. This lets it reach some:');
+    say('It reaches no server: its code runs without tools. To let it reach some:');
     say(`  ${ownCommand('token', 'change', name, '--servers', 'SERVER')}`);
   } else say(`It reaches ${serversText(servers)}.`);
   for (const sentence of unknownServers(servers, discovery)) say(sentence);

@@ -30,7 +30,7 @@ export async function codeExec(): Promise<void> {
   const execute = new Execute(settings, process.env, (told) => audit(settings.audit, told, stderr, say));
   const interrupted = interruptSignal({ isService: true });
   for (const event of ['uncaughtException', 'unhandledRejection'] as const)
-    process.on(event, (thrown) => say(`went on after an error of its own: ${messageOf(thrown)}`));
+    process.on(event, (thrown) => say(`continued after an internal error: ${messageOf(thrown)}`));
   const isInterrupted = new Promise<void>((resolve) => {
     interrupted.addEventListener('abort', () => resolve(), { once: true });
     process.once('disconnect', resolve);

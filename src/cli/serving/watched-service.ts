@@ -69,7 +69,7 @@ export async function watch(
   void untilSilent(() => address, times, over.signal).then((isSilent) => {
     if (!isSilent) return;
     service.kill('SIGKILL');
-    say('has ended its server, which was up and answered nothing');
+    say('ended its server, which ran but did not answer');
   });
   try {
     const [code, signal] = await ended;

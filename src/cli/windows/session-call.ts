@@ -92,10 +92,10 @@ async function openWindow(): Promise<WindowLink> {
     return new WindowLink(met, () => meet({ ...here, greeting: { ...here.greeting, isBack: true } }));
   throw new BridgeError(
     'E_SESSION',
-    `No session can be had: it needs a bridge that stays when this command has ended, and ${'why' in met ? met.why : 'there is none'}.`,
+    `No session is possible: it needs a bridge that stays after this command, and ${'why' in met ? met.why : 'there is none'}.`,
     {
       fault: 'operator',
-      remedy: 'Leave out --session, or open a session that lasts as long as its terminal: repl.',
+      remedy: 'Leave out --session. Or use repl, whose session lasts as long as its terminal.',
     },
   );
 }

@@ -127,7 +127,7 @@ function leftLine({ owner: { pid }, address, isHere }: ServingBridge): string {
   const how = isHere
     ? `To end it: kill ${pid}`
     : 'It runs on another machine or in a container: end it there.';
-  return `The bridge ${pid} at ${visibleText(address)} was left. ${how}\n`;
+  return `The bridge ${pid} at ${visibleText(address)} was not ended. ${how}\n`;
 }
 
 /** Ends them, and starts one with the settings of this terminal, if there were any. */

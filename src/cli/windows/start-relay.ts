@@ -22,7 +22,7 @@ const DEFAULT = 'off';
 export function meetingHere(isCommandLine = false): MeetOptions | { readonly why: string } {
   const { env, pid, platform } = process;
   // A pipe that only its user can open needs an access list, which Node sets on none.
-  if (platform === 'win32') return { why: 'Node can give no pipe of Windows an access list' };
+  if (platform === 'win32') return { why: 'Node cannot protect a pipe on Windows' };
   const cwd = currentFolder();
   if (cwd === undefined) return { why: 'the folder that it was started in is gone' };
   const script = process.argv[1];

@@ -35,7 +35,7 @@ it('an answer that is not taken does not count later', async () => {
   const id = await unheard();
   await expect(giveAnswer(waiting(id), 'once', undefined, 200)).rejects.toMatchObject({
     code: 'E_STATE',
-    message: expect.stringContaining('has not taken the answer within 0.2 s; it was taken back.'),
+    message: expect.stringContaining('did not accept the answer within 0.2 s, so the answer was withdrawn.'),
   });
   expect(readdirSync(join(stateDir, 'approvals'))).toEqual([`${id}.json`]);
 });
@@ -45,7 +45,7 @@ it('one that comes second, and whose first is not taken, says so', async () => {
   const asked = waiting(id);
   // The first waits on for as long as the second does: its time is not up before.
   const now = vi.spyOn(Date, 'now').mockReturnValue(0);
-  const first = expect(giveAnswer(asked, 'no', undefined, 600)).rejects.toThrow(/taken back/);
+  const first = expect(giveAnswer(asked, 'no', undefined, 600)).rejects.toThrow(/withdrawn/);
   const second = expect(giveAnswer(asked, 'once', undefined, 200)).rejects.toThrow(
     /Somebody else has answered/,
   );
@@ -70,6 +70,6 @@ it('one to a text that the bridge did not write is refused', async () => {
   const path = join(opened.folder.path, `${asked.id}.json`);
   writeFileSync(path, readFileSync(path, 'utf8').replace('Broken', 'Harmless'));
   await expect(giveAnswer(waiting(asked.id), 'once', undefined)).rejects.toThrow(
-    /what it asks is not what was shown/,
+    /no longer the one that was shown/,
   );
 });

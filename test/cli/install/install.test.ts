@@ -279,7 +279,7 @@ describe('Claude Code with our plugin', () => {
       },
     ]);
     expect((await cli('uninstall', 'claude-code')).stdout).toBe(
-      'Claude Code: registered by its plugin; nothing was changed. To take that out: claude plugin uninstall mcp-sandbox-bridge\n',
+      'Claude Code: registered by its plugin; nothing was changed. To remove the plugin: claude plugin uninstall mcp-sandbox-bridge\n',
     );
     expect(bytes('.claude.json').toString()).toBe('{}');
   });

@@ -98,7 +98,7 @@ describe('the end of one', () => {
     write('a');
     const said = await commandHere(['sessions', 'end', 'dta'], { home });
     expect(said).toMatchObject({ exitCode: 2, stdout: '' });
-    expect(said.stderr).toContain("No session 'dta' lives. Did you mean 'data'?");
+    expect(said.stderr).toContain("There is no session 'dta'. Did you mean 'data'?");
   });
 
   it('of a name that two have: it names the handles and ends neither', async () => {
