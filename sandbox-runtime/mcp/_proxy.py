@@ -85,7 +85,7 @@ class _Proxy:
 
     def __reduce_ex__(self, protocol: object) -> Any:
         raise TypeError(
-            "an MCP server cannot be pickled; pass its name, and take mcp_servers[name] in its place"
+            "an MCP server cannot be pickled; pass its name, and use mcp_servers[name] there"
         )
 
 
