@@ -33,7 +33,7 @@ _Waiter = Union["asyncio.Future[Any]", "ThreadFuture[Any]"]
 # Said to whoever calls in another process than the one that the supervisor forked.
 NOT_HERE = (
     "MCP calls work only in the main process of the run, not in a forked child or another process that it has started; "
-    "call there, and hand over what the other process needs"
+    "make the call there, and pass its result to the other process"
 )
 # The code was stopped, or its host is gone; either way nobody asks for more than that it ended.
 STOPPED = 1

@@ -28,7 +28,7 @@ from harness.stdio import complain, complain_of, flush_stdio
 
 # Files are written within moments. What takes longer most likely takes for ever.
 ENDS_WITHIN_S = 5.0
-CUT_SHORT = "What the code had left open was not all ended within"
+CUT_SHORT = "The clean-up of what the code had left open did not end within"
 
 # Kept from before the code, which may put something else in the place of each.
 _steps = (threading._shutdown, atexit._run_exitfuncs)  # type: ignore[attr-defined]
@@ -58,7 +58,7 @@ class Ending:
                 complain_of(error)
 
         def cut_short(*_: object) -> None:
-            write(2, f"{CUT_SHORT} {ENDS_WITHIN_S:g} s: what it had still to write is lost.\n".encode())
+            write(2, f"{CUT_SHORT} {ENDS_WITHIN_S:g} s: what was still to be written is lost.\n".encode())
             leave(code)
 
         set_handler(SIGALRM, cut_short)

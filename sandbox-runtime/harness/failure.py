@@ -59,8 +59,8 @@ def harness_failure(error: BaseException) -> dict[str, Any]:
         # Code may have replaced what every function of the library calls, as len() or type().
         lines = []
     message = (
-        f"What runs the code in the sandbox has failed, and not the code: {said}. Code that has replaced parts of the "
-        "standard library may be the reason; else send it again"
+        f"The program that runs the code in the sandbox has failed, not the code: {said}. If the code has replaced "
+        "parts of the standard library, that may be the reason; else send it again"
     )
     # Readers are shown the traceback alone, which ends with the message.
     told = {

@@ -233,12 +233,12 @@ def _cannot_start(argv: Sequence[str], env: Mapping[str, str], error: Exception)
     ):
         why = (
             f"The arguments and variables are too long for the kernel: {sum(sizes)} bytes, the longest {max(sizes)}. "
-            f"One may have {_MAX_ARGUMENT_BYTES - 1}, all of them together about 2000000. Hand such data over on stdin "
+            f"One may have {_MAX_ARGUMENT_BYTES - 1}, all of them together about 2000000. Pass such data on stdin "
             "or in a file."
         )
         return CannotStart(why, NOT_EXECUTABLE)
     if isinstance(error, FileNotFoundError):
-        return CannotStart(f"`{name}` is not there, or the interpreter that it names is not.", NOT_FOUND)
+        return CannotStart(f"`{name}` does not exist, or the interpreter that it names does not.", NOT_FOUND)
     return CannotStart(f"`{name}` cannot be executed: {error.strerror}.", NOT_EXECUTABLE)
 
 

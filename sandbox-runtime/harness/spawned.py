@@ -68,7 +68,7 @@ def be_main(namespace: dict[str, Any]) -> None:
         namespace.clear()
         namespace.update({"__name__": "__mp_main__", "__file__": program.file})
         reason = (
-            f"cannot be had: the main code failed when this process ran it again. {_told(said)} {_advice()}"
+            f"is missing here: the main code failed when this process ran it again. {_told(said)} {_advice()}"
         )
     namespace.setdefault("__getattr__", _explain(reason))
 

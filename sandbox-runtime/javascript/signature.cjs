@@ -66,7 +66,7 @@ function complaintAboutCall({ alias, inputSchema: schema }, given) {
   if (missing.length === 0) return undefined;
   // What was given instead is likely the same under another name.
   const hint = unknown === undefined ? '' : `${didYouMean(unknown, missing)}`;
-  return `${alias}() misses ${someOf(missing)}.${hint}`;
+  return `${alias}() is missing ${someOf(missing)}.${hint}`;
 }
 
 module.exports = { complaintAboutCall, signatureOf };

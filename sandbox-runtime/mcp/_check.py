@@ -42,7 +42,7 @@ def check_arguments(name: str, schema: object, arguments: Mapping[str, Any]) -> 
         if wanted not in arguments and parameters.default(wanted) is UNSET
     ]
     if missing:
-        return f"{name}() misses {some_of(map(repr, missing))}."
+        return f"{name}() is missing {some_of(map(repr, missing))}."
     for given, value in arguments.items():
         complaint = _complaint(value, parameters.properties.get(given), given not in parameters.required)
         if complaint:

@@ -134,7 +134,7 @@ def never_started(briefs: Iterable[Mapping[str, Any]]) -> str:
     if not names:
         return ""
     return (
-        f"Not searched, their tools being unknown until they have started: {some_of(names, MAX_UNKNOWN_SHOWN)}. "
+        f"Not searched, because their tools are unknown until they have started: {some_of(names, MAX_UNKNOWN_SHOWN)}. "
         f'A run with servers=["*"] starts them, or {LEARN}.'
     )
 
@@ -221,7 +221,7 @@ def unloaded_entry(brief: Mapping[str, Any], tools: Sequence[Tool] | None) -> At
     """A server that is not loaded, and its tools where they are known."""
     load = how_to_load(brief)
     if tools is None:
-        count = f"its tools are not known yet, since it has never been started; {LEARN}"
+        count = f"its tools are not known yet: it has never been started; {LEARN}"
     else:
         count = count_of_tools(len(tools))
     lines = [] if tools is None else capped([tool_line(tool) for tool in tools])

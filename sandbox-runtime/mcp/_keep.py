@@ -39,7 +39,7 @@ def keep(func: Callable[..., Any], bound: Collection[str]) -> Kept:
         raise TypeError("save_tool() takes a function made with def or async def")
     name = func.__name__
     if name.startswith(("__", OWN_PREFIX)) or name in bound or keyword.iskeyword(name):
-        raise ValueError(f"{name}() needs another name to be saved: this one has a meaning of its own")
+        raise ValueError(f"{name}() needs another name to be saved: this name has a meaning of its own")
     if func.__closure__:
         raise ValueError(
             f"{name}() uses {some_of(func.__code__.co_freevars)} of the function around it, which a later run does "

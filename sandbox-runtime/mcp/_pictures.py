@@ -77,7 +77,7 @@ def _fitting(data: bytes, room: Room) -> bytes:
     """The picture as it is where it fits, else a smaller one."""
     header = header_of(data)
     if header is None:
-        raise Unfit("it is no PNG, JPEG, GIF or WebP")
+        raise Unfit("it is not a PNG, JPEG, GIF or WebP")
     side = max(header.width, header.height)
     if len(data) <= room.wanted and side <= MAX_SIDE:
         return bytes(data)

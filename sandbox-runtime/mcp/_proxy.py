@@ -84,9 +84,7 @@ class _Proxy:
         return self
 
     def __reduce_ex__(self, protocol: object) -> Any:
-        raise TypeError(
-            "an MCP server cannot be pickled; pass its name, and take mcp_servers[name] in its place"
-        )
+        raise TypeError("an MCP server cannot be pickled; pass its name, and use mcp_servers[name] there")
 
 
 # A loaded server: `await proxy.tool(argument=...)`, `proxy["real-name"]`, `dir(proxy)`, `list(proxy)`, `help(proxy)`.

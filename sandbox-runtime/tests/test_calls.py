@@ -322,7 +322,7 @@ class CallTest(unittest.TestCase):
         self.assertEqual(kind, "TypeError")
         self.assertIn("create_issue(*, title: str, body: str = '')", message)
         self.assertIn("Did you mean 'title'?", self.raised("await mcp_github.create_issue(titel='t')")[1])
-        self.assertIn("misses 'title'", self.raised("await mcp_github.create_issue()")[1])
+        self.assertIn("is missing 'title'", self.raised("await mcp_github.create_issue()")[1])
         self.assertIn(
             "Did you mean 'title'?",
             self.raised("await runtime.call_tool('github', 'create_issue', {'titel': 1})")[1],

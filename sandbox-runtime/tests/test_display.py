@@ -66,7 +66,7 @@ class PictureTest(unittest.TestCase):
                 "A",
                 "[a picture is not shown: it was drawn as int and not as bytes]",
                 "A",
-                "[a picture is not shown: it is no PNG, JPEG, GIF or WebP]",
+                "[a picture is not shown: it is not a PNG, JPEG, GIF or WebP]",
             ],
         )
 

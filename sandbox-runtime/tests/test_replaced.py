@@ -158,7 +158,7 @@ class SessionTest(unittest.TestCase):
             host.call("x = 1\nimport linecache\nkept, linecache.cache = linecache.cache, None")
             error = host.raised("x")
             self.assertEqual(error["type"], "HarnessError")
-            self.assertIn("and not the code", error["message"])
+            self.assertIn("not the code", error["message"])
             answered = [frame["code"] for frame in host.latest if frame["type"] == "answered"]
             self.assertEqual(answered, [HARNESS_FAILED])
 

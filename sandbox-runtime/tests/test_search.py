@@ -37,7 +37,7 @@ class SearchTest(unittest.TestCase):
         load = 'To load it, pass servers=["my-slack"] in the call.'
         lines = [
             f"# my-slack is not loaded. {load}",
-            "# Not searched, their tools being unknown until they have started: slack. "
+            "# Not searched, because their tools are unknown until they have started: slack. "
             'A run with servers=["*"] starts them, or the user runs `mcp-sandbox-bridge servers refresh`.',
             "mcp_my_slack.post(*, title: str)  # Says it.",
             "mcp_git_hub.create_issue(*, title: str)  # Says it.",
@@ -210,7 +210,7 @@ class BlockingSearchTest(unittest.TestCase):
         self.check(
             code,
             "MCP calls work only in the main process of the run, not in a forked child or another process that it has "
-            "started; call there, and hand over what the other process needs",
+            "started; make the call there, and pass its result to the other process",
         )
 
 

@@ -159,7 +159,7 @@ class CheckTest(unittest.TestCase):
 
     def test_names(self) -> None:
         self.assertEqual(self.complaint(titel=1), "f() has no argument 'titel'. Did you mean 'title'?")
-        self.assertEqual(check_arguments("f", self.SCHEMA, {}), "f() misses 'title'.")
+        self.assertEqual(check_arguments("f", self.SCHEMA, {}), "f() is missing 'title'.")
         base = {"properties": {"title": {}}, "required": ["title"]}
         for more in (
             {"additionalProperties": True},

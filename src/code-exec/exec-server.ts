@@ -63,8 +63,7 @@ function argumentsOf(params: JSONRPCRequest['params'], tool: string): unknown {
   const { name, arguments: args } = params ?? {};
   if (typeof name !== 'string')
     throw new WrongParams(`name: got ${describeValue(name)}, expected the name of a tool.`);
-  if (name !== tool)
-    throw new WrongParams(`There is no tool '${clipHarmless(name, 200)}'. There is: ${tool}.`);
+  if (name !== tool) throw new WrongParams(`There is no tool '${clipHarmless(name, 200)}'. Tools: ${tool}.`);
   if (args !== undefined && (typeof args !== 'object' || args === null || Array.isArray(args)))
     throw new WrongParams(`arguments: got ${describeValue(args)}, expected an object by argument names.`);
   return args;

@@ -46,7 +46,7 @@ const program = z.string().regex(/^(?:\/.+|[^/]+)$/);
 export const execVariables = {
   listen: makeOptional({
     name: 'MCP_EXEC_LISTEN',
-    meaning: 'Where it listens for Streamable HTTP; without it, it speaks on stdio.',
+    meaning: 'Address for Streamable HTTP. Without it, the server speaks on stdio.',
     default: 'stdio',
     schema: z.string().regex(/^(?:unix:\/.+|.+:\d{1,5})$/),
     allowed: 'host:port, [IPv6]:port or unix:/path',
@@ -54,8 +54,8 @@ export const execVariables = {
   /** Undefined asks requests for nothing. */
   token: makeOptional({
     name: 'MCP_EXEC_TOKEN',
-    meaning: 'What every request over HTTP must bring as its bearer token.',
-    default: 'none, which only loopback and unix sockets may do without',
+    meaning: 'Bearer token that every request over HTTP must have.',
+    default: 'none; allowed on loopback and unix sockets only',
     schema: tokenRule,
     allowed: 'at least 16 characters of ASCII, without spaces',
   }),
@@ -68,8 +68,7 @@ export const execVariables = {
   }),
   hosts: makeOptional({
     name: 'MCP_EXEC_HOSTS',
-    meaning:
-      'Names by which it may be addressed (the Host of a request), besides localhost and the address it listens on.',
+    meaning: 'Names that the Host of a request may have, besides localhost and the address it listens on.',
     default: 'none',
     schema: list(host),
     allowed: 'host names without ports, separated by commas',
@@ -85,23 +84,23 @@ export const execVariables = {
   }),
   /** Limit for stdout and stderr together, in bytes. */
   maxOutputBytes: outputBytes(
-    'Most that is given back of stdout and stderr together, about 10,000 tokens; one answer carries about 3 MB.',
+    'Most bytes of stdout and stderr together in an answer, about 10,000 tokens; one answer carries about 3 MB.',
   ),
   timeoutMs: setting({
     name: 'MCP_EXEC_TIMEOUT_MS',
-    meaning: 'Milliseconds that a command may take when its call does not say.',
+    meaning: 'Milliseconds that a command may take if its call sets no time.',
     default: '60000',
     ...whole(1, DAY_MS, 'whole milliseconds'),
   }),
   maxTimeoutMs: setting({
     name: 'MCP_EXEC_MAX_TIMEOUT_MS',
-    meaning: 'Most milliseconds that a call may ask for.',
+    meaning: 'Most milliseconds that a call may set.',
     default: '600000',
     ...whole(1, DAY_MS, 'whole milliseconds'),
   }),
   workdir: setting({
     name: 'MCP_EXEC_WORKDIR',
-    meaning: 'Where commands run whose call does not say.',
+    meaning: 'Folder in which commands run if their call names none.',
     default: '/work',
     schema: path,
     allowed: 'an absolute path',
@@ -122,7 +121,7 @@ export const execVariables = {
   processes: makeOptional({
     name: 'MCP_EXEC_PROCESSES',
     meaning:
-      "Processes and threads of the server's user that commands may fill up; the server itself can start more. Root is not limited.",
+      "Most processes and threads of the server's user that commands may start; the server itself can start more. Root is not limited.",
     default: 'none; 128 in our image',
     ...whole(16, 32_768),
   }),
@@ -135,7 +134,7 @@ export const execVariables = {
   }),
   deny: makeOptional({
     name: 'MCP_EXEC_DENY',
-    meaning: 'Commands that may not run, whatever allows them.',
+    meaning: 'Commands that may not run, even if they are allowed.',
     default: 'none',
     schema: list(program),
     allowed: 'names or absolute paths separated by commas',
@@ -145,7 +144,7 @@ export const execVariables = {
   audit: makeOptional({
     name: 'MCP_EXEC_AUDIT',
     meaning:
-      'Where a line of JSON is written for each command: arguments as they were, of standard input the size and a digest.',
+      'Where a line of JSON is written for each command: its arguments, and size and digest of its standard input.',
     default: 'none',
     schema: z.string().regex(/^(?:\/.+|stderr)$/),
     allowed: 'stderr, or an absolute path',
@@ -167,7 +166,9 @@ export function parseExecSettings(env: Readonly<Record<string, string | undefine
     ...broken.map(({ setting, got }) => complaint(setting, got)),
     ...said
       .filter(([name]) => !known.includes(name))
-      .map(([name]) => `${clipHarmless(name, VALUE_CHARS_SHOWN)} is no setting.${didYouMean(name, known)}`),
+      .map(
+        ([name]) => `${clipHarmless(name, VALUE_CHARS_SHOWN)} is not a setting.${didYouMean(name, known)}`,
+      ),
   ];
   if (complaints.length > 0) throw settingsError(complaints.join('\n'));
   const { listen: address, tokenFile, timeoutMs, ...settings } = values;

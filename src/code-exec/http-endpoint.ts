@@ -133,7 +133,8 @@ export class HttpEndpoint implements AsyncDisposable {
     if (repeated !== undefined) return say(response, 400, { error: repeated });
     const objection = problemWith(request.headers, this.#settings);
     if (objection !== undefined) return say(response, objection.status, { error: objection.message });
-    if (path !== '/mcp') return say(response, 404, { error: 'There is /mcp, and /health.' });
+    if (path !== '/mcp')
+      return say(response, 404, { error: 'Nothing is here. MCP clients use /mcp; monitoring uses /health.' });
     try {
       const answered = new Promise<void>((resolve) => response.once('close', resolve));
       const body = request.method === 'POST' ? await this.#bodyOf(request, answered) : undefined;
@@ -184,11 +185,12 @@ export class HttpEndpoint implements AsyncDisposable {
     const id = request.headers['mcp-session-id'];
     if (typeof id === 'string') {
       const known = this.#sessions.get(id);
-      if (known === undefined) say(response, 404, { error: 'This session has ended: initialize anew.' });
+      if (known === undefined)
+        say(response, 404, { error: 'This session has ended: send initialize again.' });
       return known;
     }
     if (!isInitialize(body)) {
-      say(response, 400, { error: 'There is no mcp-session-id header: initialize first.' });
+      say(response, 400, { error: 'There is no mcp-session-id header: send initialize first.' });
       return undefined;
     }
     if (this.#sessions.size >= MAX_SESSIONS) this.#endOldest();
@@ -228,7 +230,7 @@ export class HttpEndpoint implements AsyncDisposable {
 }
 
 const tooLarge = (): BodyRefused =>
-  new BodyRefused(errorAnswer(413, PARSE_ERROR, `A request has at most ${MAX_BYTES} bytes.`));
+  new BodyRefused(errorAnswer(413, PARSE_ERROR, `A request may have at most ${MAX_BYTES} bytes.`));
 
 const tooMuch = (): BodyRefused =>
   new BodyRefused(
@@ -339,19 +341,22 @@ export function problemWith(
   if (!isOurName(host, settings)) {
     return {
       status: 403,
-      message: `The Host '${host}' is none of this server's: MCP_EXEC_HOSTS names others.`,
+      message: `The Host '${host}' is not a name of this server. MCP_EXEC_HOSTS can add it.`,
     };
   }
   if (origin !== undefined && !settings.origins.includes(origin)) {
     return {
       status: 403,
-      message: `The Origin '${origin}' may not ask: MCP_EXEC_ORIGINS names those that may.`,
+      message: `Web pages of the Origin '${origin}' may not call this server. MCP_EXEC_ORIGINS can allow them.`,
     };
   }
   // The scheme's letters may be large or small (RFC 9110, 11.1).
   const shown = authorization?.replace(/^bearer +/i, 'Bearer ') ?? '';
   if (settings.token !== undefined && !isEqual(shown, `Bearer ${settings.token}`)) {
-    return { status: 401, message: 'A bearer token is wanted in the Authorization header.' };
+    return {
+      status: 401,
+      message: 'The Authorization header must have a bearer token: `Authorization: Bearer TOKEN`.',
+    };
   }
   return undefined;
 }

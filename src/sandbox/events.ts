@@ -99,7 +99,7 @@ export function sandboxEventWords(): EventWords<SandboxEvents> {
     ],
     'pool.resting': ({ restMs, reason }) => [
       'warn',
-      `no sandbox waits for ${milliseconds(restMs)}: ${oneLine(reason)}`,
+      `no sandbox is started ahead for ${milliseconds(restMs)}: ${oneLine(reason)}`,
     ],
   };
 }

@@ -65,8 +65,8 @@ export const serverEventWords: EventWords<ServerEvents> = {
   'downstream.flooding': ({ server, leftOut }) => [
     'warn',
     leftOut === 0
-      ? `${shownName(server)}: writes more than was asked for and than is read at once, so it has to wait`
-      : `${shownName(server)}: says more unasked than is heard: ${countOf(leftOut, 'message')} left out`,
+      ? `${shownName(server)}: writes more than was asked for, and faster than it is read, so it has to wait`
+      : `${shownName(server)}: sends too many messages unasked: ${countOf(leftOut, 'message')} left out`,
   ],
   'downstream.closed': ({ server, reason }) => ['info', `${shownName(server)}: closed, ${oneLine(reason)}`],
   'downstream.asked': ({ server, answer, durationMs }) => [

@@ -244,11 +244,11 @@ it('that a server says too much is told with how much of it nobody hears', () =>
     describeEvent({ type: 'downstream.flooding', server: 'github', leftOut });
   expect(flooding(19_500)).toEqual([
     'warn',
-    'github: says more unasked than is heard: 19500 messages left out',
+    'github: sends too many messages unasked: 19500 messages left out',
   ]);
   expect(flooding(0)).toEqual([
     'warn',
-    'github: writes more than was asked for and than is read at once, so it has to wait',
+    'github: writes more than was asked for, and faster than it is read, so it has to wait',
   ]);
 });
 

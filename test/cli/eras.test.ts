@@ -82,7 +82,7 @@ describe.each(MODES)('the second line of the SDK, mode %j', (mode) => {
     const { client } = await connected(mode);
     await expect(client.callTool({ name: 'nope' })).rejects.toMatchObject({
       code: -32_602,
-      message: "There is no tool 'nope'. There is: execute.",
+      message: "There is no tool 'nope'. Tools: execute.",
     });
     await expect(client.readResource({ uri: 'x:y' })).rejects.toMatchObject({ code: -32_602 });
     const wrong = await client.callTool({ name: 'execute', arguments: { command: 7 } });

@@ -108,7 +108,7 @@ describe('login', () => {
 
   it('takes the address that a browser elsewhere ended at', async () => {
     const { stderr, exitCode } = await logIn(/\/callback\?/);
-    expect(stderr).toContain('Paste the address that it ends at here.\nThat is no address.\nLogged in');
+    expect(stderr).toContain('Paste the address that it ends at here.\nThat is not an address.\nLogged in');
     expect(exitCode).toBe(0);
   });
 

@@ -66,7 +66,7 @@ describe('parseExecSettings', () => {
     [{ MCP_EXEC_DENY: 'rm,./tool' }, 'names or absolute paths separated by commas'],
     [{ MCP_EXEC_HOSTS: 'sandbox:8000' }, "MCP_EXEC_HOSTS is 'sandbox:8000'; allowed: host names"],
     [{ MCP_EXEC_ORIGINS: 'https://example.com/' }, 'origins separated by commas'],
-    [{ MCP_EXEC_TIMEOUTS_MS: '5' }, 'MCP_EXEC_TIMEOUTS_MS is no setting. Did you mean '],
+    [{ MCP_EXEC_TIMEOUTS_MS: '5' }, 'MCP_EXEC_TIMEOUTS_MS is not a setting. Did you mean '],
   ])('refuses %j', (env, message) => {
     expect(() => parseExecSettings(env)).toThrow(message);
     expect(() => parseExecSettings(env)).not.toThrow(/short-secret/);

@@ -39,7 +39,7 @@ it('a missing one is missing at each call, without all being found out anew, unt
   const missing = { code: 'E_IMAGE_MISSING', remedy: expect.stringContaining(IMAGE) };
   await expect(launcher.start(kind, NEVER)).rejects.toMatchObject(missing);
   await expect(launcher.start(kind, NEVER)).rejects.toMatchObject(missing);
-  expect(steps().filter((step) => step.startsWith('trying'))).toEqual([]);
+  expect(steps().filter((step) => step.startsWith('checking'))).toEqual([]);
   // Where run_python's own is missing, it is said what every language needs it for.
   await using without = open(settingsOf({ MCP_BRIDGE_IMAGE: IMAGE }));
   const needed = { ...missing, message: expect.stringContaining('Every language needs it') };

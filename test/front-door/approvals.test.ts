@@ -412,7 +412,7 @@ max(gaps) > ${(LONG_THINK_MS - FREEZES_AFTER_MS) / 2_000}`;
       // Before that it may be told that its sandbox is being set up.
       while (!textOf(part).includes('Waits for')) part = await rest(part);
       expect(textOf(part)).toContain(
-        'Waits for the user to approve desk.erase, who can answer in a dialog of this client or with the command `approvals`.',
+        'Waits for the user to approve desk.erase, with an answer in a dialog of this client or with the command `approvals`.',
       );
       expect(sent()).toEqual([]);
       allow();

@@ -75,7 +75,7 @@ str(inspect.signature(mcp_h.echo))`;
   it('are in the error of a call that cannot be right, which reaches nobody', async () => {
     for (const [call, words] of [
       ['mcp_h.echo(txt="x")', "echo() has no argument 'txt'. Did you mean 'text'?"],
-      ['mcp_h.echo()', "echo() misses 'text'."],
+      ['mcp_h.echo()', "echo() is missing 'text'."],
       ['mcp_h.echo("x")', 'echo() takes keyword arguments only, for example text=….'],
       ['mcp_h.echo(text=5)', 'echo(): text is 5, an int; it must be a str.'],
       [
@@ -131,7 +131,7 @@ it('of a server that was never started, search and documentation say so, and how
   expect(rest).toMatchObject({ status: 'success' });
   const [search, described, answer] = result as string[];
   for (const text of [search, described]) expect(text).toContain('`mcp-sandbox-bridge servers refresh`');
-  expect(search).toContain('Not searched, their tools being unknown until they have started: later');
+  expect(search).toContain('Not searched, because their tools are unknown until they have started: later');
   expect(described).toContain('never been started');
   expect(answer).toBe('x');
 });

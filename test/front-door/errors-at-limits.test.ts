@@ -31,7 +31,7 @@ it.each([
 
 describe('a timeout says what came instead of an answer', () => {
   const place = String.raw`It was at main\.py:1: r = await mcp_h\.amiss\(how="something else"\), waiting for h\.amiss\.`;
-  const instead = String.raw` Instead 'h' wrote 2 lines to its stdout that are no messages of MCP\. Its last words:\n`;
+  const instead = String.raw` Instead 'h' wrote 2 lines to its stdout that are not MCP messages\. Its last words:\n`;
   const words = new RegExp(`${place}${instead}[\\s\\S]*> stdout: KeyError: 7`);
   const code = 'r = await mcp_h.amiss(how="something else")';
   const silent = 'r = await mcp_h.hang()';

@@ -113,9 +113,9 @@ while True:
     writeFileSync(policy, 'version: 1\ndeny: [');
     const after = await bridge.run(`${FORGE}\nawait forge("h", "echo")`, { servers: ['h'] });
     expect(after.result).toMatchObject(['E_DENIED', expect.stringContaining("deny 'h.echo'")]);
-    expect(bridge.stderr()).toContain('the policy of before holds');
+    expect(bridge.stderr()).toContain('the previous policy stays in force');
     expect(after).toMatchObject({
-      note: expect.stringMatching(/MCP_BRIDGE_POLICY: .*the policy of before holds/),
+      note: expect.stringMatching(/MCP_BRIDGE_POLICY: .*the previous policy stays in force/),
     });
     writeFileSync(policy, RULES);
   });

@@ -236,7 +236,7 @@ it('names the closest tool, server and argument', async () => {
     expect.stringMatching(
       /no argument 'titel'\. Did you mean 'title'\? Signature: create_issue\(\{title: string\}\)$/,
     ),
-    expect.stringMatching(/misses title\. Signature/),
+    expect.stringMatching(/is missing title\. Signature/),
     expect.stringMatching(/^UnknownToolError .*Did you mean 'create_issue'/),
     'true {} undefined',
     '',

@@ -282,7 +282,7 @@ describe('arguments that do not', () => {
     [
       "run_python's form of a file",
       { ...CODE, additional_files: [{ name: 'a', text: '' }] },
-      'additional_files[0]: got {"name":"a","text":""}, expected an object {filename, content}, and encoding "base64" where content is that.',
+      'additional_files[0]: got {"name":"a","text":""}, expected an object {filename, content}, with encoding "base64" if content is base64.',
     ],
     [
       'no base64',
@@ -337,7 +337,7 @@ describe('arguments that do not', () => {
     [
       'a plan in a language without tools',
       { language: 'go', entrypoint_code: 'x', mode: 'plan' },
-      'mode: got "plan", expected none: programs in Go cannot call tools, so that there is nothing to plan; those in python, javascript or typescript can.',
+      'mode: got "plan", expected none: programs in Go cannot call tools, so there is nothing to plan; those in python, javascript or typescript can.',
     ],
     ['another mode', { ...CODE, mode: 'dry' }, 'mode: got "dry", expected "plan", or nothing.'],
     [

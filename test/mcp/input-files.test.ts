@@ -126,7 +126,7 @@ describe('files', () => {
         { name: 'b', text: half },
         { name: 'c', text: 'x' },
       ]),
-    ).toBe('files[2]: the files are larger than 10 MiB together, which is the most.');
+    ).toBe('files[2]: the files are larger than 10 MiB together, which is the limit.');
   });
 
   it('a complaint stays short whatever it repeats, and harmless', () => {

@@ -282,7 +282,7 @@ describe('why', () => {
     ['args.amount == 1', '{}', "there is no 'amount', which has(…) would tell"],
     ['true', '{"amount":1e999}', '1e999 is a number that is not kept exactly'],
     ['true', '{"a":1,"a":1}', 'a name is there twice'],
-    ['true', '{', 'the arguments are no JSON'],
+    ['true', '{', 'the arguments are not JSON'],
     ['args.amount', '{"amount":1}', 'it is neither true nor false'],
   ])('%s of %s', (condition, text, why) => {
     expect(readCondition(condition, factsOf(text))).toEqual({ is: 'unclear', why });

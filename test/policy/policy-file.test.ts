@@ -99,7 +99,7 @@ describe('what stops the start', () => {
     [
       'a condition that is none',
       'version: 1\napprovals: {rules: [{action: ask, when: "args.a >"}]}',
-      '\'approvals.rules.0.when\' is "args.a >" (it is no expression of CEL: ',
+      '\'approvals.rules.0.when\' is "args.a >" (it is not a CEL expression: ',
     ],
     [
       'a condition that is no yes or no',
@@ -109,7 +109,7 @@ describe('what stops the start', () => {
     [
       'a condition that names what is not there',
       'version: 1\napprovals: {rules: [{action: ask, when: "process.pid > 1"}]}',
-      '\'approvals.rules.0.when\' is "process.pid > 1" (it is no expression of CEL: ',
+      '\'approvals.rules.0.when\' is "process.pid > 1" (it is not a CEL expression: ',
     ],
     [
       'a mistyped limit',

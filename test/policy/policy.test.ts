@@ -432,9 +432,13 @@ describe('a file that changes', () => {
     change();
     for (let time = 0; time < 3; time++) expect(isAllowed(policies, 'files')).toBe(false);
     expect(events).toEqual([
-      { type: 'config.problem', file: path, message: expect.stringContaining('the policy of before holds') },
+      {
+        type: 'config.problem',
+        file: path,
+        message: expect.stringContaining('the previous policy stays in force'),
+      },
     ]);
-    expect(policies.trouble).toMatch(/^MCP_BRIDGE_POLICY: .*the policy of before holds\.$/);
+    expect(policies.trouble).toMatch(/^MCP_BRIDGE_POLICY: .*the previous policy stays in force\.$/);
     rmSync(path, { force: true });
     write('version: 1');
     expect(isAllowed(policies, 'files')).toBe(true);

@@ -27,7 +27,7 @@ it('names server and tool first, who asks and why, and each call whole', () => {
     questionText(question(['{"id":1}', '{"id":2}'])),
   ).toBe(`Server 'desk', tool 'erase': may this be called? 2 calls.
 Asked by the rule, for run a-1 of tester 1.
-Behind each > below stands what the code wants to send.
+Each line with a > below shows what the code wants to send.
 1> {"id":1}
 2> {"id":2}`);
 });

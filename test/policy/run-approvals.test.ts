@@ -71,7 +71,9 @@ describe('where a question is answered', () => {
     using approvals = approvalsWith({ inbox, agent }).run();
     await approvals.pass(call(), NEVER);
     using alone = approvalsWith({ agent }).run();
-    await expect(alone.pass(call(), NEVER)).rejects.toThrow('nobody can be asked, which the rule demands');
+    await expect(alone.pass(call(), NEVER)).rejects.toThrow(
+      'the rule demands a question, and nobody can be asked',
+    );
   });
 
   it('an inbox that fails does not keep the agent from being asked', async () => {
@@ -236,7 +238,7 @@ describe('what it costs the run', () => {
     const passing = [approvals.pass(call('{}', 'a'), NEVER), approvals.pass(call('{}', 'b'), NEVER)];
     await expect.poll(() => answers.size, PATIENTLY).toBe(2);
     expect(approvals.waiting).toBe(
-      'Waits for the user to approve desk.a and 1 more, who can answer in a dialog of this client or with the command `approvals`.',
+      'Waits for the user to approve desk.a and 1 more, with an answer in a dialog of this client or with the command `approvals`.',
     );
     answers.get('a')?.();
     await passing[0];

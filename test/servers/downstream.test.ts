@@ -61,7 +61,7 @@ it('every tool is listed, however odd, but for the one without a name', async ()
     properties: { x: { type: 'no such type' } },
   });
   expect(byName.get('null_schema')).toMatchObject({ inputSchema: {}, description: '' });
-  expect(server.problems()).toEqual(['left out for want of a name of their own: 1 of its tools']);
+  expect(server.problems()).toEqual(['left out because they have no name of their own: 1 of its tools']);
   expect(server).toMatchObject({ serverVersion: '6.6.6', instructions: 'Handle with care.\nSecond line.' });
   expect(await call(server, '__proto__')).toMatchObject({ content: [{ text: '__proto__' }] });
 });
@@ -87,7 +87,7 @@ it.each(['empty', 'number', 'object', 'empty-end'])(
 
 it.each([
   ['strict', 'tools/list names its next page by 0 and then refuses that: stopped there'],
-  ['no-list', 'tools/list gives {"echo":{}} as its `tools`, which is no list'],
+  ['no-list', 'tools/list gives {"echo":{}} as its `tools`, which is not a list'],
 ])('what cannot be read of a list is told: %s', async (kind, problem) => {
   expect((await open(hostile(`cursors=${kind}`))).problems()).toContain(problem);
 });
@@ -163,7 +163,7 @@ describe('an answer that is no line of its own', () => {
     const server = await open(hostile(), { silenceMs });
     await expect(call(server, 'amiss', { how: 'something else' })).rejects.toMatchObject({
       message: expect.stringMatching(
-        /did not answer within [\d.]+ s. Instead it wrote 2 lines to its stdout that are no messages of MCP[\s\S]*KeyError: 7/,
+        /did not answer within [\d.]+ s. Instead it wrote 2 lines to its stdout that are not MCP messages[\s\S]*KeyError: 7/,
       ),
     });
     await expect(call(server, 'hang')).rejects.toMatchObject({
@@ -183,7 +183,7 @@ it('what came instead of an answer is known while its call waits, and no longer'
   const waiting = server.callTool('amiss', args, () => {}, ends.signal);
   await until(() => lease.insteadSentence('hostile').includes('2 lines'));
   expect(lease.insteadSentence('hostile')).toMatch(
-    /^ Instead 'hostile' wrote 2 lines .* MCP\.[\s\S]*KeyError: 7/,
+    /^ Instead 'hostile' wrote 2 lines .* MCP messages\.[\s\S]*KeyError: 7/,
   );
   ends.abort('cancelled');
   await expect(waiting).rejects.toMatchObject({ code: 'E_CANCELLED' });
@@ -208,7 +208,7 @@ it('a poisoned list is data: capped and unresolved, or it would have no end', as
   for (const name of ['deep', 'wide']) expect(byName.get(name)?.inputSchema).toEqual({});
   expect(byName.has('n'.repeat(300))).toBe(false);
   expect(server.problems()).toEqual([
-    'left out for want of a name of their own: 2 of its tools',
+    'left out because they have no name of their own: 2 of its tools',
     'shown without a schema, which is too large or too deep: 2 of its tools',
   ]);
   // The code of the frame that a sandbox gets, with every word of it in place.

@@ -141,7 +141,7 @@ describe('an address', () => {
     'no url',
     7,
   ])('%s is unfit', (address) => {
-    expect(url(address)).toEqual({ unfit: 'its address is no http or https URL' });
+    expect(url(address)).toEqual({ unfit: 'its address is not an http or https URL' });
   });
 
   it('needs an agent that opens addresses', () => {

@@ -104,8 +104,8 @@ it.each<[string, RequestListener, string, string]>([
   [
     'turns a POST into a GET',
     (_request, response) => response.writeHead(301, { location: '/mcp/' }).end(),
-    'it redirects with status 301, which would turn a message into a question.',
-    'only a slash at the end is too much or too little',
+    'it redirects with status 301, which would turn a POST into a GET.',
+    'only a slash at the end is missing or too much',
   ],
   [
     'leads round and round',

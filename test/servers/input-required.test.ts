@@ -159,14 +159,14 @@ it.each([
   ],
   [{ inputRequests: { a: 7 } }, "T asks for 'undefined'"],
   [{}, 'T asks for input, but names neither a question nor a state.'],
-  [{ requestState: 7 }, 'T asks for input with a state that is no text.'],
+  [{ requestState: 7 }, 'T asks for input with a state that is not a text.'],
   [
     { requestState: 's'.repeat(1_000_001) },
-    'T asks for input with a state of 1000001 characters; at most 1000000 are carried.',
+    'T asks for input with a state of 1000001 characters; at most 1000000 are allowed.',
   ],
   [
     { inputRequests: Object.fromEntries([...'abcdefghi'].map((key) => [key, { method: 'roots/list' }])) },
-    'T asks 9 questions at once; at most 8 are put.',
+    'T asks 9 questions at once; at most 8 are allowed.',
   ],
 ])('what cannot be answered ends the call: %#', async (asked, message) => {
   const send = async () => ({ resultType: 'input_required', ...asked });

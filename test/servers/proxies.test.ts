@@ -71,7 +71,7 @@ describe('which proxy', () => {
     'says what is wrong with %s, and shows no password',
     (HTTPS_PROXY) => {
       expect(() => proxy('https://a.test/', { HTTPS_PROXY })).toThrow(
-        /^The variable HTTPS_PROXY .*allowed are http/,
+        /^The variable HTTPS_PROXY .*allowed: http/,
       );
       expect(() => proxy('https://a.test/', { HTTPS_PROXY })).not.toThrow(/geheim/);
     },
@@ -158,7 +158,7 @@ it.each([
   expect(refused).toMatchObject({
     code: 'E_SERVER_UNAVAILABLE',
     message: `Server 'far' could not be reached: the proxy http://127.0.0.1:${port} ${why}.`,
-    remedy: 'Correct the variable that names the proxy (https_proxy), or name mcp.test in no_proxy.',
+    remedy: 'Correct the variable that names the proxy (https_proxy), or add mcp.test to no_proxy.',
   });
   expect(asked[0]).toBe('CONNECT mcp.test:443');
 });

@@ -146,7 +146,7 @@ it('says that nobody is at the port, that there is no such host, or no address',
     'Start the server, or correct its `url`; `mcp-sandbox-bridge servers` shows where it is configured.',
   );
   const nowhere = await refused(remote('far', 'http://no-such-host.invalid/mcp'));
-  expect(nowhere.message).toContain('its host no-such-host.invalid was not found');
+  expect(nowhere.message).toContain('its host name no-such-host.invalid was not found');
   const none = await refused(remote('far', 'ftp://example.com/x'));
   expect(none.message).toContain('no http or https address');
   const torn = await refused(remote('far', server.url(), { headers: { 'X-Key': 'a\nb' } }));
@@ -164,7 +164,9 @@ it('tells a server without TLS from one that nobody vouches for', async () => {
   const server = https.createServer({ key: readFileSync(key), cert: readFileSync(cert) });
   const port = await listen(server, (_request, response) => response.end());
   const refusal = await refused(remote('far', `https://127.0.0.1:${port}/mcp`));
-  expect(refusal.message).toContain('is signed by nobody who is trusted here (DEPTH_ZERO_SELF_SIGNED_CERT)');
+  expect(refusal.message).toContain(
+    'is not signed by an authority that is trusted here (DEPTH_ZERO_SELF_SIGNED_CERT)',
+  );
   expect(refusal.remedy).toContain('NODE_EXTRA_CA_CERTS');
 });
 
@@ -224,7 +226,7 @@ it('a helper whose headers are refused is asked once more', async () => {
 it.each([
   ['exit 3', 'its headersHelper failed (3).'],
   [`echo bad key ${SECRET.slice(0, 4)} >&2; exit 1`, 'its headersHelper failed (1): bad key sk-1.'],
-  ['echo hello', 'its headersHelper printed something else than a JSON object whose values are texts.'],
+  ['echo hello', 'its headersHelper printed something other than a JSON object whose values are texts.'],
   [`echo '{"a":1}'`, 'whose values are texts.'],
   ['head -c 100000 /dev/zero', 'its headersHelper printed more than 65536 bytes.'],
   ['kill -9 $$', 'its headersHelper failed (SIGKILL).'],

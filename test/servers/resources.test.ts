@@ -67,7 +67,7 @@ describe('lists', () => {
     });
     // Too deep or too long: the address is what counts.
     expect([items[2], items[3]]).toEqual([{ uri: 'hostile:deep' }, { uri: 'hostile:wordy' }]);
-    expect(problems).toEqual(['left out for want of a usable uri: 6 of resources']);
+    expect(problems).toEqual(['left out because they have no usable uri: 6 of resources']);
     expect(await listResourceTemplates(odd, NEVER)).toEqual({ items: [], problems: [] });
   });
 
@@ -151,7 +151,7 @@ describe('errors', () => {
   it('refuse a name that is none before it is sent', async () => {
     await expect(readResource(odd, `x:${'y'.repeat(10_000)}`, NEVER)).rejects.toMatchObject({
       code: 'E_RESOURCE_FAILED',
-      message: expect.stringContaining('The URI has 10002 characters; at most 8000 are asked for'),
+      message: expect.stringContaining('The URI has 10002 characters; at most 8000 are allowed'),
     });
   });
 });

@@ -262,7 +262,7 @@ export class Jobs implements Disposable {
     if (known !== undefined) known.chars = charsIn(job.end);
     else {
       const keepMs = job.taskSinceMs === undefined ? this.#keepMs : RESULT_KEPT_MS;
-      const why = `it has ended, and what it came to was kept for ${keepMs / 1000} s`;
+      const why = `it has ended, and its result was kept for ${keepMs / 1000} s only`;
       const timer = setTimeout(() => this.#drop(job, why), keepMs).unref();
       this.#kept.set(job, { since: performance.now(), chars: charsIn(job.end), timer });
     }
@@ -274,8 +274,8 @@ export class Jobs implements Disposable {
       this.#drop(
         oldest,
         size > MAX_ENDED
-          ? `it has ended, and ${MAX_ENDED} others have ended since; no more are kept`
-          : `it has ended, and others since; no more than ${MAX_ENDED_CHARS / 1e6} MB are kept of them`,
+          ? `it has ended, and ${MAX_ENDED} others have ended since; no more results are kept`
+          : `it has ended, and others since; no more than ${MAX_ENDED_CHARS / 1e6} MB of results are kept`,
       );
     }
   }

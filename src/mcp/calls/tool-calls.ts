@@ -117,7 +117,7 @@ export function toolNamed(name: string, tools: ReadonlyMap<string, BridgeTool>):
   if (tool !== undefined) return tool;
   const known = [...tools.keys()];
   throw new WrongParams(
-    `There is no tool '${shownName(name)}'.${didYouMean(name, known)} There is: ${known.join(', ')}.`,
+    `There is no tool '${shownName(name)}'.${didYouMean(name, known)} Tools: ${known.join(', ')}.`,
   );
 }
 
@@ -231,7 +231,7 @@ function goesOn({ era, context }: AgentRequest): {
   const state: unknown = requestState?.() ?? undefined;
   if (state !== undefined && typeof state !== 'string')
     throw new WrongParams(
-      `requestState: got ${describeValue(state)}, expected the text of the answer that asked, or none for a new call.`,
+      `requestState: got ${describeValue(state)}, expected the requestState of the answer that asked, or none for a new call.`,
     );
   return { state, inputResponses };
 }

@@ -190,7 +190,7 @@ function takeLogLevel(server: AgentServer, connection: AgentConnection): void {
     connection.logLevel = LOG_LEVELS.find((known) => known === level);
     if (connection.logLevel !== undefined) return {};
     const shown = typeof level === 'string' ? `'${clipHarmless(level, 200)}'` : describeValue(level);
-    throw new WrongParams(`There is no log level ${shown}. There is: ${LOG_LEVELS.join(', ')}.`);
+    throw new WrongParams(`There is no log level ${shown}. Log levels: ${LOG_LEVELS.join(', ')}.`);
   });
 }
 

@@ -113,10 +113,10 @@ const keptTemplate = ({ keepSeconds }: KeptFiles) => ({
 
 function notFound(uri: string, { isOn, keepSeconds }: KeptFiles): string {
   if (parseKeptUri(uri) === undefined)
-    return `There is no resource '${clipHarmless(uri, 200)}'. resources/list names those that there are.`;
+    return `There is no resource '${clipHarmless(uri, 200)}'. resources/list names all.`;
   if (!isOn)
-    return 'Nothing is kept: the operator has switched it off (MCP_BRIDGE_KEEP_SECONDS, MCP_BRIDGE_KEEP_MB).';
-  return `This is no longer kept: what a run leaves can be read for ${duration(keepSeconds)}, and less while much is left. Run the code again.`;
+    return 'No files are kept: the operator has switched that off (MCP_BRIDGE_KEEP_SECONDS, MCP_BRIDGE_KEEP_MB).';
+  return `This is no longer kept: files of a run can be read for ${duration(keepSeconds)}, or less if there are many. Run the code again.`;
 }
 
 type Readable = Pick<KeptContent, 'uri' | 'name' | 'mimeType' | 'content'>;
@@ -150,7 +150,7 @@ const SNIPPETS_RESOURCE = {
   name: 'snippets',
   title: 'Snippets',
   description:
-    'Programs that execute_code runs by `snippet_name`, each with its language and what it says of itself.',
+    'Programs that execute_code runs by `snippet_name`, each with its language and its own description.',
   mimeType: LIST_MIME_TYPE,
 };
 
@@ -217,7 +217,7 @@ function completeSnippets(server: AgentServer, snippets: Snippets): void {
     if (ref.type === 'ref/resource' && ref.uri === KEPT_URI_TEMPLATE) return completion([]);
     if (ref.type !== 'ref/resource' || ref.uri !== SNIPPET_URI_TEMPLATE)
       throw new WrongParams(
-        `There is no '${clipText(ref.uri ?? ref.name ?? ref.type)}' to complete. There is: ${SNIPPET_URI_TEMPLATE}.`,
+        `There is no '${clipText(ref.uri ?? ref.name ?? ref.type)}' to complete. Allowed: ${SNIPPET_URI_TEMPLATE}.`,
       );
     if (argument.name !== 'name')
       throw new WrongParams(`The template has no argument '${clipText(argument.name)}'. It has: name.`);

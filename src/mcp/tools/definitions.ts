@@ -67,8 +67,8 @@ const metaFor = (searchHint: string) => ({
 
 /** How `wait` and `stop` stand in the schemas of tools; a call with one of them is taken before its tool sees it. */
 const GO_ON_PROPERTIES = {
-  wait: { type: 'string', description: 'Handle of a long run: its rest' },
-  stop: { type: 'string', description: 'Likewise: ends it' },
+  wait: { type: 'string', description: 'Handle of a run: its rest' },
+  stop: { type: 'string', description: 'Handle of a run: ends it' },
 };
 
 const TEXT = { type: 'string' };
@@ -126,7 +126,7 @@ export const runPythonArguments = ({ timeoutSeconds, maxTimeoutSeconds, sessions
       check: () => z.int().min(1).max(maxTimeoutSeconds).default(timeoutSeconds),
     },
     session: {
-      told: sessions.most === 0 ? undefined : { ...TEXT, description: 'Calls of one name share their state' },
+      told: sessions.most === 0 ? undefined : { ...TEXT, description: 'Calls with one name share state' },
       allowed:
         'a name of letters, digits, spaces and ._- with at most 64 characters, or the handle of a session',
       check: () =>

@@ -174,7 +174,7 @@ function toolsProblem(
     );
   if (mode === undefined) return undefined;
   return complaint(
-    `mode: got ${describeValue(mode)}, expected none: programs in ${title} cannot call tools, so that there is nothing to plan; ${others}.`,
+    `mode: got ${describeValue(mode)}, expected none: programs in ${title} cannot call tools, so there is nothing to plan; ${others}.`,
   );
 }
 

@@ -104,7 +104,7 @@ function relayedResult(text: string): JsonObject {
     cut.add(whole);
     return { type: 'text', text: cut.toString() };
   });
-  const note = `[the server's answer has ${chars} characters, more than can be handed on: head and tail of its texts are here, and nothing else of it]`;
+  const note = `[the server's answer has ${chars} characters, too many to pass on: only the head and tail of its texts are here]`;
   return { content: [{ type: 'text', text: note }, ...kept], isError: isError === true };
 }
 

@@ -38,7 +38,7 @@ export const FILES: FilesForm = {
 /** How `execute_code` takes files. */
 export const ADDITIONAL_FILES: FilesForm = {
   argument: 'additional_files',
-  shape: 'an object {filename, content}, and encoding "base64" where content is that',
+  shape: 'an object {filename, content}, with encoding "base64" if content is base64',
   nameField: 'filename',
   contentField: { utf8: 'content', base64: 'content' },
   entry: z
@@ -87,7 +87,7 @@ export function readInputFiles(
     if (encoding === 'base64' && !isBase64(data)) return complain(field, data, 'base64 with padding');
     bytes += Buffer.byteLength(data, 'base64');
     if (bytes > MAX_INPUT_BYTES)
-      return { complaint: `${at}: the files are larger than ${MEGABYTES} MiB together, which is the most.` };
+      return { complaint: `${at}: the files are larger than ${MEGABYTES} MiB together, which is the limit.` };
     files.push({ name, data });
   }
   return files;

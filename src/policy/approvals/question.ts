@@ -83,7 +83,7 @@ export function headOf({ object, rule, run, client }: Question): string {
   return [
     `Server '${whole(server)}', tool '${whole(tool)}': may this be called? ${many}.`,
     `Asked by ${inOneLine(makeVisible(rule))}, for run ${shownName(run)} of ${shownName(client)}.`,
-    'Behind each > below stands what the code wants to send.',
+    'Each line with a > below shows what the code wants to send.',
   ].join('\n');
 }
 

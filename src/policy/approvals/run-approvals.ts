@@ -118,7 +118,7 @@ export class RunApprovals implements Disposable {
       ...(this.#canAskAgent ? ['in a dialog of this client'] : []),
       ...(this.#shared.inbox === undefined || !this.#shared.isLocal ? [] : ['with the command `approvals`']),
     ];
-    const where = places.length === 0 ? '' : `, who can answer ${places.join(' or ')}`;
+    const where = places.length === 0 ? '' : `, with an answer ${places.join(' or ')}`;
     return `Waits for the user to approve ${first}${others}${where}.`;
   }
 
@@ -229,7 +229,7 @@ export class RunApprovals implements Disposable {
     const isOffered = offers.includes(answer.decision);
     if (answer.decision === 'no' || !isOffered) {
       const refused = deniedByUser(
-        isOffered ? answer : { word: 'the answer is none of those that were offered' },
+        isOffered ? answer : { word: 'the answer is not one of those that were offered' },
       );
       for (const text of batch.calls) this.#refused.set(`${what} ${text}`, refused);
       return refused;
@@ -380,7 +380,7 @@ export function notApproved(
       return refusal('not approved: the run has ended', 'Nothing was sent.');
     case 'nobody':
       return refusal(
-        `not approved: nobody can be asked, which ${rule} demands`,
+        `not approved: ${rule} demands a question, and nobody can be asked`,
         'This client cannot ask its user. The user can allow the tool in the policy file, or use a client that can.',
       );
   }
@@ -395,7 +395,7 @@ const tooMuchToShow = (chars: number, max: number): BridgeError =>
 const tooManyQuestions = (max: number): BridgeError =>
   refusal(
     `not approved: the user was asked ${max} times in this run already`,
-    'Gather calls of one tool: they are one question.',
+    'Make calls of one tool at once (asyncio.gather): they are one question.',
   );
 
 const timeUsedUp = (seconds: number): BridgeError =>

@@ -63,7 +63,7 @@ export class InboxFolder {
       mkdirSync(this.path, { recursive: true, mode: 0o700 });
       const stats = lstatSync(this.path);
       const uid = process.getuid?.();
-      if (!stats.isDirectory()) throw new Error('it is a link, or no folder');
+      if (!stats.isDirectory()) throw new Error('it is a link, or not a folder');
       if (uid !== undefined && stats.uid !== uid) throw new Error(`it belongs to user ${stats.uid}`);
       // One that was there may have been opened to others.
       if (uid !== undefined && (stats.mode & 0o077) !== 0) chmodSync(this.path, 0o700);
@@ -136,7 +136,7 @@ export class InboxFolder {
     if (answer !== undefined && answer.id === id) return { is: 'answer', answer };
     return {
       is: 'refused',
-      why: 'is no answer to this question',
+      why: 'is not an answer to this question',
       changedMs: changedMs(this.#answerFile(id)),
     };
   }

@@ -128,7 +128,7 @@ export class ApprovalPage implements PostedPage {
     }
     const only = posted.find(({ question }) => question.id === name);
     if (name !== '' && only === undefined)
-      return say(response, 404, plainPage('This question is not here any more. Nothing is to be done.'));
+      return say(response, 404, plainPage('This question is no longer here. There is nothing to do.'));
     if (request.method !== 'POST') {
       const done = posted.find(({ question }) => question.id === searchParams.get('done'));
       return say(

@@ -205,7 +205,7 @@ function callsHtml({ question }: Posted): Html {
 }
 
 const tooLong = (id: string): Html =>
-  html`<p class="warn">What would be sent is too long for a page, so that it can only be denied here. In a terminal, <code>approvals show ${id}</code> shows all of it, and <code>approvals allow ${id}</code> allows it.</p>`;
+  html`<p class="warn">What would be sent is too long for a page, so it can only be denied here. In a terminal, <code>approvals show ${id}</code> shows all of it, and <code>approvals allow ${id}</code> allows it.</p>`;
 
 function formHtml(posted: Posted, action: string, token: string): Html {
   const { id, offers, object } = posted.question;
@@ -216,8 +216,8 @@ function formHtml(posted: Posted, action: string, token: string): Html {
   );
   const takesReason = offered.includes('always');
   const note = takesReason
-    ? 'The code is told it with “Deny”; “Always” writes it into the policy file.'
-    : 'The code is told it with “Deny”.';
+    ? 'The code reads it after “Deny”; “Always” writes it into the policy file.'
+    : 'The code reads it after “Deny”.';
   const always = takesReason
     ? html`<p class="note">“Always” allows every later call of ${shownTool(object.server, object.tool)}, whatever its arguments.</p>`
     : NOTHING;

@@ -118,16 +118,16 @@ function expressionOf(text: string): Expression | { readonly trouble: string } {
 
 function parse(text: string): Expression | { readonly trouble: string } {
   if (text.length > MAX_CONDITION_CHARS)
-    return { trouble: `has ${text.length} characters; at most ${MAX_CONDITION_CHARS} are taken` };
+    return { trouble: `has ${text.length} characters; at most ${MAX_CONDITION_CHARS} are allowed` };
   try {
     const { plain, strict } = environmentsOnce();
     const asWritten = plain.parse(text);
     const { valid, type = '', error } = asWritten.check();
-    if (!valid) return { trouble: `is no expression of CEL: ${firstLine(error?.message)}` };
+    if (!valid) return { trouble: `is not a CEL expression: ${firstLine(error?.message)}` };
     if (type !== 'bool' && type !== 'dyn') return { trouble: `is of type ${type} and not true or false` };
     return { evaluate: strict.parse(strictExpression(text, asWritten.ast)), restsUntil: 0 };
   } catch (thrown) {
-    return { trouble: `is no expression of CEL: ${messageOf(thrown)}` };
+    return { trouble: `is not a CEL expression: ${messageOf(thrown)}` };
   }
 }
 
@@ -183,7 +183,7 @@ function parsedArguments(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Error('the arguments are no JSON');
+    throw new Error('the arguments are not JSON');
   }
 }
 

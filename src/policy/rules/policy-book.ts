@@ -82,7 +82,7 @@ export class PolicyBook {
 }
 
 const untilCorrected = (reason: string): string =>
-  `${inOneLine(reason)} Until the file is corrected the policy of before holds.`;
+  `${inOneLine(reason)} Until the file is corrected, the previous policy stays in force.`;
 
 /** Part of a discovery that may be used: a denied server is passed over like one that is switched off. */
 export function withoutDenied(discovery: Discovery, policy: Policy): Discovery {

@@ -170,20 +170,20 @@ const ROWS: readonly PolicyRow[] = [
   },
   {
     field: 'limits.secondsPerCall',
-    meaning: 'From when a call is let through to its answer.',
+    meaning: 'Seconds from when a call is let through to its answer.',
     default: 'what the server and the run allow',
     allowed: SECONDS,
   },
   {
     field: 'limits.bytesPerCall',
-    meaning: "Of a call's arguments, and of its result.",
+    meaning: "Bytes of a call's arguments, and of its result.",
     default: 'what the wire carries',
     allowed: wholeNumberWords(MAX_CALL_BYTES),
   },
   {
     field: 'changedTools',
     meaning:
-      'Tools that a server describes otherwise than when it was first seen: shown with that, or denied.',
+      'Tools whose description has changed since the server was first seen: shown with a mark, or denied.',
     default: 'flag',
     allowed: 'flag or refuse',
   },
@@ -196,13 +196,13 @@ const ROWS: readonly PolicyRow[] = [
   },
   {
     field: 'approvals.mode',
-    meaning: 'Which calls a person is asked about where no rule of `approvals` says more.',
+    meaning: 'Which calls a person is asked about if no rule of `approvals` says more.',
     default: 'MCP_BRIDGE_APPROVE',
     allowed: 'off, destructive, writes or all',
   },
   {
     field: 'approvals.trust',
-    meaning: 'Servers whose word that a tool only reads, or destroys nothing, counts.',
+    meaning: 'Servers that are believed if they say that a tool only reads, or destroys nothing.',
     default: 'MCP_BRIDGE_APPROVE_TRUST',
     allowed: 'a list of patterns over names of servers',
   },
@@ -215,7 +215,7 @@ const ROWS: readonly PolicyRow[] = [
   {
     field: 'approvals.rules.*.action',
     meaning:
-      'What becomes of a call that fits: one `deny` counts wherever it stands, else the first rule that fits.',
+      'What happens to a call that fits: any `deny` wins, wherever it stands; else the first rule that fits.',
     default: 'none; required',
     allowed: 'allow, ask or deny',
   },
@@ -245,7 +245,7 @@ const ROWS: readonly PolicyRow[] = [
   },
   {
     field: 'approvals.always',
-    meaning: 'Tools that somebody has allowed for good at a question; written by the bridge.',
+    meaning: 'Tools for which somebody has answered a question with always; written by the bridge.',
     default: 'none',
     allowed: 'a list of maps with server and tool, exact names, and with entry, since and reason',
   },

@@ -235,7 +235,7 @@ const fileHints: readonly Hint[] = [
     about: 'out/ from elsewhere',
     matches: errno(2, ` .*['"](?:\\./)?out/[^/'"]*['"]`),
     sentence: () =>
-      'out/ is the folder /workspace/out. Write that path if the code has changed its directory; a session stays in the directory of its last os.chdir.',
+      'out/ is the folder /workspace/out. Write that path if the code has changed its directory. A session stays in the directory of its last os.chdir.',
   },
   {
     about: "the user's files",

@@ -64,7 +64,7 @@ export class ImageStudy {
       if (modules !== undefined) this.#remember(pad, version, modules);
     } catch (thrown) {
       if (this.#closing.aborted) return;
-      const message = `what the image holds is not known: ${messageOf(thrown)}`;
+      const message = `the contents of the image are not known: ${messageOf(thrown)}`;
       this.#context.observer({ type: 'engine.trouble', message });
     }
   }

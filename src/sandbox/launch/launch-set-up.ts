@@ -147,7 +147,7 @@ async function chosenByTrying(context: LaunchContext, signal: AbortSignal): Prom
     // Only the next start is slower for it.
     context.observer({
       type: 'engine.trouble',
-      message: `the choice is not remembered: ${messageOf(thrown)}`,
+      message: `the choice could not be saved: ${messageOf(thrown)}`,
     });
   }
   // The trial may have made a copy of the image for the id mapping, so it is the state after it that counts.
@@ -176,7 +176,7 @@ async function tryRuntimes(
   let compiled: Files | undefined;
   const driver = driverOf(facts.binary);
   const { runtime, tried } = await chooseOciRuntime(driver, facts, settings.ociRuntime, async (candidate) => {
-    tell(context, `trying whether ${describeRuntime(candidate)} starts a container`);
+    tell(context, `checking whether ${describeRuntime(candidate)} starts a container`);
     const engine = engineFor(context, facts, candidate);
     const pad = { engine, image, files: hostFiles(settings, engine, image) };
     const onStarted = async (sandbox: Sandbox, spec: SandboxSpec) => {
@@ -198,7 +198,7 @@ async function carryAhead(
 ): Promise<void> {
   const engine = engineFor(context, facts, undefined);
   if (engine.derived === undefined) return;
-  tell(context, "putting the bridge's files on top of the image");
+  tell(context, "adding the bridge's files to the image");
   await carry(engine, { image, files: hostFiles(context.settings, engine, image) }, signal);
 }
 

@@ -218,7 +218,7 @@ export class Launcher implements AsyncDisposable {
       if (code !== 'E_IMAGE_MISSING' || this.#isOwn(kind)) throw thrown;
       throw new BridgeError(
         code,
-        `${message} Every language needs it: what holds a sandbox here is tried with it, and images without Python get its own.`,
+        `${message} Every language needs it: the sandbox is checked with it, and images without Python get its Python.`,
         { fault, cause: thrown, ...(remedy === undefined ? {} : { remedy }) },
       );
     }
@@ -339,8 +339,8 @@ function withoutNetwork({ ociRuntime }: SandboxProfile, advice: string, cause: B
   if (cause.code !== 'E_SANDBOX_START') return cause;
   const otherwise =
     ociRuntime === undefined
-      ? 'Or take the network away where it was given (MCP_BRIDGE_NETWORK).'
-      : 'Or set MCP_BRIDGE_EXECUTE_NETWORK=off, or MCP_BRIDGE_EXECUTE_OCI_RUNTIME=auto to run commands as all other code is run.';
+      ? 'Or unset MCP_BRIDGE_NETWORK, so that code runs without a network.'
+      : 'Or set MCP_BRIDGE_EXECUTE_NETWORK=off, or MCP_BRIDGE_EXECUTE_OCI_RUNTIME=auto to run commands like all other code.';
   return new BridgeError(cause.code, `With a network: ${cause.message}`, {
     fault: 'operator',
     remedy: `${advice} ${otherwise}`,
@@ -416,7 +416,7 @@ const runtimeError = (ociRuntime: string, cause: BridgeError): BridgeError =>
     {
       fault: 'operator',
       remedy:
-        'Install it (gVisor, Debian: apt-get install runsc), hand commands to a server (MCP_BRIDGE_EXECUTE_SERVER), or set MCP_BRIDGE_EXECUTE_OCI_RUNTIME=auto to run them as all other code is run.',
+        'Install it (gVisor, Debian: apt-get install runsc), hand commands to a server (MCP_BRIDGE_EXECUTE_SERVER), or set MCP_BRIDGE_EXECUTE_OCI_RUNTIME=auto to run them like all other code.',
       cause,
     },
   );

@@ -101,7 +101,7 @@ export class PythonFallback {
         `The image ${image.image} has no Python of its own, and does not start with ours: ${error.message}`,
         {
           fault: 'operator',
-          remedy: `Name an image that has Python ${OLDEST_PYTHON} or later, or see to it that programs may run from ${fallbackDir}.`,
+          remedy: `Name an image that has Python ${OLDEST_PYTHON} or later, or allow programs to run from ${fallbackDir}.`,
           cause: thrown,
         },
       );
@@ -150,7 +150,7 @@ export class PythonFallback {
     try {
       work();
     } catch (thrown) {
-      const message = `what is known of the Python of images is not remembered: ${messageOf(thrown)}`;
+      const message = `what is known of the Python of images could not be saved: ${messageOf(thrown)}`;
       this.#context.observer({ type: 'engine.trouble', message });
     }
   }
@@ -161,7 +161,7 @@ async function takePython(sandbox: Sandbox): Promise<Files> {
   const { stdout, stderr } = await runOwnCode(sandbox, CODE, TAKE_SECONDS);
   const files = fallbackFilesIn(stdout);
   if (files !== undefined) return files;
-  const why = clip(stderr.trim() || 'it did not hand over all of it', MAX_REASON_CHARS);
+  const why = clip(stderr.trim() || 'it did not deliver all of it', MAX_REASON_CHARS);
   throw new BridgeError(
     'E_SANDBOX_START',
     `Python could not be taken out of the image ${sandbox.spec.image}: ${why}`,
@@ -173,5 +173,5 @@ const withoutPython = ({ image }: ImageChoice): BridgeError =>
   new BridgeError(
     'E_IMAGE_MISSING',
     `The image ${image} has no Python ${OLDEST_PYTHON} or later, named python3 or python, and programs in Python need the image's own.`,
-    { fault: 'operator', remedy: 'Name an image with Python for them, or none.' },
+    { fault: 'operator', remedy: 'Set an image with Python for them, or none.' },
   );

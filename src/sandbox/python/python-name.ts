@@ -49,7 +49,7 @@ export async function startByName<T>(
       rememberPython(settings.stateDir, image.id);
     } catch (trouble) {
       // Only later starts are slower for it.
-      const message = `the name of an image's Python is not remembered: ${messageOf(trouble)}`;
+      const message = `the name of an image's Python could not be saved: ${messageOf(trouble)}`;
       observer({ type: 'engine.trouble', message });
     }
     return started;

@@ -133,7 +133,7 @@ export class ServerRequests {
     const decline = (why: string) => told({ action: 'decline' }, why);
     if (calls.size === 0) return decline('no call of the server is under way');
     const [agent, ...others] = this.#agentsToAsk();
-    if (agent === undefined) return decline('several principals share the server');
+    if (agent === undefined) return decline('several users share the server');
     if (others.length > 0)
       return decline('calls of several agents are under way, and it does not say for which one it asks');
     const question = readElicitation(raw, server, agent.elicits(), redact);
@@ -263,7 +263,7 @@ function readUrl(raw: JsonObject, message: string): Elicitation {
   // The modern era has no such id, since its servers do not tell when a page has been dealt with; agents of 2025 want one.
   const elicitationId = raw['elicitationId'] ?? randomUUID();
   const url = webAddress(raw['url']);
-  if (url === undefined) return { unfit: 'its address is no http or https URL' };
+  if (url === undefined) return { unfit: 'its address is not an http or https URL' };
   if (typeof elicitationId !== 'string' || elicitationId.length > MAX_ID_CHARS)
     return { unfit: 'it has no elicitationId' };
   return { params: { mode: 'url', message, url, elicitationId } };
@@ -385,7 +385,7 @@ async function answerQuestion(
     throw refusal(
       failure,
       `${what} asks for the use of the agent's model (sampling), which the bridge never passes on.`,
-      'Use another tool of it, or one that needs no model.',
+      'Use another tool, one that needs no model.',
     );
   }
   const asked = clipHarmless(String(method), 100);
@@ -397,10 +397,11 @@ function troubleOf(state: unknown, questions: number): string | undefined {
   if (state === undefined && questions === 0)
     return 'asks for input, but names neither a question nor a state.';
   if (questions > MAX_QUESTIONS)
-    return `asks ${questions} questions at once; at most ${MAX_QUESTIONS} are put.`;
-  if (state !== undefined && typeof state !== 'string') return 'asks for input with a state that is no text.';
+    return `asks ${questions} questions at once; at most ${MAX_QUESTIONS} are allowed.`;
+  if (state !== undefined && typeof state !== 'string')
+    return 'asks for input with a state that is not a text.';
   if (state !== undefined && state.length > MAX_STATE_CHARS)
-    return `asks for input with a state of ${state.length} characters; at most ${MAX_STATE_CHARS} are carried.`;
+    return `asks for input with a state of ${state.length} characters; at most ${MAX_STATE_CHARS} are allowed.`;
   return undefined;
 }
 

@@ -151,7 +151,7 @@ export function readOversized(bytes: number, envelope: Envelope): JSONRPCMessage
 
 /** The error for an answer of at least so many bytes. */
 export function tooLarge(bytes: number): BridgeError {
-  return tooMuch(`an answer of ${bytes} bytes, more than the bridge takes`);
+  return tooMuch(`an answer of ${bytes} bytes, more than the bridge accepts`);
 }
 
 /** Our request that it answers; undefined where it is no answer. Only what cannot be parsed is looked at like this. */
@@ -174,7 +174,7 @@ function tooMuch(what: string): BridgeError {
 const notJson = (): BridgeError =>
   new BridgeError('E_TOOL_FAILED', 'The server sent an answer that is not JSON.', {
     fault: 'downstream',
-    remedy: 'NaN and Infinity, for one, are not; ask it for less or for something else.',
+    remedy: 'NaN and Infinity, for example, are not JSON; ask it for less or for something else.',
   });
 
 /** The error itself travels as the data of a JSON-RPC error: no server can forge an instance. */

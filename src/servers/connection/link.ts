@@ -144,7 +144,7 @@ export function callError(
   const said = clipHarmless(redact(beginning(thrown.message)), MAX_MESSAGE_CHARS);
   const fault = thrown.code === INVALID_PARAMS ? 'guest' : 'downstream';
   if (said === '')
-    return new BridgeError(failure, `${what} failed without a word.`, { fault, cause: thrown });
+    return new BridgeError(failure, `${what} failed without a reason.`, { fault, cause: thrown });
   const [address, ...more] = addressesOf(thrown.data);
   if (address !== undefined) {
     const remedy = `The user has to open ${[address, ...more].join(' and ')} first.`;
@@ -170,8 +170,8 @@ export function insteadSentence(noiseLines: number, transport: Pick<Link, 'lastW
   if (noiseLines === 0) return '';
   const wrote =
     noiseLines === 1
-      ? '1 line to its stdout that is no message of MCP'
-      : `${noiseLines} lines to its stdout that are no messages of MCP`;
+      ? '1 line to its stdout that is not an MCP message'
+      : `${noiseLines} lines to its stdout that are not MCP messages`;
   return ` Instead ${who} wrote ${wrote}.${lastWordsOf(transport)}`;
 }
 

@@ -75,7 +75,7 @@ export async function discoverMachine(
     !named.some((one) => withoutSlash(one) === withoutSlash(issuer))
   ) {
     throw loginError(
-      `Server '${shownName(spec.name)}' takes tokens of ${clipHarmless(named.join(', '), 200)}, and not of ${issuer}, which its entry names.`,
+      `Server '${shownName(spec.name)}' accepts tokens of ${clipHarmless(named.join(', '), 200)}, not of ${issuer}, which its entry names.`,
     );
   }
   const metadata = await discoverServer(spec, issuer, withoutPage(fetchFn));
@@ -117,15 +117,17 @@ function checkUsable({
 }: AuthorizationServerMetadata): void {
   // The issuer's name stands in messages to the terminal, in the server's own characters.
   if (!isHarmless(issuer)) {
-    throw loginError(`The authorization server calls itself ${clipHarmless(issuer, 200)}, which is no name.`);
+    throw loginError(
+      `The authorization server calls itself ${clipHarmless(issuer, 200)}, which is not a usable name.`,
+    );
   }
   // MCP, authorization: one that says nothing of PKCE has none, "and MCP clients MUST refuse to proceed".
   if (methods?.includes('S256') !== true) {
     const named = methods === undefined ? 'does not say that it knows PKCE' : 'does not know PKCE with S256';
     throw loginError(
-      `The authorization server ${issuer} ${named}, so a code could be used by whoever sees it.`,
+      `The authorization server ${issuer} ${named}, so anybody who sees a login code could use it.`,
       undefined,
-      'Have who runs it name S256 in the `code_challenge_methods_supported` of its metadata.',
+      'Ask its operator to list S256 in the `code_challenge_methods_supported` of its metadata.',
     );
   }
 }
@@ -172,7 +174,7 @@ async function resourceMetadata(
   if (!isOwn && !checkResourceAllowed({ requestedResource, configuredResource: metadata.resource })) {
     const claimed = clipHarmless(metadata.resource, 200);
     throw loginError(
-      `Server '${shownName(name)}' says that it is ${claimed}: its login would be for another.`,
+      `Server '${shownName(name)}' says that it is ${claimed}: its login would be for another server.`,
     );
   }
   return metadata;
@@ -212,7 +214,7 @@ async function fetchMetadata(url: string, fetchFn: FetchLike): Promise<Authoriza
   const response = await fetchFn(url, { headers: { accept: 'application/json' } });
   const parsed = OAuthMetadataSchema.safeParse(await response.json().catch(() => undefined));
   if (parsed.success) return parsed.data;
-  throw loginError(`${url}, which the entry names, is no metadata of an authorization server.`);
+  throw loginError(`${url}, which the entry names, is not the metadata of an authorization server.`);
 }
 
 const withoutSlash = (url: string): string => url.replace(/\/$/, '');

@@ -185,7 +185,7 @@ export class Logins {
   #neededLogin({ name, url }: RemoteSpec): LoginNeeded {
     const stored = this.#store.read(url);
     const { reason, file } = stored.state === 'unusable' ? stored : { reason: undefined, file: undefined };
-    const unused = reason === undefined ? '' : `; the one that was kept is not used, since ${file} ${reason}`;
+    const unused = reason === undefined ? '' : `; the saved one is not used, because ${file} ${reason}`;
     return new LoginNeeded(name, `it wants a login${unused}`, { owner: this.#owner });
   }
 }
@@ -296,7 +296,7 @@ export function noLoginReason(spec: DownstreamSpec): string | undefined {
     return `${server} needs no login: its entry gives an Authorization header (${spec.source.file}).`;
   }
   if (!URL.canParse(spec.url))
-    return `${server} has no login: its \`url\` is no address (${spec.source.file}).`;
+    return `${server} has no login: its \`url\` is not an address (${spec.source.file}).`;
   const unsafe = unsafeAddress(spec.url, spec.url);
   return unsafe === undefined ? undefined : `${server} has no login: ${new URL(spec.url).origin} ${unsafe}.`;
 }

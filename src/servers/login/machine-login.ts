@@ -99,7 +99,7 @@ export class MachineServerLogin implements ServerLogin {
     } catch (thrown) {
       if (thrown instanceof LoginTrouble) throw thrown;
       const words = thrown instanceof BridgeError ? withoutStop(thrown.message) : wordsOf(thrown);
-      throw this.#trouble(`its token could not be had: ${redactor.redact(words)}`, thrown);
+      throw this.#trouble(`its token could not be fetched: ${redactor.redact(words)}`, thrown);
     }
   }
 
@@ -192,7 +192,7 @@ function readSecret(what: string, file: string): string {
   let text: string;
   try {
     const stat = statSync(file);
-    if (!stat.isFile()) throw new Error('it is no regular file');
+    if (!stat.isFile()) throw new Error('it is not a regular file');
     if (stat.size > MAX_SECRET_BYTES)
       throw new Error(`it has ${stat.size} bytes; at most ${MAX_SECRET_BYTES} are read`);
     text = readFileSync(file, 'utf8').trim();

@@ -111,13 +111,13 @@ export async function orLoginError<T>(step: Promise<T>, what: string): Promise<T
  * as they came.
  */
 export function wordsOf(thrown: unknown): string {
-  if (thrown instanceof SyntaxError) return 'its answer is no JSON';
+  if (thrown instanceof SyntaxError) return 'its answer is not JSON';
   if (thrown instanceof RegistrationRejectedError) return refusedRegistration(thrown);
   const { issues } = Object(thrown) as { issues?: readonly { readonly path: readonly unknown[] }[] };
   if (Array.isArray(issues)) {
     const path: unknown = issues[0]?.path;
     const member = Array.isArray(path) && path.length > 0 ? ` at \`${path.join('.')}\`` : '';
-    return `its answer is not as it should be${clipHarmless(member, 100)}`;
+    return `its answer is wrong or incomplete${clipHarmless(member, 100)}`;
   }
   const said = messageOf(thrown).replace(/^(HTTP \d{3}): Invalid OAuth error response: .*/s, '$1');
   return withoutFullStop(clipHarmless(said, 300));

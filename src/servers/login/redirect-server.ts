@@ -63,7 +63,7 @@ async function listen(receiver: Receiver, address: string, port: number): Promis
     return server;
   } catch (thrown) {
     throw loginError(
-      `Port ${port}, which the login is to come back to, cannot be had: ${messageOf(thrown)}.`,
+      `Port ${port}, to which the login comes back, cannot be used: ${messageOf(thrown)}.`,
       thrown,
       'Stop the program that listens there, or correct `oauth.callbackPort` in the entry.',
     );
@@ -122,9 +122,9 @@ class Receiver {
   }
 
   paste(address: string): string | undefined {
-    if (!URL.canParse(address)) return 'That is no address.';
+    if (!URL.canParse(address)) return 'That is not an address.';
     const { searchParams } = new URL(address);
-    if (searchParams.get('state') !== this.#state) return 'That address is not of this login.';
+    if (searchParams.get('state') !== this.#state) return 'That address does not belong to this login.';
     if (this.#isTaken) return 'This login has already come back.';
     this.#take(searchParams, () => {});
     return undefined;

@@ -75,7 +75,7 @@ export class TokenStore {
   read(url: string): StoredLogin {
     const stored = readLogin(this.fileOf(url));
     if (stored.state !== 'kept' || normaliseUrl(stored.login.url) === normaliseUrl(url)) return stored;
-    return { state: 'unusable', file: this.fileOf(url), reason: 'is of another server' };
+    return { state: 'unusable', file: this.fileOf(url), reason: 'belongs to another server' };
   }
 
   /** All of them, by name. */

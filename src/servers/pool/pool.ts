@@ -151,7 +151,7 @@ export class DownstreamPool implements AsyncDisposable {
     const remedy =
       names.length === 0
         ? 'No MCP server is configured.'
-        : `Configured are: ${names.slice(0, MAX_NAMES).join(', ')}${more}.`;
+        : `Configured: ${names.slice(0, MAX_NAMES).join(', ')}${more}.`;
     return new BridgeError(
       'E_SERVER_UNKNOWN',
       `There is no server '${shownName(name)}'.${didYouMean(name, names)}`,

@@ -171,7 +171,7 @@ export class Slot implements ServerSlot {
           observer({
             type: 'downstream.failed',
             server,
-            message: `The earlier list of tools stays: ${message}`,
+            message: `The earlier list of tools stays in use: ${message}`,
           }),
       },
       this.#ending.signal,

@@ -214,7 +214,7 @@ function headersIn(text: string): Readonly<Record<string, string>> {
     printed = undefined;
   }
   const isUsable = isObject(printed) && Object.values(printed).every((value) => typeof value === 'string');
-  if (!isUsable) throw helperFailed('printed something else than a JSON object whose values are texts');
+  if (!isUsable) throw helperFailed('printed something other than a JSON object whose values are texts');
   return printed as Record<string, string>;
 }
 

@@ -93,10 +93,7 @@ export class HttpClient {
         throw new StrayRedirect(`to ${target.origin}, where its headers are not sent`, true);
       }
       if (!isKept && request.method !== 'GET') {
-        throw new StrayRedirect(
-          `with status ${statusCode}, which would turn a message into a question`,
-          false,
-        );
+        throw new StrayRedirect(`with status ${statusCode}, which would turn a POST into a GET`, false);
       }
       if (redirects === MAX_REDIRECTS) throw new StrayRedirect('without end', false);
       url = target;

@@ -63,10 +63,11 @@ function proxyOf({ name, value }: Variable): URL {
   const written = value.includes('://') ? value : `http://${value}`;
   const url = URL.canParse(written) ? new URL(written) : undefined;
   if (url !== undefined && (url.protocol === 'http:' || url.protocol === 'https:')) return url;
-  const got = url === undefined ? 'is no address' : `names a proxy of the kind ${url.protocol.slice(0, -1)}`;
-  throw new BridgeError('E_SETTINGS', `The variable ${name} ${got}; allowed are http:// and https://.`, {
+  const got =
+    url === undefined ? 'is not an address' : `names a proxy of the kind ${url.protocol.slice(0, -1)}`;
+  throw new BridgeError('E_SETTINGS', `The variable ${name} ${got}; allowed: http:// and https://.`, {
     fault: 'operator',
-    remedy: `Correct ${name}, or name the server's host in no_proxy.`,
+    remedy: `Correct ${name}, or add the server's host name to no_proxy.`,
   });
 }
 

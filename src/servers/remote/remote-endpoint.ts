@@ -90,23 +90,23 @@ export class RemoteEndpoint {
 
 function nextStep(status: number): { readonly fault: Fault; readonly remedy: string } {
   if (status === 403) {
-    const remedy = atItsEntry('Ask who runs it for the right to use it, or correct its `headers`');
+    const remedy = atItsEntry('Ask its operator for the right to use it, or correct its `headers`');
     return { fault: 'operator', remedy };
   }
   if (status === 413) return { fault: 'guest', remedy: 'Give it less at a time.' };
   if (status === 429 || status >= 500) {
-    return { fault: 'downstream', remedy: 'Try again later, or tell who runs it.' };
+    return { fault: 'downstream', remedy: 'Try again later, or tell its operator.' };
   }
   if (status === 404 || status === 405 || status === 410) {
     return { fault: 'operator', remedy: atItsEntry('Correct its `url`') };
   }
-  return { fault: 'downstream', remedy: 'Change the request as it says, or tell who runs it.' };
+  return { fault: 'downstream', remedy: 'Change the request as it says, or tell its operator.' };
 }
 
 function strayFailure({ why, isElsewhere }: StrayRedirect): RemoteFailure {
   const remedy = isElsewhere
     ? 'If you trust that address, put it into its `url`'
-    : 'Put the address that it means into its `url` (often only a slash at the end is too much or too little)';
+    : 'Put the address that it means into its `url` (often only a slash at the end is missing or too much)';
   return new RemoteFailure(`it redirects ${why}`, { fault: 'operator', remedy: atItsEntry(remedy) });
 }
 

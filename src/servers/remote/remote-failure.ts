@@ -112,7 +112,7 @@ function neverSent(url: URL, cause: unknown): RemoteFailure {
   if (cause instanceof ProxyRefusal) {
     return new RemoteFailure(`the proxy ${cause.proxy} ${cause.why}`, {
       fault: 'operator',
-      remedy: `Correct the variable that names the proxy (${url.protocol.slice(0, -1)}_proxy), or name ${url.hostname} in no_proxy.`,
+      remedy: `Correct the variable that names the proxy (${url.protocol.slice(0, -1)}_proxy), or add ${url.hostname} to no_proxy.`,
       untaken: 'unreachable',
       cause,
     });
@@ -129,11 +129,11 @@ function neverSent(url: URL, cause: unknown): RemoteFailure {
     return because(`nothing listens at ${url.origin}`, 'Start the server, or correct its `url`');
   }
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
-    return because(`its host ${url.hostname} was not found`, 'Check the network, or correct its `url`');
+    return because(`its host name ${url.hostname} was not found`, 'Check the network, or correct its `url`');
   }
   if (UNTRUSTED.has(code)) {
-    const reason = `the TLS certificate of ${url.origin} is signed by nobody who is trusted here (${code})`;
-    return because(reason, 'Name the file of its authority in NODE_EXTRA_CA_CERTS');
+    const reason = `the TLS certificate of ${url.origin} is not signed by an authority that is trusted here (${code})`;
+    return because(reason, "Set NODE_EXTRA_CA_CERTS to the file of its authority's certificate");
   }
   if (WRONG_CERTIFICATE.has(code)) {
     return because(`the TLS certificate of ${url.origin} is not valid (${code})`, 'Have it renewed');

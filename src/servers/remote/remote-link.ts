@@ -338,7 +338,7 @@ async function greetAnew(
 }
 
 function noNewSession(reason: string, cause?: unknown): RemoteFailure {
-  const remedy = 'Try again later, or tell who runs it.';
+  const remedy = 'Try again later, or tell its operator.';
   return new RemoteFailure(reason, { fault: 'downstream', remedy, cause });
 }
 

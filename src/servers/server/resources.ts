@@ -57,7 +57,7 @@ async function give(
   checkHas(server, kind);
   const failure = failureOf(kind);
   if (word.length > kind.maxKeyChars) {
-    const longest = `${kind.key === 'uri' ? 'The URI' : 'The name'} has ${word.length} characters; at most ${kind.maxKeyChars} are asked for`;
+    const longest = `${kind.key === 'uri' ? 'The URI' : 'The name'} has ${word.length} characters; at most ${kind.maxKeyChars} are allowed`;
     throw new BridgeError(failure, `${question.what}: ${longest}.`, { fault: 'guest' });
   }
   try {
@@ -197,8 +197,9 @@ export async function list(server: Downstream, kind: ListingKind, signal: AbortS
     return !isFull;
   });
   const problems = [...ofPages];
-  if (unusable > 0) problems.push(`left out for want of a usable ${key}: ${unusable} of ${kind.member}`);
-  if (isFull) problems.push(`${method} is longer than this: stopped after ${items.size}`);
+  if (unusable > 0)
+    problems.push(`left out because they have no usable ${key}: ${unusable} of ${kind.member}`);
+  if (isFull) problems.push(`${method} has more than this: stopped after ${items.size}`);
   return { items: [...items.values()], problems };
 }
 

@@ -122,8 +122,9 @@ export async function listTools(
   });
   problems.push(...ofPages);
   if (wronglyMarked > 0)
-    problems.push(`left out for a wrong x-mcp-header as well: ${wronglyMarked} of its tools`);
-  if (unusable > 0) problems.push(`left out for want of a name of their own: ${unusable} of its tools`);
+    problems.push(`left out because of a wrong x-mcp-header too: ${wronglyMarked} of its tools`);
+  if (unusable > 0)
+    problems.push(`left out because they have no name of their own: ${unusable} of its tools`);
   if (tooMany > 0) problems.push(`left out because the list is too long: ${tooMany} of its tools`);
   if (withoutSchema.size > 0) {
     problems.push(
@@ -274,7 +275,7 @@ export async function eachPage(
     const { [member]: items, nextCursor } = page as JsonObject;
     const isList = Array.isArray(items);
     if (!isList && items !== undefined && items !== null)
-      problems.push(`${method} gives ${displayJson(items)} as its \`${member}\`, which is no list`);
+      problems.push(`${method} gives ${displayJson(items)} as its \`${member}\`, which is not a list`);
     if (cursor === '' && JSON.stringify(items) === first) return problems;
     if (pages === 1) first = JSON.stringify(items) ?? '';
     if (!onItems(isList ? items : []) || isEnd(nextCursor)) return problems;

@@ -254,7 +254,9 @@ describe('a call', () => {
       if (ended.length === 3) expect(jobs.size).toBe(2);
     }
     expect(jobs.size).toBe(1);
-    await expect(goOn(jobs, { wait: ended[0] ?? '' }, 1)).rejects.toThrow(/no more than 64 MB are kept/);
+    await expect(goOn(jobs, { wait: ended[0] ?? '' }, 1)).rejects.toThrow(
+      /no more than 64 MB of results are kept/,
+    );
     expect(noteIn(await goOn(jobs, { wait: ended[3] ?? '' }, 1))).toHaveLength(MAX_ENDED_CHARS + 1);
   });
 

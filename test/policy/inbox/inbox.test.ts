@@ -219,7 +219,7 @@ describe('a folder that cannot be used', () => {
     const asked = question();
     opened.inbox.post(asked);
     expect(opened.events).toMatchObject([
-      { type: 'inbox.trouble', message: expect.stringContaining('a link, or no folder') },
+      { type: 'inbox.trouble', message: expect.stringContaining('a link, or not a folder') },
     ]);
     expect(await opened.inbox.pageOf(asked.id)).toBeDefined();
     expect(existsSync(`/tmp/${asked.id}.json`)).toBe(false);

@@ -312,7 +312,7 @@ describe('programs', () => {
 
   it('a timeout says what a server wrote in the place of its answer', () => {
     const instead =
-      " Instead 'h' wrote 1 line to its stdout that is no message of MCP. Its last words:\n> oops\n";
+      " Instead 'h' wrote 1 line to its stdout that is not an MCP message. Its last words:\n> oops\n";
     const awaited = { ...facts(0), waitingFor: 'h.slow', instead };
     const { error } = conclude(undefined, 'timeout', CELL, new Transcript(), awaited);
     expect(error).toMatchObject({

@@ -190,7 +190,7 @@ const files: readonly ErrorCase[] = [
     code: 'import os; os.chdir("/tmp"); open("out/x.csv", "w")',
     error: "FileNotFoundError: [Errno 2] No such file or directory: 'out/x.csv'",
     remedy:
-      'out/ is the folder /workspace/out. Write that path if the code has changed its directory; a session stays in the directory of its last os.chdir.',
+      'out/ is the folder /workspace/out. Write that path if the code has changed its directory. A session stays in the directory of its last os.chdir.',
   },
   {
     about: "the user's files",

@@ -126,7 +126,11 @@ describe('a login', () => {
       objections.push(paste('hello'), paste('http://127.0.0.1/callback?code=x&state=y'), paste(end.url));
       return end;
     });
-    expect(objections).toEqual(['That is no address.', 'That address is not of this login.', undefined]);
+    expect(objections).toEqual([
+      'That is not an address.',
+      'That address does not belong to this login.',
+      undefined,
+    ]);
     expect(page).toMatchObject({ status: 0 });
     expect(login.accessToken).toBeTypeOf('string');
   });
@@ -221,7 +225,7 @@ describe('the way back', () => {
     const { port } = new URL(taken.origin);
     const oauth = hints({ clientId: 'x', callbackPort: Number(port) });
     await expect(loggedIn(visit, remoteSpec(server.url, { oauth }))).rejects.toMatchObject({
-      message: expect.stringContaining(`Port ${port}, which the login is to come back to, cannot be had`),
+      message: expect.stringContaining(`Port ${port}, to which the login comes back, cannot be used`),
       remedy: expect.stringContaining('oauth.callbackPort'),
     });
   });

@@ -155,7 +155,7 @@ describe('a person is needed', () => {
     chmodSync(store.fileOf(server.url), 0o644);
     expect(await bridge().token(signal)).toBeUndefined();
     await expect(bridge().renew(undefined, signal)).rejects.toMatchObject({
-      reason: `it wants a login; the one that was kept is not used, since ${store.fileOf(server.url)} can be read or written by other users`,
+      reason: `it wants a login; the saved one is not used, because ${store.fileOf(server.url)} can be read or written by other users`,
       remedy: COMMAND,
     });
   });

@@ -162,7 +162,7 @@ it('a secret in a file is read anew for each token', async () => {
   chmodSync(file, 0o600);
   const { whoami } = await open(origin, { secret: { file } });
   await expect(whoami()).rejects.toMatchObject({
-    message: expect.stringContaining('its token could not be had'),
+    message: expect.stringContaining('its token could not be fetched'),
     remedy: expect.stringContaining('Correct the `oauth` of its entry'),
   });
   writeFileSync(file, `${SECRET}\n`);
@@ -229,7 +229,7 @@ it('a secret goes to no authorization server that only the MCP server names', as
   const { origin, forms } = await startWorld({ names: false });
   const { whoami } = await open(origin, { secret: { value: SECRET } });
   await expect(whoami()).rejects.toThrow(
-    `takes tokens of https://thief.test, and not of ${origin}/as, which its entry names`,
+    `accepts tokens of https://thief.test, not of ${origin}/as, which its entry names`,
   );
   expect(forms).toEqual([]);
 });
@@ -238,7 +238,7 @@ it('what an authorization server quotes of a secret is nowhere to be read', asyn
   const { origin } = await startWorld();
   const { whoami, events } = await open(origin, { clientId: 'other', secret: { value: SECRET } });
   const refused = await whoami().catch((thrown: unknown) => thrown);
-  expect(String(refused)).toContain('its token could not be had: no client [client secret of linear]');
+  expect(String(refused)).toContain('its token could not be fetched: no client [client secret of linear]');
   expect(JSON.stringify([String(refused), events])).not.toContain(SECRET);
 });
 

@@ -163,7 +163,7 @@ it.each<[string, () => void, string]>([
   [
     'gives a page for metadata',
     () => (documents[ISSUER] = html),
-    'The authorization server at ORIGIN cannot be used: its answer is no JSON.',
+    'The authorization server at ORIGIN cannot be used: its answer is not JSON.',
   ],
   [
     'cannot give its metadata',
@@ -173,12 +173,12 @@ it.each<[string, () => void, string]>([
   [
     'has no token endpoint',
     () => change(ISSUER, { token_endpoint: undefined }),
-    'The authorization server at ORIGIN cannot be used: its answer is not as it should be at `token_endpoint`.',
+    'The authorization server at ORIGIN cannot be used: its answer is wrong or incomplete at `token_endpoint`.',
   ],
   [
     'would run a script',
     () => change(ISSUER, { authorization_endpoint: 'javascript:alert(1)' }),
-    'not as it should be at `authorization_endpoint`.',
+    'wrong or incomplete at `authorization_endpoint`.',
   ],
   [
     'registers in the open',
@@ -198,12 +198,12 @@ it.each<[string, () => void, string]>([
   [
     'gives a page for tokens',
     () => (documents['/token'] = html),
-    'ORIGIN gave no tokens: its answer is no JSON.',
+    'ORIGIN gave no tokens: its answer is not JSON.',
   ],
   [
     'gives half of a token',
     () => change('/token', { access_token: undefined }),
-    'ORIGIN gave no tokens: its answer is not as it should be at `access_token`.',
+    'ORIGIN gave no tokens: its answer is wrong or incomplete at `access_token`.',
   ],
 ])('a server that %s is told of in a sentence', async (_what, make, complaint) => {
   make();
@@ -280,7 +280,7 @@ it('a name that would write on the terminal is not shown', async () => {
   change(RESOURCE, { authorization_servers: [issuer] });
   documents[`${ISSUER}/%1B[31m`] = { body: { ...Object(documents[ISSUER]?.body), issuer } };
   const thrown = await logInBy().catch((error: unknown) => String(error));
-  expect(thrown).toContain('which is no name');
+  expect(thrown).toContain('which is not a usable name');
   expect(thrown).not.toContain('\u001b');
 });
 

@@ -42,7 +42,7 @@ describe('a file that is not used', () => {
   const spoil: Record<string, (file: string) => void> = {
     'can be read or written by other users': (file) => chmodSync(file, 0o640),
     'is damaged': (file) => writeFileSync(file, '{"name": "a", "accessToken": "acc'),
-    'is of another server': (file) => {
+    'belongs to another server': (file) => {
       store.write({ ...login, url: 'https://b.example/mcp' });
       writeFileSync(file, JSON.stringify({ ...login, url: 'https://b.example/mcp' }));
     },
