@@ -61,13 +61,14 @@ def supervise(streams: Streams, ahead: Sequence[list[str]], preimport: Sequence[
     """
     close_to_others()
     _import_while_idle(streams, preimport)
-    # What is done for the first time takes several times as long; the run is to find it done.
-    compile_program("print(1)\n2")
     get_ready()
     # The guest's collector then need not walk (and copy, after the fork) what we have loaded.
     gc.freeze()
     ended, wakeup = _wake_on_signals()
     guest = _fork_guest(streams, ahead, (ended, wakeup))
+    # What is done for the first time takes several times as long; the run is to find it done. Not before the fork:
+    # memory that two processes share is copied for the one that writes to it first.
+    compile_program("print(1)\n2")
     handover = _receive_run(streams, guest.program_fd)
     if "session" in handover.run:
         Session(streams, guest, ended).serve(handover)
