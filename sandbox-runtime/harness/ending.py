@@ -99,7 +99,8 @@ class Ending:
 
 
 def rehearse() -> None:
-    """Does once what finish() does: what is done for the first time takes several times as long."""
+    """Does once what an ending does: what is done for the first time takes several times as long."""
+    Ending()
     flush_files()
     set_handler(SIGALRM, SIG_DFL)
     set_timer(ITIMER_REAL, 0)

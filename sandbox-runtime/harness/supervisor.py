@@ -35,6 +35,7 @@ from harness.handover import Handover, hand_input, hand_over
 from harness.output import Output
 from harness.program import compile_program
 from harness.protect import close_to_others, open_to_itself
+from harness.runner import load_asyncio
 from harness.session import Session
 from harness.streams import Streams, output_pipe, write_all
 from harness.wire import LineReader, decode, encode
@@ -60,13 +61,14 @@ def supervise(streams: Streams, ahead: Sequence[list[str]], preimport: Sequence[
     """
     close_to_others()
     _import_while_idle(streams, preimport)
-    # What is done for the first time takes several times as long; the run is to find it done.
-    compile_program("print(1)\n2")
     get_ready()
     # The guest's collector then need not walk (and copy, after the fork) what we have loaded.
     gc.freeze()
     ended, wakeup = _wake_on_signals()
     guest = _fork_guest(streams, ahead, (ended, wakeup))
+    # What is done for the first time takes several times as long; the run is to find it done. Not before the fork:
+    # memory that two processes share is copied for the one that writes to it first.
+    compile_program("print(1)\n2")
     handover = _receive_run(streams, guest.program_fd)
     if "session" in handover.run:
         Session(streams, guest, ended).serve(handover)
@@ -162,6 +164,8 @@ def _import_while_idle(streams: Streams, preimport: Sequence[str]) -> None:
         if select.select([streams.host_in], [], [], 0)[0]:
             return
         try:
+            if name == "asyncio":
+                load_asyncio()
             importlib.import_module(name)
         except BaseException as error:
             # Whatever it raises, sys.exit included, is no end of ours; the guest gets its own when it asks.
