@@ -40,12 +40,13 @@ const servers = (/** @type {string} */ home) => ({
     ...npmServer('server-memory'),
     env: { MEMORY_FILE_PATH: join(home, 'notes/memory.jsonl') },
   },
-  files: npmServer('server-filesystem', join(home, 'notes')),
+  // A host that names its project lets this server see no other folder.
+  files: npmServer('server-filesystem', join(home, 'project')),
 });
 
 const reading = (/** @type {string} */ home) => ({
   code: `await mcp_memory.create_entities(entities=[{"name": "tea", "entityType": "drink", "observations": []}])
-here = await mcp_files.list_directory(path="${home}/notes")
+here = await mcp_files.list_directory(path="${home}/project")
 graph = await mcp_memory.read_graph()
 print(here, graph)`,
   servers: ['memory', 'files'],
@@ -54,7 +55,8 @@ const DELETION = { code: `await mcp_memory.${MOVED_TOOL}(entityNames=["tea"])`, 
 
 /**
  * The hosts of this trial. `files` are what their users have, below the home; `screen` starts a session at a terminal; `opens`, `allows`
- * and `leaves` are what a person presses there for the prompt, for both calls and for the end (terminal.mjs).
+ * and `leaves` are what a person presses there for the prompt, for both calls and for the end (terminal.mjs). `notes` are what the
+ * host itself writes of a server like ours, and of none in the control.
  * @type {Record<string, any>}
  */
 export const NEWCOMERS = {
@@ -77,6 +79,8 @@ export const NEWCOMERS = {
       ['not set', ENTER],
     ],
     leaves: [[DONE, `/exit${ENTER}`]],
+    // Which servers speak the later protocol.
+    notes: ['.claude/state', '.claude/state/mcp-discover-verdicts.json'],
   },
 
   codex: {
@@ -111,6 +115,7 @@ export const NEWCOMERS = {
       [DONE, '/quit'],
       ['/quit', ENTER],
     ],
+    notes: [],
   },
 };
 
@@ -148,7 +153,7 @@ function newcomer(
   const furnish = (/** @type {{ home: string, project: string }} */ place) => {
     rmSync(place.home, { recursive: true });
     mkdirSync(place.project, { recursive: true });
-    const all = { ...files(place), 'notes/memory.jsonl': KNOWN, '.profile': 'umask 022\n' };
+    const all = { ...files(place), 'notes/memory.jsonl': KNOWN, 'project/cups.csv': 'cups\n2\n' };
     for (const [path, text] of Object.entries(all)) {
       mkdirSync(dirname(join(place.home, path)), { recursive: true });
       writeFileSync(join(place.home, path), text);
@@ -197,7 +202,7 @@ async function judgeFirstHour(/** @type {any} */ session, /** @type {Store} */ s
     },
     concluded.restored,
     concluded.removed,
-    ...judgeHome(host.file, [prepared.before, concluded.after], [alone.prepared, alone.concluded]),
+    ...judgeHome(host, [prepared.before, concluded.after], [alone.prepared, alone.concluded]),
   ];
 }
 
@@ -230,7 +235,7 @@ function judgeCalls(/** @type {any} */ { standIn, said }, /** @type {string} */ 
   const last = standIn.turns.findLast((/** @type {any} */ { tools }) => tools.some(isOurs));
   const [read = '', deleted = ''] = last.results.map((/** @type {any} */ result) => result?.text ?? '');
   const isOut = !first.tools.some((/** @type {any} */ { name }) => name.endsWith(MOVED_TOOL));
-  const isRead = read.includes('memory.jsonl') && read.includes('tea');
+  const isRead = read.includes('cups.csv') && read.includes('tea');
   const isAsked = inOneLine(said).replaceAll(' ', '').includes(`tool'${MOVED_TOOL}':maythisbecalled?`);
   const isDeleted = deleted.includes('deleted successfully') && notes === KNOWN;
   return [
@@ -280,12 +285,16 @@ async function removed(/** @type {any} */ hands, /** @type {Store} */ store) {
 
 /** The whole home, and in it the file that had the servers. */
 function judgeHome(
-  /** @type {string} */ file,
+  /** @type {{ file: string, notes: string[] }} */ { file, notes },
   /** @type {[import('./home-files.mjs').Snapshot, import('./home-files.mjs').Snapshot]} */ withUs,
   /** @type {[import('./home-files.mjs').Snapshot, import('./home-files.mjs').Snapshot]} */ without,
 ) {
   const { ours: all, theirs } = toldApart(withUs, without);
-  const ours = all.filter(({ path }) => !SYSTEM_FOLDERS.includes(path));
+  const known = [...SYSTEM_FOLDERS, ...notes];
+  const ours = all.filter(({ path }) => !known.includes(path));
+  const noted = all.filter(({ path }) => notes.includes(path));
+  const empty = all.filter(({ path }) => SYSTEM_FOLDERS.includes(path));
+  const listed = (/** @type {{ path: string }[]} */ changes) => changes.map(({ path }) => path).join(', ');
   const isOf = (/** @type {{ path: string }} */ { path }) => path === file;
   const isHeld = !ours.some(isOf);
   const saw = theirs.some(isOf)
@@ -305,7 +314,8 @@ function judgeHome(
           ? [
               `${same} files and folders byte for byte as before`,
               `${theirs.length} that it writes without us too`,
-              ...(all.length === 0 ? [] : [`left empty: ${all.map(({ path }) => path).join(', ')}`]),
+              ...(noted.length === 0 ? [] : [`its notes of our server: ${listed(noted)}`]),
+              ...(empty.length === 0 ? [] : [`left empty: ${listed(empty)}`]),
             ].join('; ')
           : `with us only: ${ours.map(({ path, how }) => `${path} (${how})`).join(', ')}`,
       held: ours.length === 0,

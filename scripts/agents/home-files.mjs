@@ -44,7 +44,8 @@ export function toldApart(withUs, without) {
 }
 
 /**
- * Lines, and the mode, in which a file differs from the one without us, but for ids, times and counts.
+ * Lines, and the mode, in which a file differs from the one without us, but for ids, times and counts. JSON is compared in one
+ * form, since hosts write it anew in theirs.
  * @param {string} path
  * @param {Snapshot} withUs
  * @param {Snapshot} without
@@ -54,10 +55,23 @@ export function foreignLines(path, withUs, without) {
     const { mode = 0, content = '' } = snapshot.get(path) ?? {};
     return [
       `mode ${mode.toString(8).replaceAll(/\d/g, (digit) => 'abcdefgh'[Number(digit)] ?? '')}`,
-      ...content.split('\n'),
+      ...linesOf(path, content),
     ];
   });
   return [...missing(ours ?? [], theirs ?? [], '+'), ...missing(theirs ?? [], ours ?? [], '-')];
+}
+
+/**
+ * @param {string} path
+ * @param {string} content
+ */
+function linesOf(path, content) {
+  if (!path.endsWith('.json')) return content.split('\n');
+  try {
+    return JSON.stringify(JSON.parse(content), null, 1).split('\n');
+  } catch {
+    return content.split('\n');
+  }
 }
 
 /**
