@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import pc from 'picocolors';
 import { judgeApprovals } from './agents/approvals.mjs';
+import { judgeFirstHours, NEWCOMERS } from './agents/first-hour.mjs';
 import { HOSTS } from './agents/hosts.mjs';
 import { install } from './agents/install.mjs';
 import { judgeEnd, judgeSession } from './agents/judge.mjs';
@@ -45,6 +46,9 @@ const options = () =>
       long: { says: 'only runs that take longer than a host waits; a quarter of an hour' },
       approvals: { says: 'only calls that wait for a person, in hosts that can and cannot ask' },
       sessions: { says: 'only calls of run_python that share a session; a minute for all hosts' },
+      'first-hour': {
+        says: `only a first hour, from setup to uninstall --all, and the home after it; of ${Object.keys(NEWCOMERS).join(' and ')}`,
+      },
       show: { says: 'print the beginning of every result' },
       publish: { says: `put the table into ${REGIONS.agents}` },
       from: { value: 'FILE', says: 'take an earlier report instead of trying' },
@@ -126,6 +130,7 @@ async function triedTogether(only, stage, ref, engine) {
 function judgeOf() {
   if (isOnlyLong) return judgeLongRuns;
   if (isOnlySessions) return judgeSessions;
+  if (isOnlyFirstHour) return judgeFirstHours;
   return isOnlyApprovals ? judgeApprovalsOfAll : undefined;
 }
 
@@ -137,7 +142,8 @@ async function judgeApprovalsOfAll(hosts, at) {
 
 async function triedBy(judge, only, stage, engine) {
   const hosts = [];
-  for (const id of only) hosts.push({ id, host: HOSTS[id], argv: await install(id, HOSTS[id], CACHE) });
+  const tried = isOnlyFirstHour ? only.filter((id) => id in NEWCOMERS) : only;
+  for (const id of tried) hosts.push({ id, host: HOSTS[id], argv: await install(id, HOSTS[id], CACHE) });
   const found = await judge(hosts, { stage, engine });
   return hosts.map(({ id, host: { title, version } }) => ({ id, title, version, findings: found[id] }));
 }
@@ -147,17 +153,16 @@ async function tryAll(only, show, { isOnlyHttp, isOnlyShared, judge }) {
   const stage = new Stage({ quick: true });
   process.once('exit', () => stage.close());
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+  const engine = process.env.MCP_BRIDGE_RUNTIME ?? 'podman';
+  const reportOf = (hosts) => {
+    for (const each of hosts) print(each, show);
+    return { date: new Date().toISOString(), hosts };
+  };
+  if (judge !== undefined) return reportOf(await triedBy(judge, only, stage, engine));
   const home = stage.home({ everything: npmServer('server-everything') });
   const program = { command: process.execPath, args: [MAIN], env: stage.environment(home), cwd: home };
   const ref = await reference(stage, program);
-  const engine = process.env.MCP_BRIDGE_RUNTIME ?? 'podman';
-  if (isOnlyShared || judge !== undefined) {
-    const together = judge
-      ? await triedBy(judge, only, stage, engine)
-      : await triedTogether(only, stage, ref, engine);
-    for (const each of together) print(each, show);
-    return { date: new Date().toISOString(), hosts: together };
-  }
+  if (isOnlyShared) return reportOf(await triedTogether(only, stage, ref, engine));
   const http = await serveHttp(program.env, home);
   const hosts = [];
   try {
@@ -180,6 +185,7 @@ const {
   long: isOnlyLong,
   sessions: isOnlySessions,
   approvals: isOnlyApprovals,
+  'first-hour': isOnlyFirstHour,
   publish,
   from,
 } = options();
@@ -187,7 +193,7 @@ const judge = judgeOf();
 if (publish && (isOnlyHttp || isOnlyShared || judge !== undefined))
   leave(
     2,
-    '--publish is for all that is tried: leave out --http, --shared, --long, --sessions and --approvals. See --help.',
+    '--publish is for all that is tried: leave out --http, --shared, --long, --sessions, --approvals and --first-hour. See --help.',
   );
 const report =
   from === undefined

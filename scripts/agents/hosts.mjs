@@ -129,7 +129,7 @@ export const HOSTS = {
     ],
     // Its command for the interactive screen, which it takes as a prompt too.
     login: (name) => ['-p', `/mcp auth ${name}`],
-    asks: /\[Y\/n\]/,
+    asks: '[Y/n]',
     isLoggedOut: /sandbox: .*Disconnected/,
     list: ['mcp', 'list'],
     listed: /^.*sandbox: .*(Connected|Failed.*|Disabled|Disconnected|Pending.*)$/m,

@@ -13,6 +13,9 @@ const MAX_REFUSALS_KEPT = 50;
 /** What a tokenizer makes of text, roughly; hosts that ask before they show a large result get a usable answer. */
 const CHARS_PER_TOKEN = 4;
 
+/** An answer of a bridge that is still being set up. A model does as it says, and this answer is none. */
+const SAME_CALL_AGAIN = 'Make the same call again';
+
 export class StandIn {
   /** Every request of the session that offered tools, oldest first. */
   turns = [];
@@ -66,8 +69,9 @@ export class StandIn {
     const body = parseOrUndefined(text);
     const turn = body && this.dialect.read(request.url, body);
     if (turn === undefined) return this.#answerAside(request.url, body, response);
-    this.turns.push({ ...turn, body: text });
-    const next = turn.results.length;
+    const results = turn.results.filter((result) => !result?.text.includes(SAME_CALL_AGAIN));
+    this.turns.push({ ...turn, results, body: text });
+    const next = results.length;
     await this.before(next);
     const call = this.calls[next];
     if (call === undefined) {
@@ -75,11 +79,10 @@ export class StandIn {
       return this.dialect.reply({ text: 'Done.' }, response);
     }
     this.onCall(next);
-    const { name: wanted = 'run_python', args } =
-      typeof call === 'function' ? call(turn.results) : { args: call };
+    const { name: wanted = 'run_python', args } = typeof call === 'function' ? call(results) : { args: call };
     const listed = turn.tools.find(({ name }) => name.endsWith(wanted));
     const tool = listed ?? { name: typeof call === 'function' ? wanted : this.toolName };
-    this.dialect.reply({ call: { id: `call_${next}`, tool, args } }, response);
+    this.dialect.reply({ call: { id: `call_${turn.results.length}`, tool, args } }, response);
   }
 
   /** Titles, token counts, lists of models: hosts live without a good answer. */

@@ -47,14 +47,15 @@ export class Session {
   }
 
   /**
-   * { listed, standIn, said, exitMs, end, prepared, concluded }: registers, lists, and has the stand-in make `calls`.
-   * `prepare` and `conclude` are given { home, host, ours, theirs, typed, url } before and after that: `ownEntry` and `theirs` run a
-   * command of ours and of the host's, and `typed` one of the host's at a terminal (terminal.mjs), with `more` for its environment.
+   * { listed, standIn, said, end, prepared, concluded }: registers, lists, and has the stand-in make `calls`, which is without a
+   * screen unless `answers` says what a person presses there (terminal.mjs).
+   * `prepare` and `conclude` are given { home, host, ours, theirs, typed, url, env } before and after that: `ours` and `theirs` run
+   * a command of ours and of the host's, and `typed` one of the host's at a terminal, with `more` for its environment.
    */
   async play(
     calls,
     /** @type {Record<string, any>} */
-    { interruptWith, prepare = this.#register, conclude, before, withinMs } = {},
+    { interruptWith, prepare = this.#register, conclude, before, withinMs, answers } = {},
   ) {
     const { host, home, project } = this;
     const standIn = new StandIn(
@@ -68,25 +69,30 @@ export class Session {
       const place = { home, project, url };
       host.furnish?.(place);
       const env = this.#environment(url, host.env(place));
-      const typed = (args, /** @type {{ more?: object, asks?: RegExp }} */ { more, asks } = {}) =>
-        atTerminal([...this.argv, ...args], { env: { ...env, ...more }, cwd: project, asks });
+      const typed = (args, /** @type {{ more?: object, asks?: string }} */ { more, asks } = {}) =>
+        atTerminal([...this.argv, ...args], {
+          env: { ...env, ...more },
+          cwd: project,
+          answers: asks === undefined ? [] : [[asks, 'y\n']],
+        });
       const hands = {
         ...place,
         host,
         ours: this.#ownEntry(env),
         theirs: (args) => this.#command(args, env),
         typed,
+        env,
       };
       const prepared = await prepare.call(this, hands);
       const list = stripVTControlCharacters(await this.#command(host.list, env));
       const listed = host.listed.exec(list)?.[1] ?? 'not listed';
-      const { said, bridges, exitMs } = await this.#talk(host.session(place), env, standIn, {
-        interruptWith,
-        withinMs,
-      });
+      const { said, bridges } =
+        answers === undefined
+          ? await this.#talk(host.session(place), env, standIn, { interruptWith, withinMs })
+          : await this.#talkAtScreen(host.screen(place), env, standIn, answers);
       const end = await waitUntilGone(home, bridges, this.engine, GONE_WITHIN_MS);
       const concluded = await conclude?.(hands);
-      return { listed, standIn, said, exitMs, end: { ...end, bridges: bridges.length }, prepared, concluded };
+      return { listed, standIn, said, end: { ...end, bridges: bridges.length }, prepared, concluded };
     } finally {
       standIn.close();
     }
@@ -144,12 +150,12 @@ export class Session {
       });
     const clock = setTimeout(() => process.kill(-child.pid, 'SIGKILL'), withinMs);
     const bridges = new Set();
-    let toldAt;
+    let isTold = false;
     const interrupt = async () => {
-      await this.#underWay(bridges);
+      await this.underWay(bridges);
       // A host that has ended by itself meanwhile is judged by what it said.
       if (child.exitCode !== null || child.signalCode !== null) return;
-      toldAt = performance.now();
+      isTold = true;
       process.kill(interruptWith === 'SIGINT' ? -child.pid : child.pid, interruptWith);
     };
     standIn.onCall = () => {
@@ -157,20 +163,31 @@ export class Session {
       if (interruptWith !== undefined) void interrupt();
     };
     standIn.onEnd = () => {
-      toldAt = performance.now();
+      isTold = true;
     };
     try {
       const how = await exited;
-      if (toldAt === undefined)
+      if (!isTold)
         throw new Error(`The session ended with ${how}, and not by us: ${said.slice(-WORDS_CHARS)}`);
-      return { said, bridges: [...bridges], exitMs: performance.now() - toldAt };
+      return { said, bridges: [...bridges] };
     } finally {
       clearTimeout(clock);
     }
   }
 
-  /** Resolves when a container has been running the code for a moment. */
-  async #underWay(bridges) {
+  async #talkAtScreen(args, env, standIn, answers) {
+    const bridges = new Set();
+    standIn.onCall = () => {
+      for (const pid of bridgesAt(this.home)) bridges.add(pid);
+    };
+    const place = { env, cwd: this.project, answers, withinMs: SESSION_TIMEOUT_MS };
+    const { code, said } = await atTerminal([...this.argv, ...args], place);
+    if (code !== 0) throw new Error(`The session ended with ${code}: ${said.slice(-WORDS_CHARS)}`);
+    return { said, bridges: [...bridges] };
+  }
+
+  /** Resolves when a container of a bridge has been there for a moment: it runs the code, or is ready for some. */
+  async underWay(bridges = new Set()) {
     const until = performance.now() + UNDER_WAY_WITHIN_MS;
     while (performance.now() < until) {
       for (const pid of bridgesAt(this.home)) bridges.add(pid);

@@ -86,6 +86,17 @@ describe('where a question is answered', () => {
     await approvals.pass(call(), NEVER);
   });
 
+  it.each([
+    ['tester 1', ['decision', 'word']],
+    ['codex-mcp-client 0.169.0', ['decision']],
+  ])('in a dialog of %s with no field at which its user would be stuck', async (client, fields) => {
+    const agent = askedAgent(() => later(THINK_MS, decided('once')));
+    using approvals = approvalsWith({ agent }).run('run-1', { client });
+    await approvals.pass(call(), NEVER);
+    const { properties } = Object(agent.asked[0]?.['requestedSchema']);
+    expect(Object.keys(properties)).toEqual(fields);
+  });
+
   it('on the page, where the client has no forms; that it was opened is no answer', async () => {
     const inbox = new MemoryInbox(() => later(THINK_MS, answer('once')));
     inbox.page = 'http://127.0.0.1:1/secret';

@@ -161,6 +161,9 @@ export const ADDED_ARGUMENTS: ReadonlySet<string> = new Set(
 /** `client` is a name, or a name and a version behind a space. */
 export const hostView = (client: string): HostView => knownClient(client)?.view ?? UNKNOWN;
 
+/** Whether a person can leave an optional text field empty in a dialog of this client. */
+export const canLeaveTextEmpty = (client: string): boolean => knownClient(client)?.needsEveryText !== true;
+
 /** Seconds after which a call of this client is to be answered. `isTold`: it hears of the call's progress. */
 export function softTimeoutOf(client: string, isTold: boolean): number {
   const { silent, told = silent } = knownClient(client)?.patience ?? USUAL;

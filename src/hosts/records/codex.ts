@@ -75,6 +75,7 @@ export const codex: Host = {
     // Has read_mcp_resource. Keeps 12,000 bytes, head and tail, with 34 of its own ahead.
     view: { roomBytes: 11_500, paths: true, links: false, showsStructured: true },
     patience: { silent: 300 },
+    needsEveryText: true,
   },
   install: {
     id: 'codex',

@@ -33,6 +33,8 @@ export type Host = {
       /** Seconds for a call that tells of its progress, where the host wants to be told; absent where that changes nothing. */
       readonly told?: number;
     };
+    /** In its dialogs nobody gets past a text field that is empty, even if the field is optional. */
+    readonly needsEveryText?: true;
     /** Arguments that it adds to the schema of every tool. */
     readonly addedArguments?: readonly string[];
   };

@@ -4,6 +4,7 @@
 import { randomUUID } from '../../base/crypto.js';
 import { clipHarmless } from '../../base/text/text.js';
 import { Deadline } from '../../base/waiting/deadline.js';
+import { canLeaveTextEmpty } from '../../hosts/records/all-hosts.js';
 import type { AgentCapabilities } from '../../servers/asking/agent-capabilities.js';
 import {
   type ApprovalAnswer,
@@ -183,7 +184,7 @@ async function asDialog(question: Question, parts: DialogParts): Promise<Approva
   const { form, url } = parts.agent.elicits();
   const whole = questionText(question);
   const isLong = whole.length > MAX_DIALOG_CHARS;
-  if (form && !isLong) return formOf(whole, question.offers);
+  if (form && !isLong) return formOf(whole, question.offers, question.client);
   const page = url || form ? await parts.page() : undefined;
   if (url && page !== undefined) {
     const elicitationId = randomUUID();
@@ -191,7 +192,7 @@ async function asDialog(question: Question, parts: DialogParts): Promise<Approva
     return { params: { mode: 'url', message, url: page, elicitationId }, offers: [], elicitationId };
   }
   if (!form) return undefined;
-  return formOf(tooLong(question, whole.length, page, parts.waitsElsewhere), ['no']);
+  return formOf(tooLong(question, whole.length, page, parts.waitsElsewhere), ['no'], question.client);
 }
 
 const tooLong = (
@@ -206,7 +207,13 @@ const tooLong = (
   return `${first} The question has ${chars} characters, too many for a dialog. ${elsewhere} it can only be refused.`;
 };
 
-function formOf(message: string, offers: readonly Decision[]): ApprovalDialog {
+function formOf(message: string, offers: readonly Decision[], client: string): ApprovalDialog {
+  const word = {
+    type: 'string',
+    title: 'Word',
+    description: 'Why not, for the code to read; or why always.',
+    maxLength: MAX_WORD_CHARS,
+  };
   const properties = {
     decision: {
       type: 'string',
@@ -214,12 +221,7 @@ function formOf(message: string, offers: readonly Decision[]): ApprovalDialog {
       enum: offers,
       enumNames: offers.map((decision) => WORDS[decision]),
     },
-    word: {
-      type: 'string',
-      title: 'Word',
-      description: 'Why not, for the code to read; or why always.',
-      maxLength: MAX_WORD_CHARS,
-    },
+    ...(canLeaveTextEmpty(client) ? { word } : {}),
   };
   return {
     params: { message, requestedSchema: { type: 'object', properties, required: ['decision'] } },
