@@ -2,6 +2,7 @@
 // on the host and a container made for the purpose. Each gets a pause of its own, so that none pays for another.
 
 import { hostPython } from './bare.mjs';
+import { processorRow } from './processor.mjs';
 import { pause, timeWork } from './stage.mjs';
 import { figure, median, percentile } from './statistics.mjs';
 
@@ -15,7 +16,7 @@ export async function warmCall(stage, bare) {
   const warm = [];
   const python = [];
   const podman = [];
-  await stage.withBridge({}, async (bridge) => {
+  const processor = await stage.withBridge({}, async (bridge) => {
     // The bridge has more to do in its first seconds than later: it sweeps, and fills the pool.
     await pause(3_000);
     for (let round = 0; round < stage.times(50, 8); round++) {
@@ -26,8 +27,9 @@ export async function warmCall(stage, bare) {
       if (ms !== undefined) python.push(ms);
       if (round % ROUNDS_PER_CONTAINER === 0) podman.push(await bare.run());
     }
+    return processorRow(stage, bare, 'warm call of print(1)', () => bridge.run('print(1)'));
   });
-  return [...besidePython(warm, python), besidePodman(warm, podman, bare)];
+  return [...besidePython(warm, python), besidePodman(warm, podman, bare), processor];
 }
 
 function besidePython(warm, python) {

@@ -1,4 +1,4 @@
-// Measures of the benchmark that look at what the bridge leaves on disk, beside a stage that has no engine.
+// Measures of the benchmark that look at what the bridge and the kernel leave to be read, beside a stage that has no engine.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,6 +14,12 @@ const { sessionCall, firstProcess } = (await import(
 )) as {
   readonly sessionCall: (stage: object) => Promise<readonly Row[]>;
   readonly firstProcess: (stateDir: string) => number | undefined;
+};
+
+const { countingGroup } = (await import(
+  new URL('../../scripts/bench/processor.mjs', import.meta.url).href
+)) as {
+  readonly countingGroup: (mounts: string, groups: string) => { mount: string; group: string } | undefined;
 };
 
 const stateDir = mkdtempSync(join(tmpdir(), 'bench-measures-'));
@@ -51,3 +57,35 @@ it('the benchmark of a session says what is missing where no first process can b
   expect(rows).toHaveLength(1);
   expect(rows[0]?.skipped).toContain('no record of it names one here');
 });
+
+it.each([
+  {
+    what: 'a hierarchy that counts alone',
+    mounts: '33 31 0:30 / /sys/fs/cgroup/cpuacct rw,relatime - cgroup cgroup rw,cpuacct',
+    groups: '2:cpuacct:/\n1:cpu:/cpu',
+    expected: { mount: '/sys/fs/cgroup/cpuacct', group: '/sys/fs/cgroup/cpuacct' },
+  },
+  {
+    what: 'one that has another controller, too',
+    mounts: '33 31 0:30 / /sys/fs/cgroup/cpu,cpuacct rw shared:9 - cgroup cgroup rw,cpu,cpuacct',
+    groups: '4:cpu,cpuacct:/user.slice',
+    expected: { mount: '/sys/fs/cgroup/cpu,cpuacct', group: '/sys/fs/cgroup/cpu,cpuacct/user.slice' },
+  },
+  {
+    what: 'one of which only a part is mounted',
+    mounts: '33 31 0:30 /box /sys/fs/cgroup/cpuacct rw - cgroup cgroup rw,cpuacct',
+    groups: '2:cpuacct:/box/inner',
+    expected: { mount: '/sys/fs/cgroup/cpuacct', group: '/sys/fs/cgroup/cpuacct/inner' },
+  },
+  {
+    what: 'none of version 1',
+    mounts: '33 31 0:30 / /sys/fs/cgroup rw,relatime - cgroup2 cgroup2 rw',
+    groups: '0::/user.slice',
+    expected: undefined,
+  },
+])(
+  'the benchmark finds the control group that counts processor time: $what',
+  ({ mounts, groups, expected }) => {
+    expect(countingGroup(mounts, groups)).toEqual(expected);
+  },
+);
