@@ -27,7 +27,7 @@ from harness.inputs import make_results_folder, write_files
 from harness.launch import Bequest, launch, prepare, stand_in
 from harness.program import MAIN_FILE, Program, remember_source, show_warnings
 from harness.program_input import ProgramInput
-from harness.runner import load_asyncio, may_need_asyncio, offer_loop, prepare_asyncio, run_program
+from harness.runner import may_need_asyncio, offer_loop, prepare_asyncio, run_program
 from harness.script import Script
 from harness.session_guest import SessionGuest, forget_interrupts
 from harness.spawning import SPAWN, ChildMain
@@ -81,7 +81,6 @@ def be_guest(
     channel.open(early)
     remember_source(program.source, program.file)
     if may_need_asyncio(program):
-        load_asyncio()
         prepare_asyncio()
     if run["program"] is None:
         offer_loop()

@@ -7,11 +7,7 @@ Loads asyncio only for programs that can need it, since that takes as long as st
 from __future__ import annotations
 
 import functools
-import sys
-from collections.abc import Awaitable, Sequence
-from importlib import import_module
-from importlib.machinery import PathFinder
-from types import ModuleType
+from collections.abc import Awaitable
 from typing import Any
 
 from harness.program import CO_COROUTINE, Program
@@ -57,44 +53,6 @@ def offer_loop() -> TopLevel | None:
 def may_need_asyncio(program: Program) -> bool:
     """False where nothing that the program says can start an event loop."""
     return program.is_async or "asyncio" in program.source
-
-
-def load_asyncio() -> None:
-    """Loads it without ssl, which is half of its time and four megabytes, and which comes when somebody asks for it.
-
-    To be called while no code runs: for a moment nobody can import ssl.
-    """
-    if "asyncio" in sys.modules or "ssl" in sys.modules or PathFinder.find_spec("_ssl") is None:
-        return
-    # What import makes of a module that is None is an ImportError, for which asyncio is prepared.
-    sys.modules["ssl"] = None  # type: ignore[assignment]
-    try:
-        import_module("asyncio")
-    finally:
-        del sys.modules["ssl"]
-    late = _LateSsl([module for name, module in sys.modules.items() if name.startswith("asyncio.")])
-    late.put_in(late)
-
-
-class _LateSsl:
-    """Stands for ssl in asyncio's modules until one of them looks for something in it."""
-
-    def __init__(self, modules: Sequence[ModuleType]) -> None:
-        self._users: list[Any] = [module for module in modules if vars(module).get("ssl", self) is None]
-
-    def __getattr__(self, name: str) -> Any:
-        import ssl
-
-        self.put_in(ssl)
-        return getattr(ssl, name)
-
-    def put_in(self, ssl: Any) -> None:
-        for module in self._users:
-            module.ssl = ssl
-            is_sslproto = module.__name__ == "asyncio.sslproto" and ssl is not self
-            # The one thing that asyncio makes of ssl when it is loaded.
-            if is_sslproto and sys.version_info >= (3, 11):
-                module.SSLAgainErrors = (ssl.SSLWantReadError, ssl.SSLSyscallError)
 
 
 def prepare_asyncio() -> None:

@@ -35,7 +35,6 @@ from harness.handover import Handover, hand_input, hand_over
 from harness.output import Output
 from harness.program import compile_program
 from harness.protect import close_to_others, open_to_itself
-from harness.runner import load_asyncio
 from harness.session import Session
 from harness.streams import Streams, output_pipe, write_all
 from harness.wire import LineReader, decode, encode
@@ -164,8 +163,6 @@ def _import_while_idle(streams: Streams, preimport: Sequence[str]) -> None:
         if select.select([streams.host_in], [], [], 0)[0]:
             return
         try:
-            if name == "asyncio":
-                load_asyncio()
             importlib.import_module(name)
         except BaseException as error:
             # Whatever it raises, sys.exit included, is no end of ours; the guest gets its own when it asks.
