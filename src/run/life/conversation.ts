@@ -54,7 +54,7 @@ export async function converse(run: Run, sandbox: Sandbox, servers: OpenServers)
   const { standAside } = services;
   const used = () => {
     sandbox.countProcessorTime();
-    // Of a container without a control group the kernel says it for each process.
+    // The kernel says it for each process of a container without a control group.
     return (
       sandbox.processorSeconds ?? (sandbox.pid === undefined ? undefined : processesSeconds(sandbox.pid))
     );
