@@ -147,7 +147,10 @@ describe('handed to a server', () => {
     expect(answer).toEqual({
       result: {
         content: [
-          { type: 'text', text: expect.stringMatching(/^\[the server's answer has 24\d+ characters, more/) },
+          {
+            type: 'text',
+            text: expect.stringMatching(/^\[the server's answer has 24\d+ characters, too many to pass on/),
+          },
           { type: 'text', text: expect.stringMatching(/^begin.*\d+ characters dropped.*end$/s) },
         ],
         isError: false,

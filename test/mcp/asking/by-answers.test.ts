@@ -163,7 +163,9 @@ describe('an agent that writes its own JSON', () => {
     });
     expect(await refused({ requestState: 7 })).toMatchObject({
       code: -32_602,
-      message: expect.stringMatching(/^requestState: got 7, expected the text of the answer that asked/),
+      message: expect.stringMatching(
+        /^requestState: got 7, expected the requestState of the answer that asked/,
+      ),
     });
     expect(await refused({ inputResponses: { q1: { action: 'perhaps' } } })).toMatchObject({
       code: -32_602,
