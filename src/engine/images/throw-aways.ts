@@ -81,7 +81,22 @@ export class ThrowAways {
     signal: AbortSignal,
     use: (id: string) => Promise<T>,
   ): Promise<T> {
-    const [runtime] = this.#ociRuntimes;
+    const id = await this.#make(flags, imageAndWords, signal);
+    try {
+      return await use(id);
+    } finally {
+      const { signal: patient } = new AbortController();
+      await this.engine(this.#engine.removeArgs([id]), SHORT_TIMEOUT_MS, patient);
+    }
+  }
+
+  /** Makes a container, with the next OCI runtime where the engine has none of this name, and gives its id. */
+  async #make(
+    flags: readonly string[],
+    imageAndWords: readonly string[],
+    signal: AbortSignal,
+  ): Promise<string> {
+    const [runtime, ...others] = this.#ociRuntimes;
     const labels = Object.entries(ownerLabels('image-build', thisOwner())).map((pair) => pair.join('='));
     const made = await this.engine(
       [
@@ -98,16 +113,13 @@ export class ThrowAways {
       signal,
     );
     const id = made.stdout.trim().split('\n').at(-1) ?? '';
-    if (made.exitCode !== 0 || !/^[0-9a-f]{12,64}$/.test(id))
+    if (made.exitCode === 0 && /^[0-9a-f]{12,64}$/.test(id)) return id;
+    if (others.length === 0)
       throw noContainer(
         `${basename(this.#engine.client.binary)} could not make a container: ${tailOf(made)}`,
       );
-    try {
-      return await use(id);
-    } finally {
-      const { signal: patient } = new AbortController();
-      await this.engine(this.#engine.removeArgs([id]), SHORT_TIMEOUT_MS, patient);
-    }
+    this.#ociRuntimes = others;
+    return this.#make(flags, imageAndWords, signal);
   }
 
   /** Runs our script in a container that gets the folders `given` by their places there, and copies what it leaves to `out`. */
