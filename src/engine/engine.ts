@@ -37,8 +37,10 @@ export type DataMount = {
   readonly source: string;
   readonly target: string;
   readonly isWritable: boolean;
-  /** Equal for the same folder. */
+  /** Equal for the same folder; of one that is copied, for the same content. */
   readonly identity: string;
+  /** Name of the volume that has a copy of it, for an engine that does not see the folders of this machine. */
+  readonly volume: string | undefined;
 };
 /** Carrier of a container's traffic (network-modes.ts). `default`: what docker, or a machine's podman, gives any container. */
 export type NetworkMode = 'slirp4netns' | 'pasta' | 'default';
@@ -284,6 +286,11 @@ export interface Engine {
   readonly volumes: {
     /** Makes it where it is not there. Throws E_ENGINE_BROKEN. */
     make(volume: Volume, signal: AbortSignal): Promise<void>;
+    /**
+     * Makes the volume of `mount` with what its folder holds, where it is not there; `image` is one that the engine has. Throws
+     * E_DATA with the engine's words.
+     */
+    copy(mount: DataMount, image: string, signal: AbortSignal): Promise<void>;
     /** Removes volumes with their content, and containers that still have them. Trouble is told, not thrown. */
     remove(names: readonly string[]): Promise<void>;
   };

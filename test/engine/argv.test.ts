@@ -303,7 +303,13 @@ describe('runArgv', () => {
   });
 
   it('a data folder holds no programs, is read-only unless said, keeps its labels, and hears of no later mount', () => {
-    const data = { source: '/home/ann/sales', target: '/data', isWritable: false, identity: '1:2' };
+    const data = {
+      source: '/home/ann/sales',
+      target: '/data',
+      isWritable: false,
+      identity: '1:2',
+      volume: undefined,
+    };
     const flags = (engine: 'podman' | 'docker', isWritable: boolean) =>
       runArgv({ ...spec, data: [{ ...data, isWritable }] }, dialectOf(engine, 'rootless'), {
         ids: 'rootless',
@@ -316,6 +322,20 @@ describe('runArgv', () => {
     expect(flags('podman', true)).toEqual([`--volume=/home/ann/sales:/data:rw,${podman}`]);
     expect(flags('docker', false)).toEqual(['--volume=/home/ann/sales:/data:ro,rprivate']);
     expect(argv('podman', 'rootless').join(' ')).not.toContain('/data');
+  });
+
+  it('the copy of a data folder is mounted read-only from its volume, without programs where the engine can say so', () => {
+    const source = '/home/ann/sales';
+    const copy = { source, target: '/data', isWritable: false, identity: 'abc', volume: 'copy-1' };
+    const flags = (engine: 'podman' | 'docker') =>
+      runArgv({ ...spec, data: [copy] }, dialectOf(engine, 'remote'), {
+        ids: 'rootless',
+        ociRuntime: undefined,
+        cidFile: '/c',
+        pidFile: '/p',
+      }).filter((flag) => flag.includes('/data'));
+    expect(flags('podman')).toEqual(['--volume=copy-1:/data:ro,nosuid,nodev,noexec,z']);
+    expect(flags('docker')).toEqual(['--volume=copy-1:/data:ro,z']);
   });
 
   it.each([

@@ -20,7 +20,7 @@ import {
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { imageOf, isBuilt } from '../support/built-image.js';
-import { engineUnderTest } from '../support/engine-under-test.js';
+import { engineCommand, engineUnderTest } from '../support/engine-under-test.js';
 import { startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
 
 const MB = 1024 ** 2;
@@ -54,15 +54,51 @@ function writeSales(path: string): { readonly rows: number; readonly sums: Recor
   return { rows, sums };
 }
 
-/** Nothing of this machine is mounted where the engine runs elsewhere, and a sentence says so. */
+/** Nothing of this machine is mounted where the engine runs elsewhere: code reads a copy there. */
 describe.runIf(engineUnderTest.kind !== 'local')('on an engine elsewhere', () => {
-  it('no code runs, and the error says what to do instead', async () => {
-    await using bridge = await startBridge({}, { env: { MCP_BRIDGE_DATA: folder(tempHome(), 'data') } });
+  it('code reads a copy of the folder, which follows its changes and is gone with the bridge', async () => {
+    const data = folder(tempHome(), 'data');
+    const { rows } = writeSales(join(data, 'sales.csv'));
+    mkdirSync(join(data, 'below'), { mode: 0o755 });
+    writeFileSync(join(data, 'below', 'small.txt'), 'one');
+    symlinkSync('/etc/hostname', join(data, 'link'));
+    const before = engineCommand('volume', 'ls', '--quiet');
+    {
+      await using bridge = await startBridge({}, { env: { MCP_BRIDGE_DATA: data } });
+      const count = 'sum(1 for _ in open("/data/sales.csv")) - 1';
+      expect(await bridge.run(count)).toMatchObject({ status: 'success', result: rows });
+      const small = 'open("/data/below/small.txt").read()';
+      expect(await bridge.run(small)).toMatchObject({ status: 'success', result: 'one' });
+      writeFileSync(join(data, 'below', 'small.txt'), 'two');
+      expect(await bridge.run(small)).toMatchObject({ status: 'success', result: 'two' });
+      expect(await bridge.run('open("/data/below/small.txt", "w")')).toMatchObject({ status: 'error' });
+      expect(await bridge.run('import os; os.readlink("/data/link")')).toMatchObject({
+        result: '/etc/hostname',
+      });
+    }
+    expect(engineCommand('volume', 'ls', '--quiet')).toEqual(before);
+  });
+
+  it('nothing runs with a folder that code may write, and the error says what to do instead', async () => {
+    const data = folder(tempHome(), 'data');
+    if (isRoot) chownSync(data, OWNER, OWNER);
+    await using bridge = await startBridge({}, { env: { MCP_BRIDGE_DATA: `${data}:rw` } });
     expect(await bridge.run('1')).toMatchObject({
       status: 'error',
       errorType: 'E_DATA',
-      error: expect.stringContaining('cannot be seen'),
-      remedy: expect.stringContaining('MCP_BRIDGE_DATA'),
+      error: expect.stringContaining('would not come back'),
+      remedy: expect.stringContaining('/output'),
+    });
+  });
+
+  it('nothing runs with a folder of very many files, and the error says how many may be copied', async () => {
+    const data = folder(tempHome(), 'data');
+    for (let n = 0; n <= 10_000; n++) writeFileSync(join(data, String(n)), '');
+    await using bridge = await startBridge({}, { env: { MCP_BRIDGE_DATA: data } });
+    expect(await bridge.run('1')).toMatchObject({
+      status: 'error',
+      errorType: 'E_DATA',
+      error: expect.stringContaining('10000 files'),
     });
   });
 });

@@ -48,7 +48,7 @@ async function startRemote(wanted: string): Promise<RemoteEngine> {
     client: engine.client(),
     environment: { ...engine.environment(), ...ACCEPTED[engine.binary] },
     shared: engine.machine.shared,
-    inside: engine.machine.inside(),
+    inside: engine.machine.argvInside(),
     uid: engine.uid,
   };
   // The client is also started by tests themselves, which pass on what they have.

@@ -20,7 +20,7 @@ export type RemoteEngine = {
     /** The one folder that both sides see. */
     readonly shared: string;
     /** Words before a command that is to be run inside as root. */
-    inside(): string[];
+    argvInside(): string[];
     run(
       argv: readonly string[],
       options?: { readonly asRoot?: boolean; readonly input?: Readable },

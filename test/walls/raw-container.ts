@@ -105,7 +105,7 @@ export class RawContainers {
   }
 
   #argv(name: string, off: readonly Relaxation[], program: string): string[] {
-    const data = openData(this.#kind, this.#pad.engine, this.#context.settings);
+    const data = openData(this.#kind, this.#pad.engine, this.#context.settings, this.#context.instance);
     const spec = specOn(this.#pad, this.#context, name, this.#kind, undefined, data);
     const { binary, mode, ids, ociRuntime: runtime, ociFlags: flags } = this.#pad.choice;
     const ociRuntime = { name: runtime, flags };

@@ -48,9 +48,10 @@ export function runArgv(spec: SandboxSpec, dialect: EngineDialect, facts: Launch
     `--log-driver=${launch === 'detached' ? 'passthrough' : 'none'}`,
     ...spec.mounts.map((mount) => mountFlag(mount, dialect)),
     ...spec.replaced.map((file) => mountFlag({ ...file, executable: false }, dialect)),
-    ...spec.data.map(
-      ({ source, target, isWritable }) =>
-        `--volume=${source}:${target}:${isWritable ? 'rw' : 'ro'},${dialect.dataOptions}`,
+    ...spec.data.map(({ source, target, isWritable, volume }) =>
+      volume === undefined
+        ? `--volume=${source}:${target}:${isWritable ? 'rw' : 'ro'},${dialect.dataOptions}`
+        : `--volume=${volume}:${target}:${dialect.mountOptions.data}`,
     ),
     ...spec.volumes.map(({ name, target }) => `--volume=${name}:${target}:${dialect.mountOptions.volume}`),
     ...spec.tmpfs.map(

@@ -19,6 +19,7 @@ import { clip } from '../../base/text/text.js';
 import type {
   Container,
   ContainerFacts,
+  DataMount,
   Engine,
   EngineOptions,
   EngineTraits,
@@ -60,6 +61,8 @@ const PLACES = {
   elsewhere: { isHere: false, timeoutMs: 10_000, triesAtOnce: 1, triesLater: true },
 } as const;
 const REMOVE_VOLUMES_TIMEOUT_MS = 30_000;
+/** Some gigabytes over a slow network. */
+const COPY_TIMEOUT_MS = 30 * 60_000;
 const VERSION_TIMEOUT_MS = 5_000;
 /** Between tries to remove what could not be removed, doubled each time. */
 const FIRST_RETRY_MS = 2_000;
@@ -383,6 +386,44 @@ class Volumes {
     const folder = dirname(found.stdout.trim());
     chownSync(folder, 0, rootGroup);
     chmodSync(folder, 0o710);
+  }
+
+  async copy({ source, target, volume = '' }: DataMount, image: string, signal: AbortSignal): Promise<void> {
+    const { dialect, labels, command } = this.#parts;
+    const made = await command(dialect.makeVolumeArgs(volume, labels), QUERY_TIMEOUT_MS, signal);
+    if (made.exitCode !== 0 && saysVolumeIsThere(made.stderr)) return;
+    if (made.exitCode !== 0) throw this.#brokenError(`volume create ${volume}`, made);
+    try {
+      await this.#fill(`${source}/.`, `${volume}:${target}`, image, signal);
+    } catch (thrown) {
+      await this.remove([volume]);
+      throw thrown;
+    }
+  }
+
+  /** Copies through a container that is made and never started, which every engine can do, also one that is far away. */
+  async #fill(from: string, mount: string, image: string, signal: AbortSignal): Promise<void> {
+    const { dialect, labels } = this.#parts;
+    const demand = async (args: readonly string[], timeoutMs: number): Promise<string> => {
+      const result = await this.#parts.command(args, timeoutMs, signal);
+      if (result.exitCode === 0) return result.stdout;
+      throw new BridgeError('E_DATA', `${from} could not be copied to the engine: ${stderrExcerpt(result)}`, {
+        fault: 'operator',
+        remedy: 'Make room where the engine keeps its volumes, or name a smaller folder in MCP_BRIDGE_DATA.',
+      });
+    };
+    const flags = ['--pull=never', '--network=none', '--cap-drop=ALL', '--entrypoint=', `--volume=${mount}`];
+    const created = await demand(
+      ['create', ...flags, ...labels.map((label) => `--label=${label}`), image, 'true'],
+      QUERY_TIMEOUT_MS,
+    );
+    const id = created.trim().split('\n').at(-1) ?? '';
+    try {
+      await demand(['cp', from, `${id}:${mount.slice(mount.indexOf(':') + 1)}`], COPY_TIMEOUT_MS);
+    } finally {
+      const { signal: patient } = new AbortController();
+      await this.#parts.command(dialect.removeArgs([id]), REMOVE_VOLUMES_TIMEOUT_MS, patient);
+    }
   }
 
   async remove(names: readonly string[]): Promise<void> {

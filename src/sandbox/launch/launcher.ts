@@ -7,7 +7,7 @@ import type { Observer } from '../../base/log/events.js';
 import { LinkedSignal } from '../../base/waiting/linked-signal.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
 import { forgetChoice, rememberedChoice, runtimeOf, triedText } from '../../engine/detect.js';
-import type { Engine, EngineMachine, MachineLease, Volume } from '../../engine/engine.js';
+import type { Engine, EngineMachine, MachineLease, SandboxSpec, Volume } from '../../engine/engine.js';
 import { machineOf } from '../../engine/engines.js';
 import { chooseImage, type ImageChoice } from '../../engine/images/image-choice.js';
 import { enforcementText } from '../../engine/machine/enforcement.js';
@@ -30,7 +30,7 @@ import {
   specOn,
   startOptionsOn,
 } from './launch-set-up.js';
-import { demandSameData, isSameData, openData } from './open-data.js';
+import { DataCopies, demandSameData, isSameData, openData } from './open-data.js';
 import { PythonFallback } from './python-fallback.js';
 
 /** Errors that another engine, or the same one tried anew, would not fix. */
@@ -54,6 +54,7 @@ export class Launcher implements AsyncDisposable {
   readonly #study: ImageStudy;
   /** Volumes created so far: name -> engine that removes it at the end, or undefined where it is kept. */
   readonly #volumes = new Map<string, Engine | undefined>();
+  readonly #copies: DataCopies;
   #pad: Promise<LaunchSetUp> | undefined;
   #ready: LaunchSetUp | undefined;
   #count = 0;
@@ -70,6 +71,7 @@ export class Launcher implements AsyncDisposable {
   ) {
     this.#context = { settings, observer, freezeSeconds, instance: randomBytes(6).toString('hex') };
     this.#fallback = new PythonFallback(this.#context, this.#closing.signal);
+    this.#copies = new DataCopies(this.#closing.signal);
     this.#study = new ImageStudy(this.#context, this.#closing.signal);
     this.#machine = machineOf(
       settings.runtime,
@@ -143,6 +145,7 @@ export class Launcher implements AsyncDisposable {
     const lease = this.#live.get(sandbox)?.lease;
     this.#live.delete(sandbox);
     const ending = sandbox[Symbol.asyncDispose]()
+      .then(() => this.#copies.release(sandbox.spec.data))
       .catch((thrown: unknown) =>
         this.#context.observer({ type: 'engine.trouble', message: asBridgeError(thrown).message }),
       )
@@ -174,6 +177,7 @@ export class Launcher implements AsyncDisposable {
     await Promise.allSettled(this.#starting);
     await Promise.all(this.#ending);
     await this.#pad?.catch(() => undefined);
+    await this.#copies[Symbol.asyncDispose]();
     await Promise.all([...this.#volumes].map(([name, engine]) => engine?.volumes.remove([name])));
     removeRunDir({ stateDir: this.#context.settings.stateDir, instance: this.#context.instance });
     await this.#machine?.[Symbol.asyncDispose]();
@@ -265,7 +269,7 @@ export class Launcher implements AsyncDisposable {
     const { observer } = this.#context;
     const options = startOptionsOn(pad, observer);
     const startWith = async (files: HostFiles): Promise<Sandbox> => {
-      const data = openData(kind, pad.engine, this.#context.settings);
+      const data = openData(kind, pad.engine, this.#context.settings, this.#context.instance);
       const carried = await carry(pad.engine, { image, files }, link.signal);
       observer({ type: 'setup.step', step: 'starting a container' });
       const spec = specOn(
@@ -276,7 +280,7 @@ export class Launcher implements AsyncDisposable {
         networkMode,
         data,
       );
-      const sandbox = await Sandbox.start(pad.engine, spec, options, link.signal);
+      const sandbox = await this.#startWithCopies(pad.engine, spec, options, link.signal);
       try {
         demandSameData(spec.data, sandbox.pid);
       } catch (thrown) {
@@ -291,6 +295,24 @@ export class Launcher implements AsyncDisposable {
       const { networkAdvice } = pad.engine.traits;
       if (networkMode === undefined || networkAdvice === undefined) throw thrown;
       throw withoutNetwork(kind, networkAdvice, asBridgeError(thrown));
+    }
+  }
+
+  /** With the copies of the user's folders that it mounts, which are released when it ends. */
+  async #startWithCopies(
+    engine: Engine,
+    spec: SandboxSpec,
+    options: ReturnType<typeof startOptionsOn>,
+    signal: AbortSignal,
+  ): Promise<Sandbox> {
+    if (spec.data.some(({ volume }) => volume !== undefined))
+      this.#context.observer({ type: 'setup.step', step: 'copying the data folders to the engine' });
+    await this.#copies.use(spec.data, engine, spec.image, signal);
+    try {
+      return await Sandbox.start(engine, spec, options, signal);
+    } catch (thrown) {
+      this.#copies.release(spec.data);
+      throw thrown;
     }
   }
 

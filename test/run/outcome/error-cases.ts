@@ -28,7 +28,7 @@ export const WALLS: HintSpec = {
     { target: '/tmp', sizeMb: 64, executable: false },
     { target: '/workspace', sizeMb: 128, executable: false },
   ],
-  data: [{ source: '/not/here', target: '/data', isWritable: false, identity: '' }],
+  data: [{ source: '/not/here', target: '/data', isWritable: false, identity: '', volume: undefined }],
   shmMb: 16,
   ulimits: [
     { name: 'nofile', limit: 1024 },

@@ -63,7 +63,7 @@ describe('what has to do with the sandbox', () => {
     ) =>
       hintFor(guestError(`PermissionError: ${says}`), {
         ...WALLS,
-        data: [{ source: home, target: '/data/in', isWritable, identity: '' }],
+        data: [{ source: home, target: '/data/in', isWritable, identity: '', volume: undefined }],
       });
     const opening = (mode: string, ...path: readonly string[]) =>
       `Code runs as another user than the owner, and may not read it. The user can run \`chmod ${mode} ${shellWord(join(home, ...path))}\`; then every user of the machine may read it.`;
