@@ -51,7 +51,7 @@ inEachKind('what execute is given and gives', ({ bridge }) => {
     expect(signal?.structuredContent).toMatchObject({ exitCode: null, signal: 'SIGTERM' });
     expect(text(deaf)).toBe(`[killed after its timeout of ${REACH_SECONDS}000 ms]\nbegun`);
     expect(deaf).toMatchObject({ isError: true, structuredContent: { timedOut: true } });
-    expect(text(unknown)).toContain('[not started: `no-such` is not there');
+    expect(text(unknown)).toContain('[not started: `no-such` does not exist');
     expect(text(lost)).toContain('/work/nowhere');
     expect(text(empty)).toContain('command: got ""');
   });
