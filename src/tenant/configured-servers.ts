@@ -15,12 +15,14 @@ import type { CallProblem } from '../run/outcome/outcome.js';
 import type { AgentCapabilities } from '../servers/asking/agent-capabilities.js';
 import { serverAliases, toServerDoc } from '../servers/catalog/catalog.js';
 import { acceptCommand, KeptCatalog } from '../servers/catalog/kept-catalog.js';
-import { type KnownDocs, KnownServers } from '../servers/catalog/known-servers.js';
+import { KnownServers } from '../servers/catalog/known-servers.js';
 import { ObservedShapes } from '../servers/catalog/observed-shapes.js';
 import { KeptEras } from '../servers/connection/greet.js';
 import type { Logins } from '../servers/login/logins.js';
-import { DownstreamPool, type DownstreamPoolOptions, idleTimes } from '../servers/pool/pool.js';
+import { DownstreamPool, idleTimes } from '../servers/pool/pool.js';
 import type { ServerLease } from '../servers/pool/server-lease.js';
+import type { SlotParts } from '../servers/pool/shared-slots.js';
+import type { ServerSlot } from '../servers/pool/slot.js';
 import type { Settings } from '../settings/environment/settings.js';
 import { remedyOfMissing } from '../settings/files/config-file.js';
 import type { ServerBrief, ServerDoc } from '../wire/frames.js';
@@ -39,7 +41,7 @@ export type ConfiguredServersOptions = {
   /** Access of the principal to the configured servers; without it, to all of them. */
   readonly access?: ServerAccess | undefined;
   /** Where servers are that other bridges use too; without it, they are this bridge's alone. */
-  readonly slotFor?: DownstreamPoolOptions['slotFor'];
+  readonly slotFor?: ((parts: SlotParts) => ServerSlot | undefined) | undefined;
   /** Knowledge so far of the same settings, context and access; without it, files are read at the first question. */
   readonly configured?: Configured | undefined;
 };
@@ -111,7 +113,7 @@ export class ConfiguredServers implements AsyncDisposable {
   }
 
   /** Documentation of all that were ever started, as far as it may be seen. */
-  get known(): KnownDocs {
+  get known(): KnownServers {
     return this.#known;
   }
 

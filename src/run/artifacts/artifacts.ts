@@ -16,7 +16,6 @@ import {
   MAX_FILES,
   MAX_FILES_BYTES,
   MAX_SKIPPED_NAMED,
-  type SkipReason,
 } from '../../wire/frames.js';
 import { RESULTS_FOLDER, shownName, uniqueName } from './file-names.js';
 import { fileType } from './file-type.js';
@@ -63,7 +62,7 @@ export type Left = {
 const MAX_INLINE_CHARS = 4_000;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
-const REASONS: Readonly<Record<SkipReason, string>> = {
+const REASONS = {
   link: 'is a link',
   special: 'is not a regular file',
   size: `is larger than ${MAX_FILE_BYTES / MB_BYTES} MiB`,
@@ -251,7 +250,7 @@ export class Artifacts {
     }
   }
 
-  #skip(name: string, reason: SkipReason): void {
+  #skip(name: string, reason: keyof typeof REASONS): void {
     if (this.#skipped.length >= MAX_SKIPPED_NAMED) this.#skippedMore++;
     else this.#skipped.push({ name: shownName(`${RESULTS_FOLDER}/${name}`), reason: REASONS[reason] });
   }

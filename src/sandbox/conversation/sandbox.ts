@@ -11,7 +11,7 @@
 // sent decides, and never what the sandbox says: one that was sent `run` never waits again (rest()), and a frame out
 // of turn is its end.
 
-import { asBridgeError, BridgeError, type BridgeErrorOptions } from '../../base/errors.js';
+import { asBridgeError, BridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { heardOut } from '../../base/process/streams.js';
@@ -549,7 +549,10 @@ export class NotStarted extends BridgeError {
   /** Why, in the words of the engine, of the image or of the bridge; without a full stop. */
   readonly detail: string;
 
-  constructor(detail: string, options: Pick<BridgeErrorOptions, 'cause' | 'waitedMs'> = {}) {
+  constructor(
+    detail: string,
+    options: { readonly cause?: unknown; readonly waitedMs?: number | undefined } = {},
+  ) {
     super('E_SANDBOX_START', `The sandbox did not start: ${detail}`, {
       fault: 'engine',
       remedy: `Run \`${ownCommand('doctor')}\`.`,
