@@ -23,16 +23,7 @@ import type { Source } from '../terms/host.js';
 import { filesOf, locate } from '../terms/source-files.js';
 import type { ChangePlace } from './changes.js';
 import { userFiles } from './hosts.js';
-import {
-  ADOPTABLE_HOSTS,
-  type AdoptableHost,
-  type DeniedTool,
-  type HostRules,
-  type RulesContext,
-} from './known-rules.js';
-
-/** A server that stays in its host. */
-export type StayingServer = { readonly name: string; readonly file: string; readonly reason: string };
+import { ADOPTABLE_HOSTS, type DeniedTool, type HostRules, type RulesContext } from './known-rules.js';
 
 /** A server that can be moved. */
 export type Candidate = {
@@ -59,20 +50,14 @@ export type AdoptPlace = ChangePlace & {
   readonly reaches: (spec: DownstreamSpec) => boolean;
 };
 
-type RulesOwnEntry = RulesContext['own'];
-
 /** Servers of the user's scope, and with their reasons those that stay, of other scopes as well. Throws E_CONFIG. */
-export function candidatesOf(
-  record: HostRecord,
-  own: RulesOwnEntry,
-  place: AdoptPlace,
-): { readonly candidates: readonly Candidate[]; readonly left: readonly StayingServer[] } {
+export function candidatesOf(record: HostRecord, own: RulesContext['own'], place: AdoptPlace) {
   const adoptable = ADOPTABLE_HOSTS[record.id];
   if (adoptable === undefined) throw new Error(`nothing is known of ${record.id}`);
   const { settings, env, host } = place;
   const discovery = discover({ settings, env, host }, () => {});
   const candidates: Candidate[] = [];
-  const left: StayingServer[] = ofOtherScopes(record, discovery);
+  const left = ofOtherScopes(record, discovery);
   for (const { file, source } of userFiles(record, place)) {
     for (const entry of entriesIn(file, source, place)) {
       const judged = judge(entry, { record, adoptable, own, file, source, discovery, place });
@@ -99,7 +84,7 @@ const SCOPES: Partial<Record<SpecSource['scope'], string>> = {
   plugin: 'comes with a plugin',
 };
 
-function ofOtherScopes({ title }: HostRecord, { ready, skipped }: Discovery): StayingServer[] {
+function ofOtherScopes({ title }: HostRecord, { ready, skipped }: Discovery) {
   return [...ready, ...skipped].flatMap(({ name, source: { host, scope, file } }) => {
     const reason = host === title ? SCOPES[scope] : undefined;
     return reason === undefined ? [] : [{ name, file, reason }];
@@ -108,8 +93,8 @@ function ofOtherScopes({ title }: HostRecord, { ready, skipped }: Discovery): St
 
 type JudgeContext = {
   readonly record: HostRecord;
-  readonly adoptable: AdoptableHost;
-  readonly own: RulesOwnEntry;
+  readonly adoptable: (typeof ADOPTABLE_HOSTS)[string];
+  readonly own: RulesContext['own'];
   readonly file: string;
   readonly source: Source;
   readonly discovery: Discovery;
@@ -240,7 +225,7 @@ const ALWAYS_HANDED_ON = [
   'APPDATA',
 ];
 
-function isHandedOn(variable: string, { entry }: RulesOwnEntry): boolean {
+function isHandedOn(variable: string, { entry }: RulesContext['own']): boolean {
   if (ALWAYS_HANDED_ON.includes(variable)) return true;
   const { env, env_vars: names } = entry;
   return (isObject(env) && Object.hasOwn(env, variable)) || textsOf(names).includes(variable);
