@@ -42,16 +42,11 @@ export type DataMount = {
 };
 /** Carrier of a container's traffic (network-modes.ts). `default`: what docker, or a machine's podman, gives any container. */
 export type NetworkMode = 'slirp4netns' | 'pasta' | 'default';
-/** Writable and in memory; only one that is `executable` may hold programs. */
-export type Tmpfs = { readonly target: string; readonly sizeMb: number; readonly executable: boolean };
 /** Why an engine elsewhere does not answer, in its client's words; `isSilent` where nobody said that it is gone. */
 export type Unreachable = { readonly why: string; readonly isSilent: boolean };
 
 /** A volume on disk, shared by all containers that name it; one that is not `isKept` goes with the bridge that made it. */
 export type Volume = { readonly name: string; readonly target: string; readonly isKept: boolean };
-
-/** A user of this machine, with the group of their files where that is not root's. */
-export type FileOwner = { readonly uid: number; readonly gid: number | undefined };
 
 /** Every wall of one sandbox. No optional fields: who reads a value of this type sees every wall. */
 export type SandboxSpec = {
@@ -73,9 +68,17 @@ export type SandboxSpec = {
   readonly workdir: string;
   readonly mounts: readonly Mount[];
   readonly data: readonly DataMount[];
-  /** The user of this machine that the container's user is, so that what it writes is theirs; undefined for nobody. */
-  readonly owner: FileOwner | undefined;
-  readonly tmpfs: readonly Tmpfs[];
+  /**
+   * The user of this machine that the container's user is, so that what it writes is theirs, with the group of their files where
+   * that is not root's; undefined for nobody.
+   */
+  readonly owner: { readonly uid: number; readonly gid: number | undefined } | undefined;
+  /** Writable and in memory; only one that is `executable` may hold programs. */
+  readonly tmpfs: ReadonlyArray<{
+    readonly target: string;
+    readonly sizeMb: number;
+    readonly executable: boolean;
+  }>;
   readonly volumes: readonly Volume[];
   readonly shmMb: number;
   readonly masked: readonly string[];
@@ -121,8 +124,6 @@ export interface Container extends AsyncDisposable {
   kill(): void;
 }
 
-export type EngineLimits = { readonly memory: boolean; readonly pids: boolean; readonly cpu: boolean };
-
 /** Facts that the engine reports of itself, in our words. */
 export type EngineFacts = {
   readonly version: string;
@@ -132,7 +133,7 @@ export type EngineFacts = {
   /** Processor architecture of that machine, in the engine's spelling: amd64 or x86_64, arm64 or aarch64. */
   readonly architecture: string;
   /** Limits that the engine says it can enforce; whether it does is only seen on this machine. */
-  readonly limits: EngineLimits;
+  readonly limits: { readonly memory: boolean; readonly pids: boolean; readonly cpu: boolean };
   readonly storageDriver: string;
   readonly storageRoot: string;
   /** Where podman keeps the state of containers that run. */
@@ -265,16 +266,6 @@ export type Derivation = {
   readonly seccompFile: string;
 };
 
-/** Images with files of ours on top of others, for containers that cannot mount what lies on this machine. */
-export interface DerivedImages {
-  /** Name of the image, which is made where it is not there. Throws E_IMAGE_BUILD. */
-  make(derivation: Derivation, signal: AbortSignal): Promise<string>;
-  /** A start failed: what was made may be gone. */
-  forget(): void;
-  /** Removes the image of `key`, which nobody will start from again. Never rejects. */
-  remove(key: string): Promise<void>;
-}
-
 /** An engine as `sandbox/` needs it. What only some engines have may be undefined, and then is not needed with the others. */
 export interface Engine {
   readonly name: EngineName;
@@ -287,8 +278,20 @@ export interface Engine {
     /** Removes volumes with their content, and containers that still have them. Trouble is told, not thrown. */
     remove(names: readonly string[]): Promise<void>;
   };
-  /** Undefined where containers mount the files of this machine. */
-  readonly derived: DerivedImages | undefined;
+  /**
+   * Images with files of ours on top of others, for containers that cannot mount what lies on this machine; undefined where
+   * containers mount it.
+   */
+  readonly derived:
+    | {
+        /** Name of the image, which is made where it is not there. Throws E_IMAGE_BUILD. */
+        make(derivation: Derivation, signal: AbortSignal): Promise<string>;
+        /** A start failed: what was made may be gone. */
+        forget(): void;
+        /** Removes the image of `key`, which nobody will start from again. Never rejects. */
+        remove(key: string): Promise<void>;
+      }
+    | undefined;
   /** How containers are launched, and why so; doctor says it. */
   readonly launch: { readonly launch: 'detached' | 'attached'; readonly reason: string };
   /** Meanings of lines that an engine writes itself on a container's stream for stderr. */

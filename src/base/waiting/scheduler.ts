@@ -110,16 +110,6 @@ type TurnRequest = {
 
 export type RefusedTurn = { readonly refused: BridgeError };
 
-/** A place in the queue. */
-export type QueuePlace = {
-  /** Resolves when the turn has come, or with why there is none. Also when the wait has ended: the turn has ended then. */
-  readonly turn: Promise<Turn | RefusedTurn>;
-  /** Why there is no place, where a run was refused at once and never waited. */
-  readonly refused: RefusedTurn | undefined;
-  /** Tells that a held run waits for nothing else now. */
-  readonly ready: () => void;
-};
-
 type QueueEntry = TurnRequest & {
   /** `returning` has stood, and waits for a place again. */
   state: 'held' | 'waiting' | 'running' | 'standing' | 'returning' | 'ended';
@@ -247,7 +237,14 @@ export class Scheduler {
     wait: Omit<TurnRequest, 'onTurn' | 'onRefused'>,
     signal: AbortSignal,
     onQueued: (turn: Turn) => void = () => {},
-  ): QueuePlace {
+  ): {
+    /** Resolves when the turn has come, or with why there is none. Also when the wait has ended: the turn has ended then. */
+    readonly turn: Promise<Turn | RefusedTurn>;
+    /** Why there is no place, where a run was refused at once and never waited. */
+    readonly refused: RefusedTurn | undefined;
+    /** Tells that a held run waits for nothing else now. */
+    readonly ready: () => void;
+  } {
     let ready = () => {};
     let atOnce: RefusedTurn | undefined;
     const turn = new Promise<Turn | RefusedTurn>((resolve) => {

@@ -9,13 +9,14 @@ import type { Observer } from '../../base/log/events.js';
 import type { OutputStream } from '../../base/process/streams.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { wholeCharacters } from '../../base/text/text.js';
-import type { LeftFrame } from '../../sandbox/conversation/turn.js';
+import type { FrameOf } from '../../sandbox/conversation/turn.js';
 import {
   type GuestFrame,
   MAX_FILE_BYTES,
   MAX_FILES,
   MAX_FILES_BYTES,
   MAX_SKIPPED_NAMED,
+  type SupervisorFrame,
 } from '../../wire/frames.js';
 import { RESULTS_FOLDER, shownName, uniqueName } from './file-names.js';
 import { fileType } from './file-type.js';
@@ -149,7 +150,7 @@ export class Artifacts {
         : { name: 'result.json', mimeType: 'application/json', text: wellFormedJson(json), isSpare };
   }
 
-  addFile(frame: LeftFrame): void {
+  addFile(frame: FrameOf<SupervisorFrame, 'file' | 'skipped'>): void {
     if (frame.type === 'skipped') {
       for (const { name, reason } of frame.files) this.#skip(name, reason);
       this.#skippedMore += frame.more;

@@ -33,7 +33,6 @@ import {
   endsBetweenCalls,
   type FrameOf,
   type GuestEnd,
-  type Hello,
   isOfRun,
   mayRest,
   type RunFrame,
@@ -95,7 +94,7 @@ export class Sandbox implements AsyncDisposable {
   readonly #channel: Channel;
   readonly #observer: Observer;
   readonly #words: EngineWords;
-  readonly #greeted: Promise<Hello>;
+  readonly #greeted: Promise<FrameOf<SupervisorFrame, 'hello'>>;
   readonly #settle: (end: SandboxEnd) => void;
   readonly #whyUnreachable: StartOptions['whyUnreachable'];
   /** Whether we have told the code to stop: then its end by a signal is our doing. */
@@ -134,7 +133,7 @@ export class Sandbox implements AsyncDisposable {
     this.spec = spec;
     this.#enforcement = enforcement ?? UNENFORCED;
     this.#observer = observer;
-    let onHello = (_hello: Hello): void => {};
+    let onHello = (_hello: FrameOf<SupervisorFrame, 'hello'>): void => {};
     this.#greeted = new Promise((resolve) => {
       onHello = resolve;
     });

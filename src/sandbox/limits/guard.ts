@@ -8,7 +8,6 @@ import type { SandboxSpec } from '../../engine/engine.js';
 import {
   type AskedLimits,
   type Enforcement,
-  type GroupLimit,
   groupLimit,
   lookAt,
   oomKillsIn,
@@ -19,7 +18,7 @@ import { type Breach, type Scales, Watchdog } from './watchdog.js';
 
 export class Guard implements Disposable {
   readonly #enforcement: Enforcement;
-  readonly #group: GroupLimit | undefined;
+  readonly #group: ReturnType<typeof groupLimit>;
   readonly #makeWatchdog: () => Watchdog | undefined;
   #watchdog: Watchdog | undefined;
   #memoryKills = 0;
