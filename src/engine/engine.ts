@@ -266,6 +266,16 @@ export type Derivation = {
   readonly seccompFile: string;
 };
 
+/** Images with files of ours on top of others, for containers that cannot mount what lies on this machine. */
+export interface DerivedImages {
+  /** Name of the image, which is made where it is not there. Throws E_IMAGE_BUILD. */
+  make(derivation: Derivation, signal: AbortSignal): Promise<string>;
+  /** A start failed: what was made may be gone. */
+  forget(): void;
+  /** Removes the image of `key`, which nobody will start from again. Never rejects. */
+  remove(key: string): Promise<void>;
+}
+
 /** An engine as `sandbox/` needs it. What only some engines have may be undefined, and then is not needed with the others. */
 export interface Engine {
   readonly name: EngineName;
@@ -278,20 +288,8 @@ export interface Engine {
     /** Removes volumes with their content, and containers that still have them. Trouble is told, not thrown. */
     remove(names: readonly string[]): Promise<void>;
   };
-  /**
-   * Images with files of ours on top of others, for containers that cannot mount what lies on this machine; undefined where
-   * containers mount it.
-   */
-  readonly derived:
-    | {
-        /** Name of the image, which is made where it is not there. Throws E_IMAGE_BUILD. */
-        make(derivation: Derivation, signal: AbortSignal): Promise<string>;
-        /** A start failed: what was made may be gone. */
-        forget(): void;
-        /** Removes the image of `key`, which nobody will start from again. Never rejects. */
-        remove(key: string): Promise<void>;
-      }
-    | undefined;
+  /** Undefined where containers mount the files of this machine. */
+  readonly derived: DerivedImages | undefined;
   /** How containers are launched, and why so; doctor says it. */
   readonly launch: { readonly launch: 'detached' | 'attached'; readonly reason: string };
   /** Meanings of lines that an engine writes itself on a container's stream for stderr. */

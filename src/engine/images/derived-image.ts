@@ -7,7 +7,7 @@ import { BridgeError } from '../../base/errors.js';
 import { INSTANCE_LABEL } from '../../base/process/owner.js';
 import { type ProcessResult, tailOf } from '../../base/process/process.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
-import type { Derivation, Engine, EngineImages } from '../engine.js';
+import type { Derivation, DerivedImages, EngineImages } from '../engine.js';
 
 /** One command of the engine; a non-zero exit is a result, not an error. */
 export type RunEngineCommand = (
@@ -138,7 +138,7 @@ export async function pruneDerivedImages(
 }
 
 /** Each is made once for all who ask at the same time, and until a start of it fails; anybody may remove one at any time. */
-export class CliDerivedImages implements NonNullable<Engine['derived']> {
+export class CliDerivedImages implements DerivedImages {
   readonly #parts;
   /** Names by what they are made of. */
   readonly #made = new Map<string, Promise<string>>();

@@ -91,6 +91,15 @@ export function demandEnforcement(found: Enforcement, accepted: readonly Control
 export const enforcementText = (found: Enforcement): string =>
   CONTROLS.map((control) => `${control}: ${found[control]}`).join(', ');
 
+/**
+ * Controls, and two hierarchies without limits: `cpuacct` counts in version 1, often by a mount of its own, and `unified` is
+ * that of version 2, which may be there beside those of version 1 and then has none of their controllers.
+ */
+type Hierarchy = Control | 'cpuacct' | 'unified';
+
+/** A limit and the folder of the group that has it. */
+export type GroupLimit = { readonly value: number; readonly dir: string };
+
 /** No memory limit is near this; v1 says "unlimited" by a number beyond it. */
 const UNLIMITED = 2 ** 60;
 
@@ -112,7 +121,7 @@ function mounts(
  */
 function groupOf(
   pid: number | 'self',
-  controller: Control | 'cpuacct' | 'unified',
+  controller: Hierarchy,
   read: ReadText,
 ): { readonly mount: string; readonly path: string; readonly version: 1 | 2 } | undefined {
   const lines = (read(`/proc/${pid}/cgroup`) ?? '').split('\n').map((line) => {
@@ -132,11 +141,7 @@ function groupOf(
 const parentOf = (path: string): string => path.replace(/\/[^/]*$/, '') || '/';
 
 /** The groups from that of `pid` upwards, as far as they are not ours too: what we share is no limit of a container. */
-function ownGroups(
-  pid: number,
-  controller: Control | 'cpuacct' | 'unified',
-  read: ReadText,
-): { dirs: string[]; version: 1 | 2 } {
+function ownGroups(pid: number, controller: Hierarchy, read: ReadText): { dirs: string[]; version: 1 | 2 } {
   const group = groupOf(pid, controller, read);
   const ours = groupOf('self', controller, read)?.path;
   if (group === undefined || ours === undefined) return { dirs: [], version: 2 };
@@ -162,9 +167,9 @@ export function groupLimit(
   pid: number,
   controller: Control,
   read: ReadText = readText,
-): { readonly value: number; readonly dir: string } | undefined {
+): GroupLimit | undefined {
   const { dirs, version } = ownGroups(pid, controller, read);
-  let least: { readonly value: number; readonly dir: string } | undefined;
+  let least: GroupLimit | undefined;
   for (const dir of dirs) {
     const value = limitIn(dir, controller, version, read);
     if (value !== undefined && !(least !== undefined && least.value <= value)) least = { value, dir };

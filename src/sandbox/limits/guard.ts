@@ -8,6 +8,7 @@ import type { SandboxSpec } from '../../engine/engine.js';
 import {
   type AskedLimits,
   type Enforcement,
+  type GroupLimit,
   groupLimit,
   lookAt,
   oomKillsIn,
@@ -18,7 +19,7 @@ import { type Breach, type Scales, Watchdog } from './watchdog.js';
 
 export class Guard implements Disposable {
   readonly #enforcement: Enforcement;
-  readonly #group: ReturnType<typeof groupLimit>;
+  readonly #group: GroupLimit | undefined;
   readonly #makeWatchdog: () => Watchdog | undefined;
   #watchdog: Watchdog | undefined;
   #memoryKills = 0;
