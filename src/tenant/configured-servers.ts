@@ -19,10 +19,8 @@ import { KnownServers } from '../servers/catalog/known-servers.js';
 import { ObservedShapes } from '../servers/catalog/observed-shapes.js';
 import { KeptEras } from '../servers/connection/greet.js';
 import type { Logins } from '../servers/login/logins.js';
-import { DownstreamPool, idleTimes } from '../servers/pool/pool.js';
+import { DownstreamPool, type DownstreamPoolOptions, idleTimes } from '../servers/pool/pool.js';
 import type { ServerLease } from '../servers/pool/server-lease.js';
-import type { SlotParts } from '../servers/pool/shared-slots.js';
-import type { ServerSlot } from '../servers/pool/slot.js';
 import type { Settings } from '../settings/environment/settings.js';
 import { remedyOfMissing } from '../settings/files/config-file.js';
 import type { ServerBrief, ServerDoc } from '../wire/frames.js';
@@ -41,7 +39,7 @@ export type ConfiguredServersOptions = {
   /** Access of the principal to the configured servers; without it, to all of them. */
   readonly access?: ServerAccess | undefined;
   /** Where servers are that other bridges use too; without it, they are this bridge's alone. */
-  readonly slotFor?: ((parts: SlotParts) => ServerSlot | undefined) | undefined;
+  readonly slotFor?: DownstreamPoolOptions['slotFor'];
   /** Knowledge so far of the same settings, context and access; without it, files are read at the first question. */
   readonly configured?: Configured | undefined;
 };

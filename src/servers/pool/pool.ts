@@ -32,35 +32,35 @@ const DEFAULT_TIMES: DownstreamTimes = {
 export const idleTimes = ({ serverIdleSeconds }: { readonly serverIdleSeconds: number }) =>
   serverIdleSeconds === 0 ? {} : { idleMs: serverIdleSeconds * 1000 };
 
+export type DownstreamPoolOptions = Pick<
+  ServerContext,
+  'observer' | 'redactor' | 'loginFor' | 'loginOwner' | 'eras' | 'cwd' | 'onStartFailed'
+> & {
+  readonly specs: readonly DownstreamSpec[];
+  readonly hostEnv: Readonly<Record<string, string | undefined>>;
+  /** Variables of `hostEnv` that servers get on top of the allow-list. */
+  readonly extraEnvNames: readonly string[];
+  /** How many bridges this one runs inside; servers are told one more. */
+  readonly depth: number;
+  readonly times?: Partial<DownstreamTimes>;
+  /** Where a server is that other pools use too; without it, and for undefined, it is this pool's alone. */
+  readonly slotFor?: ((parts: SlotParts) => ServerSlot | undefined) | undefined;
+  /** Called whenever a server has listed its tools, the first time before anybody is given it; it must not throw. */
+  readonly onListed?: (downstream: Downstream) => void;
+};
+
 const MAX_NAMES = 20;
 
 /** Servers of which none runs before somebody needs it. */
 export class DownstreamPool implements AsyncDisposable {
-  readonly #options;
+  readonly #options: DownstreamPoolOptions;
   readonly #eras: EraMemory;
   #slots = new Map<string, ServerSlot>();
   /** Replaced by `adopt`, until no run holds them, their last call has ended and their processes are gone. */
   readonly #retired = new Set<ServerSlot>();
   #disposing: Promise<void> | undefined;
 
-  constructor(
-    options: Pick<
-      ServerContext,
-      'observer' | 'redactor' | 'loginFor' | 'loginOwner' | 'eras' | 'cwd' | 'onStartFailed'
-    > & {
-      readonly specs: readonly DownstreamSpec[];
-      readonly hostEnv: Readonly<Record<string, string | undefined>>;
-      /** Variables of `hostEnv` that servers get on top of the allow-list. */
-      readonly extraEnvNames: readonly string[];
-      /** How many bridges this one runs inside; servers are told one more. */
-      readonly depth: number;
-      readonly times?: Partial<DownstreamTimes>;
-      /** Where a server is that other pools use too; without it, and for undefined, it is this pool's alone. */
-      readonly slotFor?: ((parts: SlotParts) => ServerSlot | undefined) | undefined;
-      /** Called whenever a server has listed its tools, the first time before anybody is given it; it must not throw. */
-      readonly onListed?: (downstream: Downstream) => void;
-    },
-  ) {
+  constructor(options: DownstreamPoolOptions) {
     this.#options = options;
     this.#eras = options.eras ?? new ErasInMemory();
     this.adopt(options.specs);
