@@ -23,8 +23,24 @@ const MAX_REST_MS = 60_000;
 /** Share of the memory that is free without them which waiting sandboxes of all kinds may take together. */
 const MEMORY_PART = 0.25;
 
+type WarmPoolOptions = {
+  /** How many wait at most; 0 makes every take() a cold start. */
+  readonly size: number;
+  /** Memory that one waiting sandbox may take. */
+  readonly bytesEach: number;
+  /** Memory that the waiting sandboxes of all pools may take, this one's included. */
+  readonly heldBytes: () => number;
+  readonly start: (signal: AbortSignal) => Promise<Sandbox>;
+  readonly retire: (sandbox: Sandbox) => void;
+  /** False when one started now would be another, for instance of a newer image. Asked on the call path. */
+  readonly isCurrent: (sandbox: Sandbox) => boolean;
+  /** One begins to wait, or is given away after it has. */
+  readonly onWaits?: (sandbox: Sandbox, waits: boolean) => void;
+  readonly observer: Observer;
+};
+
 export class WarmPool implements Disposable {
-  readonly #options;
+  readonly #options: WarmPoolOptions;
   readonly #closing = new AbortController();
   readonly #waiting: { readonly sandbox: Sandbox; readonly timer: NodeJS.Timeout }[] = [];
   /** Under way and not promised to anybody. */
@@ -37,21 +53,7 @@ export class WarmPool implements Disposable {
   #wantedAt = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: {
-    /** How many wait at most; 0 makes every take() a cold start. */
-    readonly size: number;
-    /** Memory that one waiting sandbox may take. */
-    readonly bytesEach: number;
-    /** Memory that the waiting sandboxes of all pools may take, this one's included. */
-    readonly heldBytes: () => number;
-    readonly start: (signal: AbortSignal) => Promise<Sandbox>;
-    readonly retire: (sandbox: Sandbox) => void;
-    /** False when one started now would be another, for instance of a newer image. Asked on the call path. */
-    readonly isCurrent: (sandbox: Sandbox) => boolean;
-    /** One begins to wait, or is given away after it has. */
-    readonly onWaits?: (sandbox: Sandbox, waits: boolean) => void;
-    readonly observer: Observer;
-  }) {
+  constructor(options: WarmPoolOptions) {
     this.#options = options;
   }
 
@@ -261,22 +263,19 @@ const WAITING_BYTES = 64 * MB_BYTES;
 /** With numpy and pandas loaded it measured 67 MB, with scipy.stats, matplotlib and openpyxl as well 140 MB. */
 const WAITING_PREPARED_BYTES = 160 * MB_BYTES;
 
+type WarmPoolsOptions = Pick<WarmPoolOptions, 'size' | 'retire' | 'isCurrent' | 'onWaits' | 'observer'> & {
+  readonly start: (kind: SandboxProfile, signal: AbortSignal) => Promise<Sandbox>;
+};
+
 /**
  * A pool of waiting sandboxes for each kind that has been asked for: the first call of a language is a cold start, and from
  * then on its next sandbox waits. A sandbox that nobody asks for again is dropped by its pool.
  */
 export class WarmPools implements Disposable {
-  readonly #options;
+  readonly #options: WarmPoolsOptions;
   readonly #pools = new Map<string, WarmPool>();
 
-  constructor(
-    options: Pick<
-      ConstructorParameters<typeof WarmPool>[0],
-      'size' | 'retire' | 'isCurrent' | 'onWaits' | 'observer'
-    > & {
-      readonly start: (kind: SandboxProfile, signal: AbortSignal) => Promise<Sandbox>;
-    },
-  ) {
+  constructor(options: WarmPoolsOptions) {
     this.#options = options;
   }
 
