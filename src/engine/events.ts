@@ -2,14 +2,6 @@
 
 import { type EventWords, milliseconds, oneLine } from '../base/log/events.js';
 
-/** Our own image is made, or was, since `instead` could not be pulled. */
-type OwnImage = {
-  readonly image: string;
-  readonly instead: string;
-  /** Why not. */
-  readonly why: string;
-};
-
 declare module '../base/log/events.js' {
   interface EventTable {
     readonly 'engine.command': {
@@ -21,8 +13,14 @@ declare module '../base/log/events.js' {
     readonly 'image.progress': { readonly image: string; readonly message: string };
     /** Bytes of layers that a pull has brought so far, as they were sent. */
     readonly 'image.received': { readonly image: string; readonly bytes: number };
-    readonly 'image.building': OwnImage;
-    readonly 'image.built': OwnImage;
+    /** Our own image is made, since `instead` could not be pulled. */
+    readonly 'image.building': {
+      readonly image: string;
+      readonly instead: string;
+      /** Why not. */
+      readonly why: string;
+    };
+    readonly 'image.built': { readonly image: string; readonly instead: string; readonly why: string };
     /** The image that imported settings name is not present: sandboxes start from our own, `by`. */
     readonly 'image.replaced': {
       readonly image: string;

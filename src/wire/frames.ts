@@ -203,6 +203,9 @@ export type Refusal = {
 /** A file for the code's working directory; `name` is a checked relative path, `data` base64. */
 export type InputFile = { readonly name: string; readonly data: string };
 
+/** Such a file on its way; `data` may be what JSON writes as base64. */
+type SentFile = { readonly name: string; readonly data: string | { toJSON(): string } };
+
 /** A program among the files of a run: what a shell would be told of it. */
 export type ProgramStart = {
   /** Path of the entry file, relative to the working directory. */
@@ -260,8 +263,7 @@ export type HostFrame =
       readonly timeoutSeconds: number;
       readonly loaded: readonly ServerDoc[];
       readonly discovered: readonly ServerBrief[];
-      /** As `InputFile`; `data` may also be what JSON writes as base64. */
-      readonly files: ReadonlyArray<{ readonly name: string; readonly data: string | { toJSON(): string } }>;
+      readonly files: readonly SentFile[];
       /** Null for code that is no file. */
       readonly program: ProgramStart | null;
       /** Session that this is a call in; absent for a run of its own. Neither ever becomes the other. */

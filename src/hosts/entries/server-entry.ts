@@ -30,13 +30,6 @@ import { Filling } from './filling.js';
 export const MAX_NAME_CHARS = 128;
 const MAX_DESCRIPTION_CHARS = 500;
 
-type EntryContext = ConstructorParameters<typeof Filling>[0] & {
-  readonly source: SpecSource;
-  readonly dialect: HostDialect;
-  /** Description of the whole file, for entries that have none. */
-  readonly description: string;
-};
-
 /** `off` was switched off by the user. */
 export type ReadEntry =
   | { readonly state: 'ready'; readonly spec: DownstreamSpec }
@@ -45,7 +38,16 @@ export type ReadEntry =
 
 const unusableEntry = (reason: ServerSkipReason): ReadEntry => ({ state: 'unusable', reason });
 
-export function parseEntry(name: string, value: unknown, context: EntryContext): ReadEntry {
+export function parseEntry(
+  name: string,
+  value: unknown,
+  context: ConstructorParameters<typeof Filling>[0] & {
+    readonly source: SpecSource;
+    readonly dialect: HostDialect;
+    /** Description of the whole file, for entries that have none. */
+    readonly description: string;
+  },
+): ReadEntry {
   const nameTrouble = troubleOfName(name);
   if (nameTrouble !== undefined) return unusableEntry(mistaken(nameTrouble));
   if (!isObject(value)) return unusableEntry(mistaken({ kind: 'not-an-object', found: kindOf(value) }));
@@ -89,7 +91,7 @@ function unnestTransport(entry: RawEntry, { types }: HostDialect): RawEntry {
   return isType && own['type'] === undefined ? { ...own, type: transport } : entry;
 }
 
-function build(name: string, entry: RawEntry, context: EntryContext): ReadEntry {
+function build(name: string, entry: RawEntry, context: Parameters<typeof parseEntry>[2]): ReadEntry {
   const { dialect } = context;
   const transport = transportOf(entry, dialect);
   if (typeof transport === 'object') return unusableEntry(transport.reason);

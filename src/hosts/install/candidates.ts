@@ -91,20 +91,18 @@ function ofOtherScopes({ title }: HostRecord, { ready, skipped }: Discovery) {
   });
 }
 
-type JudgeContext = {
-  readonly record: HostRecord;
-  readonly adoptable: (typeof ADOPTABLE_HOSTS)[string];
-  readonly own: RulesContext['own'];
-  readonly file: string;
-  readonly source: Source;
-  readonly discovery: Discovery;
-  readonly place: AdoptPlace;
-};
-
 /** The reason why it stays, or the server as it would be moved. */
 function judge(
   { name, value, pointer, path: written }: WrittenEntry,
-  context: JudgeContext,
+  context: {
+    readonly record: HostRecord;
+    readonly adoptable: (typeof ADOPTABLE_HOSTS)[string];
+    readonly own: RulesContext['own'];
+    readonly file: string;
+    readonly source: Source;
+    readonly discovery: Discovery;
+    readonly place: AdoptPlace;
+  },
 ): Candidate | string {
   const { record, adoptable, own, file, source, discovery, place } = context;
   const { title } = record;
@@ -150,7 +148,7 @@ function movedCandidate(
   },
   spec: DownstreamSpec,
   rules: HostRules,
-  { record, file, source, discovery, place }: JudgeContext,
+  { record, file, source, discovery, place }: Parameters<typeof judge>[1],
 ): Candidate | string {
   const target = adoptedSource(source);
   const [targetFile] = target === undefined ? [] : filesOf(target, place.env, place.host);
