@@ -5,6 +5,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+/** Facts that are read of the host: /etc/os-release, and the files of /etc/apt by their paths. */
+type AptFacts = { readonly osRelease: string; readonly files: Readonly<Record<string, string>> };
+
 type AptSource = {
   readonly uris: string;
   readonly suites: readonly string[];
@@ -18,8 +21,8 @@ const ROLLING = new Set(['sid', 'unstable', 'testing']);
 
 const APT_DIR = '/etc/apt';
 
-/** Facts of this machine: /etc/os-release, and the files of /etc/apt by their paths; what is absent is empty. */
-export function readAptFacts() {
+/** The facts of this machine; what is absent is empty. */
+export function readAptFacts(): AptFacts {
   const parts = join(APT_DIR, 'sources.list.d');
   const names = orElse([], () => readdirSync(parts)).filter((name) => /\.(list|sources)$/.test(name));
   const paths = [join(APT_DIR, 'sources.list'), ...names.map((name) => join(parts, name))];
@@ -40,7 +43,7 @@ function orElse<T>(fallback: T, read: () => T): T {
 }
 
 /** The host's Debian sources turned to `suite`, in deb822 form; undefined when there are none to go by. */
-export function debianSources(suite: string, facts: ReturnType<typeof readAptFacts>): string | undefined {
+export function debianSources(suite: string, facts: AptFacts): string | undefined {
   if (!/^ID=debian$/m.test(facts.osRelease)) return undefined;
   const codename = /^VERSION_CODENAME=(\S+)$/m.exec(facts.osRelease)?.[1];
   if (codename === undefined) return undefined;
