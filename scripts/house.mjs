@@ -16,7 +16,7 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const CRUMB_LINES = 100;
 const LINES = 1_000;
 const BARE = 'comments that begin without their subject';
-const PUBLIC = new Set(['_meta', '_write', '_final', '_destroy']);
+const PUBLIC = new Set(['_meta', '_write', '_final', '_destroy', '_handle']);
 const SEVERAL = 'type names with more than one meaning';
 
 const filesIn = (folder) =>
@@ -37,7 +37,8 @@ function read(file) {
   const privates = [];
   // What a file adds to a type of another by `declare module` is no type of its own.
   let added = 0;
-  // Members of our own classes begin with `#`; a member of MCP's messages and Node's way of making a stream do with `_`.
+  // Members of our own classes begin with `#`; a member of MCP's messages and Node's way of making a stream do with `_`. No
+  // package has `_handle`, but Node: base/log/lossy-writer.ts says what for.
   const onMember = (node, key) => {
     const name = key?.name ?? key?.value;
     if (typeof name === 'string' && /^_[a-z]/i.test(name) && !PUBLIC.has(name))

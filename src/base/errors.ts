@@ -42,32 +42,32 @@ export type ErrorCode =
   | 'E_SHUTDOWN'
   | 'E_INTERNAL';
 
-/**
- * Who has to act: the agent (its arguments), the guest (its code), the operator (the set-up), a downstream server, the engine,
- * or we.
- */
-export type Fault = 'agent' | 'guest' | 'operator' | 'downstream' | 'engine' | 'bridge';
-
-export type BridgeErrorOptions = {
-  readonly fault: Fault;
-  /** One sentence in the imperative: the command or change that fixes it. */
-  readonly remedy?: string;
-  readonly cause?: unknown;
-  /** How long something was waited for that never came: it hangs. */
-  readonly waitedMs?: number | undefined;
-  /** When the same is worth another try, in seconds from now; the remedy says it too. */
-  readonly retryAfterSeconds?: number | undefined;
-};
-
 export class BridgeError extends Error {
   override readonly name = 'BridgeError';
   readonly code: ErrorCode;
-  readonly fault: Fault;
+  /**
+   * Who has to act: the agent (its arguments), the guest (its code), the operator (the set-up), a downstream server, the engine,
+   * or we.
+   */
+  readonly fault: 'agent' | 'guest' | 'operator' | 'downstream' | 'engine' | 'bridge';
   readonly remedy: string | undefined;
   readonly waitedMs: number | undefined;
   readonly retryAfterSeconds: number | undefined;
 
-  constructor(code: ErrorCode, message: string, options: BridgeErrorOptions) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: {
+      readonly fault: BridgeError['fault'];
+      /** One sentence in the imperative: the command or change that fixes it. */
+      readonly remedy?: string;
+      readonly cause?: unknown;
+      /** How long something was waited for that never came: it hangs. */
+      readonly waitedMs?: number | undefined;
+      /** When the same is worth another try, in seconds from now; the remedy says it too. */
+      readonly retryAfterSeconds?: number | undefined;
+    },
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.fault = options.fault;

@@ -105,9 +105,6 @@ const unsafeError = (binary: string) =>
     },
   );
 
-/** Why an OCI runtime started no container; `waitedMs` where it never failed either. */
-export type Failure = { readonly reason: string; readonly waitedMs?: number | undefined };
-
 /**
  * The first OCI runtime under which `attempt` succeeds. `attempt` starts a real container and answers undefined, or
  * why it failed. A runtime that the operator named is tried alone: there is no silent substitute. One that hangs ends
@@ -117,7 +114,9 @@ export async function chooseOciRuntime(
   driver: EngineDriver,
   status: EngineFacts,
   wish: string | undefined,
-  attempt: (runtime: OciRuntime) => Promise<Failure | undefined>,
+  attempt: (
+    runtime: OciRuntime,
+  ) => Promise<{ readonly reason: string; readonly waitedMs?: number | undefined } | undefined>,
 ): Promise<{ readonly runtime: OciRuntime; readonly tried: readonly Tried[] }> {
   const tried: Tried[] = [];
   for (const runtime of driver.runtimes(status, wish)) {

@@ -44,16 +44,11 @@ export type DataMount = {
 };
 /** Carrier of a container's traffic (network-modes.ts). `default`: what docker, or a machine's podman, gives any container. */
 export type NetworkMode = 'slirp4netns' | 'pasta' | 'default';
-/** Writable and in memory; only one that is `executable` may hold programs. */
-export type Tmpfs = { readonly target: string; readonly sizeMb: number; readonly executable: boolean };
 /** Why an engine elsewhere does not answer, in its client's words; `isSilent` where nobody said that it is gone. */
 export type Unreachable = { readonly why: string; readonly isSilent: boolean };
 
 /** A volume on disk, shared by all containers that name it; one that is not `isKept` goes with the bridge that made it. */
 export type Volume = { readonly name: string; readonly target: string; readonly isKept: boolean };
-
-/** A user of this machine, with the group of their files where that is not root's. */
-export type FileOwner = { readonly uid: number; readonly gid: number | undefined };
 
 /** Every wall of one sandbox. No optional fields: who reads a value of this type sees every wall. */
 export type SandboxSpec = {
@@ -75,9 +70,17 @@ export type SandboxSpec = {
   readonly workdir: string;
   readonly mounts: readonly Mount[];
   readonly data: readonly DataMount[];
-  /** The user of this machine that the container's user is, so that what it writes is theirs; undefined for nobody. */
-  readonly owner: FileOwner | undefined;
-  readonly tmpfs: readonly Tmpfs[];
+  /**
+   * The user of this machine that the container's user is, so that what it writes is theirs, with the group of their files where
+   * that is not root's; undefined for nobody.
+   */
+  readonly owner: { readonly uid: number; readonly gid: number | undefined } | undefined;
+  /** Writable and in memory; only one that is `executable` may hold programs. */
+  readonly tmpfs: ReadonlyArray<{
+    readonly target: string;
+    readonly sizeMb: number;
+    readonly executable: boolean;
+  }>;
   readonly volumes: readonly Volume[];
   readonly shmMb: number;
   readonly masked: readonly string[];
@@ -123,8 +126,6 @@ export interface Container extends AsyncDisposable {
   kill(): void;
 }
 
-export type EngineLimits = { readonly memory: boolean; readonly pids: boolean; readonly cpu: boolean };
-
 /** Facts that the engine reports of itself, in our words. */
 export type EngineFacts = {
   readonly version: string;
@@ -134,7 +135,7 @@ export type EngineFacts = {
   /** Processor architecture of that machine, in the engine's spelling: amd64 or x86_64, arm64 or aarch64. */
   readonly architecture: string;
   /** Limits that the engine says it can enforce; whether it does is only seen on this machine. */
-  readonly limits: EngineLimits;
+  readonly limits: { readonly memory: boolean; readonly pids: boolean; readonly cpu: boolean };
   readonly storageDriver: string;
   readonly storageRoot: string;
   /** Where podman keeps the state of containers that run. */

@@ -2,40 +2,36 @@
 
 import { type EventWords, milliseconds, oneLine } from '../base/log/events.js';
 
-/** Our own image is made, or was, since `instead` could not be pulled. */
-type OwnImage = {
-  readonly image: string;
-  readonly instead: string;
-  /** Why not. */
-  readonly why: string;
-};
-
-type EngineEvents = {
-  readonly 'engine.command': {
-    readonly argv: readonly string[];
-    readonly durationMs: number;
-    readonly exitCode: number | undefined;
-  };
-  readonly 'engine.trouble': { readonly message: string };
-  readonly 'image.progress': { readonly image: string; readonly message: string };
-  /** Bytes of layers that a pull has brought so far, as they were sent. */
-  readonly 'image.received': { readonly image: string; readonly bytes: number };
-  readonly 'image.building': OwnImage;
-  readonly 'image.built': OwnImage;
-  /** The image that imported settings name is not present: sandboxes start from our own, `by`. */
-  readonly 'image.replaced': {
-    readonly image: string;
-    /** The settings' `source`. */
-    readonly namedIn: string;
-    readonly by: string;
-  };
-};
-
 declare module '../base/log/events.js' {
-  interface EventTable extends EngineEvents {}
+  interface EventTable {
+    readonly 'engine.command': {
+      readonly argv: readonly string[];
+      readonly durationMs: number;
+      readonly exitCode: number | undefined;
+    };
+    readonly 'engine.trouble': { readonly message: string };
+    readonly 'image.progress': { readonly image: string; readonly message: string };
+    /** Bytes of layers that a pull has brought so far, as they were sent. */
+    readonly 'image.received': { readonly image: string; readonly bytes: number };
+    /** Our own image is made, since `instead` could not be pulled. */
+    readonly 'image.building': {
+      readonly image: string;
+      readonly instead: string;
+      /** Why not. */
+      readonly why: string;
+    };
+    readonly 'image.built': { readonly image: string; readonly instead: string; readonly why: string };
+    /** The image that imported settings name is not present: sandboxes start from our own, `by`. */
+    readonly 'image.replaced': {
+      readonly image: string;
+      /** The settings' `source`. */
+      readonly namedIn: string;
+      readonly by: string;
+    };
+  }
 }
 
-export const engineEventWords: EventWords<EngineEvents> = {
+export const engineEventWords = {
   'engine.command': ({ argv, exitCode, durationMs }) => [
     'debug',
     `${commandLine(argv)}: exit ${exitCode ?? 'unknown'} after ${milliseconds(durationMs)}`,
@@ -52,7 +48,7 @@ export const engineEventWords: EventWords<EngineEvents> = {
     'warn',
     `image ${oneLine(image)}, named in ${oneLine(namedIn)}, is not here, so ${oneLine(by)} is used instead; pull it, or remove it from the file`,
   ],
-};
+} satisfies Partial<EventWords>;
 
 /** The argv with the values of variables left out. */
 function commandLine(argv: readonly string[]): string {

@@ -4,25 +4,16 @@
 import { createHash } from '../base/crypto.js';
 import type { ServerSkipReason } from './skip-reason.js';
 
-/**
- * Author of an entry: the user for everything or for one project (`local`), the project's own files, an administrator, a plugin
- * of the host, or the operator of this bridge.
- */
-export type Scope = 'user' | 'local' | 'project' | 'managed' | 'plugin' | 'explicit';
-
 /** Where an entry was found: the host's name, its scope, the file, and the JSON pointer within it. */
 export type SpecSource = {
   readonly host: string;
-  readonly scope: Scope;
+  /**
+   * Author of an entry: the user for everything or for one project (`local`), the project's own files, an administrator, a
+   * plugin of the host, or the operator of this bridge.
+   */
+  readonly scope: 'user' | 'local' | 'project' | 'managed' | 'plugin' | 'explicit';
   readonly file: string;
   readonly pointer: string;
-};
-
-/** The host's own choice among a server's tools, by their real names. */
-export type ToolFilter = {
-  /** Undefined means all of them. */
-  readonly only: readonly string[] | undefined;
-  readonly except: readonly string[];
 };
 
 export const VERSION_NEGOTIATIONS = ['auto', 'legacy', '2026-07-28'] as const;
@@ -34,7 +25,12 @@ type SpecBase = {
   readonly callTimeoutMs: number | undefined;
   /** Limit for start, greeting and list of tools, in ms, from the host's own field; undefined means the bridge's default. */
   readonly startTimeoutMs: number | undefined;
-  readonly toolFilter: ToolFilter;
+  /** The host's own choice among a server's tools, by their real names. */
+  readonly toolFilter: {
+    /** Undefined means all of them. */
+    readonly only: readonly string[] | undefined;
+    readonly except: readonly string[];
+  };
   /**
    * Which era of MCP the server is greeted in: found out (`auto`, and where nothing is said), `initialize` alone
    * (`legacy`), or none but the version that is named.
@@ -54,18 +50,6 @@ export type StdioSpec = SpecBase & {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string | undefined;
-};
-
-/** OAuth settings that an entry has for its server, on top of what the server itself tells. */
-export type OAuthHints = {
-  readonly clientId: string | undefined;
-  readonly clientSecret: string | undefined;
-  readonly scopes: readonly string[];
-  /** Port of the loopback redirect, where the client was registered with a fixed one; undefined means any free port. */
-  readonly callbackPort: number | undefined;
-  readonly authServerMetadataUrl: string | undefined;
-  /** Where nobody has to log in, since the entry itself names a client with its secrets. */
-  readonly machine?: MachineLogin | undefined;
 };
 
 /** Where a secret stands: it is known, or it is in a file that may be exchanged. */
@@ -100,8 +84,19 @@ export type RemoteSpec = SpecBase & {
   readonly headers: Readonly<Record<string, string>>;
   /** The user's own command line that prints a JSON object of further headers, as its host runs it. */
   readonly headersHelper: string | undefined;
-  /** `false`: the entry says that the server has none. */
-  readonly oauth: OAuthHints | false;
+  /** Settings that an entry has for its server, on top of what the server itself tells; `false`: it says that there is none. */
+  readonly oauth:
+    | false
+    | {
+        readonly clientId: string | undefined;
+        readonly clientSecret: string | undefined;
+        readonly scopes: readonly string[];
+        /** Port of the loopback redirect, where the client was registered with a fixed one; undefined means any free port. */
+        readonly callbackPort: number | undefined;
+        readonly authServerMetadataUrl: string | undefined;
+        /** Where nobody has to log in, since the entry itself names a client with its secrets. */
+        readonly machine?: MachineLogin | undefined;
+      };
 };
 
 /** A server that may be started or reached. */

@@ -4,17 +4,15 @@ import { type EventWords, oneLine } from '../base/log/events.js';
 import { countOf } from '../base/text/text.js';
 import type { FileProblem } from '../settings/files/config-file.js';
 
-type HostEvents = {
-  /** A file that cannot be used as it is, of whichever room. */
-  readonly 'config.problem': FileProblem;
-  readonly 'config.discovered': { readonly ready: number; readonly skipped: number };
-};
-
 declare module '../base/log/events.js' {
-  interface EventTable extends HostEvents {}
+  interface EventTable {
+    /** A file that cannot be used as it is, of whichever room. */
+    readonly 'config.problem': FileProblem;
+    readonly 'config.discovered': { readonly ready: number; readonly skipped: number };
+  }
 }
 
-export const hostEventWords: EventWords<HostEvents> = {
+export const hostEventWords = {
   'config.problem': ({ file, message }) => [
     'warn',
     `${oneLine(file)} cannot be used as it is: ${oneLine(message)}`,
@@ -23,4 +21,4 @@ export const hostEventWords: EventWords<HostEvents> = {
     'debug',
     `${countOf(ready, 'MCP server')} found, ${skipped} skipped`,
   ],
-};
+} satisfies Partial<EventWords>;

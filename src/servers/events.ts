@@ -4,50 +4,48 @@ import { type EventWords, milliseconds, oneLine } from '../base/log/events.js';
 import { shownName } from '../base/text/shown-name.js';
 import { countOf } from '../base/text/text.js';
 
-type ServerEvents = {
-  readonly 'downstream.connecting': { readonly server: string };
-  readonly 'downstream.ready': {
-    readonly server: string;
-    readonly tools: number;
-    readonly durationMs: number;
-  };
-  readonly 'downstream.failed': { readonly server: string; readonly message: string };
-  readonly 'downstream.changed': {
-    readonly server: string;
-    /** Tools that are not as they were when they were first seen, each with what of it is different. */
-    readonly tools: readonly string[];
-  };
-  readonly 'downstream.unusable': {
-    readonly server: string;
-    /** Tools of the server's list that cannot be used, and why; each is the end of a sentence about the server. */
-    readonly problems: readonly string[];
-  };
-  /** A server says more unasked than is heard. */
-  readonly 'downstream.flooding': {
-    readonly server: string;
-    /** How many of its messages were left out since this was last told; 0 where it only had to wait until more was read. */
-    readonly leftOut: number;
-  };
-  readonly 'downstream.closed': { readonly server: string; readonly reason: string };
-  readonly 'downstream.asked': {
-    readonly server: string;
-    /** The outcome of the server's question to the person; never what was asked or answered. */
-    readonly answer: string;
-    readonly durationMs: number;
-  };
-  readonly 'downstream.said': {
-    readonly server: string;
-    /** The server's own word for it. */
-    readonly level: string;
-    readonly text: string;
-  };
-};
-
 declare module '../base/log/events.js' {
-  interface EventTable extends ServerEvents {}
+  interface EventTable {
+    readonly 'downstream.connecting': { readonly server: string };
+    readonly 'downstream.ready': {
+      readonly server: string;
+      readonly tools: number;
+      readonly durationMs: number;
+    };
+    readonly 'downstream.failed': { readonly server: string; readonly message: string };
+    readonly 'downstream.changed': {
+      readonly server: string;
+      /** Tools that are not as they were when they were first seen, each with what of it is different. */
+      readonly tools: readonly string[];
+    };
+    readonly 'downstream.unusable': {
+      readonly server: string;
+      /** Tools of the server's list that cannot be used, and why; each is the end of a sentence about the server. */
+      readonly problems: readonly string[];
+    };
+    /** A server says more unasked than is heard. */
+    readonly 'downstream.flooding': {
+      readonly server: string;
+      /** How many of its messages were left out since this was last told; 0 where it only had to wait until more was read. */
+      readonly leftOut: number;
+    };
+    readonly 'downstream.closed': { readonly server: string; readonly reason: string };
+    readonly 'downstream.asked': {
+      readonly server: string;
+      /** The outcome of the server's question to the person; never what was asked or answered. */
+      readonly answer: string;
+      readonly durationMs: number;
+    };
+    readonly 'downstream.said': {
+      readonly server: string;
+      /** The server's own word for it. */
+      readonly level: string;
+      readonly text: string;
+    };
+  }
 }
 
-export const serverEventWords: EventWords<ServerEvents> = {
+export const serverEventWords = {
   'downstream.connecting': ({ server }) => ['debug', `${shownName(server)}: connecting`],
   'downstream.ready': ({ server, tools, durationMs }) => [
     'info',
@@ -77,4 +75,4 @@ export const serverEventWords: EventWords<ServerEvents> = {
     'debug',
     `${shownName(server)} said (${oneLine(level)}): ${oneLine(text)}`,
   ],
-};
+} satisfies Partial<EventWords>;

@@ -15,7 +15,7 @@ import type { CallProblem } from '../run/outcome/outcome.js';
 import type { AgentCapabilities } from '../servers/asking/agent-capabilities.js';
 import { serverAliases, toServerDoc } from '../servers/catalog/catalog.js';
 import { acceptCommand, KeptCatalog } from '../servers/catalog/kept-catalog.js';
-import { type KnownDocs, KnownServers } from '../servers/catalog/known-servers.js';
+import { KnownServers } from '../servers/catalog/known-servers.js';
 import { ObservedShapes } from '../servers/catalog/observed-shapes.js';
 import { KeptEras } from '../servers/connection/greet.js';
 import type { Logins } from '../servers/login/logins.js';
@@ -111,7 +111,7 @@ export class ConfiguredServers implements AsyncDisposable {
   }
 
   /** Documentation of all that were ever started, as far as it may be seen. */
-  get known(): KnownDocs {
+  get known(): KnownServers {
     return this.#known;
   }
 

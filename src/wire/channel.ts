@@ -30,19 +30,9 @@ const FRAME_LIMITS = { maxDepth: MAX_DEPTH, maxValues: MAX_VALUES };
 // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII, controls included
 const ASCII = /^[\x00-\x7f]*$/;
 
-type ChannelHandlers = {
-  /** `text` is the frame's own line, for values that are relayed verbatim. */
-  readonly onGuest: (frame: GuestFrame, text: string) => void;
-  readonly onSupervisor: (frame: SupervisorFrame) => void;
-  /** A line on the supervisor's stream that is no frame: the engine's own words. */
-  readonly onNoise: (line: string) => void;
-  /** The rules were broken; nothing is handed on after this. `text` is the line that did it, where it was read. */
-  readonly onViolation: (error: BridgeError, text?: string) => void;
-};
-
 export class Channel {
   readonly #stdin: Writable;
-  readonly #handlers: ChannelHandlers;
+  readonly #handlers;
   #closed = false;
   #guestBytes = 0;
 
@@ -52,7 +42,15 @@ export class Channel {
       readonly stdout: Readable;
       readonly stderr: Readable;
     },
-    handlers: ChannelHandlers,
+    handlers: {
+      /** `text` is the frame's own line, for values that are relayed verbatim. */
+      readonly onGuest: (frame: GuestFrame, text: string) => void;
+      readonly onSupervisor: (frame: SupervisorFrame) => void;
+      /** A line on the supervisor's stream that is no frame: the engine's own words. */
+      readonly onNoise: (line: string) => void;
+      /** The rules were broken; nothing is handed on after this. `text` is the line that did it, where it was read. */
+      readonly onViolation: (error: BridgeError, text?: string) => void;
+    },
   ) {
     this.#stdin = streams.stdin;
     this.#handlers = handlers;

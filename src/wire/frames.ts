@@ -9,7 +9,6 @@ export * from './limits.js';
 
 /** Why a file stays behind: no regular file, too large for one or for all, too many, too deep, or not to be read. */
 const SKIP_REASONS = ['link', 'special', 'size', 'total', 'count', 'depth', 'unreadable'] as const;
-export type SkipReason = (typeof SKIP_REASONS)[number];
 
 /** Files that are named although they stay behind; further ones are counted. */
 export const MAX_SKIPPED_NAMED = 20;
@@ -207,12 +206,6 @@ export type InputFile = { readonly name: string; readonly data: string };
 /** Such a file on its way; `data` may be what JSON writes as base64. */
 type SentFile = { readonly name: string; readonly data: string | { toJSON(): string } };
 
-/** A way to run a program: for containers in which `needs` are found; each step but the last must end with status 0. */
-export type ProgramWay = {
-  readonly needs: readonly string[];
-  readonly steps: ReadonlyArray<readonly string[]>;
-};
-
 /** A program among the files of a run: what a shell would be told of it. */
 export type ProgramStart = {
   /** Path of the entry file, relative to the working directory. */
@@ -224,8 +217,14 @@ export type ProgramStart = {
   readonly cwd?: string;
   /** Variables besides those of its sandbox. */
   readonly env?: Readonly<Record<string, string>>;
-  /** In order of preference. Without any, it is the Python that was checked, under the name of `file`. */
-  readonly ways: readonly ProgramWay[];
+  /**
+   * Ways to run it, in order of preference: for containers in which `needs` are found; each step but the last must end with
+   * status 0. Without any, it is the Python that was checked, under the name of `file`.
+   */
+  readonly ways: ReadonlyArray<{
+    readonly needs: readonly string[];
+    readonly steps: ReadonlyArray<readonly string[]>;
+  }>;
 };
 
 /** Facts about a session that its code is told. */

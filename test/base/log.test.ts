@@ -1,17 +1,14 @@
 import { expect, it } from 'vitest';
 import type { BridgeEvent } from '../../src/base/log/events.js';
-import {
-  describeEvent as describeBy,
-  type LogOptions,
-  type LogSink,
-  logObserver,
-  openLog,
-} from '../../src/base/log/log.js';
+import { describeEvent as describeBy, logObserver, openLog } from '../../src/base/log/log.js';
 import { eventWords } from '../../src/cli/serving/events.js';
 
 const describeEvent = (event: BridgeEvent) => describeBy(event, eventWords());
 
-function written(options: Partial<LogOptions>, ...events: readonly BridgeEvent[]): string[] {
+function written(
+  options: Partial<Parameters<typeof openLog>[0]>,
+  ...events: readonly BridgeEvent[]
+): string[] {
   const lines: string[] = [];
   const log = openLog(
     { level: 'info', format: 'json', colour: false, ...options },
@@ -271,7 +268,7 @@ it('what policy refuses is told, but a run cannot fill the log with it', () => {
 
 it.each(['info', 'error'] as const)('at level %s, lines that stderr could not take are told', (level) => {
   const lines: string[] = [];
-  const sink: LogSink = { write: (line) => lines.push(line) };
+  const sink: Parameters<typeof openLog>[1] = { write: (line) => lines.push(line) };
   openLog({ level, format: 'json', colour: false }, sink);
   sink.onRecovered?.(3);
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({

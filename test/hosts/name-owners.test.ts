@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Discovery } from '../../src/hosts/discovery/discover.js';
 import { NameOwners } from '../../src/hosts/discovery/name-owners.js';
-import { catalogKey, type DownstreamSpec, type Scope } from '../../src/hosts/downstream-spec.js';
+import { catalogKey, type DownstreamSpec, type SpecSource } from '../../src/hosts/downstream-spec.js';
 import { policyOf } from '../../src/policy/rules/policy.js';
 import type { ApprovalSection, PolicyFile } from '../../src/policy/rules/policy-file.js';
 import { Home } from './home.js';
@@ -25,7 +25,7 @@ afterEach(() => {
 const spec = (
   name: string,
   command: string,
-  scope: Scope = 'user',
+  scope: SpecSource['scope'] = 'user',
   file = '/h/.claude.json',
 ): DownstreamSpec => ({
   name,

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { BridgeEvent } from '../../src/base/log/events.js';
 import { explainSkip } from '../../src/hosts/discovery/explain-skip.js';
-import type { DownstreamSpec, ToolFilter } from '../../src/hosts/downstream-spec.js';
+import type { DownstreamSpec } from '../../src/hosts/downstream-spec.js';
 import {
   allowedPart,
   type PolicyRules,
@@ -17,7 +17,10 @@ import { PolicyBook, withoutDenied } from '../../src/policy/rules/policy-book.js
 import { type PolicyFile, readPolicyFile } from '../../src/policy/rules/policy-file.js';
 import { hostFacts } from '../../src/settings/files/host-facts.js';
 
-const spec = (name: string, toolFilter: ToolFilter = { only: undefined, except: [] }): DownstreamSpec => ({
+const spec = (
+  name: string,
+  toolFilter: DownstreamSpec['toolFilter'] = { only: undefined, except: [] },
+): DownstreamSpec => ({
   name,
   description: '',
   callTimeoutMs: undefined,

@@ -10,7 +10,6 @@ import {
   type GuestFrame,
   PROTOCOL_VERSION,
   type ProgramStart,
-  type ProgramWay,
   type SupervisorFrame,
 } from '../../src/wire/frames.js';
 import { engineOf, FakeContainer, greeted } from '../support/fake-container.js';
@@ -23,7 +22,7 @@ const checked: SupervisorFrame = { type: 'checked', named: [] };
 const refused: SupervisorFrame = { type: 'refused', error };
 const hello: SupervisorFrame = { type: 'hello', protocol: PROTOCOL_VERSION, harness: '0', python: '3' };
 const way = { needs: ['sh'], steps: [['sh', './main.sh']] };
-const program = (ways: readonly ProgramWay[]): ProgramStart => ({
+const program = (ways: readonly ProgramStart['ways'][number][]): ProgramStart => ({
   file: 'main.x',
   args: [],
   stdin: null,

@@ -10,17 +10,11 @@ const TRIES_ON_WINDOWS = 6;
 const FIRST_REST_MS = 5;
 
 /** Calls to the system; a test gives its own. */
-type RenameCalls = {
-  readonly platform: NodeJS.Platform;
-  readonly rename: (from: string, to: string) => void;
-  /** Stops the thread: whoever replaces a file must know when it is there. */
-  readonly rest: (ms: number) => void;
-};
-
-const RENAME_CALLS: RenameCalls = {
+const RENAME_CALLS = {
   platform: process.platform,
-  rename: renameSync,
-  rest: (ms) => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms),
+  rename: (from: string, to: string) => renameSync(from, to),
+  /** Stops the thread: whoever replaces a file must know when it is there. */
+  rest: (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms),
 };
 
 /**
@@ -49,7 +43,7 @@ export function replaceBy(path: string, write: (fresh: string) => void, calls = 
 }
 
 /** Renames a file; on Windows waits a moment for a program that has the file open. */
-function renamePatiently(from: string, to: string, { platform, rename, rest }: RenameCalls): void {
+function renamePatiently(from: string, to: string, { platform, rename, rest }: typeof RENAME_CALLS): void {
   for (let tried = 1; ; tried++) {
     try {
       rename(from, to);

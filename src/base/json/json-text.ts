@@ -54,13 +54,14 @@ const CLOSE_BRACE = 125;
 const OPEN_BRACKET = 91;
 const CLOSE_BRACKET = 93;
 
-type JsonLimits = { readonly maxDepth: number; readonly maxValues: number };
-
 /**
  * The limit that `text` exceeds, as the end of a sentence about the text; undefined when it exceeds none. Counts before
  * anything is parsed, in one pass and without recursion: 64 MiB of `{},` are 20 s and 2 GB to JSON.parse.
  */
-export function excessOf(text: string, { maxDepth, maxValues }: JsonLimits): string | undefined {
+export function excessOf(
+  text: string,
+  { maxDepth, maxValues }: { readonly maxDepth: number; readonly maxValues: number },
+): string | undefined {
   let depth = 0;
   // A little high (an empty array counts as two), never low.
   let values = 1;
@@ -272,7 +273,10 @@ export function mapStringTexts(text: string, write: (said: string) => string): s
 }
 
 /** Parses one JSON document; its limits are checked before. Throws a BridgeError E_PROTOCOL. */
-export function parseJson(text: string, limits: JsonLimits): unknown {
+export function parseJson(
+  text: string,
+  limits: { readonly maxDepth: number; readonly maxValues: number },
+): unknown {
   const excess = excessOf(text, limits);
   if (excess !== undefined) {
     throw new BridgeError('E_PROTOCOL', `a JSON text ${excess}`, {

@@ -12,17 +12,14 @@ const ONE_LINE_CHARS = 60;
 /** Between two tokens of JSON nothing else is white space. */
 const BETWEEN = /[\s\ufeff]/;
 
-/** One token: what it is, and its text. `plain` is punctuation with the layout around it, and whatever is no JSON. */
-type JsonPiece = { readonly is: 'key' | 'string' | 'plain'; readonly text: string };
-
 /**
  * The text as pieces that, put together, say the same in lines. Every character that does not show is an escape of JSON,
  * and no string goes on in another line, so that nothing in a string looks like a part of the layout. Linear; whatever the
  * text is, nothing of it but white space between tokens is left out.
  */
-export function jsonPieces(json: string): readonly JsonPiece[] {
+export function jsonPieces(json: string) {
   const text = json.toWellFormed();
-  const pieces: JsonPiece[] = [];
+  const pieces: { readonly is: 'key' | 'string' | 'plain'; readonly text: string }[] = [];
   let plain = '';
   let depth = 0;
   const isShort = text.length <= ONE_LINE_CHARS;

@@ -14,25 +14,23 @@ import {
   oneLine,
 } from './events.js';
 
-export type LogThreshold = EventLevel | 'silent';
-
-export type LogOptions = {
-  readonly level: LogThreshold;
-  /** `line` is for people, `json` one object per line. */
-  readonly format: 'line' | 'json';
-  readonly colour: boolean;
-};
-
-/** Whatever takes finished lines. One that can drop lines says afterwards how many it has dropped. */
-export type LogSink = {
-  write(line: string): unknown;
-  onRecovered?: (dropped: number) => void;
-};
-
 /** A log that writes to `sink`, and that tells what the sink has dropped. */
-export function openLog(options: LogOptions, sink: LogSink): pino.Logger {
+export function openLog(
+  options: {
+    readonly level: EventLevel | 'silent';
+    /** `line` is for people, `json` one object per line. */
+    readonly format: 'line' | 'json';
+    readonly colour: boolean;
+  },
+  sink: {
+    write(line: string): unknown;
+    onRecovered?: (dropped: number) => void;
+  },
+): pino.Logger {
   const target =
-    options.format === 'json' ? sink : { write: (json: string) => sink.write(humanLine(json, options)) };
+    options.format === 'json'
+      ? sink
+      : { write: (json: string) => sink.write(humanLine(json, options.colour)) };
   const log = pino(
     {
       level: options.level,
@@ -59,7 +57,7 @@ const COLOURS: Readonly<Record<EventLevel, 'dim' | 'cyan' | 'yellow' | 'red'>> =
   error: 'red',
 };
 
-function humanLine(json: string, { colour }: LogOptions): string {
+function humanLine(json: string, colour: boolean): string {
   const { time, level, msg } = JSON.parse(json) as { time: string; level: EventLevel; msg: string };
   const paint = picocolors.createColors(colour);
   return `${paint.dim(time.slice(11, 19))} ${paint[COLOURS[level]](level.padEnd(5))} ${msg}\n`;

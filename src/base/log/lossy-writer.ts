@@ -85,7 +85,8 @@ export const streamInto = (writer: Pick<LossyWriter, 'write'>): Writable =>
 
 /**
  * Node lets a terminal block, and on Windows a pipe; from now on ours do not. libuv has opened the terminal anew, so that
- * this changes nobody else's. For servers only: a command that calls `process.exit` would lose its last lines.
+ * this changes nobody else's. For servers only: a command that calls `process.exit` would lose its last lines. Node has no
+ * public way: its `net.Socket` takes no terminal, and makes a pipe to stderr block as well.
  */
 export function neverBlock(stream: NodeJS.WriteStream): void {
   (stream as { _handle?: { setBlocking?: (isBlocking: boolean) => void } })._handle?.setBlocking?.(false);

@@ -5,22 +5,8 @@ import { readdirSync } from 'node:fs';
 import { readText } from '../files/read-text.js';
 import { KB_BYTES } from '../text/sizes.js';
 
-type ProcessStat = {
-  /** One letter: R, S, D, Z (ended, and not reaped yet) … */
-  readonly state: string;
-  readonly parent: number;
-  /** Number of its process group. */
-  readonly group: number;
-  /** Clock ticks of processor time that it has used, without its children's. */
-  readonly used: number;
-  /** Clock ticks that those of its children have used that have ended, and for which it has waited. */
-  readonly usedByEnded: number;
-  /** Clock ticks after boot. With the number of a process it names that process and no later one. */
-  readonly startTime: string;
-};
-
 /** Undefined where there is no such process. */
-export function processStat(pid: number): ProcessStat | undefined {
+export function processStat(pid: number) {
   const text = readText(`/proc/${pid}/stat`);
   if (text === undefined) return undefined;
   // The command name stands in parentheses and may itself hold spaces and parentheses; what follows are fields 3 to 52.
@@ -28,11 +14,16 @@ export function processStat(pid: number): ProcessStat | undefined {
   const [state = '', parent, group] = fields;
   const [ofUser = 0, ofKernel = 0, endedOfUser = 0, endedOfKernel = 0] = fields.slice(11, 15).map(Number);
   return {
+    /** One letter: R, S, D, Z (ended, and not reaped yet) … */
     state,
     parent: Number(parent),
+    /** Number of its process group. */
     group: Number(group),
+    /** Clock ticks of processor time that it has used, without its children's. */
     used: ofUser + ofKernel,
+    /** Clock ticks that those of its children have used that have ended, and for which it has waited. */
     usedByEnded: endedOfUser + endedOfKernel,
+    /** Clock ticks after boot. With the number of a process it names that process and no later one. */
     startTime: fields[19] ?? '',
   };
 }

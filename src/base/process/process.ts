@@ -137,12 +137,16 @@ function collect(stream: NodeJS.ReadableStream, options: RunOptions): { text(): 
   return { text: () => kept.toString() };
 }
 
-type Child = ResultPromise<ReturnType<typeof execaOptions>>;
-
-function endOnDemand(child: Child, options: RunOptions, signal: AbortSignal) {
+function endOnDemand(
+  child: ResultPromise<ReturnType<typeof execaOptions>>,
+  options: RunOptions,
+  signal: AbortSignal,
+) {
   let cause: 'cancelled' | 'timeout' | undefined;
   let killTimer: NodeJS.Timeout | undefined;
-  const kill = (name: NodeJS.Signals) => killGroup(child, name);
+  const kill = (name: NodeJS.Signals) => {
+    if (child.pid !== undefined) signalGroup(child.pid, name, child.exitCode !== null);
+  };
   const stop = (why: 'cancelled' | 'timeout') => {
     if (cause !== undefined) return;
     cause = why;
@@ -171,10 +175,6 @@ function endOnDemand(child: Child, options: RunOptions, signal: AbortSignal) {
       unhook();
     },
   };
-}
-
-function killGroup(child: Child, name: NodeJS.Signals): void {
-  if (child.pid !== undefined) signalGroup(child.pid, name, child.exitCode !== null);
 }
 
 function cancelledError(program: string): BridgeError {

@@ -15,7 +15,6 @@ export type Reach = 'exact' | 'wide';
 const MAX_PATTERN_CHARS = 300;
 
 type Token = { readonly kind: 'text' | 'star' | 'dot'; readonly text: string };
-type Matches = (name: string) => boolean;
 
 /** The trouble with a pattern, as the end of a sentence; undefined where there is none. */
 export function patternTrouble(text: string): string | undefined {
@@ -27,10 +26,10 @@ export function patternTrouble(text: string): string | undefined {
 }
 
 /** A pattern over names of one kind. */
-export const namePattern = (text: string, reach: Reach): Matches => matcher(tokensOf(text), reach);
+export const namePattern = (text: string, reach: Reach) => matcher(tokensOf(text), reach);
 
 /** A pattern over tools, asked for an MCP method such as `resources/read`. */
-export const requestPattern = (text: string, reach: Reach): Matches => requestMatcher(tokensOf(text), reach);
+export const requestPattern = (text: string, reach: Reach) => requestMatcher(tokensOf(text), reach);
 
 /** A pattern `server` or `server.tool`. */
 export interface ServerPattern {
@@ -73,13 +72,13 @@ export function serverPattern(text: string, reach: Reach): ServerPattern {
  * A pattern was written with tools in mind, and `*read` is not to let resources be read. So it means a method only where
  * it is `*` alone, or where it begins with the method's family in so many words, as `resources/*` does.
  */
-function requestMatcher(tokens: readonly Token[], reach: Reach): Matches {
+function requestMatcher(tokens: readonly Token[], reach: Reach) {
   const matches = matcher(tokens, reach);
   const texts = textsOf(tokens);
   const seen = reach === 'wide' ? foldedTexts(texts) : texts;
   const [spelledOut = ''] = seen;
   const isEverything = seen.length > 1 && seen.every((text) => text === '');
-  return (method) => {
+  return (method: string) => {
     const family = method.slice(0, method.indexOf('/') + 1);
     return isEverything || (spelledOut.startsWith(family) && matches(method));
   };
@@ -93,12 +92,12 @@ function tokensOf(text: string): readonly Token[] {
 }
 
 /** Wide is more than exact, never less: folding may take from a pattern what an exact match rests on. */
-function matcher(tokens: readonly Token[], reach: Reach): Matches {
+function matcher(tokens: readonly Token[], reach: Reach) {
   const texts = textsOf(tokens);
   const exact = textMatcher(texts);
   if (reach === 'exact') return exact;
   const wide = textMatcher(foldedTexts(texts));
-  return (name) => exact(name) || readingsOf(name).some(wide);
+  return (name: string) => exact(name) || readingsOf(name).some(wide);
 }
 
 /** Texts before, between and behind a pattern's stars. */
@@ -120,12 +119,12 @@ function foldedTexts(texts: readonly string[]): readonly string[] {
 }
 
 /** The texts between stars are looked for one after the other, each as early as it comes. */
-function textMatcher(texts: readonly string[]): Matches {
+function textMatcher(texts: readonly string[]) {
   const first = texts[0] ?? '';
-  if (texts.length === 1) return (name) => name === first;
+  if (texts.length === 1) return (name: string) => name === first;
   const last = texts.at(-1) ?? '';
   const between = texts.slice(1, -1);
-  return (name) => {
+  return (name: string) => {
     if (!name.startsWith(first)) return false;
     let at = first.length;
     for (const text of between) {

@@ -1,19 +1,20 @@
 // A token bucket: so much can be spent at once, and it grows again evenly. It can be overdrawn, by as much again as it holds.
 
-type BucketSize = {
-  /** The amount that a full bucket holds. */
-  readonly burst: number;
-  readonly perSecond: number;
-};
-
 export class Bucket {
-  readonly #size: BucketSize;
+  readonly #size;
   readonly #now: () => number;
   #tokens: number;
   #at: number;
 
   /** A bucket begins full. `now` is in milliseconds. */
-  constructor(size: BucketSize, now: () => number = () => performance.now()) {
+  constructor(
+    size: {
+      /** The amount that a full bucket holds. */
+      readonly burst: number;
+      readonly perSecond: number;
+    },
+    now: () => number = () => performance.now(),
+  ) {
     this.#size = size;
     this.#now = now;
     this.#tokens = size.burst;

@@ -29,28 +29,7 @@ export const UNLIMITED: TurnLimits = {
 };
 
 /** Words of refusals for what has turns. */
-type TurnWords = { readonly many: string; readonly refused: string };
-
-const RUNS: TurnWords = { many: 'runs', refused: 'Nothing has run' };
-
-type SchedulerOptions = {
-  /** Words for what has turns; without them, those for runs. */
-  readonly words?: TurnWords;
-  /** Places of all owners together. */
-  readonly atOnce: number;
-  /** Places that one owner may have, whatever its limits say; without it, all. */
-  readonly ofOne?: number;
-  /** Length of the window in which processor time is counted, in ms; without it, none is. */
-  readonly windowMs?: number;
-  /** A clock in ms that never goes back; without it, the clock of this process. */
-  readonly now?: () => number;
-  /** Runs of all owners that may stand at once, without a place; without it, any number. */
-  readonly standing?: number;
-  /** Whether a turn gives up its place as soon as its work waits for something else than this process. */
-  readonly settles?: boolean;
-  /** Rests of owners; without them, an owner with more runs waiting has the next turn as soon as there is a place. */
-  readonly rests?: Rests;
-};
+const RUNS = { many: 'runs', refused: 'Nothing has run' };
 
 /**
  * A place of an owner that crowds rests after a run, where its runs have taken more of the time than its fair share of all
@@ -131,16 +110,6 @@ type TurnRequest = {
 
 export type RefusedTurn = { readonly refused: BridgeError };
 
-/** A place in the queue. */
-export type QueuePlace = {
-  /** Resolves when the turn has come, or with why there is none. Also when the wait has ended: the turn has ended then. */
-  readonly turn: Promise<Turn | RefusedTurn>;
-  /** Why there is no place, where a run was refused at once and never waited. */
-  readonly refused: RefusedTurn | undefined;
-  /** Tells that a held run waits for nothing else now. */
-  readonly ready: () => void;
-};
-
 type QueueEntry = TurnRequest & {
   /** `returning` has stood, and waits for a place again. */
   state: 'held' | 'waiting' | 'running' | 'standing' | 'returning' | 'ended';
@@ -192,8 +161,8 @@ const LOOK_MS = 2;
 const MAX_TURN_MS = 100;
 
 export class Scheduler {
-  readonly #options: SchedulerOptions;
-  readonly #words: TurnWords;
+  readonly #options;
+  readonly #words;
   readonly #now: () => number;
   /** The queue of each owner. */
   readonly #queues = new Map<string, OwnerQueue>();
@@ -212,7 +181,24 @@ export class Scheduler {
   #meanWholeMs = FIRST_GUESS_MS;
   #looking: NodeJS.Timeout | undefined;
 
-  constructor(options: SchedulerOptions) {
+  constructor(options: {
+    /** Words for what has turns; without them, those for runs. */
+    readonly words?: typeof RUNS;
+    /** Places of all owners together. */
+    readonly atOnce: number;
+    /** Places that one owner may have, whatever its limits say; without it, all. */
+    readonly ofOne?: number;
+    /** Length of the window in which processor time is counted, in ms; without it, none is. */
+    readonly windowMs?: number;
+    /** A clock in ms that never goes back; without it, the clock of this process. */
+    readonly now?: () => number;
+    /** Runs of all owners that may stand at once, without a place; without it, any number. */
+    readonly standing?: number;
+    /** Whether a turn gives up its place as soon as its work waits for something else than this process. */
+    readonly settles?: boolean;
+    /** Rests of owners; without them, an owner with more runs waiting has the next turn as soon as there is a place. */
+    readonly rests?: Rests;
+  }) {
     this.#options = options;
     this.#words = options.words ?? RUNS;
     this.#now = options.now ?? (() => performance.now());
@@ -251,7 +237,14 @@ export class Scheduler {
     wait: Omit<TurnRequest, 'onTurn' | 'onRefused'>,
     signal: AbortSignal,
     onQueued: (turn: Turn) => void = () => {},
-  ): QueuePlace {
+  ): {
+    /** Resolves when the turn has come, or with why there is none. Also when the wait has ended: the turn has ended then. */
+    readonly turn: Promise<Turn | RefusedTurn>;
+    /** Why there is no place, where a run was refused at once and never waited. */
+    readonly refused: RefusedTurn | undefined;
+    /** Tells that a held run waits for nothing else now. */
+    readonly ready: () => void;
+  } {
     let ready = () => {};
     let atOnce: RefusedTurn | undefined;
     const turn = new Promise<Turn | RefusedTurn>((resolve) => {
@@ -774,7 +767,7 @@ export function standAside(turn: Turn): (() => Promise<void>) | undefined {
   };
 }
 
-function busyError({ refused }: TurnWords, why: string, retryInSeconds: number): BridgeError {
+function busyError({ refused }: typeof RUNS, why: string, retryInSeconds: number): BridgeError {
   const seconds = Math.min(MAX_RETRY_SECONDS, Math.max(1, Math.ceil(retryInSeconds)));
   return new BridgeError('E_BUSY', `${refused}: ${why}.`, {
     fault: 'agent',

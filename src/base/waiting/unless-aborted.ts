@@ -2,18 +2,19 @@
 
 import { BridgeError } from '../errors.js';
 
-type AbortedWait<T> = {
-  /** Message of the error for a caller who stopped waiting. */
-  readonly message?: string;
-  /** Gets what comes too late. */
-  readonly discard?: (late: T) => void;
-};
-
 /** `promised`, or E_CANCELLED when `signal` ends the wait or has ended it before. */
 export async function unlessAborted<T>(
   promised: Promise<T>,
   signal: AbortSignal,
-  { message = 'The run was cancelled.', discard = () => {} }: AbortedWait<T> = {},
+  {
+    message = 'The run was cancelled.',
+    discard = () => {},
+  }: {
+    /** Message of the error for a caller who stopped waiting. */
+    readonly message?: string;
+    /** Gets what comes too late. */
+    readonly discard?: (late: T) => void;
+  } = {},
 ): Promise<T> {
   let onAbort = () => {};
   const aborted = new Promise<never>((_resolve, reject) => {

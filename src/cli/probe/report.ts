@@ -3,7 +3,6 @@
 import { VERSION } from '../../base/version.js';
 import { runtimeOf } from '../../engine/detect.js';
 import { describeRuntime } from '../../engine/machine/oci-runtime.js';
-import type { ProbeSummary } from '../../sandbox/launch/last-probe.js';
 import { columns } from '../terminal/columns.js';
 import { coloursFor, seconds, visibleText } from '../terminal/output.js';
 import { hangText, remedyText, widthOf } from '../terminal/wrap.js';
@@ -74,7 +73,7 @@ export function exitCodeOf({ controls }: Pick<ProbeReport, 'controls'>): 0 | 1 |
 }
 
 /** Summary of this report, as the next start tells of it. */
-export const summaryOf = ({ probedAt, summary, controls }: ProbeReport): ProbeSummary => ({
+export const summaryOf = ({ probedAt, summary, controls }: ProbeReport) => ({
   at: probedAt,
   enforced: summary.enforced,
   watchdog: summary.watchdog,

@@ -10,7 +10,6 @@ import {
   adopt,
   type Restored,
   restore,
-  type ToolChars,
 } from '../../hosts/install/adoption.js';
 import type { AdoptPlace } from '../../hosts/install/candidates.js';
 import { KeptCatalog } from '../../servers/catalog/kept-catalog.js';
@@ -41,7 +40,7 @@ export function restoreCommand(host: string, options: AdoptCommandOptions): void
 export function adoptPlace({ settings, discovery }: Pick<Prepared, 'settings' | 'discovery'>): {
   readonly place: AdoptPlace;
   readonly catalog: KeptCatalog;
-  readonly charsOf: ToolChars;
+  readonly charsOf: (spec: DownstreamSpec) => readonly number[] | undefined;
 } {
   const catalog = new KeptCatalog(settings.stateDir, () => {});
   const logins = new TokenStore(settings.stateDir);

@@ -7,7 +7,6 @@ import {
   changeEntry,
   type EntrySettings,
   entrySettings,
-  type HostTrouble,
   refuseWrongChange,
   type SettingChanges,
   troublesOf,
@@ -36,7 +35,7 @@ export type ShownSettings = {
   readonly entries: readonly ShownEntry[];
   /** Names of settings that are not the same in all entries. */
   readonly differing: readonly string[];
-  readonly troubles: readonly HostTrouble[];
+  readonly troubles: ReturnType<typeof entrySettings>['troubles'];
 };
 
 export function configList({ host, json }: ConfigOptions): void {

@@ -4,7 +4,7 @@
 import { shownName } from '../../base/text/shown-name.js';
 import { makeHarmless } from '../../base/text/text.js';
 import { type Discovery, discover } from '../../hosts/discovery/discover.js';
-import { type Beside, explainSkip } from '../../hosts/discovery/explain-skip.js';
+import { explainSkip } from '../../hosts/discovery/explain-skip.js';
 import type { DownstreamSpec, SpecSource } from '../../hosts/downstream-spec.js';
 import { withoutDenied } from '../../policy/rules/policy-book.js';
 import { type FileProblem, problemInWords } from '../../settings/files/config-file.js';
@@ -56,7 +56,7 @@ export function serverLines(
   { ready, skipped }: Discovery,
   changes = NO_CHANGES,
   troubles = NO_TROUBLES,
-  beside: Beside = 'nothing',
+  beside: 'nothing' | 'the file' = 'nothing',
 ): ServerLine[] {
   return [
     ...ready.map((spec) => {

@@ -6,7 +6,7 @@ import { type Environment, mergedVariables } from '../../base/process/environmen
 import { findProgram } from '../../base/process/start-of.js';
 import { inOneLine, withoutFullStop } from '../../base/text/text.js';
 import type { DownstreamSpec } from '../../hosts/downstream-spec.js';
-import { KeptCatalog, type LastFailure, refreshCommand } from '../../servers/catalog/kept-catalog.js';
+import { KeptCatalog, refreshCommand } from '../../servers/catalog/kept-catalog.js';
 import type { Settings } from '../../settings/environment/settings.js';
 
 /** `trouble` goes on after the server's name; `remedy` is a sentence. */
@@ -47,7 +47,10 @@ export function missingCommand(spec: DownstreamSpec, env: Environment): ServerTr
   };
 }
 
-function failedStart({ name }: DownstreamSpec, last: LastFailure | undefined): ServerTrouble | undefined {
+function failedStart(
+  { name }: DownstreamSpec,
+  last: ReturnType<KeptCatalog['lastFailure']>,
+): ServerTrouble | undefined {
   if (last === undefined) return undefined;
   const when = last.at.slice(0, 16).replace('T', ' ');
   const again = `Try it again with \`${refreshCommand(name)}\`.`;

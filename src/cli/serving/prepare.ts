@@ -2,8 +2,8 @@
 // that looks at process.env.
 
 import { join } from 'node:path';
-import { type BridgeEvent, fanOut, type Observer } from '../../base/log/events.js';
-import { type LogThreshold, logObserver, openLog } from '../../base/log/log.js';
+import { type BridgeEvent, type EventLevel, fanOut, type Observer } from '../../base/log/events.js';
+import { logObserver, openLog } from '../../base/log/log.js';
 import { type LossyWriter, stderrWriter } from '../../base/log/lossy-writer.js';
 import type { Environment } from '../../base/process/environment.js';
 import { Redactor } from '../../base/secrets/redact.js';
@@ -56,7 +56,7 @@ export type Examined = Prepared & {
  * Throws E_SETTINGS.
  */
 export function prepare(
-  quietLevel: LogThreshold,
+  quietLevel: EventLevel | 'silent',
   life: 'serves' | 'ends',
   /** The image that the command line names, which comes before MCP_BRIDGE_IMAGE. */
   image?: string,
@@ -91,7 +91,7 @@ const DECIDE_STATE: ReadonlySet<string> = new Set(['HOME', 'MCP_BRIDGE_STATE_DIR
 
 /** All that is wrong, found without starting anything. In the place of what is wrong stands its default. */
 export function examine(
-  quietLevel: LogThreshold,
+  quietLevel: EventLevel | 'silent',
   life: 'serves' | 'ends',
   { env, host, stderr, isTerminal, isInColour }: StartedAt = thisProcess(),
 ): Examined {

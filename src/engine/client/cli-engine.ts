@@ -345,17 +345,6 @@ async function versionOf(ociRuntime: string, signal: AbortSignal): Promise<strin
   }
 }
 
-type VolumeParts = {
-  readonly binary: string;
-  readonly dialect: EngineDialect;
-  /** The group of this machine that has to pass to a volume's folder; undefined where none has to. */
-  readonly rootGroup: number | undefined;
-  /** Labels for volumes that belong to one bridge and go with it, as `name=value`. */
-  readonly labels: readonly string[];
-  readonly command: RunEngineCommand;
-  readonly tellTrouble: (message: string) => void;
-};
-
 /** A container is removed well within the sum of these pauses. */
 const TRIES = 6;
 const PAUSE_MS = 100;
@@ -366,9 +355,18 @@ const MAX_SAID_CHARS = 300;
  * alone; whose a volume is stands in its labels (owner.ts), so that a sweep finds it.
  */
 class Volumes {
-  readonly #parts: VolumeParts;
+  readonly #parts;
 
-  constructor(parts: VolumeParts) {
+  constructor(parts: {
+    readonly binary: string;
+    readonly dialect: EngineDialect;
+    /** The group of this machine that has to pass to a volume's folder; undefined where none has to. */
+    readonly rootGroup: number | undefined;
+    /** Labels for volumes that belong to one bridge and go with it, as `name=value`. */
+    readonly labels: readonly string[];
+    readonly command: RunEngineCommand;
+    readonly tellTrouble: (message: string) => void;
+  }) {
     this.#parts = parts;
   }
 

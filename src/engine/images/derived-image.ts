@@ -9,10 +9,6 @@ import { type ProcessResult, tailOf } from '../../base/process/process.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
 import type { Derivation, DerivedImages, EngineImages } from '../engine.js';
 
-type LabelledDerivation = Omit<Derivation, 'seccompFile'> & {
-  readonly labels: Readonly<Record<string, string>>;
-};
-
 /** One command of the engine; a non-zero exit is a result, not an error. */
 export type RunEngineCommand = (
   args: readonly string[],
@@ -40,16 +36,18 @@ export const derivedName = (key: string): string => `${REPOSITORY}:${key}`;
 /** A value in a Containerfile: quotes and backslashes are escaped, and `$`, which would name a variable. */
 const quoteValue = (value: string): string => `"${value.replaceAll(/["\\$]/g, '\\$&')}"`;
 
-/** Parts of an image that is made on top of another one. */
-type ImageOnTop = Pick<Derivation, 'base' | 'folders'> & {
+/** The text of a Containerfile of an image on top of another one. Throws where a value cannot stand in one line. */
+function containerfile({
+  base,
+  folders,
+  labels,
+  env = {},
+}: Pick<Derivation, 'base' | 'folders'> & {
   readonly image: string;
   readonly labels: Readonly<Record<string, string>>;
   /** Variables of its containers. */
   readonly env?: Readonly<Record<string, string>>;
-};
-
-/** Throws where a value cannot stand in one line. */
-function containerfile({ base, folders, labels, env = {} }: ImageOnTop): string {
+}): string {
   const lines = [
     `FROM ${base}`,
     ...Object.keys(folders).map((target) => `COPY ${nameOf(target)} ${target}`),
@@ -68,7 +66,13 @@ const nameOf = (target: string): string => target.slice(1).replaceAll('/', '-');
  * words for building the context of a folder. Throws E_IMAGE_BUILD with the engine's own.
  */
 export function makeDerivedImage(
-  { key, labels, ...derivation }: LabelledDerivation,
+  {
+    key,
+    labels,
+    ...derivation
+  }: Omit<Derivation, 'seccompFile'> & {
+    readonly labels: Readonly<Record<string, string>>;
+  },
   scratch: string,
   buildArgs: (image: string, contextDir: string) => readonly string[],
   command: RunEngineCommand,
@@ -81,7 +85,7 @@ export function makeDerivedImage(
 
 /** As makeDerivedImage, under a name of the caller's own; no prune removes it. */
 export async function makeImageOnTop(
-  parts: ImageOnTop,
+  parts: Parameters<typeof containerfile>[0],
   scratch: string,
   buildArgs: (image: string, contextDir: string) => readonly string[],
   command: RunEngineCommand,
@@ -133,24 +137,22 @@ export async function pruneDerivedImages(
   if (old.length > 0) await command(['rmi', ...old], QUERY_TIMEOUT_MS, signal);
 }
 
-type DerivedImageParts = {
-  readonly images: Pick<EngineImages, 'imageId'>;
-  readonly command: RunEngineCommand;
-  /** Makes a folder of ours, and returns its path. */
-  readonly scratch: () => string;
-  /** Words of the engine for building the context of a folder. */
-  readonly buildArgs: (image: string, contextDir: string) => readonly string[];
-  /** Labels by which the engine finds the seccomp profile of that path in an image; none where its client sends the profile. */
-  readonly profileLabels: (seccompFile: string) => Readonly<Record<string, string>>;
-};
-
 /** Each is made once for all who ask at the same time, and until a start of it fails; anybody may remove one at any time. */
 export class CliDerivedImages implements DerivedImages {
-  readonly #parts: DerivedImageParts;
+  readonly #parts;
   /** Names by what they are made of. */
   readonly #made = new Map<string, Promise<string>>();
 
-  constructor(parts: DerivedImageParts) {
+  constructor(parts: {
+    readonly images: Pick<EngineImages, 'imageId'>;
+    readonly command: RunEngineCommand;
+    /** Makes a folder of ours, and returns its path. */
+    readonly scratch: () => string;
+    /** Words of the engine for building the context of a folder. */
+    readonly buildArgs: (image: string, contextDir: string) => readonly string[];
+    /** Labels by which the engine finds the seccomp profile of that path in an image; none where its client sends the profile. */
+    readonly profileLabels: (seccompFile: string) => Readonly<Record<string, string>>;
+  }) {
     this.#parts = parts;
   }
 

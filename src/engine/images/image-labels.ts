@@ -18,15 +18,6 @@ export const labelName = (name: 'modules'): string => `${LABEL}${name}`;
 
 const labels = z.record(z.string(), z.string()).nullable();
 
-type ImageLabels = {
-  /** The release of Debian that it was made of; undefined for images from before this label. */
-  readonly suite: string | undefined;
-  /** See recipeDigest. */
-  readonly recipe: string | undefined;
-  /** Modules that the image's Python imports beyond the standard library; undefined for images from before this label. */
-  readonly modules: readonly string[] | undefined;
-};
-
 /** A digest, other for every other content of an image that the recipe decides: 12 hexadecimal digits. */
 export function recipeDigest(recipe: Recipe, suite: string): string {
   const { packages, standIns, removePackages, removePaths, env, command, unpacked } = recipe;
@@ -54,24 +45,23 @@ export const labelsFor = (recipe: Recipe, suite: string, version: string): reado
 ];
 
 /** Undefined for an image that is not here, and for one that is not ours. */
-export async function readLabels(
-  images: Pick<EngineImages, 'labels'>,
-  image: string,
-  signal: AbortSignal,
-): Promise<ImageLabels | undefined> {
+export async function readLabels(images: Pick<EngineImages, 'labels'>, image: string, signal: AbortSignal) {
   const text = await images.labels(image, signal);
   return text === undefined ? undefined : parseLabels(text);
 }
 
 /** Reads labels from JSON, as engines print it. */
-export function parseLabels(text: string): ImageLabels | undefined {
+export function parseLabels(text: string) {
   const parsed = labels.safeParse(jsonOf(text));
   const found = parsed.success ? (parsed.data ?? {}) : {};
   if (found[`${LABEL}image`] === undefined) return undefined;
   const modules = found[`${LABEL}modules`];
   return {
+    /** The release of Debian that it was made of; undefined for images from before this label. */
     suite: found[`${LABEL}suite`],
+    /** See recipeDigest. */
     recipe: found[`${LABEL}recipe`],
+    /** Modules that its Python imports beyond the standard library; undefined for images from before this label. */
     modules: modules?.split(',').filter((name) => /^\w+$/.test(name)),
   };
 }
@@ -85,7 +75,7 @@ function jsonOf(text: string): unknown {
 }
 
 /** Half a sentence about an image of ours that today's recipe would make otherwise; undefined where it would not. */
-export function ageOf(image: string, labelled: ImageLabels | undefined): string | undefined {
+export function ageOf(image: string, labelled: ReturnType<typeof parseLabels>): string | undefined {
   const name = readOwnName(image);
   const recipe = name === undefined ? undefined : recipeOf(name);
   if (name === undefined || recipe === undefined) return undefined;

@@ -10,13 +10,6 @@ import { type ProcessResult, run, tailOf } from '../../base/process/process.js';
 import type { OciRuntime } from '../engine.js';
 import type { EngineClient } from '../machine/place.js';
 
-/** All that is asked of an engine here. */
-export type ContainerEngine = {
-  readonly client: EngineClient;
-  readonly removeArgs: (ids: readonly string[]) => readonly string[];
-  readonly globalFlags: (ociRuntime: OciRuntime | undefined) => readonly string[];
-};
-
 /** Where a container has its script and what that works on. */
 export const IN = '/workspace/in';
 /** Where it leaves what it makes. */
@@ -59,11 +52,19 @@ export function makeReadable(folder: string): string[] {
 
 /** Throw-away containers, each of which is gone when its user is done with it. */
 export class ThrowAways {
-  readonly #engine: ContainerEngine;
+  readonly #engine;
   /** To be tried in this order, until one has started a container. */
   #ociRuntimes: ReadonlyArray<OciRuntime | undefined>;
 
-  constructor(engine: ContainerEngine, ociRuntimes: readonly OciRuntime[]) {
+  /** `engine` is all that is asked of one here. */
+  constructor(
+    engine: {
+      readonly client: EngineClient;
+      readonly removeArgs: (ids: readonly string[]) => readonly string[];
+      readonly globalFlags: (ociRuntime: OciRuntime | undefined) => readonly string[];
+    },
+    ociRuntimes: readonly OciRuntime[],
+  ) {
     this.#engine = engine;
     this.#ociRuntimes = ociRuntimes.length === 0 ? [undefined] : ociRuntimes;
   }

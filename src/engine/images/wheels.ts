@@ -28,10 +28,10 @@ import { imageAge, labelName } from './image-labels.js';
 import { RECIPE_DIR, withoutVersion } from './image-name.js';
 import { BASE_PROFILE, localImageName, modulesOf, type Recipe, readRecipe, withPackages } from './recipe.js';
 import { normaliseName } from './requirements.js';
-import { type ContainerEngine, IN, makeReadable, NOT_STARTED, ThrowAways } from './throw-aways.js';
+import { IN, makeReadable, NOT_STARTED, ThrowAways } from './throw-aways.js';
 
 /** All that is asked of an engine here. */
-type WheelEngine = ContainerEngine & {
+type WheelEngine = ConstructorParameters<typeof ThrowAways>[0] & {
   readonly images: Pick<EngineImages, 'imageId' | 'labels' | 'inspect'>;
   readonly buildArgs: (image: string, contextDir: string) => readonly string[];
   /** Makes an image from Debian packages alone. */

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { BridgeError } from '../../base/errors.js';
 import { type ReadText, readText } from '../../base/files/read-text.js';
-import type { EngineLimits } from '../engine.js';
+import type { EngineFacts } from '../engine.js';
 
 /** Controls that an operator may accept to be without. */
 export const CONTROLS = ['memory', 'pids', 'cpu'] as const;
@@ -29,7 +29,7 @@ export type Enforcement = z.infer<typeof enforcement>;
  * Enforcement for a container on another machine, by what its engine says that it can limit. Processes are counted per user id
  * by every kernel, so the containers then have ids of their own.
  */
-export const claimedBy = ({ memory, pids, cpu }: EngineLimits): Enforcement => ({
+export const claimedBy = ({ memory, pids, cpu }: EngineFacts['limits']): Enforcement => ({
   memory: memory ? 'claimed' : 'none',
   pids: pids ? 'claimed' : 'rlimit',
   cpu: cpu ? 'claimed' : 'none',

@@ -12,11 +12,6 @@ import { unlessAborted, waitAtMost } from '../../base/waiting/unless-aborted.js'
 import type { EngineMachine, MachineLease, MachineOptions } from '../engine.js';
 import { saysMachineRuns } from './client-words.js';
 
-type PodmanMachineOptions = MachineOptions & {
-  /** Other limits for tests; the defaults allow for a slow disk and a slow network. */
-  readonly timeouts?: Partial<typeof TIMEOUTS>;
-};
-
 const TIMEOUTS = {
   queryMs: 15_000,
   /** Downloads the machine's disk, several hundred MB. */
@@ -39,7 +34,7 @@ export const needsMachine = (platform: NodeJS.Platform): boolean =>
   platform === 'darwin' || platform === 'win32';
 
 export class PodmanMachine implements EngineMachine {
-  readonly #options: PodmanMachineOptions;
+  readonly #options;
   readonly #timeouts: Readonly<typeof TIMEOUTS>;
   readonly #closing = new AbortController();
   /** How many leases do not rest. */
@@ -51,7 +46,12 @@ export class PodmanMachine implements EngineMachine {
   #startedHere: string | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
 
-  constructor(options: PodmanMachineOptions) {
+  constructor(
+    options: MachineOptions & {
+      /** Other limits for tests; the defaults allow for a slow disk and a slow network. */
+      readonly timeouts?: Partial<typeof TIMEOUTS>;
+    },
+  ) {
     this.#options = options;
     this.#timeouts = { ...TIMEOUTS, ...options.timeouts };
   }

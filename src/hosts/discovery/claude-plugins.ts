@@ -14,15 +14,13 @@ import type { PluginOption, ServerSkipReason } from '../skip-reason.js';
 import { locate } from '../terms/source-files.js';
 
 /** An entry of a plugin's file. */
-type PluginEntry = {
+type WrittenPlugin = {
   readonly name: string;
   readonly value: unknown;
   readonly file: string;
   readonly pointer: string;
   /** Why no entry can be read from the value; undefined when one can. */
   readonly refusal: ServerSkipReason | undefined;
-  /** Why a usable entry is not started; undefined when it may be. */
-  readonly trouble: ServerSkipReason | undefined;
 };
 
 type PluginContext = {
@@ -43,7 +41,6 @@ type Plugin = {
   /** Whether the user installed it for this project alone. */
   readonly isOfProject: boolean;
 };
-type WrittenPlugin = Omit<PluginEntry, 'trouble'>;
 
 const record = z.record(z.string(), z.unknown()).catch({});
 const installation = z.looseObject({
@@ -64,7 +61,7 @@ const HOST = 'Claude Code';
 const BUNDLE = /\.(mcpb|dxt)$/i;
 
 /** `list` is the content of installed_plugins.json. In order of the list, and of one plugin as its files say. */
-export function pluginEntries(list: unknown, context: PluginContext): PluginEntry[] {
+export function pluginEntries(list: unknown, context: PluginContext) {
   const { env, host, read } = context;
   const [settingsFile = ''] = locate(CLAUDE_SETTINGS, env, host);
   const { enabledPlugins, pluginConfigs } = settings.parse(read(settingsFile));
@@ -95,6 +92,7 @@ export function pluginEntries(list: unknown, context: PluginContext): PluginEntr
         file,
         pointer,
         refusal,
+        /** Why a usable entry is not started; undefined when it may be. */
         trouble: isOn ? filled.trouble : off,
       };
     });

@@ -16,7 +16,7 @@ import {
 } from '../../settings/files/config-file.js';
 import { type HostFacts, pathKey, pathRules } from '../../settings/files/host-facts.js';
 import type { DownstreamSpec, SkippedSpec, SpecSource } from '../downstream-spec.js';
-import { type Entries, entriesOf, pointerOf, unreadServers } from '../entries/entries.js';
+import { entriesOf, pointerOf, unreadServers } from '../entries/entries.js';
 import { MAX_NAME_CHARS, parseEntry, type ReadEntry } from '../entries/server-entry.js';
 import { ALL_HOSTS, SOURCES, withAdopted } from '../records/all-hosts.js';
 import type { HostDecisions, Source } from '../terms/host.js';
@@ -204,7 +204,7 @@ class Search {
     }
   }
 
-  #entriesOf(content: unknown, source: Source, file: string): Entries {
+  #entriesOf(content: unknown, source: Source, file: string) {
     const { env, host } = this.#context;
     if (source.scope !== 'plugin') return entriesOf(content, source, file, host);
     const read = (named: string, ofProject?: 'of project'): unknown => {
@@ -252,8 +252,10 @@ const KEPT = 'its last good content stays in use until it can be read';
 const MISSING: FileTrouble = { message: 'is missing' };
 const EMPTY = 'is empty; delete it if you want no servers from it';
 
-type ParsedFile = Extract<ConfigFile, { readonly state: 'parsed' }>;
-type RememberedFile = { readonly file: ParsedFile; missingSinceMs: number | undefined };
+type RememberedFile = {
+  readonly file: Extract<ConfigFile, { readonly state: 'parsed' }>;
+  missingSinceMs: number | undefined;
+};
 
 export class LastGoodFiles {
   readonly #nowMs: () => number;
@@ -289,7 +291,7 @@ export class LastGoodFiles {
     return merged;
   }
 
-  #keep(file: string, content: ParsedFile): void {
+  #keep(file: string, content: RememberedFile['file']): void {
     this.#kept.delete(file);
     const held = [...this.#kept.values()].reduce((sum, one) => sum + one.file.bytes, 0);
     if (held + content.bytes > REMEMBERED_BYTES) return;

@@ -10,16 +10,11 @@ type Explanation = {
   /** Half a sentence without a full stop; may quote what a file says, as it stands there. */
   readonly text: string;
   /** One or two sentences; undefined where nothing is to be done, or `text` says it. */
-  readonly remedy: string | undefined;
+  readonly remedy?: string | undefined;
   /** `ok`: the user wants it so, or the server is there already. `warn`: somebody may want to change something. */
   readonly severity: 'ok' | 'warn';
 };
 
-/** Where the sentences are read: whether the reader sees beside them which file the entry stands in. */
-export type Beside = 'nothing' | 'the file';
-
-/** An explanation whose remedy may still hold characters that do not show. */
-type Explained = Omit<Explanation, 'remedy'> & Partial<Pick<Explanation, 'remedy'>>;
 /** Facts about the entry that a remedy names. */
 type EntryFacts = {
   readonly name: string;
@@ -27,17 +22,16 @@ type EntryFacts = {
   /** ` in FILE`, or nothing where the reader sees the file beside it. */
   readonly inFile: string;
 };
-type Explain<K extends ServerSkipReason['kind']> = (
-  reason: Extract<ServerSkipReason, { readonly kind: K }>,
-  entry: EntryFacts,
-) => Explained;
 
-/** Explains a skipped entry, in the same words wherever it is reported. */
+/**
+ * Explains a skipped entry, in the same words wherever it is reported. `beside` says whether the reader sees beside them which
+ * file the entry stands in.
+ */
 export function explainSkip(
   { name, reason, source: { host, file } }: SkippedSpec,
-  beside: Beside = 'nothing',
+  beside: 'nothing' | 'the file' = 'nothing',
 ): Explanation {
-  const explain = REASONS[reason.kind] as Explain<ServerSkipReason['kind']>;
+  const explain = REASONS[reason.kind] as (reason: ServerSkipReason, entry: EntryFacts) => Explanation;
   const inFile = beside === 'the file' ? '' : ` in ${file}`;
   const { text, remedy, severity } = explain(reason, { name, host, inFile });
   return { text, remedy: remedy === undefined ? undefined : makeHarmless(remedy), severity };
@@ -49,13 +43,13 @@ const OWN_COPY =
 const switchOn = ({ host, inFile }: EntryFacts): string =>
   `Switch it on${isProgram(host) ? ` in ${host}` : inFile}.`;
 
-const explainDisabled = (text: string, entry: EntryFacts): Explained => ({
+const explainDisabled = (text: string, entry: EntryFacts): Explanation => ({
   text,
   remedy: switchOn(entry),
   severity: 'ok',
 });
 
-const onlyInHost = (text: string, { host }: EntryFacts): Explained => ({
+const onlyInHost = (text: string, { host }: EntryFacts): Explanation => ({
   text,
   remedy: `Only ${host} can use this entry. To use the server here, write its command or address into a file in ~/.config/mcp/servers/.`,
   severity: 'warn',
@@ -63,7 +57,13 @@ const onlyInHost = (text: string, { host }: EntryFacts): Explained => ({
 
 const onlyHostSupplies = ({ host }: EntryFacts): string => `Only ${host} knows it. ${OWN_COPY}`;
 
-const REASONS: { readonly [K in ServerSkipReason['kind']]: Explain<K> } = {
+/** Explanations whose remedies may still hold characters that do not show. */
+const REASONS: {
+  readonly [K in ServerSkipReason['kind']]: (
+    reason: Extract<ServerSkipReason, { readonly kind: K }>,
+    entry: EntryFacts,
+  ) => Explanation;
+} = {
   'this-bridge': () => ({ text: 'this bridge itself', severity: 'ok' }),
   'nested-bridge': () => ({
     text: 'this bridge runs inside another bridge',

@@ -37,14 +37,12 @@ export function editedText(
   return { text: now, undo };
 }
 
-type EditStep = { readonly text: string; readonly back: readonly MemberEdit[] };
-
 function put(
   text: string,
   before: unknown,
   format: Format,
   edit: Extract<MemberEdit, { kind: 'put' }>,
-): EditStep {
+): ReturnType<typeof take> {
   const { path, value, raw } = edit;
   const earlier = memberAt(before, path);
   if (earlier === undefined) {
@@ -67,7 +65,12 @@ function editsThatEmpty(before: unknown, path: MemberPath): MemberEdit[] {
     .map((parent) => ({ kind: 'remove', path: parent, ifEmpty: true }));
 }
 
-function take(text: string, before: unknown, format: Format, { path }: MemberEdit): EditStep {
+function take(
+  text: string,
+  before: unknown,
+  format: Format,
+  { path }: MemberEdit,
+): { readonly text: string; readonly back: readonly MemberEdit[] } {
   const value = memberAt(before, path);
   const { text: next, taken } = format === 'JSON' ? takeMember(text, path) : takeTable(text, path);
   return { text: next, back: [{ kind: 'put', path, value, ...taken }] };

@@ -38,7 +38,7 @@ export function putMember(
 export function takeMember(
   text: string,
   path: MemberPath,
-): { readonly text: string; readonly taken: TakenMember } {
+): { readonly text: string; readonly taken: { readonly raw: string; readonly behind: readonly string[] } } {
   const { node, rest } = walk(rootOf(text), path.slice(0, -1));
   const members = node.children ?? [];
   const at = rest.length > 0 ? -1 : members.findIndex((member) => keyOf(member) === path.at(-1));
@@ -228,6 +228,3 @@ export type MemberEdit =
       /** Only where nothing is in it. */
       readonly ifEmpty?: true | undefined;
     };
-
-/** A member that was taken out: what puts it back as it was. */
-export type TakenMember = { readonly raw: string; readonly behind: readonly string[] };

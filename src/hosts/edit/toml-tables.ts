@@ -3,7 +3,7 @@
 
 import { isObject } from '../../base/json/records.js';
 import { tomlParser } from '../../settings/files/parsers.js';
-import { type MemberPath, nestValue, type TakenMember } from './json-members.js';
+import { type MemberPath, nestValue, type takeMember } from './json-members.js';
 
 /** A header or a key with its value. `path` begins at the root; `end` is behind its line's end. */
 type Statement = {
@@ -70,10 +70,7 @@ function withoutEmptyParents(table: string, path: MemberPath, eol: string): stri
 }
 
 /** The text without the table and the tables in it, and what puts them back. */
-export function takeTable(
-  text: string,
-  path: MemberPath,
-): { readonly text: string; readonly taken: TakenMember } {
+export function takeTable(text: string, path: MemberPath): ReturnType<typeof takeMember> {
   const statements = statementsOf(text);
   const isWithin = (one: Statement) => path.every((key, index) => one.path[index] === key);
   const own = statements.filter(isWithin);

@@ -37,11 +37,9 @@ export type UserFile = {
   readonly bytes: Buffer | undefined;
   /** Text without the byte order mark. */
   readonly text: string;
-  readonly stats: Owned | undefined;
+  /** Owner and permissions of the file. */
+  readonly stats: { readonly mode: number; readonly uid: number; readonly gid: number } | undefined;
 };
-
-/** Owner and permissions of a file. */
-type Owned = { readonly mode: number; readonly uid: number; readonly gid: number };
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 const PRIVATE_FILE = 0o600;
@@ -145,7 +143,7 @@ function refuseIfChanged({ path, target, bytes }: UserFile): void {
 }
 
 /** Writes with owner and mode of `stats`, else `mode`; set by the open file, since its name may lead elsewhere by then. */
-function writeDurably(path: string, bytes: Buffer, mode: number, stats: Owned | undefined): void {
+function writeDurably(path: string, bytes: Buffer, mode: number, stats: UserFile['stats']): void {
   const fd = openSync(path, 'wx', PRIVATE_FILE);
   try {
     writeFileSync(fd, bytes);
@@ -158,7 +156,7 @@ function writeDurably(path: string, bytes: Buffer, mode: number, stats: Owned | 
   }
 }
 
-function keepOwner(fd: number, { uid, gid }: Owned): void {
+function keepOwner(fd: number, { uid, gid }: NonNullable<UserFile['stats']>): void {
   const own = fstatSync(fd);
   if (own.uid !== uid || own.gid !== gid) fchownSync(fd, uid, gid);
 }

@@ -23,14 +23,17 @@ export type WrittenEntry = {
   readonly trouble?: ServerSkipReason | undefined;
 };
 
-export type Entries = {
+export function entriesOf(
+  value: unknown,
+  source: Source,
+  file: string,
+  host: HostFacts,
+): {
   readonly entries: readonly WrittenEntry[];
   /** Description of the whole file; an empty string when it has none. */
   readonly description: string;
   readonly problem: string | undefined;
-};
-
-export function entriesOf(value: unknown, source: Source, file: string, host: HostFacts): Entries {
+} {
   if (!isObject(value)) return noEntries(NO_OBJECT[formatOf(file)]);
   const keys: string[] = [];
   let found: unknown = value;
@@ -117,7 +120,7 @@ const holdsServers = (value: unknown): boolean =>
       SERVER_FIELDS.some((field) => typeof one[field] === 'string' || Array.isArray(one[field])),
   );
 
-const noEntries = (problem: string | undefined): Entries => ({ entries: [], description: '', problem });
+const noEntries = (problem: string | undefined) => ({ entries: [], description: '', problem });
 
 const NO_OBJECT: Readonly<Record<Format, string>> = {
   JSON: 'must hold a JSON object',

@@ -12,24 +12,22 @@ import { EXPANSIONS, type Expansion, type ExpansionContext } from '../terms/expa
 /** Files that an entry names hold a token or a page of variables. */
 const MAX_NAMED_FILE_BYTES = MB_BYTES;
 
-export type FillingContext = {
-  readonly expansion: Expansion;
-  readonly env: Environment;
-  readonly host: HostFacts;
-  readonly workspace: string;
-  /** Where relative paths of the entry begin. */
-  readonly folder: string;
-  /** Whether files that the entry names are opened; of one that is not approved they are not. */
-  readonly mayRead: boolean;
-};
-
 export class Filling {
-  readonly #context: FillingContext;
+  readonly #context;
   readonly #expansion: ExpansionContext;
   readonly #needs: Need[] = [];
   readonly #mistakes: Mistake[] = [];
 
-  constructor(context: FillingContext) {
+  constructor(context: {
+    readonly expansion: Expansion;
+    readonly env: Environment;
+    readonly host: HostFacts;
+    readonly workspace: string;
+    /** Where relative paths of the entry begin. */
+    readonly folder: string;
+    /** Whether files that the entry names are opened; of one that is not approved they are not. */
+    readonly mayRead: boolean;
+  }) {
     this.#context = context;
     const { env, host, workspace } = context;
     this.#expansion = { env, host, workspace, contentOf: (written) => this.#contentOf(written) };

@@ -7,12 +7,10 @@ import { clipHarmless, makeHarmless } from '../../base/text/text.js';
 import {
   type DownstreamSpec,
   type MachineLogin,
-  type OAuthHints,
   type RemoteSpec,
   type SecretSource,
   type SpecSource,
   type StdioSpec,
-  type ToolFilter,
   VERSION_NEGOTIATIONS,
 } from '../downstream-spec.js';
 import { type Mistake, mistaken, type ServerSkipReason } from '../skip-reason.js';
@@ -21,24 +19,16 @@ import {
   type HostDialect,
   memberOf,
   type RawEntry,
-  type Translated,
   type Transport,
   timeOf,
   translate,
   transportOf,
 } from '../terms/dialect.js';
-import { Filling, type FillingContext } from './filling.js';
+import { Filling } from './filling.js';
 
 /** A longer one is not used. */
 export const MAX_NAME_CHARS = 128;
 const MAX_DESCRIPTION_CHARS = 500;
-
-type EntryContext = FillingContext & {
-  readonly source: SpecSource;
-  readonly dialect: HostDialect;
-  /** Description of the whole file, for entries that have none. */
-  readonly description: string;
-};
 
 /** `off` was switched off by the user. */
 export type ReadEntry =
@@ -48,7 +38,16 @@ export type ReadEntry =
 
 const unusableEntry = (reason: ServerSkipReason): ReadEntry => ({ state: 'unusable', reason });
 
-export function parseEntry(name: string, value: unknown, context: EntryContext): ReadEntry {
+export function parseEntry(
+  name: string,
+  value: unknown,
+  context: ConstructorParameters<typeof Filling>[0] & {
+    readonly source: SpecSource;
+    readonly dialect: HostDialect;
+    /** Description of the whole file, for entries that have none. */
+    readonly description: string;
+  },
+): ReadEntry {
   const nameTrouble = troubleOfName(name);
   if (nameTrouble !== undefined) return unusableEntry(mistaken(nameTrouble));
   if (!isObject(value)) return unusableEntry(mistaken({ kind: 'not-an-object', found: kindOf(value) }));
@@ -92,7 +91,7 @@ function unnestTransport(entry: RawEntry, { types }: HostDialect): RawEntry {
   return isType && own['type'] === undefined ? { ...own, type: transport } : entry;
 }
 
-function build(name: string, entry: RawEntry, context: EntryContext): ReadEntry {
+function build(name: string, entry: RawEntry, context: Parameters<typeof parseEntry>[2]): ReadEntry {
   const { dialect } = context;
   const transport = transportOf(entry, dialect);
   if (typeof transport === 'object') return unusableEntry(transport.reason);
@@ -206,7 +205,7 @@ function headersOf(fields: RemoteFields, filling: Filling): Record<string, strin
 }
 
 /** Every spelling that some host has; what is of another shape is left out, since the server may tell it itself. */
-function oauthOf({ oauth, scopes }: RemoteFields, filling: Filling): OAuthHints | false {
+function oauthOf({ oauth, scopes }: RemoteFields, filling: Filling): RemoteSpec['oauth'] {
   if (oauth === false) return false;
   const said = isObject(oauth) ? oauth : {};
   const first = (...names: string[]): unknown => {
@@ -232,7 +231,7 @@ const scopesOf = (written: unknown): string[] =>
   typeof written === 'string' ? written.split(/[\s,]+/).filter((scope) => scope !== '') : textsOf(written);
 
 /** `*` is all of them, as Copilot CLI writes it. */
-function filterOf({ only, except }: LocalFields | RemoteFields): ToolFilter {
+function filterOf({ only, except }: LocalFields | RemoteFields): DownstreamSpec['toolFilter'] {
   return { only: only?.includes('*') ? undefined : (only ?? undefined), except: except ?? [] };
 }
 
@@ -301,7 +300,7 @@ type LocalFields = z.output<typeof localFields>;
 type RemoteFields = z.output<typeof remoteFields>;
 
 /** The mistakes in the fields; `spelled` gives the host's name of each field. */
-function wrongFields(error: z.ZodError, spelled: Translated['spelled']): Mistake[] {
+function wrongFields(error: z.ZodError, spelled: (field: string) => string): Mistake[] {
   return error.issues.map(({ path: [field, ...rest], ...issue }) => ({
     kind: 'wrong-field',
     field: [spelled(String(field)), ...rest].join('.'),

@@ -10,13 +10,7 @@ import type { MemberEdit } from '../edit/json-members.js';
 import { readUserFile } from '../edit/user-file.js';
 import { adoptedSource, type HostRecord } from '../records/all-hosts.js';
 import { filesOf } from '../terms/source-files.js';
-import {
-  type AdoptPlace,
-  type Candidate,
-  candidatesOf,
-  refuseIfOthers,
-  type StayingServer,
-} from './candidates.js';
+import { type AdoptPlace, type Candidate, candidatesOf, refuseIfOthers } from './candidates.js';
 import { makeChange, type PlannedFile, type UndoneFile, undoChange } from './changes.js';
 import { registrationFile } from './hosts.js';
 import { ADOPTABLE_HOSTS } from './known-rules.js';
@@ -32,8 +26,6 @@ import {
   refuseIfManaged,
 } from './registration.js';
 
-type AdoptOptions = { readonly name?: string | undefined; readonly dryRun?: boolean | undefined };
-
 export type AdoptedServer = Pick<Candidate, 'name' | 'file' | 'denied' | 'only' | 'onlyWhy'> & {
   /** How many tools it has; undefined where it was never started. */
   readonly tools: number | undefined;
@@ -46,7 +38,8 @@ export type Adopted = {
   readonly title: string;
   readonly result: 'moved' | 'nothing to move' | 'would move';
   readonly servers: readonly AdoptedServer[];
-  readonly left: readonly StayingServer[];
+  /** Servers that stay in the host. */
+  readonly left: ReturnType<typeof candidatesOf>['left'];
   /** The file in our own folder. */
   readonly file: string;
   /** Whether the same change registers the bridge in the host, and under which name it is there. */
@@ -65,24 +58,28 @@ export type Restored = {
   readonly files: readonly UndoneFile[];
 };
 
-/** Gives how many characters each of a server's tools has, where that is known without starting the server. */
-export type ToolChars = (spec: DownstreamSpec) => readonly number[] | undefined;
-
-/** Throws E_ARGUMENTS for a host or server that is none, E_CONFIG and E_STATE. */
+/**
+ * Moves the servers of a host that are named, or all, into our own folder. `charsOf` gives how many characters each of a
+ * server's tools has, where that is known without starting the server. Throws E_ARGUMENTS for a host or server that is none,
+ * E_CONFIG and E_STATE.
+ */
 export function adopt(
   id: string,
   names: readonly string[],
-  options: AdoptOptions,
+  {
+    name = DEFAULT_NAME,
+    dryRun = false,
+  }: { readonly name?: string | undefined; readonly dryRun?: boolean | undefined },
   place: AdoptPlace,
-  charsOf: ToolChars,
+  charsOf: (spec: DownstreamSpec) => readonly number[] | undefined,
 ): Adopted {
   const record = hostNamed(id);
   refuseIfManaged(record, place);
-  const own = ownEntryFor(record, options, place);
+  const own = ownEntryFor(record, name, place);
   const found = candidatesOf(record, own, place);
   const { candidates, left } = candidatesNamed(names, found, record);
   const file = adoptedFileOf(record, place);
-  const servers = candidates.map((one) => withChars(one, charsOf));
+  const servers = candidates.map((one) => withChars(one, charsOf(one.spec)));
   const registers = !own.isThere && candidates.length > 0;
   const shared = {
     host: record.id,
@@ -96,14 +93,18 @@ export function adopt(
     unseen: ADOPTABLE_HOSTS[record.id]?.unseen,
   };
   if (candidates.length === 0) return { ...shared, result: 'nothing to move', backup: undefined };
-  const planned = plan(candidates, file, record, options, registers, place);
-  if (options.dryRun) return { ...shared, result: 'would move', backup: undefined };
+  const planned = plan(candidates, file, record, name, registers, place);
+  if (dryRun) return { ...shared, result: 'would move', backup: undefined };
   const { folder } = makeChange('adopt', record.id, planned, place);
   return { ...shared, result: 'moved', backup: folder };
 }
 
 /** Puts all back that was moved out of a host. Throws E_ARGUMENTS, E_CONFIG and E_STATE. */
-export function restore(id: string, { dryRun = false }: AdoptOptions, place: AdoptPlace): Restored {
+export function restore(
+  id: string,
+  { dryRun = false }: { readonly dryRun?: boolean | undefined },
+  place: AdoptPlace,
+): Restored {
   const record = hostNamed(id);
   const { title } = record;
   const { source } = registrationFile(record, place);
@@ -116,7 +117,7 @@ export function restore(id: string, { dryRun = false }: AdoptOptions, place: Ado
 
 function ownEntryFor(
   record: HostRecord,
-  { name = DEFAULT_NAME }: AdoptOptions,
+  name: string,
   place: AdoptPlace,
 ): {
   readonly name: string;
@@ -160,7 +161,7 @@ function plan(
   candidates: readonly Candidate[],
   ownFile: string,
   record: HostRecord,
-  options: AdoptOptions,
+  name: string,
   registers: boolean,
   place: AdoptPlace,
 ): PlannedFile[] {
@@ -176,9 +177,7 @@ function plan(
   const others = files
     .filter((file) => !(registers && file === target))
     .map((file) => planEdits(readUserFile(file, place.host), removals(file)));
-  const registration = registers
-    ? [planRegistration(record, { name: options.name }, place, removals(target))]
-    : [];
+  const registration = registers ? [planRegistration(record, { name }, place, removals(target))] : [];
   for (const { file } of [...registration, ...others])
     refuseIfOthers(
       file,
@@ -188,10 +187,9 @@ function plan(
 }
 
 function withChars(
-  { name, file, denied, only, onlyWhy, spec }: Candidate,
-  charsOf: ToolChars,
+  { name, file, denied, only, onlyWhy }: Candidate,
+  known: readonly number[] | undefined,
 ): AdoptedServer {
-  const known = charsOf(spec);
   const chars = known?.reduce((sum, one) => sum + one, 0);
   return { name, file, denied, only, onlyWhy, tools: known?.length, chars };
 }

@@ -23,16 +23,7 @@ import type { Source } from '../terms/host.js';
 import { filesOf, locate } from '../terms/source-files.js';
 import type { ChangePlace } from './changes.js';
 import { userFiles } from './hosts.js';
-import {
-  ADOPTABLE_HOSTS,
-  type AdoptableHost,
-  type DeniedTool,
-  type HostRules,
-  type RulesContext,
-} from './known-rules.js';
-
-/** A server that stays in its host. */
-export type StayingServer = { readonly name: string; readonly file: string; readonly reason: string };
+import { ADOPTABLE_HOSTS, type DeniedTool, type HostRules, type RulesContext } from './known-rules.js';
 
 /** A server that can be moved. */
 export type Candidate = {
@@ -59,20 +50,14 @@ export type AdoptPlace = ChangePlace & {
   readonly reaches: (spec: DownstreamSpec) => boolean;
 };
 
-type RulesOwnEntry = RulesContext['own'];
-
 /** Servers of the user's scope, and with their reasons those that stay, of other scopes as well. Throws E_CONFIG. */
-export function candidatesOf(
-  record: HostRecord,
-  own: RulesOwnEntry,
-  place: AdoptPlace,
-): { readonly candidates: readonly Candidate[]; readonly left: readonly StayingServer[] } {
+export function candidatesOf(record: HostRecord, own: RulesContext['own'], place: AdoptPlace) {
   const adoptable = ADOPTABLE_HOSTS[record.id];
   if (adoptable === undefined) throw new Error(`nothing is known of ${record.id}`);
   const { settings, env, host } = place;
   const discovery = discover({ settings, env, host }, () => {});
   const candidates: Candidate[] = [];
-  const left: StayingServer[] = ofOtherScopes(record, discovery);
+  const left = ofOtherScopes(record, discovery);
   for (const { file, source } of userFiles(record, place)) {
     for (const entry of entriesIn(file, source, place)) {
       const judged = judge(entry, { record, adoptable, own, file, source, discovery, place });
@@ -99,27 +84,25 @@ const SCOPES: Partial<Record<SpecSource['scope'], string>> = {
   plugin: 'comes with a plugin',
 };
 
-function ofOtherScopes({ title }: HostRecord, { ready, skipped }: Discovery): StayingServer[] {
+function ofOtherScopes({ title }: HostRecord, { ready, skipped }: Discovery) {
   return [...ready, ...skipped].flatMap(({ name, source: { host, scope, file } }) => {
     const reason = host === title ? SCOPES[scope] : undefined;
     return reason === undefined ? [] : [{ name, file, reason }];
   });
 }
 
-type JudgeContext = {
-  readonly record: HostRecord;
-  readonly adoptable: AdoptableHost;
-  readonly own: RulesOwnEntry;
-  readonly file: string;
-  readonly source: Source;
-  readonly discovery: Discovery;
-  readonly place: AdoptPlace;
-};
-
 /** The reason why it stays, or the server as it would be moved. */
 function judge(
   { name, value, pointer, path: written }: WrittenEntry,
-  context: JudgeContext,
+  context: {
+    readonly record: HostRecord;
+    readonly adoptable: (typeof ADOPTABLE_HOSTS)[string];
+    readonly own: RulesContext['own'];
+    readonly file: string;
+    readonly source: Source;
+    readonly discovery: Discovery;
+    readonly place: AdoptPlace;
+  },
 ): Candidate | string {
   const { record, adoptable, own, file, source, discovery, place } = context;
   const { title } = record;
@@ -165,7 +148,7 @@ function movedCandidate(
   },
   spec: DownstreamSpec,
   rules: HostRules,
-  { record, file, source, discovery, place }: JudgeContext,
+  { record, file, source, discovery, place }: Parameters<typeof judge>[1],
 ): Candidate | string {
   const target = adoptedSource(source);
   const [targetFile] = target === undefined ? [] : filesOf(target, place.env, place.host);
@@ -240,7 +223,7 @@ const ALWAYS_HANDED_ON = [
   'APPDATA',
 ];
 
-function isHandedOn(variable: string, { entry }: RulesOwnEntry): boolean {
+function isHandedOn(variable: string, { entry }: RulesContext['own']): boolean {
   if (ALWAYS_HANDED_ON.includes(variable)) return true;
   const { env, env_vars: names } = entry;
   return (isObject(env) && Object.hasOwn(env, variable)) || textsOf(names).includes(variable);

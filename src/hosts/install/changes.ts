@@ -59,8 +59,6 @@ const record = z.object({
   ),
 });
 
-export type ChangeKind = z.output<typeof record>['kind'];
-type RecordedFile = z.output<typeof record>['files'][number];
 export type Change = z.output<typeof record> & { readonly folder: string };
 
 /** One file as it is to be. */
@@ -76,7 +74,7 @@ export type ChangePlace = Machine & { readonly stateDir: string };
 
 /** Backs up and writes the files in their order, all of them or none. Throws E_CONFIG and E_STATE. */
 export function makeChange(
-  kind: ChangeKind,
+  kind: Change['kind'],
   host: string,
   planned: readonly PlannedFile[],
   place: ChangePlace,
@@ -126,7 +124,7 @@ export function amendChange(
   const before = file.bytes === undefined ? '' : digestOf(file.bytes);
   const bytes = bytesFor(file, text);
   replaceUserFile(file, bytes);
-  const isOf = ({ path, sha256 }: RecordedFile) => path === file.path && sha256 === before;
+  const isOf = ({ path, sha256 }: Change['files'][number]) => path === file.path && sha256 === before;
   const amended = changes.find(({ files }) => files.some(isOf));
   if (amended === undefined) return;
   const { folder, ...change } = amended;
@@ -168,7 +166,7 @@ function writeRecord(folder: string, change: z.output<typeof record>, planned: r
  * several homes. A record that is damaged is as none, and so is one that others could have written.
  */
 export function changesOf(
-  kind: ChangeKind,
+  kind: Change['kind'],
   host: string,
   hostFiles: readonly string[],
   { stateDir, env, host: facts }: ChangePlace,
@@ -202,7 +200,7 @@ function namesIn(folder: string): string[] {
 }
 
 /** The file's content before the change; undefined where there was no file. */
-const backupOf = ({ folder }: Change, { backup }: RecordedFile): Buffer | undefined =>
+const backupOf = ({ folder }: Change, { backup }: Change['files'][number]): Buffer | undefined =>
   backup === null ? undefined : readFileSync(join(folder, backup));
 
 /** The backup goes with it. */
@@ -250,7 +248,7 @@ export function undoChange(
 
 function undoFile(
   change: Change,
-  recorded: RecordedFile,
+  recorded: Change['files'][number],
   rules: UndoRules & { readonly homeless: Set<string> },
   { host }: ChangePlace,
   dryRun: boolean,
@@ -286,7 +284,7 @@ function undoFile(
 
 function editsThatFit(
   now: UserFile,
-  { path: file, edits, undo }: RecordedFile,
+  { path: file, edits, undo }: Change['files'][number],
   { mayRemove, homeless }: UndoRules & { readonly homeless: Set<string> },
 ): { readonly edits: readonly MemberEdit[]; readonly notes: readonly string[] } {
   const parsed = parseText(now.text, formatOf(file));

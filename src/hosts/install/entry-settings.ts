@@ -50,20 +50,15 @@ export type EntrySettings = {
 /** Variables to be set; undefined takes one away. */
 export type SettingChanges = Readonly<Record<string, string | undefined>>;
 
-/** A host whose file cannot be read. */
-export type HostTrouble = { readonly host: string; readonly message: string };
-
 /**
  * Entries of the named hosts, or of all hosts that have the bridge. Throws E_ARGUMENTS for a name that is none, and E_CONFIG
  * where a named host does not have the bridge or its file cannot be read; trouble with other hosts' files is given back.
  */
-export function entrySettings(
-  ids: readonly string[],
-  place: ChangePlace,
-): { readonly entries: readonly EntrySettings[]; readonly troubles: readonly HostTrouble[] } {
+export function entrySettings(ids: readonly string[], place: ChangePlace) {
   if (ids.length > 0)
     return { entries: ids.flatMap((id) => namedEntries(hostNamed(id), place)), troubles: [] };
-  const troubles: HostTrouble[] = [];
+  /** Hosts whose files cannot be read. */
+  const troubles: Array<{ readonly host: string; readonly message: string }> = [];
   const entries = HOSTS.flatMap((record) => {
     try {
       return entriesIn(record, place);

@@ -11,11 +11,11 @@ import { filesOf, locate } from '../terms/source-files.js';
 
 export type Machine = { readonly env: Environment; readonly host: HostFacts };
 
-/** How a host was noticed. */
-export type FoundBy = { readonly kind: 'program' | 'file'; readonly path: string };
-
-/** Undefined where nothing of the host is on this machine. */
-export function findHost(record: HostRecord, machine: Machine): FoundBy | undefined {
+/** How the host was noticed, and where; undefined where nothing of it is on this machine. */
+export function findHost(
+  record: HostRecord,
+  machine: Machine,
+): { readonly kind: 'program' | 'file'; readonly path: string } | undefined {
   const { env, host } = machine;
   for (const program of record.programs) {
     const path = onPath(program, machine);

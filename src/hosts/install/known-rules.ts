@@ -10,7 +10,7 @@ import { CLAUDE_SETTINGS } from '../records/claude-code.js';
 import { codex } from '../records/codex.js';
 import { HOME as GEMINI_HOME, geminiCli } from '../records/gemini-cli.js';
 import { opencode } from '../records/opencode.js';
-import type { Adoptable } from '../terms/host.js';
+import type { Host } from '../terms/host.js';
 
 /** A tool that is not to be called here, and what the host would have done with it. */
 export type DeniedTool = { readonly tool: string; readonly why: string };
@@ -275,8 +275,6 @@ const OPENCODE_FILES = [
   '^/opencode.jsonc',
 ];
 
-type OpenCodeDecision = 'allow' | 'ask' | 'deny';
-
 const openCodeRules: ReadRules = ({ server, own, read }) => {
   const leave = (reason: string): HostRules => ({ leave: reason, denied: [] });
   const files = OPENCODE_FILES.flatMap(read);
@@ -287,7 +285,7 @@ const openCodeRules: ReadRules = ({ server, own, read }) => {
   }
   const rules = files.flatMap(({ file, value }) => openCodeRulesIn(value, file));
   const prefix = `${server}_`;
-  const decide = (tool: string): OpenCodeDecision | undefined =>
+  const decide = (tool: string) =>
     rules.findLast(({ pattern }) => matchesGlob(pattern, tool))?.decision ?? 'allow';
   const inner = rules.filter(({ pattern }) => pattern.startsWith(prefix) && pattern !== `${prefix}*`);
   const unclear = inner.find(({ pattern, decision }) => pattern.includes('*') || decision === undefined);
@@ -296,7 +294,7 @@ const openCodeRules: ReadRules = ({ server, own, read }) => {
   const others = decide(`${prefix}\u0000`);
   const isOwnFree = decide(`${own.name}_run_python`) === 'allow';
   const named = inner.map(({ pattern }) => pattern.slice(prefix.length));
-  const by = (wanted: OpenCodeDecision) => named.filter((tool) => decide(prefix + tool) === wanted);
+  const by = (wanted: ReturnType<typeof decide>) => named.filter((tool) => decide(prefix + tool) === wanted);
   if (others === 'deny') return leave(`${opencode.title} has its tools switched off`);
   const off = by('deny').map((tool): DeniedTool => ({ tool, why: `denied in ${opencode.title}` }));
   if (others === 'ask' && isOwnFree)
@@ -331,7 +329,7 @@ function openCodeRulesIn(value: unknown, file: string) {
   ];
 }
 
-const openCodeDecisionOf = (value: unknown): OpenCodeDecision | undefined =>
+const openCodeDecisionOf = (value: unknown) =>
   value === 'allow' || value === 'ask' || value === 'deny' ? value : undefined;
 
 /** Cline asks before every tool that `autoApprove` does not name. It writes an empty list into every entry. */
@@ -422,8 +420,6 @@ function mapAt(value: unknown, key: string): Readonly<Record<string, unknown>> {
   return isObject(found) ? found : {};
 }
 
-export type AdoptableHost = Adoptable & { readonly rules: ReadRules };
-
 /** Readers of rules, by the host's id; the files of any other host have no rules for single tools. */
 const RULES: Readonly<Record<string, ReadRules>> = {
   'claude-code': claudeCodeRules,
@@ -436,6 +432,8 @@ const RULES: Readonly<Record<string, ReadRules>> = {
 };
 
 /** Facts that must be known of a host before a server is moved out of it, by the host's id. */
-export const ADOPTABLE_HOSTS: Readonly<Record<string, AdoptableHost>> = Object.fromEntries(
+export const ADOPTABLE_HOSTS: Readonly<
+  Record<string, NonNullable<Host['install']>['adopt'] & { readonly rules: ReadRules }>
+> = Object.fromEntries(
   HOSTS.map(({ id, adopt }) => [id, { ...adopt, rules: RULES[id] ?? (() => NO_RULES) }]),
 );

@@ -27,7 +27,6 @@ import type { HostLaunch, Source } from '../terms/host.js';
 import { filesOf, locate, realPath } from '../terms/source-files.js';
 import {
   type Change,
-  type ChangeKind,
   type ChangePlace,
   changesOf,
   makeChange,
@@ -35,7 +34,7 @@ import {
   type UndoneFile,
   undoChange,
 } from './changes.js';
-import { type FoundBy, findHost, type Machine, onPath, registrationFile, userFiles } from './hosts.js';
+import { findHost, type Machine, onPath, registrationFile, userFiles } from './hosts.js';
 
 export const DEFAULT_NAME = 'sandbox';
 /** Names that every host takes. */
@@ -45,20 +44,13 @@ const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 export type HostHere = {
   readonly id: string;
   readonly title: string;
-  readonly found: FoundBy;
+  readonly found: NonNullable<ReturnType<typeof findHost>>;
   /** The file that a registration goes into; it need not exist. */
   readonly file: string;
   /** The name under which the bridge is registered there; undefined where it is not. */
   readonly registeredAs: string | undefined;
   /** Why its file cannot be used; undefined where it can. */
   readonly trouble: string | undefined;
-};
-
-type InstallOptions = {
-  readonly name?: string | undefined;
-  /** Variables of our entry, such as MCP_BRIDGE_IMAGE. */
-  readonly env?: Readonly<Record<string, string>> | undefined;
-  readonly dryRun?: boolean | undefined;
 };
 
 export type Installed = {
@@ -116,7 +108,11 @@ export function hostNamed(name: string): HostRecord {
 }
 
 /** Registers us for the user, in any project. No change where we are registered. Throws E_ARGUMENTS, E_CONFIG and E_STATE. */
-export function install(id: string, options: InstallOptions, place: ChangePlace): Installed {
+export function install(
+  id: string,
+  options: Parameters<typeof planRegistration>[1] & { readonly dryRun?: boolean | undefined },
+  place: ChangePlace,
+): Installed {
   const record = hostNamed(id);
   const { file: path } = registrationFile(record, place);
   const { title } = record;
@@ -162,7 +158,14 @@ export function refuseIfManaged({ title }: HostRecord, { env, host }: ChangePlac
 /** The host's file with us in it; nothing is written. `further` are edits of the same file that are made first. */
 export function planRegistration(
   record: HostRecord,
-  { name = DEFAULT_NAME, env = {} }: InstallOptions,
+  {
+    name = DEFAULT_NAME,
+    env = {},
+  }: {
+    readonly name?: string | undefined;
+    /** Variables of our entry, such as MCP_BRIDGE_IMAGE. */
+    readonly env?: Readonly<Record<string, string>> | undefined;
+  },
   place: ChangePlace,
   further: readonly MemberEdit[] = [],
 ): PlannedFile & { readonly name: string; readonly entry: unknown } {
@@ -227,21 +230,13 @@ export function uninstall(
 }
 
 /** Changes that stand to be undone in the files that the host has here now, the latest first. */
-export function pendingChanges(kind: ChangeKind, record: HostRecord, place: ChangePlace): Change[] {
+export function pendingChanges(kind: Change['kind'], record: HostRecord, place: ChangePlace): Change[] {
   const files = userFiles(record, place).map(({ file }) => file);
   return changesOf(kind, record.id, files, place);
 }
 
-type OwnEntry = {
-  readonly name: string;
-  readonly value: unknown;
-  readonly file: string;
-  readonly path: readonly string[];
-  readonly source: Source;
-};
-
 /** Our entries in all files of the user's that the host reads. */
-export function ownEntries(record: HostRecord, place: ChangePlace): OwnEntry[] {
+export function ownEntries(record: HostRecord, place: ChangePlace) {
   return userFiles(record, place).flatMap(({ file, source }) => {
     const { entries } = entriesOf(contentOf(readUserFile(file, place.host)), source, file, place.host);
     return entries.flatMap(({ name, value, path }) =>
@@ -268,8 +263,8 @@ export function contentOf({ path, text }: UserFile): unknown {
   );
 }
 
-function byFile(entries: readonly OwnEntry[]): Map<string, OwnEntry[]> {
-  const files = new Map<string, OwnEntry[]>();
+function byFile(entries: ReturnType<typeof ownEntries>) {
+  const files = new Map<string, typeof entries>();
   for (const entry of entries) files.set(entry.file, [...(files.get(entry.file) ?? []), entry]);
   return files;
 }

@@ -7,14 +7,7 @@ import { z } from 'zod';
 import { isObject, namesOf, saysOff, textsOf } from '../../base/json/records.js';
 import { type HostFacts, pathKey, pathRules } from '../../settings/files/host-facts.js';
 import { MS, PROGRAM, REMOTE, timeout } from '../terms/dialect.js';
-import {
-  type Host,
-  type HostSource,
-  PROGRAM_FIELDS,
-  plainEntry,
-  REMOTE_FIELDS,
-  type ReadDecisions,
-} from '../terms/host.js';
+import { type Host, PROGRAM_FIELDS, plainEntry, REMOTE_FIELDS, type ReadDecisions } from '../terms/host.js';
 import { filesOf, locate, realPath } from '../terms/source-files.js';
 
 const TITLE = 'Gemini CLI';
@@ -22,7 +15,7 @@ const TITLE = 'Gemini CLI';
 export const HOME = '${GEMINI_CLI_HOME:-~}/.gemini';
 
 /** The administrator's, which comes before all others. */
-const SYSTEM: HostSource = {
+const SYSTEM: Host['sources'][number] = {
   scope: 'managed',
   files: {
     darwin: ['${GEMINI_CLI_SYSTEM_SETTINGS_PATH:-/Library/Application Support/GeminiCli/settings.json}'],
@@ -30,7 +23,7 @@ const SYSTEM: HostSource = {
     win32: ['${GEMINI_CLI_SYSTEM_SETTINGS_PATH:-C:\\ProgramData\\gemini-cli\\settings.json}'],
   },
 };
-const USER: HostSource = { scope: 'user', files: { any: [`${HOME}/settings.json`] } };
+const USER: Host['sources'][number] = { scope: 'user', files: { any: [`${HOME}/settings.json`] } };
 
 const names = z
   .unknown()

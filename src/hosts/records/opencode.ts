@@ -3,7 +3,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: file patterns name environment variables this way
 
 import { type HostDialect, MS, PROGRAM, REMOTE, timeout } from '../terms/dialect.js';
-import { type Host, type HostSource, REMOTE_FIELDS, withEnv } from '../terms/host.js';
+import { type Host, REMOTE_FIELDS, withEnv } from '../terms/host.js';
 
 /** OpenCode's time limit was documented as that of fetching the tools; V2's `execution` was called `request` for a while. */
 export const OPENCODE: HostDialect = {
@@ -22,7 +22,10 @@ export const OPENCODE: HostDialect = {
   },
 };
 
-const source = (scope: HostSource['scope'], files: readonly string[]): HostSource => ({
+const source = (
+  scope: Host['sources'][number]['scope'],
+  files: readonly string[],
+): Host['sources'][number] => ({
   scope,
   pointer: ['mcp'],
   movedTo: 'servers',

@@ -7,45 +7,44 @@ import { mistaken, type ServerSkipReason } from '../skip-reason.js';
 
 export type Transport = 'stdio' | 'http' | 'sse' | 'auto';
 
-/** The bridge's words for what an entry may say. */
-type FieldName =
-  | 'command'
-  | 'args'
-  | 'env'
-  | 'cwd'
-  /** A file of further variables. */
-  | 'envFile'
-  /** Variables of the host's own environment that are handed on. */
-  | 'envNames'
-  | 'headers'
-  /** The variables that hold the values of headers, by header. */
-  | 'headerVariables'
-  /** The variable that holds a bearer token. */
-  | 'bearerVariable'
-  | 'headersHelper'
-  | 'oauth'
-  | 'scopes'
-  | 'only'
-  | 'except'
-  | 'description'
-  /** The era of MCP in which the server is greeted. */
-  | 'versionNegotiation';
-
 export type RawEntry = Readonly<Record<string, unknown>>;
-
-/** Where an entry keeps a time, in which unit, and below what it is ignored. */
-type TimeField = { readonly at: readonly string[]; readonly unitMs: number; readonly minMs?: number };
 
 export type HostDialect = {
   /** The host's values of `type`. */
   readonly types: Readonly<Record<string, Transport>>;
   /** Fields that hold an address, the first that is there counts, and what one means without a type. */
   readonly addresses: Readonly<Record<string, Exclude<Transport, 'stdio'>>>;
-  /** The host's names of the fields that it has. */
-  readonly fields: Readonly<Partial<Record<FieldName, string>>>;
-  /** The first that is there counts. */
-  readonly callTimes: readonly TimeField[];
-  readonly startTimes: readonly TimeField[];
+  /** The host's names of the fields that it has, by the bridge's words for what an entry may say. */
+  readonly fields: {
+    readonly command?: string;
+    readonly args?: string;
+    readonly env?: string;
+    readonly cwd?: string;
+    /** A file of further variables. */
+    readonly envFile?: string;
+    /** Variables of the host's own environment that are handed on. */
+    readonly envNames?: string;
+    readonly headers?: string;
+    /** The variables that hold the values of headers, by header. */
+    readonly headerVariables?: string;
+    /** The variable that holds a bearer token. */
+    readonly bearerVariable?: string;
+    readonly headersHelper?: string;
+    readonly oauth?: string;
+    readonly scopes?: string;
+    readonly only?: string;
+    readonly except?: string;
+    readonly description?: string;
+    /** The era of MCP in which the server is greeted. */
+    readonly versionNegotiation?: string;
+  };
+  /** Where an entry keeps a time, in which unit, and below what it is ignored. The first that is there counts. */
+  readonly callTimes: ReadonlyArray<{
+    readonly at: readonly string[];
+    readonly unitMs: number;
+    readonly minMs?: number;
+  }>;
+  readonly startTimes: HostDialect['callTimes'];
   /** Why an entry is none that anybody but the host could serve. */
   readonly refuse?: (entry: RawEntry) => ServerSkipReason | undefined;
   /** Brings what is of another shape into the usual one, before anything else is read. */
@@ -77,32 +76,28 @@ export const MS = 1;
 export const SECOND_MS = 1_000;
 
 /** A time in a field `timeout`, as most hosts that have one call it. */
-export const timeout = (unitMs: number, minMs?: number): readonly TimeField[] => [
+export const timeout = (unitMs: number, minMs?: number): HostDialect['callTimes'] => [
   { at: ['timeout'], unitMs, ...(minMs === undefined ? {} : { minMs }) },
 ];
-
-/** An entry in the bridge's words; the values are still whatever was written. */
-export type Translated = {
-  readonly fields: Readonly<Partial<Record<FieldName | 'url', unknown>>>;
-  /** The host's own name of a field, for the person who wrote it. */
-  readonly spelled: (field: string) => string;
-};
 
 /** Fields that no host knows, and that an entry of any host may have for the bridge. */
 const OWN_FIELDS = { versionNegotiation: 'versionNegotiation' } as const;
 
-export function translate(entry: RawEntry, dialect: HostDialect): Translated {
+/** An entry in the bridge's words; the values are still whatever was written. */
+export function translate(entry: RawEntry, dialect: HostDialect) {
   const names: Record<string, string> = { ...OWN_FIELDS, ...dialect.fields };
   const addresses = Object.keys(dialect.addresses);
   const address = addresses.find((name) => memberOf(entry, name) !== undefined) ?? addresses[0];
   if (address !== undefined) names['url'] = address;
-  const fields = Object.fromEntries(
+  const fields: { readonly [field in keyof HostDialect['fields'] | 'url']?: unknown } = Object.fromEntries(
     Object.entries(names).flatMap(([field, name]) => {
       const value = memberOf(entry, name);
       return value === undefined ? [] : [[field, value]];
     }),
   );
-  return { fields, spelled: (field) => names[field] ?? field };
+  /** The host's own name of a field, for the person who wrote it. */
+  const spelled = (field: string) => names[field] ?? field;
+  return { fields, spelled };
 }
 
 /** The transport that the entry asks for, or why there is none. */
@@ -145,7 +140,7 @@ const NOT_SERVED: Readonly<Record<string, ServerSkipReason>> = {
 /** A time limit in ms; undefined when none is set, or too little to be meant. */
 export function timeOf(
   entry: RawEntry,
-  times: readonly TimeField[],
+  times: HostDialect['callTimes'],
 ): { readonly ms: number | undefined } | { readonly reason: ServerSkipReason } {
   for (const { at, unitMs, minMs = 0 } of times) {
     let value: unknown = entry;

@@ -7,9 +7,6 @@ import type { Environment } from '../../base/process/environment.js';
 import { type HostFacts, pathRules } from '../../settings/files/host-facts.js';
 import type { Need } from '../skip-reason.js';
 
-/** `needs` are the values that are not there; their references stay in the text. */
-type Expanded = { readonly text: string; readonly needs: readonly Need[] };
-
 export type ExpansionContext = {
   readonly env: Environment;
   readonly host: HostFacts;
@@ -19,7 +16,10 @@ export type ExpansionContext = {
   readonly contentOf: (written: string) => string | undefined;
 };
 
-/** Ways to expand text, by the host whose way it is; `editor` is that of Cursor, VS Code and what grew out of VS Code. */
+/**
+ * Ways to expand text, by the host whose way it is; `editor` is that of Cursor, VS Code and what grew out of VS Code. `needs`
+ * are the values that are not there; their references stay in the text.
+ */
 export const EXPANSIONS = {
   /** Text stays as it is. */
   none: (text) => ({ text, needs: [] }),
@@ -77,7 +77,10 @@ export const EXPANSIONS = {
       const [kind = '', name] = written.trim().split(/\.(.*)/s);
       return name === undefined ? hostValue('value', kind) : hostValue(kind.replace(/s$/, ''), name);
     }),
-} satisfies Record<string, (text: string, context: ExpansionContext) => Expanded>;
+} satisfies Record<
+  string,
+  (text: string, context: ExpansionContext) => { readonly text: string; readonly needs: readonly Need[] }
+>;
 
 export type Expansion = keyof typeof EXPANSIONS;
 
@@ -122,7 +125,7 @@ function replaceMatches(
   pattern: RegExp,
   value: (whole: string, ...groups: string[]) => string | Need,
   bare?: RegExp,
-): Expanded {
+) {
   const needs: Need[] = [];
   const [head, tail] = atLastBrace(text);
   const put = (whole: string, ...rest: unknown[]): string => {

@@ -4,7 +4,7 @@
 import type { Environment } from '../../base/process/environment.js';
 import type { ConfigFile } from '../../settings/files/config-file.js';
 import type { HostFacts } from '../../settings/files/host-facts.js';
-import type { Scope, SpecSource } from '../downstream-spec.js';
+import type { SpecSource } from '../downstream-spec.js';
 import type { ServerSkipReason } from '../skip-reason.js';
 import { type HostDialect, PROGRAM } from './dialect.js';
 import type { Expansion } from './expansions.js';
@@ -16,8 +16,14 @@ export type Host = {
   readonly dialect: HostDialect;
   /** How the host replaces variables. */
   readonly expansion: Expansion;
-  /** Where the host's servers stand; the first entry of a name wins. */
-  readonly sources: readonly HostSource[];
+  /**
+   * Where the host's servers stand; the first entry of a name wins. Where left out, dialect and expansion are the host's, the
+   * pointer is `mcpServers`, and a map of servers stands there. Files of the scope `project` need an approval.
+   */
+  readonly sources: ReadonlyArray<
+    Pick<Source, 'scope' | 'files'> &
+      Partial<Pick<Source, 'pointer' | 'shape' | 'movedTo' | 'dialect' | 'expansion' | 'exclusive'>>
+  >;
   /** Reads what its user has decided about servers; absent where no file says it. */
   readonly decisions?: ReadDecisions;
   /** Facts about the host as a client of the bridge; absent where nobody has looked. */
@@ -52,16 +58,20 @@ export type Host = {
     readonly entry: (launch: HostLaunch) => Record<string, unknown>;
     /** An entry of ours for a file in the form that the host had before. */
     readonly earlierEntry?: (launch: HostLaunch) => Record<string, unknown>;
-    readonly adopt: Adoptable;
+    /** Facts needed about a host before a server is moved out of it. Its rules for single tools are in install/known-rules.ts. */
+    readonly adopt: {
+      /**
+       * Fields of its entries that adopt understands. An entry with any other stays where it is: a field of tomorrow, such as one
+       * that confines a server, would otherwise be lost with nobody noticing.
+       */
+      readonly fields: readonly string[];
+      /** Whether the servers that it starts, and so the bridge, get all variables of its own environment. */
+      readonly handsOnVariables: boolean;
+      /** Decisions of the host that nobody can read; undefined where its files say all. */
+      readonly unseen?: string;
+    };
   };
 };
-
-/**
- * Files of a host. Where left out, dialect and expansion are the host's, the pointer is `mcpServers`, and a map of servers
- * stands there. Files of the scope `project` need an approval.
- */
-export type HostSource = Pick<Source, 'scope' | 'files'> &
-  Partial<Pick<Source, 'pointer' | 'shape' | 'movedTo' | 'dialect' | 'expansion' | 'exclusive'>>;
 
 /** Reads only files that the user's own hosts keep, never a project's, except where the user has said to trust the project. */
 export type ReadDecisions = (
@@ -103,7 +113,7 @@ export const PROJECT = '<project>';
 
 export type Source = {
   readonly host: string;
-  readonly scope: Scope;
+  readonly scope: SpecSource['scope'];
   /**
    * File patterns with forward slashes: `~/` is the home folder, `./` the current one, `.../` the current one and every
    * parent, `^/` those up to the root of the git checkout, `${NAME:-default}` an environment variable; without a
@@ -138,19 +148,6 @@ export type HostLaunch = {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-};
-
-/** Facts needed about a host before a server is moved out of it. Its rules for single tools are in install/known-rules.ts. */
-export type Adoptable = {
-  /**
-   * Fields of its entries that adopt understands. An entry with any other stays where it is: a field of tomorrow, such as one
-   * that confines a server, would otherwise be lost with nobody noticing.
-   */
-  readonly fields: readonly string[];
-  /** Whether the servers that it starts, and so the bridge, get all variables of its own environment. */
-  readonly handsOnVariables: boolean;
-  /** Decisions of the host that nobody can read; undefined where its files say all. */
-  readonly unseen?: string;
 };
 
 export const withEnv = (env: HostLaunch['env'], name = 'env') =>

@@ -9,14 +9,14 @@ import type { Observer } from '../../base/log/events.js';
 import type { OutputStream } from '../../base/process/streams.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { wholeCharacters } from '../../base/text/text.js';
-import type { LeftFrame } from '../../sandbox/conversation/turn.js';
+import type { FrameOf } from '../../sandbox/conversation/turn.js';
 import {
   type GuestFrame,
   MAX_FILE_BYTES,
   MAX_FILES,
   MAX_FILES_BYTES,
   MAX_SKIPPED_NAMED,
-  type SkipReason,
+  type SupervisorFrame,
 } from '../../wire/frames.js';
 import { RESULTS_FOLDER, shownName, uniqueName } from './file-names.js';
 import { fileType } from './file-type.js';
@@ -63,7 +63,7 @@ export type Left = {
 const MAX_INLINE_CHARS = 4_000;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
-const REASONS: Readonly<Record<SkipReason, string>> = {
+const REASONS = {
   link: 'is a link',
   special: 'is not a regular file',
   size: `is larger than ${MAX_FILE_BYTES / MB_BYTES} MiB`,
@@ -150,7 +150,7 @@ export class Artifacts {
         : { name: 'result.json', mimeType: 'application/json', text: wellFormedJson(json), isSpare };
   }
 
-  addFile(frame: LeftFrame): void {
+  addFile(frame: FrameOf<SupervisorFrame, 'file' | 'skipped'>): void {
     if (frame.type === 'skipped') {
       for (const { name, reason } of frame.files) this.#skip(name, reason);
       this.#skippedMore += frame.more;
@@ -251,7 +251,7 @@ export class Artifacts {
     }
   }
 
-  #skip(name: string, reason: SkipReason): void {
+  #skip(name: string, reason: keyof typeof REASONS): void {
     if (this.#skipped.length >= MAX_SKIPPED_NAMED) this.#skippedMore++;
     else this.#skipped.push({ name: shownName(`${RESULTS_FOLDER}/${name}`), reason: REASONS[reason] });
   }

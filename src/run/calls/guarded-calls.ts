@@ -6,7 +6,7 @@ import type { StopClock } from '../../base/waiting/deadline.js';
 import type { Plan } from '../../policy/approvals/plan.js';
 import type { RunApprovals } from '../../policy/approvals/run-approvals.js';
 import type { Policy } from '../../policy/rules/policy.js';
-import type { KnownDocs } from '../../servers/catalog/known-servers.js';
+import type { KnownServers } from '../../servers/catalog/known-servers.js';
 import type { ObservedShapes } from '../../servers/catalog/observed-shapes.js';
 import type { ServerLease } from '../../servers/pool/server-lease.js';
 import type { SettingValues } from '../../settings/environment/variables.js';
@@ -21,7 +21,7 @@ import type { SavedByRun } from './saved-tools.js';
 
 /** Knowledge of servers, and the way to reach them. */
 export type CallServers = {
-  readonly known: Pick<KnownDocs, 'docOf' | 'allDocs' | 'changedOf'>;
+  readonly known: Pick<KnownServers, 'docOf' | 'allDocs' | 'changedOf'>;
   /** The run's, as they were when it was asked for. */
   readonly lease: Pick<ServerLease, 'get' | 'specOf'>;
   /** As it is whenever it is asked. */

@@ -7,9 +7,9 @@ import { didYouMean, findClosest } from '../../base/text/closest.js';
 import { shownName, shownTool } from '../../base/text/shown-name.js';
 import type { StopClock } from '../../base/waiting/deadline.js';
 import { refreshCommand } from '../../servers/catalog/kept-catalog.js';
-import type { KnownDocs } from '../../servers/catalog/known-servers.js';
+import type { KnownServers } from '../../servers/catalog/known-servers.js';
 import type { ObservedShapes } from '../../servers/catalog/observed-shapes.js';
-import { type FoundTool, searchTools } from '../../servers/catalog/search.js';
+import { searchTools } from '../../servers/catalog/search.js';
 import type { ServerLease } from '../../servers/pool/server-lease.js';
 import type { CallProgress, Downstream } from '../../servers/server/downstream.js';
 import {
@@ -29,7 +29,7 @@ export function hostApi(parts: {
   readonly loaded: LoadedServers;
   readonly discovered: readonly ServerBrief[];
   /** Documentation of all that is discovered, loaded or not. */
-  readonly known: Pick<KnownDocs, 'docOf' | 'allDocs'>;
+  readonly known: Pick<KnownServers, 'docOf' | 'allDocs'>;
   /** Opens one more server for the run, or refuses it. */
   readonly loadServer: (server: string, signal: AbortSignal) => Promise<ServerDoc>;
   /** The run's servers. */
@@ -93,9 +93,18 @@ export function hostApi(parts: {
       return [found];
     },
     'docs.search': ({ params: { query, limit } }) =>
-      searchTools(parts.known.allDocs(), query, limit).map((found) =>
-        toHit(found, loaded.visibleDoc(found.server.name)),
-      ),
+      searchTools(parts.known.allDocs(), query, limit).map(({ server, tool, score }): ToolHit => {
+        const has = loaded.visibleDoc(server.name);
+        // A tool of a loaded server is shown as the run has it: with the shapes of its answers.
+        const own = has?.tools.find(({ name }) => name === tool.name);
+        return {
+          server: server.name,
+          alias: server.alias,
+          loaded: has !== undefined,
+          score,
+          tool: own ?? tool,
+        };
+      }),
     'servers.load': async ({ params: { server } }, signal) =>
       loaded.visibleDoc(server) ?? loaded.add(await parts.loadServer(server, signal)),
     ...resourceCalls({ lease: parts.lease, reach }),
@@ -103,12 +112,6 @@ export function hostApi(parts: {
     'saved.list': () => parts.saved.list(),
     'saved.get': ({ params }) => ({ source: parts.saved.get(params.name) }),
   };
-}
-
-/** A tool of a loaded server is shown as the run has it: with the shapes of its answers. */
-function toHit({ server, tool, score }: FoundTool, loaded: ServerDoc | undefined): ToolHit {
-  const own = loaded?.tools.find(({ name }) => name === tool.name);
-  return { server: server.name, alias: server.alias, loaded: loaded !== undefined, score, tool: own ?? tool };
 }
 
 function neverStarted(brief: ServerBrief): BridgeError {

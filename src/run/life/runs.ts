@@ -26,7 +26,7 @@ import {
   withData,
 } from '../../sandbox/spec/profile.js';
 import type { AgentCapabilities } from '../../servers/asking/agent-capabilities.js';
-import type { KnownDocs } from '../../servers/catalog/known-servers.js';
+import type { KnownServers } from '../../servers/catalog/known-servers.js';
 import type { ObservedShapes } from '../../servers/catalog/observed-shapes.js';
 import type { DownstreamPool } from '../../servers/pool/pool.js';
 import type { ServerLease } from '../../servers/pool/server-lease.js';
@@ -66,7 +66,7 @@ import {
 /** The servers of the principal, as runs see them. */
 interface RunnableServers {
   readonly pool: Pick<DownstreamPool, 'lease'>;
-  readonly known: KnownDocs;
+  readonly known: KnownServers;
   readonly shapes: ObservedShapes;
   policy(): Policy;
   /** Reads anew what is configured. */

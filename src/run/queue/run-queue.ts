@@ -3,7 +3,7 @@
 
 import type { Observer } from '../../base/log/events.js';
 import { LinkedSignal } from '../../base/waiting/linked-signal.js';
-import type { QueuePlace, RefusedTurn, Scheduler, Turn, TurnLimits } from '../../base/waiting/scheduler.js';
+import type { RefusedTurn, Scheduler, Turn, TurnLimits } from '../../base/waiting/scheduler.js';
 import type { Sandbox } from '../../sandbox/conversation/sandbox.js';
 import type { CallContext } from '../calls/call-context.js';
 import type { SetUp } from './set-up.js';
@@ -80,9 +80,9 @@ type RunQueueParts = {
 export type Arrival = Disposable & {
   /** Id of the call's run. */
   readonly id: string;
-  readonly place: QueuePlace;
+  readonly place: ReturnType<Scheduler['place']>;
   /** Turn of the call; whoever asks for the turn ends it. */
-  readonly begin: () => QueuePlace['turn'];
+  readonly begin: () => Arrival['place']['turn'];
   /** The call, which ends with its bridge too. */
   readonly context: CallContext;
 };

@@ -25,17 +25,8 @@ const AT_REST = new Set('TtZXxD');
 
 type Look = { readonly isAtRest: boolean; readonly used: number };
 
-type SandboxFreezeParts = {
-  /** The container's first process. */
-  readonly pid: number;
-  /** Called when the sandbox has woken more often than it may. */
-  readonly onRestless: () => void;
-  /** Without it, the freezer of control groups. */
-  readonly freeze?: (pid: number) => (() => void) | undefined;
-};
-
 export class SandboxFreeze implements Disposable {
-  readonly #parts: SandboxFreezeParts;
+  readonly #parts;
   #thaw: (() => void) | undefined;
   #looking: NodeJS.Timeout | undefined;
   /** Processor time that each process had used when the processes were stopped last. */
@@ -43,7 +34,14 @@ export class SandboxFreeze implements Disposable {
   /** Since it was made: a run that asks many questions wakes no more often than one that asks one. */
   #wakes = 0;
 
-  constructor(parts: SandboxFreezeParts) {
+  constructor(parts: {
+    /** The container's first process. */
+    readonly pid: number;
+    /** Called when the sandbox has woken more often than it may. */
+    readonly onRestless: () => void;
+    /** Without it, the freezer of control groups. */
+    readonly freeze?: (pid: number) => (() => void) | undefined;
+  }) {
     this.#parts = parts;
   }
 

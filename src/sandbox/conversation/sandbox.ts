@@ -11,7 +11,7 @@
 // sent decides, and never what the sandbox says: one that was sent `run` never waits again (rest()), and a frame out
 // of turn is its end.
 
-import { asBridgeError, BridgeError, type BridgeErrorOptions } from '../../base/errors.js';
+import { asBridgeError, BridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { heardOut } from '../../base/process/streams.js';
@@ -33,7 +33,6 @@ import {
   endsBetweenCalls,
   type FrameOf,
   type GuestEnd,
-  type Hello,
   isOfRun,
   mayRest,
   type RunFrame,
@@ -95,7 +94,7 @@ export class Sandbox implements AsyncDisposable {
   readonly #channel: Channel;
   readonly #observer: Observer;
   readonly #words: EngineWords;
-  readonly #greeted: Promise<Hello>;
+  readonly #greeted: Promise<FrameOf<SupervisorFrame, 'hello'>>;
   readonly #settle: (end: SandboxEnd) => void;
   readonly #whyUnreachable: StartOptions['whyUnreachable'];
   /** Whether we have told the code to stop: then its end by a signal is our doing. */
@@ -134,7 +133,7 @@ export class Sandbox implements AsyncDisposable {
     this.spec = spec;
     this.#enforcement = enforcement ?? UNENFORCED;
     this.#observer = observer;
-    let onHello = (_hello: Hello): void => {};
+    let onHello = (_hello: FrameOf<SupervisorFrame, 'hello'>): void => {};
     this.#greeted = new Promise((resolve) => {
       onHello = resolve;
     });
@@ -549,7 +548,10 @@ export class NotStarted extends BridgeError {
   /** Why, in the words of the engine, of the image or of the bridge; without a full stop. */
   readonly detail: string;
 
-  constructor(detail: string, options: Pick<BridgeErrorOptions, 'cause' | 'waitedMs'> = {}) {
+  constructor(
+    detail: string,
+    options: { readonly cause?: unknown; readonly waitedMs?: number | undefined } = {},
+  ) {
     super('E_SANDBOX_START', `The sandbox did not start: ${detail}`, {
       fault: 'engine',
       remedy: `Run \`${ownCommand('doctor')}\`.`,

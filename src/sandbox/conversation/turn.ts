@@ -8,12 +8,9 @@ import type { OutputStream } from '../../base/process/streams.js';
 import type { GuestFrame, HostFrame, SupervisorFrame } from '../../wire/frames.js';
 
 export type FrameOf<F, T> = Extract<F, { type: T }>;
-export type Hello = FrameOf<SupervisorFrame, 'hello'>;
 export type RunFrame = FrameOf<HostFrame, 'run'>;
 /** `checked` with the tools that the code names, or `refused` with what is wrong. */
 export type CheckAnswer = FrameOf<SupervisorFrame, 'checked' | 'refused'>;
-/** A file that the code left, or the names of those that stay behind. */
-export type LeftFrame = FrameOf<SupervisorFrame, 'file' | 'skipped'>;
 /** How the guest's process ended, in the supervisor's words. */
 export type GuestEnd = Pick<FrameOf<SupervisorFrame, 'exited'>, 'code' | 'signal'>;
 
@@ -25,7 +22,8 @@ export type RunHandlers = {
   /** Every frame of the guest; `text` is its line, for values that are relayed verbatim. */
   readonly onGuest: (frame: GuestFrame, text: string) => void;
   /** Gets each file that the code has left in its folder for results, after the code's end. */
-  readonly onFile: (frame: LeftFrame) => void;
+  /** A file that the code left, or the names of those that stay behind. */
+  readonly onFile: (frame: FrameOf<SupervisorFrame, 'file' | 'skipped'>) => void;
   /** As soon as the code itself has ended: its files may follow. Whatever speaks for the supervisor may say it twice. */
   readonly onGuestEnd?: (end: GuestEnd) => void;
   /** In a session, that the call has ended. What the guest says later is still told to `onGuest`, until the next call. */
@@ -40,18 +38,22 @@ type Checking = {
   readonly isAsItWas: boolean;
   readonly session?: RunHandlers | undefined;
 };
-/** `hasLastWord`: whether the guest has said how its code ended. */
-type OfRun = { readonly handlers: RunHandlers; readonly hasLastWord: boolean };
-type Running = OfRun & { readonly at: 'running'; readonly isSession: boolean };
+type Running = {
+  readonly at: 'running';
+  readonly handlers: RunHandlers;
+  /** Whether the guest has said how its code ended. */
+  readonly hasLastWord: boolean;
+  readonly isSession: boolean;
+};
 /** The supervisor has told of the end; the guest's last words come by another stream, and may come later. */
-type Reported = OfRun & {
+type Reported = Pick<Running, 'handlers' | 'hasLastWord'> & {
   readonly at: 'reported';
   readonly report: GuestEnd;
   /** In a session, that no call was under way. */
   readonly isBetweenCalls?: true;
 };
 export type SandboxTurn =
-  | { readonly at: 'starting'; readonly onHello: (hello: Hello) => void }
+  | { readonly at: 'starting'; readonly onHello: (hello: FrameOf<SupervisorFrame, 'hello'>) => void }
   | {
       readonly at: 'waiting';
       /** Whether the program that it was asked about last may be run. */

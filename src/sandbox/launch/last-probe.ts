@@ -25,8 +25,6 @@ const summary = z.object({
   notEnforced: z.array(z.string()),
 });
 
-export type ProbeSummary = Readonly<z.infer<typeof summary>>;
-
 const probeFile = z.object({ key: z.string(), summary });
 
 /** Equal where a probe would find the same. */
@@ -43,12 +41,12 @@ export function probeKey(choice: EngineChoice, imageId: string, settings: Settin
 }
 
 /** Throws what the file system says. */
-export function rememberProbe(stateDir: string, key: string, found: ProbeSummary): void {
+export function rememberProbe(stateDir: string, key: string, found: Readonly<z.infer<typeof summary>>): void {
   replaceFile(join(stateDir, PROBE_FILE), JSON.stringify({ key, summary: found }, undefined, 2));
 }
 
 /** Undefined where there was none under these circumstances, or its file cannot be read. */
-export function lastProbe(stateDir: string, key: string): ProbeSummary | undefined {
+export function lastProbe(stateDir: string, key: string) {
   try {
     const parsed = probeFile.parse(JSON.parse(readFileSync(join(stateDir, PROBE_FILE), 'utf8')));
     return parsed.key === key ? parsed.summary : undefined;

@@ -13,7 +13,6 @@ import {
   chooseOciRuntime,
   type EngineChoice,
   type EngineSelection,
-  type Failure,
   rememberChoice,
   rememberedChoice,
   runtimeOf,
@@ -22,7 +21,6 @@ import {
 import type {
   Engine,
   EngineFacts,
-  EngineLimits,
   EngineOptions,
   NetworkMode,
   OciRuntime,
@@ -56,7 +54,7 @@ import {
 import { type Files, installFiles, OPEN_DIR } from '../spec/installed-files.js';
 import { pythonProfile, type SandboxProfile } from '../spec/profile.js';
 import { sandboxSpec } from '../spec/spec.js';
-import type { OpenData } from './open-data.js';
+import type { openData } from './open-data.js';
 import { MAX_WAIT_SECONDS } from './warm-pool.js';
 
 /** A start takes about 0.2 s, and up to a minute when the store copies the image for a new id mapping. */
@@ -261,7 +259,7 @@ export function specOn(
   name: string,
   kind: SandboxProfile = pythonProfile(settings),
   networkMode?: NetworkMode,
-  data?: OpenData,
+  data?: ReturnType<typeof openData>,
 ): SandboxSpec {
   return sandboxSpec({
     ...data,
@@ -311,7 +309,7 @@ async function attempt(
     readonly onStarted: (sandbox: Sandbox, spec: SandboxSpec) => Promise<void>;
   },
   signal: AbortSignal,
-): Promise<Failure | undefined> {
+) {
   const { observer } = context;
   const msLeft = () => Math.round(until - performance.now());
   if (msLeft() <= 0) return { reason: 'not tried, since no time was left' };
@@ -343,7 +341,7 @@ async function enforcementOf(
   sandbox: Sandbox,
   spec: SandboxSpec,
   engine: Engine,
-  limits: EngineLimits,
+  limits: EngineFacts['limits'],
   signal: AbortSignal,
 ): Promise<Enforcement> {
   const own = sandbox.pid;

@@ -7,30 +7,25 @@ import { dirname, join } from 'node:path';
 import { BridgeError } from '../../base/errors.js';
 import { shellWord } from '../../base/process/own-command.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
-import type { DataMount, Engine, FileOwner } from '../../engine/engine.js';
+import type { DataMount, Engine } from '../../engine/engine.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { type DataPlace, LEAST_ID, openFolder } from '../../settings/files/data-folders.js';
 import { hostFacts } from '../../settings/files/host-facts.js';
 import type { SandboxProfile } from '../spec/profile.js';
 
-/** Parts of a spec that follow from data folders. */
-export type OpenData = {
-  readonly data: readonly DataMount[];
-  readonly owner: FileOwner | undefined;
-  /** The container's user; undefined where any will do. */
-  readonly user: string | undefined;
-};
-
 const PASSED_BY_OTHERS = 0o001;
 const FIX = 'Correct MCP_BRIDGE_DATA, or whatever else names the folder, then restart the host.';
 
-/** Undefined for a kind that sees none. Throws E_DATA. */
+/**
+ * Parts of a spec that follow from data folders; undefined for a kind that sees none. `user` is the container's, undefined where
+ * any will do. Throws E_DATA.
+ */
 export function openData(
   { data: folders }: SandboxProfile,
   { traits, derived, name }: Pick<Engine, 'traits' | 'derived' | 'name'>,
   { stateDir, containerUser }: Pick<Settings, 'stateDir' | 'containerUser'>,
   instance: string,
-): OpenData | undefined {
+) {
   if (folders.length === 0) return undefined;
   const isCopied = derived !== undefined;
   const place: DataPlace = { ...hostFacts(), stateDir };

@@ -39,12 +39,6 @@ import subprocess, sys
 subprocess.run([sys.executable, "-I", "${HARNESS_MOUNT}/harness/python_fallback.py"], check=True)
 `;
 
-type WantedStart = {
-  readonly pad: LaunchSetUp;
-  readonly image: ImageChoice;
-  readonly kind: SandboxProfile;
-};
-
 export class PythonFallback {
   readonly #context: LaunchContext;
   readonly #closing: AbortSignal;
@@ -59,31 +53,39 @@ export class PythonFallback {
 
   /** Calls `start` with the files that the image needs. Throws what `start` throws, and why there are no such files. */
   async start(
-    wanted: WantedStart,
+    {
+      pad,
+      image,
+      kind,
+    }: {
+      readonly pad: LaunchSetUp;
+      readonly image: ImageChoice;
+      readonly kind: SandboxProfile;
+    },
     start: (files: HostFiles) => Promise<Sandbox>,
     signal: AbortSignal,
   ): Promise<Sandbox> {
-    const { pad, image, kind } = wanted;
     const { stateDir } = this.#context.settings;
     const startOwn = () =>
       startByName(image, this.#context, (python) => start({ ...pad.files, python }), signal);
     if (image.id === pad.image.id) return startOwn();
     const isKnown = readImagePythons(stateDir).withoutPython.includes(image.id);
     if (isKnown && kind.isPython) throw withoutPython(image);
-    if (isKnown) return this.#startWithOurs(wanted, start, signal);
+    if (isKnown) return this.#startWithOurs(pad, image, start, signal);
     try {
       return await startOwn();
     } catch (thrown) {
       if (signal.aborted || !lacksPython(thrown)) throw thrown;
       if (kind.isPython) throw withoutPython(image);
-      const sandbox = await this.#startWithOurs(wanted, start, signal);
+      const sandbox = await this.#startWithOurs(pad, image, start, signal);
       this.#tellTrouble(() => rememberWithoutPython(stateDir, image.id));
       return sandbox;
     }
   }
 
   async #startWithOurs(
-    { pad, image }: WantedStart,
+    pad: LaunchSetUp,
+    image: ImageChoice,
     start: (files: HostFiles) => Promise<Sandbox>,
     signal: AbortSignal,
   ): Promise<Sandbox> {

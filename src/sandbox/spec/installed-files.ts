@@ -28,9 +28,8 @@ const YOUNG_MS = 24 * 60 * 60_000;
 /** Content by relative name. */
 export type Files = ReadonlyMap<string, string | Buffer>;
 
-/** The content of a directory: the harness, a seccomp profile, or the Python fallback, which containers run. */
-type InstalledKind = 'ipc' | 'seccomp' | 'python-fallback';
-const MODES: Readonly<Record<InstalledKind, number>> = {
+/** Modes of files by the content of a directory: the harness, a seccomp profile, or the Python fallback, which containers run. */
+const MODES = {
   ipc: 0o644,
   seccomp: 0o644,
   'python-fallback': 0o755,
@@ -67,7 +66,7 @@ function isIntact(dir: string, files: Files): boolean {
 export const inOrder = (files: Files): Files => new Map([...files].sort(([a], [b]) => (a < b ? -1 : 1)));
 
 /** The directory of files that were installed in order; undefined where it is not there as it was. */
-export function installedDir(stateDir: string, kind: InstalledKind, hash: string): string | undefined {
+export function installedDir(stateDir: string, kind: keyof typeof MODES, hash: string): string | undefined {
   const dir = join(stateDir, kind, hash);
   try {
     const names = namesIn(dir) ?? [];
@@ -79,7 +78,7 @@ export function installedDir(stateDir: string, kind: InstalledKind, hash: string
 }
 
 /** Removes the directories of `kind` that are none of these, but for young ones, which another bridge may have just made. */
-export function removeOthers(stateDir: string, kind: InstalledKind, hashes: readonly string[]): void {
+export function removeOthers(stateDir: string, kind: keyof typeof MODES, hashes: readonly string[]): void {
   const parent = join(stateDir, kind);
   for (const name of readdirSync(parent).filter((each) => !hashes.includes(each))) {
     if (ageOf(join(parent, name)) > YOUNG_MS) rmSync(join(parent, name), { recursive: true, force: true });
@@ -118,7 +117,7 @@ export const OPEN_DIR = '/run/mcp-sandbox-bridge';
  * Path of a directory `<stateDir>/<kind>/<hash>` with exactly these files, made or mended as needed. Throws E_STATE
  * where the state directory cannot be written.
  */
-export function installFiles(stateDir: string, kind: InstalledKind, files: Files): string {
+export function installFiles(stateDir: string, kind: keyof typeof MODES, files: Files): string {
   const parent = join(stateDir, kind);
   const mode = stateDir === OPEN_DIR ? 0o711 : 0o700;
   const dir = join(parent, hashOf(files));

@@ -3,7 +3,7 @@
 
 import { join } from 'node:path';
 import { MB_BYTES } from '../../base/text/sizes.js';
-import type { DataMount, FileOwner, Mount, NetworkMode, SandboxSpec, Tmpfs } from '../../engine/engine.js';
+import type { DataMount, Mount, NetworkMode, SandboxSpec } from '../../engine/engine.js';
 import type { Enforcement } from '../../engine/machine/enforcement.js';
 import { DEFAULT_WORKDIR } from '../../settings/languages/records.js';
 import {
@@ -33,7 +33,7 @@ type SpecInputs = {
   readonly kind: SandboxProfile;
   /** The folders of the kind, as they are on the disk now, and who owns those that it may write. */
   readonly data?: readonly DataMount[];
-  readonly owner?: FileOwner | undefined;
+  readonly owner?: SandboxSpec['owner'];
   /** Mechanisms that hold the limits besides, as seen; undefined in the trial that finds them out. */
   readonly enforcement: Enforcement | undefined;
   /** The carrier of the traffic; undefined for a kind without a network. */
@@ -52,7 +52,7 @@ export const MAX_ASKING_SECONDS = 120;
 const SPARE_SECONDS = 30;
 
 /** Writable, in memory, sized. */
-const tmpfsWith = (workdir: string): readonly Tmpfs[] => [
+const tmpfsWith = (workdir: string): SandboxSpec['tmpfs'] => [
   { target: '/tmp', sizeMb: 64, executable: false },
   { target: workdir, sizeMb: 128, executable: false },
 ];
@@ -92,7 +92,10 @@ function dataLimit({ enforcement, kind: { memoryBytes, pids } }: SpecInputs): Sa
   return [{ name: 'data', limit: memoryBytes + pids * THREAD_STACK_BYTES }];
 }
 
-const tmpfsOf = ({ workdir, places }: SandboxProfile): readonly Tmpfs[] => [...tmpfsWith(workdir), ...places];
+const tmpfsOf = ({ workdir, places }: SandboxProfile): SandboxSpec['tmpfs'] => [
+  ...tmpfsWith(workdir),
+  ...places,
+];
 
 const largestMb = (kind: SandboxProfile): number =>
   Math.max(...tmpfsOf(kind).map(({ sizeMb }) => sizeMb), writesToDisk(kind) ? DISK_FILE_MB : 0);

@@ -6,9 +6,6 @@
 import { Deadline, type EndCause, type StopClock } from '../../base/waiting/deadline.js';
 import { type AgentCapabilities, NO_AGENT } from './agent-capabilities.js';
 
-/** Both stand still while a person is asked; `silence` starts anew with every sign of life, and `whole` goes on. */
-type CallLimit = { readonly ms: number; readonly of: 'silence' | 'whole' };
-
 /** Whose call it is, and the clock of what it is a part of, which stands with its own. */
 export type Caller = { readonly agent: AgentCapabilities; readonly stopClock: StopClock };
 
@@ -34,8 +31,15 @@ export class CallsUnderWay {
     this.#onBegin = listener;
   }
 
-  /** A new call of `caller`, until it is disposed; its `signal` aborts with `signal` or at its limit. */
-  begin(limit: CallLimit, signal: AbortSignal, caller: Caller = NOBODY): CallClock {
+  /**
+   * A new call of `caller`, until it is disposed; its `signal` aborts with `signal` or at its limit, of which both kinds stand
+   * still while a person is asked: `silence` starts anew with every sign of life, and `whole` goes on.
+   */
+  begin(
+    limit: { readonly ms: number; readonly of: 'silence' | 'whole' },
+    signal: AbortSignal,
+    caller: Caller = NOBODY,
+  ): CallClock {
     const asked = this.#questions > 0;
     const call = new CallClock({ limit, caller, stands: asked, onEnd: (ended) => this.#end(ended) }, signal);
     this.#calls.add(call);
@@ -73,7 +77,7 @@ export class CallsUnderWay {
 class CallClock implements Disposable {
   /** Whose call it is. */
   readonly agent: AgentCapabilities;
-  readonly #limit: CallLimit;
+  readonly #limit;
   readonly #deadline: Deadline;
   readonly #stopClock: StopClock;
   readonly #onEnd: (call: CallClock) => void;
@@ -87,7 +91,7 @@ class CallClock implements Disposable {
       stands,
       onEnd,
     }: {
-      readonly limit: CallLimit;
+      readonly limit: { readonly ms: number; readonly of: 'silence' | 'whole' };
       readonly caller: Caller;
       /** Whether a person is asked just now. */
       readonly stands: boolean;

@@ -22,14 +22,6 @@ import { LeftOut } from '../connection/unasked.js';
 import type { AgentCapabilities, Callers } from './agent-capabilities.js';
 import type { CallsUnderWay } from './calls-under-way.js';
 
-type PassedOnParts = {
-  readonly server: string;
-  readonly callers: Callers;
-  readonly calls: CallsUnderWay;
-  readonly redact: Redact;
-  readonly observer: Observer;
-};
-
 /** Questions of one server that wait behind the one that is put; a person answers no more than that in a run. */
 const MAX_WAITING = 8;
 /** Longest answer of a person, and longest list of roots. */
@@ -48,7 +40,7 @@ const ACTIONS: readonly unknown[] = ['accept', 'decline', 'cancel'];
 export class ServerRequests {
   /** Capabilities that the callers offer when this object is made; the server keeps those that it was told in its greeting. */
   readonly capabilities: ClientCapabilities;
-  readonly #parts: PassedOnParts;
+  readonly #parts;
   readonly #questions = new PQueue({ concurrency: 1 });
   #client: McpClient | undefined;
   /** Whose roots the server was told last; undefined for nobody's, and before it has asked. */
@@ -61,7 +53,13 @@ export class ServerRequests {
   #logLines = 0;
   #logSince = Number.NEGATIVE_INFINITY;
 
-  constructor(parts: PassedOnParts) {
+  constructor(parts: {
+    readonly server: string;
+    readonly callers: Callers;
+    readonly calls: CallsUnderWay;
+    readonly redact: Redact;
+    readonly observer: Observer;
+  }) {
     this.#parts = parts;
     const { server, observer } = parts;
     this.#leftOut = new LeftOut((leftOut) => observer({ type: 'downstream.flooding', server, leftOut }));
@@ -222,9 +220,6 @@ function isTooMuch(value: unknown): boolean {
 // its words, or a `>` ahead of each line of them. What would have to be changed to be shown safely, and must not be (a
 // property's name, an allowed value), makes the whole question unfit. Pure; who is asked and when is for others to decide.
 
-/** Params for the agent, or why there are none, as the end of a sentence. */
-type Elicitation = { readonly params: Readonly<JsonObject> } | { readonly unfit: string };
-
 /** Limits of a question that a dialog can show; MCP wants flat forms of few fields. */
 const MAX_QUESTION_CHARS = 100_000;
 const QUESTION_LIMITS = { maxDepth: 12, maxValues: 5_000 };
@@ -232,13 +227,16 @@ const MAX_MESSAGE_CHARS = 4_000;
 const MAX_LABEL_CHARS = 1_000;
 const MAX_ID_CHARS = 256;
 
-/** `redact` takes out of the server's words what the configuration knows for secret. */
+/**
+ * Params for the agent, or why there are none, as the end of a sentence. `redact` takes out of the server's words what the
+ * configuration knows for secret.
+ */
 export function readElicitation(
   raw: unknown,
   server: string,
   modes: { readonly form: boolean; readonly url: boolean },
   redact: (text: string) => string,
-): Elicitation {
+): { readonly params: Readonly<JsonObject> } | { readonly unfit: string } {
   if (!isObject(raw) || typeof raw['message'] !== 'string') return { unfit: 'it holds no message' };
   const json = JSON.stringify(raw);
   if (json.length > MAX_QUESTION_CHARS)
@@ -259,7 +257,7 @@ export function readElicitation(
   return { params: { ...said, message, requestedSchema: schema } };
 }
 
-function readUrl(raw: JsonObject, message: string): Elicitation {
+function readUrl(raw: JsonObject, message: string) {
   // The modern era has no such id, since its servers do not tell when a page has been dealt with; agents of 2025 want one.
   const elicitationId = raw['elicitationId'] ?? randomUUID();
   const url = webAddress(raw['url']);
@@ -339,17 +337,23 @@ const PAUSE_MS = 250;
 /** Longest state, in characters, that is carried back. */
 const MAX_STATE_CHARS = 1_000_000;
 
-type InputParts = {
-  /** Names what was asked for and its server, as the beginning of a sentence. */
-  readonly what: string;
-  readonly failure: FailureCode;
-  readonly send: (params: JsonObject) => Promise<object>;
-  /** Undefined for a method that is not answered. */
-  readonly answer: (method: string, params: unknown, signal: AbortSignal) => Promise<JsonObject> | undefined;
-};
-
 /** The final result of a request. Throws as `send` does, and E_TOOL_FAILED for what the bridge does not pass on. */
-export async function withInput(params: JsonObject, parts: InputParts, signal: AbortSignal): Promise<object> {
+export async function withInput(
+  params: JsonObject,
+  parts: {
+    /** Names what was asked for and its server, as the beginning of a sentence. */
+    readonly what: string;
+    readonly failure: FailureCode;
+    readonly send: (params: JsonObject) => Promise<object>;
+    /** Undefined for a method that is not answered. */
+    readonly answer: (
+      method: string,
+      params: unknown,
+      signal: AbortSignal,
+    ) => Promise<JsonObject> | undefined;
+  },
+  signal: AbortSignal,
+): Promise<object> {
   const { what, failure, send } = parts;
   const refused = (said: string) => refusal(failure, `${what} ${said}`);
   let result = await send(params);
@@ -375,7 +379,7 @@ export async function withInput(params: JsonObject, parts: InputParts, signal: A
 
 async function answerQuestion(
   question: unknown,
-  { what, failure, answer }: InputParts,
+  { what, failure, answer }: Parameters<typeof withInput>[1],
   signal: AbortSignal,
 ): Promise<JsonObject> {
   const { method, params } = Object(question) as { method?: unknown; params?: unknown };

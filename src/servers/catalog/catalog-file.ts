@@ -18,12 +18,13 @@ export type FirstSeen = {
   readonly on: string;
   readonly digest: ToolDigest;
   /** Parts of the tool that are different now; empty where none is. */
-  readonly changed: readonly ToolPart[];
-  /** The tool's text on that day, for whoever is to accept the change; undefined where nothing changed, or nobody knows. */
-  readonly was: ToolBefore | undefined;
+  readonly changed: ReadonlyArray<keyof ToolDigest>;
+  /**
+   * The tool's text on that day, cut short, for whoever is to accept the change; undefined where nothing changed, or nobody
+   * knows.
+   */
+  readonly was: { readonly description: string; readonly parameters: readonly string[] } | undefined;
 };
-/** Cut short: it is for reading. */
-export type ToolBefore = { readonly description: string; readonly parameters: readonly string[] };
 
 export type CatalogFile = {
   readonly version: string | undefined;
@@ -101,7 +102,7 @@ function readFirstSeen(value: unknown): FirstSeen | undefined {
 
 const isDigits = (value: unknown): boolean => typeof value === 'string' && DIGITS.test(value);
 
-function readBefore({ description, parameters }: Readonly<Record<string, unknown>>): ToolBefore | undefined {
+function readBefore({ description, parameters }: Readonly<Record<string, unknown>>) {
   if (typeof description !== 'string' || !Array.isArray(parameters)) return undefined;
   return { description, parameters: parameters.filter((name) => typeof name === 'string') };
 }
@@ -195,10 +196,10 @@ export function sweepCatalog(folder: string, now: number): void {
 
 /** The parts of a tool that a change can be in, as they are called in sentences. */
 const TOOL_PARTS = ['description', 'input schema', 'output schema'] as const;
-type ToolPart = (typeof TOOL_PARTS)[number];
 
 /** 32 hex digits for each part. */
-type ToolDigest = Readonly<Record<ToolPart, string>>;
+type ToolDigest = Readonly<Record<(typeof TOOL_PARTS)[number], string>>;
+
 export function digestOf({
   description,
   inputSchema,
@@ -212,7 +213,7 @@ export function digestOf({
 }
 
 /** The parts that are not the same, in the order of TOOL_PARTS. */
-export function changedParts(first: ToolDigest, now: ToolDigest): readonly ToolPart[] {
+export function changedParts(first: ToolDigest, now: ToolDigest): FirstSeen['changed'] {
   return TOOL_PARTS.filter((part) => first[part] !== now[part]);
 }
 

@@ -22,12 +22,14 @@ import {
   type FirstSeen,
   readCatalogFile,
   sweepCatalog,
-  type ToolBefore,
   writeCatalogFile,
 } from './catalog-file.js';
 
 /** A tool that is no longer what it was when it was first seen, and what it was. */
-export type ToolChange = Omit<FirstSeen, 'digest'> & { readonly tool: string; readonly now: ToolBefore };
+export type ToolChange = Omit<FirstSeen, 'digest'> & {
+  readonly tool: string;
+  readonly now: NonNullable<FirstSeen['was']>;
+};
 
 /** A server as it was when it was last started, in the words of `Downstream`. */
 export type KeptServer = {
@@ -36,20 +38,6 @@ export type KeptServer = {
   tools(): readonly ServerTool[];
   /** Changes of the tools that it lists, by tool name, in the order of the list. */
   readonly changes: ReadonlyMap<string, ToolChange>;
-};
-
-/** `stamp` is that of the file that was read; null where what was learned could not be written. */
-type CachedCatalog = {
-  readonly stamp: string | undefined | null;
-  readonly file: CatalogFile | undefined;
-  readonly kept: KeptServer | undefined;
-};
-
-/** A failure of a server's last start. `at` is a moment as ISO 8601 has it. */
-export type LastFailure = {
-  readonly at: string;
-  readonly reason: string;
-  readonly remedy: string | undefined;
 };
 
 const FOLDER = join('cache', 'catalog');
@@ -65,8 +53,15 @@ const MAX_BEFORE_PARAMETERS = 100;
 export class KeptCatalog {
   readonly #folder: string;
   readonly #observer: Observer;
-  /** Catalogs by the path of their file. */
-  readonly #entries = new Map<string, CachedCatalog>();
+  /** Catalogs by the path of their file. `stamp` is that of the file that was read; null where it could not be written. */
+  readonly #entries = new Map<
+    string,
+    {
+      readonly stamp: string | undefined | null;
+      readonly file: CatalogFile | undefined;
+      readonly kept: KeptServer | undefined;
+    }
+  >();
   readonly #paths = new WeakMap<DownstreamSpec, string>();
   /** Changes that were told last, by the path of the catalog's file. */
   readonly #told = new Map<string, string>();
@@ -106,7 +101,10 @@ export class KeptCatalog {
   }
 
   /** Keeps why a start has failed, until the next one of the same server succeeds. */
-  noteFailure(spec: DownstreamSpec, { reason, remedy }: Omit<LastFailure, 'at'>): void {
+  noteFailure(
+    spec: DownstreamSpec,
+    { reason, remedy }: { readonly reason: string; readonly remedy: string | undefined },
+  ): void {
     const at = new Date().toISOString();
     const kept = {
       at,
@@ -120,8 +118,8 @@ export class KeptCatalog {
     }
   }
 
-  /** Why the last start has failed; undefined where it has not, or nobody has tried. */
-  lastFailure(spec: DownstreamSpec): LastFailure | undefined {
+  /** When the last start has failed, as ISO 8601 has it, and why; undefined where it has not, or nobody has tried. */
+  lastFailure(spec: DownstreamSpec) {
     try {
       const found = failure.parse(JSON.parse(readFileSync(failurePath(this.#pathOf(spec)), 'utf8')));
       return { at: found.at, reason: found.reason, remedy: found.remedy };
@@ -136,7 +134,7 @@ export class KeptCatalog {
     return path;
   }
 
-  #entry(path: string): CachedCatalog {
+  #entry(path: string) {
     const known = this.#entries.get(path);
     if (known?.stamp === null) return known;
     const stamp = stampOf(path);
@@ -209,7 +207,7 @@ function look(tool: ServerTool, seen: FirstSeen | undefined, before: CatalogFile
   return { ...seen, changed, was: last === undefined ? seen.was : brief(last) };
 }
 
-function brief({ description, inputSchema }: ServerTool): ToolBefore {
+function brief({ description, inputSchema }: ServerTool) {
   const { properties } = inputSchema;
   const parameters = isObject(properties) ? Object.keys(properties) : [];
   return {

@@ -7,16 +7,6 @@ import { summaryOf, type ToolNotes, toServerDoc } from './catalog.js';
 import { changeWords, type KeptCatalog, type KeptServer } from './kept-catalog.js';
 import type { ObservedShapes } from './observed-shapes.js';
 
-/** Documentation that a run may look up of servers that it has not loaded. */
-export type KnownDocs = {
-  /** Undefined for a server that has never been started, or is not discovered. */
-  docOf(name: string): ServerDoc | undefined;
-  /** Documentation of all servers that were ever started; the same array as long as none of it changes. */
-  allDocs(): readonly ServerDoc[];
-  /** Changes of each tool since it was first seen, in words; undefined where there are none. */
-  changedOf(spec: DownstreamSpec): ToolNotes['changed'];
-};
-
 /** The part of a server's documentation that may be seen; a view leaves tools out, and makes none. */
 type View = (doc: ServerDoc) => ServerDoc;
 
@@ -31,7 +21,8 @@ type MadeDoc = {
 
 const ALL: View = (doc) => doc;
 
-export class KnownServers implements KnownDocs {
+/** Documentation that a run may look up of servers that it has not loaded. */
+export class KnownServers {
   readonly #kept: KeptCatalog;
   readonly #shapes: Pick<ObservedShapes, 'of'>;
   readonly #viewNow: () => View;
@@ -61,6 +52,7 @@ export class KnownServers implements KnownDocs {
     }
   }
 
+  /** Undefined for a server that has never been started, or is not discovered. */
   docOf(name: string): ServerDoc | undefined {
     const spec = this.#specs.find((candidate) => candidate.name === name);
     const kept = spec && this.#kept.of(spec);
@@ -71,7 +63,10 @@ export class KnownServers implements KnownDocs {
     );
   }
 
-  /** Without the shapes of answers, which lie in files of their own and would change these with every answer. */
+  /**
+   * Documentation of all servers that were ever started; the same array as long as none of it changes. Without the shapes of
+   * answers, which lie in files of their own and would change these with every answer.
+   */
   allDocs(): readonly ServerDoc[] {
     const before = this.#made;
     const view = this.#viewNow();
@@ -98,7 +93,10 @@ export class KnownServers implements KnownDocs {
     });
   }
 
-  /** How the documentation of a tool says that it has changed; for a live server as for one that is not started. */
+  /**
+   * Changes of each tool since it was first seen, in words; undefined where there are none. For a live server as for one that is
+   * not started.
+   */
   changedOf(spec: DownstreamSpec): ToolNotes['changed'] {
     const kept = this.#kept.of(spec);
     return kept === undefined ? () => undefined : changesOf(kept, spec.name);

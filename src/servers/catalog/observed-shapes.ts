@@ -31,12 +31,11 @@ const file = z.object({
   tools: z.custom<Readonly<Record<string, unknown>>>(isObject),
 });
 
-/** `steady`: how many answers in a row had nothing new. */
-type KnownShape = { readonly shape: Shape; readonly steady: number };
 type Book = {
   readonly path: string;
   readonly version: string | null;
-  readonly tools: Map<string, KnownShape>;
+  /** `steady`: how many answers in a row had nothing new. */
+  readonly tools: Map<string, { readonly shape: Shape; readonly steady: number }>;
   readonly looks: Map<string, number>;
 };
 type AnsweringServer = Pick<Downstream, 'spec' | 'serverVersion' | 'tools'>;
@@ -150,8 +149,8 @@ function isNumber(value: number, text: string): boolean {
 }
 
 /** Equal for what starts the same program; a token in the environment makes no other server. */
-function readBook(path: string, version: string | null): Map<string, KnownShape> {
-  const tools = new Map<string, KnownShape>();
+function readBook(path: string, version: string | null) {
+  const tools: Book['tools'] = new Map();
   try {
     if (statSync(path).size > MAX_FILE_BYTES) return tools;
     const parsed = file.parse(JSON.parse(readFileSync(path, 'utf8')));
@@ -166,7 +165,7 @@ function readBook(path: string, version: string | null): Map<string, KnownShape>
   return tools;
 }
 
-function readKnown(value: unknown): KnownShape | undefined {
+function readKnown(value: unknown) {
   if (!isObject(value)) return undefined;
   const shape = readShape(value['shape']);
   const { steady } = value;

@@ -29,14 +29,14 @@ import {
 
 // Text to the words that search compares: identifiers split, endings taken off, words that mean the same made one. Pure.
 
-/** In `names` every part of an identifier is a word; in `prose` GitHub and JavaScript are names of their own. */
-type TextKind = 'names' | 'prose';
-
 const WORD = /[\p{L}\p{N}]+/gu;
 const MARKS = /\p{M}+/gu;
 
-/** The words of a text in their order, as they are compared. */
-export function searchWords(text: string, kind: TextKind): string[] {
+/**
+ * The words of a text in their order, as they are compared. In `names` every part of an identifier is a word; in `prose`
+ * GitHub and JavaScript are names of their own.
+ */
+export function searchWords(text: string, kind: 'names' | 'prose'): string[] {
   const plain = text.normalize('NFKD').replace(MARKS, '');
   return (plain.match(WORD) ?? []).flatMap((written) => partsOf(written, kind)).flatMap(canonicalWords);
 }
@@ -48,7 +48,7 @@ function plainWords(text: string): string[] {
   );
 }
 
-function partsOf(written: string, kind: TextKind): string[] {
+function partsOf(written: string, kind: 'names' | 'prose'): string[] {
   const whole = written.toLowerCase();
   if (whole === written || (kind === 'prose' && /^[A-Z]/.test(written))) return [whole];
   const parts = written
@@ -139,17 +139,12 @@ const EXPANDED: ReadonlyMap<string, readonly string[]> = new Map(
   ]),
 );
 
-/** A tool that fits a question; scores compare within one search only. */
-export type FoundTool = { readonly server: ServerDoc; readonly tool: ToolDoc; readonly score: number };
-
-type Action = keyof typeof ACTIONS;
-type IndexedTool = {
-  readonly server: ServerDoc;
-  readonly tool: ToolDoc;
-  readonly actions: ReadonlySet<Action>;
-};
 type SearchIndex = {
-  readonly entries: readonly IndexedTool[];
+  readonly entries: ReadonlyArray<{
+    readonly server: ServerDoc;
+    readonly tool: ToolDoc;
+    readonly actions: ReadonlySet<string>;
+  }>;
   readonly words: MiniSearch;
   /** Every word of every tool. */
   readonly vocabulary: ReadonlySet<string>;
@@ -159,10 +154,10 @@ type SearchIndex = {
 const indexes = new WeakMap<readonly ServerDoc[], SearchIndex>();
 
 /**
- * At most `limit` tools, the best first, none that shares no word with `query`. The same array of `docs` is indexed once,
- * so it is not to be changed afterwards.
+ * At most `limit` tools, the best first, none that shares no word with `query`; scores compare within one search only. The
+ * same array of `docs` is indexed once, so it is not to be changed afterwards.
  */
-export function searchTools(docs: readonly ServerDoc[], query: string, limit: number): readonly FoundTool[] {
+export function searchTools(docs: readonly ServerDoc[], query: string, limit: number) {
   const index = indexes.get(docs) ?? indexOf(docs);
   indexes.set(docs, index);
   const words = wordsOf(query);
@@ -202,7 +197,7 @@ function indexOf(docs: readonly ServerDoc[]): SearchIndex {
       weights: { prefix: PREFIX_WEIGHT, fuzzy: FUZZY_WEIGHT },
     },
   });
-  const entries: IndexedTool[] = [];
+  const entries: SearchIndex['entries'][number][] = [];
   for (const server of docs) {
     for (const tool of server.tools) {
       const fields = searchFields(server, tool);
@@ -247,14 +242,14 @@ function scoresOf(
   return best;
 }
 
-function actionsOf(words: readonly string[]): ReadonlySet<Action> {
+function actionsOf(words: readonly string[]): ReadonlySet<string> {
   return new Set(
     ACTION_WORDS.flatMap(([action, verbs]) => (words.some((word) => verbs.has(word)) ? [action] : [])),
   );
 }
 
 /** 1 where a tool does what is wanted, or nobody can tell. */
-function fitOf(does: ReadonlySet<Action>, wanted: ReadonlySet<Action>): number {
+function fitOf(does: ReadonlySet<string>, wanted: ReadonlySet<string>): number {
   if (does.size === 0 || [...does].some((action) => wanted.has(action))) return 1;
   if (wanted.size === 0) return does.has('finding') ? 1 : UNASKED_CHANGE;
   return does.has('deleting') ? UNASKED_DELETION : OTHER_ACTION;
@@ -262,9 +257,7 @@ function fitOf(does: ReadonlySet<Action>, wanted: ReadonlySet<Action>): number {
 
 const setOf = (words: string): ReadonlySet<string> => new Set(words.split(' ').flatMap(canonicalWords));
 const STOPPED = setOf(STOP_WORDS);
-const ACTION_WORDS = Object.entries(ACTIONS).map(
-  ([action, verbs]) => [action as Action, setOf(verbs)] as const,
-);
+const ACTION_WORDS = Object.entries(ACTIONS).map(([action, verbs]) => [action, setOf(verbs)] as const);
 const NEAR = nearWords();
 
 function nearWords(): ReadonlyMap<string, ReadonlySet<string>> {
@@ -289,7 +282,7 @@ function searchFields(
   tool: ToolDoc,
 ): Readonly<Record<keyof typeof FIELD_BOOSTS, readonly string[]>> {
   const room = Math.min(MAX_FIELD_CHARS, Math.floor(MAX_SERVER_CHARS / server.tools.length));
-  const words = (text: string, kind: TextKind) => searchWords(text.slice(0, room), kind);
+  const words = (text: string, kind: 'names' | 'prose') => searchWords(text.slice(0, room), kind);
   const details: string[] = [];
   collect(tool.inputSchema, details, 0);
   return {

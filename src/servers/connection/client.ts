@@ -2,11 +2,11 @@
 // server says and asks; requests do not go through that client (sdk-transport.ts). This is the one place of this folder that
 // knows the SDK's classes; they are loaded with the first server, since a bridge that only lists its tools needs none of them.
 
-import type { ClientCapabilities } from '@modelcontextprotocol/client';
+import type { Client, ClientCapabilities, JSONRPCMessage } from '@modelcontextprotocol/client';
 import { isObject, type JsonObject } from '../../base/json/records.js';
 import { CLIENT_INFO, envelopeOf, LOG_LEVEL_KEY, MODERN_VERSION } from './envelope.js';
 import { ErrorAnswer, type Link, METHOD_NOT_FOUND } from './link.js';
-import { type Aside, type RequestOptions, SdkTransport } from './sdk-transport.js';
+import { type RequestOptions, SdkTransport } from './sdk-transport.js';
 
 export type { CallProgress } from './sdk-transport.js';
 
@@ -31,15 +31,6 @@ const LISTEN_LIMIT_MS = 30_000;
 /** The least level of a message that is worth a line of the operator's log. */
 const LOG_LEVEL = 'info';
 
-type Sdk = typeof import('@modelcontextprotocol/client');
-
-/** Facts that a server states about itself in its greeting. */
-type Introduction = {
-  readonly capabilities: JsonObject;
-  readonly version: string | undefined;
-  readonly instructions: string | undefined;
-};
-
 /**
  * The one fact about a server that is told to the SDK: the version that the server speaks. The server's own words are read
  * here, with tolerance.
@@ -54,12 +45,21 @@ const MODERN = {
 
 /** The client of a server that has been greeted. */
 export class McpClient {
-  readonly #sdk: Sdk;
-  readonly #client: InstanceType<Sdk['Client']>;
+  readonly #sdk;
+  readonly #client: Client;
   readonly #transport: SdkTransport;
-  #introduction: Introduction = { capabilities: {}, version: undefined, instructions: undefined };
+  /** Facts that the server states about itself in its greeting. */
+  #introduction: ReturnType<typeof introductionOf> = {
+    capabilities: {},
+    version: undefined,
+    instructions: undefined,
+  };
 
-  private constructor(sdk: Sdk, client: InstanceType<Sdk['Client']>, transport: SdkTransport) {
+  private constructor(
+    sdk: typeof import('@modelcontextprotocol/client'),
+    client: Client,
+    transport: SdkTransport,
+  ) {
     this.#sdk = sdk;
     this.#client = client;
     this.#transport = transport;
@@ -74,7 +74,7 @@ export class McpClient {
     handlers: ClientHandlers,
     signal: AbortSignal,
     discovered?: JsonObject,
-    aside?: Aside,
+    aside?: (message: JSONRPCMessage) => boolean,
   ): Promise<McpClient> {
     const sdk = await import('@modelcontextprotocol/client');
     const { name = CLIENT_INFO.name, capabilities, onNotification, onRequest } = handlers;
@@ -166,7 +166,7 @@ export class McpClient {
   }
 }
 
-function introductionFrom(client: InstanceType<Sdk['Client']>): Introduction {
+function introductionFrom(client: Client) {
   return {
     capabilities: { ...client.getServerCapabilities() },
     version: client.getServerVersion()?.version,
@@ -174,7 +174,7 @@ function introductionFrom(client: InstanceType<Sdk['Client']>): Introduction {
   };
 }
 
-function introductionOf({ capabilities, instructions, _meta }: JsonObject): Introduction {
+function introductionOf({ capabilities, instructions, _meta }: JsonObject) {
   const info = isObject(_meta) ? _meta['io.modelcontextprotocol/serverInfo'] : undefined;
   const version = isObject(info) ? info['version'] : undefined;
   return {

@@ -36,9 +36,6 @@ export type RequestOptions = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** Whether it has taken the message, which is then not for the client. */
-export type Aside = (message: JSONRPCMessage) => boolean;
-
 export class SdkTransport implements Transport {
   onclose: Transport['onclose'];
   onerror: Transport['onerror'];
@@ -60,7 +57,8 @@ export class SdkTransport implements Transport {
   /** Ids of what the server has asked, which may be the numbers of ours. */
   readonly #asked = new Set<RequestId>();
 
-  constructor(link: Link, aside: Aside = () => false) {
+  /** `aside` says whether it has taken the message, which is then not for the client. */
+  constructor(link: Link, aside: (message: JSONRPCMessage) => boolean = () => false) {
     this.#link = link;
     link.onmessage = (message) => {
       if (!aside(message) && !this.#take(message)) this.onmessage?.(message);

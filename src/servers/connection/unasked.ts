@@ -8,16 +8,13 @@ import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
 import { KB_BYTES, MB_BYTES } from '../../base/text/sizes.js';
 import { Bucket } from '../../base/waiting/bucket.js';
 
-type Size = { readonly messages: number; readonly bytes: number };
-type Budget = { readonly burst: Size; readonly perSecond: Size };
-
 /** Far more than a server says that reports each step. To hand a message on costs some ten times what reading it costs. */
-const HANDED_ON: Budget = {
+const HANDED_ON = {
   burst: { messages: 2_000, bytes: 8 * MB_BYTES },
   perSecond: { messages: 100, bytes: MB_BYTES },
 };
 /** An answer waits behind what is in the pipe, some 200 KB: for a second or so, of the shortest messages. */
-const READ: Budget = {
+const READ = {
   burst: { messages: 20_000, bytes: 64 * MB_BYTES },
   perSecond: { messages: 5_000, bytes: 4 * MB_BYTES },
 };
@@ -34,7 +31,7 @@ export class Purse {
   readonly #messages: Bucket;
   readonly #bytes: Bucket;
 
-  constructor({ burst, perSecond }: Budget, now?: () => number) {
+  constructor({ burst, perSecond }: typeof READ, now?: () => number) {
     this.#messages = new Bucket({ burst: burst.messages, perSecond: perSecond.messages }, now);
     this.#bytes = new Bucket({ burst: burst.bytes, perSecond: perSecond.bytes }, now);
   }

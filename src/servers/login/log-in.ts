@@ -28,25 +28,27 @@ import { hideTokens, type Login, type TokenStore } from './token-store.js';
 /** Time for a person to find a password, and no longer than an authorization server usually waits. */
 export const LOGIN_TIMEOUT_MS = 5 * 60_000;
 
-export type LogInOptions = {
-  readonly store: TokenStore;
-  readonly redactor: Redactor;
-  /** Asked for on top of what an earlier login was granted; empty: what the entry or the server says. */
-  readonly scopes: readonly string[];
-  /** The address of our client id metadata document, for authorization servers that take one. */
-  readonly clientMetadataUrl: string | undefined;
-  /**
-   * The person is to open `url`. `paste` takes the address that a browser on another machine ended at, and gives the
-   * reason where that is not the one.
-   */
-  readonly onUrl: (url: string, paste: (address: string) => string | undefined) => void;
-  readonly timeoutMs?: number;
-  /** How authorization servers are reached; without it, straight. */
-  readonly proxyFor?: ProxyFor;
-};
-
 /** Logs in and keeps it. Throws E_ARGUMENTS, E_LOGIN, E_STATE, or E_CANCELLED when `signal` ends it. */
-export async function logIn(spec: RemoteSpec, options: LogInOptions, signal: AbortSignal): Promise<Login> {
+export async function logIn(
+  spec: RemoteSpec,
+  options: {
+    readonly store: TokenStore;
+    readonly redactor: Redactor;
+    /** Asked for on top of what an earlier login was granted; empty: what the entry or the server says. */
+    readonly scopes: readonly string[];
+    /** The address of our client id metadata document, for authorization servers that take one. */
+    readonly clientMetadataUrl: string | undefined;
+    /**
+     * The person is to open `url`. `paste` takes the address that a browser on another machine ended at, and gives the
+     * reason where that is not the one.
+     */
+    readonly onUrl: (url: string, paste: (address: string) => string | undefined) => void;
+    readonly timeoutMs?: number;
+    /** How authorization servers are reached; without it, straight. */
+    readonly proxyFor?: ProxyFor;
+  },
+  signal: AbortSignal,
+): Promise<Login> {
   const reason = noLoginReason(spec);
   if (reason !== undefined) throw new BridgeError('E_ARGUMENTS', reason, { fault: 'operator' });
   const { redactor, store, clientMetadataUrl } = options;
@@ -108,7 +110,11 @@ export async function logIn(spec: RemoteSpec, options: LogInOptions, signal: Abo
   }
 }
 
-function scopesFor(spec: RemoteSpec, plan: LoginPlan, { scopes, store }: LogInOptions): readonly string[] {
+function scopesFor(
+  spec: RemoteSpec,
+  plan: LoginPlan,
+  { scopes, store }: Parameters<typeof logIn>[1],
+): readonly string[] {
   const stored = store.read(spec.url);
   const granted = stored.state === 'kept' ? stored.login.scopes : [];
   const { scopes: written = [] } = spec.oauth || {};

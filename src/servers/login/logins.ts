@@ -26,7 +26,7 @@ import {
 import { NO_PROXIES } from '../remote/proxies.js';
 import type { LoginPlan } from './discovery.js';
 import { MachineServerLogin } from './machine-login.js';
-import { loginError, type OAuthFetch, oauthFetch, unsafeAddress, wordsOf } from './oauth-fetch.js';
+import { loginError, oauthFetch, unsafeAddress, wordsOf } from './oauth-fetch.js';
 import { hideTokens, type Login, TokenStore } from './token-store.js';
 
 /** So long before its end a token is refreshed: a request may be on its way for a while, and clocks differ. */
@@ -47,7 +47,7 @@ export class Logins {
   readonly #store: TokenStore;
   readonly #redactor: Redactor;
   readonly #owner: LoginOwner;
-  readonly #oauthFetch: OAuthFetch;
+  readonly #oauthFetch: typeof oauthFetch;
   /** Machine logins by entry: the tokens of one are of no use to another. */
   readonly #machines = new WeakMap<RemoteSpec, MachineServerLogin>();
   /** Refreshes by URL: all who need the same one share it. Other processes are kept apart by the store's lock. */

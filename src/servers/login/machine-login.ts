@@ -23,7 +23,7 @@ import type { MachineLogin, RemoteSpec, SecretSource } from '../../hosts/downstr
 import { atItsEntry } from '../connection/link.js';
 import { type Challenge, LoginTrouble, type ServerLogin } from '../remote/login-needed.js';
 import { discoverMachine, discoverTokenEndpoint } from './discovery.js';
-import { type OAuthFetch, wordsOf } from './oauth-fetch.js';
+import { type oauthFetch, wordsOf } from './oauth-fetch.js';
 
 /** Keys and tokens have a few kilobytes. */
 const MAX_SECRET_BYTES = 256 * KB_BYTES;
@@ -32,21 +32,17 @@ const MARGIN_MS = 30_000;
 const MARGIN_SHARE = 0.1;
 const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 
-type HeldToken = { readonly accessToken: string; readonly renewAtMs: number };
-
-type MachineLoginParts = {
-  readonly spec: RemoteSpec;
-  readonly login: MachineLogin;
-  readonly redactor: Redactor;
-  readonly oauthFetch: OAuthFetch;
-};
-
 export class MachineServerLogin implements ServerLogin {
-  readonly #parts: MachineLoginParts;
-  #held: HeldToken | undefined;
-  #asking: Promise<HeldToken> | undefined;
+  readonly #parts;
+  #held: { readonly accessToken: string; readonly renewAtMs: number } | undefined;
+  #asking: Promise<{ readonly accessToken: string; readonly renewAtMs: number }> | undefined;
 
-  constructor(parts: MachineLoginParts) {
+  constructor(parts: {
+    readonly spec: RemoteSpec;
+    readonly login: MachineLogin;
+    readonly redactor: Redactor;
+    readonly oauthFetch: typeof oauthFetch;
+  }) {
     this.#parts = parts;
   }
 
@@ -68,7 +64,7 @@ export class MachineServerLogin implements ServerLogin {
   }
 
   /** One request for all who need a token; it goes on when one of them has gone. */
-  #ask(signal: AbortSignal): Promise<HeldToken> {
+  #ask(signal: AbortSignal) {
     const { name } = this.#parts.spec;
     if (this.#asking === undefined) {
       this.#asking = this.#requestToken().finally(() => {
@@ -81,7 +77,7 @@ export class MachineServerLogin implements ServerLogin {
     });
   }
 
-  async #requestToken(): Promise<HeldToken> {
+  async #requestToken() {
     const { spec, login, redactor, oauthFetch } = this.#parts;
     const fetchFn = oauthFetch(spec.url, new AbortController().signal);
     try {

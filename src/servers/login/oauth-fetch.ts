@@ -29,9 +29,6 @@ export function unsafeAddress(address: string | URL, server: string): string | u
   return 'is not https, so a token could be read on its way';
 }
 
-/** Makes a `fetch` for what the server at the first address says of its login; see `oauthFetch`. */
-export type OAuthFetch = (server: string, signal: AbortSignal) => FetchLike;
-
 /**
  * A `fetch` for what the server at `server` says of its login, by way of the proxies that are set. Throws E_LOGIN for an
  * address that is not safe or cannot be reached.

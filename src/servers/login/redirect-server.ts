@@ -19,23 +19,16 @@ export type RedirectAnswer = {
   finish(isDone: boolean): void;
 };
 
-interface RedirectServer extends AsyncDisposable {
-  /** The address that the authorization server is to redirect to. */
-  readonly url: string;
-  /** The first answer with the right state. */
-  readonly answer: Promise<RedirectAnswer>;
-  /** The address that a browser elsewhere ended at; gives the reason where it is not taken, as a whole sentence. */
-  paste(address: string): string | undefined;
-}
-
-/** Throws E_LOGIN where the port is taken. */
+/**
+ * A server on the loopback for the one answer of a login, until it is disposed. Throws E_LOGIN where the port is taken.
+ */
 export async function openRedirectServer(options: {
   /** 0: any that is free. */
   readonly port: number;
   /** `localhost` for clients that were registered with it, which is how other hosts do it. */
   readonly host: '127.0.0.1' | 'localhost';
   readonly state: string;
-}): Promise<RedirectServer> {
+}) {
   const receiver = new Receiver(options.state);
   const first = await listen(receiver, '127.0.0.1', options.port);
   const { port } = first.address() as AddressInfo;
@@ -46,9 +39,12 @@ export async function openRedirectServer(options: {
     if (second !== undefined) servers.push(second);
   }
   return {
+    /** The address that the authorization server is to redirect to. */
     url: `http://${options.host}:${port}${PATH}`,
+    /** The first answer with the right state. */
     answer: receiver.answer,
-    paste: (address) => receiver.paste(address),
+    /** The address that a browser elsewhere ended at; gives the reason where it is not taken, as a whole sentence. */
+    paste: (address: string) => receiver.paste(address),
     [Symbol.asyncDispose]: () => Promise.all(servers.map(closeServer)).then(() => {}),
   };
 }

@@ -6,23 +6,23 @@ import type { AgentCapabilities } from '../asking/agent-capabilities.js';
 import type { Downstream } from '../server/downstream.js';
 import type { ServerSlot } from './slot.js';
 
-/** Parts of the pool that a lease needs. */
-type LeaseParts = {
-  /** Whose run it is. */
-  readonly agent: AgentCapabilities;
-  readonly find: (name: string) => ServerSlot | undefined;
-  /** Throws E_SERVER_UNKNOWN without a slot, and what opening it throws. */
-  readonly open: (name: string, slot: ServerSlot | undefined, signal: AbortSignal) => Promise<Downstream>;
-};
-
 /** Each server stays the one that it was when the run got it, until this is disposed. */
 export class ServerLease implements Disposable {
-  readonly #parts: LeaseParts;
+  readonly #parts;
   readonly #held = new Map<string, { readonly slot: ServerSlot; readonly letGo: () => void }>();
   #isOver = false;
 
   /** Names that the pool has not are left out. */
-  constructor(names: readonly string[], parts: LeaseParts) {
+  constructor(
+    names: readonly string[],
+    parts: {
+      /** Whose run it is. */
+      readonly agent: AgentCapabilities;
+      readonly find: (name: string) => ServerSlot | undefined;
+      /** Throws E_SERVER_UNKNOWN without a slot, and what opening it throws. */
+      readonly open: (name: string, slot: ServerSlot | undefined, signal: AbortSignal) => Promise<Downstream>;
+    },
+  ) {
     this.#parts = parts;
     for (const name of names) this.#hold(name);
   }

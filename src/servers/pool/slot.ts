@@ -269,7 +269,9 @@ export class Slot implements ServerSlot {
   }
 
   /** Lets go of the live one, if there is one, and has it ended; `#closing` tells when that is done. */
-  #release(next: Idle | Resting = { at: 'idle', reason: undefined }): void {
+  #release(
+    next: Idle | Extract<SlotState, { readonly at: 'resting' }> = { at: 'idle', reason: undefined },
+  ): void {
     const state = this.#state;
     if (state.at === 'ready') {
       this.#stopClock();
@@ -292,13 +294,6 @@ async function refreshFirst({ downstream, refreshIfStale: fresh }: OpenDownstrea
 
 /** `reason` is how the server last ended or why it did not start; undefined when neither has happened. */
 type Idle = { readonly at: 'idle'; readonly reason: string | undefined };
-type Resting = {
-  readonly at: 'resting';
-  readonly reason: string;
-  readonly remedy: string | undefined;
-  /** End of the rest, by performance.now(). */
-  readonly until: number;
-};
 type SlotState =
   | Idle
   | {
@@ -316,7 +311,13 @@ type SlotState =
       /** Ends it; undefined while calls are under way. */
       readonly idleTimer: NodeJS.Timeout | undefined;
     }
-  | Resting;
+  | {
+      readonly at: 'resting';
+      readonly reason: string;
+      readonly remedy: string | undefined;
+      /** End of the rest, by performance.now(). */
+      readonly until: number;
+    };
 
 /** Facts about a server that are known without starting it. */
 export type DownstreamState = {
@@ -345,15 +346,19 @@ export function describe(name: string, state: SlotState): DownstreamState {
     tools: live?.tools().length,
     problems: live?.problems() ?? [],
     reason: state.at === 'ready' ? undefined : state.reason,
-    retryInMs: state.at === 'resting' ? msLeft(state) : undefined,
+    retryInMs: state.at === 'resting' ? msLeft(state.until) : undefined,
   };
 }
 
 /** The error for those who ask for the server while it rests. */
-function restingError(resting: Resting): BridgeError {
-  const later = `It is not tried again at once: retry in ${Math.ceil(msLeft(resting) / 1000)} s.`;
-  const remedy = resting.remedy === undefined ? later : `${resting.remedy} ${later}`;
-  return new BridgeError('E_SERVER_UNAVAILABLE', resting.reason, { fault: 'operator', remedy });
+function restingError({
+  reason,
+  remedy: known,
+  until,
+}: Extract<SlotState, { readonly at: 'resting' }>): BridgeError {
+  const later = `It is not tried again at once: retry in ${Math.ceil(msLeft(until) / 1000)} s.`;
+  const remedy = known === undefined ? later : `${known} ${later}`;
+  return new BridgeError('E_SERVER_UNAVAILABLE', reason, { fault: 'operator', remedy });
 }
 
-const msLeft = ({ until }: Resting): number => Math.max(1, Math.ceil(until - performance.now()));
+const msLeft = (until: number): number => Math.max(1, Math.ceil(until - performance.now()));

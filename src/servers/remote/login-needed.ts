@@ -2,7 +2,6 @@
 
 import { ownCommand, shellLine } from '../../base/process/own-command.js';
 import { PACKAGE_NAME } from '../../base/version.js';
-import type { RemoteSpec } from '../../hosts/downstream-spec.js';
 import { RemoteFailure } from './remote-failure.js';
 
 /** A scope that a server asks for is data, and people copy commands into a shell: one of other characters is left out. */
@@ -81,6 +80,3 @@ export type Challenge = {
   /** The value of `WWW-Authenticate`. */
   readonly challenge: string | undefined;
 };
-
-/** Undefined for a server that takes no login of ours, as its entry says. */
-export type LoginFor = (spec: RemoteSpec) => Promise<ServerLogin | undefined>;

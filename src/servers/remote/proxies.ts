@@ -48,9 +48,7 @@ export function decodePart(part: string): string {
   }
 }
 
-type Variable = { readonly name: string; readonly value: string };
-
-function variable(env: Environment, name: string): Variable | undefined {
+function variable(env: Environment, name: string) {
   for (const spelling of [name, name.toUpperCase()]) {
     const value = env[spelling]?.trim();
     if (value !== undefined && value !== '') return { name: spelling, value };
@@ -59,7 +57,7 @@ function variable(env: Environment, name: string): Variable | undefined {
 }
 
 /** The value may hold a password, so it is not quoted. */
-function proxyOf({ name, value }: Variable): URL {
+function proxyOf({ name, value }: { readonly name: string; readonly value: string }): URL {
   const written = value.includes('://') ? value : `http://${value}`;
   const url = URL.canParse(written) ? new URL(written) : undefined;
   if (url !== undefined && (url.protocol === 'http:' || url.protocol === 'https:')) return url;

@@ -2,7 +2,6 @@
 // whatever is no success becomes a RemoteFailure in words. Knows no kind of transport.
 
 import type { IncomingMessage } from 'node:http';
-import type { Fault } from '../../base/errors.js';
 import { isObject } from '../../base/json/records.js';
 import type { Redact } from '../../base/secrets/redact.js';
 import { KB_BYTES } from '../../base/text/sizes.js';
@@ -88,7 +87,7 @@ export class RemoteEndpoint {
   }
 }
 
-function nextStep(status: number): { readonly fault: Fault; readonly remedy: string } {
+function nextStep(status: number): Pick<ConstructorParameters<typeof RemoteFailure>[1], 'fault' | 'remedy'> {
   if (status === 403) {
     const remedy = atItsEntry('Ask its operator for the right to use it, or correct its `headers`');
     return { fault: 'operator', remedy };
@@ -116,11 +115,10 @@ function encodingOf({ headers }: IncomingMessage): string {
   return encoding === 'identity' ? '' : encoding;
 }
 
-type HttpExplanation = { readonly words: string; readonly rpcError?: RpcError };
-const NOTHING: HttpExplanation = { words: '' };
+const NOTHING: { readonly words: string; readonly rpcError?: RpcError } = { words: '' };
 
 /** A JSON error and its message, or a short plain text; a page of HTML says nothing that helps. */
-async function explanationOf(answer: IncomingMessage): Promise<HttpExplanation> {
+async function explanationOf(answer: IncomingMessage) {
   const type = answer.headers['content-type'] ?? '';
   if (encodingOf(answer) !== '' || !/\bjson\b|^text\/plain\b/i.test(type)) {
     answer.destroy();

@@ -2,34 +2,30 @@
 // clause never holds a header's value, nor more of the address than scheme, host and port: services put keys into paths.
 
 import { STATUS_CODES } from 'node:http';
-import { BridgeError, type ErrorCode, type Fault, messageOf } from '../../base/errors.js';
+import { BridgeError, type ErrorCode, messageOf } from '../../base/errors.js';
 import type { RpcError } from '../../wire/envelope.js';
 import { atItsEntry } from '../connection/link.js';
 import { NeverSent } from './http-client.js';
 import { ProxyRefusal } from './proxies.js';
 
-/** Why a message was certainly not acted upon: its session is over, or nobody could be reached. */
-export type Untaken = 'session' | 'unreachable';
-
-type RemoteFailureOptions = {
-  /** A whole sentence. */
-  readonly remedy: string;
-  readonly fault: Fault;
-  readonly code?: ErrorCode;
-  readonly untaken?: Untaken;
-  /** Words of a failed tool call: what follows the reason, and the remedy to use in place of the usual one. */
-  readonly ofCall?: { readonly consequence: string; readonly remedy: string };
-  readonly cause?: unknown;
-};
-
 export class RemoteFailure extends Error {
-  readonly untaken: Untaken | undefined;
-  readonly #options: RemoteFailureOptions;
+  /** Why the message was certainly not acted upon: its session is over, or nobody could be reached. */
+  readonly untaken: 'session' | 'unreachable' | undefined;
+  readonly #options;
 
   /** `reason` is a clause without its full stop. */
   constructor(
     readonly reason: string,
-    options: RemoteFailureOptions,
+    options: {
+      /** A whole sentence. */
+      readonly remedy: string;
+      readonly fault: BridgeError['fault'];
+      readonly code?: ErrorCode;
+      readonly untaken?: RemoteFailure['untaken'];
+      /** Words of a failed tool call: what follows the reason, and the remedy to use in place of the usual one. */
+      readonly ofCall?: { readonly consequence: string; readonly remedy: string };
+      readonly cause?: unknown;
+    },
   ) {
     super(reason, { cause: options.cause });
     this.untaken = options.untaken;
@@ -58,7 +54,7 @@ export class RefusedStatus extends RemoteFailure {
   constructor(
     readonly status: number,
     readonly said: string,
-    options: RemoteFailureOptions,
+    options: ConstructorParameters<typeof RemoteFailure>[1],
     /** The JSON-RPC error in the body, where there is one: in the modern era errors of the protocol have a status as well. */
     readonly rpcError: RpcError | undefined = undefined,
     reason = `it answered with status ${status}${quotation(status, said)}`,

@@ -27,7 +27,7 @@ import type { EventReader } from './event-reader.js';
 import { LoginNeeded, type ServerLogin } from './login-needed.js';
 import { proxiesOf } from './proxies.js';
 import { RemoteEndpoint } from './remote-endpoint.js';
-import { brokenConnection, RefusedStatus, RemoteFailure, type Untaken } from './remote-failure.js';
+import { brokenConnection, RefusedStatus, RemoteFailure } from './remote-failure.js';
 import { type Outgoing, SseWire, StreamableWire, type Wire } from './wire.js';
 
 /** A server that is being restarted is away for about so long; a request waits for it once. */
@@ -223,7 +223,7 @@ export class RemoteLink implements Link {
   /** Once more after each of the two ways in which a message is certainly not acted upon. */
   async #deliver(request: Outgoing, entry: WaitingRequest): Promise<void> {
     const { signal } = entry;
-    const tried = new Set<Untaken>();
+    const tried = new Set<RemoteFailure['untaken']>();
     let over: Wire | undefined;
     for (;;) {
       try {

@@ -6,13 +6,13 @@ import type { JsonObject } from '../../base/json/records.js';
 import type { Observer } from '../../base/log/events.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { Deadline } from '../../base/waiting/deadline.js';
-import type { DownstreamSpec } from '../../hosts/downstream-spec.js';
+import type { DownstreamSpec, RemoteSpec } from '../../hosts/downstream-spec.js';
 import type { ServerRequests } from '../asking/passed-on.js';
 import type { McpClient } from '../connection/client.js';
 import { type EraMemory, ErasInMemory, greet } from '../connection/greet.js';
 import { type Link, lastWordsOf, WaitsForUser } from '../connection/link.js';
 import type { RemoteContext } from '../remote/credentials.js';
-import type { LoginFor } from '../remote/login-needed.js';
+import type { ServerLogin } from '../remote/login-needed.js';
 import { StdioTransport } from '../stdio/stdio-transport.js';
 import { listTools, type ToolList } from './tool-list.js';
 
@@ -41,7 +41,7 @@ export type ServerContext = RemoteContext & {
   readonly times: DownstreamTimes;
   readonly observer: Observer;
   /** Logins of remote servers; without it, one that wants a login is told to the user as such. */
-  readonly loginFor?: LoginFor | undefined;
+  readonly loginFor?: ((spec: RemoteSpec) => Promise<ServerLogin | undefined>) | undefined;
   /** Which era of MCP servers speak; without it, each start finds out anew. */
   readonly eras?: EraMemory | undefined;
   /** Hears of each start that fails, with the reason and what to do; it must not throw. */

@@ -16,7 +16,7 @@ import type { CallProgress, McpClient } from '../connection/client.js';
 import { rawResultOf } from '../connection/inbound.js';
 import { callError, type FailureCode, insteadSentence, withoutPrefix } from '../connection/link.js';
 import { type Connection, connect, type ServerContext } from './connect.js';
-import { type HeaderValues, parameterHeaders, withHeaders } from './header-parameters.js';
+import { parameterHeaders, withHeaders } from './header-parameters.js';
 import { ListPace, listTools, type ServerTool, type ToolList } from './tool-list.js';
 
 export type { CallProgress } from '../connection/client.js';
@@ -61,7 +61,7 @@ export interface Downstream {
   timedBy(stopClock: StopClock): Downstream;
 }
 
-const NO_HEADERS = (): HeaderValues => ({});
+const NO_HEADERS = (): Readonly<Record<string, string>> => ({});
 
 /** Events for whoever holds the server. */
 export type DownstreamEvents = {
@@ -239,7 +239,7 @@ class LiveDownstream implements Downstream {
     caller: Caller,
     onProgress: (progress: CallProgress) => void,
     signal: AbortSignal,
-    headersNow: () => HeaderValues = NO_HEADERS,
+    headersNow: () => Readonly<Record<string, string>> = NO_HEADERS,
   ): Promise<object> {
     const { client, transport } = this.#connection;
     const { callTimeoutMs } = this.spec;
@@ -296,7 +296,7 @@ class LiveDownstream implements Downstream {
   }
 
   /** Throws E_TOOL_FAILED for a value that a header may not carry. */
-  #headersOf(what: string, tool: string, args: RawJson): HeaderValues {
+  #headersOf(what: string, tool: string, args: RawJson): Readonly<Record<string, string>> {
     const parameters = this.#listed.headerParameters.get(tool) ?? [];
     try {
       return parameterHeaders(parameters, args);

@@ -10,9 +10,6 @@ import { ErrorAnswer } from '../connection/link.js';
 /** The error of a server that misses such a header, or finds something else in it than in the body. */
 const HEADER_MISMATCH = -32020;
 
-/** Values by names in lower case. */
-export type HeaderValues = Readonly<Record<string, string>>;
-
 export type HeaderParameter = {
   /** Keys from the arguments' root to the value. */
   readonly path: readonly string[];
@@ -104,10 +101,13 @@ function collectMark(
 }
 
 /**
- * The headers of one call; a parameter that is null or not there has none. Throws RangeError for an integer that a header
- * may not carry, with a sentence that names it.
+ * The headers of one call, by names in lower case; a parameter that is null or not there has none. Throws RangeError for an
+ * integer that a header may not carry, with a sentence that names it.
  */
-export function parameterHeaders(parameters: readonly HeaderParameter[], args: RawJson): HeaderValues {
+export function parameterHeaders(
+  parameters: readonly HeaderParameter[],
+  args: RawJson,
+): Readonly<Record<string, string>> {
   if (parameters.length === 0) return {};
   const all: unknown = JSON.parse(args.text);
   return Object.fromEntries(
@@ -132,8 +132,8 @@ export function parameterHeaders(parameters: readonly HeaderParameter[], args: R
  * others then, the call is sent once more. Throws as `send` and `headersNow` do.
  */
 export async function withHeaders<T>(
-  send: (headers: HeaderValues) => Promise<T>,
-  headersNow: () => HeaderValues,
+  send: (headers: Readonly<Record<string, string>>) => Promise<T>,
+  headersNow: () => Readonly<Record<string, string>>,
   readAgain: () => Promise<void>,
 ): Promise<T> {
   const headers = headersNow();

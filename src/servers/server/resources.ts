@@ -10,7 +10,7 @@ import { clipHarmless } from '../../base/text/text.js';
 import { Deadline } from '../../base/waiting/deadline.js';
 import { rawResultOf } from '../connection/inbound.js';
 import type { Downstream, ServerRequest } from './downstream.js';
-import { eachPage, type PagedList } from './tool-list.js';
+import { eachPage } from './tool-list.js';
 
 /** To find out what a server has, when it did not know what it was asked for. */
 const HINT_WITHIN_MS = 3_000;
@@ -136,7 +136,10 @@ const MAX_LIST_CHARS = 8 * 1024 * 1024;
 /** Members whose text is for people, and compared with nothing. */
 const WORDS: ReadonlySet<string> = new Set(['title', 'description']);
 
-type ListingKind = PagedList & {
+type ListingKind = {
+  readonly method: string;
+  /** The name under which its result holds the items. */
+  readonly member: string;
   readonly of: 'resources' | 'prompts';
   /** Which member tells the items apart, and what it may be long. */
   readonly key: 'uri' | 'uriTemplate' | 'name';

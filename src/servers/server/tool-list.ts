@@ -244,17 +244,14 @@ const MAX_PAGES = 100;
 /** Characters of an odd thing that a server said, in words about it. */
 const MAX_SHOWN_CHARS = 100;
 
-/** The MCP method, and under which name its result holds the items. */
-export type PagedList = { readonly method: string; readonly member: string };
-
 /**
- * Gives the items of each page to `onItems`, until there is no next page or `onItems` says false. A page is asked for by
+ * Gives the items of each page, which the result of `method` holds as `member`, to `onItems`, until there is no next page or `onItems` says false. A page is asked for by
  * the very thing that names it, text or not: MCP wants a text, and servers count or write objects.
  * Returns what was wrong with the list, in words for the operator. Throws as `request` does; a server that does not know
  * the method has an empty list.
  */
 export async function eachPage(
-  { method, member }: PagedList,
+  { method, member }: { readonly method: string; readonly member: string },
   request: (params: { readonly cursor?: unknown }) => Promise<object>,
   onItems: (items: readonly unknown[]) => boolean,
 ): Promise<readonly string[]> {

@@ -373,24 +373,27 @@ function openedIn(line: string): number {
 const WANTS_KEY =
   /\b(?:api|access|private|secret)?[ _-]?(?:keys?|tokens?|secrets?|credentials?|passwords?)\b|_(?:KEY|TOKEN|SECRET|PASSWORD)\b|\blog ?in\b|\bauthenticat|\bunauthori[sz]ed\b|environment variable/i;
 
-type StartFailure = {
-  readonly thrown: unknown;
-  /** The limit that has passed; undefined when none has. */
-  readonly timedOutMs: number | undefined;
-  /** How the server ended by itself, as the end of a sentence; undefined when it did not. */
-  readonly ending: string | undefined;
-  readonly lastWords: string;
-};
-
 /** Why a server's program did not become a server, told from Node's error, its end and its last words. */
-export function startProblem(command: ProcessCommand, failure: StartFailure): Problem {
+export function startProblem(command: ProcessCommand, failure: Parameters<typeof startError>[1]): Problem {
   const { reason, remedy } = startError(command, failure);
   return { what: 'could not be started', reason, remedy: atItsEntry(remedy) };
 }
 
 function startError(
   { command, cwd }: ProcessCommand,
-  { thrown, timedOutMs, ending, lastWords }: StartFailure,
+  {
+    thrown,
+    timedOutMs,
+    ending,
+    lastWords,
+  }: {
+    readonly thrown: unknown;
+    /** The limit that has passed; undefined when none has. */
+    readonly timedOutMs: number | undefined;
+    /** How the server ended by itself, as the end of a sentence; undefined when it did not. */
+    readonly ending: string | undefined;
+    readonly lastWords: string;
+  },
 ) {
   // Arguments that its command cannot be given.
   if (thrown instanceof BridgeError && thrown.code === 'E_PROCESS') {

@@ -41,23 +41,19 @@ const COMMAND_RULES = ['MCP_EXEC_ALLOW', 'MCP_EXEC_DENY'];
 const WHERE_RULES_HOLD =
   'The bridge cannot see the programs in its containers, so the rule would do nothing. Set it at a `code-exec` server, and name that in MCP_BRIDGE_EXECUTE_SERVER. Or remove execute from MCP_BRIDGE_TOOLS.';
 
-type SettingsReading = {
-  /** Each wrong value has its default here. With problems, use the settings only for display: nobody has asked for them. */
-  readonly settings: Settings;
-  /** Sentences about what does not count as it stands. */
-  readonly warnings: readonly string[];
-  readonly problems: readonly SettingProblem[];
-};
-
-/** Throws E_SETTINGS that lists every wrong variable. */
-export function parseSettings(env: Environment, host: HostFacts): Omit<SettingsReading, 'problems'> {
+/** The settings and the warnings of `readSettings`. Throws E_SETTINGS that lists every wrong variable. */
+export function parseSettings(env: Environment, host: HostFacts) {
   const { problems, ...read } = readSettings(env, host);
   if (problems.length > 0) throw settingsError(problems);
   return read;
 }
 
-/** The settings of this environment, with all that is wrong in it. */
-export function readSettings(env: Environment, machine: HostFacts): SettingsReading {
+/**
+ * The settings of this environment, with all that is wrong in it. Each wrong value has its default in `settings`: with
+ * `problems`, use them only for display, since nobody has asked for them. `warnings` are sentences about what does not count as
+ * it stands.
+ */
+export function readSettings(env: Environment, machine: HostFacts) {
   const { sep, isAbsolute } = pathRules(machine);
   const host = isAbsolute(machine.home) ? machine : { ...machine, home: sep };
   const given = new Map<string, string>();

@@ -15,8 +15,6 @@ export const DATA = '/data';
 /** A folder of this machine: `path` is absolute, and without links once it was opened; `target` is where code sees it. */
 export type DataFolder = { readonly path: string; readonly target: string; readonly isWritable: boolean };
 
-type Written = { readonly path: string; readonly name: string | undefined; readonly isWritable: boolean };
-
 const MOST = 20;
 const CHARS_SHOWN = 120;
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}$/;
@@ -33,7 +31,7 @@ export const IS_WHOLE = /^(?:~(?=$|[/\\])|[/\\]|[A-Za-z]:[\\/])/;
 /** `C:\data` is a path on Windows, and no folder `C` under the name `\data`. */
 const DRIVE = /^[A-Za-z]:(?=[\\/])/;
 
-function readFolder(text: string): Written {
+function readFolder(text: string) {
   const drive = DRIVE.exec(text)?.[0] ?? '';
   const [path = '', ...said] = text.slice(drive.length).split(':');
   const isWritable = said.at(-1) === 'rw';
@@ -70,10 +68,13 @@ export const writtenFolders = z
     const message = writtenTrouble(texts);
     if (message !== undefined) context.addIssue({ code: 'custom', message, params: { explains: true } });
   })
-  .transform((texts): readonly Written[] => texts.map(readFolder));
+  .transform((texts) => texts.map(readFolder));
 
 /** Each with the place where code sees it: one folder that has no name at /data, all others below that, by their names. */
-export function placedFolders(written: readonly Written[], host: HostFacts): readonly DataFolder[] {
+export function placedFolders(
+  written: ReadonlyArray<ReturnType<typeof readFolder>>,
+  host: HostFacts,
+): readonly DataFolder[] {
   const isAlone = written.length === 1 && written[0]?.name === undefined;
   return written.map(({ path, name, isWritable }) => ({
     path: absolutePath(path, host.cwd, host),
@@ -152,13 +153,6 @@ export const LEAST_ID = 2;
 
 const shown = (text: string): string => `'${clipHarmlessLine(text, CHARS_SHOWN)}'`;
 
-/** A folder as it is on the disk now; `identity` is equal for the same folder. */
-export type OpenFolder = DataFolder & {
-  readonly identity: string;
-  readonly owner: number;
-  readonly group: number;
-};
-
 /**
  * The folder as it is on the disk, or what is wrong with it, in a sentence that says what to do. Once it was opened, its path
  * has no link in it: what has become one since is refused, and not followed.
@@ -167,7 +161,13 @@ export function openFolder(
   folder: DataFolder,
   place: DataPlace,
   { isOpened }: { readonly isOpened: boolean },
-): OpenFolder | { readonly trouble: string } {
+):
+  | (DataFolder & {
+      readonly identity: string;
+      readonly owner: number;
+      readonly group: number;
+    })
+  | { readonly trouble: string } {
   const refuse = (why: string) => ({ trouble: `${shown(folder.path)} ${why}` });
   let path: string;
   let stats: Stats;

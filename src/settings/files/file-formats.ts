@@ -8,11 +8,6 @@ import { jsoncParser, tomlParser, yamlParser } from './parsers.js';
 
 export type Format = 'JSON' | 'TOML' | 'YAML';
 
-/** A value, or what is wrong at which line and column, both from 1. */
-type Parsed =
-  | { readonly value: unknown }
-  | { readonly mistake: string; readonly line: number; readonly column: number };
-
 /**
  * Larger files are no configuration. Hosts keep their whole history beside their servers in JSON; the other two are
  * written by hand, and their parsers need a second for a few megabytes.
@@ -28,12 +23,20 @@ export function formatOf(file: string): Format {
   return /\.ya?ml$/i.test(file) ? 'YAML' : 'JSON';
 }
 
-/** Empty text is an empty object. Throws only what a parser throws for want of memory or stack. */
-export function parseText(text: string, format: Format): Parsed {
+/**
+ * A value, or what is wrong at which line and column, both from 1. Empty text is an empty object. Throws only what a parser
+ * throws for want of memory or stack.
+ */
+export function parseText(
+  text: string,
+  format: Format,
+):
+  | { readonly value: unknown }
+  | { readonly mistake: string; readonly line: number; readonly column: number } {
   return text.trim() === '' ? { value: {} } : PARSERS[format](text);
 }
 
-const PARSERS: Readonly<Record<Format, (text: string) => Parsed>> = {
+const PARSERS: Readonly<Record<Format, (text: string) => ReturnType<typeof parseText>>> = {
   JSON: parseJson,
   TOML: (text) => {
     const { parse, TomlError } = tomlParser();
@@ -71,7 +74,7 @@ const PARSERS: Readonly<Record<Format, (text: string) => Parsed>> = {
   },
 };
 
-function parseJson(text: string): Parsed {
+function parseJson(text: string): ReturnType<typeof parseText> {
   try {
     return { value: JSON.parse(text) as unknown };
   } catch {

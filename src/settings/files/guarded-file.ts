@@ -9,7 +9,18 @@ import type { HostFacts } from './host-facts.js';
 const UTF_16 = /^(\xff\xfe|\xfe\xff)$/;
 const WRITABLE_BY_OTHERS = 0o022;
 
-type GuardedText =
+/** Returns the stats of the file that this path leads to; undefined when it is absent. Throws any other error. */
+export function statsOf(file: string): BigIntStats | undefined {
+  // Each run looks for all of them, most are absent, and an exception costs more than reading a file.
+  return statSync(file, { throwIfNoEntry: false, bigint: true });
+}
+
+/** Reads at most `maxBytes`; takes off a byte order mark. */
+export function readGuarded(
+  file: string,
+  maxBytes: number,
+  host: HostFacts,
+):
   | { readonly state: 'absent' }
   /** `isUnsafe`: somebody else may have written what stands in it. */
   | {
@@ -18,16 +29,7 @@ type GuardedText =
       readonly isUnsafe: boolean;
       readonly stats?: BigIntStats;
     }
-  | { readonly state: 'read'; readonly text: string; readonly bytes: Buffer; readonly stats: BigIntStats };
-
-/** Returns the stats of the file that this path leads to; undefined when it is absent. Throws any other error. */
-export function statsOf(file: string): BigIntStats | undefined {
-  // Each run looks for all of them, most are absent, and an exception costs more than reading a file.
-  return statSync(file, { throwIfNoEntry: false, bigint: true });
-}
-
-/** Reads at most `maxBytes`; takes off a byte order mark. */
-export function readGuarded(file: string, maxBytes: number, host: HostFacts): GuardedText {
+  | { readonly state: 'read'; readonly text: string; readonly bytes: Buffer; readonly stats: BigIntStats } {
   let fd: number;
   try {
     if (statsOf(file) === undefined) return { state: 'absent' };

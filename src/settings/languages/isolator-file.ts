@@ -17,10 +17,12 @@ const MAX_FILE_BYTES = MB_BYTES;
 const MAX_VALUE_CHARS = 120;
 const MAX_PROBLEMS = 10;
 
-type Deciding = { readonly explicitlySet: ReadonlySet<string>; readonly maxTimeoutSeconds: number };
-
 /** Throws E_SETTINGS that names the file and each wrong key. `deciding` are the settings that come before it. */
-export function readIsolatorFile(file: string, deciding: Deciding, host: HostFacts): ImportedSettings {
+export function readIsolatorFile(
+  file: string,
+  deciding: { readonly explicitlySet: ReadonlySet<string>; readonly maxTimeoutSeconds: number },
+  host: HostFacts,
+): ImportedSettings {
   const read = readGuarded(file, MAX_FILE_BYTES, host);
   if (read.state === 'absent') throw unusableError(file, ['does not exist.']);
   if (read.state === 'refused') throw unusableError(file, [`${read.message}.`]);
@@ -66,7 +68,7 @@ function plainValue(file: string, text: string): unknown {
   }
 }
 
-function warningsOf(said: IsolatorKeys, deciding: Deciding): string[] {
+function warningsOf(said: IsolatorKeys, deciding: Parameters<typeof readIsolatorFile>[1]): string[] {
   const warnings: string[] = [];
   const { maxTimeoutSeconds: most } = deciding;
   const { defaultTimeoutSeconds: timeout, defaultCapDrop: capDrop } = said;
@@ -133,9 +135,6 @@ const clipValue = (text: string): string => clipHarmless(text, MAX_VALUE_CHARS);
 // The keys of isolator's configuration file: what each may be, and what it does here, for errors and the documentation.
 // Which of them change nothing is said here too.
 
-/** One key, as docs describe it. */
-type IsolatorRow = { readonly key: string; readonly here: string; readonly allowed: string };
-
 /** isolator's own default, beside its file. */
 const DEFAULT_PROMPTS_DIR = 'prompts';
 const MEMORY_MB = { min: MIN_MEMORY_BYTES / MB_BYTES, max: 1024 ** 2 } as const;
@@ -178,7 +177,9 @@ const isolatorKeys = z.looseObject({
 });
 type IsolatorKeys = z.output<typeof isolatorKeys>;
 
-const DOCS: Readonly<Record<keyof typeof isolatorKeys.shape, Omit<IsolatorRow, 'key'>>> = {
+const DOCS: Readonly<
+  Record<keyof typeof isolatorKeys.shape, { readonly here: string; readonly allowed: string }>
+> = {
   defaultTimeoutSeconds: {
     here: 'Seconds of a run if its call sets no time; never more than `MCP_BRIDGE_MAX_TIMEOUT`. `MCP_BRIDGE_TIMEOUT` comes first.',
     allowed: `a whole number from 1 to ${DAY_SECONDS}`,
@@ -223,7 +224,7 @@ const DOCS: Readonly<Record<keyof typeof isolatorKeys.shape, Omit<IsolatorRow, '
 };
 
 /** Every key, in the order of the documentation. */
-export function isolatorTable(): readonly IsolatorRow[] {
+export function isolatorTable() {
   return Object.entries(DOCS).map(([key, doc]) => ({ key, ...doc }));
 }
 

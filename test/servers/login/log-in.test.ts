@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Redactor } from '../../../src/base/secrets/redact.js';
-import { type LogInOptions, logIn, logOut } from '../../../src/servers/login/log-in.js';
+import { logIn, logOut } from '../../../src/servers/login/log-in.js';
 import {
   Browser,
   CLIENT_DOCUMENT,
@@ -37,9 +37,13 @@ const { signal } = new AbortController();
 type Visit = (url: string, paste: (address: string) => string | undefined) => Promise<unknown>;
 
 /** Logs in while `visit` is the browser; gives what came of both. */
-async function loggedIn(visit: Visit, spec = remoteSpec(server.url), more: Partial<LogInOptions> = {}) {
+async function loggedIn(
+  visit: Visit,
+  spec = remoteSpec(server.url),
+  more: Partial<Parameters<typeof logIn>[1]> = {},
+) {
   let seen: Promise<unknown> | undefined;
-  const onUrl: LogInOptions['onUrl'] = (url, paste) => {
+  const onUrl: (url: string, paste: (address: string) => string | undefined) => void = (url, paste) => {
     seen = visit(url, paste);
   };
   const options = { store, redactor, scopes: [], clientMetadataUrl: undefined, onUrl, ...more };

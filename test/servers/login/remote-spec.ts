@@ -1,9 +1,11 @@
 // A remote server whose entry leaves its login to us.
 
-import type { OAuthHints, RemoteSpec } from '../../../src/hosts/downstream-spec.js';
+import type { RemoteSpec } from '../../../src/hosts/downstream-spec.js';
 import { remote } from '../remote-servers.js';
 
-export const hints = (some: Partial<OAuthHints> = {}): OAuthHints => ({
+export const hints = (
+  some: Partial<Exclude<RemoteSpec['oauth'], false>> = {},
+): Exclude<RemoteSpec['oauth'], false> => ({
   clientId: undefined,
   clientSecret: undefined,
   scopes: [],

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NameOwners } from '../../../../src/hosts/discovery/name-owners.js';
-import type { DownstreamSpec, Scope } from '../../../../src/hosts/downstream-spec.js';
+import type { DownstreamSpec, SpecSource } from '../../../../src/hosts/downstream-spec.js';
 import { policyOf } from '../../../../src/policy/rules/policy.js';
 import type { ApprovalSection } from '../../../../src/policy/rules/policy-file.js';
 import { type Attack, through } from '../attack.js';
@@ -14,7 +14,7 @@ const group = 'claims of servers';
 const OPEN_WORLD = { rules: [{ action: 'ask' as const, is: 'open-world' as const }] };
 const reaching = (parts: SceneParts) => async () => through((await played([calling('echo')], parts)).reached);
 
-const entry = (command: string, scope: Scope): DownstreamSpec => ({
+const entry = (command: string, scope: SpecSource['scope']): DownstreamSpec => ({
   name: 'open',
   description: '',
   transport: 'stdio',
@@ -30,7 +30,8 @@ const entry = (command: string, scope: Scope): DownstreamSpec => ({
 
 /** What reaches a server called `open`, where the user's own one of this name was there before. */
 const afterMine =
-  (section: Partial<ApprovalSection>, allow: readonly string[] | undefined, scope: Scope) => async () => {
+  (section: Partial<ApprovalSection>, allow: readonly string[] | undefined, scope: SpecSource['scope']) =>
+  async () => {
     const stateDir = mkdtempSync(join(tmpdir(), 'names-'));
     try {
       const owners = new NameOwners(stateDir);
