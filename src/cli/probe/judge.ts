@@ -171,12 +171,10 @@ export function judgeOwner(goneMs: number | undefined | null): Judgement {
 /** A guest's answer is a claim of any length. */
 const MAX_SEEN_CHARS = 200;
 
-type Visitors = ReturnType<Canaries['visitors']>;
-
 export function judgeWall(
   wall: Wall,
   answers: Readonly<Record<string, unknown>>,
-  visitors: Visitors,
+  visitors: ReturnType<Canaries['visitors']>,
   probed: ProbedSandbox,
 ): ProbedControl {
   const { control, how, remedy } = wall;
@@ -192,7 +190,7 @@ export function judgeWall(
 function judge(
   { control, held, shown }: Wall,
   answer: unknown,
-  visitors: Visitors,
+  visitors: ReturnType<Canaries['visitors']>,
   probed: ProbedSandbox,
 ): Pick<Judgement, 'observed' | 'verdict'> {
   const arrived =

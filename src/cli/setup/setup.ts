@@ -28,9 +28,7 @@ import {
   type SetupContext,
   type SetupOptions,
   type Step,
-  type StepName,
   type StepResult,
-  type StepStatus,
   skippedResult,
 } from './step.js';
 import { storageStep } from './storage-step.js';
@@ -145,7 +143,7 @@ class Bars implements Disposable {
 }
 
 type StepReport = StepResult & {
-  readonly name: StepName;
+  readonly name: Step['name'];
   readonly seconds: number;
 };
 
@@ -196,7 +194,7 @@ const INDENT = ' '.repeat(NAME_COLUMNS + STATUS_COLUMNS);
 /** The lines of one step, at most as wide as the terminal; what lies below `home` begins with `~`. */
 export function stepText(step: StepReport, home: string): string {
   const paint = coloursFor(process.stdout);
-  const colours: Readonly<Record<StepStatus, (text: string) => string>> = {
+  const colours: Readonly<Record<StepResult['status'], (text: string) => string>> = {
     ok: paint.green,
     done: paint.cyan,
     skipped: paint.dim,

@@ -35,16 +35,6 @@ export type JobParts = {
   readonly show: (answer: ToolAnswer) => object;
 };
 
-/** The other jobs of a job's principal, as far as the job needs them. */
-type OtherJobs = {
-  /** Another job of the same client, which can ask in place of this one. */
-  readonly siblingOf: (job: Job) => Job | undefined;
-  /** Throws where this job may not ask just now. */
-  readonly admitQuestion: (job: Job) => void;
-  /** The client of this job has not come back, and nothing else names the job. */
-  readonly forget: (job: Job) => void;
-};
-
 const MAX_SAID_CHARS = 200;
 const NOT_READ = '[… what follows was not read in time …]\n';
 /** Limit for missed output: our own command line misses a moment's between two requests, and more only if it was killed. */
@@ -68,7 +58,7 @@ export class Job implements Disposable {
   taskSinceMs: number | undefined;
   /** Whether somebody has been given its end. */
   isTold = false;
-  readonly #others: OtherJobs;
+  readonly #others;
   readonly #ending = new AbortController();
   readonly #startedAt = performance.now();
   readonly #timeoutSeconds: number;
@@ -90,7 +80,18 @@ export class Job implements Disposable {
   #missed: OutputEvent[] = [];
   #missedChars = 0;
 
-  constructor({ tool, timeoutSeconds, wantsPieces, request, work, show }: JobParts, others: OtherJobs) {
+  constructor(
+    { tool, timeoutSeconds, wantsPieces, request, work, show }: JobParts,
+    /** The other jobs of the job's principal, as far as the job needs them. */
+    others: {
+      /** Another job of the same client, which can ask in place of this one. */
+      readonly siblingOf: (job: Job) => Job | undefined;
+      /** Throws where this job may not ask just now. */
+      readonly admitQuestion: (job: Job) => void;
+      /** The client of this job has not come back, and nothing else names the job. */
+      readonly forget: (job: Job) => void;
+    },
+  ) {
     this.tool = tool;
     this.show = show;
     this.signal = this.#ending.signal;

@@ -41,22 +41,20 @@ export function turnOfCode(
   };
 }
 
-type CallLimitsParts = {
-  readonly policy: () => Policy;
-  readonly turn: CallTurn;
-  /** The run's clock stands while a server has a person asked. */
-  readonly stopClock: StopClock;
-};
-
 /** A request to a server: a tool's name or an MCP method, and the JSON that goes with it. */
 type Measured = { readonly server: string; readonly name: string; readonly argumentsText: string };
 
 export class CallLimits {
-  readonly #parts: CallLimitsParts;
+  readonly #parts;
   readonly #ofServers = new Map<string, number>();
   #ofRun = 0;
 
-  constructor(parts: CallLimitsParts) {
+  constructor(parts: {
+    readonly policy: () => Policy;
+    readonly turn: CallTurn;
+    /** The run's clock stands while a server has a person asked. */
+    readonly stopClock: StopClock;
+  }) {
     this.#parts = parts;
   }
 

@@ -81,19 +81,6 @@ const MAX_IDLE_PROCESSOR_SECONDS = 0.5;
 /** Less than this is the look itself. */
 const LEAST_CHARGED_SECONDS = 0.05;
 
-type SessionParts = {
-  readonly name: string;
-  /** Within which its name means it. */
-  readonly scope: string;
-  /** Who has made it. */
-  readonly client: string;
-  readonly limits: Pick<Settings['sessions'], 'idleSeconds' | 'lifeSeconds' | 'keepRunning'>;
-  /** Whether a person has ended it from outside. */
-  readonly wasEndedByHand: (handle: string) => boolean;
-  /** Called when the session has ended, for the reason given; its sandbox is to be got rid of. */
-  readonly onEnded: (session: Session) => void;
-};
-
 export class Session {
   readonly name: string;
   readonly scope: string;
@@ -102,7 +89,7 @@ export class Session {
   readonly createdAt = new Date();
   /** Servers that the session's code has, whichever call they came with. */
   servers: readonly string[] = [];
-  readonly #parts: SessionParts;
+  readonly #parts;
   readonly #startedAt = performance.now();
   readonly #life: NodeJS.Timeout;
   #lastCallAt = new Date();
@@ -122,7 +109,18 @@ export class Session {
   #reason: string | undefined;
   #isGone = false;
 
-  constructor(parts: SessionParts) {
+  constructor(parts: {
+    readonly name: string;
+    /** Within which its name means it. */
+    readonly scope: string;
+    /** Who has made it. */
+    readonly client: string;
+    readonly limits: Pick<Settings['sessions'], 'idleSeconds' | 'lifeSeconds' | 'keepRunning'>;
+    /** Whether a person has ended it from outside. */
+    readonly wasEndedByHand: (handle: string) => boolean;
+    /** Called when the session has ended, for the reason given; its sandbox is to be got rid of. */
+    readonly onEnded: (session: Session) => void;
+  }) {
     this.#parts = parts;
     this.name = parts.name;
     this.scope = parts.scope;
