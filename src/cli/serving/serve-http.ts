@@ -3,7 +3,6 @@
 
 import { BridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
-import type { Principal } from '../../base/principal.js';
 import { isLoopback } from '../../base/text/loopback.js';
 import { OF_ONE_PROCESS, Scheduler, UNLIMITED } from '../../base/waiting/scheduler.js';
 import { watchTasks } from '../../mcp/calls/tasks.js';
@@ -14,12 +13,7 @@ import { firstTokenText, makeFirstToken } from '../../service/access/token-file.
 import { HttpFront } from '../../service/endpoint/front.js';
 import { recordServing } from '../../service/endpoint/serving-record.js';
 import { type HttpAddress, notifySystemd, parseHttpAddress } from '../../service/http/address.js';
-import {
-  type HttpFrontParts,
-  type RequestFacts,
-  type ServingContext,
-  withRequests,
-} from '../../service/http/parts.js';
+import { type HttpFrontParts, type RequestFacts, withRequests } from '../../service/http/parts.js';
 import { type Bridges, principalBridges } from '../../service/principals/bridges.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { Bridge } from '../../tenant/bridge.js';
@@ -185,7 +179,7 @@ function serversOf({ bridges, observer, warnings }: HttpServing): HttpFrontParts
     connections.set(bridge, known);
     return known;
   };
-  return (principal: Principal, { era, isSession, clientProtocol, onListChanged }: ServingContext) => {
+  return (principal, { era, isSession, clientProtocol, onListChanged }) => {
     const held = isSession ? bridges.hold(principal) : undefined;
     const bridge = held?.bridge ?? bridges.of(principal);
     const server = agentServer({

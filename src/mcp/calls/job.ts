@@ -19,9 +19,6 @@ import type { ToolAnswer } from '../tools/definitions.js';
 import { ANSWER_WITHIN_MS, type InputRequest, isOffered, Questions } from './questions.js';
 import type { Round } from './request-state.js';
 
-/** End of a job: the answer of its tool, or what was thrown instead. */
-type JobEnd = { readonly answer: ToolAnswer } | { readonly thrown: unknown };
-
 export type JobParts = {
   /** Name of the tool. */
   readonly tool: string;
@@ -70,7 +67,7 @@ export class Job implements Disposable {
   #request: AgentRequest | undefined;
   #offers: ClientOffers;
   #round: { readonly nonce: string; readonly timer: NodeJS.Timeout } | undefined;
-  #end: JobEnd | undefined;
+  #end: { readonly answer: ToolAnswer } | { readonly thrown: unknown } | undefined;
   #changedAtMs = Date.now();
   #said: string | undefined;
   #unread = noOutput();
@@ -126,8 +123,8 @@ export class Job implements Disposable {
     return this.#request;
   }
 
-  /** How the work has ended; undefined until then. */
-  get end(): JobEnd | undefined {
+  /** How the work has ended: the answer of its tool, or what was thrown instead; undefined until then. */
+  get end() {
     return this.#end;
   }
 

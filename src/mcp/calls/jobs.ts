@@ -31,9 +31,6 @@ const MAX_REMEMBERED = 200;
 /** How long a `stop` waits for the code to end; a container that does not end is killed long before. */
 const STOPS_WITHIN_MS = 15_000;
 
-/** Request to wait for a job, or to stop it, by its handle. */
-export type GoOn = { readonly wait: string } | { readonly stop: string };
-
 /** There is no such job; the message says why, as far as that is known. */
 export class NoSuchJob extends Error {}
 
@@ -141,7 +138,7 @@ export class Jobs implements Disposable {
 
   /** Goes on with the job of this handle. Throws NoSuchJob. */
   async goOn(
-    asked: GoOn,
+    asked: { readonly wait: string } | { readonly stop: string },
     request: AgentRequest,
     identity: CallIdentity,
     waits: JobWaits,

@@ -42,9 +42,6 @@ const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (letter) =
 const STYLE = textBeside(new URL('./page-style.css', import.meta.url));
 const SCRIPT = textBeside(new URL('./page-script.js', import.meta.url));
 
-/** Said ahead of the questions: what has just become of an answer. `isDone`: it was taken. */
-export type Notice = { readonly says: string; readonly isDone: boolean };
-
 export type Page = { readonly headers: Readonly<Record<string, string>>; readonly text: string };
 
 /** Sent with every answer. Forms say where they come from only as far as the page lets browsers say it. */
@@ -75,7 +72,8 @@ export function questionsPage({
   readonly posted: readonly Posted[];
   /** Where the page is that of one question. */
   readonly only?: Posted | undefined;
-  readonly notice?: Notice | undefined;
+  /** Said ahead of the questions: what has just become of an answer. `isDone`: it was taken. */
+  readonly notice?: { readonly says: string; readonly isDone: boolean } | undefined;
   /** Without style and script, for the page's own script, which has both. */
   readonly isBare?: boolean;
 }): Page {

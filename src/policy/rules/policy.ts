@@ -50,16 +50,14 @@ type RunLimits = {
 
 export type RuledPattern = Omit<ServerPattern, 'text'> & { readonly rule: string };
 
-/** A tool by its real name, and what its server has changed of it. */
-export type JudgedTool = Pick<ToolDoc, 'name' | 'changed'>;
-
 /** Requests to a server besides its tools, by MCP's names. Patterns name these requests like tools, and so does the audit. */
 export const REQUEST_METHODS = ['resources/list', 'resources/read', 'prompts/list', 'prompts/get'] as const;
 export type RequestMethod = (typeof REQUEST_METHODS)[number];
 
 export interface Policy {
   server(server: string): Verdict;
-  tool(server: string, tool: JudgedTool): Verdict;
+  /** `tool`: by its real name, and what its server has changed of it. */
+  tool(server: string, tool: Pick<ToolDoc, 'name' | 'changed'>): Verdict;
   /** A question about its resources or prompts. */
   request(server: string, method: RequestMethod): Verdict;
   readonly runLimits: RunLimits;

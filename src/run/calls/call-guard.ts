@@ -13,7 +13,7 @@ import type { StopClock } from '../../base/waiting/deadline.js';
 import type { Plan, PlannedCall } from '../../policy/approvals/plan.js';
 import { notApproved, planSavesNothing, type RunApprovals } from '../../policy/approvals/run-approvals.js';
 import type { ApprovalVerdict } from '../../policy/rules/approval-rules.js';
-import { deniedError, type JudgedTool, type Policy, type Verdict } from '../../policy/rules/policy.js';
+import { deniedError, type Policy, type Verdict } from '../../policy/rules/policy.js';
 import type { ServerTool } from '../../servers/server/tool-list.js';
 import type { CallMethod, ServerDoc, ToolDoc, ToolHit } from '../../wire/frames.js';
 import type { CallAudit } from './call-audit.js';
@@ -200,7 +200,7 @@ export class CallGuard {
 
   #judgeTool(server: string, name: string, policy: Policy): PolicyDecision {
     const { whole, changed } = this.#parts;
-    const subject: JudgedTool = {
+    const subject: Pick<ToolDoc, 'name' | 'changed'> = {
       name,
       // As the run's server is now: it may have listed its tools anew since it was loaded.
       get changed() {

@@ -30,7 +30,7 @@ import { INTERRUPT_WITHIN_MS, type SessionUse } from '../sessions/session-call.j
 import { type Conversed, converse, type OpenServers, onDemandOf } from './conversation.js';
 import { preflight } from './preflight.js';
 import { type Run, type RunInput, RunRecord, type RunServices } from './run-request.js';
-import { type FallbackSandbox, refuseCancelled, sandboxFactsOf, takeSandbox } from './sandbox-use.js';
+import { refuseCancelled, sandboxFactsOf, takeSandbox } from './sandbox-use.js';
 
 /** Never rejects for what guest, agent, downstream or engine did: that is an Outcome. */
 export async function runCode(
@@ -92,7 +92,9 @@ async function runToEnd(run: Run): Promise<RunEnd> {
  * A sandbox that has checked the code. One whose processes cannot be seen from here, and that is lost over the check, is
  * replaced, once: it may have ended while it waited, which shows only when it is asked something. No code has run in it.
  */
-async function takeChecked(run: Run): Promise<FallbackSandbox & { readonly checked: Checked }> {
+async function takeChecked(
+  run: Run,
+): Promise<Disposable & { readonly sandbox: Sandbox; readonly checked: Checked }> {
   const taken = await takeSandbox(run.services.sandboxes, run.deadline);
   const checked = await check(run, taken.sandbox);
   const isLost = 'isLost' in checked && checked.isLost && run.deadline.cause === undefined;

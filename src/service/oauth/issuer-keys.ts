@@ -12,7 +12,7 @@ import {
 import { z } from 'zod';
 import type { Observer } from '../../base/log/events.js';
 import { clipHarmless } from '../../base/text/text.js';
-import { type FetchJson, fetchJson, IssuerFetchError } from './issuer-fetch.js';
+import { fetchJson, IssuerFetchError } from './issuer-fetch.js';
 
 /** Timeout of one look at the issuer, its metadata and its keys together. */
 const FETCH_TIMEOUT_MS = 5_000;
@@ -43,7 +43,7 @@ type KnownKeys = { readonly set: ReturnType<typeof createLocalJWKSet>; readonly 
 
 export type IssuerKeysOptions = {
   readonly observer: Observer;
-  readonly fetchJson?: FetchJson;
+  readonly fetchJson?: typeof fetchJson;
   /** A clock that only goes forward, in ms. */
   readonly nowMs?: () => number;
   readonly timeoutMs?: number;
