@@ -1,17 +1,15 @@
 // Events that say whether sandboxes can be started.
 
-import { type EventWords, oneLine } from '../base/log/events.js';
-
-type TenantEvents = {
-  /** Sandboxes can be started no more, with the reason; or they can again. */
-  readonly 'engine.health': { readonly isWell: boolean; readonly message: string };
-};
+import { type EventTable, type EventWords, oneLine } from '../base/log/events.js';
 
 declare module '../base/log/events.js' {
-  interface EventTable extends TenantEvents {}
+  interface EventTable {
+    /** Sandboxes can be started no more, with the reason; or they can again. */
+    readonly 'engine.health': { readonly isWell: boolean; readonly message: string };
+  }
 }
 
-export const tenantEventWords: EventWords<TenantEvents> = {
+export const tenantEventWords: EventWords<Pick<EventTable, 'engine.health'>> = {
   'engine.health': ({ isWell, message }) =>
     isWell
       ? ['info', 'sandboxes can be started again']

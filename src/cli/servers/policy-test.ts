@@ -16,7 +16,6 @@ import { coloursFor, printJson, usageError, visibleText } from '../terminal/outp
 
 import { paragraph, widthOf } from '../terminal/wrap.js';
 
-type Call = { readonly spec: DownstreamSpec; readonly tool: string; readonly argumentsText: string };
 const SUCH_AS = 'Such as: bank.pay \'{"amount":500}\'';
 
 /** `words` are the call as plans and questions show it: `server.tool {…}`, in one word or several. */
@@ -116,7 +115,10 @@ function rulesText(rules: readonly RuleReading[]): string {
 }
 
 /** The call that `text` says. Throws E_ARGUMENTS. */
-function callOf(text: string, ready: readonly DownstreamSpec[]): Call {
+function callOf(
+  text: string,
+  ready: readonly DownstreamSpec[],
+): { readonly spec: DownstreamSpec; readonly tool: string; readonly argumentsText: string } {
   const brace = text.indexOf('{');
   const name = (brace < 0 ? text : text.slice(0, brace)).trim();
   const argumentsText = wellFormedJson(brace < 0 ? '{}' : text.slice(brace));

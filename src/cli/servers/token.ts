@@ -23,7 +23,6 @@ import {
   rotatedRecord,
   TokenFile,
   type TokenRecord,
-  type TokenServers,
   type TokenTerms,
 } from '../../service/access/token-file.js';
 import {
@@ -237,7 +236,10 @@ function sayTerms({ name, servers, expiresAtMs, scopes }: TokenRecord, { discove
 }
 
 /** A server may be configured after the token, so these are no errors. */
-function unknownServers(servers: TokenServers, discovery: Prepared['discovery']): readonly string[] {
+function unknownServers(
+  servers: TokenRecord['servers'],
+  discovery: Prepared['discovery'],
+): readonly string[] {
   if (servers === '*' || servers.length === 0) return [];
   const known = discover(discovery, () => {}).ready.map(({ name }) => name);
   return servers
@@ -248,7 +250,7 @@ function unknownServers(servers: TokenServers, discovery: Prepared['discovery'])
     );
 }
 
-const serversText = (servers: TokenServers): string => {
+const serversText = (servers: TokenRecord['servers']): string => {
   if (servers === '*') return 'all that the policy allows';
   return servers.length === 0 ? 'none' : visibleText(nameList(servers));
 };

@@ -126,17 +126,18 @@ function withHosts(prepared: Prepared, allowed: readonly string[]): Prepared {
 
 // Parts of the HTTP front in a real bridge: credentials, a bridge for each principal, and whether code can be run.
 
-type HttpServing = {
-  readonly bridges: Bridges;
-  readonly access: HttpAccess;
-  readonly settings: Settings;
-  readonly observer: Observer;
-  /** About the settings; agents are told the first ones. */
-  readonly warnings: readonly string[];
-};
-
 /** The parts of a front that serves `bridges`. `hasCredentials` says whether a call over TCP must show one. */
-export function httpParts(serving: HttpServing, hasCredentials: boolean): HttpFrontParts {
+export function httpParts(
+  serving: {
+    readonly bridges: Bridges;
+    readonly access: HttpAccess;
+    readonly settings: Settings;
+    readonly observer: Observer;
+    /** About the settings; agents are told the first ones. */
+    readonly warnings: readonly string[];
+  },
+  hasCredentials: boolean,
+): HttpFrontParts {
   const { bridges, access, settings, observer } = serving;
   const serverFor = serversOf(serving);
   // A request costs a few milliseconds of the process, so one is begun at a time.
@@ -172,7 +173,11 @@ export function httpParts(serving: HttpServing, hasCredentials: boolean): HttpFr
   };
 }
 
-function serversOf({ bridges, observer, warnings }: HttpServing): HttpFrontParts['serverFor'] {
+function serversOf({
+  bridges,
+  observer,
+  warnings,
+}: Parameters<typeof httpParts>[0]): HttpFrontParts['serverFor'] {
   const connections = new WeakMap<Bridge, AgentConnection>();
   const connectionOf = (bridge: Bridge): AgentConnection => {
     const known = connections.get(bridge) ?? new AgentConnection();

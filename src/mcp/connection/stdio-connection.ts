@@ -9,7 +9,6 @@ import {
   notificationOf,
   SUBSCRIPTION_ID,
   TASK_CHANGED,
-  type TaskWatch,
   tasksAskedFor,
   type WatchTasks,
 } from '../calls/tasks.js';
@@ -55,7 +54,7 @@ class TaskListening implements Transport {
   readonly #watchTasks: WatchTasks;
   /** Tasks of requests that the SDK has not acknowledged yet, and those that are being told of. */
   readonly #asked = new Map<RequestId, readonly string[]>();
-  readonly #watched = new Map<RequestId, TaskWatch>();
+  readonly #watched = new Map<RequestId, ReturnType<WatchTasks>>();
 
   constructor(inner: Transport, watchTasks: WatchTasks) {
     this.#inner = inner;

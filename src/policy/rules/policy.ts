@@ -21,12 +21,7 @@ import type { DataFolder } from '../../settings/files/data-folders.js';
 import type { ServerDoc, ToolDoc } from '../../wire/frames.js';
 import { MAX_CALLS_IN_FLIGHT } from '../../wire/limits.js';
 import { type ApprovalPolicy, approvalPolicyOf, layeredApprovals, namesOfAll } from './approval-rules.js';
-import {
-  DATA_ACCESS,
-  type DataAccess,
-  DEFAULT_CALLS_IN_FLIGHT_PER_SERVER,
-  type PolicyFile,
-} from './policy-file.js';
+import { DATA_ACCESS, DEFAULT_CALLS_IN_FLIGHT_PER_SERVER, type PolicyFile } from './policy-file.js';
 
 /** `rule` is a noun: `MCP_BRIDGE_DENY 'github.delete_*'`. */
 export type Verdict = { readonly allowed: boolean; readonly rule: string };
@@ -62,7 +57,7 @@ export interface Policy {
   request(server: string, method: RequestMethod): Verdict;
   readonly runLimits: RunLimits;
   /** How code may use data folders. */
-  readonly data: DataAccess;
+  readonly data: (typeof DATA_ACCESS)[number];
   serverLimits(server: string): ServerLimits;
   /** Which of the calls that the rest allows wait for a person. */
   readonly approvals: ApprovalPolicy;

@@ -35,7 +35,7 @@ export class SoftTimeout {
   }
 
   /**
-   * Takes what `source` gives; nobody may want it any more when it comes, and then it goes back there. Throws E_SETTING_UP where that takes too long; the thing is taken all the same and given back,
+   * Takes what `source` gives. Throws E_SETTING_UP where that takes too long; the thing is taken all the same and given back,
    * so that the next call finds it. Whoever cancels a call stops waiting, and ends no set-up that others share.
    */
   async take<T>(

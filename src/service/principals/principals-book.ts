@@ -89,7 +89,13 @@ export class PrincipalsBook implements PrincipalBook {
   }
 
   /** How a header of this principal's requests to the server is had, where that takes the principal's own access token. */
-  grantOf(principal: Principal, server: string): TokenGrant | undefined {
+  grantOf(
+    principal: Principal,
+    server: string,
+  ):
+    | { readonly kind: 'exchange'; readonly exchange: ExchangeEntry }
+    | { readonly kind: 'passThrough'; readonly audience: string }
+    | undefined {
     const file = this.#current();
     const sources = Object.values(this.#entryOf(principal)?.headers[server] ?? {});
     for (const source of sources) {
@@ -153,11 +159,6 @@ export class PrincipalsBook implements PrincipalBook {
     this.#observer({ type: 'config.problem', file, message: `${inOneLine(reason)} ${KEPT}` });
   }
 }
-
-/** Permission to use a principal's own access token for one server. */
-export type TokenGrant =
-  | { readonly kind: 'exchange'; readonly exchange: ExchangeEntry }
-  | { readonly kind: 'passThrough'; readonly audience: string };
 
 const ownEntry = (map: Readonly<Record<string, PrincipalEntry>>, key: string): PrincipalEntry | undefined =>
   Object.hasOwn(map, key) ? map[key] : undefined;
