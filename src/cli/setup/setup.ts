@@ -148,7 +148,10 @@ type StepReport = StepResult & {
 };
 
 /** The JSON of `setup --json`. Fields are added, never renamed, within a major version. */
-type SetupReport = {
+export function reportOf(
+  steps: readonly StepReport[],
+  setup: SetupContext,
+): {
   readonly version: string;
   readonly dryRun: boolean;
   /** Whether every step that was made succeeded. */
@@ -159,9 +162,7 @@ type SetupReport = {
   /** Shell commands that take everything back, in their order. */
   readonly undo: readonly string[];
   readonly next: string;
-};
-
-export function reportOf(steps: readonly StepReport[], setup: SetupContext): SetupReport {
+} {
   const { options } = setup;
   const works = !steps.some(({ status }) => status === 'failed');
   const dryRun = options.dryRun === true;
@@ -224,7 +225,7 @@ export function stepText(step: StepReport, home: string): string {
 }
 
 /** Text below the steps. */
-export function endText({ works, changed, dryRun, undo, next }: SetupReport): string {
+export function endText({ works, changed, dryRun, undo, next }: ReturnType<typeof reportOf>): string {
   const width = columnsOf(process.stdout);
   const lines = [
     '',

@@ -19,19 +19,6 @@ import type { ToolAnswer } from '../tools/definitions.js';
 import { ANSWER_WITHIN_MS, type InputRequest, isOffered, Questions } from './questions.js';
 import type { Round } from './request-state.js';
 
-export type JobParts = {
-  /** Name of the tool. */
-  readonly tool: string;
-  readonly timeoutSeconds: number;
-  /** Whether each piece of output is told, as our own command line wants it. */
-  readonly wantsPieces: boolean;
-  /** The request that begins it. */
-  readonly request: AgentRequest;
-  readonly work: (job: Job) => Promise<ToolAnswer>;
-  /** The answer as the client that began it can read it. */
-  readonly show: (answer: ToolAnswer) => object;
-};
-
 const MAX_SAID_CHARS = 200;
 const NOT_READ = '[… what follows was not read in time …]\n';
 /** Limit for missed output: our own command line misses a moment's between two requests, and more only if it was killed. */
@@ -48,7 +35,8 @@ export class Job implements Disposable {
   readonly questions: Questions;
   /** Resolves when the work has ended; never rejects. */
   readonly ended: Promise<void>;
-  readonly show: JobParts['show'];
+  /** The answer as the client that began it can read it. */
+  readonly show: (answer: ToolAnswer) => object;
   /** Name by which its client asks for the rest, where a part was the answer. */
   handle: string | undefined;
   /** In ms since 1970: since when it is a task, where it is one. */
@@ -78,7 +66,25 @@ export class Job implements Disposable {
   #missedChars = 0;
 
   constructor(
-    { tool, timeoutSeconds, wantsPieces, request, work, show }: JobParts,
+    {
+      tool,
+      timeoutSeconds,
+      wantsPieces,
+      request,
+      work,
+      show,
+    }: {
+      /** Name of the tool. */
+      readonly tool: string;
+      readonly timeoutSeconds: number;
+      /** Whether each piece of output is told, as our own command line wants it. */
+      readonly wantsPieces: boolean;
+      /** The request that begins it. */
+      readonly request: AgentRequest;
+      readonly work: (job: Job) => Promise<ToolAnswer>;
+      /** The answer as the client that began it can read it. */
+      readonly show: (answer: ToolAnswer) => object;
+    },
     /** The other jobs of the job's principal, as far as the job needs them. */
     others: {
       /** Another job of the same client, which can ask in place of this one. */

@@ -11,7 +11,7 @@ import type { AgentServer } from '../requests/agent-server.js';
 import { fieldsOf } from '../requests/complaint.js';
 import type { Job } from './job.js';
 import { type Jobs, RESULT_KEPT_MS } from './jobs.js';
-import type { InputRequests } from './questions.js';
+import type { InputRequest } from './questions.js';
 
 /** Capabilities of a server object that answers the requests of the extension. */
 export const TASK_CAPABILITIES = { extensions: { [TASKS_EXTENSION]: {} } };
@@ -106,7 +106,7 @@ function viewOf(
   readonly statusMessage?: string;
 } & (
     | { readonly status: 'working' }
-    | { readonly status: 'input_required'; readonly inputRequests: InputRequests }
+    | { readonly status: 'input_required'; readonly inputRequests: Readonly<Record<string, InputRequest>> }
     | { readonly status: 'completed'; readonly result: object }
     | { readonly status: 'failed'; readonly error: RpcError }
     | { readonly status: 'cancelled' }

@@ -20,7 +20,7 @@ import { LOG_LEVELS, type McpLogLevel } from '../requests/log-notifications.js';
 import { instructions } from '../resources/capabilities.js';
 import { offeredTools, offersSnippets, type ToolDefinition, withDataLine } from '../tools/definitions.js';
 import { LateBridge, loadAnswers, wholeBridge } from './late-bridge.js';
-import { type StdioConnection, serveConnection } from './stdio-connection.js';
+import { serveConnection } from './stdio-connection.js';
 
 /** Limits for warnings about settings in the instructions. */
 const MAX_WARNINGS = 2;
@@ -111,7 +111,7 @@ export function serveAgent(
   transport: Transport,
   observer: Observer,
   warnings: readonly string[] = [],
-): Promise<StdioConnection> {
+): ReturnType<typeof serveConnection> {
   const connection = new AgentConnection();
   return serveConnection(
     transport,

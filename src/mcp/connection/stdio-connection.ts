@@ -18,11 +18,6 @@ import type { AgentServer } from '../requests/agent-server.js';
 /** Subscriptions of one agent; each costs a notification whenever a list has changed. */
 const MAX_SUBSCRIPTIONS = 100;
 
-export type StdioConnection = {
-  /** Ends the connection, and what its requests have begun. */
-  close(): Promise<void>;
-};
-
 /**
  * Resolves when `given` has started. `onClosed` is called when the connection has ended, whoever has ended it. `watchTasks`
  * tells of tasks to an agent that listens for them; without it there are none.
@@ -32,7 +27,10 @@ export async function serveConnection(
   serverFor: (era: Era) => AgentServer,
   onClosed: () => void = () => {},
   watchTasks?: WatchTasks,
-): Promise<StdioConnection> {
+): Promise<{
+  /** Ends the connection, and what its requests have begun. */
+  close(): Promise<void>;
+}> {
   const transport = watchTasks === undefined ? given : new TaskListening(given, watchTasks);
   const served = serveStdio(({ era }) => serverFor(era), { transport, maxSubscriptions: MAX_SUBSCRIPTIONS });
   const { onclose } = transport;

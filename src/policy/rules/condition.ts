@@ -154,18 +154,23 @@ function environmentsOnce() {
 
 const firstLine = (message = ''): string => linesOf(message)[0] ?? '';
 
-type ArgumentsText = Pick<ConditionFacts, 'argumentsText' | 'inputSchema'>;
 /** Arguments that were read last: one call is judged by several conditions. */
-let last: (ArgumentsText & { readonly args: unknown }) | undefined;
+let last: (Pick<ConditionFacts, 'argumentsText' | 'inputSchema'> & { readonly args: unknown }) | undefined;
 
 /** Throws a sentence where readers could read different arguments altogether. */
-function argumentsOf({ argumentsText, inputSchema }: ArgumentsText): unknown {
+function argumentsOf({
+  argumentsText,
+  inputSchema,
+}: Pick<ConditionFacts, 'argumentsText' | 'inputSchema'>): unknown {
   if (last?.argumentsText !== argumentsText || last.inputSchema !== inputSchema)
     last = { argumentsText, inputSchema, args: readArguments({ argumentsText, inputSchema }) };
   return last.args;
 }
 
-function readArguments({ argumentsText: text, inputSchema }: ArgumentsText): unknown {
+function readArguments({
+  argumentsText: text,
+  inputSchema,
+}: Pick<ConditionFacts, 'argumentsText' | 'inputSchema'>): unknown {
   if (text.length > MAX_ARGUMENTS_CHARS)
     throw new Error(`the arguments have ${text.length} characters; at most ${MAX_ARGUMENTS_CHARS} are read`);
   const excess = excessOf(text, ARGUMENTS_LIMITS);

@@ -15,22 +15,22 @@ import type { GivenTurn } from '../queue/run-queue.js';
 // its principal what it uses, and has the rest of the call's time where it has asked to go on. The code's word is only a
 // request.
 
-/** A call that was answered, and has its place and its sandbox yet. */
-type AnsweredCall = GivenTurn & {
-  /** When the time that the call was given is over, by performance.now(). */
-  readonly endsAt: number;
-};
-
 /** A task that an answer has left may have something to finish. */
 const HOLD_AFTER_MS = 500;
 const LOOK_AT_CALL_MS = 1_000;
 
 class AfterCall {
-  readonly #call: AnsweredCall;
+  /** A call that was answered, and has its place and its sandbox yet. */
+  readonly #call;
   #timers: NodeJS.Timeout[] = [];
   #isOver = false;
 
-  constructor(call: AnsweredCall) {
+  constructor(
+    call: GivenTurn & {
+      /** When the time that the call was given is over, by performance.now(). */
+      readonly endsAt: number;
+    },
+  ) {
     this.#call = call;
   }
 
@@ -207,7 +207,7 @@ export class Session {
   }
 
   /** The call that has it was answered: what still runs of it has the call's place until it stands still. */
-  goesOnAs(call: AnsweredCall): void {
+  goesOnAs(call: ConstructorParameters<typeof AfterCall>[0]): void {
     this.#after?.end();
     this.#after = new AfterCall(call);
   }

@@ -39,8 +39,6 @@ export class IssuerUnavailable extends Error {
   }
 }
 
-type KnownKeys = { readonly set: ReturnType<typeof createLocalJWKSet>; readonly fetchedAtMs: number };
-
 export type IssuerKeysOptions = {
   readonly observer: Observer;
   readonly fetchJson?: typeof fetchJson;
@@ -52,7 +50,7 @@ export type IssuerKeysOptions = {
 export class IssuerKeys {
   readonly #issuer: string;
   readonly #options: Required<IssuerKeysOptions>;
-  #known: KnownKeys | undefined;
+  #known: { readonly set: ReturnType<typeof createLocalJWKSet>; readonly fetchedAtMs: number } | undefined;
   /** When the last fetch began. */
   #triedAtMs = Number.NEGATIVE_INFINITY;
   #fetching: Promise<void> | undefined;
@@ -84,7 +82,7 @@ export class IssuerKeys {
     }
   }
 
-  async #current(): Promise<KnownKeys> {
+  async #current() {
     const known = this.#known;
     const ageMs = this.#options.nowMs() - (known?.fetchedAtMs ?? Number.NEGATIVE_INFINITY);
     if (known !== undefined && ageMs < USABLE_MS) {

@@ -18,7 +18,7 @@ import { SharedSlots, type SlotParts } from '../../servers/pool/shared-slots.js'
 import type { Settings } from '../../settings/environment/settings.js';
 import { principalKey, principalStateDir, principalStateDirs } from '../../settings/files/state-dir.js';
 import { Bridge, type BridgeOptions } from '../../tenant/bridge.js';
-import { SandboxService, type SandboxServiceOptions, startsSandboxes } from '../../tenant/sandbox-service.js';
+import { SandboxService, startsSandboxes } from '../../tenant/sandbox-service.js';
 import { PrincipalAccess } from './principal-access.js';
 import { NO_BOOK, type PrincipalBook, type PrincipalRules, type TokenExchange } from './principal-rules.js';
 
@@ -61,7 +61,7 @@ export class Bridges<Who extends Principal = Principal> implements AsyncDisposab
   #sweeping: NodeJS.Timeout | undefined;
 
   constructor(
-    options: SandboxServiceOptions & {
+    options: ConstructorParameters<typeof SandboxService>[0] & {
       /** Asked whenever a bridge is made; throws as `Bridges.of` says. */
       readonly tenantOf: (principal: Who, root: Bridges<Who>) => BridgeTenant;
       /** Limits of a principal's runs; undefined for one that has none. */

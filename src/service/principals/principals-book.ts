@@ -10,7 +10,7 @@ import { stampOf } from '../../settings/files/config-file.js';
 import { absolutePath, type HostFacts } from '../../settings/files/host-facts.js';
 import { NO_RULES, type PrincipalBook, type PrincipalRules, sourceOf } from './principal-rules.js';
 import { openEntries, readPrincipalsFile } from './principals-file.js';
-import type { ExchangeEntry, HeaderEntry, PrincipalEntry, PrincipalsFile } from './principals-table.js';
+import type { ExchangeEntry, PrincipalEntry, PrincipalsFile } from './principals-table.js';
 import { closedServers } from './scope-rules.js';
 
 const KEPT = 'Until it is corrected, the previous rules stay in force.';
@@ -163,7 +163,9 @@ export class PrincipalsBook implements PrincipalBook {
 const ownEntry = (map: Readonly<Record<string, PrincipalEntry>>, key: string): PrincipalEntry | undefined =>
   Object.hasOwn(map, key) ? map[key] : undefined;
 
-function headerSource(source: HeaderEntry): PrincipalRules['headers'][string][string] {
+function headerSource(
+  source: PrincipalEntry['headers'][string][string],
+): PrincipalRules['headers'][string][string] {
   if (typeof source === 'string') return { from: 'text', text: source };
   return 'variable' in source ? { from: 'variable', name: source.variable } : { from: 'exchange' };
 }
