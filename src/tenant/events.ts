@@ -1,6 +1,6 @@
 // Events that say whether sandboxes can be started.
 
-import { type EventTable, type EventWords, oneLine } from '../base/log/events.js';
+import { type EventWords, oneLine } from '../base/log/events.js';
 
 declare module '../base/log/events.js' {
   interface EventTable {
@@ -9,9 +9,9 @@ declare module '../base/log/events.js' {
   }
 }
 
-export const tenantEventWords: EventWords<Pick<EventTable, 'engine.health'>> = {
+export const tenantEventWords = {
   'engine.health': ({ isWell, message }) =>
     isWell
       ? ['info', 'sandboxes can be started again']
       : ['error', `no sandbox can be started: ${oneLine(message)}`],
-};
+} satisfies Partial<EventWords>;
