@@ -1,4 +1,5 @@
-// The command line: a table of contents. Every command lives in its own file, loaded only when it is asked for.
+// The command line: a table of contents. Every command lives in its own file, loaded only when it is asked for. Arguments and
+// options are handed on as they were read: the function that takes them says their types.
 
 import { isatty } from 'node:tty';
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
@@ -6,25 +7,9 @@ import { ownCommand } from '../base/process/own-command.js';
 import { didYouMean } from '../base/text/closest.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { describedProfiles } from '../engine/images/image-name.js';
-import type { AllowOptions, ApprovalsOptions, DenyOptions } from './approvals/approvals.js';
-import type { Shell } from './help/completion.js';
 import { describeInHelp } from './help/examples.js';
-import type { SaveOptions } from './kept/kept.js';
-import type { RunsOptions } from './kept/read-audit.js';
 import type { RemovalOptions } from './remove/remove-images.js';
-import type { ReplOptions } from './repl/repl.js';
-import type { ExecOptions } from './run/exec.js';
 import type { Words } from './run/exec-input.js';
-import type { RunCommandOptions } from './run/run.js';
-import type { AdoptCommandOptions } from './servers/adopt.js';
-import type { ConfigOptions } from './servers/config.js';
-import type { InstallCommandOptions, UninstallCommandOptions } from './servers/install.js';
-import type { LoginCommandOptions } from './servers/login.js';
-import type { PolicyTestOptions } from './servers/policy-test.js';
-import type { RefreshOptions } from './servers/servers-refresh.js';
-import type { CreateOptions, RotateOptions, TokenOptions } from './servers/token.js';
-import type { ImageBuildOptions } from './setup/image.js';
-import type { SetupOptions } from './setup/step.js';
 import { signalOfLostReader } from './terminal/interrupt.js';
 import { reportFailure, usageError } from './terminal/output.js';
 import { helpText, USUAL_COLUMNS, widthOf } from './terminal/wrap.js';
@@ -43,8 +28,6 @@ It speaks MCP on stdin and stdout, or over Streamable HTTP if MCP_EXEC_LISTEN sa
 
 Anyone who reaches it can run anything as the user that it runs as. Settings are environment variables (MCP_EXEC_…);
 docs/languages-and-commands.md lists them.`;
-
-type ServeOptions = { readonly http?: string; readonly allowedHost: readonly string[] };
 
 const program = new Command(PACKAGE_NAME)
   .description("Runs an agent's Python in a throw-away container. The code can call your MCP servers.")
@@ -74,7 +57,7 @@ program
     appendValue,
     [],
   )
-  .action(async (options: ServeOptions) => {
+  .action(async (options: { http?: string; allowedHost: readonly string[] }) => {
     // A person who typed nothing but the name would otherwise wait for something to happen.
     if (options.http !== undefined)
       await (await import('./serving/serve-http.js')).serveHttp(options.http, options.allowedHost);
@@ -113,7 +96,7 @@ program
     ]),
   )
   .option('--json', 'print JSON; asks nothing')
-  .action(async (options: SetupOptions) => (await import('./setup/setup.js')).setUp(options));
+  .action(async (options) => (await import('./setup/setup.js')).setUp(options));
 
 program
   .command('doctor')
@@ -135,13 +118,13 @@ program
   .command('report')
   .description('print what a maintainer needs to help you; leaves out secrets and names')
   .option('--json', 'print JSON')
-  .action(async (options: { json?: true }) => (await import('./report/report.js')).report(options));
+  .action(async (options) => (await import('./report/report.js')).report(options));
 
 program
   .command('completion')
   .description('print a script with which your shell completes commands and options')
   .addArgument(new Argument('<shell>', 'your shell').choices(['bash', 'zsh', 'fish']))
-  .action(async (shell: Shell) => {
+  .action(async (shell) => {
     const { completionScript } = await import('./help/completion.js');
     process.stdout.write(completionScript(shell, program));
   });
@@ -154,9 +137,7 @@ program
   .option('--env <name=value>', 'a variable that the host starts it with; may be repeated', appendValue, [])
   .option('--dry-run', 'only say what would be written')
   .option('--json', 'print JSON')
-  .action(async (hosts: string[], options: InstallCommandOptions) =>
-    (await import('./servers/install.js')).installCommand(hosts, options),
-  );
+  .action(async (hosts, options) => (await import('./servers/install.js')).installCommand(hosts, options));
 
 program
   .command('uninstall')
@@ -166,7 +147,7 @@ program
   .option('--yes', 'with --all: do not ask')
   .option('--dry-run', 'only say what would be done')
   .option('--json', 'print JSON')
-  .action(async (hosts: string[], options: UninstallCommandOptions & RemovalOptions & { all?: true }) => {
+  .action(async (hosts: string[], options: RemovalOptions & { all?: true }) => {
     if (!options.all) return (await import('./servers/install.js')).uninstallCommand(hosts, options);
     if (hosts.length > 0) refuse(`--all is given together with ${hosts[0]}: name hosts, or give --all`);
     await (await import('./remove/uninstall-all.js')).uninstallAll(options);
@@ -188,7 +169,7 @@ config
   .description('show what is set in each host, and what differs between them')
   .option(...ofHost)
   .option('--json', 'print JSON')
-  .action(async (options: ConfigOptions) => (await import('./servers/config.js')).configList(options));
+  .action(async (options) => (await import('./servers/config.js')).configList(options));
 
 config
   .command('get')
@@ -196,9 +177,7 @@ config
   .argument('<name>', 'such as MCP_BRIDGE_IMAGE')
   .option(...ofHost)
   .option('--json', 'print JSON')
-  .action(async (name: string, options: ConfigOptions) =>
-    (await import('./servers/config.js')).configGet(name, options),
-  );
+  .action(async (name, options) => (await import('./servers/config.js')).configGet(name, options));
 
 config
   .command('set')
@@ -206,9 +185,7 @@ config
   .argument('<pairs...>', 'NAME=VALUE, one or several')
   .option(...ofHost)
   .option('--json', 'print JSON')
-  .action(async (pairs: string[], options: ConfigOptions) =>
-    (await import('./servers/config.js')).configSet(pairs, options),
-  );
+  .action(async (pairs, options) => (await import('./servers/config.js')).configSet(pairs, options));
 
 config
   .command('unset')
@@ -216,9 +193,7 @@ config
   .argument('<names...>', 'such as MCP_BRIDGE_IMAGE')
   .option(...ofHost)
   .option('--json', 'print JSON')
-  .action(async (names: string[], options: ConfigOptions) =>
-    (await import('./servers/config.js')).configUnset(names, options),
-  );
+  .action(async (names, options) => (await import('./servers/config.js')).configUnset(names, options));
 
 program
   .command('adopt')
@@ -228,7 +203,7 @@ program
   .option('--name <name>', 'the name of the bridge there, if it is not registered yet')
   .option('--dry-run', 'only show what would be moved, what would stay, and why')
   .option('--json', 'print JSON')
-  .action(async (host: string, names: string[], options: AdoptCommandOptions) =>
+  .action(async (host, names, options) =>
     (await import('./servers/adopt.js')).adoptCommand(host, names, options),
   );
 
@@ -238,15 +213,13 @@ program
   .argument('<host>', 'as `install` names it')
   .option('--dry-run', 'only say what would be done')
   .option('--json', 'print JSON')
-  .action(async (host: string, options: AdoptCommandOptions) =>
-    (await import('./servers/adopt.js')).restoreCommand(host, options),
-  );
+  .action(async (host, options) => (await import('./servers/adopt.js')).restoreCommand(host, options));
 
 const servers = program
   .command('servers')
   .description('list the MCP servers that were found, and say why some are skipped')
   .option('--json', 'print JSON')
-  .action(async (options: { json?: true }) => (await import('./servers/server-list.js')).servers(options));
+  .action(async (options) => (await import('./servers/server-list.js')).servers(options));
 
 servers
   .command('refresh')
@@ -256,10 +229,7 @@ servers
   .option('--json', 'print JSON')
   .action(async (names: string[], _options: object, command: Command) =>
     // An option that the parent has too is read as the parent's.
-    (await import('./servers/servers-refresh.js')).serversRefresh(
-      names,
-      command.optsWithGlobals<RefreshOptions>(),
-    ),
+    (await import('./servers/servers-refresh.js')).serversRefresh(names, command.optsWithGlobals()),
   );
 
 program
@@ -274,18 +244,14 @@ program
   )
   .option('--list', 'list the logins that are kept')
   .option('--json', 'with --list: print JSON')
-  .action(async (server: string | undefined, options: LoginCommandOptions) =>
-    (await import('./servers/login.js')).login(server, options),
-  );
+  .action(async (server, options) => (await import('./servers/login.js')).login(server, options));
 
 program
   .command('logout')
   .description("revoke and forget a remote server's login")
   .argument('<server>', 'its name, as `servers` or `login --list` shows it')
   .option('--principal <name>', 'that of this principal over HTTP, as for `login`')
-  .action(async (server: string, options: { principal?: string }) =>
-    (await import('./servers/login.js')).logout(server, options),
-  );
+  .action(async (server, options) => (await import('./servers/login.js')).logout(server, options));
 
 const token = program.command('token').description('make, list and revoke tokens for `serve --http`');
 
@@ -301,9 +267,7 @@ token
   .option('--scopes <scopes>', 'scopes that it counts as granted, for the rules of the principals file')
   .option('--url <address>', 'address of the bridge for clients, such as https://mcp.example.com/mcp')
   .option('--json', 'print JSON')
-  .action(async (name: string, options: CreateOptions) =>
-    (await import('./servers/token.js')).tokenCreate(name, options),
-  );
+  .action(async (name, options) => (await import('./servers/token.js')).tokenCreate(name, options));
 
 token
   .command('rotate')
@@ -313,15 +277,13 @@ token
   .option('--expires <when>', 'when the new one ends; without it in 90d, or never if the token had no end')
   .option('--url <address>', 'address of the bridge for clients, as for `token create`')
   .option('--json', 'print JSON')
-  .action(async (name: string, options: RotateOptions) =>
-    (await import('./servers/token.js')).tokenRotate(name, options),
-  );
+  .action(async (name, options) => (await import('./servers/token.js')).tokenRotate(name, options));
 
 token
   .command('list')
   .description('list the tokens: servers, end and last use; never the tokens themselves')
   .option('--json', 'print JSON')
-  .action(async (options: { json?: true }) => (await import('./servers/token.js')).tokenList(options));
+  .action(async (options) => (await import('./servers/token.js')).tokenList(options));
 
 token
   .command('change')
@@ -331,48 +293,40 @@ token
   .option('--expires <when>', 'its end, as for `token create`, or never')
   .option('--scopes <scopes>', 'scopes that it counts as granted')
   .option('--json', 'print JSON')
-  .action(async (name: string, options: TokenOptions) =>
-    (await import('./servers/token.js')).tokenChange(name, options),
-  );
+  .action(async (name, options) => (await import('./servers/token.js')).tokenChange(name, options));
 
 token
   .command('revoke')
   .description('refuse a token from now on, also in bridges that run')
   .argument('<name>', 'its name, as `token list` shows it')
   .option('--json', 'print JSON')
-  .action(async (name: string, options: { json?: true }) =>
-    (await import('./servers/token.js')).tokenRevoke(name, options),
-  );
+  .action(async (name, options) => (await import('./servers/token.js')).tokenRevoke(name, options));
 
 program
   .command('status')
   .description('show your shared bridges and those over HTTP: who uses them, their servers, their memory')
   .option('--json', 'print JSON')
-  .action(async (options: { json?: true }) => (await import('./windows/shared.js')).status(options));
+  .action(async (options) => (await import('./windows/shared.js')).status(options));
 
 program
   .command('stop')
   .description('end your shared bridges, and those over HTTP, after the calls that are under way')
   .option('--now', 'do not wait for them')
   .option('--json', 'print JSON')
-  .action(async (options: { json?: true; now?: true }) =>
-    (await import('./windows/shared.js')).stop(options),
-  );
+  .action(async (options) => (await import('./windows/shared.js')).stop(options));
 
 program
   .command('restart')
   .description('end the shared bridges, and start one with the settings of this terminal')
   .option('--now', 'do not wait for calls that are under way')
   .option('--json', 'print JSON')
-  .action(async (options: { json?: true; now?: true }) =>
-    (await import('./windows/shared.js')).restart(options),
-  );
+  .action(async (options) => (await import('./windows/shared.js')).restart(options));
 
 program
   .command('shared-bridge', { hidden: true })
   .description('what a window starts: the process that all windows share')
   .argument('<socket>', 'where it listens')
-  .action(async (socket: string) => (await import('./windows/shared-bridge.js')).sharedBridge(socket));
+  .action(async (socket) => (await import('./windows/shared-bridge.js')).sharedBridge(socket));
 
 const DATA_OPTION = 'a folder that the code sees at /data: PATH, PATH:NAME or PATH:NAME:rw; may be repeated';
 
@@ -392,9 +346,7 @@ program
   )
   .option('--require-session', 'refuse to run if there is no such session')
   .option('--json', 'print the whole result as JSON')
-  .action(async (script: string, options: RunCommandOptions) =>
-    (await import('./run/run.js')).run(script, options),
-  );
+  .action(async (script, options) => (await import('./run/run.js')).run(script, options));
 
 program
   .command('repl')
@@ -404,7 +356,7 @@ program
   .option('--data <folder>', DATA_OPTION, appendValue, [])
   .option('--image <name>', 'the image for this prompt, such as data; `image list` shows them')
   .option('--session <name>', 'the name of its session, which ends with this command', 'repl')
-  .action(async (options: ReplOptions) => (await import('./repl/repl.js')).repl(options));
+  .action(async (options) => (await import('./repl/repl.js')).repl(options));
 
 program
   .command('exec')
@@ -433,15 +385,13 @@ program
     'print the result as one line of JSON: status, exitCode, stdout, stderr, durationMs, error, files',
   )
   .addHelpText('after', helpText(EXEC_HELP))
-  .action(async (words: string[], options: ExecOptions) =>
-    (await import('./run/exec.js')).exec(splitWords(words), options),
-  );
+  .action(async (words, options) => (await import('./run/exec.js')).exec(splitWords(words), options));
 
 program
   .command('snippets')
   .description('list the programs that are kept under a name')
   .option('--json', 'print JSON')
-  .action(async (options: { json?: true }) => (await import('./run/snippets.js')).snippets(options));
+  .action(async (options) => (await import('./run/snippets.js')).snippets(options));
 
 program
   .command('runs')
@@ -455,14 +405,14 @@ program
   .option('--logins', 'who came in over HTTP, and who was refused')
   .option('--follow', 'print each new run and login as it comes, one a line, until Ctrl-C')
   .option('--json', 'print JSON; with --follow an object a line')
-  .action(async (options: RunsOptions) => (await import('./kept/runs.js')).runs(options));
+  .action(async (options) => (await import('./kept/runs.js')).runs(options));
 
 const approvals = program
   .command('approvals')
   .description('list the tool calls that need your approval')
   .option('--watch', 'show each new one; on a terminal, a key answers it')
   .option('--json', 'print JSON; with --watch an object a line')
-  .action(async (options: ApprovalsOptions) => (await import('./approvals/approvals.js')).approvals(options));
+  .action(async (options) => (await import('./approvals/approvals.js')).approvals(options));
 
 approvals
   .command('show')
@@ -471,7 +421,7 @@ approvals
   .option('--json', 'print JSON')
   .action(async (id: string, _options: object, command: Command) =>
     // An option that the parent has too is read as the parent's.
-    (await import('./approvals/approvals.js')).approvalsShow(id, command.optsWithGlobals<{ json?: true }>()),
+    (await import('./approvals/approvals.js')).approvalsShow(id, command.optsWithGlobals()),
   );
 
 approvals
@@ -482,7 +432,7 @@ approvals
   .option('--reason <text>', 'with --for always: a reason for the policy file')
   .option('--json', 'print JSON')
   .action(async (id: string, _options: object, command: Command) =>
-    (await import('./approvals/approvals.js')).approvalsAllow(id, command.optsWithGlobals<AllowOptions>()),
+    (await import('./approvals/approvals.js')).approvalsAllow(id, command.optsWithGlobals()),
   );
 
 approvals
@@ -492,7 +442,7 @@ approvals
   .option('--word <text>', 'a reason for the code to read')
   .option('--json', 'print JSON')
   .action(async (id: string, _options: object, command: Command) =>
-    (await import('./approvals/approvals.js')).approvalsDeny(id, command.optsWithGlobals<DenyOptions>()),
+    (await import('./approvals/approvals.js')).approvalsDeny(id, command.optsWithGlobals()),
   );
 
 program
@@ -503,15 +453,13 @@ program
   .argument('<call...>', 'as plans and questions show it: SERVER.TOOL and its arguments as JSON')
   .option('--principal <id>', 'judge it as a call of this principal; without it, as your own')
   .option('--json', 'print JSON')
-  .action(async (call: string[], options: PolicyTestOptions) =>
-    (await import('./servers/policy-test.js')).policyTest(call, options),
-  );
+  .action(async (call, options) => (await import('./servers/policy-test.js')).policyTest(call, options));
 
 const kept = program
   .command('kept')
   .description('list files and long outputs of runs, the newest first')
   .option('--json', 'print JSON')
-  .action(async (options: { json?: true }) => (await import('./kept/kept.js')).listKept(options));
+  .action(async (options) => (await import('./kept/kept.js')).listKept(options));
 
 kept
   .command('save')
@@ -520,27 +468,25 @@ kept
   .option('--to <folder>', 'where it goes', '.')
   .option('--as <name>', 'another name for it')
   .option('--force', 'replace a file of that name')
-  .action(async (file: string, options: SaveOptions) =>
-    (await import('./kept/kept.js')).saveKept(file, options),
-  );
+  .action(async (file, options) => (await import('./kept/kept.js')).saveKept(file, options));
 
 kept
   .command('open')
   .description('open a file of a run on this desktop')
   .argument('<file>', 'its address or name, as `kept` lists it; of several, the newest')
-  .action(async (file: string) => (await import('./kept/kept.js')).openKept(file));
+  .action(async (file) => (await import('./kept/kept.js')).openKept(file));
 
 const sessions = program
   .command('sessions')
   .description('list Python sessions that are alive: age, calls, memory, owner')
   .option('--json', 'print JSON')
-  .action(async (options: { json?: true }) => (await import('./kept/sessions.js')).sessions(options));
+  .action(async (options) => (await import('./kept/sessions.js')).sessions(options));
 
 sessions
   .command('end')
   .description('end a session; its next caller is told that you ended it')
   .argument('<session>', 'its name or handle, as `sessions` lists it')
-  .action(async (name: string) => (await import('./kept/sessions.js')).endSession(name));
+  .action(async (name) => (await import('./kept/sessions.js')).endSession(name));
 
 program
   .command('code-exec')
@@ -567,24 +513,20 @@ image
   )
   .option('--json', 'print JSON at the end, and no progress')
   .addHelpText('after', () => helpText(profileHelp())())
-  .action(async (profiles: string[], options: ImageBuildOptions) =>
-    (await import('./setup/image.js')).imageBuild(profiles, options),
-  );
+  .action(async (profiles, options) => (await import('./setup/image.js')).imageBuild(profiles, options));
 
 image
   .command('list')
   .description('list local images, and say which one is used')
   .option('--json', 'print JSON')
-  .action(async (options: { json?: true }) => (await import('./setup/image.js')).imageList(options));
+  .action(async (options) => (await import('./setup/image.js')).imageList(options));
 
 image
   .command('rm')
   .description('remove images that were built here')
   .argument('<names...>', 'profiles, or names as `image list` shows them')
   .option('--json', 'print JSON')
-  .action(async (names: string[], options: { json?: true }) =>
-    (await import('./remove/remove-images.js')).imageRemove(names, options),
-  );
+  .action(async (names, options) => (await import('./remove/remove-images.js')).imageRemove(names, options));
 
 image
   .command('prune')
@@ -592,7 +534,7 @@ image
   .option('--yes', 'do not ask')
   .option('--dry-run', 'only list them')
   .option('--json', 'print JSON')
-  .action(async (options: RemovalOptions) => (await import('./remove/remove-images.js')).imagePrune(options));
+  .action(async (options) => (await import('./remove/remove-images.js')).imagePrune(options));
 
 describeInHelp(program);
 program

@@ -78,18 +78,16 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** The argument vector that stands before a command's own. */
-export type ProcessLimit = readonly string[];
-
 /**
- * A limit on processes that the commands have and the server has not: else a command that forks for ever leaves the server none
- * to start the next one with. Relies on prlimit of util-linux; the kernel counts by user, so root is not limited. Undefined for
- * no limit. Throws E_SETTINGS where there is no program to set a limit with.
+ * The argument vector that stands before a command's own and sets a limit on processes, which the commands have and the
+ * server has not: else a command that forks for ever leaves the server none to start the next one with. Relies on prlimit of
+ * util-linux; the kernel counts by user, so root is not limited. Undefined for no limit. Throws E_SETTINGS where there is no
+ * program to set a limit with.
  */
 export function processLimit(
   processes: number | undefined,
   searchPath: string | undefined,
-): ProcessLimit | undefined {
+): readonly string[] | undefined {
   if (processes === undefined) return undefined;
   const place = { path: searchPath ?? '', rulesPath: '', cwd: '/' };
   const found = findCommand('prlimit', place, { allow: undefined, deny: [] });

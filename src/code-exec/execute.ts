@@ -9,7 +9,7 @@ import PQueue from 'p-queue';
 import { messageOf } from '../base/errors.js';
 import { isProcess } from '../base/files/file-lock.js';
 import { clip } from '../base/text/text.js';
-import { findCommand, type ProcessLimit, processLimit } from './command-rules.js';
+import { findCommand, processLimit } from './command-rules.js';
 import type { ExecSettings } from './exec-settings.js';
 import { definitionFor } from './execute-definition.js';
 import { clipText, type ExecuteResult, outcomeOf, refusalResult, resultOf } from './execute-result.js';
@@ -47,7 +47,7 @@ export class Execute {
   readonly #env: Readonly<Record<string, string>>;
   readonly #schema: ReturnType<typeof commandSchema>;
   readonly #queue: PQueue;
-  readonly #limit: ProcessLimit | undefined;
+  readonly #limit: readonly string[] | undefined;
   readonly #tell: (told: CommandTold) => void;
 
   /** Throws E_SETTINGS. Removes temporary folders that a killed server has left behind. */

@@ -13,7 +13,6 @@ import { groupOptions, onExit, signalGroup } from '../base/process/process-group
 import { processIds } from '../base/process/process-stat.js';
 import { heardOut } from '../base/process/streams.js';
 import { CappedOutput } from './capped-output.js';
-import type { ProcessLimit } from './command-rules.js';
 
 export type ResolvedCommand = {
   /** A path, as command-rules.ts has found it. */
@@ -23,7 +22,7 @@ export type ResolvedCommand = {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
-  readonly limit: ProcessLimit | undefined;
+  readonly limit: readonly string[] | undefined;
 };
 
 /** `signal` where one ended it; neither for what could not be started. */

@@ -7,88 +7,86 @@ import type { TextDigest } from './audit/digest.js';
 
 export type RunStatus = 'success' | 'error' | 'timeout' | 'validation_error' | 'cancelled';
 
-type RunEvents = {
-  readonly 'run.queued': { readonly run: string; readonly ahead: number };
-  readonly 'run.started': {
-    /** Unique among all bridges. */
-    readonly run: string;
-    /** Name and version of the client that asked, as it reported them. */
-    readonly client: string;
-    readonly servers: readonly string[];
-    readonly language: string;
-    readonly code: TextDigest;
-    /**
-     * The beginning of a command's argument vector; undefined for other runs, and when the operator does not want it
-     * kept.
-     */
-    readonly argumentsText?: string | undefined;
-    readonly timeoutSeconds: number;
-  };
-  /** A tool call that has ended, refused ones included. */
-  readonly 'run.call': {
-    readonly run: string;
-    /** Counts within the run. */
-    readonly call: number;
-    readonly server: string;
-    readonly tool: string;
-    /** Verdict of the policy, whose rule is named. */
-    readonly allowed: boolean;
-    readonly rule: string;
-    /** Code of what it failed with. */
-    readonly error: string | undefined;
-    readonly durationMs: number;
-    readonly failed: boolean;
-    readonly arguments: TextDigest;
-    readonly result: TextDigest | undefined;
-    /** The beginning of it, where the operator wants it kept. */
-    readonly argumentsText: string | undefined;
-  };
-  /** A call that by policy reached no server, or whose answer was not handed on. */
-  readonly 'run.refused': {
-    readonly run: string;
-    readonly server: string;
-    readonly tool: string;
-    readonly code: string;
-    /** Names the rule or the limit. */
-    readonly message: string;
-  };
-  /** A run that was refused before it began: by a quota, or since it asked for what there is not. */
-  readonly 'run.rejected': {
-    readonly run: string;
-    readonly client: string;
-    /** Servers that it named. */
-    readonly servers: readonly string[];
-    readonly language: string;
-    readonly code: TextDigest;
-    readonly timeoutSeconds: number;
-    readonly error: { readonly kind: string; readonly message: string };
-  };
-  readonly 'run.ended': {
-    readonly run: string;
-    /** Servers that the run had in the end, or those that it named where it did not come so far. */
-    readonly servers: readonly string[];
-    /** Data folders that its code could see, by their paths in the sandbox; one that it could write has `:rw`. */
-    readonly data?: readonly string[] | undefined;
-    readonly status: RunStatus;
-    /** Why it failed; the message is the code's own words where the code has raised it. */
-    readonly error?: { readonly kind: string; readonly message: string } | undefined;
-    readonly durationMs: number;
-    readonly calls: number;
-  };
-  readonly 'audit.trouble': { readonly message: string };
-  readonly 'kept.trouble': { readonly message: string };
-  /** A fault of ours, in whichever room it is noticed. */
-  readonly 'bridge.fault': { readonly where: string; readonly message: string };
-};
-
 declare module '../base/log/events.js' {
-  interface EventTable extends RunEvents {}
+  interface EventTable {
+    readonly 'run.queued': { readonly run: string; readonly ahead: number };
+    readonly 'run.started': {
+      /** Unique among all bridges. */
+      readonly run: string;
+      /** Name and version of the client that asked, as it reported them. */
+      readonly client: string;
+      readonly servers: readonly string[];
+      readonly language: string;
+      readonly code: TextDigest;
+      /**
+       * The beginning of a command's argument vector; undefined for other runs, and when the operator does not want it
+       * kept.
+       */
+      readonly argumentsText?: string | undefined;
+      readonly timeoutSeconds: number;
+    };
+    /** A tool call that has ended, refused ones included. */
+    readonly 'run.call': {
+      readonly run: string;
+      /** Counts within the run. */
+      readonly call: number;
+      readonly server: string;
+      readonly tool: string;
+      /** Verdict of the policy, whose rule is named. */
+      readonly allowed: boolean;
+      readonly rule: string;
+      /** Code of what it failed with. */
+      readonly error: string | undefined;
+      readonly durationMs: number;
+      readonly failed: boolean;
+      readonly arguments: TextDigest;
+      readonly result: TextDigest | undefined;
+      /** The beginning of it, where the operator wants it kept. */
+      readonly argumentsText: string | undefined;
+    };
+    /** A call that by policy reached no server, or whose answer was not handed on. */
+    readonly 'run.refused': {
+      readonly run: string;
+      readonly server: string;
+      readonly tool: string;
+      readonly code: string;
+      /** Names the rule or the limit. */
+      readonly message: string;
+    };
+    /** A run that was refused before it began: by a quota, or since it asked for what there is not. */
+    readonly 'run.rejected': {
+      readonly run: string;
+      readonly client: string;
+      /** Servers that it named. */
+      readonly servers: readonly string[];
+      readonly language: string;
+      readonly code: TextDigest;
+      readonly timeoutSeconds: number;
+      readonly error: { readonly kind: string; readonly message: string };
+    };
+    readonly 'run.ended': {
+      readonly run: string;
+      /** Servers that the run had in the end, or those that it named where it did not come so far. */
+      readonly servers: readonly string[];
+      /** Data folders that its code could see, by their paths in the sandbox; one that it could write has `:rw`. */
+      readonly data?: readonly string[] | undefined;
+      readonly status: RunStatus;
+      /** Why it failed; the message is the code's own words where the code has raised it. */
+      readonly error?: { readonly kind: string; readonly message: string } | undefined;
+      readonly durationMs: number;
+      readonly calls: number;
+    };
+    readonly 'audit.trouble': { readonly message: string };
+    readonly 'kept.trouble': { readonly message: string };
+    /** A fault of ours, in whichever room it is noticed. */
+    readonly 'bridge.fault': { readonly where: string; readonly message: string };
+  }
 }
 
 /** Refusals of one run that are logged at their usual level; further ones are logged as debug. */
 const MAX_REFUSALS_TOLD = 20;
 
-export function runEventWords(): EventWords<RunEvents> {
+export function runEventWords() {
   /** Counts the refusals of each run that is under way. */
   const refusals = new Map<string, number>();
   /** Code that ignores refusals can make a thousand in a second. */
@@ -147,5 +145,5 @@ export function runEventWords(): EventWords<RunEvents> {
       `files or output of a run could not be kept: ${oneLine(message)}`,
     ],
     'bridge.fault': ({ where, message }) => ['error', `fault in ${where}: ${oneLine(message)}`],
-  };
+  } satisfies Partial<EventWords>;
 }

@@ -3,69 +3,67 @@
 import { type EventWords, milliseconds, oneLine } from '../base/log/events.js';
 import { countOf } from '../base/text/text.js';
 
-type ServiceEvents = {
-  /** The HTTP front takes requests from now on. */
-  readonly 'http.listening': {
-    readonly address: string;
-    /** Others can read along: there is no TLS, and no proxy is named that has it. */
-    readonly isInClear: boolean;
-  };
-  /** An HTTP request that has ended. */
-  readonly 'http.request': {
-    /** Id of the request, which its answer has as X-Request-Id. */
-    readonly request: string;
-    /** Undefined where none was found, or before. */
-    readonly principal: string | undefined;
-    /** The client's address; undefined on a unix socket. */
-    readonly address: string | undefined;
-    readonly method: string;
-    readonly path: string;
-    /** Methods of MCP in its body. */
-    readonly calls: readonly string[];
-    /** Undefined where nothing was answered. */
-    readonly status: number | undefined;
-    /** The whole answer was sent; false where the client left before. */
-    readonly isWhole: boolean;
-    readonly durationMs: number;
-    /** Id of the first run that it has begun, or that it was refused. */
-    readonly run: string | undefined;
-  };
-  readonly 'http.session': {
-    readonly principal: string;
-    readonly is: 'opened' | 'ended';
-    readonly why?: string | undefined;
-    /** Sessions that are open now. */
-    readonly open: number;
-  };
-  readonly 'http.trouble': { readonly principal: string; readonly message: string };
-  /** Connections that were closed since there were too many, since this was last told. */
-  readonly 'http.dropped': { readonly connections: number };
-  /** The certificate was read anew; `kept` is the old one, since the new one cannot be used. */
-  readonly 'http.tls': { readonly is: 'reloaded' | 'kept'; readonly message: string };
-  readonly 'http.draining': { readonly requests: number; readonly withinMs: number };
-  /** Trouble that keeps credentials from being checked, or the rules of principals from being read. */
-  readonly 'auth.trouble': { readonly message: string };
-  /** Somebody who came in with a credential: told once in an hour for each address. */
-  readonly 'auth.accepted': { readonly from: string; readonly method: string };
-  /** A request that was sent away because of who sent it; never with what it presented. */
-  readonly 'auth.refused': {
-    /** The address of its sender, or `a unix socket`. */
-    readonly from: string;
-    readonly method: string;
-    /** Status of the HTTP answer. */
-    readonly status: number;
-    readonly message: string;
-  };
-};
-
 declare module '../base/log/events.js' {
-  interface EventTable extends ServiceEvents {}
+  interface EventTable {
+    /** The HTTP front takes requests from now on. */
+    readonly 'http.listening': {
+      readonly address: string;
+      /** Others can read along: there is no TLS, and no proxy is named that has it. */
+      readonly isInClear: boolean;
+    };
+    /** An HTTP request that has ended. */
+    readonly 'http.request': {
+      /** Id of the request, which its answer has as X-Request-Id. */
+      readonly request: string;
+      /** Undefined where none was found, or before. */
+      readonly principal: string | undefined;
+      /** The client's address; undefined on a unix socket. */
+      readonly address: string | undefined;
+      readonly method: string;
+      readonly path: string;
+      /** Methods of MCP in its body. */
+      readonly calls: readonly string[];
+      /** Undefined where nothing was answered. */
+      readonly status: number | undefined;
+      /** The whole answer was sent; false where the client left before. */
+      readonly isWhole: boolean;
+      readonly durationMs: number;
+      /** Id of the first run that it has begun, or that it was refused. */
+      readonly run: string | undefined;
+    };
+    readonly 'http.session': {
+      readonly principal: string;
+      readonly is: 'opened' | 'ended';
+      readonly why?: string | undefined;
+      /** Sessions that are open now. */
+      readonly open: number;
+    };
+    readonly 'http.trouble': { readonly principal: string; readonly message: string };
+    /** Connections that were closed since there were too many, since this was last told. */
+    readonly 'http.dropped': { readonly connections: number };
+    /** The certificate was read anew; `kept` is the old one, since the new one cannot be used. */
+    readonly 'http.tls': { readonly is: 'reloaded' | 'kept'; readonly message: string };
+    readonly 'http.draining': { readonly requests: number; readonly withinMs: number };
+    /** Trouble that keeps credentials from being checked, or the rules of principals from being read. */
+    readonly 'auth.trouble': { readonly message: string };
+    /** Somebody who came in with a credential: told once in an hour for each address. */
+    readonly 'auth.accepted': { readonly from: string; readonly method: string };
+    /** A request that was sent away because of who sent it; never with what it presented. */
+    readonly 'auth.refused': {
+      /** The address of its sender, or `a unix socket`. */
+      readonly from: string;
+      readonly method: string;
+      /** Status of the HTTP answer. */
+      readonly status: number;
+      readonly message: string;
+    };
+  }
 }
 
 /** Sender of a request that came by no network. */
 export const UNIX_SOCKET = 'a unix socket';
 
-export const serviceEventWords: EventWords<ServiceEvents> = {
+export const serviceEventWords = {
   'http.listening': ({ address, isInClear }) =>
     isInClear
       ? [
@@ -120,4 +118,4 @@ export const serviceEventWords: EventWords<ServiceEvents> = {
     `refused ${oneLine(method)} from ${oneLine(from)} with ${status}: ${oneLine(message)}`,
     { status, remote: from, method },
   ],
-};
+} satisfies Partial<EventWords>;

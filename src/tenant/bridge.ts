@@ -13,7 +13,7 @@ import { longestStartSeconds } from '../hosts/downstream-spec.js';
 import { Dialogs } from '../policy/approvals/asking.js';
 import type { Inbox } from '../policy/approvals/question.js';
 import { Grants, type SharedApprovals } from '../policy/approvals/run-approvals.js';
-import { type OpenPage, openInbox } from '../policy/inbox/inbox.js';
+import { openInbox } from '../policy/inbox/inbox.js';
 import { type Always, allowAlways } from '../policy/rules/always-allowed.js';
 import { allowedFolders } from '../policy/rules/policy.js';
 import { KeptFiles } from '../run/artifacts/kept-files.js';
@@ -26,13 +26,13 @@ import { Sessions } from '../run/sessions/sessions.js';
 import type { Launcher } from '../sandbox/launch/launcher.js';
 import { commandProfile, kindAhead, type SandboxProfile, withData } from '../sandbox/spec/profile.js';
 import type { AgentCapabilities } from '../servers/asking/agent-capabilities.js';
+import type { DownstreamPoolOptions } from '../servers/pool/pool.js';
 import type { Settings } from '../settings/environment/settings.js';
 import type { Configured, ServerAccess } from './configured.js';
-import { ConfiguredServers, type ConfiguredServersOptions } from './configured-servers.js';
+import { ConfiguredServers } from './configured-servers.js';
 import { SandboxService } from './sandbox-service.js';
 
 const loadPage = loadedOnce(() => import('../policy/page/approval-page.js'));
-const openPage: OpenPage = async (...posted) => (await loadPage()).ApprovalPage.open(...posted);
 
 export type BridgeOptions = {
   readonly settings: Settings;
@@ -59,7 +59,7 @@ export type BridgeOptions = {
   /** Id of whom it serves, among the bridges of its service: runs and calls of one id take turns with those of others. */
   readonly id?: string;
   /** Where servers are that other bridges use too; without it, they are this bridge's alone. */
-  readonly slotFor?: ConfiguredServersOptions['slotFor'];
+  readonly slotFor?: DownstreamPoolOptions['slotFor'];
   /** Knowledge of the configured servers so far; without it, they are found out at the first question. */
   readonly configured?: Configured;
   /** Where questions about calls wait besides the agent; without it, in one of its own. Whoever opened it ends it. */
@@ -148,7 +148,15 @@ export class Bridge implements AsyncDisposable {
     this.#owned.defer(this.#service.waitForServers(opensWithin));
     // Ahead of the servers: nothing is started for a bridge that ends.
     if (options.service === undefined) this.#owned.use(this.#service.warm);
-    const inbox = options.inbox ?? this.#owned.use(openInbox({ stateDir, observer, openPage }));
+    const inbox =
+      options.inbox ??
+      this.#owned.use(
+        openInbox({
+          stateDir,
+          observer,
+          openPage: async (...posted) => (await loadPage()).ApprovalPage.open(...posted),
+        }),
+      );
     const approvals = this.#approvals(options, inbox);
     this.isForCommandLine = options.commandLine !== undefined;
     this.sessions =

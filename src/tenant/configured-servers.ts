@@ -31,23 +31,10 @@ import { type Refreshed, refreshServers } from './refresh.js';
 const ALL_SERVERS = '*';
 const MAX_NAMES_SHOWN = 20;
 
-export type ConfiguredServersOptions = {
-  readonly settings: Settings;
-  readonly context: DiscoverContext;
-  readonly observer: Observer;
-  readonly redactor: Redactor;
-  /** Access of the principal to the configured servers; without it, to all of them. */
-  readonly access?: ServerAccess | undefined;
-  /** Where servers are that other bridges use too; without it, they are this bridge's alone. */
-  readonly slotFor?: DownstreamPoolOptions['slotFor'];
-  /** Knowledge so far of the same settings, context and access; without it, files are read at the first question. */
-  readonly configured?: Configured | undefined;
-};
-
 export class ConfiguredServers implements AsyncDisposable {
   readonly pool: DownstreamPool;
   readonly shapes: ObservedShapes;
-  readonly #options: ConfiguredServersOptions;
+  readonly #options;
   readonly #configured: Configured;
   readonly #access: ServerAccess;
   readonly #catalog: KeptCatalog;
@@ -62,7 +49,18 @@ export class ConfiguredServers implements AsyncDisposable {
   #logins: Promise<Logins> | undefined;
 
   /** Throws E_SETTINGS where the policy cannot be used. */
-  constructor(options: ConfiguredServersOptions) {
+  constructor(options: {
+    readonly settings: Settings;
+    readonly context: DiscoverContext;
+    readonly observer: Observer;
+    readonly redactor: Redactor;
+    /** Access of the principal to the configured servers; without it, to all of them. */
+    readonly access?: ServerAccess | undefined;
+    /** Where servers are that other bridges use too; without it, they are this bridge's alone. */
+    readonly slotFor?: DownstreamPoolOptions['slotFor'];
+    /** Knowledge so far of the same settings, context and access; without it, files are read at the first question. */
+    readonly configured?: Configured | undefined;
+  }) {
     const { settings, observer, configured = new Configured(options) } = options;
     this.#configured = configured;
     this.#access = configured.access;

@@ -14,19 +14,8 @@ const ASK_AGAIN_MS = 5_000;
 /** Limit for an engine's answer: one that hangs is as good as gone. */
 const ASK_WITHIN_MS = 60_000;
 
-type EngineHealthParts = {
-  /** Throws what stands in the way of a start, as far as the engine can tell without one. */
-  readonly check: (signal: AbortSignal) => Promise<void>;
-  /** Starts a sandbox and ends it again. Throws why it cannot. */
-  readonly trial: (signal: AbortSignal) => Promise<void>;
-  /** Is told when the engine has failed, and when it is back. */
-  readonly observer: Observer;
-  /** Milliseconds of any steady clock. */
-  readonly now?: () => number;
-};
-
 export class EngineHealth implements Disposable {
-  readonly #parts: EngineHealthParts;
+  readonly #parts;
   readonly #now: () => number;
   readonly #closing = new AbortController();
   #state: 'unknown' | 'well' | 'failed' = 'unknown';
@@ -37,7 +26,16 @@ export class EngineHealth implements Disposable {
   /** Whether anybody ever wanted to know. Where nobody does, nothing is asked and nothing told. */
   #isWatched = false;
 
-  constructor(parts: EngineHealthParts) {
+  constructor(parts: {
+    /** Throws what stands in the way of a start, as far as the engine can tell without one. */
+    readonly check: (signal: AbortSignal) => Promise<void>;
+    /** Starts a sandbox and ends it again. Throws why it cannot. */
+    readonly trial: (signal: AbortSignal) => Promise<void>;
+    /** Is told when the engine has failed, and when it is back. */
+    readonly observer: Observer;
+    /** Milliseconds of any steady clock. */
+    readonly now?: () => number;
+  }) {
     this.#parts = parts;
     this.#now = parts.now ?? (() => performance.now());
   }

@@ -2,18 +2,16 @@
 
 import { type EventWords, oneLine } from '../base/log/events.js';
 
-type TenantEvents = {
-  /** Sandboxes can be started no more, with the reason; or they can again. */
-  readonly 'engine.health': { readonly isWell: boolean; readonly message: string };
-};
-
 declare module '../base/log/events.js' {
-  interface EventTable extends TenantEvents {}
+  interface EventTable {
+    /** Sandboxes can be started no more, with the reason; or they can again. */
+    readonly 'engine.health': { readonly isWell: boolean; readonly message: string };
+  }
 }
 
-export const tenantEventWords: EventWords<TenantEvents> = {
+export const tenantEventWords = {
   'engine.health': ({ isWell, message }) =>
     isWell
       ? ['info', 'sandboxes can be started again']
       : ['error', `no sandbox can be started: ${oneLine(message)}`],
-};
+} satisfies Partial<EventWords>;

@@ -26,17 +26,6 @@ const MAX_REST_MS = 5_000;
 /** Runs that stand still while a person thinks, for each that is under way: each is a container that stays. */
 const STANDING_FOR_EACH = 4;
 
-export type SandboxServiceOptions = {
-  readonly settings: Settings;
-  readonly host: Pick<HostFacts, 'platform'>;
-  readonly observer: Observer;
-  /**
-   * Milliseconds that a call waits for set-up before it is answered with how far that is; without it, for as long as it
-   * takes.
-   */
-  readonly setUpSoftTimeoutMs?: number | undefined;
-};
-
 /** Whether some call starts a sandbox; commands that all go to a configured server start none. */
 export const startsSandboxes = ({ tools, executeServer }: Settings): boolean =>
   executeServer === undefined || tools.some((name) => name !== 'execute');
@@ -71,7 +60,21 @@ export class SandboxService implements AsyncDisposable {
   #hasSwept = false;
   #sweeping: Promise<unknown> | undefined;
 
-  constructor({ settings, host, observer, setUpSoftTimeoutMs }: SandboxServiceOptions) {
+  constructor({
+    settings,
+    host,
+    observer,
+    setUpSoftTimeoutMs,
+  }: {
+    readonly settings: Settings;
+    readonly host: Pick<HostFacts, 'platform'>;
+    readonly observer: Observer;
+    /**
+     * Milliseconds that a call waits for set-up before it is answered with how far that is; without it, for as long as it
+     * takes.
+     */
+    readonly setUpSoftTimeoutMs?: number | undefined;
+  }) {
     const told = fanOut(observer, this.setUp.observe, (event) => this.#tell(event));
     this.#settings = settings;
     this.#observer = told;

@@ -1,13 +1,13 @@
 // The line about data folders in the list of tools, by what the principal's policy lets code see of them.
 
 import { expect, it } from 'vitest';
-import type { DataAccess } from '../../src/policy/rules/policy-file.js';
+import type { Policy } from '../../src/policy/rules/policy.js';
 import { byHand, ENVELOPE, fakeBridge } from './fake-bridge.js';
 
 const FOLDER = { path: '/srv/out', target: '/data', isWritable: true };
 
 /** The lines that tell of folders, a line for each tool that has one; listed in the era of 2026-07-28. */
-async function linesUnder(data: DataAccess): Promise<readonly string[]> {
+async function linesUnder(data: Policy['data']): Promise<readonly string[]> {
   const { bridge } = fakeBridge({ MCP_BRIDGE_TOOLS: 'run_python,execute_code' });
   const settings = { ...bridge.settings, data: [FOLDER] };
   Object.assign(bridge, { settings, servers: { names: [], policy: () => ({ data }) } });

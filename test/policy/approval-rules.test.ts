@@ -2,7 +2,6 @@
 
 import { describe, expect, it } from 'vitest';
 import {
-  type ApprovalRules,
   approvalPolicyOf,
   type CallFacts,
   deniesAllCalls,
@@ -10,6 +9,8 @@ import {
 } from '../../src/policy/rules/approval-rules.js';
 import type { ApprovalSection } from '../../src/policy/rules/policy-file.js';
 import type { ToolHints } from '../../src/servers/server/tool-list.js';
+
+type ApprovalRules = Parameters<typeof approvalPolicyOf>[0];
 
 const NOTHING: ApprovalSection = { trust: [], reads: [], rules: [], always: [] };
 const policy = (section: Partial<ApprovalSection>, more: Partial<ApprovalRules> = {}, path = '/p.yaml') =>

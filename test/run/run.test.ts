@@ -7,7 +7,7 @@ import { policyOf } from '../../src/policy/rules/policy.js';
 import { KeptFiles } from '../../src/run/artifacts/kept-files.js';
 import { byCommandLine } from '../../src/run/calls/call-context.js';
 import { runCode } from '../../src/run/life/run.js';
-import type { RunInput, RunServers, RunServices } from '../../src/run/life/run-request.js';
+import type { RunInput, RunServices } from '../../src/run/life/run-request.js';
 import type { Sandboxes } from '../../src/run/life/sandbox-use.js';
 import type { Program } from '../../src/run/programs/task.js';
 import { type Language, languageNamed } from '../../src/settings/languages/records.js';
@@ -64,7 +64,9 @@ beforeEach(() => {
   };
 });
 
-type Overrides = Partial<Pick<Sandboxes, 'take'> & Pick<RunServers, 'open'> & Pick<RunServices, 'kept'>>;
+type Overrides = Partial<
+  Pick<Sandboxes, 'take'> & Pick<RunServices['servers'], 'open'> & Pick<RunServices, 'kept'>
+>;
 
 async function run({ take, open, kept }: Overrides = {}, change: Partial<RunInput> = {}, signal = NEVER) {
   const sandbox = await greeted(container);

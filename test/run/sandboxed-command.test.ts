@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { BridgeEvent } from '../../src/base/log/events.js';
 import { KeptFiles } from '../../src/run/artifacts/kept-files.js';
 import { byCommandLine } from '../../src/run/calls/call-context.js';
-import { type CommandServices, runSandboxedCommand } from '../../src/run/life/sandboxed-command.js';
+import { runSandboxedCommand } from '../../src/run/life/sandboxed-command.js';
 import type { SupervisorFrame } from '../../src/wire/frames.js';
 import { FakeContainer, greeted } from '../support/fake-container.js';
 import { NEVER } from '../support/time.js';
@@ -48,7 +48,7 @@ async function run(answer: () => void, timeoutSeconds = 30, signal = NEVER) {
     kept: new KeptFiles({ stateDir: '/nowhere', keepSeconds: 0, quotaBytes: 0 }),
     audit: 'arguments',
     observer: (event: BridgeEvent) => events.push(event),
-  } as unknown as CommandServices;
+  } as unknown as Parameters<typeof runSandboxedCommand>[1];
   const command = {
     argv: ['ls', '-l'],
     stdin: undefined,

@@ -11,14 +11,16 @@ import { chosenQuestion, giveAnswer, surveyApprovals } from './give-answer.js';
 import { NOTHING, questionsText, questionText, unreadableText } from './text.js';
 import { watchApprovals } from './watch.js';
 
-export type ApprovalsOptions = { readonly watch?: true; readonly json?: true };
-export type AllowOptions = { readonly for: string; readonly reason?: string; readonly json?: true };
-export type DenyOptions = { readonly word?: string; readonly json?: true };
-
 const GRANTS: readonly Exclude<Decision, 'no'>[] = ['once', 'run', 'session', 'always'];
 
 /** Lists what waits; with `watch`, goes on until it is ended. */
-export async function approvals({ watch, json }: ApprovalsOptions): Promise<void> {
+export async function approvals({
+  watch,
+  json,
+}: {
+  readonly watch?: true;
+  readonly json?: true;
+}): Promise<void> {
   if (watch) return await watchApprovals(stateDir(), json === true);
   const { open, unreadable } = surveyApprovals(stateDir());
   if (json) {
@@ -36,7 +38,10 @@ export function approvalsShow(id: string, { json }: { readonly json?: true }): v
   else process.stdout.write(questionText(question));
 }
 
-export async function approvalsAllow(id: string, options: AllowOptions): Promise<void> {
+export async function approvalsAllow(
+  id: string,
+  options: { readonly for: string; readonly reason?: string; readonly json?: true },
+): Promise<void> {
   const { reason } = options;
   const decision = GRANTS.find((one) => one === options.for);
   if (decision === undefined)
@@ -52,7 +57,10 @@ export async function approvalsAllow(id: string, options: AllowOptions): Promise
   await answer(id, decision, checkWord('--reason', reason), options.json);
 }
 
-export async function approvalsDeny(id: string, { word, json }: DenyOptions): Promise<void> {
+export async function approvalsDeny(
+  id: string,
+  { word, json }: { readonly word?: string; readonly json?: true },
+): Promise<void> {
   await answer(id, 'no', checkWord('--word', word), json);
 }
 

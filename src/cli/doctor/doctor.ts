@@ -37,14 +37,18 @@ import {
 import { languageFindings } from './findings.js';
 import { hostFindings } from './host-findings.js';
 
-type DoctorOptions = {
-  readonly json?: true;
-  /** An address of `serve --http`. */
-  readonly http?: string | undefined;
-};
-
 /** `tell` is given what was found; without it, that is printed. */
-export async function doctor({ json, http }: DoctorOptions, tell: typeof report = report): Promise<void> {
+export async function doctor(
+  {
+    json,
+    http,
+  }: {
+    readonly json?: true;
+    /** An address of `serve --http`. */
+    readonly http?: string | undefined;
+  },
+  tell: typeof report = report,
+): Promise<void> {
   const prepared = examine('error', 'ends');
   if (prepared.problems.length > 0) return await examineWithout(prepared, json, tell);
   const { settings, warnings, discovery: context, policyBook } = prepared;

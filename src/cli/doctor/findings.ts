@@ -22,15 +22,15 @@ import { languages } from '../../settings/languages/records.js';
 import { seconds, visibleText } from '../terminal/output.js';
 import type { Examination, Finding } from './examination.js';
 
-type CommandChecks = Pick<Examination, 'settings' | 'discovery' | 'pad' | 'commandTrial'>;
-
 /** Undefined where agents do not see the tool. */
 export async function examineCommands({
   settings: { tools, executeServer, executeOciRuntime, executeNetwork, executeWork },
   discovery,
   pad,
   commandTrial,
-}: CommandChecks): Promise<Omit<Finding, 'name'> | undefined> {
+}: Pick<Examination, 'settings' | 'discovery' | 'pad' | 'commandTrial'>): Promise<
+  Omit<Finding, 'name'> | undefined
+> {
   if (!tools.includes('execute')) return undefined;
   if (executeServer !== undefined) return examineServer(executeServer, discovery);
   // Without any sandbox at all an earlier line has said why; a trial would only wait for it again.
@@ -47,7 +47,7 @@ export async function examineCommands({
   return { status: 'ok', detail };
 }
 
-function examineServer(name: string, { ready }: CommandChecks['discovery']): Omit<Finding, 'name'> {
+function examineServer(name: string, { ready }: Examination['discovery']): Omit<Finding, 'name'> {
   if (ready.some((server) => server.name === name))
     return { status: 'ok', detail: `run by the server '${shownName(name)}'` };
   return {

@@ -108,14 +108,8 @@ function usable(files: TlsFiles): ReturnType<typeof readTls> | undefined {
   }
 }
 
-type Shaken = {
-  readonly protocol: string;
-  readonly fingerprint: string;
-  readonly untrusted: string | undefined;
-};
-
 function judge(
-  { protocol, fingerprint, untrusted }: Shaken,
+  { protocol, fingerprint, untrusted }: Awaited<ReturnType<typeof handshake>>,
   { cert }: TlsFiles,
   how: string,
 ): Omit<Finding, 'name'> {
@@ -135,7 +129,14 @@ function judge(
 }
 
 /** Resolves when both sides have agreed. Rejects with what the connection came to. */
-function handshake(target: ReturnType<typeof targetOf>, servername: string | undefined): Promise<Shaken> {
+function handshake(
+  target: ReturnType<typeof targetOf>,
+  servername: string | undefined,
+): Promise<{
+  readonly protocol: string;
+  readonly fingerprint: string;
+  readonly untrusted: string | undefined;
+}> {
   return new Promise((resolve, reject) => {
     const socket: TLSSocket = connect({
       ...target,
@@ -157,7 +158,7 @@ function handshake(target: ReturnType<typeof targetOf>, servername: string | und
   });
 }
 
-async function trial(material: ReturnType<typeof readTls>, servername: string | undefined): Promise<Shaken> {
+async function trial(material: ReturnType<typeof readTls>, servername: string | undefined) {
   const server = createServer(material, (socket) => socket.on('error', () => {}));
   server.on('tlsClientError', () => {});
   await new Promise<void>((resolve, reject) => {

@@ -10,7 +10,6 @@ import { HOSTS } from '../../hosts/records/all-hosts.js';
 import { commandsBelow } from './examples.js';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
-export type Shell = (typeof SHELLS)[number];
 
 /** A word that may come next, and what it means. */
 type CompletionWord = { readonly word: string; readonly says: string };
@@ -34,7 +33,7 @@ const ARGUMENTS: Readonly<Record<string, () => readonly string[]>> = {
 };
 
 /** The script for a shell; ends with a newline. */
-export function completionScript(shell: Shell, program: Command): string {
+export function completionScript(shell: (typeof SHELLS)[number], program: Command): string {
   const commands = commandsBelow(program).filter(([, command]) => !isHidden(command));
   const places = commands.map(([name, command]) => placeOf(name, command));
   const choices = new Map(commands.flatMap(([, command]) => command.options.flatMap(choicesOf)));
@@ -80,7 +79,7 @@ type Write = (
 const FUNCTION = `_${PACKAGE_NAME.replaceAll('-', '_')}`;
 const HEAD = `# Completion of ${PACKAGE_NAME}, printed by \`${PACKAGE_NAME} completion\`.`;
 
-const SCRIPTS: Readonly<Record<Shell, Write>> = {
+const SCRIPTS: Readonly<Record<(typeof SHELLS)[number], Write>> = {
   bash: (places, choices) => [
     HEAD,
     `${FUNCTION}() {`,

@@ -27,11 +27,8 @@ export const GROUPS: Readonly<Record<string, readonly string[]>> = {
   'Images:': ['image'],
 };
 
-/** Words to type, without the program's name, and what they do. */
-type Example = readonly [words: string, does: string];
-
-/** Examples by command; the first one is the plainest. The empty name is the program itself. */
-export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
+/** Examples by command, each as the words to type and what they do; the first one is the plainest. The empty name is the program itself. */
+export const EXAMPLES: Readonly<Record<string, readonly (readonly [words: string, does: string])[]>> = {
   '': [
     ['setup', 'make this machine ready, step by step'],
     ['install claude-code', 'register the bridge in one host'],
@@ -197,7 +194,7 @@ export function commandsBelow(command: Command, name = ''): readonly (readonly [
 /** Lists have names only; each command's own help has its arguments. */
 const subcommandTerm = (command: Command): string => command.name();
 
-function examplesText(examples: readonly Example[]): string {
+function examplesText(examples: readonly (readonly [words: string, does: string])[]): string {
   if (examples.length === 0) return '';
   const width = Math.max(...examples.map(([words]) => words.length));
   const lines = examples.map(([words, does]) => `  $ ${PACKAGE_NAME} ${words.padEnd(width)}  ${does}`);

@@ -16,13 +16,6 @@ import { coloursFor, megabytes, printJson, usageError, visibleText } from '../te
 import { hangText, paragraph, widthOf } from '../terminal/wrap.js';
 import { writeOut } from '../terminal/write-out.js';
 
-export type SaveOptions = {
-  readonly to: string;
-  /** The name of the saved file; without it, the last part of its own. */
-  readonly as?: string;
-  readonly force?: true;
-};
-
 /** Characters of a handle that tell one run's files from another's in a list. */
 const SHORT_HANDLE_CHARS = 8;
 const MAX_ECHO_CHARS = 200;
@@ -70,7 +63,19 @@ export async function openKept(name: string): Promise<void> {
 }
 
 /** Copies a file into a folder of the user's; what is there stays, unless `force` is given. */
-export async function saveKept(name: string, { to, as, force }: SaveOptions): Promise<void> {
+export async function saveKept(
+  name: string,
+  {
+    to,
+    as,
+    force,
+  }: {
+    readonly to: string;
+    /** The name of the saved file; without it, the last part of its own. */
+    readonly as?: string;
+    readonly force?: true;
+  },
+): Promise<void> {
   const file = await findKept(name);
   const target = as ?? basename(file.name);
   const folder = resolve(to);

@@ -146,11 +146,9 @@ const SOCKET_PAIR_KB = 200;
 const CODE = textBeside(new URL('./limits.py', import.meta.url));
 const attack = (name: string, given: JsonObject): string => `${CODE}\n${pythonCall(name, given)}`;
 
-export type MemoryKind = 'private' | 'shared' | 'tmpfs' | 'sockets';
-
 const taken = { target_mb: TARGET_MB, step_mb: STEP_MB, all_taken: ALL_TAKEN };
 
-export const MEMORY_ATTACKS: Readonly<Record<MemoryKind, string>> = {
+export const MEMORY_ATTACKS = {
   private: attack('private', taken),
   shared: attack('shared', taken),
   tmpfs: attack('tmpfs', taken),

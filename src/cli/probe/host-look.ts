@@ -9,14 +9,12 @@ import { firstProcess, monitorOf } from '../../engine/machine/first-process.js';
 import { enforcementAt } from '../../sandbox/limits/guard.js';
 import type { Judgement } from './control.js';
 
-export type IdRange = { readonly first: number; readonly count: number };
-
 export type HostLook = {
   readonly enforcement: Enforcement;
   /** The quota of its control group, in CPUs. */
   readonly cpus: number | undefined;
   /** Host ids that the container's ids are. */
-  readonly ids: readonly IdRange[];
+  readonly ids: readonly { readonly first: number; readonly count: number }[];
   /** Seconds after which the monitor ends the container by itself. */
   readonly monitorSeconds: number | undefined;
 };
@@ -43,7 +41,7 @@ export const hostLook = (pid: number, asked: AskedLimits): HostLook => ({
 });
 
 /** Read from outside, the file tells the outer ids. */
-function idRanges(pid: number): IdRange[] {
+function idRanges(pid: number): HostLook['ids'] {
   return (readText(`/proc/${pid}/uid_map`) ?? '')
     .split('\n')
     .map((line) => line.trim().split(/\s+/).map(Number))

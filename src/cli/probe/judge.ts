@@ -3,7 +3,7 @@
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { ALL_TAKEN, FLOOD_MB, MEMORY_LIMIT_MB, type Seen } from './attack.js';
 import type { Judgement, ProbedControl, ProbedSandbox } from './control.js';
-import type { IdRange } from './host-look.js';
+import type { HostLook } from './host-look.js';
 import { CANARY_CONTROLS, type Canaries, type Wall } from './walls.js';
 
 /** A deadline may be overrun by the time in which the code says where it is, and by the engine's. */
@@ -126,7 +126,7 @@ export function judgeLog({ started, keptBytes, told }: Seen): Judgement {
 const BY_ENGINE = 'what the engine says of the container';
 
 /** No id inside may be root, or the user who runs the bridge. */
-export function judgeIds(ids: readonly IdRange[] | undefined, ownId: number): Judgement {
+export function judgeIds(ids: HostLook['ids'] | undefined, ownId: number): Judgement {
   const how = "the first process's uid_map, read from the host";
   if (ids === undefined || ids.length === 0)
     return { observed: 'cannot be seen from here', how, verdict: 'UNKNOWN' };
@@ -136,7 +136,7 @@ export function judgeIds(ids: readonly IdRange[] | undefined, ownId: number): Ju
 }
 
 /** Where containers run elsewhere: id 0 of the engine's own is root there, or the user that it runs as. */
-export function judgeToldIds(ids: readonly IdRange[] | undefined): Judgement {
+export function judgeToldIds(ids: HostLook['ids'] | undefined): Judgement {
   if (ids === undefined) return { observed: 'cannot be seen from here', how: BY_ENGINE, verdict: 'UNKNOWN' };
   const observed = ids.map(({ first, count }) => `${first}-${first + count - 1}`).join(', ');
   const hasZero = ids.length === 0 || ids.some(({ first }) => first === 0);
@@ -171,12 +171,10 @@ export function judgeOwner(goneMs: number | undefined | null): Judgement {
 /** A guest's answer is a claim of any length. */
 const MAX_SEEN_CHARS = 200;
 
-type Visitors = ReturnType<Canaries['visitors']>;
-
 export function judgeWall(
   wall: Wall,
   answers: Readonly<Record<string, unknown>>,
-  visitors: Visitors,
+  visitors: ReturnType<Canaries['visitors']>,
   probed: ProbedSandbox,
 ): ProbedControl {
   const { control, how, remedy } = wall;
@@ -192,7 +190,7 @@ export function judgeWall(
 function judge(
   { control, held, shown }: Wall,
   answer: unknown,
-  visitors: Visitors,
+  visitors: ReturnType<Canaries['visitors']>,
   probed: ProbedSandbox,
 ): Pick<Judgement, 'observed' | 'verdict'> {
   const arrived =

@@ -31,7 +31,6 @@ import {
   IDLE_ATTACK,
   MEMORY_ATTACKS,
   MEMORY_LIMIT_MB,
-  type MemoryKind,
   PIDS_LIMIT,
   pidsAttack,
   type Seen,
@@ -56,7 +55,7 @@ import { guestCode, openCanaries, pythonCall, WALLS } from './walls.js';
 
 const COULD_NOT_PROBE = 2;
 const ATTACK_SECONDS = 20;
-const KINDS: Readonly<Record<MemoryKind, string>> = {
+const KINDS: Readonly<Record<keyof typeof MEMORY_ATTACKS, string>> = {
   private: 'memory, in four processes',
   shared: 'memory, shared',
   tmpfs: 'memory, files in tmpfs',
@@ -204,7 +203,7 @@ async function attackLimits(
   for (const [kind, code] of Object.entries(MEMORY_ATTACKS)) {
     const seen = await small.run({ code, timeoutSeconds, weighs: true }, signal);
     const asked = `${Math.floor(settings.memoryBytes / MB_BYTES)} MB (${MEMORY_LIMIT_MB} here)`;
-    const judged = limit(KINDS[kind as MemoryKind], asked, judgeMemory(seen), MEMORY_REMEDY);
+    const judged = limit(KINDS[kind as keyof typeof KINDS], asked, judgeMemory(seen), MEMORY_REMEDY);
     controls.push({ ...judged, required: !settings.acceptUnenforced.includes('memory') });
   }
   const pids = PIDS_LIMIT;
@@ -322,16 +321,13 @@ const TICKS = textBeside(new URL('./session_ticks.py', import.meta.url));
 const toldSince = (seconds: number): string =>
   pythonCall('ticked', { since_s: seconds, counted_s: COUNTED_SECONDS });
 
-/** Outcomes of the call with the attack and of the last call of its session. */
-type SessionSeen = { readonly first: Outcome; readonly last: Outcome };
-
-/** Makes the attack in a call of `callSeconds`. */
+/** Makes the attack in a call of `callSeconds`. Gives the outcomes of that call and of the last one of its session. */
 export async function attackSession(
   bridge: Bridge,
   { control, code, restsAfterSeconds }: SessionAttack,
   signal: AbortSignal,
   callSeconds = CALL_SECONDS,
-): Promise<SessionSeen> {
+) {
   const call = (text: string, timeoutSeconds: number, isRequired: boolean) =>
     bridge.run(
       {
@@ -348,7 +344,10 @@ export async function attackSession(
   return { first, last: await call(toldSince(restsAfterSeconds), LAST_CALL_SECONDS, true) };
 }
 
-export function judgeSession({ first, last }: SessionSeen, { how }: Pick<SessionAttack, 'how'>): Judgement {
+export function judgeSession(
+  { first, last }: { readonly first: Outcome; readonly last: Outcome },
+  { how }: Pick<SessionAttack, 'how'>,
+): Judgement {
   const unknown = ({ error, status }: Outcome): Judgement => ({
     observed: error?.message ?? status,
     how,

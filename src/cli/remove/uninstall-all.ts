@@ -158,15 +158,11 @@ function ownNamesIn(folder: string): readonly string[] {
   }
 }
 
-type RemovedState = {
-  readonly folder: string;
-  readonly removed: readonly string[];
-  /** Names that lie there still: the user's own, or those that could not be removed. */
-  readonly left: readonly string[];
-};
-
-/** Removes these names, and the folder too if it is then empty and named after us. */
-function removeState(folder: string, names: readonly string[]): RemovedState {
+/**
+ * Removes these names, and the folder too if it is then empty and named after us. `left` are names that lie there still: the
+ * user's own, or those that could not be removed.
+ */
+function removeState(folder: string, names: readonly string[]) {
   const removed: string[] = [];
   for (const name of names) {
     try {
@@ -229,7 +225,7 @@ function hostText({ restored, uninstalled }: Inventory['hosts'][number]): string
 function removedText(
   bridges: readonly number[],
   images: readonly RemovedImage[],
-  state: readonly RemovedState[],
+  state: readonly ReturnType<typeof removeState>[],
   isAllBack: boolean,
 ): string {
   const lines = [

@@ -10,9 +10,6 @@ type CompletionSources = {
   readonly namesIn: (object: string | undefined) => Promise<readonly string[]>;
 };
 
-/** Words that the last word of the line could become, and that last word: as readline wants them. */
-export type Completions = [string[], string];
-
 const INDENT = '    ';
 const IN_DOTTED = /[\w.]/;
 const WORD_LETTER = /\w/;
@@ -20,8 +17,11 @@ const NAME = /^[A-Za-z_]\w*$/;
 const CALLEE = /\bmcp_(\w+)\.(\w+)\s*$/;
 const MODULE = /^mcp_(\w+)$/;
 
-/** `line` is what stands before the cursor. */
-export async function completionsOf(line: string, sources: CompletionSources): Promise<Completions> {
+/**
+ * `line` is what stands before the cursor. Gives words that its last word could become, and that last word, as readline wants
+ * them.
+ */
+export async function completionsOf(line: string, sources: CompletionSources): Promise<[string[], string]> {
   if (line.trim() === '') return [[`${line}${INDENT}`], line];
   const place = placeIn(line);
   if (place.isInText) return [[], ''];

@@ -25,9 +25,9 @@ import { keepLeft } from '../run/left.js';
 import { prepare } from '../serving/prepare.js';
 import { interruptSignal, signalOfLostReader } from '../terminal/interrupt.js';
 import { coloursFor, sayDim, sayNote, visibleText } from '../terminal/output.js';
-import { type Completions, completionsOf, SessionNames } from './completion.js';
+import { completionsOf, SessionNames } from './completion.js';
 
-export type ReplOptions = {
+type ReplOptions = {
   readonly servers: readonly string[];
   /** All that there are. */
   readonly all?: true;
@@ -231,7 +231,7 @@ class TerminalLines implements Lines {
   #onAsked: ((asked: EnteredLine) => void) | undefined;
   #isClosed = false;
 
-  constructor(history: LineHistory, complete: (line: string) => Promise<Completions>) {
+  constructor(history: LineHistory, complete: (line: string) => Promise<[string[], string]>) {
     this.#reader = createInterface({
       input: this.#input,
       output: process.stdout,
@@ -239,7 +239,7 @@ class TerminalLines implements Lines {
       history: history.read(),
       historySize: HISTORY_LINES,
       removeHistoryDuplicates: true,
-      completer: (line: string, done: (error: null, completions: Completions) => void) => {
+      completer: (line: string, done: (error: null, completions: [string[], string]) => void) => {
         complete(line).then(
           (completions) => done(null, completions),
           () => done(null, [[], '']),

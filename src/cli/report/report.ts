@@ -83,8 +83,6 @@ async function makeReport(): Promise<MaintainerReport> {
   };
 }
 
-type Clean = ((text: string) => string) & { readonly server: (name: string) => string };
-
 /** Words of `doctor`'s own: a server of such a name would make its sentences unreadable, and tells nothing. */
 const ORDINARY =
   /^(?:bridge|node|settings|shared|isolator|file|files|state|directory|engine|mode|ids|storage|driver|run|root|image|launch|trial|sandbox|seccomp|limits|memory|network|commands|servers|policy|registration|podman|docker|runc|crun|time|python)$/i;
@@ -92,7 +90,10 @@ const ADDRESS = /\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s'"`<>)]+/gi;
 const MIN_NAME_CHARS = 3;
 
 /** Takes out of a sentence what the report promises to leave out. */
-function cleanerFor({ discovery, redactor }: Examined): Clean {
+function cleanerFor({
+  discovery,
+  redactor,
+}: Examined): ((text: string) => string) & { readonly server: (name: string) => string } {
   const { ready, skipped } = discover(discovery, () => {});
   // An image of somebody's registry is found by doctor under the very name that is left out.
   const values = settingsIn(discovery.env).filter(({ value }) => value === null);
@@ -139,7 +140,7 @@ function settingsIn(env: Readonly<Record<string, string | undefined>>): Maintain
     });
 }
 
-function failedRuns(dir: string, clean: Clean): readonly FailedRun[] {
+function failedRuns(dir: string, clean: ReturnType<typeof cleanerFor>): readonly FailedRun[] {
   return readAudit(dir)
     .runs.flatMap(({ line, calls }) => {
       if (line === undefined || line.status === 'success') return [];

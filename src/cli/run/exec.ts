@@ -23,16 +23,17 @@ import { PassedOn, type ProgramOutput } from '../terminal/pass-on.js';
 import { endRun, showError, shownBy, showRemedy, withBridge, withData } from './command-bridge.js';
 import { type ExecInputOptions, execInput, type Words } from './exec-input.js';
 
-export type ExecOptions = ExecInputOptions & {
-  /** Data folders, as `run` has them. */
-  readonly data: readonly string[];
-  readonly servers: readonly string[];
-  readonly timeout?: number;
-  readonly out?: string;
-  readonly json?: true;
-};
-
-export async function exec(words: Words, options: ExecOptions): Promise<void> {
+export async function exec(
+  words: Words,
+  options: ExecInputOptions & {
+    /** Data folders, as `run` has them. */
+    readonly data: readonly string[];
+    readonly servers: readonly string[];
+    readonly timeout?: number;
+    readonly out?: string;
+    readonly json?: true;
+  },
+): Promise<void> {
   const prepared = withData(prepare('warn', 'ends'), options.data);
   const { settings } = prepared;
   const { program, files } = await execInput(words, options, new Snippets(settings.snippetsDir));

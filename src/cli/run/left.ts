@@ -11,14 +11,6 @@ import type { Prepared } from '../serving/prepare.js';
 import { sayDim, sayNote, visibleText } from '../terminal/output.js';
 import { writeOut } from '../terminal/write-out.js';
 
-type LeftThing = {
-  readonly name: string;
-  readonly mimeType: string;
-  readonly content: Buffer;
-  /** Where its bridge has kept it. */
-  readonly path: string | undefined;
-};
-
 /** Writes all of it into `folder`; false where something is missing. */
 function writeLeft(outcome: Outcome, folder: string): boolean {
   const problems = thingsIn(outcome).flatMap(({ name, content }) => writeOut(folder, name, content) ?? []);
@@ -57,7 +49,13 @@ export async function takeOut(
   return true;
 }
 
-function thingsIn({ pictures, left }: Outcome): readonly LeftThing[] {
+function thingsIn({ pictures, left }: Outcome): readonly {
+  readonly name: string;
+  readonly mimeType: string;
+  readonly content: Buffer;
+  /** Where its bridge has kept it. */
+  readonly path: string | undefined;
+}[] {
   const files = left?.files ?? [];
   // Files are written without the folder for results in front.
   const names = new Set(files.map(({ name }) => relative(RESULTS_FOLDER, name)));
@@ -84,7 +82,7 @@ function sayLeftBehind({ left }: Outcome): number {
 
 /** `trouble`: why something has no place, in words. */
 async function keep(
-  things: readonly LeftThing[],
+  things: ReturnType<typeof thingsIn>,
   kept: KeptFiles,
 ): Promise<{ readonly places: ReadonlyMap<string, string>; readonly trouble: string }> {
   const places = new Map<string, string>();

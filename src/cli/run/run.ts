@@ -23,29 +23,30 @@ import { endRun, showError, shownBy, withBridge, withData } from './command-brid
 import { Collected } from './exec.js';
 import { readInput, readStdin } from './exec-input.js';
 
-export type RunCommandOptions = {
-  readonly servers: readonly string[];
-  readonly timeout?: number;
-  /** Paths; each arrives under its last part. */
-  readonly file: readonly string[];
-  readonly out?: string;
-  /** The image in place of MCP_BRIDGE_IMAGE. */
-  readonly image?: string;
-  /** Each as in MCP_BRIDGE_DATA, whose folders they replace; a path may be relative. */
-  readonly data: readonly string[];
-  /** The session that it is a call of; it outlives this command. */
-  readonly session?: string;
-  /** Refused where there is no such session yet. */
-  readonly requireSession?: true;
-  readonly json?: true;
-};
-
 /** Both streams, each character of which may take six in JSON, are one string of at most 512 MB. */
 const MAX_JSON_STREAM_CHARS = 32 * 1024 ** 2;
 /** How `mcp/_brief.py` in the sandbox counts what it leaves out of a long value. */
 const CUT_VALUE = /… [\d,]+ more (?:item|character|byte)s?/;
 
-export async function run(script: string, options: RunCommandOptions): Promise<void> {
+export async function run(
+  script: string,
+  options: {
+    readonly servers: readonly string[];
+    readonly timeout?: number;
+    /** Paths; each arrives under its last part. */
+    readonly file: readonly string[];
+    readonly out?: string;
+    /** The image in place of MCP_BRIDGE_IMAGE. */
+    readonly image?: string;
+    /** Each as in MCP_BRIDGE_DATA, whose folders they replace; a path may be relative. */
+    readonly data: readonly string[];
+    /** The session that it is a call of; it outlives this command. */
+    readonly session?: string;
+    /** Refused where there is no such session yet. */
+    readonly requireSession?: true;
+    readonly json?: true;
+  },
+): Promise<void> {
   const { session, requireSession } = options;
   if (requireSession && session === undefined)
     throw usageError('--require-session is given without --session.', 'Add --session NAME, or leave it out.');

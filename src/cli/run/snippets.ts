@@ -1,7 +1,7 @@
 // `snippets`: what execute_code and `exec --snippet` find in the operator's folder, and what lies there and is none.
 
 import { clip } from '../../base/text/text.js';
-import { type SnippetSurvey, Snippets } from '../../run/programs/snippets.js';
+import { Snippets } from '../../run/programs/snippets.js';
 import { prepare } from '../serving/prepare.js';
 import { columns } from '../terminal/columns.js';
 import { coloursFor, printJson, visibleText } from '../terminal/output.js';
@@ -25,7 +25,10 @@ export async function snippets({ json }: { readonly json?: true }): Promise<void
 }
 
 /** Text for people; ends with a newline. */
-export function snippetsText(folder: string, { snippets, skipped }: SnippetSurvey): string {
+export function snippetsText(
+  folder: string,
+  { snippets, skipped }: Awaited<ReturnType<Snippets['survey']>>,
+): string {
   const paint = coloursFor(process.stdout);
   const head = ['name', 'language', 'file', 'says'].map((word) => paint.dim(word));
   const rows = snippets.map(({ name, language, file, description }) => [

@@ -19,18 +19,23 @@ import { columns } from '../terminal/columns.js';
 import { coloursFor, printJson, visibleText } from '../terminal/output.js';
 import { say, undoneText } from './install.js';
 
-export type AdoptCommandOptions = { readonly name?: string; readonly dryRun?: true; readonly json?: true };
-
 export const inThousands = new Intl.NumberFormat('en-US');
 
-export function adoptCommand(host: string, names: readonly string[], options: AdoptCommandOptions): void {
+export function adoptCommand(
+  host: string,
+  names: readonly string[],
+  options: { readonly name?: string; readonly dryRun?: true; readonly json?: true },
+): void {
   const { place, charsOf } = adoptPlace(prepare('error', 'ends'));
   const done = adopt(host, names, options, place, charsOf);
   if (options.json) return printJson(done);
   say(adoptedText(done));
 }
 
-export function restoreCommand(host: string, options: AdoptCommandOptions): void {
+export function restoreCommand(
+  host: string,
+  options: { readonly dryRun?: true; readonly json?: true },
+): void {
   const done = restore(host, options, adoptPlace(prepare('error', 'ends')).place);
   if (options.json) return printJson(done);
   say(restoredText(done));

@@ -28,7 +28,6 @@ export type InstallCommandOptions = {
   readonly dryRun?: true;
   readonly json?: true;
 };
-export type UninstallCommandOptions = Pick<InstallCommandOptions, 'dryRun' | 'json'>;
 
 export const say = (text: string): void => void process.stdout.write(`${fitToTerminal(text)}\n`);
 
@@ -48,7 +47,7 @@ export const isToCopy = (line: string): boolean =>
 
 function list(
   here: readonly HostHere[],
-  { json }: UninstallCommandOptions,
+  { json }: { readonly json?: true },
   verb: 'install' | 'uninstall',
 ): void {
   if (json) printJson(here);
@@ -95,7 +94,10 @@ export type InstalledHere = Installed & {
   }>;
 };
 
-export function uninstallCommand(ids: readonly string[], options: UninstallCommandOptions): void {
+export function uninstallCommand(
+  ids: readonly string[],
+  options: { readonly dryRun?: true; readonly json?: true },
+): void {
   const place = changePlace();
   if (ids.length === 0) {
     const here = hostsHere(place).filter(({ registeredAs }) => registeredAs !== undefined);

@@ -23,17 +23,18 @@ import { interruptSignal } from '../terminal/interrupt.js';
 import { coloursFor, printJson, visibleText } from '../terminal/output.js';
 import { widthOf } from '../terminal/wrap.js';
 
-export type LoginCommandOptions = {
-  /** `--no-browser` makes it false. */
-  readonly browser: boolean;
-  readonly scope?: readonly string[];
-  readonly list?: true;
-  readonly json?: true;
-  /** Principal whose login over HTTP is meant; without one, the user's own. */
-  readonly principal?: string;
-};
-
-export async function login(server: string | undefined, options: LoginCommandOptions): Promise<void> {
+export async function login(
+  server: string | undefined,
+  options: {
+    /** `--no-browser` makes it false. */
+    readonly browser: boolean;
+    readonly scope?: readonly string[];
+    readonly list?: true;
+    readonly json?: true;
+    /** Principal whose login over HTTP is meant; without one, the user's own. */
+    readonly principal?: string;
+  },
+): Promise<void> {
   const { settings, discovery: context, redactor } = prepare('error', 'ends');
   const store = new TokenStore(await loginsFolder(settings, options.principal, server));
   if (options.list) return list(store, options);
@@ -158,7 +159,7 @@ function remoteSpec(server: string, { ready, skipped }: Discovery): RemoteSpec {
   return spec;
 }
 
-function list(store: TokenStore, { json }: LoginCommandOptions): void {
+function list(store: TokenStore, { json }: { readonly json?: true }): void {
   const logins = store.list();
   if (json) return printJson({ logins: logins.map(asJson) });
   if (logins.length === 0) {
@@ -184,9 +185,10 @@ export function loginsText(logins: ReturnType<TokenStore['list']>): string {
   return columns(rows, { width: widthOf(process.stdout), wraps: [0, 1, 2, 3] });
 }
 
-type KeptLogin = Extract<StoredLogin, { readonly state: 'kept' }>['login'];
-
-function stateOf({ refreshToken, expiresAtMs }: KeptLogin): string {
+function stateOf({
+  refreshToken,
+  expiresAtMs,
+}: Extract<StoredLogin, { readonly state: 'kept' }>['login']): string {
   if (refreshToken !== undefined) return 'refreshed by itself';
   return expiresAtMs === undefined ? 'without an end' : `ends ${expiryText(expiresAtMs)}`;
 }

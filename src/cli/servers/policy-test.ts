@@ -16,15 +16,13 @@ import { coloursFor, printJson, usageError, visibleText } from '../terminal/outp
 
 import { paragraph, widthOf } from '../terminal/wrap.js';
 
-export type PolicyTestOptions = { readonly principal?: string; readonly json?: true };
-
-type Call = { readonly spec: DownstreamSpec; readonly tool: string; readonly argumentsText: string };
-type PolicyAnswer = { readonly is: 'allow' | 'ask' | 'deny'; readonly rule: string };
-
 const SUCH_AS = 'Such as: bank.pay \'{"amount":500}\'';
 
 /** `words` are the call as plans and questions show it: `server.tool {…}`, in one word or several. */
-export function policyTest(words: readonly string[], options: PolicyTestOptions): void {
+export function policyTest(
+  words: readonly string[],
+  options: { readonly principal?: string; readonly json?: true },
+): void {
   const { discovery: context, settings, policyBook } = prepare('error', 'ends');
   const { ready } = discover(context, () => {});
   const { spec, tool, argumentsText } = callOf(words.join(' '), ready);
@@ -66,7 +64,7 @@ export function policyTest(words: readonly string[], options: PolicyTestOptions)
 
 export type Tested = {
   readonly call: string;
-  readonly outcome: PolicyAnswer;
+  readonly outcome: { readonly is: 'allow' | 'ask' | 'deny'; readonly rule: string };
   readonly rules: readonly RuleReading[];
   /** The command that learns what the tool is; undefined where that is known. */
   readonly learn: string | undefined;
@@ -92,7 +90,7 @@ export function testedText({ call, outcome: { is, rule }, rules, learn, goesByCl
 
 const VERBS = { allow: 'Allowed', ask: 'Asked about', deny: 'Denied' };
 
-function outcomeOf(policy: Policy, facts: CallFacts, changed: string | null): PolicyAnswer {
+function outcomeOf(policy: Policy, facts: CallFacts, changed: string | null): Tested['outcome'] {
   const { server, tool } = facts;
   for (const verdict of [policy.server(server), policy.tool(server, { name: tool, changed })])
     if (!verdict.allowed) return { is: 'deny', rule: verdict.rule };
@@ -117,7 +115,10 @@ function rulesText(rules: readonly RuleReading[]): string {
 }
 
 /** The call that `text` says. Throws E_ARGUMENTS. */
-function callOf(text: string, ready: readonly DownstreamSpec[]): Call {
+function callOf(
+  text: string,
+  ready: readonly DownstreamSpec[],
+): { readonly spec: DownstreamSpec; readonly tool: string; readonly argumentsText: string } {
   const brace = text.indexOf('{');
   const name = (brace < 0 ? text : text.slice(0, brace)).trim();
   const argumentsText = wellFormedJson(brace < 0 ? '{}' : text.slice(brace));

@@ -19,8 +19,6 @@ import { interruptSignal } from '../terminal/interrupt.js';
 import { coloursFor, visibleText as escaped, sayNote } from '../terminal/output.js';
 import { widthOf } from '../terminal/wrap.js';
 
-export type RefreshOptions = { readonly accept?: true; readonly json?: true };
-
 /** Servers choose these texts; overrides of the reading direction are no control characters to JSON. */
 const displayText = (text: string): string => escaped(makeHarmless(text));
 
@@ -30,7 +28,7 @@ const MAX_TEXT_CHARS = 300;
 /** Exits with 1 when a server did not start, or a tool has changed and was not accepted. */
 export async function serversRefresh(
   names: readonly string[],
-  { accept, json }: RefreshOptions,
+  { accept, json }: { readonly accept?: true; readonly json?: true },
 ): Promise<void> {
   const { settings, discovery, observer, redactor } = prepare('error', 'ends');
   const told = withProgress(observer, sayNote);

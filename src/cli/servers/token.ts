@@ -23,7 +23,6 @@ import {
   rotatedRecord,
   TokenFile,
   type TokenRecord,
-  type TokenServers,
   type TokenTerms,
 } from '../../service/access/token-file.js';
 import {
@@ -42,28 +41,23 @@ import { coloursFor, printJson, usageError, visibleText } from '../terminal/outp
 
 import { widthOf } from '../terminal/wrap.js';
 
-export type TokenOptions = {
+type TokenOptions = {
   readonly servers?: string;
   readonly expires?: string;
   readonly scopes?: string;
   readonly json?: true;
 };
 
-/** Options of a command that shows a new text of a token. */
-type NewTextOptions = {
-  /** Address of the bridge, for what the holder pastes. */
-  readonly url?: string;
-  readonly json?: true;
-};
-export type CreateOptions = TokenOptions & NewTextOptions & { readonly expires: string };
-export type RotateOptions = NewTextOptions & { readonly expires?: string; readonly grace: string };
-
 /** Facts that a list shows of one token. */
 export type ListedToken = TokenRecord & { readonly lastUsedMs: number | undefined };
 
 const say = (line: string): boolean => process.stderr.write(`${line}\n`);
 
-export async function tokenCreate(name: string, options: CreateOptions): Promise<void> {
+/** `url` is the address of the bridge, for what the holder pastes. */
+export async function tokenCreate(
+  name: string,
+  options: TokenOptions & { readonly expires: string; readonly url?: string },
+): Promise<void> {
   const terms: TokenTerms = {
     servers: serversFrom(options.servers ?? ''),
     scopes: scopesFrom(options.scopes ?? ''),
@@ -82,7 +76,11 @@ export async function tokenCreate(name: string, options: CreateOptions): Promise
   sayHowToPaste(at);
 }
 
-export async function tokenRotate(name: string, options: RotateOptions): Promise<void> {
+/** `url` is the address of the bridge, for what the holder pastes. */
+export async function tokenRotate(
+  name: string,
+  options: { readonly grace: string; readonly expires?: string; readonly url?: string; readonly json?: true },
+): Promise<void> {
   const graceMs = graceFrom(options.grace);
   const endsNow = options.expires === undefined ? undefined : { expiresAtMs: expiryFrom(options.expires) };
   const prepared = prepare('error', 'ends');
@@ -115,7 +113,7 @@ export async function tokenRotate(name: string, options: RotateOptions): Promise
 
 type Address = ReturnType<typeof endpointFrom>;
 
-const addressOf = ({ url }: NewTextOptions, { settings }: Prepared): Address =>
+const addressOf = ({ url }: { readonly url?: string }, { settings }: Prepared): Address =>
   endpointFrom(url, { resource: settings.oauth?.resource, hosts: settings.http.hosts });
 
 function printNewText(text: string, record: TokenRecord, { endpoint }: Address): void {
@@ -238,7 +236,10 @@ function sayTerms({ name, servers, expiresAtMs, scopes }: TokenRecord, { discove
 }
 
 /** A server may be configured after the token, so these are no errors. */
-function unknownServers(servers: TokenServers, discovery: Prepared['discovery']): readonly string[] {
+function unknownServers(
+  servers: TokenRecord['servers'],
+  discovery: Prepared['discovery'],
+): readonly string[] {
   if (servers === '*' || servers.length === 0) return [];
   const known = discover(discovery, () => {}).ready.map(({ name }) => name);
   return servers
@@ -249,7 +250,7 @@ function unknownServers(servers: TokenServers, discovery: Prepared['discovery'])
     );
 }
 
-const serversText = (servers: TokenServers): string => {
+const serversText = (servers: TokenRecord['servers']): string => {
   if (servers === '*') return 'all that the policy allows';
   return servers.length === 0 ? 'none' : visibleText(nameList(servers));
 };

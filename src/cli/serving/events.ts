@@ -10,25 +10,23 @@ import { serverEventWords } from '../../servers/events.js';
 import { serviceEventWords } from '../../service/events.js';
 import { tenantEventWords } from '../../tenant/events.js';
 
-type ServingEvents = {
-  readonly 'settings.wrong': { readonly message: string };
-  readonly 'bridge.closing': { readonly reason: string };
-  /** A window that may share a bridge has one of its own. */
-  readonly 'bridge.alone': { readonly reason: string };
-  /** A window of a shared bridge has come. */
-  readonly 'bridge.joined': { readonly window: number; readonly pid: number };
-};
-
 declare module '../../base/log/events.js' {
-  interface EventTable extends ServingEvents {}
+  interface EventTable {
+    readonly 'settings.wrong': { readonly message: string };
+    readonly 'bridge.closing': { readonly reason: string };
+    /** A window that may share a bridge has one of its own. */
+    readonly 'bridge.alone': { readonly reason: string };
+    /** A window of a shared bridge has come. */
+    readonly 'bridge.joined': { readonly window: number; readonly pid: number };
+  }
 }
 
-const servingEventWords: EventWords<ServingEvents> = {
+const servingEventWords = {
   'settings.wrong': ({ message }) => ['error', `no code runs until this is corrected: ${oneLine(message)}`],
   'bridge.closing': ({ reason }) => ['info', `closing: ${oneLine(reason)}`],
   'bridge.alone': ({ reason }) => ['info', `this window has a bridge of its own: ${oneLine(reason)}`],
   'bridge.joined': ({ window, pid }) => ['info', `window ${window} of the shared bridge, process ${pid}`],
-};
+} satisfies Partial<EventWords>;
 
 /** The words of every event, for one log. A room that declares events and is missing here keeps this from compiling. */
 export const eventWords = (): EventWords => ({

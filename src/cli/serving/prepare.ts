@@ -68,18 +68,7 @@ export function prepare(
   return prepared;
 }
 
-/** Where and with what something was started: this process, or a window of a shared bridge. */
-type StartedAt = {
-  readonly env: Environment;
-  readonly host: HostFacts;
-  /** Writer that the log uses. */
-  readonly stderr: LossyWriter;
-  /** Whether a person reads the log as it is written. */
-  readonly isTerminal: boolean;
-  readonly isInColour: boolean;
-};
-
-const thisProcess = (): StartedAt => ({
+const thisProcess = () => ({
   env: process.env,
   host: hostFacts(),
   stderr: stderrWriter(),
@@ -89,11 +78,28 @@ const thisProcess = (): StartedAt => ({
 
 const DECIDE_STATE: ReadonlySet<string> = new Set(['HOME', 'MCP_BRIDGE_STATE_DIR']);
 
-/** All that is wrong, found without starting anything. In the place of what is wrong stands its default. */
+/**
+ * All that is wrong, found without starting anything. In the place of what is wrong stands its default. The last argument is
+ * where and with what something was started: this process, or a window of a shared bridge.
+ */
 export function examine(
   quietLevel: EventLevel | 'silent',
   life: 'serves' | 'ends',
-  { env, host, stderr, isTerminal, isInColour }: StartedAt = thisProcess(),
+  {
+    env,
+    host,
+    stderr,
+    isTerminal,
+    isInColour,
+  }: {
+    readonly env: Environment;
+    readonly host: HostFacts;
+    /** Writer that the log uses. */
+    readonly stderr: LossyWriter;
+    /** Whether a person reads the log as it is written. */
+    readonly isTerminal: boolean;
+    readonly isInColour: boolean;
+  } = thisProcess(),
 ): Examined {
   const { settings: own, warnings, problems: wrong } = readSettings(env, host);
   const { importedFile, policyFile } = own;
@@ -178,10 +184,15 @@ export function withProgress(observer: Observer, show: (message: string) => void
 /** Below the state directory. */
 export const AUDIT_FOLDER = 'audit';
 
-/** Tells `observer` and the audit, where there is to be one; disposing waits, for a moment, until its lines are written. */
-export type Audited = AsyncDisposable & { readonly observer: Observer };
-
-export function startAudit({ settings, observer, redactor }: Prepared): Audited {
+/**
+ * The `observer` of the answer tells ours and the audit, where there is to be one; disposing waits, for a moment, until its
+ * lines are written.
+ */
+export function startAudit({
+  settings,
+  observer,
+  redactor,
+}: Prepared): AsyncDisposable & { readonly observer: Observer } {
   if (settings.audit === 'off') return { observer, [Symbol.asyncDispose]: () => Promise.resolve() };
   const audit = new Audit({
     dir: join(settings.stateDir, AUDIT_FOLDER),

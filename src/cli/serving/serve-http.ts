@@ -3,7 +3,6 @@
 
 import { BridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
-import type { Principal } from '../../base/principal.js';
 import { isLoopback } from '../../base/text/loopback.js';
 import { OF_ONE_PROCESS, Scheduler, UNLIMITED } from '../../base/waiting/scheduler.js';
 import { watchTasks } from '../../mcp/calls/tasks.js';
@@ -14,12 +13,7 @@ import { firstTokenText, makeFirstToken } from '../../service/access/token-file.
 import { HttpFront } from '../../service/endpoint/front.js';
 import { recordServing } from '../../service/endpoint/serving-record.js';
 import { type HttpAddress, notifySystemd, parseHttpAddress } from '../../service/http/address.js';
-import {
-  type HttpFrontParts,
-  type RequestFacts,
-  type ServingContext,
-  withRequests,
-} from '../../service/http/parts.js';
+import { type HttpFrontParts, type RequestFacts, withRequests } from '../../service/http/parts.js';
 import { type Bridges, principalBridges } from '../../service/principals/bridges.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { Bridge } from '../../tenant/bridge.js';
@@ -132,17 +126,18 @@ function withHosts(prepared: Prepared, allowed: readonly string[]): Prepared {
 
 // Parts of the HTTP front in a real bridge: credentials, a bridge for each principal, and whether code can be run.
 
-type HttpServing = {
-  readonly bridges: Bridges;
-  readonly access: HttpAccess;
-  readonly settings: Settings;
-  readonly observer: Observer;
-  /** About the settings; agents are told the first ones. */
-  readonly warnings: readonly string[];
-};
-
 /** The parts of a front that serves `bridges`. `hasCredentials` says whether a call over TCP must show one. */
-export function httpParts(serving: HttpServing, hasCredentials: boolean): HttpFrontParts {
+export function httpParts(
+  serving: {
+    readonly bridges: Bridges;
+    readonly access: HttpAccess;
+    readonly settings: Settings;
+    readonly observer: Observer;
+    /** About the settings; agents are told the first ones. */
+    readonly warnings: readonly string[];
+  },
+  hasCredentials: boolean,
+): HttpFrontParts {
   const { bridges, access, settings, observer } = serving;
   const serverFor = serversOf(serving);
   // A request costs a few milliseconds of the process, so one is begun at a time.
@@ -178,14 +173,18 @@ export function httpParts(serving: HttpServing, hasCredentials: boolean): HttpFr
   };
 }
 
-function serversOf({ bridges, observer, warnings }: HttpServing): HttpFrontParts['serverFor'] {
+function serversOf({
+  bridges,
+  observer,
+  warnings,
+}: Parameters<typeof httpParts>[0]): HttpFrontParts['serverFor'] {
   const connections = new WeakMap<Bridge, AgentConnection>();
   const connectionOf = (bridge: Bridge): AgentConnection => {
     const known = connections.get(bridge) ?? new AgentConnection();
     connections.set(bridge, known);
     return known;
   };
-  return (principal: Principal, { era, isSession, clientProtocol, onListChanged }: ServingContext) => {
+  return (principal, { era, isSession, clientProtocol, onListChanged }) => {
     const held = isSession ? bridges.hold(principal) : undefined;
     const bridge = held?.bridge ?? bridges.of(principal);
     const server = agentServer({

@@ -15,15 +15,11 @@ import { parseExecSettings } from '../../code-exec/exec-settings.js';
 
 const OWN_NAME = 'code-exec';
 
-type WatchTimes = {
-  readonly everyMs: number;
-  readonly answersWithinMs: number;
-  /** How many questions without an answer, one after the other, until the service is ended. */
-  readonly unanswered: number;
-};
-
-/** A minute: what commands do to the machine keeps it from answering for some seconds, and its end costs all of them. */
-const TIMES: WatchTimes = { everyMs: 5_000, answersWithinMs: 10_000, unanswered: 4 };
+/**
+ * A minute: what commands do to the machine keeps it from answering for some seconds, and its end costs all of them.
+ * `unanswered` is how many questions without an answer, one after the other, end the service.
+ */
+const TIMES = { everyMs: 5_000, answersWithinMs: 10_000, unanswered: 4 };
 
 export async function codeExec(): Promise<void> {
   const isWatched = process.send !== undefined;
@@ -51,7 +47,7 @@ export async function codeExec(): Promise<void> {
  */
 export async function watch(
   service: ChildProcess,
-  times: WatchTimes,
+  times: typeof TIMES,
   say: (message: string) => void,
 ): Promise<number> {
   const hooks: Array<() => void> = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((name) => {
@@ -83,7 +79,7 @@ export async function watch(
 /** Resolves with true when it has not answered for too long, with false when `signal` has ended the watch. */
 async function untilSilent(
   address: () => string | undefined,
-  { everyMs, answersWithinMs, unanswered }: WatchTimes,
+  { everyMs, answersWithinMs, unanswered }: typeof TIMES,
   signal: AbortSignal,
 ): Promise<boolean> {
   const pause = (ms: number) => sleep(ms, undefined, { signal, ref: false }).catch(() => {});

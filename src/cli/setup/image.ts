@@ -27,7 +27,17 @@ const COMMANDS = 'code-exec';
 /** One after the other, each reported when it is there; a profile that does not exist ends it before the first. */
 export async function imageBuild(
   wanted: readonly string[],
-  { suite, with: packages, pip: requirements = [], json }: ImageBuildOptions,
+  {
+    suite,
+    with: packages,
+    pip: requirements = [],
+    json,
+  }: {
+    readonly suite?: string;
+    readonly with?: readonly string[];
+    readonly pip?: readonly string[];
+    readonly json?: true;
+  },
 ): Promise<void> {
   const added = packages === undefined ? [] : checkPackages(packages);
   const asked = requirements.length === 0 ? [] : parseRequirements(requirements);
@@ -63,13 +73,6 @@ export async function imageBuild(
     });
   }
 }
-
-export type ImageBuildOptions = {
-  readonly suite?: string;
-  readonly with?: readonly string[];
-  readonly pip?: readonly string[];
-  readonly json?: true;
-};
 
 /** Throws for an image that is of no use to `run_python`, for which alone packages are added by pip. */
 function checkIsPython(profile: string): void {

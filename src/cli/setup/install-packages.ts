@@ -80,8 +80,6 @@ export async function installPackages(
 const TIMEOUT_MS = 20 * 60_000;
 const SUDO_TIMEOUT_MS = 15_000;
 
-type RootAccess = 'root' | 'sudo' | 'sudo with a password' | 'none';
-
 /** The command line of `argv`, as somebody types it who is root or is not. */
 export const rootCommand = (argv: readonly string[], isRoot: boolean): string =>
   commandLine([...(isRoot ? [] : ['sudo']), ...argv]);
@@ -91,7 +89,10 @@ export const commandLine = (argv: readonly string[]): string =>
   argv.map((word) => (/^--?[\w=-]+$/.test(word) ? word : shellWord(word))).join(' ');
 
 /** How root is to be had. */
-export async function rootAccess(isRoot: boolean, isInteractive: boolean): Promise<RootAccess> {
+export async function rootAccess(
+  isRoot: boolean,
+  isInteractive: boolean,
+): Promise<'root' | 'sudo' | 'sudo with a password' | 'none'> {
   if (isRoot) return 'root';
   try {
     const asked = await run(
@@ -110,7 +111,10 @@ export async function rootAccess(isRoot: boolean, isInteractive: boolean): Promi
  * Runs `argv` as root to its end: a package manager that is cut in the middle leaves packages half installed, so that an
  * interrupt is only looked at afterwards. Throws E_PROCESS with the last lines of what it said.
  */
-export async function runAsRoot(argv: readonly string[], access: RootAccess): Promise<void> {
+export async function runAsRoot(
+  argv: readonly string[],
+  access: Awaited<ReturnType<typeof rootAccess>>,
+): Promise<void> {
   if (access === 'sudo with a password') return runInForeground(['sudo', ...argv]);
   const [program = '', ...args] = access === 'sudo' ? ['sudo', '-n', ...argv] : argv;
   await runToTheEnd([program, ...args]);

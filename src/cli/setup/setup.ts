@@ -28,9 +28,7 @@ import {
   type SetupContext,
   type SetupOptions,
   type Step,
-  type StepName,
   type StepResult,
-  type StepStatus,
   skippedResult,
 } from './step.js';
 import { storageStep } from './storage-step.js';
@@ -145,12 +143,15 @@ class Bars implements Disposable {
 }
 
 type StepReport = StepResult & {
-  readonly name: StepName;
+  readonly name: Step['name'];
   readonly seconds: number;
 };
 
 /** The JSON of `setup --json`. Fields are added, never renamed, within a major version. */
-type SetupReport = {
+export function reportOf(
+  steps: readonly StepReport[],
+  setup: SetupContext,
+): {
   readonly version: string;
   readonly dryRun: boolean;
   /** Whether every step that was made succeeded. */
@@ -161,9 +162,7 @@ type SetupReport = {
   /** Shell commands that take everything back, in their order. */
   readonly undo: readonly string[];
   readonly next: string;
-};
-
-export function reportOf(steps: readonly StepReport[], setup: SetupContext): SetupReport {
+} {
   const { options } = setup;
   const works = !steps.some(({ status }) => status === 'failed');
   const dryRun = options.dryRun === true;
@@ -196,7 +195,7 @@ const INDENT = ' '.repeat(NAME_COLUMNS + STATUS_COLUMNS);
 /** The lines of one step, at most as wide as the terminal; what lies below `home` begins with `~`. */
 export function stepText(step: StepReport, home: string): string {
   const paint = coloursFor(process.stdout);
-  const colours: Readonly<Record<StepStatus, (text: string) => string>> = {
+  const colours: Readonly<Record<StepResult['status'], (text: string) => string>> = {
     ok: paint.green,
     done: paint.cyan,
     skipped: paint.dim,
@@ -226,7 +225,7 @@ export function stepText(step: StepReport, home: string): string {
 }
 
 /** Text below the steps. */
-export function endText({ works, changed, dryRun, undo, next }: SetupReport): string {
+export function endText({ works, changed, dryRun, undo, next }: ReturnType<typeof reportOf>): string {
   const width = columnsOf(process.stdout);
   const lines = [
     '',

@@ -12,14 +12,12 @@ import type { BarProgress } from '../terminal/progress-bar.js';
 import type { terminalPrompts } from './dialogue.js';
 import type { SetupMachine } from './systems.js';
 
-/** `ok`: was so already. `done`: changed now. `skipped`: left as it is. `failed`: with the next step for the user. */
-export type StepStatus = 'ok' | 'done' | 'skipped' | 'failed';
-
 /** Something that works, but not as it should. */
 export type StepWarning = { readonly detail: string; readonly remedy?: string | undefined };
 
 export type StepResult = {
-  readonly status: StepStatus;
+  /** `ok`: was so already. `done`: changed now. `skipped`: left as it is. `failed`: with the next step for the user. */
+  readonly status: 'ok' | 'done' | 'skipped' | 'failed';
   /** One sentence without its full stop, or a part of one. */
   readonly detail: string;
   /** Action that the user has to take, in one sentence; only with `failedResult`. */
@@ -31,21 +29,19 @@ export type StepResult = {
   readonly undo?: readonly string[];
 };
 
-export type StepName =
-  | 'engine'
-  | 'ids'
-  | 'storage'
-  | 'choices'
-  | 'image'
-  | 'answer'
-  | 'walls'
-  | 'hosts'
-  | 'servers';
-
 export type Step = {
-  readonly name: StepName;
+  readonly name:
+    | 'engine'
+    | 'ids'
+    | 'storage'
+    | 'choices'
+    | 'image'
+    | 'answer'
+    | 'walls'
+    | 'hosts'
+    | 'servers';
   /** Steps without which this one is pointless: where one of them has failed, it is skipped. */
-  readonly needs: readonly StepName[];
+  readonly needs: readonly Step['name'][];
   /** Words about what is going on, for somebody who waits. */
   readonly doing: string;
   readonly perform: (setup: SetupContext) => Promise<StepResult>;

@@ -53,7 +53,7 @@ export const storageStep: Step = {
   },
 };
 
-async function choose(setup: SetupContext, { confFile }: StorePaths): Promise<StepResult> {
+async function choose(setup: SetupContext, { confFile }: ReturnType<typeof storePaths>): Promise<StepResult> {
   const mounter = setup.machine.find('fuse-overlayfs');
   const ways = [
     ...(mountsOverlay(setup.machine.kernel) ? [undefined] : []),
@@ -85,7 +85,10 @@ async function choose(setup: SetupContext, { confFile }: StorePaths): Promise<St
   });
 }
 
-async function examine(setup: SetupContext, { confFile, storeDir }: StorePaths): Promise<StepResult> {
+async function examine(
+  setup: SetupContext,
+  { confFile, storeDir }: ReturnType<typeof storePaths>,
+): Promise<StepResult> {
   const status = await askEngine(setup);
   if (status.state !== 'ready') return unusableResult(status);
   const { storageDriver } = status;
@@ -148,15 +151,13 @@ export function mountsOverlay(kernel: string): boolean {
   return major > OVERLAY_SINCE[0] || (major === OVERLAY_SINCE[0] && minor >= OVERLAY_SINCE[1]);
 }
 
-type StorePaths = {
+export function storePaths({ prepared }: Pick<SetupContext, 'prepared'>): {
   readonly confFile: string;
   readonly storeDir: string;
   readonly hasConf: boolean;
   /** Whether podman was ever asked anything: it makes its store at the first question. */
   readonly hasStore: boolean;
-};
-
-export function storePaths({ prepared }: Pick<SetupContext, 'prepared'>): StorePaths {
+} {
   const { env, host } = prepared.discovery;
   const confFile = join(env['XDG_CONFIG_HOME'] || join(host.home, '.config'), 'containers', 'storage.conf');
   const dataDir = env['XDG_DATA_HOME'] || join(host.home, '.local', 'share');

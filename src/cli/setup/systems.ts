@@ -52,10 +52,10 @@ const linux = (
   packages: Readonly<Partial<Record<SystemNeed, readonly string[]>>>,
 ): System => ({ title, ...commands, asRoot: true, engine: ['podman'], packages, afterwards: [] });
 
-type Release = { readonly id: string; readonly version: number };
-
 /** Systems by a name of /etc/os-release; the first that an ID or ID_LIKE names is taken. */
-const LINUXES: Readonly<Record<string, (release: Release) => System>> = {
+const LINUXES: Readonly<
+  Record<string, (release: { readonly id: string; readonly version: number }) => System>
+> = {
   debian: ({ id, version }) =>
     linux(
       'Debian or Ubuntu',

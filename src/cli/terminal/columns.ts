@@ -14,31 +14,37 @@ const MIN_WRAPPED = 20;
 /** Nothing else is left to be left out. */
 const MIN_COLUMN = 8;
 
-type Rows = readonly (readonly string[])[];
-
-/** How a table is made to fit. Columns are named by their index. */
-type Fit = {
-  /** Columns of the terminal; undefined where every row has one line, however long. */
-  readonly width: number | undefined;
-  /** Sentences, whose words go on below. */
-  readonly wraps?: readonly number[];
-  /** Columns that can be left out, the first of them first. */
-  readonly drops?: readonly number[];
-};
-
-/** Aligned columns without borders, each row on its own line unless `fit` says otherwise; cells may be coloured. */
-export function columns(rows: Rows, fit: Fit = { width: undefined }): string {
+/**
+ * Aligned columns without borders, each row on its own line unless `fit` says otherwise; cells may be coloured. `fit` names
+ * columns by their index.
+ */
+export function columns(
+  rows: readonly (readonly string[])[],
+  fit: {
+    /** Columns of the terminal; undefined where every row has one line, however long. */
+    readonly width: number | undefined;
+    /** Sentences, whose words go on below. */
+    readonly wraps?: readonly number[];
+    /** Columns that can be left out, the first of them first. */
+    readonly drops?: readonly number[];
+  } = { width: undefined },
+): string {
   const table = new Table({
     chars: BORDERLESS,
     style: { 'padding-left': 0, 'padding-right': GAP, compact: true },
   });
-  const shown = fit.width === undefined ? rows : fitRows(rows, fit.width, fit);
+  const shown = fit.width === undefined ? rows : fitRows(rows, fit.width, fit.wraps, fit.drops);
   table.push(...shown.map((row) => [...row]));
   const lines = table.toString().split('\n');
   return lines.map((line) => `${line.trimEnd()}\n`).join('');
 }
 
-function fitRows(rows: Rows, width: number, { wraps = [], drops = [] }: Fit): Rows {
+function fitRows(
+  rows: readonly (readonly string[])[],
+  width: number,
+  wraps: readonly number[] = [],
+  drops: readonly number[] = [],
+): readonly (readonly string[])[] {
   const natural = rows.reduce<number[]>(
     (widest, row) => row.map((cell, at) => Math.max(widest[at] ?? 0, shownWidth(cell))),
     [],

@@ -26,7 +26,7 @@ import { OWN_VARIABLES, removeIfEmpty } from '../../service/windows/place.js';
 import { BridgeEnd, type ServedWindow, Windows } from '../../service/windows/windows.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { hostFacts } from '../../settings/files/host-facts.js';
-import { type Audited, type Examined, examine, startAudit } from '../serving/prepare.js';
+import { type Examined, examine, startAudit } from '../serving/prepare.js';
 import { firstFault, nothingElseWrites } from '../serving/serving-process.js';
 import { interruptSignal } from '../terminal/interrupt.js';
 
@@ -101,7 +101,7 @@ type Window = {
   readonly connection: BridgeEnd;
   readonly served: ServedWindow;
   readonly stderr: LossyWriter;
-  readonly audit: Audited;
+  readonly audit: ReturnType<typeof startAudit>;
   readonly sinceMs: number;
 };
 

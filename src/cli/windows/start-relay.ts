@@ -3,7 +3,7 @@
 
 import { VERSION } from '../../base/version.js';
 import { buildOf } from '../../service/windows/greeting.js';
-import { type MeetOptions, meet } from '../../service/windows/meet.js';
+import { meet } from '../../service/windows/meet.js';
 import { sharedSocket } from '../../service/windows/place.js';
 import { relay } from '../../service/windows/relay.js';
 
@@ -19,7 +19,7 @@ export function wantsShared(value: string | undefined): boolean {
 const DEFAULT = 'off';
 
 /** How this process meets the shared bridge of its environment; or why it may meet none. */
-export function meetingHere(isCommandLine = false): MeetOptions | { readonly why: string } {
+export function meetingHere(isCommandLine = false): Parameters<typeof meet>[0] | { readonly why: string } {
   const { env, pid, platform } = process;
   // A pipe that only its user can open needs an access list, which Node sets on none.
   if (platform === 'win32') return { why: 'Node cannot protect a pipe on Windows' };

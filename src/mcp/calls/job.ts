@@ -19,32 +19,6 @@ import type { ToolAnswer } from '../tools/definitions.js';
 import { ANSWER_WITHIN_MS, type InputRequest, isOffered, Questions } from './questions.js';
 import type { Round } from './request-state.js';
 
-/** End of a job: the answer of its tool, or what was thrown instead. */
-type JobEnd = { readonly answer: ToolAnswer } | { readonly thrown: unknown };
-
-export type JobParts = {
-  /** Name of the tool. */
-  readonly tool: string;
-  readonly timeoutSeconds: number;
-  /** Whether each piece of output is told, as our own command line wants it. */
-  readonly wantsPieces: boolean;
-  /** The request that begins it. */
-  readonly request: AgentRequest;
-  readonly work: (job: Job) => Promise<ToolAnswer>;
-  /** The answer as the client that began it can read it. */
-  readonly show: (answer: ToolAnswer) => object;
-};
-
-/** The other jobs of a job's principal, as far as the job needs them. */
-type OtherJobs = {
-  /** Another job of the same client, which can ask in place of this one. */
-  readonly siblingOf: (job: Job) => Job | undefined;
-  /** Throws where this job may not ask just now. */
-  readonly admitQuestion: (job: Job) => void;
-  /** The client of this job has not come back, and nothing else names the job. */
-  readonly forget: (job: Job) => void;
-};
-
 const MAX_SAID_CHARS = 200;
 const NOT_READ = '[… what follows was not read in time …]\n';
 /** Limit for missed output: our own command line misses a moment's between two requests, and more only if it was killed. */
@@ -61,14 +35,15 @@ export class Job implements Disposable {
   readonly questions: Questions;
   /** Resolves when the work has ended; never rejects. */
   readonly ended: Promise<void>;
-  readonly show: JobParts['show'];
+  /** The answer as the client that began it can read it. */
+  readonly show: (answer: ToolAnswer) => object;
   /** Name by which its client asks for the rest, where a part was the answer. */
   handle: string | undefined;
   /** In ms since 1970: since when it is a task, where it is one. */
   taskSinceMs: number | undefined;
   /** Whether somebody has been given its end. */
   isTold = false;
-  readonly #others: OtherJobs;
+  readonly #others;
   readonly #ending = new AbortController();
   readonly #startedAt = performance.now();
   readonly #timeoutSeconds: number;
@@ -80,7 +55,7 @@ export class Job implements Disposable {
   #request: AgentRequest | undefined;
   #offers: ClientOffers;
   #round: { readonly nonce: string; readonly timer: NodeJS.Timeout } | undefined;
-  #end: JobEnd | undefined;
+  #end: { readonly answer: ToolAnswer } | { readonly thrown: unknown } | undefined;
   #changedAtMs = Date.now();
   #said: string | undefined;
   #unread = noOutput();
@@ -90,7 +65,36 @@ export class Job implements Disposable {
   #missed: OutputEvent[] = [];
   #missedChars = 0;
 
-  constructor({ tool, timeoutSeconds, wantsPieces, request, work, show }: JobParts, others: OtherJobs) {
+  constructor(
+    {
+      tool,
+      timeoutSeconds,
+      wantsPieces,
+      request,
+      work,
+      show,
+    }: {
+      /** Name of the tool. */
+      readonly tool: string;
+      readonly timeoutSeconds: number;
+      /** Whether each piece of output is told, as our own command line wants it. */
+      readonly wantsPieces: boolean;
+      /** The request that begins it. */
+      readonly request: AgentRequest;
+      readonly work: (job: Job) => Promise<ToolAnswer>;
+      /** The answer as the client that began it can read it. */
+      readonly show: (answer: ToolAnswer) => object;
+    },
+    /** The other jobs of the job's principal, as far as the job needs them. */
+    others: {
+      /** Another job of the same client, which can ask in place of this one. */
+      readonly siblingOf: (job: Job) => Job | undefined;
+      /** Throws where this job may not ask just now. */
+      readonly admitQuestion: (job: Job) => void;
+      /** The client of this job has not come back, and nothing else names the job. */
+      readonly forget: (job: Job) => void;
+    },
+  ) {
     this.tool = tool;
     this.show = show;
     this.signal = this.#ending.signal;
@@ -125,8 +129,8 @@ export class Job implements Disposable {
     return this.#request;
   }
 
-  /** How the work has ended; undefined until then. */
-  get end(): JobEnd | undefined {
+  /** How the work has ended: the answer of its tool, or what was thrown instead; undefined until then. */
+  get end() {
     return this.#end;
   }
 

@@ -6,8 +6,9 @@ import { drawnLetters, randomBytes } from '../../base/crypto.js';
 import { charsIn, clipHarmless } from '../../base/text/text.js';
 import type { AgentRequest } from '../requests/agent-request.js';
 import type { ToolAnswer } from '../tools/definitions.js';
-import { Job, type JobParts } from './job.js';
-import type { InputRequests } from './questions.js';
+import { Job } from './job.js';
+import type { InputRequest } from './questions.js';
+
 import { type CallIdentity, mintState, readState, WrongRequestState } from './request-state.js';
 
 /** 79 bits, which nobody guesses. */
@@ -31,9 +32,6 @@ const MAX_REMEMBERED = 200;
 /** How long a `stop` waits for the code to end; a container that does not end is killed long before. */
 const STOPS_WITHIN_MS = 15_000;
 
-/** Request to wait for a job, or to stop it, by its handle. */
-export type GoOn = { readonly wait: string } | { readonly stop: string };
-
 /** There is no such job; the message says why, as far as that is known. */
 export class NoSuchJob extends Error {}
 
@@ -47,7 +45,7 @@ type JobWaits = {
 
 export type JobAnswer =
   | { readonly answer: ToolAnswer }
-  | { readonly inputRequests: InputRequests; readonly requestState: string }
+  | { readonly inputRequests: Readonly<Record<string, InputRequest>>; readonly requestState: string }
   | { readonly task: Job };
 
 export class Jobs implements Disposable {
@@ -87,7 +85,7 @@ export class Jobs implements Disposable {
   }
 
   /** Begins a job; it is ended by its request until that is answered, and from then on by a word. */
-  begin(parts: JobParts): Job {
+  begin(parts: ConstructorParameters<typeof Job>[0]): Job {
     const job = new Job(parts, {
       siblingOf: (asking) => this.#siblingOf(asking),
       admitQuestion: (asking) => this.#admitQuestion(asking),
@@ -141,7 +139,7 @@ export class Jobs implements Disposable {
 
   /** Goes on with the job of this handle. Throws NoSuchJob. */
   async goOn(
-    asked: GoOn,
+    asked: { readonly wait: string } | { readonly stop: string },
     request: AgentRequest,
     identity: CallIdentity,
     waits: JobWaits,

@@ -11,8 +11,6 @@ export type InputRequest =
   | { readonly method: 'elicitation/create'; readonly params: Readonly<JsonObject> }
   | { readonly method: 'roots/list' };
 
-export type InputRequests = Readonly<Record<string, InputRequest>>;
-
 /**
  * How long a question waits for its answer. A person is given as long as the SDK gives one who answers over a connection;
  * meanwhile the run keeps its sandbox and its place among the runs at once.
@@ -45,7 +43,7 @@ export class Questions {
   }
 
   /** Questions that wait for an answer. A key is never used for a second question. */
-  get requests(): InputRequests {
+  get requests(): Readonly<Record<string, InputRequest>> {
     return Object.fromEntries([...this.#open].map(([key, { request }]) => [key, request]));
   }
 

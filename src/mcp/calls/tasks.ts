@@ -11,7 +11,7 @@ import type { AgentServer } from '../requests/agent-server.js';
 import { fieldsOf } from '../requests/complaint.js';
 import type { Job } from './job.js';
 import { type Jobs, RESULT_KEPT_MS } from './jobs.js';
-import type { InputRequests } from './questions.js';
+import type { InputRequest } from './questions.js';
 
 /** Capabilities of a server object that answers the requests of the extension. */
 export const TASK_CAPABILITIES = { extensions: { [TASKS_EXTENSION]: {} } };
@@ -26,18 +26,6 @@ const INTERNAL_ERROR = -32_603;
 const WORDS_EVERY_MS = 1_000;
 const MAX_SHOWN_CHARS = 80;
 
-/** MCP's DetailedTask. */
-type DetailedTask = ReturnType<typeof timesOf> & {
-  readonly pollIntervalMs?: number;
-  readonly statusMessage?: string;
-} & (
-    | { readonly status: 'working' }
-    | { readonly status: 'input_required'; readonly inputRequests: InputRequests }
-    | { readonly status: 'completed'; readonly result: object }
-    | { readonly status: 'failed'; readonly error: RpcError }
-    | { readonly status: 'cancelled' }
-  );
-
 /** Answer to a call that is a task from now on. */
 export const createdTask = (job: Job) => {
   const now = Date.now();
@@ -45,7 +33,7 @@ export const createdTask = (job: Job) => {
 };
 
 /** Throws WrongParams where there is no such task. */
-export function getTask(jobs: Jobs, taskId: unknown): DetailedTask {
+export function getTask(jobs: Jobs, taskId: unknown): ReturnType<typeof viewOf> {
   const job = taskOf(jobs, taskId);
   if (job.end !== undefined) job.isTold = true;
   return viewOf(job, Date.now());
@@ -109,7 +97,20 @@ function timesOf(job: Job, now: number) {
   };
 }
 
-function viewOf(job: Job, now: number): DetailedTask {
+/** MCP's DetailedTask. */
+function viewOf(
+  job: Job,
+  now: number,
+): ReturnType<typeof timesOf> & {
+  readonly pollIntervalMs?: number;
+  readonly statusMessage?: string;
+} & (
+    | { readonly status: 'working' }
+    | { readonly status: 'input_required'; readonly inputRequests: Readonly<Record<string, InputRequest>> }
+    | { readonly status: 'completed'; readonly result: object }
+    | { readonly status: 'failed'; readonly error: RpcError }
+    | { readonly status: 'cancelled' }
+  ) {
   const { state, end, said } = job;
   const times = timesOf(job, now);
   if (state === 'cancelled') return { ...times, status: state };
@@ -140,8 +141,14 @@ function rpcErrorOf(thrown: unknown): RpcError {
 
 // Tasks that are watched: what is told is what `tasks/get` would answer at that moment.
 
-/** Watch over the tasks of a client that it will hear of. */
-export type TaskWatch = {
+/**
+ * Watches `taskIds` for a client that must have declared that it knows tasks. Gives the watch over those that it will hear
+ * of.
+ */
+export type WatchTasks = (
+  taskIds: readonly string[],
+  tell: (task: object) => void,
+) => {
   /** Without those that are nobody's, or somebody else's. */
   readonly taskIds: readonly string[];
   /** Tells of each as it is, and from now on when it has changed. */
@@ -149,11 +156,12 @@ export type TaskWatch = {
   stop(): void;
 };
 
-/** Watches `taskIds` for a client that must have declared that it knows tasks. */
-export type WatchTasks = (taskIds: readonly string[], tell: (task: object) => void) => TaskWatch;
-
 /** Watches tasks of the principal of `jobs`. */
-export function watchTasks(jobs: Jobs, taskIds: readonly string[], tell: (task: object) => void): TaskWatch {
+export function watchTasks(
+  jobs: Jobs,
+  taskIds: readonly string[],
+  tell: (task: object) => void,
+): ReturnType<WatchTasks> {
   const own = [...new Set(taskIds)].filter((taskId) => jobs.task(taskId) !== undefined);
   const stops: Array<() => void> = [];
   return {

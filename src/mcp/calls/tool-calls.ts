@@ -30,7 +30,7 @@ import type { BridgeTool, ToolAnswer } from '../tools/definitions.js';
 import { execute } from '../tools/execute.js';
 import { executeCode } from '../tools/execute-code.js';
 import { runPython } from '../tools/run-python.js';
-import { type GoOn, type JobAnswer, type Jobs, NoSuchJob } from './jobs.js';
+import { type JobAnswer, type Jobs, NoSuchJob } from './jobs.js';
 import type { CallIdentity } from './request-state.js';
 import { createdTask } from './tasks.js';
 
@@ -269,7 +269,9 @@ function callSoftTimeout(
 const HANDLE = 'the handle of a run that goes on, such as "r-7hq2m5xw3v8kd4np"';
 
 /** Request in the arguments about a call that goes on; undefined where the arguments begin a call. */
-export function goOnIn(args: unknown): GoOn | CallProblem | undefined {
+export function goOnIn(
+  args: unknown,
+): { readonly wait: string } | { readonly stop: string } | CallProblem | undefined {
   if (typeof args !== 'object' || args === null) return undefined;
   const given = args as Readonly<Record<string, unknown>>;
   const names = (['wait', 'stop'] as const).filter((name) => given[name] !== undefined);

@@ -18,9 +18,9 @@ import { AgentServer, CACHED_FOR } from '../requests/agent-server.js';
 import { checkCursor, describeValue, fieldsOf } from '../requests/complaint.js';
 import { LOG_LEVELS, type McpLogLevel } from '../requests/log-notifications.js';
 import { instructions } from '../resources/capabilities.js';
-import { type OfferedTools, offeredTools, offersSnippets, withDataLine } from '../tools/definitions.js';
+import { offeredTools, offersSnippets, type ToolDefinition, withDataLine } from '../tools/definitions.js';
 import { LateBridge, loadAnswers, wholeBridge } from './late-bridge.js';
-import { type StdioConnection, serveConnection } from './stdio-connection.js';
+import { serveConnection } from './stdio-connection.js';
 
 /** Limits for warnings about settings in the instructions. */
 const MAX_WARNINGS = 2;
@@ -111,7 +111,7 @@ export function serveAgent(
   transport: Transport,
   observer: Observer,
   warnings: readonly string[] = [],
-): Promise<StdioConnection> {
+): ReturnType<typeof serveConnection> {
   const connection = new AgentConnection();
   return serveConnection(
     transport,
@@ -160,7 +160,7 @@ function tellOfRoots(bridge: Bridge | LateBridge, agent: AgentCapabilities): voi
 function listTools(
   server: AgentServer,
   { bridge, connection }: { readonly bridge: Bridge | LateBridge; readonly connection: AgentConnection },
-  tools: OfferedTools,
+  tools: readonly ToolDefinition[],
   agent: AgentCapabilities,
   listChanged: (list: 'tools') => void,
 ): void {

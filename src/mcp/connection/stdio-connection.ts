@@ -9,7 +9,6 @@ import {
   notificationOf,
   SUBSCRIPTION_ID,
   TASK_CHANGED,
-  type TaskWatch,
   tasksAskedFor,
   type WatchTasks,
 } from '../calls/tasks.js';
@@ -18,11 +17,6 @@ import type { AgentServer } from '../requests/agent-server.js';
 
 /** Subscriptions of one agent; each costs a notification whenever a list has changed. */
 const MAX_SUBSCRIPTIONS = 100;
-
-export type StdioConnection = {
-  /** Ends the connection, and what its requests have begun. */
-  close(): Promise<void>;
-};
 
 /**
  * Resolves when `given` has started. `onClosed` is called when the connection has ended, whoever has ended it. `watchTasks`
@@ -33,7 +27,10 @@ export async function serveConnection(
   serverFor: (era: Era) => AgentServer,
   onClosed: () => void = () => {},
   watchTasks?: WatchTasks,
-): Promise<StdioConnection> {
+): Promise<{
+  /** Ends the connection, and what its requests have begun. */
+  close(): Promise<void>;
+}> {
   const transport = watchTasks === undefined ? given : new TaskListening(given, watchTasks);
   const served = serveStdio(({ era }) => serverFor(era), { transport, maxSubscriptions: MAX_SUBSCRIPTIONS });
   const { onclose } = transport;
@@ -55,7 +52,7 @@ class TaskListening implements Transport {
   readonly #watchTasks: WatchTasks;
   /** Tasks of requests that the SDK has not acknowledged yet, and those that are being told of. */
   readonly #asked = new Map<RequestId, readonly string[]>();
-  readonly #watched = new Map<RequestId, TaskWatch>();
+  readonly #watched = new Map<RequestId, ReturnType<WatchTasks>>();
 
   constructor(inner: Transport, watchTasks: WatchTasks) {
     this.#inner = inner;

@@ -12,7 +12,7 @@ import type { Era } from '../requests/agent-request.js';
 import { AgentServer } from '../requests/agent-server.js';
 import { callParams, textIn } from '../requests/complaint.js';
 import { CAPABILITIES_MIME_TYPE, CAPABILITIES_URI } from '../resources/capabilities.js';
-import { type StdioConnection, serveConnection } from './stdio-connection.js';
+import { serveConnection } from './stdio-connection.js';
 
 /** Instructions are in the model's context from the start, and hosts cut them after some two thousand characters. */
 const MAX_LINES = 5;
@@ -25,7 +25,7 @@ export function serveWrongSettings(
   settings: Settings,
   problems: readonly SettingProblem[],
   transport: Transport,
-): Promise<StdioConnection> {
+): ReturnType<typeof serveConnection> {
   return serveConnection(transport, (era) => wrongSettingsServer(settings, problems, era));
 }
 

@@ -20,15 +20,10 @@ const anyResult = z.looseObject({});
 const anything = { params: z.unknown() };
 const NEVER = new AbortController().signal;
 
-type AgentOffer = {
-  readonly elicitation?: { readonly form?: unknown; readonly url?: unknown };
-  readonly roots?: { readonly listChanged?: unknown };
-};
-
 /** `onRootsChanged` is called when the agent says that its roots are others. */
 export function agentCapabilitiesOf(server: AgentServer, onRootsChanged: () => void): AgentCapabilities {
   let roots: { readonly listed: Promise<Readonly<Record<string, unknown>>>; readonly at: number } | undefined;
-  const capabilities = (): AgentOffer => onlyObjects(server.getClientCapabilities() ?? {});
+  const capabilities = () => onlyObjects(server.getClientCapabilities() ?? {});
   const tellsRootsChanges = () => capabilities().roots?.listChanged === true;
 
   server.setNotificationHandler('notifications/roots/list_changed', anything, () => {
@@ -94,7 +89,12 @@ function relatedTo({ newestCall }: AgentServer): { readonly relatedRequestId?: R
 }
 
 /** Whatever the greeting says: a capability that is no object is none. */
-const onlyObjects = (offered: object): AgentOffer =>
+const onlyObjects = (
+  offered: object,
+): {
+  readonly elicitation?: { readonly form?: unknown; readonly url?: unknown };
+  readonly roots?: { readonly listChanged?: unknown };
+} =>
   Object.fromEntries(
     Object.entries(offered).filter(([, capability]) => typeof capability === 'object' && capability !== null),
   );

@@ -31,17 +31,6 @@ export type Peer = Pick<CallContext['caller'], 'agent' | 'scope'> & {
   readonly logLevel: () => McpLogLevel | undefined;
 };
 
-/** Facts about an agent before it asks anything; none of them counts for an agent that says them with every request. */
-export type Greeted = {
-  readonly era: Era;
-  /** The version that the client has asked for. */
-  readonly clientProtocol: string | undefined;
-  /** Peer that the agent's calls are given; the log level in it is that of an agent of 2025. */
-  readonly peer: Peer;
-  getClientVersion(): Implementation | undefined;
-  getClientCapabilities(): ClientCapabilities | undefined;
-};
-
 /** Facts about an HTTP request, which a handler finds in `ctx.http.authInfo.extra`. */
 export type AuthExtra = {
   readonly principal: Principal;
@@ -61,11 +50,22 @@ type AgentEvent =
   | OutputEvent;
 
 export class AgentRequest implements CallContext<AgentEvent> {
-  readonly #greeted: Greeted;
+  readonly #greeted;
   /** The SDK's; `mcpReq` has inputResponses and requestState where the request goes on with an earlier one. */
   readonly context: ServerContext;
 
-  constructor(greeted: Greeted, context: ServerContext) {
+  constructor(
+    /** Facts about an agent before it asks anything; none of them counts for an agent that says them with every request. */ greeted: {
+      readonly era: Era;
+      /** The version that the client has asked for. */
+      readonly clientProtocol: string | undefined;
+      /** Peer that the agent's calls are given; the log level in it is that of an agent of 2025. */
+      readonly peer: Peer;
+      getClientVersion(): Implementation | undefined;
+      getClientCapabilities(): ClientCapabilities | undefined;
+    },
+    context: ServerContext,
+  ) {
     this.#greeted = greeted;
     this.context = context;
   }

@@ -6,6 +6,7 @@
 import {
   type ClientCapabilities,
   type Implementation,
+  type InitializeRequestParams,
   isJSONRPCRequest,
   type JSONRPCRequest,
   LATEST_PROTOCOL_VERSION,
@@ -37,12 +38,6 @@ const notFound = () => new ProtocolError(ProtocolErrorCode.MethodNotFound, 'Meth
 /** `params` is what the request has, undefined where it has none. What is returned is sent as it is. */
 type Handler = (params: unknown, request: AgentRequest) => object | Promise<object>;
 
-type AgentGreeting = {
-  readonly protocolVersion: string;
-  readonly capabilities: ClientCapabilities;
-  readonly clientInfo: Implementation;
-};
-
 export class AgentServer extends Server {
   readonly era: Era;
   /** Set by whoever serves it; a server without a bridge has no calls. */
@@ -52,7 +47,7 @@ export class AgentServer extends Server {
   readonly #closed = new AbortController();
   readonly #open = new Set<RequestId>();
   #clientProtocol: string | undefined;
-  #greeting: AgentGreeting | undefined;
+  #greeting: InitializeRequestParams | undefined;
 
   constructor({
     era,
@@ -186,7 +181,7 @@ export class AgentServer extends Server {
       AgentGreeting,
       params,
       ALLOWED,
-    ) as AgentGreeting;
+    ) as InitializeRequestParams;
     this.#greeting = { protocolVersion, capabilities, clientInfo };
     this.#clientProtocol = protocolVersion;
     const agreed = SUPPORTED_PROTOCOL_VERSIONS.includes(protocolVersion)

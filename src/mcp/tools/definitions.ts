@@ -171,7 +171,10 @@ const DATA_SENTENCES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** These tools, with a line about the folders that code may see now at the end of descriptions. No folders add no line. */
-export function withDataLine(tools: OfferedTools, folders: readonly DataFolder[]): OfferedTools {
+export function withDataLine(
+  tools: readonly ToolDefinition[],
+  folders: readonly DataFolder[],
+): readonly ToolDefinition[] {
   if (folders.length === 0) return tools;
   const inWords = ({ target, isWritable }: DataFolder) => (isWritable ? `${target} (writable)` : target);
   const access = folders.every(({ isWritable }) => !isWritable) ? ', read-only' : '';
@@ -327,18 +330,16 @@ export function executeDefinition(settings: Settings): ToolDefinition {
   };
 }
 
-export type OfferedTools = readonly ToolDefinition[];
-
 const DEFINITIONS: Readonly<Record<ToolName, (settings: Settings) => ToolDefinition>> = {
   run_python: runPythonDefinition,
   execute_code: executeCodeDefinition,
   execute: executeDefinition,
 };
 
-const made = new WeakMap<Settings, OfferedTools>();
+const made = new WeakMap<Settings, readonly ToolDefinition[]>();
 
 /** The tools that the operator offers, in their order; made once for these settings, since each request may ask for them. */
-export function offeredTools(settings: Settings): OfferedTools {
+export function offeredTools(settings: Settings): readonly ToolDefinition[] {
   const known = made.get(settings);
   if (known !== undefined) return known;
   const tools = settings.tools.map((name) => DEFINITIONS[name](settings));

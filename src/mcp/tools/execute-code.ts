@@ -58,17 +58,18 @@ function addNote(outcome: Outcome, task: Task): Outcome {
 
 type ProgramValues = ArgumentsOf<ReturnType<typeof executeCodeArguments>>;
 
-type ProgramSource = {
-  readonly settings: Settings;
-  /** The languages that may be named. */
-  readonly offered: readonly Language[];
-  readonly snippets: Pick<Snippets, 'find'>;
-};
-
 /** The run that is asked for, or what is wrong with the arguments. */
-async function readProgram(given: ProgramValues, source: ProgramSource): Promise<RunInput | CallProblem> {
-  const { settings, offered } = source;
-  const origin = given.snippet_name ? await fromSnippet(given, source) : fromCode(given, offered);
+async function readProgram(
+  given: ProgramValues,
+  source: {
+    readonly settings: Settings;
+    /** The languages that may be named. */
+    readonly offered: readonly Language[];
+    readonly snippets: Pick<Snippets, 'find'>;
+  },
+): Promise<RunInput | CallProblem> {
+  const { settings, offered, snippets } = source;
+  const origin = given.snippet_name ? await fromSnippet(given, offered, snippets) : fromCode(given, offered);
   if ('message' in origin) return origin;
   const { language, code, file } = origin;
   const objection = toolsProblem(given, language, offered) ?? wordsObjection(given) ?? fileProblem(file);
@@ -91,12 +92,11 @@ async function readProgram(given: ProgramValues, source: ProgramSource): Promise
 /** To Bash the carriage return of a line from Windows is part of its last word; all other languages pass over it. */
 const withPlainLines = (code: string): string => code.replaceAll('\r\n', '\n');
 
-type Origin = { readonly language: Language; readonly code: string; readonly file: string };
-
 async function fromSnippet(
   { snippet_name: name = '', language, entrypoint_code: code, entrypoint_filename: file }: ProgramValues,
-  { offered, snippets }: ProgramSource,
-): Promise<Origin | CallProblem> {
+  offered: readonly Language[],
+  snippets: Pick<Snippets, 'find'>,
+): Promise<{ readonly language: Language; readonly code: string; readonly file: string } | CallProblem> {
   const besides = [
     ...(language === undefined ? [] : ['language']),
     ...(code === undefined ? [] : ['entrypoint_code']),
@@ -123,7 +123,7 @@ async function fromSnippet(
 function fromCode(
   { language: word, entrypoint_code: code, entrypoint_filename: file }: ProgramValues,
   offered: readonly Language[],
-): Origin | CallProblem {
+): { readonly language: Language; readonly code: string; readonly file: string } | CallProblem {
   if (word === undefined && code === undefined)
     return complaint(`language: got nothing, nor a snippet_name, expected ${SNIPPET_OR_CODE}.`);
   if (word === undefined)

@@ -18,10 +18,6 @@ export type ApprovalAnswer = {
   /** Who, as far as known: a user's name, a client. */
   readonly who: string;
 };
-export type AskedCall = {
-  /** The arguments as they will be sent, JSON text. */
-  readonly arguments: string;
-};
 export type Question = {
   /** `q-` and 16 letters and digits (drawnLetters). */
   readonly id: string;
@@ -29,7 +25,10 @@ export type Question = {
     readonly kind: 'tool';
     readonly server: string;
     readonly tool: string;
-    readonly calls: readonly AskedCall[];
+    readonly calls: readonly {
+      /** The arguments as they will be sent, JSON text. */
+      readonly arguments: string;
+    }[];
   };
   /** Which rule asks, as a noun. */
   readonly rule: string;

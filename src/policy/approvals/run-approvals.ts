@@ -58,10 +58,12 @@ const MAX_CALLS_OF_QUESTION = 200;
 /** Limit for the arguments of all calls of one question together. */
 const MAX_QUESTION_CHARS = 256 * 1024;
 
-type Waiter = { readonly text: string; readonly settle: (refused: BridgeError | undefined) => void };
 type Batch = {
   readonly first: WaitingCall;
-  readonly waiters: Set<Waiter>;
+  readonly waiters: Set<{
+    readonly text: string;
+    readonly settle: (refused: BridgeError | undefined) => void;
+  }>;
   readonly calls: string[];
   chars: number;
   readonly ending: AbortController;
@@ -157,9 +159,9 @@ export class RunApprovals implements Disposable {
         if (own.waiters.size === 0) own.ending.abort('cancelled');
         reject(signal.reason instanceof Error ? signal.reason : new Error('The call was cancelled.'));
       };
-      const waiter: Waiter = {
+      const waiter = {
         text: call.text,
-        settle: (refused) => {
+        settle: (refused: BridgeError | undefined) => {
           signal.removeEventListener('abort', leave);
           resolve(refused);
         },

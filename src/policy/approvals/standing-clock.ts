@@ -20,16 +20,16 @@ export type Standing = {
 const FREEZE_AFTER_MS = 2_000;
 const LOOK_EVERY_MS = 1_000;
 
-/** When it began to stand, what it had left, and what the sandbox had used by then. */
-type Stood = { readonly at: number; readonly leftMs: number; readonly used: number };
-
 export class StandingClock implements Disposable {
   readonly #deadline: Pick<Deadline, 'pause' | 'start'>;
   readonly #standing: Standing | undefined;
   /** Number of callers that keep the clock stopped. */
   #stopped = 0;
-  /** Set from the first stop until the clock goes on, which may have to wait for a place. */
-  #stands: Stood | undefined;
+  /**
+   * When it began to stand, what it had left, and what the sandbox had used by then. Set from the first stop until the clock
+   * goes on, which may have to wait for a place.
+   */
+  #stands: { readonly at: number; readonly leftMs: number; readonly used: number } | undefined;
   #looking: NodeJS.Timeout | undefined;
   #freezing: NodeJS.Timeout | undefined;
   #thaw: (() => void) | undefined;
@@ -87,7 +87,7 @@ export class StandingClock implements Disposable {
   }
 
   /** On several processors it computes no more than the time that goes by. */
-  #computedMs({ at, used }: Stood): number {
+  #computedMs({ at, used }: { readonly at: number; readonly used: number }): number {
     const now = this.#standing?.used?.() ?? used;
     // Some processes' time is no longer seen when they have ended.
     return Math.max(0, Math.min((now - used) * 1_000, performance.now() - at));

@@ -54,12 +54,6 @@ export interface PostedPage extends AsyncDisposable {
   linkTo(question: Question): string;
 }
 
-/** Rejects where no page can be opened; calls `onEnd` when the page has ended by itself. */
-export type OpenPage = (
-  source: PostedQuestions,
-  options: { readonly onEnd: () => void },
-) => Promise<PostedPage>;
-
 /** How long the page shows what has ended, and how many of those it shows at most. */
 const SHOWN_MS = 600_000;
 const MAX_SHOWN = 50;
@@ -68,8 +62,14 @@ export type InboxOptions = {
   /** State folder of the bridge: `approvals/` is made in it with the first question. */
   readonly stateDir: string;
   readonly observer: Observer;
-  /** Called for the first question that somebody is sent a link to, and again after the page has ended by itself. */
-  readonly openPage: OpenPage;
+  /**
+   * Called for the first question that somebody is sent a link to, and again after the page has ended by itself. Rejects where
+   * no page can be opened; calls `onEnd` when the page has ended by itself.
+   */
+  readonly openPage: (
+    source: PostedQuestions,
+    options: { readonly onEnd: () => void },
+  ) => Promise<PostedPage>;
   /** How often answers are looked for where the system says nothing; a test shortens it. */
   readonly lookEveryMs?: number;
   /** Limit for the file of a question; a test lowers it. */

@@ -10,7 +10,7 @@ import { shownTool } from '../../base/text/shown-name.js';
 import { DECISIONS, type Decision, type Question } from '../approvals/question.js';
 import type { Posted, PostedPage, PostedQuestions } from '../inbox/inbox.js';
 import { thisUser } from '../inbox/question-file.js';
-import { HEADERS, isShownWhole, type Notice, type Page, plainPage, questionsPage } from './page-html.js';
+import { HEADERS, isShownWhole, type Page, plainPage, questionsPage } from './page-html.js';
 
 /** Without a question for so long, the page ends; its addresses lead nowhere then. */
 const IDLE_MS = 60_000;
@@ -179,7 +179,7 @@ export class ApprovalPage implements PostedPage {
   }
 }
 
-function noticeOf(done: Posted | undefined): Notice | undefined {
+function noticeOf(done: Posted | undefined) {
   if (done?.state.at !== 'closed') return undefined;
   const { server, tool } = done.question.object;
   return { says: `${shownTool(server, tool)}: ${done.state.why}.`, isDone: true };
@@ -263,12 +263,6 @@ class LiveStreams implements Disposable {
   }
 }
 
-type PageRefusal = {
-  readonly status: number;
-  readonly says: string;
-  readonly headers?: Readonly<Record<string, string>>;
-};
-
 const METHODS = ['GET', 'HEAD', 'POST'];
 
 /**
@@ -276,7 +270,16 @@ const METHODS = ['GET', 'HEAD', 'POST'];
  * can send requests here, and can have their own name lead here (DNS rebinding); what they send is refused before it is looked
  * at. Undefined where nothing stands against the request. `port` is the one that the page listens on.
  */
-function refusalOf(request: IncomingMessage, port: number): PageRefusal | undefined {
+function refusalOf(
+  request: IncomingMessage,
+  port: number,
+):
+  | {
+      readonly status: number;
+      readonly says: string;
+      readonly headers?: Readonly<Record<string, string>>;
+    }
+  | undefined {
   const { method = '', headers } = request;
   const repeated = repeatedHeader(request);
   if (repeated !== undefined) return { status: 400, says: repeated };
@@ -310,7 +313,7 @@ function isOwnFetch(
   return method !== 'POST' && mode === 'navigate';
 }
 
-const refusal = (says: string): PageRefusal => ({ status: 403, says });
+const refusal = (says: string) => ({ status: 403, says });
 
 // Secrets that open the page and that make its forms ours. All of them are drawn when the page starts and gone when it ends.
 

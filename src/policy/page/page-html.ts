@@ -5,7 +5,7 @@ import { textBeside } from '../../base/files/read-text.js';
 import { jsonPieces } from '../../base/json/laid-out-json.js';
 import { shownName, shownTool } from '../../base/text/shown-name.js';
 import { shownExactly } from '../../base/text/text.js';
-import { type AskedCall, type Decision, MAX_WORD_CHARS } from '../approvals/question.js';
+import { type Decision, MAX_WORD_CHARS } from '../approvals/question.js';
 import type { Posted } from '../inbox/inbox.js';
 
 // HTML as text. Whatever is put into a template is text and shows as such: there is no way to put markup in but another
@@ -42,9 +42,6 @@ const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (letter) =
 const STYLE = textBeside(new URL('./page-style.css', import.meta.url));
 const SCRIPT = textBeside(new URL('./page-script.js', import.meta.url));
 
-/** Said ahead of the questions: what has just become of an answer. `isDone`: it was taken. */
-export type Notice = { readonly says: string; readonly isDone: boolean };
-
 export type Page = { readonly headers: Readonly<Record<string, string>>; readonly text: string };
 
 /** Sent with every answer. Forms say where they come from only as far as the page lets browsers say it. */
@@ -75,7 +72,8 @@ export function questionsPage({
   readonly posted: readonly Posted[];
   /** Where the page is that of one question. */
   readonly only?: Posted | undefined;
-  readonly notice?: Notice | undefined;
+  /** Said ahead of the questions: what has just become of an answer. `isDone`: it was taken. */
+  readonly notice?: { readonly says: string; readonly isDone: boolean } | undefined;
   /** Without style and script, for the page's own script, which has both. */
   readonly isBare?: boolean;
 }): Page {
@@ -199,8 +197,11 @@ ${formHtml(posted, action, token)}
 function callsHtml({ question }: Posted): Html {
   const { calls, tool } = question.object;
   const [only] = calls;
-  if (calls.length === 1 && only !== undefined) return callHtml(only, `Arguments of ${shownName(tool)}`);
-  const items = calls.map((call, at) => html`<li>${callHtml(call, `Arguments of call ${at + 1}`)}</li>\n`);
+  if (calls.length === 1 && only !== undefined)
+    return callHtml(only.arguments, `Arguments of ${shownName(tool)}`);
+  const items = calls.map(
+    (call, at) => html`<li>${callHtml(call.arguments, `Arguments of call ${at + 1}`)}</li>\n`,
+  );
   return html`<ol>${items}</ol>`;
 }
 
@@ -268,7 +269,7 @@ const SCROLLS_ABOVE_CHARS = 3_000;
  * A call as it will be sent, for a person to read: laid out in lines, whole, and nothing of it but text. `name` is what a
  * screen reader calls it.
  */
-function callHtml({ arguments: text }: AskedCall, name: string): Html {
+function callHtml(text: string, name: string): Html {
   const pieces = jsonPieces(text);
   const isColoured = text.length <= MAX_COLOURED_CHARS;
   const shown = pieces.map((piece) =>

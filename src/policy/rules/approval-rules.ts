@@ -47,15 +47,6 @@ export interface ApprovalPolicy {
   readonly file: string | undefined;
 }
 
-export type ApprovalRules = {
-  readonly mode: SettingValues['approve'] | undefined;
-  /** Patterns over servers, for a file that names none. */
-  readonly trust: readonly string[];
-  readonly file: { readonly path: string; readonly section: ApprovalSection | undefined } | undefined;
-  /** The entry of a server; what was decided of its name does not hold for one that takes it. */
-  readonly entryOf?: (server: string) => DownstreamSpec | undefined;
-};
-
 const ALLOWED: ApprovalVerdict = { is: 'allow', rule: 'no rule', isConditional: false };
 
 /** Effects of a tool that are known when the claims that do not count are taken away. */
@@ -73,7 +64,14 @@ export function approvalPolicyOf({
   trust,
   file,
   entryOf = () => undefined,
-}: ApprovalRules): ApprovalPolicy {
+}: {
+  readonly mode: SettingValues['approve'] | undefined;
+  /** Patterns over servers, for a file that names none. */
+  readonly trust: readonly string[];
+  readonly file: { readonly path: string; readonly section: ApprovalSection | undefined } | undefined;
+  /** The entry of a server; what was decided of its name does not hold for one that takes it. */
+  readonly entryOf?: (server: string) => DownstreamSpec | undefined;
+}): ApprovalPolicy {
   const section = file?.section;
   const asked = section?.mode ?? mode;
   const trusted = (section === undefined || section.trust.length === 0 ? trust : section.trust).map((text) =>

@@ -53,15 +53,8 @@ const WITHIN_MS = 1_000;
 /** How long one that has taken longer is not evaluated: arguments that are made for it come again and again. */
 const RESTS_MS = 30_000;
 
-type Expression = {
-  readonly evaluate: (context: object) => unknown;
-  /** Until when the expression is not evaluated, since it has taken too long; by performance.now(). */
-  restsUntil: number;
-};
-
-type Environments = { readonly plain: CelEnvironment; readonly strict: CelEnvironment };
-let environments: Environments | undefined;
-const parsed = new Map<string, Expression | { readonly trouble: string }>();
+let environments: { readonly plain: CelEnvironment; readonly strict: CelEnvironment } | undefined;
+const parsed = new Map<string, ReturnType<typeof parse>>();
 const MAX_REMEMBERED = 1_000;
 
 /** Fault of an expression, as the end of a sentence about it; undefined where there is none. */
@@ -107,7 +100,7 @@ const unclearReading = (why: string): ConditionReading => ({
 /** Error code for a script that was ended because it took too long. */
 const TIMED_OUT = 'ERR_SCRIPT_EXECUTION_TIMEOUT';
 
-function expressionOf(text: string): Expression | { readonly trouble: string } {
+function expressionOf(text: string): ReturnType<typeof parse> {
   const known = parsed.get(text);
   if (known !== undefined) return known;
   const made = parse(text);
@@ -116,7 +109,13 @@ function expressionOf(text: string): Expression | { readonly trouble: string } {
   return made;
 }
 
-function parse(text: string): Expression | { readonly trouble: string } {
+function parse(text: string):
+  | {
+      readonly evaluate: (context: object) => unknown;
+      /** Until when the expression is not evaluated, since it has taken too long; by performance.now(). */
+      restsUntil: number;
+    }
+  | { readonly trouble: string } {
   if (text.length > MAX_CONDITION_CHARS)
     return { trouble: `has ${text.length} characters; at most ${MAX_CONDITION_CHARS} are allowed` };
   try {
@@ -131,7 +130,7 @@ function parse(text: string): Expression | { readonly trouble: string } {
   }
 }
 
-function environmentsOnce(): Environments {
+function environmentsOnce() {
   if (environments !== undefined) return environments;
   const { Environment } = celParser();
   const withFacts = (limits: typeof LIMITS) =>
@@ -155,18 +154,23 @@ function environmentsOnce(): Environments {
 
 const firstLine = (message = ''): string => linesOf(message)[0] ?? '';
 
-type ArgumentsText = Pick<ConditionFacts, 'argumentsText' | 'inputSchema'>;
 /** Arguments that were read last: one call is judged by several conditions. */
-let last: (ArgumentsText & { readonly args: unknown }) | undefined;
+let last: (Pick<ConditionFacts, 'argumentsText' | 'inputSchema'> & { readonly args: unknown }) | undefined;
 
 /** Throws a sentence where readers could read different arguments altogether. */
-function argumentsOf({ argumentsText, inputSchema }: ArgumentsText): unknown {
+function argumentsOf({
+  argumentsText,
+  inputSchema,
+}: Pick<ConditionFacts, 'argumentsText' | 'inputSchema'>): unknown {
   if (last?.argumentsText !== argumentsText || last.inputSchema !== inputSchema)
     last = { argumentsText, inputSchema, args: readArguments({ argumentsText, inputSchema }) };
   return last.args;
 }
 
-function readArguments({ argumentsText: text, inputSchema }: ArgumentsText): unknown {
+function readArguments({
+  argumentsText: text,
+  inputSchema,
+}: Pick<ConditionFacts, 'argumentsText' | 'inputSchema'>): unknown {
   if (text.length > MAX_ARGUMENTS_CHARS)
     throw new Error(`the arguments have ${text.length} characters; at most ${MAX_ARGUMENTS_CHARS} are read`);
   const excess = excessOf(text, ARGUMENTS_LIMITS);

@@ -50,7 +50,6 @@ const serverLimits = {
 
 /** How code may use data folders, from the least to the most. */
 export const DATA_ACCESS = ['none', 'read', 'write'] as const;
-export type DataAccess = (typeof DATA_ACCESS)[number];
 
 const limits = z.strictObject({
   ...serverLimits,

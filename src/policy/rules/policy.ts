@@ -21,12 +21,7 @@ import type { DataFolder } from '../../settings/files/data-folders.js';
 import type { ServerDoc, ToolDoc } from '../../wire/frames.js';
 import { MAX_CALLS_IN_FLIGHT } from '../../wire/limits.js';
 import { type ApprovalPolicy, approvalPolicyOf, layeredApprovals, namesOfAll } from './approval-rules.js';
-import {
-  DATA_ACCESS,
-  type DataAccess,
-  DEFAULT_CALLS_IN_FLIGHT_PER_SERVER,
-  type PolicyFile,
-} from './policy-file.js';
+import { DATA_ACCESS, DEFAULT_CALLS_IN_FLIGHT_PER_SERVER, type PolicyFile } from './policy-file.js';
 
 /** `rule` is a noun: `MCP_BRIDGE_DENY 'github.delete_*'`. */
 export type Verdict = { readonly allowed: boolean; readonly rule: string };
@@ -50,21 +45,19 @@ type RunLimits = {
 
 export type RuledPattern = Omit<ServerPattern, 'text'> & { readonly rule: string };
 
-/** A tool by its real name, and what its server has changed of it. */
-export type JudgedTool = Pick<ToolDoc, 'name' | 'changed'>;
-
 /** Requests to a server besides its tools, by MCP's names. Patterns name these requests like tools, and so does the audit. */
 export const REQUEST_METHODS = ['resources/list', 'resources/read', 'prompts/list', 'prompts/get'] as const;
 export type RequestMethod = (typeof REQUEST_METHODS)[number];
 
 export interface Policy {
   server(server: string): Verdict;
-  tool(server: string, tool: JudgedTool): Verdict;
+  /** `tool`: by its real name, and what its server has changed of it. */
+  tool(server: string, tool: Pick<ToolDoc, 'name' | 'changed'>): Verdict;
   /** A question about its resources or prompts. */
   request(server: string, method: RequestMethod): Verdict;
   readonly runLimits: RunLimits;
   /** How code may use data folders. */
-  readonly data: DataAccess;
+  readonly data: (typeof DATA_ACCESS)[number];
   serverLimits(server: string): ServerLimits;
   /** Which of the calls that the rest allows wait for a person. */
   readonly approvals: ApprovalPolicy;

@@ -5,8 +5,9 @@ import { mapStrings, RawJson } from '../../base/json/json-text.js';
 import { countOf, linesOf, shownExactly } from '../../base/text/text.js';
 import type { PlannedCall } from '../../policy/approvals/plan.js';
 import type { Outcome } from '../outcome/outcome.js';
+import type { Picture } from '../outcome/pictures.js';
 import { type FileEntry, fileEntries } from './files.js';
-import { type PictureSize, pictureSizes, sessionLine } from './pieces.js';
+import { pictureSizes, sessionLine } from './pieces.js';
 
 export type Payload = {
   readonly status: Outcome['status'];
@@ -31,7 +32,7 @@ export type Payload = {
   /** The last expression's value; a string of its repr where JSON cannot hold it. */
   readonly result?: RawJson | string;
   /** The pictures behind this text, in their order, by size only. */
-  readonly pictures?: readonly PictureSize[];
+  readonly pictures?: readonly Pick<Picture, 'kind' | 'width' | 'height' | 'bytes'>[];
   /** Why others are not there. */
   readonly picturesLeftOut?: readonly string[];
   readonly error?: string;

@@ -116,13 +116,10 @@ export function failurePieces(
 /** The shape of the protocol's ImageContent that we make. */
 export type ImageBlock = { readonly type: 'image'; readonly data: string; readonly mimeType: string };
 
-/** Facts about a picture for the flat forms of an answer: everything but the picture itself. */
-export type PictureSize = Pick<Picture, 'kind' | 'width' | 'height' | 'bytes'>;
-
 export const imageBlocks = ({ shown }: Pictures): ImageBlock[] =>
   shown.map(({ kind, data }) => ({ type: 'image', data, mimeType: `image/${kind}` }));
 
-export const pictureSizes = ({ shown }: Pictures): PictureSize[] =>
+export const pictureSizes = ({ shown }: Pictures): Pick<Picture, 'kind' | 'width' | 'height' | 'bytes'>[] =>
   shown.map(({ kind, width, height, bytes }) => ({ kind, width, height, bytes }));
 
 /** One line per picture, less those that stand in the output already, where the code has shown them. */

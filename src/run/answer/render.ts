@@ -32,16 +32,6 @@ import {
 /** `sections` is what execute_code says where nobody chose: stdout and stderr, each under its own head. */
 export type RenderMode = SettingValues['outputMode'] | 'sections';
 
-/** The shape of the protocol's CallToolResult that we make. */
-type RenderedResult = {
-  readonly content: readonly [
-    { readonly type: 'text'; readonly text: string },
-    ...(ImageBlock | ResourceLink)[],
-  ];
-  readonly structuredContent?: Readonly<Record<string, unknown>>;
-  readonly isError: boolean;
-};
-
 type RenderOptions = {
   readonly mode: RenderMode;
   readonly structured: 'auto' | 'always' | 'never';
@@ -56,17 +46,25 @@ export const isStructured = ({ structured, client }: Pick<RenderOptions, 'struct
   structured === 'always' || (structured === 'auto' && !hostView(client).showsStructured);
 
 /** At most MAX_ANSWER_BYTES as JSON, and the pictures, which have a bound of their own and no copy anywhere. */
-export function render(outcome: Outcome, options: RenderOptions): RenderedResult {
+export function render(outcome: Outcome, options: RenderOptions): ReturnType<typeof renderWhole> {
   const { roomBytes } = hostView(options.client);
   const { content, ...rest } = fitAnswer(outcome, (fitting) => renderWhole(fitting, options), roomBytes);
   const [text, ...links] = content;
   return { content: [text, ...imageBlocks(outcome.pictures), ...links], ...rest };
 }
 
+/** Gives the shape of the protocol's CallToolResult that we make. */
 function renderWhole(
   outcome: Outcome,
   { mode, structured, client, links = true }: RenderOptions,
-): RenderedResult {
+): {
+  readonly content: readonly [
+    { readonly type: 'text'; readonly text: string },
+    ...(ImageBlock | ResourceLink)[],
+  ];
+  readonly structuredContent?: Readonly<Record<string, unknown>>;
+  readonly isError: boolean;
+} {
   const view = hostView(client);
   const payload = showStrings(payloadOf(outcome, view.paths));
   const forms: Readonly<Record<RenderMode, () => string>> = {

@@ -22,13 +22,7 @@ import { RESULTS_FOLDER, shownName, uniqueName } from './file-names.js';
 import { fileType } from './file-type.js';
 import type { KeptFiles } from './kept-files.js';
 import { type KeptRun, type KeptStream, type KeptThing, OverQuota } from './kept-run.js';
-import {
-  type AnswerRoom,
-  answerRoom,
-  MAX_OUTPUT_CHARS,
-  MAX_REPR_CHARS,
-  SHOWN_RESULT_CHARS,
-} from './shown-amounts.js';
+import { answerRoom, MAX_OUTPUT_CHARS, MAX_REPR_CHARS, SHOWN_RESULT_CHARS } from './shown-amounts.js';
 
 /** A file from the folder for results. */
 export type LeftFile = {
@@ -97,7 +91,7 @@ export class Artifacts {
   readonly #observer: Observer;
   readonly #output: Readonly<Record<OutputStream, WholeOutput>> | undefined;
   readonly #sharedBytes: number | undefined;
-  readonly #room: AnswerRoom;
+  readonly #room;
   readonly #files: { readonly name: string; readonly content: Buffer }[] = [];
   readonly #names = new Set<string>();
   readonly #skipped: Array<Left['skipped'][number]> = [];

@@ -7,17 +7,6 @@ import { join } from 'node:path';
 import PQueue from 'p-queue';
 import { HANDLE } from './kept-uri.js';
 
-type RoomOptions = {
-  readonly dir: string;
-  readonly keepSeconds: number;
-  readonly quotaBytes: number;
-  /** Milliseconds since the epoch; tests have their own. */
-  readonly now: () => number;
-  readonly onRemoved: (handle: string) => void;
-  /** Whether those who are told of what is kept may know where it lies. */
-  readonly tellsPaths: boolean;
-};
-
 /** Each is looked at by name; a quota full of tiny ones would be a million. */
 const MAX_FOLDERS = 500;
 /** Other bridges keep and remove too; between two looks our own knowledge will do. */
@@ -38,7 +27,7 @@ type Folder = {
 };
 
 export class KeptRoom {
-  readonly #options: RoomOptions;
+  readonly #options;
   /** Folders by handle; undefined until somebody has looked. */
   #folders: Map<string, Folder> | undefined;
   #lookedAtMs = 0;
@@ -47,7 +36,16 @@ export class KeptRoom {
   /** Room is made for one after the other. */
   readonly #turns = new PQueue({ concurrency: 1 });
 
-  constructor(options: RoomOptions) {
+  constructor(options: {
+    readonly dir: string;
+    readonly keepSeconds: number;
+    readonly quotaBytes: number;
+    /** Milliseconds since the epoch; tests have their own. */
+    readonly now: () => number;
+    readonly onRemoved: (handle: string) => void;
+    /** Whether those who are told of what is kept may know where it lies. */
+    readonly tellsPaths: boolean;
+  }) {
     this.#options = options;
   }
 

@@ -152,21 +152,22 @@ export class KeptRun {
   }
 }
 
-type StreamEnd = {
-  readonly onEnd: (sizeBytes: number) => KeptThing;
-  readonly onFailure: () => Promise<void>;
-};
-
 /** Bytes on their way to a file. Whoever writes does not wait, so it has to be bounded by whoever writes. */
 export class KeptStream {
   readonly #file: Promise<FileHandle>;
-  readonly #then: StreamEnd;
+  readonly #then;
   #waiting: Buffer[] = [];
   #sizeBytes = 0;
   #writing: Promise<void> | undefined;
   #failure: unknown;
 
-  constructor(file: Promise<FileHandle>, then: StreamEnd) {
+  constructor(
+    file: Promise<FileHandle>,
+    then: {
+      readonly onEnd: (sizeBytes: number) => KeptThing;
+      readonly onFailure: () => Promise<void>;
+    },
+  ) {
     this.#file = file;
     this.#then = then;
     // Told by `end`; until then nobody asks.

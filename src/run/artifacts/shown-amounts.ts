@@ -11,15 +11,12 @@ const SURE_SHARE = 16;
 /** Small texts that stand in an answer, all of them together. */
 const MAX_INLINE_SUM_CHARS = 8_000;
 
-/** From which length on each part of an answer is kept as a whole, because something may be missing of it. */
-export type AnswerRoom = {
+/** `roomBytes`: what the host shows its model of an answer; undefined where it shows all. */
+export function answerRoom(roomBytes: number | undefined): {
   readonly resultChars: number;
   readonly streamBytes: number;
   readonly inlineChars: number;
-};
-
-/** `roomBytes`: what the host shows its model of an answer; undefined where it shows all. */
-export function answerRoom(roomBytes: number | undefined): AnswerRoom {
+} {
   if (roomBytes === undefined)
     return {
       resultChars: SHOWN_RESULT_CHARS,

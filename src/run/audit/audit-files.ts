@@ -9,19 +9,6 @@ import { Writable } from 'node:stream';
 import { randomBytes } from '../../base/crypto.js';
 import { messageOf } from '../../base/errors.js';
 
-type AuditFilesOptions = {
-  readonly dir: string;
-  readonly quotaBytes: number;
-  /** Called with what went wrong: once, and again only after the disk has taken lines in between. */
-  readonly onTrouble: (message: string) => void;
-  /** The line, with its newline, that says that so many were lost since a time (ISO 8601). */
-  readonly lostLine: (lines: number, since: string) => string;
-  /** Milliseconds since the epoch; tests have their own. */
-  readonly now?: () => number;
-  /** Opens a file for writing; tests pass a stream to a disk that stalls or is full. */
-  readonly createStream?: (path: string) => Writable;
-};
-
 export const AUDIT_SUFFIX = '.jsonl';
 /** How many full files a bridge keeps besides the one that it writes. */
 const KEPT_SEGMENTS = 3;
@@ -46,7 +33,7 @@ const steadyNow = (): number => performance.timeOrigin + performance.now();
 type WaitingLines = { readonly text: string; readonly lines: number; readonly since?: string };
 
 export class AuditFiles {
-  readonly #options: AuditFilesOptions;
+  readonly #options;
   readonly #now: () => number;
   readonly #since = new Date().toISOString().replace(/[:.]/g, '-');
   #name: string | undefined;
@@ -62,7 +49,18 @@ export class AuditFiles {
   /** The last write may have left half a line. */
   #isTorn = false;
 
-  constructor(options: AuditFilesOptions) {
+  constructor(options: {
+    readonly dir: string;
+    readonly quotaBytes: number;
+    /** Called with what went wrong: once, and again only after the disk has taken lines in between. */
+    readonly onTrouble: (message: string) => void;
+    /** The line, with its newline, that says that so many were lost since a time (ISO 8601). */
+    readonly lostLine: (lines: number, since: string) => string;
+    /** Milliseconds since the epoch; tests have their own. */
+    readonly now?: () => number;
+    /** Opens a file for writing; tests pass a stream to a disk that stalls or is full. */
+    readonly createStream?: (path: string) => Writable;
+  }) {
     this.#options = options;
     this.#now = options.now ?? steadyNow;
   }

@@ -10,16 +10,6 @@ import { AuditFiles } from './audit-files.js';
 import type { AuditLine, CallLine, LoginLine, QuestionLine, RunLine } from './audit-line.js';
 import { digestOf } from './digest.js';
 
-type AuditOptions = {
-  /** Folder of the audit files, made where need be, for its owner alone. */
-  readonly dir: string;
-  /** Limit for all audit files together. */
-  readonly quotaBytes: number;
-  readonly redact: Redact;
-  /** Hears that something cannot be kept: once until it can again. */
-  readonly observer: Observer;
-};
-
 /** One run may make a million calls, which would push what other runs did out of the files. */
 const MAX_CALLS_LISTED = 10_000;
 const MAX_NAME_CHARS = 256;
@@ -38,19 +28,20 @@ const HOUR_MS = 3_600_000;
 /** Refusals cost their sender little, and would otherwise push what runs did out of the files. */
 const MAX_IN_AN_HOUR = { accepted: 1_000, refused: 60, rejected: 1_000 } as const;
 
-type Begun = Pick<
-  RunLine,
-  'at' | 'principal' | 'client' | 'language' | 'code' | 'argumentsText' | 'timeoutSeconds'
-> & {
-  listed: number;
-};
-
 const lineOf = (line: AuditLine): string => `${JSON.stringify(line)}\n`;
 
 export class Audit implements AsyncDisposable {
   readonly #files: AuditFiles;
   readonly #redact: Redact;
-  readonly #running = new Map<string, Begun>();
+  readonly #running = new Map<
+    string,
+    Pick<
+      RunLine,
+      'at' | 'principal' | 'client' | 'language' | 'code' | 'argumentsText' | 'timeoutSeconds'
+    > & {
+      listed: number;
+    }
+  >();
   /** Lines of the present hour, and how many since the last line had none. */
   readonly #hourly = {
     accepted: { hour: 0, listed: 0, notListed: 0 },
@@ -58,7 +49,20 @@ export class Audit implements AsyncDisposable {
     rejected: { hour: 0, listed: 0, notListed: 0 },
   };
 
-  constructor({ dir, quotaBytes, redact, observer }: AuditOptions) {
+  constructor({
+    dir,
+    quotaBytes,
+    redact,
+    observer,
+  }: {
+    /** Folder of the audit files, made where need be, for its owner alone. */
+    readonly dir: string;
+    /** Limit for all audit files together. */
+    readonly quotaBytes: number;
+    readonly redact: Redact;
+    /** Hears that something cannot be kept: once until it can again. */
+    readonly observer: Observer;
+  }) {
     this.#files = new AuditFiles({
       dir,
       quotaBytes,

@@ -10,12 +10,6 @@ import type { SettingValues } from '../../settings/environment/variables.js';
 import { digestOf, type TextDigest } from '../audit/digest.js';
 import { type CallTarget, type GuestCall, keptName } from './guest-call.js';
 
-type CallAuditParts = {
-  readonly runId: string;
-  readonly mode: SettingValues['audit'];
-  readonly observer: Observer;
-};
-
 /** A call with the one verdict on it. */
 type JudgedCall = {
   readonly call: GuestCall;
@@ -35,9 +29,13 @@ const SAYS_ERROR = /"isError"\s*:\s*true/;
 const MAX_ARGUMENTS_CHARS = 64 * 1024;
 
 export class CallAudit {
-  readonly #parts: CallAuditParts;
+  readonly #parts;
 
-  constructor(parts: CallAuditParts) {
+  constructor(parts: {
+    readonly runId: string;
+    readonly mode: SettingValues['audit'];
+    readonly observer: Observer;
+  }) {
     this.#parts = parts;
   }
 

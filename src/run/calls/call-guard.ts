@@ -13,7 +13,7 @@ import type { StopClock } from '../../base/waiting/deadline.js';
 import type { Plan, PlannedCall } from '../../policy/approvals/plan.js';
 import { notApproved, planSavesNothing, type RunApprovals } from '../../policy/approvals/run-approvals.js';
 import type { ApprovalVerdict } from '../../policy/rules/approval-rules.js';
-import { deniedError, type JudgedTool, type Policy, type Verdict } from '../../policy/rules/policy.js';
+import { deniedError, type Policy, type Verdict } from '../../policy/rules/policy.js';
 import type { ServerTool } from '../../servers/server/tool-list.js';
 import type { CallMethod, ServerDoc, ToolDoc, ToolHit } from '../../wire/frames.js';
 import type { CallAudit } from './call-audit.js';
@@ -40,32 +40,6 @@ export type Handlers = {
 /** A call of a tool, as its verdict needs it. */
 type ToolTarget = Extract<CallTarget, { readonly kind: 'tool' }>;
 
-type CallGuardParts = {
-  readonly runId: string;
-  readonly policy: () => Policy;
-  readonly limits: CallLimits;
-  readonly audit: CallAudit;
-  readonly handlers: Handlers;
-  /** A server of the run whole, with what policy hides of it; undefined for one that the run has not. */
-  readonly whole: (server: string) => ServerDoc | undefined;
-  /** Changes that a server has made to a tool by now, in words; null where there are none. */
-  readonly changed: (server: string, tool: string) => string | null;
-  /** Claims of the server about a tool, as of now; undefined where the server cannot be reached. */
-  readonly said: (
-    server: string,
-    tool: string,
-    signal: AbortSignal,
-  ) => Promise<Pick<ServerTool, 'hints' | 'inputSchema'> | undefined>;
-  /** Id of the principal. */
-  readonly principal: string;
-  /** Where a call waits for a person; undefined where nobody can be asked, and then such a call is refused. */
-  readonly approvals: Pick<RunApprovals, 'pass'> | undefined;
-  /** The plan of a run that only plans. */
-  readonly plan?: Plan | undefined;
-  readonly turn: CallTurn;
-  readonly observer: Observer;
-};
-
 /** A verdict, and the error that it is to the caller; undefined where it allows. */
 type PolicyDecision = {
   readonly verdict: Verdict;
@@ -82,9 +56,33 @@ const UNJUDGED: PolicyDecision = { verdict: { allowed: true, rule: 'no rule' }, 
 const MAX_TOLD_CHARS = 500;
 
 export class CallGuard {
-  readonly #parts: CallGuardParts;
+  readonly #parts;
 
-  constructor(parts: CallGuardParts) {
+  constructor(parts: {
+    readonly runId: string;
+    readonly policy: () => Policy;
+    readonly limits: CallLimits;
+    readonly audit: CallAudit;
+    readonly handlers: Handlers;
+    /** A server of the run whole, with what policy hides of it; undefined for one that the run has not. */
+    readonly whole: (server: string) => ServerDoc | undefined;
+    /** Changes that a server has made to a tool by now, in words; null where there are none. */
+    readonly changed: (server: string, tool: string) => string | null;
+    /** Claims of the server about a tool, as of now; undefined where the server cannot be reached. */
+    readonly said: (
+      server: string,
+      tool: string,
+      signal: AbortSignal,
+    ) => Promise<Pick<ServerTool, 'hints' | 'inputSchema'> | undefined>;
+    /** Id of the principal. */
+    readonly principal: string;
+    /** Where a call waits for a person; undefined where nobody can be asked, and then such a call is refused. */
+    readonly approvals: Pick<RunApprovals, 'pass'> | undefined;
+    /** The plan of a run that only plans. */
+    readonly plan?: Plan | undefined;
+    readonly turn: CallTurn;
+    readonly observer: Observer;
+  }) {
     this.#parts = parts;
   }
 
@@ -202,7 +200,7 @@ export class CallGuard {
 
   #judgeTool(server: string, name: string, policy: Policy): PolicyDecision {
     const { whole, changed } = this.#parts;
-    const subject: JudgedTool = {
+    const subject: Pick<ToolDoc, 'name' | 'changed'> = {
       name,
       // As the run's server is now: it may have listed its tools anew since it was loaded.
       get changed() {

@@ -9,16 +9,20 @@ import type { Bound, Scheduler, TurnLimits } from '../../base/waiting/scheduler.
 import { StandingClock } from '../../policy/approvals/standing-clock.js';
 import type { Limit, Policy } from '../../policy/rules/policy.js';
 
-type AtServer = { readonly server: string; readonly max: number };
-
 /**
  * Resolves when a call may begin, at a server that has at most `max` under way where the call is about one; also when `signal`
  * ends the wait. The Disposable is disposed of when the call has ended.
  */
-export type CallTurn = (at: AtServer | undefined, signal: AbortSignal) => Promise<Disposable>;
+export type CallTurn = (
+  at: { readonly server: string; readonly max: number } | undefined,
+  signal: AbortSignal,
+) => Promise<Disposable>;
 
 /** Bridges have servers of one name that are not the same. */
-export const boundOf = (bridge: string, { server, max }: AtServer): Bound => ({
+export const boundOf = (
+  bridge: string,
+  { server, max }: { readonly server: string; readonly max: number },
+): Bound => ({
   key: JSON.stringify([bridge, server]),
   max,
 });
@@ -41,22 +45,17 @@ export function turnOfCode(
   };
 }
 
-type CallLimitsParts = {
-  readonly policy: () => Policy;
-  readonly turn: CallTurn;
-  /** The run's clock stands while a server has a person asked. */
-  readonly stopClock: StopClock;
-};
-
-/** A request to a server: a tool's name or an MCP method, and the JSON that goes with it. */
-type Measured = { readonly server: string; readonly name: string; readonly argumentsText: string };
-
 export class CallLimits {
-  readonly #parts: CallLimitsParts;
+  readonly #parts;
   readonly #ofServers = new Map<string, number>();
   #ofRun = 0;
 
-  constructor(parts: CallLimitsParts) {
+  constructor(parts: {
+    readonly policy: () => Policy;
+    readonly turn: CallTurn;
+    /** The run's clock stands while a server has a person asked. */
+    readonly stopClock: StopClock;
+  }) {
     this.#parts = parts;
   }
 
@@ -74,7 +73,11 @@ export class CallLimits {
   }
 
   /** Measures a call and counts it. Throws E_LIMIT for what is too much. */
-  begin({ server, name, argumentsText }: Measured): void {
+  begin(
+    /** A request to a server: a tool's name or an MCP method, and the JSON that goes with it. */
+    asked: { readonly server: string; readonly name: string; readonly argumentsText: string },
+  ): void {
+    const { server, name, argumentsText } = asked;
     const { bytesPerCall } = this.#parts.policy().serverLimits(server);
     keepToBytes(
       bytesPerCall,
@@ -86,7 +89,7 @@ export class CallLimits {
 
   /** Asks when it is the turn of a call that has begun. Throws E_LIMIT where its answer is too long or too late. */
   async hold(
-    { server, name }: Omit<Measured, 'argumentsText'>,
+    { server, name }: { readonly server: string; readonly name: string },
     ask: (signal: AbortSignal, stopClock: StopClock) => unknown,
     signal: AbortSignal,
   ): Promise<RawJson> {

@@ -47,20 +47,6 @@ export function notLoaded(server: string, discovered: readonly ServerBrief[]): B
 /** Code could ask for every server that there is; nobody reads more than this. */
 const MAX_QUESTIONS = 8;
 
-export type OnDemandParts = {
-  readonly mode: SettingValues['autoload'];
-  readonly agent: AgentCapabilities;
-  readonly discovered: readonly ServerBrief[];
-  /** Opens and describes one. */
-  readonly open: (server: string, signal: AbortSignal) => Promise<ServerDoc>;
-  /** The run's clock stands still from now until what is given back is called. */
-  readonly stopClock: StopClock;
-  /** Time for all questions together. */
-  readonly maxAskingMs?: number;
-  /** How it is asked and refused; without it, as for code that asks for itself. */
-  readonly words?: AskingWords;
-};
-
 export type AskingWords = {
   /** The question to the person. `server` is harmless. */
   readonly question: (server: string) => string;
@@ -74,7 +60,7 @@ export const canLoad = (mode: SettingValues['autoload'], agent: AgentCapabilitie
 
 /** The servers that one run gets while it runs. Disposed, it asks nobody any more. */
 export class OnDemand implements Disposable {
-  readonly #parts: OnDemandParts;
+  readonly #parts;
   /** Answers of the user as the client reports them, each asked for once. */
   readonly #answers = new Map<string, Promise<unknown>>();
   readonly #ending = new AbortController();
@@ -82,7 +68,19 @@ export class OnDemand implements Disposable {
   #lastQuestion: Promise<unknown> = Promise.resolve();
   readonly #time: AskingTime;
 
-  constructor(parts: OnDemandParts) {
+  constructor(parts: {
+    readonly mode: SettingValues['autoload'];
+    readonly agent: AgentCapabilities;
+    readonly discovered: readonly ServerBrief[];
+    /** Opens and describes one. */
+    readonly open: (server: string, signal: AbortSignal) => Promise<ServerDoc>;
+    /** The run's clock stands still from now until what is given back is called. */
+    readonly stopClock: StopClock;
+    /** Time for all questions together. */
+    readonly maxAskingMs?: number;
+    /** How it is asked and refused; without it, as for code that asks for itself. */
+    readonly words?: AskingWords;
+  }) {
     this.#parts = parts;
     this.#time = new AskingTime(parts.stopClock, parts.maxAskingMs ?? MAX_ASKING_SECONDS * 1000);
   }

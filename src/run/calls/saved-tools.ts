@@ -44,9 +44,6 @@ type SavedTool = {
   readonly run: string;
 };
 
-/** Parts of a function that are saved. */
-export type NewTool = Pick<SavedTool, 'name' | 'signature' | 'description'> & { readonly source: string };
-
 export class SavedTools {
   readonly #dir: string;
   readonly #enabled: boolean;
@@ -89,7 +86,7 @@ export class SavedTools {
    * without leave, E_STATE where nothing can be kept.
    */
   put(
-    tool: NewTool,
+    tool: Pick<SavedTool, 'name' | 'signature' | 'description'> & { readonly source: string },
     { run, mayReplace }: { readonly run: string; readonly mayReplace: boolean },
   ): { readonly replaced: boolean } {
     const { name } = tool;

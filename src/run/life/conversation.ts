@@ -33,7 +33,12 @@ export type OpenServers = {
   readonly failed: ReadonlyMap<string, string>;
 };
 
-export type Conversed = {
+/** Starts the code, whose clock goes on, and resolves when it has ended and what it left is kept. */
+export async function converse(
+  run: Run,
+  sandbox: Sandbox,
+  servers: OpenServers,
+): Promise<{
   /** Undefined where it was cut off before the sandbox said anything. */
   readonly end: SandboxEnd | undefined;
   readonly facts: SandboxFacts;
@@ -44,10 +49,7 @@ export type Conversed = {
   readonly lateNote: string | undefined;
   /** End of a plan: what the plan would do; undefined where the run was no plan. */
   readonly planned: Planned | undefined;
-};
-
-/** Starts the code, whose clock goes on, and resolves when it has ended and what it left is kept. */
-export async function converse(run: Run, sandbox: Sandbox, servers: OpenServers): Promise<Conversed> {
+}> {
   const { input, services, context, deadline, transcript } = run;
   const { lease, policy } = services.servers;
   const saved = new SavedByRun(services.saved, services.id);

@@ -31,25 +31,23 @@ export type RunInput = {
   readonly isPlan?: boolean | undefined;
 };
 
-export type RunServers = CallServers & {
-  /** Names of those that all must open, and of those that the run does without where they do not open. */
-  readonly wanted: { readonly servers: readonly string[]; readonly others: readonly string[] };
-  /** The run's, as they were when it was asked for. */
-  readonly lease: Pick<ServerLease, 'get' | 'specOf' | 'isAsking' | 'insteadSentence'>;
-  /** Opens a server and describes it; `isAskedByCode` where that is no set-up of its call. */
-  readonly open: (server: string, signal: AbortSignal, isAskedByCode?: boolean) => Promise<ServerDoc>;
-  /** Every server that can be named; `failed` are those that did not open, with the reason. */
-  readonly discovered: (
-    loaded: readonly string[],
-    failed: ReadonlyMap<string, string>,
-  ) => readonly ServerBrief[];
-};
-
 export type RunServices = {
   /** Id of the run; unique among all bridges. */
   readonly id: string;
   readonly sandboxes: Sandboxes;
-  readonly servers: RunServers;
+  readonly servers: CallServers & {
+    /** Names of those that all must open, and of those that the run does without where they do not open. */
+    readonly wanted: { readonly servers: readonly string[]; readonly others: readonly string[] };
+    /** The run's, as they were when it was asked for. */
+    readonly lease: Pick<ServerLease, 'get' | 'specOf' | 'isAsking' | 'insteadSentence'>;
+    /** Opens a server and describes it; `isAskedByCode` where that is no set-up of its call. */
+    readonly open: (server: string, signal: AbortSignal, isAskedByCode?: boolean) => Promise<ServerDoc>;
+    /** Every server that can be named; `failed` are those that did not open, with the reason. */
+    readonly discovered: (
+      loaded: readonly string[],
+      failed: ReadonlyMap<string, string>,
+    ) => readonly ServerBrief[];
+  };
   readonly calls: CallServices;
   /** Whether code may ask for further servers. */
   readonly autoload: SettingValues['autoload'];

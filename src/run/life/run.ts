@@ -27,10 +27,10 @@ import type { Outcome } from '../outcome/outcome.js';
 import { Transcript } from '../outcome/transcript.js';
 import { fileOf, isPythonTask, languageOf } from '../programs/task.js';
 import { INTERRUPT_WITHIN_MS, type SessionUse } from '../sessions/session-call.js';
-import { type Conversed, converse, type OpenServers, onDemandOf } from './conversation.js';
+import { converse, type OpenServers, onDemandOf } from './conversation.js';
 import { preflight } from './preflight.js';
 import { type Run, type RunInput, RunRecord, type RunServices } from './run-request.js';
-import { type FallbackSandbox, refuseCancelled, sandboxFactsOf, takeSandbox } from './sandbox-use.js';
+import { refuseCancelled, sandboxFactsOf, takeSandbox } from './sandbox-use.js';
 
 /** Never rejects for what guest, agent, downstream or engine did: that is an Outcome. */
 export async function runCode(
@@ -59,17 +59,14 @@ export async function runCode(
   return { ...conclusion, calls, servers, timeoutSeconds, durationMs };
 }
 
-/** End of a run. */
-type RunEnd = {
+async function runToEnd(run: Run): Promise<{
   readonly conclusion: Conclusion;
   readonly calls: number;
   /** Servers that the run had in the end; those that it named where it did not get that far. */
   readonly servers: readonly string[];
   /** Data folders that its code could see, as the audit has them. */
   readonly data: readonly string[];
-};
-
-async function runToEnd(run: Run): Promise<RunEnd> {
+}> {
   const { services, deadline } = run;
   refuseCancelled(deadline);
   // Side by side with the sandbox and the check.
@@ -92,7 +89,9 @@ async function runToEnd(run: Run): Promise<RunEnd> {
  * A sandbox that has checked the code. One whose processes cannot be seen from here, and that is lost over the check, is
  * replaced, once: it may have ended while it waited, which shows only when it is asked something. No code has run in it.
  */
-async function takeChecked(run: Run): Promise<FallbackSandbox & { readonly checked: Checked }> {
+async function takeChecked(
+  run: Run,
+): Promise<Disposable & { readonly sandbox: Sandbox; readonly checked: Awaited<ReturnType<typeof check>> }> {
   const taken = await takeSandbox(run.services.sandboxes, run.deadline);
   const checked = await check(run, taken.sandbox);
   const isLost = 'isLost' in checked && checked.isLost && run.deadline.cause === undefined;
@@ -104,7 +103,7 @@ async function takeChecked(run: Run): Promise<FallbackSandbox & { readonly check
 }
 
 /** A run that ends before they are open lets them go on opening. */
-function startOpening({ servers, session }: RunServices, { signal }: Deadline): Promise<OpenedServers> {
+function startOpening({ servers, session }: RunServices, { signal }: Deadline) {
   const asked = session?.added ?? [];
   const { wanted } = servers;
   const [mine, rest] = [wanted.servers, wanted.others].map((names) =>
@@ -115,13 +114,13 @@ function startOpening({ servers, session }: RunServices, { signal }: Deadline): 
   return opening;
 }
 
-/** The tools that the code names, or what the run has come to. */
-type Checked =
-  | { readonly named: readonly NamedTool[] }
-  | { readonly conclusion: Conclusion; readonly isLost: boolean };
-
 /** The tools that the code names, or what the run has come to over its check. Its clock runs meanwhile, and stands then. */
-async function check({ input, services, deadline, transcript }: Run, sandbox: Sandbox): Promise<Checked> {
+async function check(
+  { input, services, deadline, transcript }: Run,
+  sandbox: Sandbox,
+): Promise<
+  { readonly named: readonly NamedTool[] } | { readonly conclusion: Conclusion; readonly isLost: boolean }
+> {
   const { task, timeoutSeconds } = input;
   deadline.start(timeoutSeconds * 1000);
   // Leave code that is not Python to its own compiler, in its run.
@@ -162,7 +161,7 @@ async function stopCheck(
 /** Throws what kept a server from opening, and what `named` asks of servers that they have not. */
 async function open(
   run: Run,
-  opening: Promise<OpenedServers>,
+  opening: ReturnType<typeof startOpening>,
   named: readonly NamedTool[],
 ): Promise<OpenServers> {
   const { servers } = run.services;
@@ -198,8 +197,8 @@ async function addToSession(
 function concludeRun(
   { input, deadline, transcript }: Run,
   { loaded, failed, discovered }: OpenServers,
-  { end, facts, left, savedNote, lateNote, planned }: Conversed,
-): Omit<RunEnd, 'data'> {
+  { end, facts, left, savedNote, lateNote, planned }: Awaited<ReturnType<typeof converse>>,
+) {
   const spec = { ...facts.spec, aliases: discovered.map(({ alias }) => alias) };
   const conclusion =
     planned?.isStopped === true && deadline.cause === undefined
@@ -243,12 +242,6 @@ const ALL_WITHIN_MS = START_TIME_MS;
 const MAX_REASON_CHARS = 200;
 const MAX_NAMED = 5;
 
-type OpenedServers = {
-  readonly docs: readonly ServerDoc[];
-  /** Why a server did not open, by its name. */
-  readonly failed: ReadonlyMap<string, string>;
-};
-
 /** Rejects when one of `named` does not open, never because of `others`. */
 export async function openServers(
   named: readonly string[],
@@ -262,7 +255,11 @@ export async function openServers(
     readonly allWithinMs?: number;
   },
   signal: AbortSignal,
-): Promise<OpenedServers> {
+): Promise<{
+  readonly docs: readonly ServerDoc[];
+  /** Why a server did not open, by its name. */
+  readonly failed: ReadonlyMap<string, string>;
+}> {
   const failed = new Map<string, string>();
   using deadline = new Deadline(signal);
   deadline.start(allWithinMs);

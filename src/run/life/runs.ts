@@ -101,31 +101,6 @@ interface SandboxSupply {
   expectQuestions(): void;
 }
 
-type RunsParts = {
-  readonly settings: Settings;
-  readonly supply: SandboxSupply;
-  readonly servers: RunnableServers;
-  readonly queue: RunQueue;
-  readonly setUp: SetUp;
-  readonly sessions: Sessions;
-  readonly kept: KeptFiles;
-  readonly saved: SavedTools;
-  /** Where calls wait for a person. */
-  readonly approvals: SharedApprovals;
-  /** Whose turns runs and calls take. */
-  readonly ownerId: string;
-  /** Turns of the calls of all who are served. */
-  readonly callTurns: Scheduler;
-  /** Limits of the owner's calls; asked for each call. */
-  readonly callLimits: () => TurnLimits;
-  readonly commandProfile: SandboxProfile;
-  readonly isForCommandLine: boolean;
-  readonly redactor: Redactor;
-  /** Notes that the next answer is to tell besides, once. */
-  readonly untold: () => readonly (string | undefined)[];
-  readonly observer: Observer;
-};
-
 /** Where a run has its sandbox, and which servers it asks for. */
 type SandboxSource = {
   /** Names, and `*`. */
@@ -137,9 +112,32 @@ type SandboxSource = {
 };
 
 export class Runs {
-  readonly #parts: RunsParts;
+  readonly #parts;
 
-  constructor(parts: RunsParts) {
+  constructor(parts: {
+    readonly settings: Settings;
+    readonly supply: SandboxSupply;
+    readonly servers: RunnableServers;
+    readonly queue: RunQueue;
+    readonly setUp: SetUp;
+    readonly sessions: Sessions;
+    readonly kept: KeptFiles;
+    readonly saved: SavedTools;
+    /** Where calls wait for a person. */
+    readonly approvals: SharedApprovals;
+    /** Whose turns runs and calls take. */
+    readonly ownerId: string;
+    /** Turns of the calls of all who are served. */
+    readonly callTurns: Scheduler;
+    /** Limits of the owner's calls; asked for each call. */
+    readonly callLimits: () => TurnLimits;
+    readonly commandProfile: SandboxProfile;
+    readonly isForCommandLine: boolean;
+    readonly redactor: Redactor;
+    /** Notes that the next answer is to tell besides, once. */
+    readonly untold: () => readonly (string | undefined)[];
+    readonly observer: Observer;
+  }) {
     this.#parts = parts;
   }
 

@@ -20,9 +20,6 @@ export type Sandboxes = {
   readonly retire: (sandbox: Sandbox) => void;
 };
 
-/** Disposed, its sandbox waits for another run where it was given none, and is got rid of otherwise. */
-export type FallbackSandbox = Disposable & { readonly sandbox: Sandbox };
-
 /** How long the guest may take, at its deadline, to say where it was. */
 const WHERE_WITHIN_MS = 350;
 /** How much longer a run may take that its deadline has ended and whose files are arriving. */
@@ -34,10 +31,11 @@ export function refuseCancelled({ signal }: Deadline): void {
   if (signal.aborted) throw new BridgeError('E_CANCELLED', 'The run was cancelled.', { fault: 'agent' });
 }
 
+/** Disposed, its sandbox waits for another run where it was given none, and is got rid of otherwise. */
 export async function takeSandbox(
   { take, giveBack, retire }: Sandboxes,
   { signal }: Deadline,
-): Promise<FallbackSandbox> {
+): Promise<Disposable & { readonly sandbox: Sandbox }> {
   const sandbox = await take(signal);
   return {
     sandbox,

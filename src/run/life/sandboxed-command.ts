@@ -79,21 +79,7 @@ export function* inputOf({ stdin }: Command): Generator<Extract<HostFrame, { typ
 
 const goesAhead = ({ length }: Buffer): boolean => length > INPUT_PIECE_BYTES;
 
-type CommandRequest = {
-  /** Unique among all bridges. */
-  readonly id: string;
-  readonly command: Command;
-  readonly timeoutSeconds: number;
-};
-
-export type CommandInput = Pick<CommandRequest, 'command' | 'timeoutSeconds'>;
-
-export type CommandServices = {
-  readonly sandboxes: Sandboxes;
-  readonly kept: KeptFiles;
-  readonly audit: SettingValues['audit'];
-  readonly observer: Observer;
-};
+export type CommandInput = { readonly command: Command; readonly timeoutSeconds: number };
 
 /** How the command ended, and where the whole of a stream is of which the answer has not all; or why it has no end. */
 export type CommandOutcome =
@@ -102,23 +88,23 @@ export type CommandOutcome =
 
 /** A command that is under way. */
 type CommandRun = {
-  readonly request: CommandRequest;
-  readonly services: CommandServices;
+  /** The id is unique among all bridges. */
+  readonly request: CommandInput & { readonly id: string };
+  readonly services: {
+    readonly sandboxes: Sandboxes;
+    readonly kept: KeptFiles;
+    readonly audit: SettingValues['audit'];
+    readonly observer: Observer;
+  };
   readonly context: CallContext;
   readonly deadline: Deadline;
   readonly output: CommandOutput;
 };
 
-type CommandEnded = {
-  readonly ending: CommandEnding;
-  readonly settled?: Settled;
-  readonly note?: string | undefined;
-};
-
 /** Never rejects for what command, agent or engine did. */
 export async function runSandboxedCommand(
-  request: CommandRequest,
-  services: CommandServices,
+  request: CommandRun['request'],
+  services: CommandRun['services'],
   context: CallContext,
 ): Promise<CommandOutcome> {
   const record = recordOf(request, services, context);
@@ -130,15 +116,15 @@ export async function runSandboxedCommand(
   return outcomeOf(run, ended, durationMs);
 }
 
-async function endedIn(run: CommandRun): Promise<CommandEnded> {
+async function endedIn(run: CommandRun) {
   refuseCancelled(run.deadline);
   using taken = await takeSandbox(run.services.sandboxes, run.deadline);
   return await attend(run, taken.sandbox);
 }
 
 function recordOf(
-  { id, command, timeoutSeconds }: CommandRequest,
-  { audit, observer }: CommandServices,
+  { id, command, timeoutSeconds }: CommandRun['request'],
+  { audit, observer }: CommandRun['services'],
   { caller: { client } }: CallContext,
 ): RunRecord {
   const vector = vectorText(command);
@@ -147,10 +133,7 @@ function recordOf(
 }
 
 /** Starts the command, and resolves when it has ended and what it left is kept. */
-async function attend(
-  { request, services, context, deadline, output }: CommandRun,
-  sandbox: Sandbox,
-): Promise<CommandEnded> {
+async function attend({ request, services, context, deadline, output }: CommandRun, sandbox: Sandbox) {
   const { command, timeoutSeconds } = request;
   const { kept, observer } = services;
   const artifacts = new Artifacts(kept, request.id, observer, { sharedBytes: command.shownBytes });
@@ -190,7 +173,11 @@ function notRun({ cause }: Deadline, thrown: unknown): CommandEnding {
 
 function outcomeOf(
   run: CommandRun,
-  { ending, settled, note }: CommandEnded,
+  {
+    ending,
+    settled,
+    note,
+  }: { readonly ending: CommandEnding; readonly settled?: Settled; readonly note?: string | undefined },
   durationMs: number,
 ): CommandOutcome {
   if ('failure' in ending) return { failed: failedOutcome(run, ending.failure, durationMs, settled, note) };

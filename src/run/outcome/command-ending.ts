@@ -21,9 +21,6 @@ import {
 } from './ending-errors.js';
 import type { OutcomeError } from './outcome.js';
 
-/** End of the command itself; `killedFor` is its deadline. */
-type OwnEnd = Pick<CommandEnd, 'exitCode' | 'signal' | 'killedFor' | 'notStarted'>;
-
 /** Failure that kept a command from an end of its own. */
 export type CommandFailure = {
   readonly status: Exclude<RunStatus, 'success' | 'timeout'>;
@@ -32,7 +29,10 @@ export type CommandFailure = {
   readonly error: OutcomeError;
 };
 
-export type CommandEnding = { readonly own: OwnEnd } | { readonly failure: CommandFailure };
+export type CommandEnding =
+  /** End of the command itself; `killedFor` is its deadline. */
+  | { readonly own: Pick<CommandEnd, 'exitCode' | 'signal' | 'killedFor' | 'notStarted'> }
+  | { readonly failure: CommandFailure };
 
 /** Facts heard of a command besides its output. */
 type CommandHeard = {
@@ -42,7 +42,7 @@ type CommandHeard = {
   readonly stderr: string;
 };
 
-const NO_END: OwnEnd = {
+const NO_END = {
   exitCode: undefined,
   signal: undefined,
   killedFor: undefined,

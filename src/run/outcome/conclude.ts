@@ -12,7 +12,6 @@ import { hintFor, unawaitedNote } from '../hints/hints.js';
 import { notInstalledNote } from '../hints/modules.js';
 import { isPythonTask, type Task } from '../programs/task.js';
 import {
-  type AskedRun,
   breachError,
   guestError,
   hintOf,
@@ -50,7 +49,8 @@ const NOT_COMPILED = 1;
 export function conclude(
   end: SandboxEnd | undefined,
   cause: EndCause | undefined,
-  asked: AskedRun,
+  /** Task that was to be run, and for how long at most. */
+  asked: { readonly task: Task; readonly timeoutSeconds: number },
   transcript: Transcript,
   facts: SandboxFacts,
 ): Conclusion {

@@ -63,9 +63,6 @@ const MAX_TRACEBACK_LINES = 60;
 const MAX_LINE_CHARS = 500;
 export const MAX_MESSAGE_CHARS = 4_000;
 
-/** Task that was to be run, and for how long at most. */
-export type AskedRun = { readonly task: Task; readonly timeoutSeconds: number };
-
 /** Words on what the code was waiting for; empty where it waited for nothing. */
 export type Awaited = {
   /** The tools whose answers it was waiting for. */
@@ -102,7 +99,7 @@ export function hintOf(task: Task, transcript: Transcript, { spec }: SandboxFact
 const MORE_TIME = 'Pass a larger timeout, or do less in one run.';
 
 export function timedOut(
-  { task, timeoutSeconds }: AskedRun,
+  { task, timeoutSeconds }: { readonly task: Task; readonly timeoutSeconds: number },
   where: readonly string[],
   facts: SandboxFacts,
 ): OutcomeError {

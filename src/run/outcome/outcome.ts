@@ -56,16 +56,6 @@ export type OutcomeError = {
   readonly isByCode?: boolean;
 };
 
-/** How a call goes on that has been answered before its end. */
-export type GoesOn = {
-  /** Handle of the call: `r-` and letters and digits. */
-  readonly handle: string;
-  /** The tool that was called, which takes the handle too. */
-  readonly tool: string;
-  /** A sentence on what the call does at the moment; empty where nobody knows. */
-  readonly says: string;
-};
-
 /** The session that a call was one of. */
 export type SessionTold = {
   readonly name: string;
@@ -96,7 +86,14 @@ export type Outcome = {
   /** Plan of a run that only planned: what the run would do. */
   readonly planned?: Planned;
   /** How it goes on where it is `running`. */
-  readonly goesOn?: GoesOn;
+  readonly goesOn?: {
+    /** Handle of the call: `r-` and letters and digits. */
+    readonly handle: string;
+    /** The tool that was called, which takes the handle too. */
+    readonly tool: string;
+    /** A sentence on what the call does at the moment; empty where nobody knows. */
+    readonly says: string;
+  };
   /** Session of a call in a session. */
   readonly session?: SessionTold;
   readonly timeoutSeconds: number;

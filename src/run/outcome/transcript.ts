@@ -8,7 +8,7 @@ import type { GuestError } from '../../sandbox/conversation/sandbox.js';
 import type { GuestFrame } from '../../wire/frames.js';
 import type { KeptThing } from '../artifacts/kept-run.js';
 import { MAX_OUTPUT_CHARS, MAX_REPR_CHARS } from '../artifacts/shown-amounts.js';
-import { type Captured, capturedWithGap, type GoesOn, type Outcome, type ResultValue } from './outcome.js';
+import { type Captured, capturedWithGap, type Outcome, type ResultValue } from './outcome.js';
 import { NO_PICTURES, PictureCollector, type Pictures } from './pictures.js';
 
 /** A larger value is shown by its clipped repr alone: a model cannot use it, and clients choke on it. */
@@ -90,7 +90,7 @@ export const runningOutcome = ({
   stderr,
   timeoutSeconds,
   ...goesOn
-}: GoesOn & {
+}: NonNullable<Outcome['goesOn']> & {
   readonly elapsedMs: number;
   readonly timeoutSeconds: number;
   /** Output of the call since it was last asked. */

@@ -37,16 +37,14 @@ type SnippetFile = {
 /** A file that is none, and why, as the end of a sentence that begins with its name. */
 type SkippedFile = { readonly file: string; readonly reason: string };
 
-type FolderListing = {
+/** Throws what the file system says where the folder cannot be read. */
+async function listFolder(folder: string): Promise<{
   /** Where the folder really is. */
   readonly path: string;
   /** Sorted by name. */
   readonly files: readonly SnippetFile[];
   readonly skipped: readonly SkippedFile[];
-};
-
-/** Throws what the file system says where the folder cannot be read. */
-async function listFolder(folder: string): Promise<FolderListing> {
+}> {
   const path = await realpath(folder);
   const entries: Dirent[] = [];
   for await (const entry of await opendir(path)) {
@@ -132,11 +130,6 @@ export type SnippetBrief = Omit<Snippet, 'code'> & {
   readonly description: string;
 };
 
-export type SnippetSurvey = {
-  readonly snippets: readonly SnippetBrief[];
-  readonly skipped: readonly SkippedFile[];
-};
-
 export class Snippets {
   /** Undefined where there is none. */
   readonly folder: string | undefined;
@@ -151,7 +144,10 @@ export class Snippets {
   }
 
   /** Snippets that can be read, and what lies beside them. Throws E_ARGUMENTS where the folder cannot be read. */
-  async survey(): Promise<SnippetSurvey> {
+  async survey(): Promise<{
+    readonly snippets: readonly SnippetBrief[];
+    readonly skipped: readonly SkippedFile[];
+  }> {
     const listing = await this.#listing();
     const snippets: SnippetBrief[] = [];
     const skipped = [...listing.skipped];
@@ -191,7 +187,7 @@ export class Snippets {
     }
   }
 
-  async #listing(): Promise<FolderListing> {
+  async #listing() {
     if (this.folder === undefined)
       throw refuse(
         'There are no snippets: MCP_BRIDGE_SNIPPETS is not set.',

@@ -60,22 +60,6 @@ const usedIn = (sandbox: Sandbox, since: number): number =>
 /** An agent at work runs something about twice a minute. */
 export const LATELY_MS = 60_000;
 
-type RunQueueParts = {
-  readonly turns: Scheduler;
-  /** Prefix of the ids of its runs. Bridges share an audit, so their ids must differ. */
-  readonly instance: string;
-  /** Whose turns its runs take. */
-  readonly owner: string;
-  /** Limits of the owner's runs; asked for each run. */
-  readonly limits: () => TurnLimits;
-  /** Whether the processor time of its runs is counted. */
-  readonly isMetered: boolean;
-  readonly setUp: SetUp;
-  /** A run has ended. */
-  readonly onEnded: () => void;
-  readonly observer: Observer;
-};
-
 /** A call from when it has come. Disposed, it leaves the queue, or gives back the turn that it has not used. */
 export type Arrival = Disposable & {
   /** Id of the call's run. */
@@ -91,12 +75,26 @@ export type Arrival = Disposable & {
 export type GivenTurn = { readonly turn: Turn; readonly meter: RunMeter };
 
 export class RunQueue {
-  readonly #parts: RunQueueParts;
+  readonly #parts;
   readonly #closing = new AbortController();
   readonly #underWay = new Set<Promise<unknown>>();
   #numbered = 0;
 
-  constructor(parts: RunQueueParts) {
+  constructor(parts: {
+    readonly turns: Scheduler;
+    /** Prefix of the ids of its runs. Bridges share an audit, so their ids must differ. */
+    readonly instance: string;
+    /** Whose turns its runs take. */
+    readonly owner: string;
+    /** Limits of the owner's runs; asked for each run. */
+    readonly limits: () => TurnLimits;
+    /** Whether the processor time of its runs is counted. */
+    readonly isMetered: boolean;
+    readonly setUp: SetUp;
+    /** A run has ended. */
+    readonly onEnded: () => void;
+    readonly observer: Observer;
+  }) {
     this.#parts = parts;
   }
 

@@ -14,12 +14,6 @@ const SAME_MOMENT_MS = 1_000;
 /** A failure from longer ago may have been mended since. */
 const FAILURE_LASTS_MS = 300_000;
 
-/** Where things that take a set-up come from, and where they go when nobody wants them any more. */
-export type TakenSource<T> = {
-  readonly take: (signal: AbortSignal) => Promise<T>;
-  readonly giveBack: (late: T) => void;
-};
-
 /** How long a call has waited for set-up, and what for. */
 export type Waited = {
   /** When the call came, by performance.now(). */
@@ -44,7 +38,15 @@ export class SoftTimeout {
    * Takes what `source` gives. Throws E_SETTING_UP where that takes too long; the thing is taken all the same and given back,
    * so that the next call finds it. Whoever cancels a call stops waiting, and ends no set-up that others share.
    */
-  async take<T>(key: string, source: TakenSource<T>, waited: Waited, signal: AbortSignal): Promise<T> {
+  async take<T>(
+    key: string,
+    source: {
+      readonly take: (signal: AbortSignal) => Promise<T>;
+      readonly giveBack: (late: T) => void;
+    },
+    waited: Waited,
+    signal: AbortSignal,
+  ): Promise<T> {
     if (this.#withinMs === undefined) return await source.take(signal);
     const untold = this.#untold.get(key);
     this.#untold.delete(key);

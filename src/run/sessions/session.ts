@@ -15,22 +15,22 @@ import type { GivenTurn } from '../queue/run-queue.js';
 // its principal what it uses, and has the rest of the call's time where it has asked to go on. The code's word is only a
 // request.
 
-/** A call that was answered, and has its place and its sandbox yet. */
-type AnsweredCall = GivenTurn & {
-  /** When the time that the call was given is over, by performance.now(). */
-  readonly endsAt: number;
-};
-
 /** A task that an answer has left may have something to finish. */
 const HOLD_AFTER_MS = 500;
 const LOOK_AT_CALL_MS = 1_000;
 
 class AfterCall {
-  readonly #call: AnsweredCall;
+  /** A call that was answered, and has its place and its sandbox yet. */
+  readonly #call;
   #timers: NodeJS.Timeout[] = [];
   #isOver = false;
 
-  constructor(call: AnsweredCall) {
+  constructor(
+    call: GivenTurn & {
+      /** When the time that the call was given is over, by performance.now(). */
+      readonly endsAt: number;
+    },
+  ) {
     this.#call = call;
   }
 
@@ -81,19 +81,6 @@ const MAX_IDLE_PROCESSOR_SECONDS = 0.5;
 /** Less than this is the look itself. */
 const LEAST_CHARGED_SECONDS = 0.05;
 
-type SessionParts = {
-  readonly name: string;
-  /** Within which its name means it. */
-  readonly scope: string;
-  /** Who has made it. */
-  readonly client: string;
-  readonly limits: Pick<Settings['sessions'], 'idleSeconds' | 'lifeSeconds' | 'keepRunning'>;
-  /** Whether a person has ended it from outside. */
-  readonly wasEndedByHand: (handle: string) => boolean;
-  /** Called when the session has ended, for the reason given; its sandbox is to be got rid of. */
-  readonly onEnded: (session: Session) => void;
-};
-
 export class Session {
   readonly name: string;
   readonly scope: string;
@@ -102,7 +89,7 @@ export class Session {
   readonly createdAt = new Date();
   /** Servers that the session's code has, whichever call they came with. */
   servers: readonly string[] = [];
-  readonly #parts: SessionParts;
+  readonly #parts;
   readonly #startedAt = performance.now();
   readonly #life: NodeJS.Timeout;
   #lastCallAt = new Date();
@@ -122,7 +109,18 @@ export class Session {
   #reason: string | undefined;
   #isGone = false;
 
-  constructor(parts: SessionParts) {
+  constructor(parts: {
+    readonly name: string;
+    /** Within which its name means it. */
+    readonly scope: string;
+    /** Who has made it. */
+    readonly client: string;
+    readonly limits: Pick<Settings['sessions'], 'idleSeconds' | 'lifeSeconds' | 'keepRunning'>;
+    /** Whether a person has ended it from outside. */
+    readonly wasEndedByHand: (handle: string) => boolean;
+    /** Called when the session has ended, for the reason given; its sandbox is to be got rid of. */
+    readonly onEnded: (session: Session) => void;
+  }) {
     this.#parts = parts;
     this.name = parts.name;
     this.scope = parts.scope;
@@ -209,7 +207,7 @@ export class Session {
   }
 
   /** The call that has it was answered: what still runs of it has the call's place until it stands still. */
-  goesOnAs(call: AnsweredCall): void {
+  goesOnAs(call: ConstructorParameters<typeof AfterCall>[0]): void {
     this.#after?.end();
     this.#after = new AfterCall(call);
   }

@@ -26,22 +26,6 @@ export type AskedSession = {
   readonly isRequired: boolean;
 };
 
-type SessionsOptions = {
-  readonly limits: Settings['sessions'];
-  /** Most at once; asked for each new one. */
-  readonly most: () => number;
-  readonly stateDir: string;
-  /** Whose they are, by id; null for the user who started the bridge. */
-  readonly principal: string | null;
-  /** Within which their names mean them, whoever calls; without it, the scope of each caller. */
-  readonly scope?: string;
-  /** Gets rid of a sandbox behind the caller's back. */
-  readonly retire: (sandbox: Sandbox) => void;
-  readonly observer: Observer;
-  /** One has ended. */
-  readonly onEnded?: (session: Session) => void;
-};
-
 /** A call's use of its session: nobody else has it until this is disposed. */
 export type Entered = Disposable & {
   readonly session: Session;
@@ -57,14 +41,28 @@ export type Entered = Disposable & {
 };
 
 export class Sessions implements Disposable {
-  readonly #options: SessionsOptions;
+  readonly #options;
   readonly #files: SessionFiles;
   readonly #live = new Map<string, Session>();
   /** Why sessions ended, by scope and name, and by handle. */
   readonly #ended = new Map<string, string>();
   #isClosing = false;
 
-  constructor(options: SessionsOptions) {
+  constructor(options: {
+    readonly limits: Settings['sessions'];
+    /** Most at once; asked for each new one. */
+    readonly most: () => number;
+    readonly stateDir: string;
+    /** Whose they are, by id; null for the user who started the bridge. */
+    readonly principal: string | null;
+    /** Within which their names mean them, whoever calls; without it, the scope of each caller. */
+    readonly scope?: string;
+    /** Gets rid of a sandbox behind the caller's back. */
+    readonly retire: (sandbox: Sandbox) => void;
+    readonly observer: Observer;
+    /** One has ended. */
+    readonly onEnded?: (session: Session) => void;
+  }) {
     this.#options = options;
     this.#files = new SessionFiles(options.stateDir);
   }

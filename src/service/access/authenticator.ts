@@ -229,17 +229,15 @@ const SCHEME = /^[A-Za-z][A-Za-z0-9_-]{0,31}(?= |$)/;
 const TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 const MAX_QUERY_CHARS = 16_000;
 
-type Presented =
-  | { readonly state: 'none' }
-  | { readonly state: 'token'; readonly text: string }
-  /** `description` is a sentence for whoever has sent it, without what was sent. */
-  | { readonly state: 'malformed'; readonly description: string };
-
 /**
  * The credential of a request: at most one, in the `Authorization` header, as `Bearer TOKEN` (RFC 6750). Looks at form only.
  * Several headers are refused: two programs may not read different ones of them.
  */
-function presentedIn(authorization: readonly string[] | string | undefined): Presented {
+function presentedIn(authorization: readonly string[] | string | undefined):
+  | { readonly state: 'none' }
+  | { readonly state: 'token'; readonly text: string }
+  /** `description` is a sentence for whoever has sent it, without what was sent. */
+  | { readonly state: 'malformed'; readonly description: string } {
   const headers = typeof authorization === 'string' ? [authorization] : (authorization ?? []);
   const [header, second] = headers;
   if (header === undefined) return { state: 'none' };
@@ -269,19 +267,7 @@ function hasTokenInQuery(target: string): boolean {
   );
 }
 
-const malformedCredential = (description: string): Presented => ({ state: 'malformed', description });
-
-type TokenVerdict =
-  | { readonly state: 'known'; readonly principal: Principal }
-  /** `isReplaced` tells that a newer text of the token counts, or has counted. */
-  | {
-      readonly state: 'expired';
-      readonly principalId: string;
-      readonly expiredAtMs: number;
-      readonly isReplaced: boolean;
-    }
-  /** Nobody has made it, or it has been revoked: which of the two is not kept. */
-  | { readonly state: 'unknown' };
+const malformedCredential = (description: string) => ({ state: 'malformed', description }) as const;
 
 /** One text that lets its holder in, until `endsAtMs`. A token that was rotated lately has two. */
 type KeptToken = {
@@ -322,7 +308,20 @@ export class TokenBook {
    * Whose token it is. Every kept hash is compared, each in constant time, whatever the others say: the time tells neither
    * which token it is nor whether there is one. Throws E_STATE where the file cannot be used.
    */
-  verdict(text: string, nowMs = Date.now()): TokenVerdict {
+  verdict(
+    text: string,
+    nowMs = Date.now(),
+  ):
+    | { readonly state: 'known'; readonly principal: Principal }
+    /** `isReplaced` tells that a newer text of the token counts, or has counted. */
+    | {
+        readonly state: 'expired';
+        readonly principalId: string;
+        readonly expiredAtMs: number;
+        readonly isReplaced: boolean;
+      }
+    /** Nobody has made it, or it has been revoked: which of the two is not kept. */
+    | { readonly state: 'unknown' } {
     const tokens = this.#current();
     const hash = hashOfToken(text);
     const [found] = tokens.filter((one) => this.#isEqual(one.hash, hash));

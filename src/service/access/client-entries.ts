@@ -12,16 +12,17 @@ const SERVER_NAME = 'sandbox';
 const USUAL_PORT = 8808;
 const CHARS_SHOWN = 200;
 
-type ClientEntry = {
+/** For each host the text to paste; `endpoint` is the address of `/mcp`. */
+export function clientEntries(
+  endpoint: string,
+  token: string,
+): readonly {
   /** Name of the host that `install` takes. */
   readonly host: 'claude-code' | 'codex' | 'cursor';
   /** `install` takes this name too. */
   readonly where: string;
   readonly text: string;
-};
-
-/** For each host the text to paste; `endpoint` is the address of `/mcp`. */
-export function clientEntries(endpoint: string, token: string): readonly ClientEntry[] {
+}[] {
   const bearer = `Bearer ${token}`;
   const command = ['claude', 'mcp', 'add', '--scope', 'user', '--transport', 'http', SERVER_NAME]
     .concat(shellWord(endpoint), '--header', shellWord(`Authorization: ${bearer}`))

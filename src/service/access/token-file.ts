@@ -86,11 +86,10 @@ const contents = z.object({ version: z.literal(FILE_VERSION), tokens: z.array(to
 
 /** Facts that are kept of one token. */
 export type TokenRecord = Readonly<z.output<typeof tokenRecord>>;
-export type TokenServers = TokenRecord['servers'];
 
 /** Terms of a token, which a person decides. */
 export type TokenTerms = {
-  readonly servers: TokenServers;
+  readonly servers: TokenRecord['servers'];
   readonly scopes: readonly string[];
   readonly expiresAtMs: number | undefined;
 };

@@ -6,7 +6,7 @@ import { DAY_MS, dayOf, durationOf, instantOf } from '../../base/text/moments.js
 import { looksLike } from '../../base/text/name-pattern.js';
 import { clipHarmless } from '../../base/text/text.js';
 import { MAX_NAME_CHARS, troubleOfName } from '../../hosts/entries/server-entry.js';
-import type { TokenRecord, TokenServers } from './token-file.js';
+import type { TokenRecord } from './token-file.js';
 
 /** Beyond this an end is a typing error; without one a token has none. */
 const MAX_YEARS = 100;
@@ -40,7 +40,7 @@ export function refuseTaken(name: string, tokens: readonly TokenRecord[]): void 
 }
 
 /** `a,b`, or `*` for all that the policy allows; nothing is none. Throws E_ARGUMENTS. */
-export function serversFrom(text: string): TokenServers {
+export function serversFrom(text: string): TokenRecord['servers'] {
   const names = text
     .split(',')
     .map((name) => name.trim())

@@ -52,12 +52,6 @@ type PrincipalHandlers = {
   lastAt: number;
 };
 
-/** As it has been looked at already. */
-type ListenRequest = {
-  readonly id: string | number;
-  readonly params: { readonly notifications: Readonly<Record<string, unknown>> };
-};
-
 const MAX_IDLE_PRINCIPALS = 1_000;
 
 export class McpEndpoint implements AsyncDisposable {
@@ -128,11 +122,16 @@ export class McpEndpoint implements AsyncDisposable {
     const watchTasks = this.#parts.watchTasks?.(extra.principal);
     if (asked === undefined || watchTasks === undefined) return await this.#serveStateless(exchange);
     // The SDK looks at its headers and its envelope, as it does with every request; a stream means that they are right.
-    const { id, params } = body as ListenRequest;
+    // Its members have been looked at already.
+    const request = body as {
+      readonly id: string | number;
+      readonly params: { readonly notifications: Readonly<Record<string, unknown>> };
+    };
+    const { id, params } = request;
     const { taskIds: _, ...lists } = params.notifications;
     const looked = await this.#serveStateless({
       ...exchange,
-      body: { ...(body as ListenRequest), params: { ...params, notifications: {} } },
+      body: { ...request, params: { ...params, notifications: {} } },
     });
     if (looked.headers.get('content-type') !== 'text/event-stream') return looked;
     await looked.body?.cancel();
@@ -248,10 +247,10 @@ async function close({ plain, streaming, listening }: PrincipalHandlers): Promis
 /** The messages of `body`: those of a batch, or the one that it is. */
 export const messagesIn = (body: unknown): readonly unknown[] => (Array.isArray(body) ? body : [body]);
 
-type Message = { readonly method?: unknown; readonly id?: unknown; readonly params?: unknown };
-
-const asMessage = (message: unknown): Message =>
-  typeof message === 'object' && message !== null ? (message as Message) : {};
+const asMessage = (
+  message: unknown,
+): { readonly method?: unknown; readonly id?: unknown; readonly params?: unknown } =>
+  typeof message === 'object' && message !== null ? message : {};
 
 /** How many messages `body` has. */
 export const messageCount = (body: unknown): number => Math.max(1, messagesIn(body).length);

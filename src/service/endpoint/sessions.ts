@@ -14,13 +14,6 @@ const ID_BYTES = 32;
 const PART_OF_ALL = 4;
 const RETRY_SECONDS = '10';
 
-type McpSessionLimits = {
-  /** Sessions at once; 0 for none at all. */
-  readonly sessions: number;
-  readonly idleMs: number;
-  readonly keepAliveMs: number;
-};
-
 export type McpSession = {
   readonly id: string;
   readonly principal: Principal;
@@ -35,12 +28,20 @@ export type McpSession = {
 };
 
 export class McpSessions {
-  readonly #limits: McpSessionLimits;
+  readonly #limits;
   readonly #observer: Observer;
   readonly #sessions = new Map<string, McpSession>();
   readonly #sweeping: NodeJS.Timeout;
 
-  constructor(limits: McpSessionLimits, observer: Observer) {
+  constructor(
+    limits: {
+      /** Sessions at once; 0 for none at all. */
+      readonly sessions: number;
+      readonly idleMs: number;
+      readonly keepAliveMs: number;
+    },
+    observer: Observer,
+  ) {
     this.#limits = limits;
     this.#observer = observer;
     this.#sweeping = setInterval(() => this.#sweep(), Math.min(limits.idleMs / 4, 60_000)).unref();

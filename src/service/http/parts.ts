@@ -48,23 +48,6 @@ export type Authenticated =
   /** `principalId` is whose credential it was, where that is known. */
   | { readonly refusal: HttpAnswer; readonly principalId?: string | undefined };
 
-/** Which request a server object is made for. */
-export type ServingContext = {
-  /** `modern` is 2026-07-28. */
-  readonly era: 'legacy' | 'modern';
-  /** Serves many requests, one after the other; false for a server of one request. */
-  readonly isSession: boolean;
-  /** Facts of the request that the server is made for; those of each request are in `ctx.http.authInfo.extra` (AuthExtra). */
-  readonly extra: AuthExtra;
-  /** The header MCP-Protocol-Version, which is all that a 2025 client without a session says of its version. */
-  readonly clientProtocol: string | undefined;
-  /**
-   * Has a change of the principal's lists told on its `subscriptions/listen` streams; undefined for a session, whose client
-   * is told by its own server object.
-   */
-  readonly onListChanged: ((list: 'tools' | 'resources') => void) | undefined;
-};
-
 export type HttpFrontParts = {
   /**
    * Resolves when the turn of a request of `owner` has come, also when `signal` ends the wait; the turn is disposed of when
@@ -80,7 +63,24 @@ export type HttpFrontParts = {
    */
   readonly refusalAhead?: (principal: Principal, coming: number) => BridgeError | undefined;
   /** A new Server of the SDK for one request or one session of `principal`, not yet connected. */
-  readonly serverFor: (principal: Principal, context: ServingContext) => Server | Promise<Server>;
+  readonly serverFor: (
+    principal: Principal /** Which request a server object is made for. */,
+    context: {
+      /** `modern` is 2026-07-28. */
+      readonly era: 'legacy' | 'modern';
+      /** Serves many requests, one after the other; false for a server of one request. */
+      readonly isSession: boolean;
+      /** Facts of the request that the server is made for; those of each request are in `ctx.http.authInfo.extra` (AuthExtra). */
+      readonly extra: AuthExtra;
+      /** The header MCP-Protocol-Version, which is all that a 2025 client without a session says of its version. */
+      readonly clientProtocol: string | undefined;
+      /**
+       * Has a change of the principal's lists told on its `subscriptions/listen` streams; undefined for a session, whose client
+       * is told by its own server object.
+       */
+      readonly onListChanged: ((list: 'tools' | 'resources') => void) | undefined;
+    },
+  ) => Server | Promise<Server>;
   /** Who asks, or the answer for somebody who may not. Also called again and again for streams that stay open. */
   readonly authenticate: (facts: RequestFacts) => Promise<Authenticated>;
   /** The answer to a message for which the principal lacks a scope; undefined where it may. `message` may be anything. */

@@ -31,17 +31,6 @@ const THROWN_BYTES_PER_MS = 8 * KB_BYTES;
 const THROWN_AT_ONCE_BYTES = 128 * KB_BYTES;
 const RETRY_SECONDS = '1';
 
-type RequestBody = {
-  /** Looking at it takes longer than all else that a request costs. */
-  readonly isLarge: boolean;
-  /** The value that the body says; throws BodyRefused. To be called once. */
-  readonly json: () => unknown;
-  /** The id of the request that it is meant to be; found without looking at the rest, before `json`. */
-  readonly id: () => RequestId;
-  /** Has the body count until the returned function is called, also when its request was answered before. */
-  readonly keep: () => () => void;
-};
-
 /** Whose body it is. */
 type Sender = {
   readonly owner: string;
@@ -75,7 +64,16 @@ export class RequestBodies {
     { request, response }: { request: IncomingMessage; response: ServerResponse },
     sender: Sender,
     answered: Promise<unknown>,
-  ): Promise<RequestBody> {
+  ): Promise<{
+    /** Looking at it takes longer than all else that a request costs. */
+    readonly isLarge: boolean;
+    /** The value that the body says; throws BodyRefused. To be called once. */
+    readonly json: () => unknown;
+    /** The id of the request that it is meant to be; found without looking at the rest, before `json`. */
+    readonly id: () => RequestId;
+    /** Has the body count until the returned function is called, also when its request was answered before. */
+    readonly keep: () => () => void;
+  }> {
     const { owner } = sender;
     // A body in chunks says nothing ahead.
     const { 'content-length': length } = request.headers;
@@ -160,7 +158,7 @@ export class RequestBodies {
   }
 
   /** Counts the bytes of one body. Apart from the body's pieces, which would be kept with the count. */
-  #chargeTo(owner: string): { readonly add: (bytes: number) => void; readonly keep: RequestBody['keep'] } {
+  #chargeTo(owner: string): { readonly add: (bytes: number) => void; readonly keep: () => () => void } {
     let [bytes, keepers] = [0, 0];
     return {
       add: (more) => {

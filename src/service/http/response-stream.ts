@@ -8,13 +8,11 @@ import type { HttpLimits } from './parts.js';
 /** A large piece is written in parts, so that a slow reader is seen to read. */
 const PART_BYTES = 65_536;
 
-type Limits = Pick<HttpLimits, 'unreadMs' | 'unreadBytes' | 'unreadBytesInAll'>;
-
 export class ResponseStreams {
-  readonly #limits: Limits;
+  readonly #limits;
   readonly #open = new Set<Unread>();
 
-  constructor(limits: Limits) {
+  constructor(limits: Pick<HttpLimits, 'unreadMs' | 'unreadBytes' | 'unreadBytesInAll'>) {
     this.#limits = limits;
   }
 

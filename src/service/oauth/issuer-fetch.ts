@@ -25,9 +25,7 @@ export class IssuerFetchError extends Error {
 }
 
 /** Reads a JSON document of the issuer `issuer`; throws IssuerFetchError. */
-export type FetchJson = (address: string, issuer: string, signal: AbortSignal) => Promise<unknown>;
-
-export const fetchJson: FetchJson = async (address, issuer, signal) => {
+export async function fetchJson(address: string, issuer: string, signal: AbortSignal): Promise<unknown> {
   const url = allowedUrl(address, issuer);
   const isConfigured = url.origin === new URL(issuer).origin;
   const text = await bodyOf(url, isConfigured ? undefined : publicLookup, signal);
@@ -36,7 +34,7 @@ export const fetchJson: FetchJson = async (address, issuer, signal) => {
   } catch {
     throw new IssuerFetchError(`${url.origin} answers with something other than JSON`);
   }
-};
+}
 
 function allowedUrl(address: string, issuer: string): URL {
   if (!URL.canParse(address)) throw new IssuerFetchError('the issuer names something that is not an address');

@@ -12,7 +12,7 @@ import {
 import { z } from 'zod';
 import type { Observer } from '../../base/log/events.js';
 import { clipHarmless } from '../../base/text/text.js';
-import { type FetchJson, fetchJson, IssuerFetchError } from './issuer-fetch.js';
+import { fetchJson, IssuerFetchError } from './issuer-fetch.js';
 
 /** Timeout of one look at the issuer, its metadata and its keys together. */
 const FETCH_TIMEOUT_MS = 5_000;
@@ -39,11 +39,9 @@ export class IssuerUnavailable extends Error {
   }
 }
 
-type KnownKeys = { readonly set: ReturnType<typeof createLocalJWKSet>; readonly fetchedAtMs: number };
-
 export type IssuerKeysOptions = {
   readonly observer: Observer;
-  readonly fetchJson?: FetchJson;
+  readonly fetchJson?: typeof fetchJson;
   /** A clock that only goes forward, in ms. */
   readonly nowMs?: () => number;
   readonly timeoutMs?: number;
@@ -52,7 +50,7 @@ export type IssuerKeysOptions = {
 export class IssuerKeys {
   readonly #issuer: string;
   readonly #options: Required<IssuerKeysOptions>;
-  #known: KnownKeys | undefined;
+  #known: { readonly set: ReturnType<typeof createLocalJWKSet>; readonly fetchedAtMs: number } | undefined;
   /** When the last fetch began. */
   #triedAtMs = Number.NEGATIVE_INFINITY;
   #fetching: Promise<void> | undefined;
@@ -84,7 +82,7 @@ export class IssuerKeys {
     }
   }
 
-  async #current(): Promise<KnownKeys> {
+  async #current() {
     const known = this.#known;
     const ageMs = this.#options.nowMs() - (known?.fetchedAtMs ?? Number.NEGATIVE_INFINITY);
     if (known !== undefined && ageMs < USABLE_MS) {

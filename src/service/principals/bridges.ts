@@ -18,24 +18,13 @@ import { SharedSlots, type SlotParts } from '../../servers/pool/shared-slots.js'
 import type { Settings } from '../../settings/environment/settings.js';
 import { principalKey, principalStateDir, principalStateDirs } from '../../settings/files/state-dir.js';
 import { Bridge, type BridgeOptions } from '../../tenant/bridge.js';
-import { SandboxService, type SandboxServiceOptions, startsSandboxes } from '../../tenant/sandbox-service.js';
+import { SandboxService, startsSandboxes } from '../../tenant/sandbox-service.js';
 import { PrincipalAccess } from './principal-access.js';
-import { NO_BOOK, type PrincipalBook, type Quotas, type TokenExchange } from './principal-rules.js';
+import { NO_BOOK, type PrincipalBook, type PrincipalRules, type TokenExchange } from './principal-rules.js';
 
 /** Parts of a bridge that it does not have from its root, or has in place of the root's. */
 export type BridgeTenant = Omit<BridgeOptions, 'settings' | 'service' | 'callTurns' | 'id'> & {
   readonly settings?: Settings;
-};
-
-type BridgesOptions<Who extends Principal> = SandboxServiceOptions & {
-  /** Asked whenever a bridge is made; throws as `Bridges.of` says. */
-  readonly tenantOf: (principal: Who, root: Bridges<Who>) => BridgeTenant;
-  /** Limits of a principal's runs; undefined for one that has none. */
-  readonly limitsOf?: (principal: Who) => TurnLimits | undefined;
-  /** Without it, calls wait for nothing but their servers. */
-  readonly callTurns?: Scheduler;
-  /** A bridge that nobody has used for so long is ended; 10 minutes without it. */
-  readonly idleMs?: number | undefined;
 };
 
 type Live = {
@@ -62,7 +51,7 @@ export class Bridges<Who extends Principal = Principal> implements AsyncDisposab
   readonly callTurns: Scheduler;
   /** Servers that several bridges use. */
   readonly slots = new SharedSlots();
-  readonly #options: BridgesOptions<Who>;
+  readonly #options;
   readonly #idleMs: number;
   readonly #live = new Map<string, Live>();
   readonly #ending = new Set<Promise<void>>();
@@ -71,7 +60,18 @@ export class Bridges<Who extends Principal = Principal> implements AsyncDisposab
   #isClosing = false;
   #sweeping: NodeJS.Timeout | undefined;
 
-  constructor(options: BridgesOptions<Who>) {
+  constructor(
+    options: ConstructorParameters<typeof SandboxService>[0] & {
+      /** Asked whenever a bridge is made; throws as `Bridges.of` says. */
+      readonly tenantOf: (principal: Who, root: Bridges<Who>) => BridgeTenant;
+      /** Limits of a principal's runs; undefined for one that has none. */
+      readonly limitsOf?: (principal: Who) => TurnLimits | undefined;
+      /** Without it, calls wait for nothing but their servers. */
+      readonly callTurns?: Scheduler;
+      /** A bridge that nobody has used for so long is ended; 10 minutes without it. */
+      readonly idleMs?: number | undefined;
+    },
+  ) {
     this.#options = options;
     this.#idleMs = options.idleMs ?? IDLE_MS;
     this.callTurns = options.callTurns ?? new Scheduler({ atOnce: Number.POSITIVE_INFINITY });
@@ -265,7 +265,12 @@ export function principalBridges({
 }): Bridges {
   const unlimited = Number.POSITIVE_INFINITY;
   // By the rules, or by the settings for every principal where the rules say nothing.
-  const limitsOf = ({ runsAtOnce, runsWaiting, processorSeconds, memoryBytes }: Quotas): TurnLimits => ({
+  const limitsOf = ({
+    runsAtOnce,
+    runsWaiting,
+    processorSeconds,
+    memoryBytes,
+  }: PrincipalRules['quotas']): TurnLimits => ({
     atOnce: runsAtOnce ?? settings.principalConcurrency,
     waiting: runsWaiting ?? settings.principalWaiting,
     processorSeconds: processorSeconds ?? settings.principalCpuSeconds ?? unlimited,

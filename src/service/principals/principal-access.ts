@@ -30,33 +30,31 @@ import {
   type TokenExchange,
 } from './principal-rules.js';
 
-type PrincipalAccessOptions = {
-  readonly principal: Principal;
-  readonly book: PrincipalBook;
-  /** The bridge's own environment, from which headers may be taken by name. */
-  readonly env: Environment;
-  readonly host: HostFacts;
-  readonly observer: Observer;
-  readonly exchange?: TokenExchange | undefined;
-  /** Learns its headers and tokens, which no error or log line is to show. */
-  readonly redactor: Redactor;
-  /** Takes the entries of which one process or session serves all principals, as they are now. */
-  readonly onShared: (specs: readonly DownstreamSpec[]) => void;
-};
-
 /** The principal's own lists and file as a policy; `deniesAll` where they cannot be used. */
 type PrincipalLayer = { readonly rules: PrincipalRules; readonly book: PolicyBook | 'deniesAll' };
 
 export class PrincipalAccess implements ServerAccess {
   readonly isWhole = false;
-  readonly #options: PrincipalAccessOptions;
+  readonly #options;
   #layer: PrincipalLayer | undefined;
   #trouble: string | undefined;
   #made: { readonly operators: Policy; readonly own: Policy; readonly policy: Policy } | undefined;
   /** Servers of which it was told in the log that they are left out. */
   readonly #toldMissing = new Set<string>();
 
-  constructor(options: PrincipalAccessOptions) {
+  constructor(options: {
+    readonly principal: Principal;
+    readonly book: PrincipalBook;
+    /** The bridge's own environment, from which headers may be taken by name. */
+    readonly env: Environment;
+    readonly host: HostFacts;
+    readonly observer: Observer;
+    readonly exchange?: TokenExchange | undefined;
+    /** Learns its headers and tokens, which no error or log line is to show. */
+    readonly redactor: Redactor;
+    /** Takes the entries of which one process or session serves all principals, as they are now. */
+    readonly onShared: (specs: readonly DownstreamSpec[]) => void;
+  }) {
     this.#options = options;
   }
 

@@ -4,34 +4,17 @@
 import type { Principal } from '../../base/principal.js';
 import type { DataFolder } from '../../settings/files/data-folders.js';
 
-/** Where the value of a header comes from. Nothing that an agent sends is ever forwarded. */
-export type HeaderSource =
-  | { readonly from: 'text'; readonly text: string }
-  /** A variable of the bridge's own environment, read for each new connection. */
-  | { readonly from: 'variable'; readonly name: string }
-  /** A token that is had for this principal and this server, as `Bearer TOKEN` (`TokenExchange`). */
-  | { readonly from: 'exchange' };
-
-/** Sources of headers by the name of the header. */
-export type HeaderSources = Readonly<Record<string, HeaderSource>>;
-
-/** How much one principal may use; undefined means what the settings say for every principal. */
-export type Quotas = {
-  /** Runs under way at once. */
-  readonly runsAtOnce?: number | undefined;
-  /** Runs that wait; a further one is refused. */
-  readonly runsWaiting?: number | undefined;
-  /** Tool calls under way at once, of the agent itself and of its code. */
-  readonly callsAtOnce?: number | undefined;
-  /** Calls of the agent itself that wait; a further one is refused. */
-  readonly callsWaiting?: number | undefined;
-  /** Seconds of processor time of its ended runs within one window. */
-  readonly processorSeconds?: number | undefined;
-  /** Bytes that its runs under way may have together; each counts with the memory limit of its sandbox. */
-  readonly memoryBytes?: number | undefined;
-  /** Sessions at once. */
-  readonly sessions?: number | undefined;
-};
+/** Sources of the values of headers, by the name of the header. Nothing that an agent sends is ever forwarded. */
+export type HeaderSources = Readonly<
+  Record<
+    string,
+    | { readonly from: 'text'; readonly text: string }
+    /** A variable of the bridge's own environment, read for each new connection. */
+    | { readonly from: 'variable'; readonly name: string }
+    /** A token that is had for this principal and this server, as `Bearer TOKEN` (`TokenExchange`). */
+    | { readonly from: 'exchange' }
+  >
+>;
 
 export type PrincipalRules = {
   /**
@@ -48,7 +31,23 @@ export type PrincipalRules = {
   readonly data: readonly DataFolder[];
   /** Headers by the name of the server. They come on top of the entry's own, which they replace by name. */
   readonly headers: Readonly<Record<string, HeaderSources>>;
-  readonly quotas: Quotas;
+  /** How much it may use; undefined means what the settings say for every principal. */
+  readonly quotas: {
+    /** Runs under way at once. */
+    readonly runsAtOnce?: number | undefined;
+    /** Runs that wait; a further one is refused. */
+    readonly runsWaiting?: number | undefined;
+    /** Tool calls under way at once, of the agent itself and of its code. */
+    readonly callsAtOnce?: number | undefined;
+    /** Calls of the agent itself that wait; a further one is refused. */
+    readonly callsWaiting?: number | undefined;
+    /** Seconds of processor time of its ended runs within one window. */
+    readonly processorSeconds?: number | undefined;
+    /** Bytes that its runs under way may have together; each counts with the memory limit of its sandbox. */
+    readonly memoryBytes?: number | undefined;
+    /** Sessions at once. */
+    readonly sessions?: number | undefined;
+  };
 };
 
 /** Rules of a principal of which nothing is said. */
@@ -92,14 +91,12 @@ export type TokenExchange = (
 
 // Where a principal's identity comes from, read out of its id, and how the command line names it.
 
-type PrincipalSource =
+/** Anything that is neither the local user nor of an issuer counts as a token. */
+export function sourceOf({ id }: Pick<Principal, 'id'>):
   | { readonly kind: 'local' }
   | { readonly kind: 'token' }
   /** `name` is the subject or the client id, as the issuer writes it. */
-  | { readonly kind: 'subject' | 'client'; readonly issuer: string; readonly name: string };
-
-/** Anything that is neither the local user nor of an issuer counts as a token. */
-export function sourceOf({ id }: Pick<Principal, 'id'>): PrincipalSource {
+  | { readonly kind: 'subject' | 'client'; readonly issuer: string; readonly name: string } {
   if (id === 'local') return { kind: 'local' };
   for (const [prefix, kind] of [
     ['oauth:', 'subject'],

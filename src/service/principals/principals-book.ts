@@ -10,7 +10,7 @@ import { stampOf } from '../../settings/files/config-file.js';
 import { absolutePath, type HostFacts } from '../../settings/files/host-facts.js';
 import { NO_RULES, type PrincipalBook, type PrincipalRules, sourceOf } from './principal-rules.js';
 import { openEntries, readPrincipalsFile } from './principals-file.js';
-import type { ExchangeEntry, HeaderEntry, PrincipalEntry, PrincipalsFile } from './principals-table.js';
+import type { ExchangeEntry, PrincipalEntry, PrincipalsFile } from './principals-table.js';
 import { closedServers } from './scope-rules.js';
 
 const KEPT = 'Until it is corrected, the previous rules stay in force.';
@@ -89,7 +89,13 @@ export class PrincipalsBook implements PrincipalBook {
   }
 
   /** How a header of this principal's requests to the server is had, where that takes the principal's own access token. */
-  grantOf(principal: Principal, server: string): TokenGrant | undefined {
+  grantOf(
+    principal: Principal,
+    server: string,
+  ):
+    | { readonly kind: 'exchange'; readonly exchange: ExchangeEntry }
+    | { readonly kind: 'passThrough'; readonly audience: string }
+    | undefined {
     const file = this.#current();
     const sources = Object.values(this.#entryOf(principal)?.headers[server] ?? {});
     for (const source of sources) {
@@ -154,15 +160,12 @@ export class PrincipalsBook implements PrincipalBook {
   }
 }
 
-/** Permission to use a principal's own access token for one server. */
-export type TokenGrant =
-  | { readonly kind: 'exchange'; readonly exchange: ExchangeEntry }
-  | { readonly kind: 'passThrough'; readonly audience: string };
-
 const ownEntry = (map: Readonly<Record<string, PrincipalEntry>>, key: string): PrincipalEntry | undefined =>
   Object.hasOwn(map, key) ? map[key] : undefined;
 
-function headerSource(source: HeaderEntry): PrincipalRules['headers'][string][string] {
+function headerSource(
+  source: PrincipalEntry['headers'][string][string],
+): PrincipalRules['headers'][string][string] {
   if (typeof source === 'string') return { from: 'text', text: source };
   return 'variable' in source ? { from: 'variable', name: source.variable } : { from: 'exchange' };
 }

@@ -99,7 +99,6 @@ export const principalsSchema = z.strictObject({
 export type PrincipalsFile = z.output<typeof principalsSchema>;
 export type PrincipalEntry = z.output<typeof entry>;
 export type ExchangeEntry = z.output<typeof exchange>;
-export type HeaderEntry = z.output<typeof headerSource>;
 
 /** The maps from a name to an entry. */
 export const ENTRY_MAPS = ['tokens', 'subjects', 'clients', 'groups'] as const;

@@ -10,9 +10,6 @@ import { type ChallengeFacts, insufficientRefusal } from './refusals.js';
 
 type Scopes = PrincipalsFile['scopes'];
 
-/** Names that one request is about to use: a tool of the bridge, and the servers that its arguments name. */
-type WantedUse = { readonly tool: string | undefined; readonly servers: readonly string[] };
-
 /** Patterns of servers and tools that none of `granted` opens. */
 export function closedServers(scopes: Scopes, granted: readonly string[]): readonly string[] {
   const open = new Set(
@@ -23,10 +20,14 @@ export function closedServers(scopes: Scopes, granted: readonly string[]): reado
 }
 
 /**
- * Tool and servers that a JSON-RPC message is about to use, as far as the message itself says. Takes any value.
+ * Names that a JSON-RPC message is about to use, as far as the message itself says: a tool of the bridge, and the servers that
+ * its arguments name. Takes any value.
  * `executeServer` is the server to which the operator has calls of `execute` go.
  */
-export function wantedUse(message: unknown, executeServer?: string): WantedUse {
+export function wantedUse(
+  message: unknown,
+  executeServer?: string,
+): { readonly tool: string | undefined; readonly servers: readonly string[] } {
   const { method, params } = Object(message) as { method?: unknown; params?: unknown };
   if (method !== 'tools/call') return { tool: undefined, servers: [] };
   const { name, arguments: args } = Object(params) as { name?: unknown; arguments?: unknown };
@@ -46,7 +47,7 @@ export function stepUp(
   principal: Principal,
   rules: PrincipalRules,
   scopes: Scopes,
-  { tool, servers }: WantedUse,
+  { tool, servers }: ReturnType<typeof wantedUse>,
   challenge: ChallengeFacts,
 ): AuthenticationRefusal | undefined {
   if (sourceOf(principal).kind === 'local') return undefined;

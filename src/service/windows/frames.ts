@@ -8,8 +8,7 @@ export const RELAY_PROTOCOL = 1;
 
 /** `talk` is MCP, whole lines of it; `log` is for the window's stderr; `message` is JSON between relay and bridge. */
 const FRAME_TYPES = ['talk', 'log', 'message'] as const;
-type FrameType = (typeof FRAME_TYPES)[number];
-export type SharedFrame = { readonly type: FrameType; readonly payload: Buffer };
+export type SharedFrame = { readonly type: (typeof FRAME_TYPES)[number]; readonly payload: Buffer };
 
 const HEAD_BYTES = 5;
 /** A greeting has the environment of a window in it, which kernels hold to some megabytes. */
@@ -18,7 +17,7 @@ const MAX_PAYLOAD_BYTES = 16 * 1024 * 1024;
 const MAX_PIECE_BYTES = 256 * 1024;
 
 /** The frames of a piece of a stream, in order; a message is one frame, whatever its length. */
-export function framesOf(type: FrameType, payload: Buffer): Buffer[] {
+export function framesOf(type: SharedFrame['type'], payload: Buffer): Buffer[] {
   if (type === 'message' || payload.length <= MAX_PIECE_BYTES) return [headOf(type, payload.length), payload];
   const frames: Buffer[] = [];
   for (let at = 0; at < payload.length; at += MAX_PIECE_BYTES)
@@ -29,7 +28,7 @@ export function framesOf(type: FrameType, payload: Buffer): Buffer[] {
 export const messageFrame = (message: object): Buffer =>
   Buffer.concat(framesOf('message', Buffer.from(JSON.stringify(message))));
 
-function headOf(type: FrameType, length: number): Buffer {
+function headOf(type: SharedFrame['type'], length: number): Buffer {
   const head = Buffer.alloc(HEAD_BYTES);
   head.writeUInt8(FRAME_TYPES.indexOf(type), 0);
   head.writeUInt32BE(length, 1);
@@ -52,7 +51,7 @@ export class FrameReader {
     }
   }
 
-  #head(): { readonly type: FrameType; readonly length: number } | undefined {
+  #head(): { readonly type: SharedFrame['type']; readonly length: number } | undefined {
     if (this.#bytes < HEAD_BYTES) return undefined;
     let [first] = this.#chunks;
     if (first === undefined || first.length < HEAD_BYTES) {

@@ -41,12 +41,6 @@ export type BridgeMessage =
 /** Report of a shared bridge to whoever has started it, as a line of JSON. */
 export type StartReport = { readonly is: 'listening' } | { readonly is: 'failed'; readonly why: string };
 
-export type ServerStatus = {
-  readonly server: string;
-  readonly state: string;
-  readonly windows: readonly number[];
-};
-
 /** Status of a shared bridge by its own account. Times in milliseconds since 1970, memory in bytes. */
 export type SharedStatus = {
   readonly pid: number;
@@ -63,7 +57,11 @@ export type SharedStatus = {
     readonly sinceMs: number;
     readonly isBusy: boolean;
   }[];
-  readonly servers: readonly ServerStatus[];
+  readonly servers: readonly {
+    readonly server: string;
+    readonly state: string;
+    readonly windows: readonly number[];
+  }[];
   readonly sandboxes: { readonly running: number; readonly waiting: number };
   readonly memory: { readonly bridgeBytes: number; readonly processesBytes: number | undefined };
 };

@@ -23,23 +23,28 @@ const ALONE_BY: Readonly<Record<WindowRefusal, string | undefined>> = {
 const REPORT_FD = 3;
 
 /** A connection on which the greeting was answered. */
-type Met = Omit<FirstMessage, 'message'> & { readonly socket: Socket };
-
-export type Joined = Met & { readonly is: 'joined'; readonly pid: number; readonly version: string };
+export type Joined = Omit<FirstMessage, 'message'> & {
+  readonly socket: Socket;
+  readonly is: 'joined';
+  readonly pid: number;
+  readonly version: string;
+};
 
 /** `alone`: this window is better by itself, with the reason in words. */
 export type Meeting = Joined | { readonly is: 'alone'; readonly why: string };
 
-export type MeetOptions = {
+/** Joins the shared bridge at `place`, and starts it where there is none. Never rejects. */
+export async function meet({
+  place,
+  greeting,
+  command,
+}: {
   /** Where it listens, with its folder made anew where the last bridge took it along; undefined where it may be nowhere. */
   readonly place: () => string | undefined;
   readonly greeting: WindowGreeting;
   /** Starts a shared bridge for a socket: program, and arguments before the socket's own. */
   readonly command: readonly [string, ...string[]];
-};
-
-/** Joins the shared bridge at `place`, and starts it where there is none. Never rejects. */
-export async function meet({ place, greeting, command }: MeetOptions): Promise<Meeting> {
+}): Promise<Meeting> {
   const until = performance.now() + STARTS_WITHIN_MS;
   while (performance.now() < until) {
     const socket = place();
@@ -69,7 +74,9 @@ export async function meet({ place, greeting, command }: MeetOptions): Promise<M
 export async function greet(
   path: string,
   greeting: Greeting,
-): Promise<(Met & { readonly message: BridgeMessage }) | undefined> {
+): Promise<
+  (Omit<FirstMessage, 'message'> & { readonly socket: Socket; readonly message: BridgeMessage }) | undefined
+> {
   const socket = connect(path);
   socket.once('connect', () => socket.write(messageFrame(greeting)));
   const opened = await firstMessage(socket, GREETS_WITHIN_MS);

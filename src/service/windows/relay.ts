@@ -10,24 +10,14 @@ import type { Joined, Meeting } from './meet.js';
 /** Bytes that the agent has not read; above this the bridge is not read either. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
 
-type RelayOptions = {
-  readonly input: Readable;
-  readonly output: Writable;
-  readonly log: Writable;
-  /** The bridge that was met when this window began. */
-  readonly joined: Joined;
-  /** Meets one again. Never rejects. */
-  readonly meetAgain: () => Promise<Meeting>;
-};
-
 /** Resolves when the agent has gone and what it said has been passed on. */
-export async function relay(options: RelayOptions): Promise<void> {
+export async function relay(options: ConstructorParameters<typeof Relay>[0]): Promise<void> {
   await new Relay(options).ended;
 }
 
 class Relay {
   readonly ended: Promise<void>;
-  readonly #options: RelayOptions;
+  readonly #options;
   readonly #conversation = new AgentConversation();
   /** Undefined between two bridges. */
   #bridge: Joined | undefined;
@@ -42,7 +32,15 @@ class Relay {
   #isLeaving = false;
   #end: () => void = () => {};
 
-  constructor(options: RelayOptions) {
+  constructor(options: {
+    readonly input: Readable;
+    readonly output: Writable;
+    readonly log: Writable;
+    /** The bridge that was met when this window began. */
+    readonly joined: Joined;
+    /** Meets one again. Never rejects. */
+    readonly meetAgain: () => Promise<Meeting>;
+  }) {
     this.#options = options;
     const { input, output, joined } = options;
     this.ended = new Promise((resolve) => {

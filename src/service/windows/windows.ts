@@ -26,23 +26,10 @@ import type { Settings } from '../../settings/environment/settings.js';
 import type { BridgeOptions } from '../../tenant/bridge.js';
 import { Bridges, type BridgeTenant } from '../principals/bridges.js';
 import { type FirstMessage, framesOf, messageFrame, messageIn, readFrames } from './frames.js';
-import type { BridgeMessage, ServerStatus, SharedStatus } from './greeting.js';
+import type { BridgeMessage, SharedStatus } from './greeting.js';
 
 /** At runs that go on, while somebody waits for their end. */
 const LOOK_AGAIN_MS = 250;
-
-type WindowParts = {
-  /** Environment and folder of this window. */
-  readonly discovery: DiscoverContext;
-  readonly observer: Observer;
-  readonly redactor: Redactor;
-  /** Warnings about the window's settings. */
-  readonly warnings: readonly string[];
-  readonly input: Readable;
-  readonly output: Writable;
-  /** Whether the window is the user's own command line. */
-  readonly isCommandLine: boolean;
-};
 
 /** Events that every window is told: about what all windows share, never about what one of them runs. */
 const TOLD_TO_ALL: ReadonlySet<BridgeEvent['type']> = new Set([
@@ -105,7 +92,21 @@ export class Windows implements AsyncDisposable {
   }
 
   /** Serves the agent of a window, until it has gone. Throws E_SETTINGS where the policy cannot be used. */
-  async open(number: number, parts: WindowParts): Promise<ServedWindow> {
+  async open(
+    number: number,
+    parts: {
+      /** Environment and folder of this window. */
+      readonly discovery: DiscoverContext;
+      readonly observer: Observer;
+      readonly redactor: Redactor;
+      /** Warnings about the window's settings. */
+      readonly warnings: readonly string[];
+      readonly input: Readable;
+      readonly output: Writable;
+      /** Whether the window is the user's own command line. */
+      readonly isCommandLine: boolean;
+    },
+  ): Promise<ServedWindow> {
     const { cwd } = parts.discovery.host;
     const held = this.#bridges.hold({
       ...LOCAL_USER,
@@ -131,7 +132,7 @@ export class Windows implements AsyncDisposable {
     this.#commandLine.close();
   }
 
-  get servers(): readonly ServerStatus[] {
+  get servers(): SharedStatus['servers'] {
     return this.#bridges.slots
       .states()
       .map(({ name: server, state, windows }) => ({ server, state, windows }));
@@ -171,7 +172,11 @@ export class ServedWindow implements AsyncDisposable {
 
   constructor(
     held: ReturnType<Bridges['hold']>,
-    { observer, input, output }: WindowParts,
+    {
+      observer,
+      input,
+      output,
+    }: { readonly observer: Observer; readonly input: Readable; readonly output: Writable },
     onEnd: () => void,
   ) {
     this.observer = observer;

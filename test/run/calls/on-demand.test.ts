@@ -2,11 +2,13 @@
 // at a time.
 
 import { describe, expect, it } from 'vitest';
-import { canLoad, OnDemand, type OnDemandParts } from '../../../src/run/calls/on-demand.js';
+import { canLoad, OnDemand } from '../../../src/run/calls/on-demand.js';
 import type { AgentCapabilities } from '../../../src/servers/asking/agent-capabilities.js';
 import { NO_AGENT } from '../../../src/servers/asking/agent-capabilities.js';
 import type { ServerDoc } from '../../../src/wire/frames.js';
 import { NEVER, pause } from '../../support/time.js';
+
+type Parts = ConstructorParameters<typeof OnDemand>[0];
 
 const signal = () => NEVER;
 const brief = (name: string) => ({ name, alias: name, description: '', loaded: false, tools: null });
@@ -32,7 +34,7 @@ function user(answer: (n: number, ends: AbortSignal) => Promise<string>) {
   return { agent, seen };
 }
 
-function onDemand(parts: Partial<OnDemandParts>) {
+function onDemand(parts: Partial<Parts>) {
   const opened: string[] = [];
   const clock: string[] = [];
   const made = new OnDemand({
@@ -60,7 +62,7 @@ describe('who decides', () => {
     expect(opened).toEqual(['github']);
   });
 
-  it.each<[string, Partial<OnDemandParts>, string]>([
+  it.each<[string, Partial<Parts>, string]>([
     ['never', { mode: 'never' }, 'MCP_BRIDGE_AUTOLOAD is never'],
     ['ask, and a client that cannot', {}, 'the user has to be asked first, and this client cannot ask'],
     ['a user who declines', { agent: user(async () => 'decline').agent }, 'the user said no'],

@@ -14,11 +14,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { BridgeError } from '../../../src/base/errors.js';
-import { type NewTool, SavedByRun, SavedTools } from '../../../src/run/calls/saved-tools.js';
+import { SavedByRun, SavedTools } from '../../../src/run/calls/saved-tools.js';
 
 /** As a run that may replace everything. */
 class Freely extends SavedTools {
-  override put(saved: NewTool, by = { run: 'r1', mayReplace: true }) {
+  override put(saved: Parameters<SavedTools['put']>[0], by = { run: 'r1', mayReplace: true }) {
     return super.put(saved, by);
   }
 }

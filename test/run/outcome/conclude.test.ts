@@ -3,8 +3,9 @@
 import { describe, expect, it } from 'vitest';
 import { endingOf } from '../../../src/run/outcome/command-ending.js';
 import { conclude, concludeRefused } from '../../../src/run/outcome/conclude.js';
-import type { AskedRun, SandboxFacts } from '../../../src/run/outcome/ending-errors.js';
+import type { SandboxFacts } from '../../../src/run/outcome/ending-errors.js';
 import { Transcript } from '../../../src/run/outcome/transcript.js';
+import type { Task } from '../../../src/run/programs/task.js';
 import type { SandboxEnd } from '../../../src/sandbox/conversation/sandbox.js';
 import { languageNamed } from '../../../src/settings/languages/records.js';
 
@@ -34,7 +35,10 @@ const exit = (code: number | null, signal: string | null): SandboxEnd => ({
   how: 'exited',
   report: { code, signal },
 });
-const CELL: AskedRun = { task: { type: 'cell', code: '' }, timeoutSeconds: 30 };
+const CELL: { readonly task: Task; readonly timeoutSeconds: number } = {
+  task: { type: 'cell', code: '' },
+  timeoutSeconds: 30,
+};
 const errorOf = (end: SandboxEnd, kills: number | undefined, transcript = new Transcript()) =>
   conclude(end, undefined, CELL, transcript, facts(kills)).error;
 
@@ -153,7 +157,7 @@ describe('exceptions', () => {
 });
 
 describe('programs', () => {
-  const asked = (name: string): AskedRun => {
+  const asked = (name: string): { readonly task: Task; readonly timeoutSeconds: number } => {
     const language = languageNamed(name);
     if (language === undefined) throw new Error(name);
     const program = { code: '', file: language.file, args: [], stdin: undefined, env: {} };

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { BridgeError } from '../../../src/base/errors.js';
-import { SoftTimeout, type TakenSource } from '../../../src/run/queue/soft-timeout.js';
+import { SoftTimeout } from '../../../src/run/queue/soft-timeout.js';
 import { NEVER } from '../../support/time.js';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -26,8 +26,8 @@ function setUp() {
   const { promise, resolve, reject } = withResolvers<string>();
   promise.catch(() => {});
   const seen = { taken: 0, aborted: 0, givenBack: [] as string[] };
-  const source: TakenSource<string> = {
-    take: (signal) => {
+  const source = {
+    take: (signal: AbortSignal) => {
       seen.taken++;
       const gone = withResolvers<never>();
       signal.addEventListener('abort', () => {
@@ -36,7 +36,7 @@ function setUp() {
       });
       return Promise.race([promise, gone.promise]);
     },
-    giveBack: (late) => seen.givenBack.push(late),
+    giveBack: (late: string) => seen.givenBack.push(late),
   };
   return { source, resolve, reject, seen };
 }

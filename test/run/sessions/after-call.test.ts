@@ -6,7 +6,7 @@ import type { Principal } from '../../../src/base/principal.js';
 import { byCommandLine } from '../../../src/run/calls/call-context.js';
 import type { Outcome } from '../../../src/run/outcome/outcome.js';
 import type { RunHandlers } from '../../../src/sandbox/conversation/turn.js';
-import type { Quotas } from '../../../src/service/principals/principal-rules.js';
+import type { PrincipalRules } from '../../../src/service/principals/principal-rules.js';
 import { openBridges, principalNamed, type TestBridges } from '../../service/principals/principal-bridges.js';
 import { NEVER, pause, until } from '../../support/time.js';
 
@@ -51,7 +51,7 @@ function pretended(): Pretended {
   return sandbox;
 }
 
-function open(quotas: Quotas, env: Readonly<Record<string, string>> = {}): void {
+function open(quotas: PrincipalRules['quotas'], env: Readonly<Record<string, string>> = {}): void {
   bridges = openBridges({}, { env: { MCP_BRIDGE_CONCURRENCY: '4', MCP_BRIDGE_WARM: '0', ...env } });
   bridges.rules.set(ANN.id, { quotas });
   vi.spyOn(bridges.service, 'start').mockImplementation(async () => pretended() as never);

@@ -9,7 +9,7 @@ import { Redactor } from '../../../src/base/secrets/redact.js';
 import type { RemoteSpec } from '../../../src/hosts/downstream-spec.js';
 import { CallerTokens, TokenExchanges } from '../../../src/service/oauth/token-exchange.js';
 import { exchangedLogin } from '../../../src/service/principals/principal-access.js';
-import type { TokenGrant } from '../../../src/service/principals/principals-book.js';
+import type { PrincipalsBook } from '../../../src/service/principals/principals-book.js';
 import { NEVER } from '../../support/time.js';
 
 type Asked = { readonly headers: IncomingHttpHeaders; readonly form: Record<string, string> };
@@ -37,7 +37,7 @@ const ANN: Principal = {
   expiresAtMs: undefined,
 };
 let nowMs: number;
-let grant: TokenGrant | undefined;
+let grant: ReturnType<PrincipalsBook['grantOf']>;
 let tokens: CallerTokens;
 let exchanges: TokenExchanges;
 const have = (of: string) => exchanges.exchange({ principal: ANN, server: of, url: 'https://x' }, NEVER);

@@ -10,7 +10,7 @@ import { LOCAL_USER, type Principal } from '../../../src/base/principal.js';
 import type { CallEvent } from '../../../src/run/calls/call-context.js';
 import { type AgentCapabilities, NO_AGENT } from '../../../src/servers/asking/agent-capabilities.js';
 import { TokenStore } from '../../../src/servers/login/token-store.js';
-import type { HeaderSource } from '../../../src/service/principals/principal-rules.js';
+import type { HeaderSources } from '../../../src/service/principals/principal-rules.js';
 import { principalStateDir } from '../../../src/settings/files/state-dir.js';
 import { hostileWeb, type RemoteServer } from '../../servers/remote-servers.js';
 import { NEVER, pause, until } from '../../support/time.js';
@@ -467,7 +467,7 @@ describe('headers and logins', () => {
     expect(bridges.logRedactor.redact('key-of-ann-1234 key-of-ben-5678')).not.toMatch(/1234|5678/);
   });
 
-  it.each<[string, Record<string, HeaderSource>]>([
+  it.each<[string, HeaderSources]>([
     ['a text', { 'X-Key': { from: 'text', text: 'word-4711-secret' } }],
     ['a text after a scheme', { Authorization: { from: 'text', text: 'ApiKey word-4711-secret' } }],
     ['a variable', { 'X-Key': { from: 'variable', name: 'HARMLESS' } }],
