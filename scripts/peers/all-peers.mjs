@@ -1,4 +1,4 @@
-// Every peer, in the order in which they take turns, and what was tried and could not be measured.
+// Every peer, in the order in which they take turns. docs/compared-with.md says which others were tried and could not be measured.
 
 import { bubblewrap } from './bubblewrap.mjs';
 import { cloudflare } from './cloudflare.mjs';
@@ -24,18 +24,4 @@ export const PEERS = [
   cloudflare,
   pyodide,
   direct,
-];
-
-/** Programs that do a part of this and are in no table, with what stood in the way. */
-export const NOT_MEASURED = [
-  {
-    title: 'mcp-run-python',
-    why: 'loads parts of itself from the network when it starts; Pyodide in deno stands for it',
-  },
-  {
-    title: 'microsandbox, BoxLite',
-    why: 'need a virtual machine, which the machines of this table do not start',
-  },
-  { title: 'OpenSandbox, E2B on one’s own machines', why: 'come as images of a container registry' },
-  { title: 'mcpproxy-go', why: 'the Go module proxy does not have it' },
 ];

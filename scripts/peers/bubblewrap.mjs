@@ -23,7 +23,7 @@ export const bubblewrap = {
   title: 'bubblewrap, host Python',
   version: "the system's package",
   walls: 'namespaces only: no limit of memory or processes, no seccomp filter',
-  lacks: "tools in the code, limits, libraries of its own: it sees the host's",
+  lacks: 'call tools from the code; limit memory and processes',
   install: async () => {
     if (HOST_PYTHON === undefined) throw new Error('the host has no python3');
     await run('bwrap', ['--version']).catch(() => {

@@ -15,7 +15,7 @@ export const cloudflare = {
     .map((pair) => pair.join(' '))
     .join(', '),
   walls: 'an isolate of V8 in workerd, without a network',
-  lacks: 'Python; MCP servers of this machine without glue of your own; approvals outside of Workers',
+  lacks: 'run Python; reach MCP servers of this machine without a program of your own',
   install: async (place) => {
     await place.installFromNpm('cloudflare', PACKAGES);
     const folder = place.folder('cloudflare');

@@ -8,7 +8,7 @@ export const direct = {
   title: 'direct calls, no code',
   version: 'the SDK that the bridge is tested with',
   walls: 'none: there is no code',
-  lacks: 'code: every answer goes through the model, in a turn of its own',
+  lacks: 'run code: each answer goes through the model, in a turn of its own',
   install: async () => {},
   open: async (place) => {
     const { servers, logFile } = place;

@@ -18,7 +18,7 @@ export const fastmcp = {
   title: 'FastMCP CodeMode',
   version: PACKAGES.join(', '),
   walls: 'the Monty interpreter, in a process of its own, without system calls',
-  lacks: 'CPython: Monty is a part of Python, without libraries; sessions, files, approvals',
+  lacks: 'run CPython: Monty is a part of Python, without libraries',
   install: (place) => place.installFromPypi('fastmcp', PACKAGES),
   open: async (place) => {
     const { call, definitionChars, close } = await place.openClient({

@@ -19,8 +19,7 @@ export const llmSandbox = {
   title: 'llm-sandbox, podman',
   version: PACKAGES.join(', '),
   walls: "one container for all calls of a session, with the engine's defaults: network, root inside",
-  lacks:
-    'tools in the code; a container of its own for each run, unless a session is opened and closed for each',
+  lacks: 'call tools from the code; keep runs apart, unless each has a session of its own',
   install: async (place) => {
     await place.installFromPypi('llm-sandbox', PACKAGES);
     const { engine, choice } = place.bare;
@@ -60,7 +59,7 @@ export const llmSandboxBubblewrap = {
   title: 'llm-sandbox, bubblewrap',
   version: llmSandbox.version,
   walls: 'namespaces and a seccomp filter; files stay from call to call',
-  lacks: "tools in the code; libraries of its own: it sees the host's",
+  lacks: 'call tools from the code; limit memory of all processes together',
   install: async (place) => {
     await place.installFromPypi('llm-sandbox', PACKAGES);
     await run('bwrap', ['--version'], {}).catch(() => {

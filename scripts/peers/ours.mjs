@@ -28,7 +28,7 @@ export const ourSession = {
   name: 'session',
   title: 'this, calls of a session',
   walls: 'the same container for all calls of the session',
-  lacks: 'another container for each run: it is asked for',
+  lacks: 'keep its calls apart: they share a container, as asked',
   open: (place) => openBridge(place, { session: 'peers' }),
 };
 

@@ -27,7 +27,7 @@ import { logText } from './jobs.mjs';
  * @property {string} title
  * @property {string} version  what is installed, or why nothing has to be
  * @property {string} walls  around the code
- * @property {string} lacks  what it cannot do of what the bridge does
+ * @property {string} lacks  what it cannot do of what the bridge does, beginning with a verb
  * @property {(place: Place) => Promise<void>} install  throws why it cannot be had here
  * @property {(place: Place) => Promise<void>} [remove]  what it put elsewhere than into its folder
  * @property {(place: Place) => Promise<Running>} open  ends when its first job can be asked for

@@ -6,7 +6,7 @@ export const podman = {
   title: 'podman run, our flags',
   version: "the engine's own client",
   walls: "the same container, by the bridge's own flags",
-  lacks: 'tools in the code; whoever calls it writes the flags',
+  lacks: 'call tools from the code',
   install: async () => {},
   open: async ({ bare }) => ({
     jobs: {

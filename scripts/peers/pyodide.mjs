@@ -18,7 +18,7 @@ export const pyodide = {
     .map((pair) => pair.join(' '))
     .join(', '),
   walls: "WebAssembly and deno's permissions; all calls share one interpreter",
-  lacks: 'tools in the code; native libraries; a run of its own: variables stay for the next one',
+  lacks: 'call tools from the code; keep runs apart; use libraries that are not built for WebAssembly',
   install: (place) => place.installFromNpm('pyodide', { ...PACKAGES, [PROGRAMS.package]: PROGRAMS.version }),
   open: async (place) => {
     const folder = join(place.folder('pyodide'), 'node_modules');

@@ -5,7 +5,15 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pythonPrograms } from './jobs.mjs';
 
-const PACKAGES = ['mcp==1.21.0', 'anyio==4.11.0', 'pydantic>=2.12,<3', 'toon-format>=0.9.0b1'];
+/** The versions of its lock file. */
+const PACKAGES = [
+  'mcp==1.21.0',
+  'anyio==4.11.0',
+  'pydantic==2.12.4',
+  'starlette==0.50.0',
+  'toon-format==0.9.0b1',
+  'packaging==25.0',
+];
 const PROGRAM = 'mcp_server_code_execution_mode.py';
 
 /** @type {import('./jobs.mjs').Dialect} */
@@ -20,7 +28,7 @@ export const pythonBridge = {
   title: 'the Python bridge',
   version: 'a checkout that --python-bridge names',
   walls: 'a container for each run, without a network; no seccomp filter of its own',
-  lacks: 'a queue, sessions, approvals, files; results of a tool above 64 KB',
+  lacks: 'take a result of a tool above 64 KB; keep variables between calls; ask a person',
   install: async (place) => {
     if (place.pythonBridge === undefined)
       throw new Error('it is in no registry: --python-bridge names a checkout');

@@ -24,7 +24,7 @@ export const utcp = {
     .map((pair) => pair.join(' '))
     .join(', '),
   walls: "an isolate of V8, inside the process that holds the servers' secrets",
-  lacks: 'Python; calls at once (a call is synchronous); sessions, files, approvals',
+  lacks: 'run Python; make calls at once: each waits for the one before',
   install: (place) =>
     place.installFromNpm('utcp', { ...PACKAGES, ...(isOldNode ? { [NODE.package]: NODE.version } : {}) }),
   open: async (place) => {
