@@ -9,8 +9,6 @@ import { putIntoRegion, REGIONS } from './measured-region.mjs';
 import { leaveWrong, takeOptions } from './options.mjs';
 import { PEERS } from './peers/all-peers.mjs';
 
-/** @typedef {import('./peers/measure.mjs').Figures} Figures */
-
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const MAIN = join(ROOT, 'dist/cli/main.js');
 const RESULTS = join(ROOT, 'bench-results/peers');
@@ -60,7 +58,7 @@ async function measure() {
   const { Bare } = await import('./bench/bare.mjs');
   const { loadNow, machineFacts } = await import('./bench/machine.mjs');
   const { Stage } = await import('./bench/stage.mjs');
-  const { Figures, installPeers, measureJobs, measureStarts } = await import('./peers/measure.mjs');
+  const { Comparison } = await import('./peers/measure.mjs');
   const { Place } = await import('./peers/place.mjs');
   const quick = options.quick;
   const interrupted = new AbortController();
@@ -74,7 +72,6 @@ async function measure() {
   const bare = await Bare.open(stage, interrupted.signal);
   const checkout = options['python-bridge'];
   const place = new Place(stage, bare, checkout === undefined ? undefined : resolve(checkout));
-  const figures = new Figures();
   /** @type {number[]} */
   const loads = [];
   /** @param {string} words */
@@ -88,10 +85,11 @@ async function measure() {
     perSecond: PER_SECOND,
     seconds: options.seconds ?? (quick ? SECONDS.quick : SECONDS.full),
   };
-  const installed = await installPeers(chosen, place, figures, tell);
-  const started = await measureStarts(installed, place, rounds.starts, figures, tell);
-  await measureJobs(started, place, { rounds, pace }, figures, tell);
-  for (const peer of installed) await peer.remove?.(place);
+  const comparison = new Comparison(place, tell);
+  const installed = await comparison.install(chosen);
+  const started = await comparison.measureStarts(installed, rounds.starts);
+  await comparison.measureJobs(started, rounds, pace);
+  await comparison.remove(installed);
   bare.close();
   const told = chosen.map(({ name, title, version, walls, lacks }) => ({
     name,
@@ -105,7 +103,7 @@ async function measure() {
     quick,
     loads: [Math.min(...loads), Math.max(...loads)],
     peers: told,
-    figures,
+    figures: comparison.figures,
   };
 }
 

@@ -87,6 +87,7 @@ async function openService(place, socket) {
     env: place.engineEnvironment(),
     stdio: 'ignore',
   });
+  process.once('exit', () => child.kill());
   const ended = new Promise((resolve) => child.once('close', resolve));
   const close = async () => {
     child.kill();

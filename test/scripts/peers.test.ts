@@ -40,6 +40,19 @@ const { offer, rateOf } = (await load('rate')) as {
   rateOf: (outcomes: Outcome[]) => Record<string, number | string>;
 };
 
+type FakePeer = { name: string; install?: () => Promise<void>; open?: () => Promise<object> };
+const { Comparison } = (await load('measure')) as {
+  Comparison: new (
+    place: object,
+    tell: (words: string) => void,
+    count: (work: () => Promise<void>) => Promise<number>,
+  ) => {
+    figures: Figures;
+    install: (peers: FakePeer[]) => Promise<FakePeer[]>;
+    measureJobs: (peers: FakePeer[], rounds: Record<string, number>, pace: object) => Promise<void>;
+  };
+};
+
 const peers = [
   { name: 'ours', title: 'this', version: '1', walls: 'all', lacks: '' },
   { name: 'other', title: 'another', version: '2', walls: 'few', lacks: 'tools' },
@@ -175,4 +188,66 @@ it('the programs of a job call tools as the peer does, and hand back as the peer
   expect(programs['filtered']).toMatch(
     /^text = \(await filesystem\.read_text_file\(path="\/log"\)\)\["content"\]\nreturn /,
   );
+});
+
+const CPU_MS = 7;
+const comparison = (told: string[] = []) =>
+  new Comparison(
+    {},
+    (words) => told.push(words),
+    async (work) => {
+      await work();
+      return CPU_MS;
+    },
+  );
+
+it('a peer that cannot be installed has a reason, and the others go on', async () => {
+  const run = comparison();
+  const refused = { name: 'gone', install: () => Promise.reject(new Error('there is none')) };
+  const kept = { name: 'ours', install: () => Promise.resolve() };
+  expect(await run.install([refused, kept])).toEqual([kept]);
+  expect(run.figures.gaps).toEqual([{ peer: 'gone', why: 'there is none' }]);
+});
+
+it('peers do a job in turns after a round that does not count, and one that fails is asked for the other jobs only', async () => {
+  const told: string[] = [];
+  const run = comparison(told);
+  const closed: string[] = [];
+  const peer = (name: string, jobs: Record<string, () => Promise<string>>): FakePeer => ({
+    name,
+    open: () => Promise.resolve({ jobs, close: async () => void closed.push(name) }),
+  });
+  const hello = () => Promise.resolve('hello');
+  const good = peer('ours', { hello, gathered: () => Promise.resolve('4950') });
+  const wrong = peer('other', { hello, gathered: () => Promise.resolve('4949') });
+  const dead = { name: 'gone', open: () => Promise.reject(new Error('it ended')) };
+  await run.measureJobs(
+    [good, wrong, dead],
+    { hello: 2, sequence: 2, gathered: 1, filtered: 1 },
+    { perSecond: 1_000, seconds: 0.003 },
+  );
+  const { samples, gaps, rates } = run.figures;
+  expect(samples.map(({ peer: name, job, round }) => `${job} ${round} ${name}`)).toEqual([
+    'hello 1 ours',
+    'hello 1 other',
+    'hello 2 ours',
+    'hello 2 other',
+    'gathered 1 ours',
+  ]);
+  expect(samples[0]).toMatchObject({ cpuMs: CPU_MS, chars: 5 });
+  expect(gaps).toEqual([
+    { peer: 'gone', why: 'it ended' },
+    { peer: 'other', job: 'gathered', why: 'it answered something else: 4949' },
+  ]);
+  expect(rates.map(({ peer: name, served }) => [name, served])).toEqual([
+    ['ours', 3],
+    ['other', 3],
+  ]);
+  expect(told.slice(3, 7)).toEqual([
+    'hello 0 of 2 ours',
+    'hello 0 of 2 other',
+    'hello 1 of 2 ours',
+    'hello 1 of 2 other',
+  ]);
+  expect(closed).toEqual(['ours', 'other']);
 });
