@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { javascriptPrograms } from './jobs.mjs';
-import { HERE } from './place.mjs';
+import { HERE, listed } from './place.mjs';
 
 const PACKAGES = { '@cloudflare/codemode': '0.5.6', miniflare: '4.20260426.0' };
 
@@ -11,9 +11,7 @@ const PACKAGES = { '@cloudflare/codemode': '0.5.6', miniflare: '4.20260426.0' };
 export const cloudflare = {
   name: 'cloudflare',
   title: 'Cloudflare codemode',
-  version: Object.entries(PACKAGES)
-    .map((pair) => pair.join(' '))
-    .join(', '),
+  version: `${listed(PACKAGES)}; in miniflare, tools by a binding of ours`,
   walls: 'an isolate of V8 in workerd, without a network',
   lacks: 'run Python; reach MCP servers of this machine without a program of your own',
   install: async (place) => {

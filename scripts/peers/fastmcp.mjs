@@ -16,7 +16,7 @@ const DIALECT = {
 export const fastmcp = {
   name: 'fastmcp',
   title: 'FastMCP CodeMode',
-  version: PACKAGES.join(', '),
+  version: `${PACKAGES.join(', ')}; clients that stay connected, its limit of 50 calls lifted`,
   walls: 'the Monty interpreter, in a process of its own, without system calls',
   lacks: 'run CPython: Monty is a part of Python, without libraries',
   install: (place) => place.installFromPypi('fastmcp', PACKAGES),

@@ -17,7 +17,7 @@ const POLL_MS = 50;
 export const llmSandbox = {
   name: 'llm-sandbox',
   title: 'llm-sandbox, podman',
-  version: PACKAGES.join(', '),
+  version: `${PACKAGES.join(', ')}; one session, in our image`,
   walls: "one container for all calls of a session, with the engine's defaults: network, root inside",
   lacks: 'call tools from the code; keep runs apart, unless each has a session of its own',
   install: async (place) => {
@@ -57,7 +57,7 @@ export const llmSandbox = {
 export const llmSandboxBubblewrap = {
   name: 'llm-sandbox-bwrap',
   title: 'llm-sandbox, bubblewrap',
-  version: llmSandbox.version,
+  version: `${PACKAGES.join(', ')}; one session`,
   walls: 'namespaces and a seccomp filter; files stay from call to call',
   lacks: 'call tools from the code; limit memory of all processes together',
   install: async (place) => {

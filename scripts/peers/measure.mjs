@@ -25,7 +25,7 @@ import { offer } from './rate.mjs';
  * @property {Record<string, number>} definitionChars
  */
 
-const JOB_WITHIN_MS = 90_000;
+const JOB_WITHIN_MS = 60_000;
 /** What a peer loads after its first call is there by then. */
 const SETTLE_MS = 2_000;
 /** Where processor time cannot be counted, nobody sees when a call has left nothing to do. */
@@ -130,7 +130,7 @@ export class Comparison {
     }
   }
 
-  /** @param {readonly Peer[]} peers @param {ReadonlyMap<Peer, Running>} running @param {Job} job @param {number} rounds */
+  /** @param {readonly Peer[]} peers @param {Map<Peer, Running>} running @param {Job} job @param {number} rounds */
   async #takeTurns(peers, running, job, rounds) {
     let able = peers;
     // A round before them is for what a peer does once: servers that start, code that is compiled.
@@ -138,12 +138,23 @@ export class Comparison {
       const work = async (/** @type {Peer} */ peer) => {
         let done = { ms: 0, chars: 0 };
         const cpuMs = await this.#count(async () => {
-          done = await doJob(running.get(peer), job);
+          done = await this.#doJobOrOpenAnew(peer, running, job);
         });
         if (round > 0)
           this.figures.samples.push({ peer: peer.name, job, round, ...done, ...given({ cpuMs }) });
       };
       able = await this.#those(able, `${job} ${round} of ${rounds}`, work, job);
+    }
+  }
+
+  /** A peer that did not do a job may have ended with it, or still be at it: it gets a new start for the next one. @param {Peer} peer @param {Map<Peer, Running>} running @param {Job} job */
+  async #doJobOrOpenAnew(peer, running, job) {
+    try {
+      return await doJob(running.get(peer), job);
+    } catch (thrown) {
+      await running.get(peer)?.close();
+      running.set(peer, await peer.open(this.#place));
+      throw thrown;
     }
   }
 

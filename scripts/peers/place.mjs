@@ -25,7 +25,7 @@ import { logText } from './jobs.mjs';
  * @typedef {object} Peer
  * @property {string} name  for --only
  * @property {string} title
- * @property {string} version  what is installed, or why nothing has to be
+ * @property {string} version  what is run, and how
  * @property {string} walls  around the code
  * @property {string} lacks  what it cannot do of what the bridge does, beginning with a verb
  * @property {(place: Place) => Promise<void>} install  throws why it cannot be had here
@@ -40,6 +40,12 @@ const READY_WITHIN_MS = 120_000;
 const CLOSE_WITHIN_MS = 20_000;
 const KEPT_CHARS = 2_000;
 const CONTAINERS_CONF = '[containers]\ndefault_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]\n';
+
+/** Names with their versions, for a reader. @param {Readonly<Record<string, string>>} packages */
+export const listed = (packages) =>
+  Object.entries(packages)
+    .map((pair) => pair.join(' '))
+    .join(', ');
 
 export class Place {
   /**

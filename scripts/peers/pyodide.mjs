@@ -1,7 +1,7 @@
 // Python as WebAssembly in deno, as mcp-run-python has it: one interpreter for all calls, deno's permissions around it.
 
 import { join } from 'node:path';
-import { HERE } from './place.mjs';
+import { HERE, listed } from './place.mjs';
 
 const PACKAGES = { pyodide: '314.0.7', deno: '2.9.6' };
 /** The package of deno starts this one's program. */
@@ -14,9 +14,7 @@ const PROGRAMS = {
 export const pyodide = {
   name: 'pyodide',
   title: 'Pyodide in deno',
-  version: Object.entries(PACKAGES)
-    .map((pair) => pair.join(' '))
-    .join(', '),
+  version: `${listed(PACKAGES)}; one interpreter, as mcp-run-python has it`,
   walls: "WebAssembly and deno's permissions; all calls share one interpreter",
   lacks: 'call tools from the code; keep runs apart; use libraries that are not built for WebAssembly',
   install: (place) => place.installFromNpm('pyodide', { ...PACKAGES, [PROGRAMS.package]: PROGRAMS.version }),

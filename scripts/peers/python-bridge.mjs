@@ -1,7 +1,7 @@
 // The Python bridge, mcp-server-code-execution-mode, out of a checkout that the user names: it is in no registry. It is only run, as
 // its README says, with the image of the bridge in place of one that comes from a registry.
 
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pythonPrograms } from './jobs.mjs';
 
@@ -38,7 +38,9 @@ export const pythonBridge = {
   },
   open: async (place) => {
     const { stage, servers, logFile, bare, pythonBridge: checkout = '' } = place;
-    const home = stage.home(servers);
+    const home = stage.home();
+    mkdirSync(join(home, 'MCPs'));
+    writeFileSync(join(home, 'MCPs/servers.json'), JSON.stringify({ mcpServers: servers }));
     const { call, definitionChars, close } = await place.openClient({
       command: place.python('python-bridge'),
       args: [join(checkout, PROGRAM)],
@@ -49,7 +51,6 @@ export const pythonBridge = {
         XDG_DATA_HOME: stage.environment(home).XDG_DATA_HOME,
         MCP_BRIDGE_RUNTIME: bare.engine.name,
         MCP_BRIDGE_IMAGE: bare.choice.image,
-        MCP_BRIDGE_STATE_DIR: join(home, 'state'),
       },
     });
     const programs = pythonPrograms(DIALECT, logFile);

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { javascriptPrograms } from './jobs.mjs';
-import { HERE } from './place.mjs';
+import { HERE, listed } from './place.mjs';
 
 /** isolated-vm needs a newer Node than the bridge; npm has Node's programs as packages. */
 const NODE_FROM = 22;
@@ -20,9 +20,7 @@ const isOldNode = Number(process.versions.node.split('.')[0]) < NODE_FROM;
 export const utcp = {
   name: 'utcp',
   title: 'UTCP code-mode',
-  version: Object.entries(PACKAGES)
-    .map((pair) => pair.join(' '))
-    .join(', '),
+  version: `${listed(PACKAGES)}; as a library`,
   walls: "an isolate of V8, inside the process that holds the servers' secrets",
   lacks: 'run Python; make calls at once: each waits for the one before',
   install: (place) =>
