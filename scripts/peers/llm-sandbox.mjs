@@ -10,6 +10,11 @@ import { HERE } from './place.mjs';
 const PACKAGES = ['llm-sandbox[podman]==0.3.46'];
 /** Its images come from a registry; ours lacks only the name `python`. */
 const IMAGE = 'localhost/mcp-sandbox-bridge-peers/llm-sandbox:1';
+/**
+ * podman mounts a network of its own in the mount namespace in which processor time is counted. Outside of that its file is no
+ * network, and no `podman ps` of the machine works as long as the container is there.
+ */
+const ALONE = { network_mode: 'none' };
 const SERVICE_WITHIN_MS = 30_000;
 const POLL_MS = 50;
 
@@ -18,7 +23,7 @@ export const llmSandbox = {
   name: 'llm-sandbox',
   title: 'llm-sandbox, podman',
   version: `${PACKAGES.join(', ')}; one session, in our image`,
-  walls: "one container for all calls of a session, with the engine's defaults: network, root inside",
+  walls: "one container for all calls of a session, with the engine's defaults, but no network",
   lacks: 'call tools from the code; keep runs apart, unless each has a session of its own',
   install: async (place) => {
     await place.installFromPypi('llm-sandbox', PACKAGES);
@@ -40,7 +45,11 @@ export const llmSandbox = {
     const socket = join(place.stage.stateDir, 'peers', 'podman.sock');
     const closeService = await openService(place, socket);
     try {
-      const lines = await openSession(place, { backend: 'podman', image: IMAGE }, socket);
+      const lines = await openSession(
+        place,
+        { backend: 'podman', image: IMAGE, runtime_configs: ALONE },
+        socket,
+      );
       const close = async () => {
         await lines.close();
         await closeService();
