@@ -1,4 +1,4 @@
-// Lints and format-checks sandbox-runtime, the probe's attacks and the tests' Python with ruff, compiled to WebAssembly, so that neither Python nor a binary is
+// Lints and format-checks sandbox-runtime, the probe's attacks, the peers' and the tests' Python with ruff, compiled to WebAssembly, so that neither Python nor a binary is
 // needed; with --fix it writes the formatting. Settings come from ruff.toml, which the WebAssembly build cannot read
 // itself: sections and one-line values, nothing more.
 
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import ruff from '@astral-sh/ruff-wasm-nodejs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const folders = ['sandbox-runtime', 'src', 'test'];
+const folders = ['sandbox-runtime', 'scripts/peers', 'src', 'test'];
 const fix = process.argv.includes('--fix');
 
 function readSettings(text) {

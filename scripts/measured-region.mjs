@@ -14,6 +14,7 @@ export const REGIONS = {
   clients: 'docs/hosts.md',
   context: 'docs/benchmark.md',
   'context-summary': 'README.md',
+  peers: 'docs/compared-with.md',
 };
 
 /** Text that has the content of its region `name` replaced by `markdown`; throws where it has no such region. */

@@ -12,7 +12,7 @@ const PAIR_GAP = 14;
 
 const STYLE = `
     text { font: 12px system-ui, sans-serif; fill: #24292f; }
-    .axis { fill: #57606a; } .grid { stroke: #d0d7de; } .ours { fill: #0969da; } .theirs { fill: #8c959f; }
+    .axis { fill: #57606a; } .title { font-weight: 600; } .grid { stroke: #d0d7de; } .ours { fill: #0969da; } .theirs { fill: #8c959f; }
     .whisker { stroke: #24292f; stroke-width: 1.5; }
     @media (prefers-color-scheme: dark) {
       text { fill: #e6edf3; } .axis { fill: #9198a1; } .grid { stroke: #30363d; } .ours { fill: #4493f8; }
@@ -29,17 +29,37 @@ export function plot(rows, caption) {
     ({ unit, ours, plotted = true }) => plotted && unit === 'ms' && ours !== undefined && ours.p50 > 0,
   );
   if (pairs.length === 0) return undefined;
-  const bars = pairs.flatMap((row) => barsOf(row));
-  const x = logScale(bars.flatMap(({ p50, p95 }) => [p50, p95 ?? p50]));
+  return barChart(
+    pairs.map(({ ours, theirs, measure }) => ({
+      bars: [
+        { ...ours, label: measure, kind: 'ours' },
+        ...(theirs === undefined || !(theirs.p50 > 0) ? [] : [{ ...theirs, kind: 'theirs' }]),
+      ],
+    })),
+    caption,
+  );
+}
+
+/**
+ * SVG text of bars in milliseconds. Each of `groups` is { title?, bars }, and a bar is { label, kind, p50, p95? }, of the kind
+ * 'ours' or 'theirs'.
+ */
+export function barChart(groups, caption) {
+  const x = logScale(groups.flatMap(({ bars }) => bars.flatMap(({ p50, p95 }) => [p50, p95 ?? p50])));
   let y = TOP;
   const drawn = [];
-  for (const { ours, theirs, measure } of pairs) {
-    drawn.push(text(LABELS - 10, y + BAR - 2, measure, 'end'));
-    for (const bar of barsOf({ ours, theirs })) {
+  for (const { title, bars } of groups) {
+    if (title !== undefined) {
+      drawn.push(text(4, y + BAR - 2, title, 'start', 'title'));
+      y += BAR + 2;
+    }
+    for (const bar of bars) {
+      drawn.push(
+        text(LABELS - 10, y + BAR - 2, bar.label, 'end', bar.kind === 'theirs' ? 'axis' : undefined),
+      );
       drawn.push(drawBar(bar, x, y));
       y += BAR + 2;
     }
-    if (theirs !== undefined) drawn.push(text(LABELS - 10, y - 4, theirs.label, 'end', 'axis'));
     y += PAIR_GAP;
   }
   const height = y + 8;
@@ -56,11 +76,6 @@ export function plot(rows, caption) {
 </svg>
 `;
 }
-
-const barsOf = ({ ours, theirs }) => [
-  { ...ours, kind: 'ours' },
-  ...(theirs === undefined || !(theirs.p50 > 0) ? [] : [{ ...theirs, kind: 'theirs' }]),
-];
 
 function drawBar({ kind, p50, p95 }, x, y) {
   const middle = y + BAR / 2;

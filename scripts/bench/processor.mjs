@@ -128,6 +128,19 @@ function usedMs() {
   return Number(readFileSync(join(mount, 'cpuacct.usage'), 'utf8')) / 1e6;
 }
 
+/** The processes whose time is counted: none where it cannot be. */
+export function pidsCounted() {
+  const mount = process.env[GROUP] === undefined ? undefined : ownGroup()?.mount;
+  /** @param {string} group @returns {number[]} */
+  const below = (group) => [
+    ...readFileSync(join(group, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean).map(Number),
+    ...readdirSync(group, { withFileTypes: true }).flatMap((entry) =>
+      entry.isDirectory() ? below(join(group, entry.name)) : [],
+    ),
+  ];
+  return mount === undefined ? [] : below(mount);
+}
+
 /** Waits until nothing computes but now and then. Throws where that does not come. */
 async function quiet() {
   const until = performance.now() + QUIET_WITHIN_MS;
