@@ -49,6 +49,22 @@ const shared = {
   '/proc/7/limits': 'Limit   Soft Limit  Hard Limit  Units\nMax processes   50   50   processes\n',
 };
 
+it.each([
+  ['v2', modern],
+  ['v1', old],
+])(
+  'looks up a limit of cgroup %s with one look at the list of mounts, which each container makes longer',
+  (_version, files) => {
+    const read: string[] = [];
+    const found = groupLimit(7, 'memory', (path) => {
+      read.push(path);
+      return machine(files)(path);
+    });
+    expect(found?.value).toBe(100 * MB);
+    expect(read.filter((path) => path === '/proc/self/mountinfo')).toHaveLength(1);
+  },
+);
+
 describe('lookAt', () => {
   it.each([
     ['cgroup v2', modern, { memory: 'cgroup', pids: 'cgroup', cpu: 'cgroup' }],
