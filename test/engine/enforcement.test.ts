@@ -85,8 +85,8 @@ describe('lookAt', () => {
 
 it('the least limit on the way up binds, unless it is ours too', () => {
   const files = { ...modern, [`${SCOPE}/container/memory.max`]: `${400 * MB}` };
-  expect(groupLimit(7, 'memory', machine(files))).toEqual({ value: 100 * MB, dir: SCOPE });
-  expect(groupLimit(7, 'cpu', machine(files))).toEqual({ value: 0.5, dir: SCOPE });
+  expect(groupLimit(7, 'memory', machine(files))).toEqual({ value: 100 * MB, dir: SCOPE, version: 2 });
+  expect(groupLimit(7, 'cpu', machine(files))).toEqual({ value: 0.5, dir: SCOPE, version: 2 });
   expect(groupLimit(7, 'cpu', machine(old))).toBeUndefined();
 });
 
@@ -96,9 +96,17 @@ it('kills for memory are counted where the limit stands', () => {
     [old, 1],
   ] as const) {
     const read = machine(files);
-    expect(oomKillsIn(groupLimit(7, 'memory', read)?.dir ?? '', read)).toBe(kills);
+    const group = groupLimit(7, 'memory', read) ?? { dir: '/none', version: 2 };
+    const asked: string[] = [];
+    const noting: ReadText = (path) => {
+      asked.push(path);
+      return read(path);
+    };
+    expect(oomKillsIn(group, noting)).toBe(kills);
+    // A file that is not there costs more than one that is.
+    expect(asked).toHaveLength(1);
+    expect(oomKillsIn(group, machine({}))).toBeUndefined();
   }
-  expect(oomKillsIn('/gone', machine({}))).toBeUndefined();
 });
 
 describe('demandEnforcement', () => {

@@ -97,8 +97,8 @@ export const enforcementText = (found: Enforcement): string =>
  */
 type Hierarchy = Control | 'cpuacct' | 'unified';
 
-/** A limit and the folder of the group that has it. */
-export type GroupLimit = { readonly value: number; readonly dir: string };
+/** A limit, and the folder and version of the group that has it. */
+export type GroupLimit = { readonly value: number; readonly dir: string; readonly version: 1 | 2 };
 
 /** No memory limit is near this; v1 says "unlimited" by a number beyond it. */
 const UNLIMITED = 2 ** 60;
@@ -190,7 +190,8 @@ export function groupLimit(
   let least: GroupLimit | undefined;
   for (const dir of dirs) {
     const value = limitIn(dir, controller, version, read);
-    if (value !== undefined && !(least !== undefined && least.value <= value)) least = { value, dir };
+    if (value !== undefined && !(least !== undefined && least.value <= value))
+      least = { value, dir, version };
   }
   return least;
 }
@@ -202,8 +203,11 @@ function hasOwnCpuGroup(pid: number, read: ReadText = readText): boolean {
 }
 
 /** How many processes of the group the kernel has killed for want of memory; undefined once the group is gone. */
-export function oomKillsIn(dir: string, read: ReadText = readText): number | undefined {
-  const text = read(join(dir, 'memory.events')) ?? read(join(dir, 'memory.oom_control'));
+export function oomKillsIn(
+  { dir, version }: Pick<GroupLimit, 'dir' | 'version'>,
+  read: ReadText = readText,
+): number | undefined {
+  const text = read(join(dir, version === 2 ? 'memory.events' : 'memory.oom_control'));
   const count = /^oom_kill (\d+)$/m.exec(text ?? '')?.[1];
   return count === undefined ? undefined : Number(count);
 }
