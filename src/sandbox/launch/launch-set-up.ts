@@ -30,6 +30,7 @@ import type {
 } from '../../engine/engine.js';
 import { automaticEngines, driverOf } from '../../engine/engines.js';
 import { chooseImage, type ImageChoice } from '../../engine/images/image-choice.js';
+import { rememberedImage, rememberImage } from '../../engine/images/remembered-image.js';
 import {
   claimedBy,
   demandEnforcement,
@@ -124,7 +125,8 @@ async function chosenBefore(
   const runtime = runtimeOf(choice);
   const engine = engineFor(context, choice, runtime);
   const stamp = engine.imageStamp();
-  const image = await imageOn(context, engine, signal);
+  const known = rememberedImage(settings.stateDir, pythonProfile(settings), choice, stamp);
+  const image = known ?? (await imageOn(context, engine, choice, signal));
   const compiled = readCompiled(settings.stateDir, harnessKey(image));
   const files = hostFiles(settings, engine, image, compiled);
   return { engine, choice, image, files, stamp };
@@ -135,7 +137,7 @@ async function chosenByTrying(context: LaunchContext, signal: AbortSignal): Prom
   tell(context, `looking for ${automaticEngines.join(' or ')}`);
   const { binary, status } = await chooseEngine(engineSelectionOf(settings), signal);
   const facts = { binary, ...status };
-  const image = await imageOn(context, engineFor(context, facts, undefined), signal);
+  const image = await imageOn(context, engineFor(context, facts, undefined), facts, signal);
   const { runtime, tried, enforcement, compiled } = await tryRuntimes(context, facts, image, signal);
   const { defaultOciRuntime: _, ...known } = facts;
   const choice = { ...known, ociRuntime: runtime.name, ociFlags: runtime.flags, tried, enforcement };
@@ -204,9 +206,29 @@ async function carryAhead(
 
 const tell = ({ observer }: LaunchContext, step: string): void => observer({ type: 'setup.step', step });
 
-function imageOn(context: LaunchContext, engine: Engine, signal: AbortSignal): Promise<ImageChoice> {
-  tell(context, `looking for the image ${context.settings.image}`);
-  return chooseImage(pythonProfile(context.settings), engine.images, context.observer, signal);
+type Store = Pick<EngineChoice, 'binary' | 'storageDriver' | 'storageRoot'>;
+
+async function imageOn(
+  context: LaunchContext,
+  engine: Engine,
+  store: Store,
+  signal: AbortSignal,
+): Promise<ImageChoice> {
+  const { settings, observer } = context;
+  const wish = pythonProfile(settings);
+  tell(context, `looking for the image ${settings.image}`);
+  const stamp = engine.imageStamp();
+  const choice = await chooseImage(wish, engine.images, observer, signal);
+  // One that was pulled or built just now is asked for once more.
+  if (engine.imageStamp() !== stamp) return choice;
+  try {
+    rememberImage(settings.stateDir, wish, store, { stamp, choice });
+  } catch (thrown) {
+    // Only the next start is slower for it.
+    const message = `the image could not be saved: ${messageOf(thrown)}`;
+    observer({ type: 'engine.trouble', message });
+  }
+  return choice;
 }
 
 /** Made or mended as needed. Throws E_STATE. */
