@@ -28,18 +28,19 @@ const choice = z.object({
 /** Latest first. `stamp` is the state of the store; see Engine.imageStamp. */
 const file = z.array(z.object({ key: z.string(), stamp: z.string(), choice }));
 
-type Store = Pick<EngineFacts, 'storageDriver' | 'storageRoot'> & { readonly binary: string };
+/** The engine whose store it is, and where that lies. */
+export type StorePlace = Pick<EngineFacts, 'storageDriver' | 'storageRoot'> & { readonly binary: string };
 
 const keyOf = (
   { image, imageSource, profile }: RequestedImage,
-  { binary, storageDriver, storageRoot }: Store,
+  { binary, storageDriver, storageRoot }: StorePlace,
 ): string => JSON.stringify([VERSION, image, imageSource, profile, binary, storageDriver, storageRoot]);
 
 /** Undefined where the store has changed since, or cannot be watched: its stamp is empty then. */
 export function rememberedImage(
   stateDir: string,
   wish: RequestedImage,
-  store: Store,
+  store: StorePlace,
   stamp: string,
 ): ImageChoice | undefined {
   if (stamp === '') return undefined;
@@ -51,7 +52,7 @@ export function rememberedImage(
 export function rememberImage(
   stateDir: string,
   wish: RequestedImage,
-  store: Store,
+  store: StorePlace,
   { stamp, choice }: { readonly stamp: string; readonly choice: ImageChoice },
 ): void {
   if (stamp === '') return;

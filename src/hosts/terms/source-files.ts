@@ -36,21 +36,20 @@ export function locate(pattern: string, env: Environment, host: HostFacts): stri
   return [begin];
 }
 
-type Place = Pick<HostFacts, 'cwd' | 'home' | 'platform'>;
-
 /**
  * Paths of patterns that name one file, wherever files are: each run asks for all of them, and neither the environment nor the
  * machine's facts change under a bridge.
  */
-const named = new WeakMap<Environment, { readonly place: Place; readonly paths: Map<string, string> }>();
+const named = new WeakMap<
+  Environment,
+  Pick<HostFacts, 'cwd' | 'home' | 'platform'> & { readonly paths: Map<string, string> }
+>();
 
 function namedBy(env: Environment, { cwd, home, platform }: HostFacts): Map<string, string> {
   const known = named.get(env);
-  const isOfPlace =
-    known?.place.cwd === cwd && known.place.home === home && known.place.platform === platform;
-  if (isOfPlace) return known.paths;
+  if (known?.cwd === cwd && known.home === home && known.platform === platform) return known.paths;
   const paths = new Map<string, string>();
-  named.set(env, { place: { cwd, home, platform }, paths });
+  named.set(env, { cwd, home, platform, paths });
   return paths;
 }
 

@@ -30,7 +30,7 @@ import type {
 } from '../../engine/engine.js';
 import { automaticEngines, driverOf } from '../../engine/engines.js';
 import { chooseImage, type ImageChoice } from '../../engine/images/image-choice.js';
-import { rememberedImage, rememberImage } from '../../engine/images/remembered-image.js';
+import { rememberedImage, rememberImage, type StorePlace } from '../../engine/images/remembered-image.js';
 import {
   claimedBy,
   demandEnforcement,
@@ -206,12 +206,10 @@ async function carryAhead(
 
 const tell = ({ observer }: LaunchContext, step: string): void => observer({ type: 'setup.step', step });
 
-type Store = Pick<EngineChoice, 'binary' | 'storageDriver' | 'storageRoot'>;
-
 async function imageOn(
   context: LaunchContext,
   engine: Engine,
-  store: Store,
+  store: StorePlace,
   signal: AbortSignal,
 ): Promise<ImageChoice> {
   const { settings, observer } = context;
