@@ -516,7 +516,9 @@ class SpawningTest(unittest.TestCase):
             *facts, call, look = host.value
             self.assertEqual(facts, ["echo", "echo", True, 8, "<MCP server 'y', not loaded>"])
             for said in (call, look):
-                self.assertRegex(said, "^MCP calls work only in the main process of the run.* pass its result")
+                self.assertRegex(
+                    said, "^MCP calls work only in the main process of the run.* pass its result"
+                )
 
     def test_nothing_is_left(self) -> None:
         code = text(CASES["a pool"], "forkserver", END)

@@ -195,11 +195,11 @@ describe('what is to run', () => {
     );
     const file = Array.from({ length: 100 }, () => join(home, 'small'));
     await expect(input({ before: [join(home, 'a.py')] }, { file })).rejects.toThrow(
-      '--file: got 100 files, at most 99 go in.',
+      '--file: got 100 files, at most 99 are allowed.',
     );
     const env = Array.from({ length: 11 }, (_, n) => `V${n}=${'x'.repeat(100_000)}`);
     await expect(input({ before: [join(home, 'a.py')] }, { env })).rejects.toThrow(
-      'The arguments and variables have 1100133 bytes together, at most 1048576 go in.',
+      'The arguments and variables have 1100133 bytes together, at most 1048576 are allowed.',
     );
   });
 });
