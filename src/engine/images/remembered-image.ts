@@ -10,7 +10,8 @@ import { VERSION } from '../../base/version.js';
 import type { EngineFacts } from '../engine.js';
 import type { ImageChoice, RequestedImage } from './image-choice.js';
 
-const FILE = join('cache', 'images.json');
+/** Path below a state directory. What is in it holds for every state directory of a machine. */
+export const IMAGES_FILE = join('cache', 'images.json');
 /** Settings and engines of which a few are in use at a time. */
 const MAX_ENTRIES = 8;
 
@@ -59,12 +60,12 @@ export function rememberImage(
   const key = keyOf(wish, store);
   const others = read(stateDir).filter((each) => each.key !== key);
   const kept = [{ key, stamp, choice }, ...others].slice(0, MAX_ENTRIES);
-  replaceFile(join(stateDir, FILE), JSON.stringify(kept));
+  replaceFile(join(stateDir, IMAGES_FILE), JSON.stringify(kept));
 }
 
 function read(stateDir: string): z.infer<typeof file> {
   try {
-    return file.parse(JSON.parse(readFileSync(join(stateDir, FILE), 'utf8')));
+    return file.parse(JSON.parse(readFileSync(join(stateDir, IMAGES_FILE), 'utf8')));
   } catch {
     // Absent, or of another version.
     return [];

@@ -17,7 +17,9 @@ import {
   rememberChoice,
   rememberedChoice,
   runtimeOf,
+  shareFound,
   type Tried,
+  takeSharedChoice,
 } from '../../engine/detect.js';
 import type {
   Engine,
@@ -30,11 +32,18 @@ import type {
 } from '../../engine/engine.js';
 import { automaticEngines, driverOf } from '../../engine/engines.js';
 import { chooseImage, type ImageChoice } from '../../engine/images/image-choice.js';
-import { rememberedImage, rememberImage, type StorePlace } from '../../engine/images/remembered-image.js';
 import {
+  IMAGES_FILE,
+  rememberedImage,
+  rememberImage,
+  type StorePlace,
+} from '../../engine/images/remembered-image.js';
+import {
+  CONTROLS,
   claimedBy,
   demandEnforcement,
   type Enforcement,
+  enforcementText,
   lookAt,
   UNENFORCED,
 } from '../../engine/machine/enforcement.js';
@@ -44,7 +53,7 @@ import type { SettingValues } from '../../settings/environment/variables.js';
 import { NotStarted, Sandbox, type StartOptions } from '../conversation/sandbox.js';
 import { enforcementAt } from '../limits/guard.js';
 import { knownPythonName } from '../python/image-facts.js';
-import { compileIn, keepCompiled, readCompiled, startByName } from '../python/python-name.js';
+import { COMPILED_FILE, compileIn, keepCompiled, readCompiled, startByName } from '../python/python-name.js';
 import {
   carry,
   dropCarried,
@@ -104,14 +113,71 @@ export const engineSelectionOf = ({
   clientVariables: settings.engineVariables,
   limitsCpus: cpus !== undefined,
   stateDir,
+  place: settings.enginePlace,
 });
+
+/** Files that go with a choice into other state directories. */
+const FOUND_FILES = [IMAGES_FILE, COMPILED_FILE];
+
+/** Set-ups on the choice of another state directory of which no container has been looked at yet. */
+const unseen = new WeakSet<LaunchSetUp>();
 
 /** Throws what stands in the way, with its remedy. */
 export async function setUpEngine(context: LaunchContext, signal: AbortSignal): Promise<LaunchSetUp> {
-  const remembered = rememberedChoice(engineSelectionOf(context.settings));
-  return remembered === undefined
-    ? chosenByTrying(context, signal)
-    : chosenBefore(context, remembered, signal);
+  const wishes = engineSelectionOf(context.settings);
+  const remembered = rememberedChoice(wishes);
+  if (remembered !== undefined) return chosenBefore(context, remembered, signal);
+  const shared = takeSharedChoice(wishes, FOUND_FILES);
+  // The store of the engine that was chosen is gone, as after a reset.
+  const isThere = shared !== undefined && engineFor(context, shared, undefined).imageStamp() !== '';
+  if (!isThere) return chosenByTrying(context, signal);
+  const setUp = await chosenBefore(context, shared, signal);
+  unseen.add(setUp);
+  return setUp;
+}
+
+/** Whether a set-up is made on what an earlier start has found, so that it may be wrong by now. */
+export function isChosenBefore({ settings }: LaunchContext): boolean {
+  const wishes = engineSelectionOf(settings);
+  return (rememberedChoice(wishes) ?? takeSharedChoice(wishes, [])) !== undefined;
+}
+
+/**
+ * Looks at the first container on the choice of another state directory: a bridge under other conditions, such as those of a
+ * service, may have been given other control groups. From then on the choice is this one's too. Throws E_UNENFORCED.
+ */
+export function demandAsShared(
+  setUp: LaunchSetUp,
+  { pid, spec }: Pick<Sandbox, 'pid' | 'spec'>,
+  { settings, observer }: LaunchContext,
+): void {
+  if (!unseen.has(setUp)) return;
+  const { engine, choice } = setUp;
+  const found = pid === undefined ? UNENFORCED : enforcementAt(pid, askedOf(spec, engine));
+  if (!isHeldByGroups(found))
+    throw new BridgeError(
+      'E_UNENFORCED',
+      `The container is held otherwise here: ${enforcementText(found)}.`,
+      {
+        fault: 'engine',
+      },
+    );
+  unseen.delete(setUp);
+  keepQuietly('the choice', observer, () => rememberChoice(engineSelectionOf(settings), choice));
+}
+
+const isHeldByGroups = (found: Enforcement): boolean =>
+  CONTROLS.every((control) => found[control] === 'cgroup');
+
+const askedOf = (spec: SandboxSpec, engine: Engine) => ({ ...spec, pids: engine.hostTasks(spec.pids) });
+
+/** Only the next start is slower for what cannot be kept. */
+function keepQuietly(what: string, observer: Observer, keep: () => void): void {
+  try {
+    keep();
+  } catch (thrown) {
+    observer({ type: 'engine.trouble', message: `${what} could not be saved: ${messageOf(thrown)}` });
+  }
 }
 
 /** On the engine that an earlier start has found. */
@@ -142,20 +208,18 @@ async function chosenByTrying(context: LaunchContext, signal: AbortSignal): Prom
   const { defaultOciRuntime: _, ...known } = facts;
   const choice = { ...known, ociRuntime: runtime.name, ociFlags: runtime.flags, tried, enforcement };
   demandEnforcement(enforcement, settings.acceptUnenforced);
-  try {
-    rememberChoice(engineSelectionOf(settings), choice);
-    if (compiled !== undefined) keepCompiled(settings.stateDir, harnessKey(image), compiled);
-  } catch (thrown) {
-    // Only the next start is slower for it.
-    context.observer({
-      type: 'engine.trouble',
-      message: `the choice could not be saved: ${messageOf(thrown)}`,
-    });
-  }
   // The trial may have made a copy of the image for the id mapping, so it is the state after it that counts.
   const engine = engineFor(context, facts, runtime);
+  const stamp = engine.imageStamp();
+  const wishes = engineSelectionOf(settings);
+  keepQuietly('the choice', context.observer, () => {
+    rememberChoice(wishes, choice);
+    if (compiled !== undefined) keepCompiled(settings.stateDir, harnessKey(image), compiled);
+    // A store that can be watched is one of this machine.
+    if (stamp !== '' && isHeldByGroups(enforcement)) shareFound(wishes, FOUND_FILES, choice);
+  });
   const files = hostFiles(settings, engine, image, compiled);
-  return { engine, choice, image, files, stamp: engine.imageStamp() };
+  return { engine, choice, image, files, stamp };
 }
 
 /** The first OCI runtime that starts the real thing, what then holds it, and what its Python made of the harness. */
@@ -182,8 +246,7 @@ async function tryRuntimes(
     const engine = engineFor(context, facts, candidate);
     const pad = { engine, image, files: hostFiles(settings, engine, image) };
     const onStarted = async (sandbox: Sandbox, spec: SandboxSpec) => {
-      const asked = { ...spec, pids: engine.hostTasks(spec.pids) };
-      enforcement = await enforcementOf(sandbox, asked, engine, facts.limits, signal);
+      enforcement = await enforcementOf(sandbox, askedOf(spec, engine), engine, facts.limits, signal);
       compiled = await compileIn(sandbox);
     };
     return attempt(context, pad, { runtime: candidate, until, onStarted }, signal);
@@ -219,13 +282,10 @@ async function imageOn(
   const choice = await chooseImage(wish, engine.images, observer, signal);
   // One that was pulled or built just now is asked for once more.
   if (engine.imageStamp() !== stamp) return choice;
-  try {
+  keepQuietly('the image', observer, () => {
     rememberImage(settings.stateDir, wish, store, { stamp, choice });
-  } catch (thrown) {
-    // Only the next start is slower for it.
-    const message = `the image could not be saved: ${messageOf(thrown)}`;
-    observer({ type: 'engine.trouble', message });
-  }
+    shareFound(engineSelectionOf(settings), FOUND_FILES);
+  });
   return choice;
 }
 
@@ -249,8 +309,8 @@ export const harnessKey = ({ id }: ImageChoice): string => `${harnessVersion()} 
 /** An engine to remove containers with; needs no image and tries nothing. */
 export async function engineToSweepWith(context: LaunchContext, signal: AbortSignal): Promise<Engine> {
   const wishes = engineSelectionOf(context.settings);
-  const remembered = rememberedChoice(wishes);
-  if (remembered !== undefined) return engineFor(context, remembered, undefined);
+  const chosen = rememberedChoice(wishes) ?? takeSharedChoice(wishes, []);
+  if (chosen !== undefined) return engineFor(context, chosen, undefined);
   const { binary, status } = await chooseEngine(wishes, signal);
   return engineFor(context, { binary, ...status }, undefined);
 }

@@ -6,7 +6,7 @@ import { asBridgeError, BridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
 import { LinkedSignal } from '../../base/waiting/linked-signal.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
-import { forgetChoice, rememberedChoice, runtimeOf, triedText } from '../../engine/detect.js';
+import { forgetChoice, runtimeOf, triedText } from '../../engine/detect.js';
 import type { Engine, EngineMachine, MachineLease, Volume } from '../../engine/engine.js';
 import { machineOf } from '../../engine/engines.js';
 import { chooseImage, type ImageChoice } from '../../engine/images/image-choice.js';
@@ -21,8 +21,10 @@ import { namesWithNetwork, pythonProfile, type SandboxProfile } from '../spec/pr
 import { ImageStudy } from './image-study.js';
 import { lastProbe, probeKey } from './last-probe.js';
 import {
+  demandAsShared,
   engineSelectionOf,
   engineToSweepWith,
+  isChosenBefore,
   type LaunchContext,
   type LaunchSetUp,
   START_TIMEOUT_MS,
@@ -187,7 +189,7 @@ export class Launcher implements AsyncDisposable {
   /** On what an earlier process found, or, where that no longer starts (an upgrade, a removed image), on what is found now. */
   async #startAnywhere(kind: SandboxProfile, signal: AbortSignal): Promise<[Sandbox, LaunchSetUp]> {
     const wishes = engineSelectionOf(this.#context.settings);
-    const remembered = this.#pad === undefined && rememberedChoice(wishes) !== undefined;
+    const remembered = this.#pad === undefined && isChosenBefore(this.#context);
     const startedAt = performance.now();
     try {
       return await this.#startOn(await this.#padFor(kind, signal), kind, signal);
@@ -279,6 +281,7 @@ export class Launcher implements AsyncDisposable {
       const sandbox = await Sandbox.start(pad.engine, spec, options, link.signal);
       try {
         demandSameData(spec.data, sandbox.pid);
+        demandAsShared(pad, sandbox, this.#context);
       } catch (thrown) {
         await sandbox[Symbol.asyncDispose]();
         throw thrown;
