@@ -77,6 +77,8 @@ export type LaunchSetUp = {
   readonly choice: EngineChoice;
   readonly image: ImageChoice;
   readonly files: HostFiles;
+  /** Whether they have the harness as the Python of `image` has compiled it. */
+  readonly isCompiled: boolean;
   /** State of the engine's image store when this was decided; see imageStamp. */
   readonly stamp: string;
 };
@@ -195,7 +197,7 @@ async function chosenBefore(
   const image = known ?? (await imageOn(context, engine, choice, signal));
   const compiled = readCompiled(settings.stateDir, harnessKey(image));
   const files = hostFiles(settings, engine, image, compiled);
-  return { engine, choice, image, files, stamp };
+  return { engine, choice, image, files, isCompiled: compiled !== undefined, stamp };
 }
 
 async function chosenByTrying(context: LaunchContext, signal: AbortSignal): Promise<LaunchSetUp> {
@@ -219,7 +221,21 @@ async function chosenByTrying(context: LaunchContext, signal: AbortSignal): Prom
     if (stamp !== '' && isHeldByGroups(enforcement)) shareFound(wishes, FOUND_FILES, choice);
   });
   const files = hostFiles(settings, engine, image, compiled);
-  return { engine, choice, image, files, stamp };
+  return { engine, choice, image, files, isCompiled: compiled !== undefined, stamp };
+}
+
+/** The set-up with the harness as `compiled`, which later starts find too. */
+export function keepHarness(
+  setUp: LaunchSetUp,
+  { settings, observer }: LaunchContext,
+  compiled: Files,
+): LaunchSetUp {
+  const { engine, image } = setUp;
+  keepQuietly('the compiled harness', observer, () => {
+    keepCompiled(settings.stateDir, harnessKey(image), compiled);
+    shareFound(engineSelectionOf(settings), FOUND_FILES);
+  });
+  return { ...setUp, files: hostFiles(settings, engine, image, compiled), isCompiled: true };
 }
 
 /** The first OCI runtime that starts the real thing, what then holds it, and what its Python made of the harness. */

@@ -72,7 +72,11 @@ export class Launcher implements AsyncDisposable {
   ) {
     this.#context = { settings, observer, freezeSeconds, instance: randomBytes(6).toString('hex') };
     this.#fallback = new PythonFallback(this.#context, this.#closing.signal);
-    this.#study = new ImageStudy(this.#context, this.#closing.signal);
+    this.#study = new ImageStudy(this.#context, this.#closing.signal, (before, now) => {
+      if (this.#ready !== before) return;
+      this.#ready = now;
+      this.#pad = Promise.resolve(now);
+    });
     this.#machine = machineOf(
       settings.runtime,
       { url: settings.engineUrl, platform: host.platform },
