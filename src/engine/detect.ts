@@ -213,7 +213,8 @@ export function rememberedChoice(wishes: EngineSelection): EngineChoice | undefi
 }
 
 function choiceIn(text: string, wishes: EngineSelection): EngineChoice | undefined {
-  const parsed = choiceFile.safeParse(JSON.parse(text));
+  // Parsed once or twice in a process, as all that is kept: making a parser of it first would take longer.
+  const parsed = choiceFile.safeParse(JSON.parse(text), { jitless: true });
   return parsed.data?.key === keyOf(wishes) ? parsed.data.choice : undefined;
 }
 

@@ -65,7 +65,7 @@ export function rememberImage(
 
 function read(stateDir: string): z.infer<typeof file> {
   try {
-    return file.parse(JSON.parse(readFileSync(join(stateDir, IMAGES_FILE), 'utf8')));
+    return file.parse(JSON.parse(readFileSync(join(stateDir, IMAGES_FILE), 'utf8')), { jitless: true });
   } catch {
     // Absent, or of another version.
     return [];

@@ -53,19 +53,19 @@ import type { SettingValues } from '../../settings/environment/variables.js';
 import { NotStarted, Sandbox, type StartOptions } from '../conversation/sandbox.js';
 import { enforcementAt } from '../limits/guard.js';
 import { knownPythonName } from '../python/image-facts.js';
-import { COMPILED_FILE, compileIn, keepCompiled, readCompiled, startByName } from '../python/python-name.js';
+import { COMPILED_FILE, compileIn, keepCompiled, startByName } from '../python/python-name.js';
 import {
   carry,
   dropCarried,
   ENTRYPOINT,
   type HostFiles,
-  harnessVersion,
   type PythonName,
   prepareHarness,
 } from '../spec/harness-files.js';
 import { type Files, installFiles, OPEN_DIR } from '../spec/installed-files.js';
 import { pythonProfile, type SandboxProfile } from '../spec/profile.js';
 import { sandboxSpec } from '../spec/spec.js';
+import { harnessKey, harnessOf } from './kept-harness.js';
 import type { OpenData } from './open-data.js';
 import { MAX_WAIT_SECONDS } from './warm-pool.js';
 
@@ -195,9 +195,10 @@ async function chosenBefore(
   const stamp = engine.imageStamp();
   const known = rememberedImage(settings.stateDir, pythonProfile(settings), choice, stamp);
   const image = known ?? (await imageOn(context, engine, choice, signal));
-  const compiled = readCompiled(settings.stateDir, harnessKey(image));
-  const files = hostFiles(settings, engine, image, compiled);
-  return { engine, choice, image, files, isCompiled: compiled !== undefined, stamp };
+  const { stateDir } = settings;
+  const harness = harnessOf(image, { stateDir, filesDir: filesDir(settings, engine) });
+  const files = { ...otherFiles(settings, image), harnessDir: harness.dir };
+  return { engine, choice, image, files, isCompiled: harness.isCompiled, stamp };
 }
 
 async function chosenByTrying(context: LaunchContext, signal: AbortSignal): Promise<LaunchSetUp> {
@@ -306,21 +307,20 @@ async function imageOn(
 }
 
 /** Made or mended as needed. Throws E_STATE. */
-function hostFiles(settings: Settings, engine: Engine, { id }: ImageChoice, compiled?: Files): HostFiles {
-  return {
-    harnessDir: prepareHarness(filesDir(settings, engine), compiled),
-    fallbackDir: undefined,
-    seccompFile: prepareSeccomp(settings.stateDir, settings.seccomp),
-    python: knownPythonName(settings.stateDir, id),
-  };
-}
+const hostFiles = (settings: Settings, engine: Engine, image: ImageChoice, compiled?: Files): HostFiles => ({
+  ...otherFiles(settings, image),
+  harnessDir: prepareHarness(filesDir(settings, engine), compiled),
+});
+
+const otherFiles = ({ stateDir, seccomp }: Settings, { id }: ImageChoice) => ({
+  fallbackDir: undefined,
+  seccompFile: prepareSeccomp(stateDir, seccomp),
+  python: knownPythonName(stateDir, id),
+});
 
 /** Where those are that containers read. */
 export const filesDir = ({ stateDir }: Settings, { traits }: Engine): string =>
   traits.opensPrivateFolders ? stateDir : OPEN_DIR;
-
-/** Key of a compiled harness: equal where this harness meets this Python. */
-export const harnessKey = ({ id }: ImageChoice): string => `${harnessVersion()} ${id}`;
 
 /** An engine to remove containers with; needs no image and tries nothing. */
 export async function engineToSweepWith(context: LaunchContext, signal: AbortSignal): Promise<Engine> {

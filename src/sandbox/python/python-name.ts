@@ -152,7 +152,9 @@ export async function compileIn(sandbox: Sandbox): Promise<Files | undefined> {
 /** Files that an earlier start kept for the same harness and image. */
 export function readCompiled(stateDir: string, key: string): Files | undefined {
   try {
-    const cached = cacheFile.parse(JSON.parse(readFileSync(join(stateDir, COMPILED_FILE), 'utf8')));
+    const cached = cacheFile.parse(JSON.parse(readFileSync(join(stateDir, COMPILED_FILE), 'utf8')), {
+      jitless: true,
+    });
     return cached.key === key ? decodeFiles(cached.files) : undefined;
   } catch {
     // Absent, or of another version: the next trial makes it anew.
