@@ -130,6 +130,12 @@ it.each<readonly [string, () => void]>([
   expect(taken()).toBeUndefined();
 });
 
+it('is left in no folder that others may write', () => {
+  chmodSync(join(dir, 'runtime'), 0o777);
+  shareFound(wishes('one'), FOUND, CHOICE);
+  expect(readdirSync(join(dir, 'runtime'))).toEqual([]);
+});
+
 it('is no choice of another boot or of another version of the file', () => {
   shareFound(wishes('one'), FOUND, CHOICE);
   const shared = join(dir, 'runtime/mcp-sandbox-bridge-engines');

@@ -3,9 +3,9 @@
 // change of them another folder is looked at. Any trouble with them is none, since all of it can be found out anew.
 
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, type Stats, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createHash } from '../../base/crypto.js';
-import { isOnlyOurs } from '../../base/files/only-ours.js';
+import { findExchangeable, isOnlyOurs } from '../../base/files/only-ours.js';
 import { replaceFile } from '../../base/files/replace-file.js';
 import { VERSION } from '../../base/version.js';
 import type { EnginePlace } from '../../settings/files/engine-place.js';
@@ -46,11 +46,14 @@ export function readShared(folder: string, name: string): string | undefined {
 
 /** Leaves files, by their names in `folder`, for other bridges. */
 export function share(folder: string, files: ReadonlyMap<string, string>): void {
+  const parent = dirname(folder);
   try {
+    // The variable may be another user's, as under sudo.
+    if (findExchangeable(dirname(parent)) !== undefined) return;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     if (!isOnlyOurs(folder)) return;
     for (const [name, content] of files) replaceFile(join(folder, name), content);
-    removeOldest(join(folder, '..'));
+    removeOldest(parent);
   } catch {
     // There is no room, or the folder is somebody else's.
   }
