@@ -1,19 +1,22 @@
 // Which engine and which OCI runtime work on this machine, found out by trying, with the reasons kept for doctor.
-// The answer is remembered per boot in the state directory, so that only the first run after a boot pays for it.
+// The answer is remembered per boot in the state directory, so that only the first run after a boot pays for it, and shared with
+// bridges of the same user that have another state directory.
 
 import { createHash } from 'node:crypto';
 import { readFileSync, rmSync } from 'node:fs';
 import { release } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { BridgeError } from '../base/errors.js';
 import { replaceFile } from '../base/files/replace-file.js';
 import { thisOwner } from '../base/process/owner.js';
+import type { EnginePlace } from '../settings/files/engine-place.js';
 import type { EngineDriver, EngineFacts, EngineImages, EngineStatus, OciRuntime } from './engine.js';
 import { automaticEngines, driverOf } from './engines.js';
 import { inSeconds } from './machine/client-words.js';
 import { type Enforcement, enforcement } from './machine/enforcement.js';
 import { describeRuntime } from './machine/oci-runtime.js';
+import { forgetShared, readShared, share, sharedFolder } from './machine/shared-choice.js';
 
 // In a folder of its own: the state directory may be ~/MCPs, whose JSON files are read as lists of servers.
 const CHOICE_DIR = 'cache';
@@ -56,6 +59,8 @@ export type EngineSelection = {
   /** Whether CPUs are limited: what enforces that is another thing than what shares them fairly. */
   readonly limitsCpus: boolean;
   readonly stateDir: string;
+  /** Where the engine of this machine lies; without it, nothing is shared with other state directories. */
+  readonly place?: EnginePlace | undefined;
 };
 
 /** The engine to use; throws E_ENGINE_* with the first engine's trouble and its remedy. */
@@ -178,12 +183,15 @@ const selectionKey = (wishes: EngineSelection) => [
 ];
 
 /** One for each set of wishes: bridges with different settings share a state directory, and one bridge has several runtimes. */
-const choiceFileOf = (wishes: EngineSelection): string => {
+const choiceNameOf = (wishes: EngineSelection): string => {
   const hash = createHash('sha256')
     .update(JSON.stringify(selectionKey(wishes)))
     .digest('hex');
-  return join(wishes.stateDir, CHOICE_DIR, `engine-${hash.slice(0, 12)}.json`);
+  return `engine-${hash.slice(0, 12)}.json`;
 };
+
+const choiceFileOf = (wishes: EngineSelection): string =>
+  join(wishes.stateDir, CHOICE_DIR, choiceNameOf(wishes));
 
 const keyOf = (wishes: EngineSelection): string =>
   JSON.stringify([
@@ -197,18 +205,79 @@ const keyOf = (wishes: EngineSelection): string =>
 /** The choice of an earlier start under the same wishes, user, kernel and boot. */
 export function rememberedChoice(wishes: EngineSelection): EngineChoice | undefined {
   try {
-    const parsed = choiceFile.parse(JSON.parse(readFileSync(choiceFileOf(wishes), 'utf8')));
-    return parsed.key === keyOf(wishes) ? parsed.choice : undefined;
+    return choiceIn(readFileSync(choiceFileOf(wishes), 'utf8'), wishes);
   } catch {
     return undefined;
   }
 }
 
-export function rememberChoice(wishes: EngineSelection, choice: EngineChoice): void {
-  replaceFile(choiceFileOf(wishes), JSON.stringify({ key: keyOf(wishes), choice }, undefined, 2));
+function choiceIn(text: string, wishes: EngineSelection): EngineChoice | undefined {
+  // Parsed once or twice in a process, as all that is kept: making a parser of it first would take longer.
+  const parsed = choiceFile.safeParse(JSON.parse(text), { jitless: true });
+  return parsed.data?.key === keyOf(wishes) ? parsed.data.choice : undefined;
 }
+
+export function rememberChoice(wishes: EngineSelection, choice: EngineChoice): void {
+  replaceFile(choiceFileOf(wishes), choiceText(wishes, choice));
+}
+
+const choiceText = (wishes: EngineSelection, choice: EngineChoice): string =>
+  JSON.stringify({ key: keyOf(wishes), choice }, undefined, 2);
 
 /** Something that was remembered proved wrong: the next start tries again. */
 export function forgetChoice(wishes: EngineSelection): void {
   rmSync(choiceFileOf(wishes), { force: true });
+  const folder = sharedFolderOf(wishes);
+  if (folder !== undefined) forgetShared(folder);
+}
+
+// With bridges of the same user that have another state directory. Their conditions may differ in what no file shows, such as the
+// control groups that they were given, so whoever takes their choice looks at its first container before the choice is its own.
+
+/** An engine elsewhere is another one when it likes, and says so when it is asked. */
+const sharedFolderOf = ({ runtime, ociRuntime, url, place }: EngineSelection): string | undefined =>
+  url === undefined ? sharedFolder(runtime ?? automaticEngines[0] ?? '', ociRuntime, place) : undefined;
+
+/**
+ * The choice of a bridge with another state directory, whose files named `found`, by their paths below a state directory, come
+ * along into this one. Undefined where there is none.
+ */
+export function takeSharedChoice(
+  wishes: EngineSelection,
+  found: readonly string[],
+): EngineChoice | undefined {
+  const folder = sharedFolderOf(wishes);
+  const text = folder && readShared(folder, choiceNameOf(wishes));
+  if (folder === undefined || text === undefined) return undefined;
+  try {
+    const choice = choiceIn(text, wishes);
+    if (choice === undefined) return undefined;
+    for (const file of found) {
+      const content = readShared(folder, basename(file));
+      if (content !== undefined) replaceFile(join(wishes.stateDir, file), content);
+    }
+    return choice;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Leaves files that were found for other state directories, by their paths below this one, with the `choice` that they belong
+ * to; without it only where a choice is there already.
+ */
+export function shareFound(wishes: EngineSelection, found: readonly string[], choice?: EngineChoice): void {
+  const folder = sharedFolderOf(wishes);
+  if (folder === undefined) return;
+  const name = choiceNameOf(wishes);
+  if (choice === undefined && readShared(folder, name) === undefined) return;
+  const files = new Map(choice && [[name, choiceText(wishes, choice)]]);
+  for (const file of found) {
+    try {
+      files.set(basename(file), readFileSync(join(wishes.stateDir, file), 'utf8'));
+    } catch {
+      // It could not be kept: whoever takes the choice finds that out again.
+    }
+  }
+  share(folder, files);
 }

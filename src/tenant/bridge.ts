@@ -239,9 +239,11 @@ export class Bridge implements AsyncDisposable {
 
   /** Removes what bridges that died left behind, once in our life. Trouble is logged; it is nobody's call. */
   sweepOnce(): void {
-    if (!this.#hasSwept) void this.kept.sweep();
+    if (this.#hasSwept) return;
     this.#hasSwept = true;
-    this.#service.sweepOnce();
+    void this.kept.sweep();
+    // It starts a program, and the answer of a run that has just ended comes first.
+    setImmediate(() => this.#service.sweepOnce());
   }
 
   /** Ends every run and server, and every container where it has its own; resolves when they are gone. */

@@ -49,6 +49,22 @@ const shared = {
   '/proc/7/limits': 'Limit   Soft Limit  Hard Limit  Units\nMax processes   50   50   processes\n',
 };
 
+it.each([
+  ['v2', modern],
+  ['v1', old],
+])(
+  'looks up a limit of cgroup %s with one look at the list of mounts, which each container makes longer',
+  (_version, files) => {
+    const read: string[] = [];
+    const found = groupLimit(7, 'memory', (path) => {
+      read.push(path);
+      return machine(files)(path);
+    });
+    expect(found?.value).toBe(100 * MB);
+    expect(read.filter((path) => path === '/proc/self/mountinfo')).toHaveLength(1);
+  },
+);
+
 describe('lookAt', () => {
   it.each([
     ['cgroup v2', modern, { memory: 'cgroup', pids: 'cgroup', cpu: 'cgroup' }],
@@ -69,8 +85,8 @@ describe('lookAt', () => {
 
 it('the least limit on the way up binds, unless it is ours too', () => {
   const files = { ...modern, [`${SCOPE}/container/memory.max`]: `${400 * MB}` };
-  expect(groupLimit(7, 'memory', machine(files))).toEqual({ value: 100 * MB, dir: SCOPE });
-  expect(groupLimit(7, 'cpu', machine(files))).toEqual({ value: 0.5, dir: SCOPE });
+  expect(groupLimit(7, 'memory', machine(files))).toEqual({ value: 100 * MB, dir: SCOPE, version: 2 });
+  expect(groupLimit(7, 'cpu', machine(files))).toEqual({ value: 0.5, dir: SCOPE, version: 2 });
   expect(groupLimit(7, 'cpu', machine(old))).toBeUndefined();
 });
 
@@ -80,9 +96,17 @@ it('kills for memory are counted where the limit stands', () => {
     [old, 1],
   ] as const) {
     const read = machine(files);
-    expect(oomKillsIn(groupLimit(7, 'memory', read)?.dir ?? '', read)).toBe(kills);
+    const group = groupLimit(7, 'memory', read) ?? { dir: '/none', version: 2 };
+    const asked: string[] = [];
+    const noting: ReadText = (path) => {
+      asked.push(path);
+      return read(path);
+    };
+    expect(oomKillsIn(group, noting)).toBe(kills);
+    // A file that is not there costs more than one that is.
+    expect(asked).toHaveLength(1);
+    expect(oomKillsIn(group, machine({}))).toBeUndefined();
   }
-  expect(oomKillsIn('/gone', machine({}))).toBeUndefined();
 });
 
 describe('demandEnforcement', () => {

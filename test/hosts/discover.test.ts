@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: hosts write variables this way
 
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Discovery } from '../../src/hosts/discovery/discover.js';
@@ -29,6 +29,18 @@ const claude = (user: object, project: object = {}) =>
 it('nothing configured is an empty answer', () => {
   expect(home.discover()).toEqual({ ready: [], skipped: [], problems: [], files: [] });
   expect(home.events).toEqual([{ type: 'config.discovered', ready: 0, skipped: 0 }]);
+});
+
+it('one look asks for each folder once, however many hosts want to know', () => {
+  const asked: string[] = [];
+  home.discover({
+    exists: (file) => {
+      asked.push(file);
+      return existsSync(file);
+    },
+  });
+  expect(asked).toContain(join(home.cwd, '.git'));
+  expect(asked).toEqual([...new Set(asked)]);
 });
 
 it('an entry becomes a spec that remembers where it stands', () => {

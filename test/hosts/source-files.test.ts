@@ -149,3 +149,15 @@ it('finds Claude Desktop where a store has installed it on Windows', () => {
     .flatMap((source) => filesOf(source, {}, home.facts));
   expect(found).toContain(file);
 });
+
+it('a file is found anew in another home, in another folder and with other variables', () => {
+  const pattern = '${PLACE:-~/.config}/x.json';
+  const env = {};
+  const ann = machine('linux');
+  expect(locate(pattern, env, ann)).toEqual(['/home/ann/.config/x.json']);
+  expect(locate(pattern, env, { ...ann, home: '/home/bob' })).toEqual(['/home/bob/.config/x.json']);
+  expect(locate('./y.json', env, { ...ann, cwd: '/other' })).toEqual(['/other/y.json']);
+  expect(locate('./y.json', env, ann)).toEqual(['/work/y.json']);
+  expect(locate(pattern, { PLACE: '/place' }, ann)).toEqual(['/place/x.json']);
+  expect(locate(pattern, env, ann)).toEqual(['/home/ann/.config/x.json']);
+});

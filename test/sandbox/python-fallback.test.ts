@@ -7,8 +7,8 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { ImageChoice } from '../../src/engine/images/image-choice.js';
 import type { Sandbox } from '../../src/sandbox/conversation/sandbox.js';
 import { NotStarted } from '../../src/sandbox/conversation/sandbox.js';
+import { harnessKey } from '../../src/sandbox/launch/kept-harness.js';
 import type { LaunchContext, LaunchSetUp } from '../../src/sandbox/launch/launch-set-up.js';
-import { harnessKey } from '../../src/sandbox/launch/launch-set-up.js';
 import { PythonFallback } from '../../src/sandbox/launch/python-fallback.js';
 import {
   readImagePythons,

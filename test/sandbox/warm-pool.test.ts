@@ -297,6 +297,23 @@ describe('filling', () => {
     expect(pool.ready).toBe(1);
   });
 
+  it('begins behind a cold start for which somebody waits, also where it is asked for meanwhile', async () => {
+    pool = open(1);
+    let opens = () => {};
+    gate = new Promise((resolve) => {
+      opens = resolve;
+    });
+    const taken = pool.take(NEVER);
+    pool.fill();
+    await vi.advanceTimersByTimeAsync(5_000);
+    opens();
+    await taken;
+    await settle();
+    expect(started).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(pool.ready).toBe(1);
+  });
+
   it('leaves the memory alone that is not free, and counts those of all pools', async () => {
     // A quarter is 100 MiB: enough for one of 64, not for one of 160.
     freeMib = 400;

@@ -103,6 +103,8 @@ export function bridgeEnv(
     XDG_DATA_HOME: process.env['XDG_DATA_HOME'] ?? join(homedir(), '.local/share'),
     ...(existsSync(STORAGE_CONF) ? { CONTAINERS_STORAGE_CONF: STORAGE_CONF } : {}),
     MCP_BRIDGE_STATE_DIR: process.env['TEST_STATE_DIR'] ?? join(home, 'state'),
+    // Bridges share what they found of an engine where such variables are equal: each home begins with nothing.
+    PODMAN_HOME_OF_TEST: home,
     ...engineUnderTest.environment,
     // However slow the machine is; tests of long runs say otherwise.
     MCP_BRIDGE_PATIENCE: '0',

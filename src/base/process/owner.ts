@@ -36,7 +36,8 @@ export function isOwner(value: unknown): value is Owner {
 /** '' where there is no such process, or no /proc. */
 const startTimeOf = (pid: number): string => processStat(pid)?.startTime ?? '';
 
-const bootId = (): string => (readText('/proc/sys/kernel/random/boot_id') ?? '').trim();
+/** Id of this start of the machine; '' where none is told. */
+export const bootId = (): string => (readText('/proc/sys/kernel/random/boot_id') ?? '').trim();
 
 /** Digest equal for every bridge of this account, across restarts of the machine; tells readers of the label nothing of it. */
 const thisMachine = (): string =>

@@ -5,6 +5,7 @@
 import { lstatSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { messageOf } from '../../base/errors.js';
+import { isOnlyOurs } from '../../base/files/only-ours.js';
 import { countOf } from '../../base/text/text.js';
 import { PACKAGE_NAME } from '../../base/version.js';
 import { chooseEngine } from '../../engine/detect.js';
@@ -87,6 +88,9 @@ export async function uninstallAll(options: RemovalOptions): Promise<void> {
   const state = found.state.map(({ folder, names }) =>
     removeState(folder, isAllBack ? names : names.filter((name) => name !== HOST_CHANGES)),
   );
+  // Nobody's own, and gone by the next start of the machine: no part of the list.
+  const shared = settings.enginePlace?.shared;
+  if (shared !== undefined && isOnlyOurs(shared)) rmSync(shared, { recursive: true, force: true });
   if (options.json)
     return printJson({ hosts, bridges, images, state, unread: found.unread, problems: found.problems });
   say(removedText(bridges, images, state, isAllBack));

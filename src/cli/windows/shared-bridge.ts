@@ -323,7 +323,13 @@ class SharedListener {
 
 /** Compares all settings but those that a window has for itself. */
 function areSame(one: Settings, other: Settings): boolean {
-  const shared = ({ logLevel: _level, shared: _shared, explicitlySet, ...settings }: Settings) => ({
+  const shared = ({
+    logLevel: _level,
+    shared: _shared,
+    enginePlace: _place,
+    explicitlySet,
+    ...settings
+  }: Settings) => ({
     ...settings,
     explicitlySet: [...explicitlySet].filter((name) => !OWN_VARIABLES.has(name)).sort(),
   });

@@ -20,8 +20,8 @@ import {
   killLiving,
   type Living,
   livingAt,
-  monitorBy,
   runsHere,
+  withMonitor,
 } from '../machine/first-process.js';
 import { openStdioPipes, tooManyOpenFiles } from './stdio-pipes.js';
 
@@ -188,9 +188,8 @@ export class CliContainer implements Container {
 
   #lookAtProcesses(): Launched {
     const { pidFile } = this.#plan;
-    const monitor = pidFile === undefined ? undefined : monitorBy(pidFile);
-    const pid = pidFile === undefined ? undefined : firstProcess(pidFile);
-    return { monitor, first: pid === undefined ? undefined : livingAt(pid) };
+    const found = pidFile === undefined ? undefined : withMonitor(pidFile);
+    return { monitor: found?.monitor, first: found && livingAt(found.pid) };
   }
 
   /** Waits for the end of the first process, which it is made to come to; false where even that does not end it. */

@@ -15,13 +15,16 @@ const { O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = constants;
  * ours here, and elsewhere a folder of the user's.
  */
 const SHARED_MEMORY = '/dev/shm';
+const STREAMS = 3;
+/** Pipes of so many containers are made at once, since the process that makes them is the dearest part of it. */
+const CONTAINERS = 4;
 /** Nobody but us opens one by its name; in the container /proc/self/fd leads to it, and its user is another. */
 const MODE = '600';
 
 /**
- * Makes the pipes: our ends as streams, and the descriptors of the other ends, which are for one child. `dir` is a folder of
- * ours for where there is no /dev/shm, `name` is unique; no file is left. Throws E_STATE where the file system has no named
- * pipes, and E_PROCESS where there are no descriptors left.
+ * Gives the pipes of one container: our ends as streams, and the descriptors of the other ends, which are for one child. `dir`
+ * is a folder of ours for where there is no /dev/shm, `name` is unique; no file is left. Throws E_STATE where the file system
+ * has no named pipes, and E_PROCESS where there are no descriptors left.
  *
  * Each end has an open file description of its own: ours is non-blocking, the child's is not. And nobody but us holds a
  * writing end of stdin, since its closing is what tells the supervisor that the bridge is gone.
@@ -40,38 +43,24 @@ export function openStdioPipes(
    */
   closeChildEnds(): void;
 } {
-  const folder = isWritable(SHARED_MEMORY) ? SHARED_MEMORY : dir;
-  const paths = ['stdin', 'stdout', 'stderr'].map((stream) => join(folder, `${name}.${stream}`));
-  const [stdin = '', stdout = '', stderr = ''] = paths;
   const opened: number[] = [];
-  const open = (path: string, flags: number): number => {
-    const fd = openSync(path, flags);
+  const open = (pipe: number, flags: number): number => {
+    const fd = openSync(`/proc/self/fd/${pipe}`, flags);
     opened.push(fd);
     return fd;
   };
-  /** A reader does not wait where it may not block, and a writer not where there is a reader. */
-  const outputOf = (path: string) => {
-    const ours = open(path, O_RDONLY | O_NONBLOCK);
-    return { ours, childs: open(path, O_WRONLY) };
-  };
+  let pipes: readonly number[] = [];
   try {
-    makeFifos(paths);
-    // Both ends at once, so that neither of the two that stay has to wait for the other.
-    const both = openSync(stdin, O_RDWR);
-    const input = { childs: -1, ours: -1 };
-    try {
-      input.childs = open(stdin, O_RDONLY);
-      input.ours = open(stdin, O_WRONLY | O_NONBLOCK);
-    } finally {
-      // This descriptor could be written to, so it must not stay open.
-      closeSync(both);
-    }
-    const [output, errors] = [outputOf(stdout), outputOf(stderr)];
-    const childEnds = [input.childs, output.childs, errors.childs] as const;
+    pipes = takePipes(isWritable(SHARED_MEMORY) ? SHARED_MEMORY : dir, name);
+    const [input = -1, output = -1, errors = -1] = pipes;
+    const childEnds = [open(input, O_RDONLY), open(output, O_WRONLY), open(errors, O_WRONLY)] as const;
+    const stdin = open(input, O_WRONLY | O_NONBLOCK);
+    const stdout = open(output, O_RDONLY | O_NONBLOCK);
+    const stderr = open(errors, O_RDONLY | O_NONBLOCK);
     return {
-      stdin: new Socket({ fd: input.ours, readable: false, writable: true }),
-      stdout: new Socket({ fd: output.ours, readable: true, writable: false }),
-      stderr: new Socket({ fd: errors.ours, readable: true, writable: false }),
+      stdin: new Socket({ fd: stdin, readable: false, writable: true }),
+      stdout: new Socket({ fd: stdout, readable: true, writable: false }),
+      stderr: new Socket({ fd: stderr, readable: true, writable: false }),
       childEnds,
       closeChildEnds: () => {
         for (const fd of childEnds) closeSync(fd);
@@ -79,10 +68,48 @@ export function openStdioPipes(
     };
   } catch (thrown) {
     for (const fd of opened) closeSync(fd);
-    throw outOfDescriptors(thrown) ? tooManyOpenFiles() : thrown;
+    if (!outOfDescriptors(thrown)) throw thrown;
+    dropPipes();
+    throw tooManyOpenFiles();
+  } finally {
+    // These descriptors could be written to, so they must not stay open.
+    for (const fd of pipes) closeSync(fd);
+  }
+}
+
+/** Pipes without a name that no container has had, by the folder of their names: descriptors that can be read and written. */
+const made = new Map<string, number[]>();
+
+/** The descriptors of one container's pipes, which the caller closes. */
+function takePipes(folder: string, name: string): readonly number[] {
+  const there = made.get(folder) ?? [];
+  if (there.length < STREAMS) there.push(...makePipes(folder, name));
+  made.set(folder, there);
+  return there.splice(0, STREAMS);
+}
+
+/** Each is open for reading and writing at once, so that no later end has to wait for the other. */
+function makePipes(folder: string, name: string): readonly number[] {
+  const paths = Array.from({ length: STREAMS * CONTAINERS }, (_, at) => join(folder, `${name}.${at}`));
+  const pipes: number[] = [];
+  try {
+    makeFifos(paths);
+    for (const path of paths) pipes.push(openSync(path, O_RDWR));
+  } catch (thrown) {
+    const isEnough = outOfDescriptors(thrown) && pipes.length >= STREAMS;
+    // Leave the last descriptors to the one container that is being started.
+    for (const fd of pipes.splice(isEnough ? STREAMS : 0)) closeSync(fd);
+    if (!isEnough) throw thrown;
   } finally {
     for (const path of paths) rmSync(path, { force: true });
   }
+  return pipes;
+}
+
+/** Gives back what only waits, since descriptors are wanted. */
+function dropPipes(): void {
+  for (const fd of [...made.values()].flat()) closeSync(fd);
+  made.clear();
 }
 
 function isWritable(folder: string): boolean {

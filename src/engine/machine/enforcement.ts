@@ -97,59 +97,77 @@ export const enforcementText = (found: Enforcement): string =>
  */
 type Hierarchy = Control | 'cpuacct' | 'unified';
 
-/** A limit and the folder of the group that has it. */
-export type GroupLimit = { readonly value: number; readonly dir: string };
+/** A limit, and the folder and version of the group that has it. */
+export type GroupLimit = { readonly value: number; readonly dir: string; readonly version: 1 | 2 };
 
 /** No memory limit is near this; v1 says "unlimited" by a number beyond it. */
 const UNLIMITED = 2 ** 60;
 
-function mounts(
-  type: 'cgroup' | 'cgroup2',
-  read: ReadText,
-): Array<{ readonly root: string; readonly target: string; readonly options: readonly string[] }> {
+type CgroupMount = {
+  readonly type: string;
+  readonly root: string;
+  readonly target: string;
+  readonly options: readonly string[];
+};
+
+function cgroupMounts(read: ReadText): readonly CgroupMount[] {
   return (read('/proc/self/mountinfo') ?? '').split('\n').flatMap((line) => {
     const [before = '', after = ''] = line.split(' - ');
+    const [type = '', , options = ''] = after.split(' ');
+    if (type !== 'cgroup' && type !== 'cgroup2') return [];
     const [, , , root = '', target = ''] = before.split(' ');
-    const [found = '', , options = ''] = after.split(' ');
-    return found === type ? [{ root, target, options: options.split(',') }] : [];
+    return [{ type, root, target, options: options.split(',') }];
   });
 }
 
 /**
- * The place of `pid` in the hierarchy of `controller`, which begins at `mount`: v1's own one where there is one, else the
- * unified one.
+ * The mount at which the hierarchy of `controller` begins, by its version: v1's own one where there is one, else the unified
+ * one.
  */
-function groupOf(
-  pid: number | 'self',
+function hierarchyOf(
   controller: Hierarchy,
   read: ReadText,
-): { readonly mount: string; readonly path: string; readonly version: 1 | 2 } | undefined {
-  const lines = (read(`/proc/${pid}/cgroup`) ?? '').split('\n').map((line) => {
-    const [, controllers = '', ...path] = line.split(':');
-    return { controllers: controllers.split(','), path: path.join(':') };
-  });
-  const v1 = mounts('cgroup', read).find(({ options }) => options.includes(controller));
-  const mount = v1 ?? mounts('cgroup2', read)[0];
-  const name = v1 === undefined ? '' : controller;
-  const path = lines.find(({ controllers }) => controllers.includes(name))?.path;
-  if (mount === undefined || path === undefined) return undefined;
+): { readonly mount: CgroupMount; readonly version: 1 | 2 } | undefined {
+  const mounts = cgroupMounts(read);
+  const v1 = mounts.find(({ type, options }) => type === 'cgroup' && options.includes(controller));
+  if (v1 !== undefined) return { mount: v1, version: 1 };
+  const v2 = mounts.find(({ type }) => type === 'cgroup2');
+  return v2 && { mount: v2, version: 2 };
+}
+
+/** The place of `pid` below `mount`; `name` is that of the hierarchy's controller, or '' for the unified one. */
+function groupOf(
+  pid: number | 'self',
+  { root }: CgroupMount,
+  name: string,
+  read: ReadText,
+): string | undefined {
+  const lines = (read(`/proc/${pid}/cgroup`) ?? '').split('\n').map((line) => line.split(':'));
+  const [, , ...rest] = lines.find(([, controllers = '']) => controllers.split(',').includes(name)) ?? [];
+  if (rest.length === 0) return undefined;
+  const path = rest.join(':');
   // Inside a container of its own the bridge sees a hierarchy that begins further down.
-  const below = mount.root !== '/' && path.startsWith(mount.root) ? path.slice(mount.root.length) : path;
-  return { mount: mount.target, path: below === '' ? '/' : below, version: v1 === undefined ? 2 : 1 };
+  const below = root !== '/' && path.startsWith(root) ? path.slice(root.length) : path;
+  return below === '' ? '/' : below;
 }
 
 const parentOf = (path: string): string => path.replace(/\/[^/]*$/, '') || '/';
 
 /** The groups from that of `pid` upwards, as far as they are not ours too: what we share is no limit of a container. */
 function ownGroups(pid: number, controller: Hierarchy, read: ReadText): { dirs: string[]; version: 1 | 2 } {
-  const group = groupOf(pid, controller, read);
-  const ours = groupOf('self', controller, read)?.path;
+  // Looked at for each run: the list of mounts is the longest of these files, and grows with each container.
+  const hierarchy = hierarchyOf(controller, read);
+  if (hierarchy === undefined) return { dirs: [], version: 2 };
+  const { mount, version } = hierarchy;
+  const name = version === 1 ? controller : '';
+  const group = groupOf(pid, mount, name, read);
+  const ours = groupOf('self', mount, name, read);
   if (group === undefined || ours === undefined) return { dirs: [], version: 2 };
   const dirs: string[] = [];
-  for (let { path } = group; path !== '/' && !`${ours}/`.startsWith(`${path}/`); path = parentOf(path)) {
-    dirs.push(join(group.mount, path));
+  for (let path = group; path !== '/' && !`${ours}/`.startsWith(`${path}/`); path = parentOf(path)) {
+    dirs.push(join(mount.target, path));
   }
-  return { dirs, version: group.version };
+  return { dirs, version };
 }
 
 function limitIn(dir: string, controller: Control, version: 1 | 2, read: ReadText): number | undefined {
@@ -172,7 +190,8 @@ export function groupLimit(
   let least: GroupLimit | undefined;
   for (const dir of dirs) {
     const value = limitIn(dir, controller, version, read);
-    if (value !== undefined && !(least !== undefined && least.value <= value)) least = { value, dir };
+    if (value !== undefined && !(least !== undefined && least.value <= value))
+      least = { value, dir, version };
   }
   return least;
 }
@@ -184,8 +203,11 @@ function hasOwnCpuGroup(pid: number, read: ReadText = readText): boolean {
 }
 
 /** How many processes of the group the kernel has killed for want of memory; undefined once the group is gone. */
-export function oomKillsIn(dir: string, read: ReadText = readText): number | undefined {
-  const text = read(join(dir, 'memory.events')) ?? read(join(dir, 'memory.oom_control'));
+export function oomKillsIn(
+  { dir, version }: Pick<GroupLimit, 'dir' | 'version'>,
+  read: ReadText = readText,
+): number | undefined {
+  const text = read(join(dir, version === 2 ? 'memory.events' : 'memory.oom_control'));
   const count = /^oom_kill (\d+)$/m.exec(text ?? '')?.[1];
   return count === undefined ? undefined : Number(count);
 }

@@ -24,13 +24,11 @@ export function monitorOf(pid: number): { readonly pid: number; readonly argv: r
  * somebody else's by now, shows in its parent: the monitor that was started with this very pid file.
  */
 export function firstProcess(pidFile: string): number | undefined {
-  return find(pidFile)?.pid;
+  return withMonitor(pidFile)?.pid;
 }
 
-/** The monitor of a container that lives; undefined once it has ended. */
-export const monitorBy = (pidFile: string): number | undefined => find(pidFile)?.monitor;
-
-function find(pidFile: string): { readonly pid: number; readonly monitor: number } | undefined {
+/** The first process of a container that lives, and its monitor; undefined once it has ended. */
+export function withMonitor(pidFile: string): { readonly pid: number; readonly monitor: number } | undefined {
   const pid = Number.parseInt(readText(pidFile) ?? '', 10);
   if (!(pid > 1)) return undefined;
   const monitor = monitorOf(pid);
@@ -78,7 +76,7 @@ export const runsHere = (pid: number, argument: string): boolean => argvOf(pid).
 
 /** False when there was none to kill. */
 export function killFirstProcess(pidFile: string): boolean {
-  const found = find(pidFile);
+  const found = withMonitor(pidFile);
   if (found === undefined) return false;
   try {
     process.kill(found.pid, 'SIGKILL');

@@ -93,8 +93,9 @@ class Search {
   readonly #own: ReadonlySet<string>;
 
   constructor(context: DiscoverContext, sources: readonly Source[]) {
-    this.#context = context;
-    const { env, host, settings, lastGood } = context;
+    const { env, settings, lastGood } = context;
+    const host = { ...context.host, exists: askedOnce(context.host.exists) };
+    this.#context = { ...context, host };
     const files = sources.map((source) => {
       const found = isExplicit(source) ? settings.serversConfig : filesOf(source, env, host);
       return lastGood?.filesOf(source, found) ?? found;
@@ -227,6 +228,16 @@ class Search {
     }
     return content;
   }
+}
+
+/** The folders of a checkout are looked for by many records. */
+function askedOnce(exists: HostFacts['exists']): HostFacts['exists'] {
+  const known = new Map<string, boolean>();
+  return (file) => {
+    const found = known.get(file) ?? exists(file);
+    known.set(file, found);
+    return found;
+  };
 }
 
 /** Whether a setting names the files. */

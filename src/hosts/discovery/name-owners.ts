@@ -43,6 +43,7 @@ export class NameOwners {
 
   /** Writes down what was seen; what cannot be written holds for this process. */
   keep(): void {
+    if (this.#seen.length === 0) return;
     const kept = this.#readOwners();
     const owners = withOwners(kept, this.#seen);
     if (owners === kept) return;

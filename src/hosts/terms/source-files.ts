@@ -16,6 +16,9 @@ export function filesOf(source: Pick<Source, 'files'>, env: Environment, host: H
 
 /** The files that one pattern stands for. */
 export function locate(pattern: string, env: Environment, host: HostFacts): string[] {
+  const paths = namedBy(env, host);
+  const path = paths.get(pattern);
+  if (path !== undefined) return [path];
   const [, prefix, rest = ''] = /^(\.\.\.|\^)\/(.*)$/.exec(pattern) ?? [];
   if (prefix !== undefined) {
     const folders = prefix === '^' ? withinCheckout(host) : ancestors(host);
@@ -27,8 +30,27 @@ export function locate(pattern: string, env: Environment, host: HostFacts): stri
   const start = star === -1 ? pattern : parts.slice(0, star).join('/');
   const { text, missing } = expand(start, namedIn(start, env));
   if (missing.length > 0) return [];
-  const path = absolutePath(text, host.cwd, host);
-  return star === -1 ? [path] : filesMatching(path, parts.slice(star), host);
+  const begin = absolutePath(text, host.cwd, host);
+  if (star !== -1) return filesMatching(begin, parts.slice(star), host);
+  paths.set(pattern, begin);
+  return [begin];
+}
+
+/**
+ * Paths of patterns that name one file, wherever files are: each run asks for all of them, and neither the environment nor the
+ * machine's facts change under a bridge.
+ */
+const named = new WeakMap<
+  Environment,
+  Pick<HostFacts, 'cwd' | 'home' | 'platform'> & { readonly paths: Map<string, string> }
+>();
+
+function namedBy(env: Environment, { cwd, home, platform }: HostFacts): Map<string, string> {
+  const known = named.get(env);
+  if (known?.cwd === cwd && known.home === home && known.platform === platform) return known.paths;
+  const paths = new Map<string, string>();
+  named.set(env, { cwd, home, platform, paths });
+  return paths;
 }
 
 /** The variables that `text` names. An empty one means unset, as XDG asks. Each look at the environment is a system call. */

@@ -387,10 +387,11 @@ export class Sandbox implements AsyncDisposable {
 
   /** From the first byte of code on: compiling takes memory too. */
   #startGuard(): void {
+    if (this.#state.at === 'gone') return;
+    if (this.#guard !== undefined) return this.#guard.watch();
     const { pid } = this;
-    if (pid === undefined || this.#state.at === 'gone') return;
-    this.#guard ??= new Guard(pid, this.spec, this.#enforcement, (breach) => this.#onBreach(breach));
-    this.#guard.watch();
+    if (pid === undefined) return;
+    this.#guard = new Guard(pid, this.spec, this.#enforcement, (breach) => this.#onBreach(breach));
   }
 
   /** The report came by the other stream: what the guest said last may still be on its way. */

@@ -1,6 +1,7 @@
 // Finds out what the image of run_python holds, once for each image and behind everybody's back: the version from a
 // sandbox's greeting, the modules from the labels of an image that we have built, and of any other from a sandbox of its
-// own, in which nothing runs but the question. A launcher that only serves one command asks no such question.
+// own, in which nothing runs but the question. The harness is compiled in such a sandbox as well, where the trial was one of
+// another image or of another bridge's harness. A launcher that only serves one command asks nothing of the kind.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../base/errors.js';
@@ -9,9 +10,15 @@ import { readOwnName } from '../../engine/images/image-name.js';
 import { modulesOf, recipeOf } from '../../engine/images/recipe.js';
 import { Sandbox } from '../conversation/sandbox.js';
 import { bestKnownFirst, factsFrom, factsOf, KNOWN_MODULES, rememberFacts } from '../python/image-facts.js';
-import { runOwnCode, startByName } from '../python/python-name.js';
+import { compileIn, runOwnCode, startByName } from '../python/python-name.js';
 import { carry, type PythonName } from '../spec/harness-files.js';
-import { type LaunchContext, type LaunchSetUp, specOn, startOptionsOn } from './launch-set-up.js';
+import {
+  keepHarness,
+  type LaunchContext,
+  type LaunchSetUp,
+  specOn,
+  startOptionsOn,
+} from './launch-set-up.js';
 
 /** The first call comes first. */
 const LOOK_AFTER_MS = 2_000;
@@ -42,12 +49,19 @@ const isModule = (name: unknown): name is string => typeof name === 'string' && 
 export class ImageStudy {
   readonly #context: LaunchContext;
   readonly #closing: AbortSignal;
+  readonly #onCompiled: (before: LaunchSetUp, now: LaunchSetUp) => void;
   /** Id of the image that was studied last. */
   #studied = '';
 
-  constructor(context: LaunchContext, closing: AbortSignal) {
+  /** `onCompiled` has the set-up with the compiled harness in the place of the one without. */
+  constructor(
+    context: LaunchContext,
+    closing: AbortSignal,
+    onCompiled: (before: LaunchSetUp, now: LaunchSetUp) => void,
+  ) {
     this.#context = context;
     this.#closing = closing;
+    this.#onCompiled = onCompiled;
   }
 
   /** Studies the image of a sandbox that has greeted with `version`. Free where the image is known. Never rejects. */
@@ -59,9 +73,9 @@ export class ImageStudy {
       const { stateDir } = this.#context.settings;
       const known = factsOf(stateDir, id)?.modules ?? undefined;
       this.#remember(pad, version, known);
-      if (known !== undefined) return;
-      const modules = (await this.#asLabelled(pad)) ?? (await this.#asSeen(pad));
-      if (modules !== undefined) this.#remember(pad, version, modules);
+      const modules = known ?? (await this.#asLabelled(pad)) ?? (await this.#asSeen(pad));
+      if (known === undefined && modules !== undefined) this.#remember(pad, version, modules);
+      await this.#compile(pad);
     } catch (thrown) {
       if (this.#closing.aborted) return;
       const message = `the contents of the image are not known: ${messageOf(thrown)}`;
@@ -87,6 +101,22 @@ export class ImageStudy {
   }
 
   async #asSeen(pad: LaunchSetUp): Promise<readonly string[] | undefined> {
+    await using sandbox = await this.#startLater(pad);
+    if (sandbox === undefined) return undefined;
+    const { value } = await runOwnCode(sandbox, CODE, LOOK_SECONDS);
+    return Array.isArray(value) ? bestKnownFirst(value.filter(isModule)) : undefined;
+  }
+
+  /** An engine elsewhere would make another image for that. */
+  async #compile(pad: LaunchSetUp): Promise<void> {
+    if (pad.isCompiled || pad.engine.derived !== undefined) return;
+    await using sandbox = await this.#startLater(pad);
+    const compiled = sandbox && (await compileIn(sandbox));
+    if (compiled !== undefined) this.#onCompiled(pad, keepHarness(pad, this.#context, compiled));
+  }
+
+  /** A sandbox in which nobody else's code runs. */
+  async #startLater(pad: LaunchSetUp): Promise<Sandbox | undefined> {
     const { settings, observer } = this.#context;
     if (settings.warm === 0) return undefined;
     await sleep(LOOK_AFTER_MS, undefined, { signal: this.#closing, ref: false });
@@ -99,8 +129,6 @@ export class ImageStudy {
       const spec = specOn({ ...pad, ...carried }, this.#context, 'image-study');
       return Sandbox.start(pad.engine, spec, startOptionsOn(pad, observer), this.#closing);
     };
-    await using sandbox = await startByName(pad.image, this.#context, startWith, this.#closing);
-    const { value } = await runOwnCode(sandbox, CODE, LOOK_SECONDS);
-    return Array.isArray(value) ? bestKnownFirst(value.filter(isModule)) : undefined;
+    return await startByName(pad.image, this.#context, startWith, this.#closing);
   }
 }

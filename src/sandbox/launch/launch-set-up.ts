@@ -16,7 +16,9 @@ import {
   rememberChoice,
   rememberedChoice,
   runtimeOf,
+  shareFound,
   type Tried,
+  takeSharedChoice,
 } from '../../engine/detect.js';
 import type {
   Engine,
@@ -29,9 +31,17 @@ import type {
 import { automaticEngines, driverOf } from '../../engine/engines.js';
 import { chooseImage, type ImageChoice } from '../../engine/images/image-choice.js';
 import {
+  IMAGES_FILE,
+  rememberedImage,
+  rememberImage,
+  type StorePlace,
+} from '../../engine/images/remembered-image.js';
+import {
+  CONTROLS,
   claimedBy,
   demandEnforcement,
   type Enforcement,
+  enforcementText,
   lookAt,
   UNENFORCED,
 } from '../../engine/machine/enforcement.js';
@@ -41,19 +51,19 @@ import type { SettingValues } from '../../settings/environment/variables.js';
 import { NotStarted, Sandbox, type StartOptions } from '../conversation/sandbox.js';
 import { enforcementAt } from '../limits/guard.js';
 import { knownPythonName } from '../python/image-facts.js';
-import { compileIn, keepCompiled, readCompiled, startByName } from '../python/python-name.js';
+import { COMPILED_FILE, compileIn, keepCompiled, startByName } from '../python/python-name.js';
 import {
   carry,
   dropCarried,
   ENTRYPOINT,
   type HostFiles,
-  harnessVersion,
   type PythonName,
   prepareHarness,
 } from '../spec/harness-files.js';
 import { type Files, installFiles, OPEN_DIR } from '../spec/installed-files.js';
 import { pythonProfile, type SandboxProfile } from '../spec/profile.js';
 import { sandboxSpec } from '../spec/spec.js';
+import { harnessKey, harnessOf } from './kept-harness.js';
 import type { openData } from './open-data.js';
 import { MAX_WAIT_SECONDS } from './warm-pool.js';
 
@@ -65,6 +75,8 @@ export type LaunchSetUp = {
   readonly choice: EngineChoice;
   readonly image: ImageChoice;
   readonly files: HostFiles;
+  /** Whether they have the harness as the Python of `image` has compiled it. */
+  readonly isCompiled: boolean;
   /** State of the engine's image store when this was decided; see imageStamp. */
   readonly stamp: string;
 };
@@ -101,14 +113,71 @@ export const engineSelectionOf = ({
   clientVariables: settings.engineVariables,
   limitsCpus: cpus !== undefined,
   stateDir,
+  place: settings.enginePlace,
 });
+
+/** Files that go with a choice into other state directories. */
+const FOUND_FILES = [IMAGES_FILE, COMPILED_FILE];
+
+/** Set-ups on the choice of another state directory of which no container has been looked at yet. */
+const unseen = new WeakSet<LaunchSetUp>();
 
 /** Throws what stands in the way, with its remedy. */
 export async function setUpEngine(context: LaunchContext, signal: AbortSignal): Promise<LaunchSetUp> {
-  const remembered = rememberedChoice(engineSelectionOf(context.settings));
-  return remembered === undefined
-    ? chosenByTrying(context, signal)
-    : chosenBefore(context, remembered, signal);
+  const wishes = engineSelectionOf(context.settings);
+  const remembered = rememberedChoice(wishes);
+  if (remembered !== undefined) return chosenBefore(context, remembered, signal);
+  const shared = takeSharedChoice(wishes, FOUND_FILES);
+  // The store of the engine that was chosen is gone, as after a reset.
+  const isThere = shared !== undefined && engineFor(context, shared, undefined).imageStamp() !== '';
+  if (!isThere) return chosenByTrying(context, signal);
+  const setUp = await chosenBefore(context, shared, signal);
+  unseen.add(setUp);
+  return setUp;
+}
+
+/** Whether a set-up is made on what an earlier start has found, so that it may be wrong by now. */
+export function isChosenBefore({ settings }: LaunchContext): boolean {
+  const wishes = engineSelectionOf(settings);
+  return (rememberedChoice(wishes) ?? takeSharedChoice(wishes, [])) !== undefined;
+}
+
+/**
+ * Looks at the first container on the choice of another state directory: a bridge under other conditions, such as those of a
+ * service, may have been given other control groups. From then on the choice is this one's too. Throws E_UNENFORCED.
+ */
+export function demandAsShared(
+  setUp: LaunchSetUp,
+  { pid, spec }: Pick<Sandbox, 'pid' | 'spec'>,
+  { settings, observer }: LaunchContext,
+): void {
+  if (!unseen.has(setUp)) return;
+  const { engine, choice } = setUp;
+  const found = pid === undefined ? UNENFORCED : enforcementAt(pid, askedOf(spec, engine));
+  if (!isHeldByGroups(found))
+    throw new BridgeError(
+      'E_UNENFORCED',
+      `The container is held otherwise here: ${enforcementText(found)}.`,
+      {
+        fault: 'engine',
+      },
+    );
+  unseen.delete(setUp);
+  keepQuietly('the choice', observer, () => rememberChoice(engineSelectionOf(settings), choice));
+}
+
+const isHeldByGroups = (found: Enforcement): boolean =>
+  CONTROLS.every((control) => found[control] === 'cgroup');
+
+const askedOf = (spec: SandboxSpec, engine: Engine) => ({ ...spec, pids: engine.hostTasks(spec.pids) });
+
+/** Only the next start is slower for what cannot be kept. */
+function keepQuietly(what: string, observer: Observer, keep: () => void): void {
+  try {
+    keep();
+  } catch (thrown) {
+    observer({ type: 'engine.trouble', message: `${what} could not be saved: ${messageOf(thrown)}` });
+  }
 }
 
 /** On the engine that an earlier start has found. */
@@ -122,10 +191,12 @@ async function chosenBefore(
   const runtime = runtimeOf(choice);
   const engine = engineFor(context, choice, runtime);
   const stamp = engine.imageStamp();
-  const image = await imageOn(context, engine, signal);
-  const compiled = readCompiled(settings.stateDir, harnessKey(image));
-  const files = hostFiles(settings, engine, image, compiled);
-  return { engine, choice, image, files, stamp };
+  const known = rememberedImage(settings.stateDir, pythonProfile(settings), choice, stamp);
+  const image = known ?? (await imageOn(context, engine, choice, signal));
+  const { stateDir } = settings;
+  const harness = harnessOf(image, { stateDir, filesDir: filesDir(settings, engine) });
+  const files = { ...otherFiles(settings, image), harnessDir: harness.dir };
+  return { engine, choice, image, files, isCompiled: harness.isCompiled, stamp };
 }
 
 async function chosenByTrying(context: LaunchContext, signal: AbortSignal): Promise<LaunchSetUp> {
@@ -133,25 +204,37 @@ async function chosenByTrying(context: LaunchContext, signal: AbortSignal): Prom
   tell(context, `looking for ${automaticEngines.join(' or ')}`);
   const { binary, status } = await chooseEngine(engineSelectionOf(settings), signal);
   const facts = { binary, ...status };
-  const image = await imageOn(context, engineFor(context, facts, undefined), signal);
+  const image = await imageOn(context, engineFor(context, facts, undefined), facts, signal);
   const { runtime, tried, enforcement, compiled } = await tryRuntimes(context, facts, image, signal);
   const { defaultOciRuntime: _, ...known } = facts;
   const choice = { ...known, ociRuntime: runtime.name, ociFlags: runtime.flags, tried, enforcement };
   demandEnforcement(enforcement, settings.acceptUnenforced);
-  try {
-    rememberChoice(engineSelectionOf(settings), choice);
-    if (compiled !== undefined) keepCompiled(settings.stateDir, harnessKey(image), compiled);
-  } catch (thrown) {
-    // Only the next start is slower for it.
-    context.observer({
-      type: 'engine.trouble',
-      message: `the choice could not be saved: ${messageOf(thrown)}`,
-    });
-  }
   // The trial may have made a copy of the image for the id mapping, so it is the state after it that counts.
   const engine = engineFor(context, facts, runtime);
+  const stamp = engine.imageStamp();
+  const wishes = engineSelectionOf(settings);
+  keepQuietly('the choice', context.observer, () => {
+    rememberChoice(wishes, choice);
+    if (compiled !== undefined) keepCompiled(settings.stateDir, harnessKey(image), compiled);
+    // A store that can be watched is one of this machine.
+    if (stamp !== '' && isHeldByGroups(enforcement)) shareFound(wishes, FOUND_FILES, choice);
+  });
   const files = hostFiles(settings, engine, image, compiled);
-  return { engine, choice, image, files, stamp: engine.imageStamp() };
+  return { engine, choice, image, files, isCompiled: compiled !== undefined, stamp };
+}
+
+/** The set-up with the harness as `compiled`, which later starts find too. */
+export function keepHarness(
+  setUp: LaunchSetUp,
+  { settings, observer }: LaunchContext,
+  compiled: Files,
+): LaunchSetUp {
+  const { engine, image } = setUp;
+  keepQuietly('the compiled harness', observer, () => {
+    keepCompiled(settings.stateDir, harnessKey(image), compiled);
+    shareFound(engineSelectionOf(settings), FOUND_FILES);
+  });
+  return { ...setUp, files: hostFiles(settings, engine, image, compiled), isCompiled: true };
 }
 
 /** The first OCI runtime that starts the real thing, what then holds it, and what its Python made of the harness. */
@@ -178,8 +261,7 @@ async function tryRuntimes(
     const engine = engineFor(context, facts, candidate);
     const pad = { engine, image, files: hostFiles(settings, engine, image) };
     const onStarted = async (sandbox: Sandbox, spec: SandboxSpec) => {
-      const asked = { ...spec, pids: engine.hostTasks(spec.pids) };
-      enforcement = await enforcementOf(sandbox, asked, engine, facts.limits, signal);
+      enforcement = await enforcementOf(sandbox, askedOf(spec, engine), engine, facts.limits, signal);
       compiled = await compileIn(sandbox);
     };
     return attempt(context, pad, { runtime: candidate, until, onStarted }, signal);
@@ -202,33 +284,47 @@ async function carryAhead(
 
 const tell = ({ observer }: LaunchContext, step: string): void => observer({ type: 'setup.step', step });
 
-function imageOn(context: LaunchContext, engine: Engine, signal: AbortSignal): Promise<ImageChoice> {
-  tell(context, `looking for the image ${context.settings.image}`);
-  return chooseImage(pythonProfile(context.settings), engine.images, context.observer, signal);
+async function imageOn(
+  context: LaunchContext,
+  engine: Engine,
+  store: StorePlace,
+  signal: AbortSignal,
+): Promise<ImageChoice> {
+  const { settings, observer } = context;
+  const wish = pythonProfile(settings);
+  tell(context, `looking for the image ${settings.image}`);
+  const stamp = engine.imageStamp();
+  const choice = await chooseImage(wish, engine.images, observer, signal);
+  // One that was pulled or built just now is asked for once more.
+  if (engine.imageStamp() !== stamp) return choice;
+  keepQuietly('the image', observer, () => {
+    rememberImage(settings.stateDir, wish, store, { stamp, choice });
+    shareFound(engineSelectionOf(settings), FOUND_FILES);
+  });
+  return choice;
 }
 
 /** Made or mended as needed. Throws E_STATE. */
-function hostFiles(settings: Settings, engine: Engine, { id }: ImageChoice, compiled?: Files): HostFiles {
-  return {
-    harnessDir: prepareHarness(filesDir(settings, engine), compiled),
-    fallbackDir: undefined,
-    seccompFile: prepareSeccomp(settings.stateDir, settings.seccomp),
-    python: knownPythonName(settings.stateDir, id),
-  };
-}
+const hostFiles = (settings: Settings, engine: Engine, image: ImageChoice, compiled?: Files): HostFiles => ({
+  ...otherFiles(settings, image),
+  harnessDir: prepareHarness(filesDir(settings, engine), compiled),
+});
+
+const otherFiles = ({ stateDir, seccomp }: Settings, { id }: ImageChoice) => ({
+  fallbackDir: undefined,
+  seccompFile: prepareSeccomp(stateDir, seccomp),
+  python: knownPythonName(stateDir, id),
+});
 
 /** Where those are that containers read. */
 export const filesDir = ({ stateDir }: Settings, { traits }: Engine): string =>
   traits.opensPrivateFolders ? stateDir : OPEN_DIR;
 
-/** Key of a compiled harness: equal where this harness meets this Python. */
-export const harnessKey = ({ id }: ImageChoice): string => `${harnessVersion()} ${id}`;
-
 /** An engine to remove containers with; needs no image and tries nothing. */
 export async function engineToSweepWith(context: LaunchContext, signal: AbortSignal): Promise<Engine> {
   const wishes = engineSelectionOf(context.settings);
-  const remembered = rememberedChoice(wishes);
-  if (remembered !== undefined) return engineFor(context, remembered, undefined);
+  const chosen = rememberedChoice(wishes) ?? takeSharedChoice(wishes, []);
+  if (chosen !== undefined) return engineFor(context, chosen, undefined);
   const { binary, status } = await chooseEngine(wishes, signal);
   return engineFor(context, { binary, ...status }, undefined);
 }

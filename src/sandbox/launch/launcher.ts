@@ -6,7 +6,7 @@ import { asBridgeError, BridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
 import { LinkedSignal } from '../../base/waiting/linked-signal.js';
 import { unlessAborted } from '../../base/waiting/unless-aborted.js';
-import { forgetChoice, rememberedChoice, runtimeOf, triedText } from '../../engine/detect.js';
+import { forgetChoice, runtimeOf, triedText } from '../../engine/detect.js';
 import type { Engine, EngineMachine, MachineLease, SandboxSpec, Volume } from '../../engine/engine.js';
 import { machineOf } from '../../engine/engines.js';
 import { chooseImage, type ImageChoice } from '../../engine/images/image-choice.js';
@@ -21,8 +21,10 @@ import { namesWithNetwork, pythonProfile, type SandboxProfile } from '../spec/pr
 import { ImageStudy } from './image-study.js';
 import { lastProbe, probeKey } from './last-probe.js';
 import {
+  demandAsShared,
   engineSelectionOf,
   engineToSweepWith,
+  isChosenBefore,
   type LaunchContext,
   type LaunchSetUp,
   START_TIMEOUT_MS,
@@ -72,7 +74,11 @@ export class Launcher implements AsyncDisposable {
     this.#context = { settings, observer, freezeSeconds, instance: randomBytes(6).toString('hex') };
     this.#fallback = new PythonFallback(this.#context, this.#closing.signal);
     this.#copies = new DataCopies(this.#closing.signal);
-    this.#study = new ImageStudy(this.#context, this.#closing.signal);
+    this.#study = new ImageStudy(this.#context, this.#closing.signal, (before, now) => {
+      if (this.#ready !== before) return;
+      this.#ready = now;
+      this.#pad = Promise.resolve(now);
+    });
     this.#machine = machineOf(
       settings.runtime,
       { url: settings.engineUrl, platform: host.platform },
@@ -191,7 +197,7 @@ export class Launcher implements AsyncDisposable {
   /** On what an earlier process found, or, where that no longer starts (an upgrade, a removed image), on what is found now. */
   async #startAnywhere(kind: SandboxProfile, signal: AbortSignal): Promise<[Sandbox, LaunchSetUp]> {
     const wishes = engineSelectionOf(this.#context.settings);
-    const remembered = this.#pad === undefined && rememberedChoice(wishes) !== undefined;
+    const remembered = this.#pad === undefined && isChosenBefore(this.#context);
     const startedAt = performance.now();
     try {
       return await this.#startOn(await this.#padFor(kind, signal), kind, signal);
@@ -283,6 +289,7 @@ export class Launcher implements AsyncDisposable {
       const sandbox = await this.#startWithCopies(pad.engine, spec, options, link.signal);
       try {
         demandSameData(spec.data, sandbox.pid);
+        demandAsShared(pad, sandbox, this.#context);
       } catch (thrown) {
         await sandbox[Symbol.asyncDispose]();
         throw thrown;

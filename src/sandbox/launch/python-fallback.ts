@@ -20,14 +20,8 @@ import {
 import { type Files, installedDir, installFiles, OPEN_DIR, removeOthers } from '../spec/installed-files.js';
 import { pythonProfile, type SandboxProfile } from '../spec/profile.js';
 import { OLDEST_PYTHON } from '../spec/promises.js';
-import {
-  filesDir,
-  harnessKey,
-  type LaunchContext,
-  type LaunchSetUp,
-  specOn,
-  startOptionsOn,
-} from './launch-set-up.js';
+import { harnessKey } from './kept-harness.js';
+import { filesDir, type LaunchContext, type LaunchSetUp, specOn, startOptionsOn } from './launch-set-up.js';
 
 /** Memory of a Python that hands over some twenty megabytes, whatever runs are allowed. */
 const TAKE_BYTES = 512 * MB_BYTES;

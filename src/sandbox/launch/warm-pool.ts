@@ -47,6 +47,8 @@ export class WarmPool implements Disposable {
   readonly #starting = new Set<Promise<Sandbox>>();
   /** Runs under way, but for those that were started beside the pool. */
   #running = 0;
+  /** Callers who wait for a start. */
+  #unserved = 0;
   readonly #beside = new WeakSet<Sandbox>();
   #failures = 0;
   #restUntil = 0;
@@ -81,7 +83,7 @@ export class WarmPool implements Disposable {
     this.#wantedAt = performance.now();
     this.#fillAfter(FILL_BESIDE_RUN_AFTER_MS);
     try {
-      return this.#nextWaiting() ?? (await this.#nextStarting(signal)) ?? (await this.#options.start(signal));
+      return this.#nextWaiting() ?? (await this.#takeStarting(signal));
     } catch (thrown) {
       this.#running--;
       // A start that has just failed for a caller who was told why is not tried again behind everybody's back.
@@ -123,6 +125,8 @@ export class WarmPool implements Disposable {
     if (this.#closing.signal.aborted) return;
     const restMs = this.#restUntil - performance.now();
     if (restMs > 0) return this.#fillAfter(restMs);
+    // Two starts at once take twice as long, and somebody waits for one of them.
+    if (this.#unserved > 0) return this.#fillAfter(FILL_BESIDE_RUN_AFTER_MS);
     // Starting is processor time: more at once would only make each of them later.
     while (this.#missing > 0 && this.#starting.size < availableParallelism()) this.#startOne();
   }
@@ -172,6 +176,16 @@ export class WarmPool implements Disposable {
       this.#options.retire(next.sandbox);
     }
     return undefined;
+  }
+
+  /** One that is on its way, else a cold start. */
+  async #takeStarting(signal: AbortSignal): Promise<Sandbox> {
+    this.#unserved++;
+    try {
+      return (await this.#nextStarting(signal)) ?? (await this.#options.start(signal));
+    } finally {
+      this.#unserved--;
+    }
   }
 
   /** Undefined where none is under way, or it fails or is outdated: a cold start then says why, or succeeds. */

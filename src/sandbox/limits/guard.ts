@@ -14,7 +14,7 @@ import {
   oomKillsIn,
 } from '../../engine/machine/enforcement.js';
 import { WRITABLE, writableIn } from '../spec/spec.js';
-import { boundsOf, countingIn, scalesFor, socketRoom, socketScalesFor } from './measure.js';
+import { boundsOf, scalesFor, socketRoom, socketScalesFor } from './measure.js';
 import { type Breach, type Scales, Watchdog } from './watchdog.js';
 
 export class Guard implements Disposable {
@@ -50,7 +50,7 @@ export class Guard implements Disposable {
     if (this.#enforcement.memory === 'watchdog')
       return scalesFor(pid, writableIn(spec), socketRoom(spec, 'nobody'));
     if (this.#group === undefined) return undefined;
-    return socketScalesFor(pid, socketRoom(spec, countingIn(this.#group.dir)));
+    return socketScalesFor(pid, socketRoom(spec, `cgroup v${this.#group.version}`));
   }
 
   /**
@@ -60,7 +60,7 @@ export class Guard implements Disposable {
   get memoryKills(): number | undefined {
     if (this.#enforcement.memory === 'watchdog') return 0;
     if (this.#group === undefined) return undefined;
-    this.#memoryKills = oomKillsIn(this.#group.dir) ?? this.#memoryKills;
+    this.#memoryKills = oomKillsIn(this.#group) ?? this.#memoryKills;
     return this.#memoryKills;
   }
 

@@ -4,7 +4,7 @@
 // groups count only some of them: TCP and UDP on cgroup v1, netlink on neither version, and nothing at all where there is no
 // group. How full a buffer is cannot be seen from outside, so each counts as full. Linux only; reads /proc, decides nothing.
 
-import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
+import { readdirSync, statfsSync, statSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { type ReadText, readText } from '../../base/files/read-text.js';
@@ -188,10 +188,6 @@ export function socketRoom(
     ),
   );
 }
-
-/** The version of the group in `dir`, which has a memory limit. */
-export const countingIn = (dir: string): Counting =>
-  existsSync(join(dir, 'memory.max')) ? 'cgroup v2' : 'cgroup v1';
 
 /** Bytes that the sockets in the network of the process `pid` could hold. Throws where there is no such process. */
 export function socketBytes(pid: number, room: SocketRoom, read: ReadText = readText): number {

@@ -98,7 +98,9 @@ const pythonsFile = z.object({
 
 export function readImagePythons(stateDir: string): Readonly<z.infer<typeof pythonsFile>> {
   try {
-    return pythonsFile.parse(JSON.parse(readFileSync(join(stateDir, PYTHONS_FILE), 'utf8')));
+    return pythonsFile.parse(JSON.parse(readFileSync(join(stateDir, PYTHONS_FILE), 'utf8')), {
+      jitless: true,
+    });
   } catch {
     // Absent, or of another version.
     return { withoutPython: [], unnumbered: [], trees: [] };

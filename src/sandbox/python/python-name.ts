@@ -116,7 +116,8 @@ export async function runOwnCode(
   return { value, stdout: printed.stdout.join(''), stderr: printed.stderr.join('') };
 }
 
-const CACHE_FILE = join('cache', 'harness.json');
+/** Path below a state directory. What is in it holds for every state directory of a machine. */
+export const COMPILED_FILE = join('cache', 'harness.json');
 const COMPILE_SECONDS = 10;
 
 // Unchecked: the bridge compares the folder with what was installed, and each check of Python's would read the source.
@@ -151,7 +152,9 @@ export async function compileIn(sandbox: Sandbox): Promise<Files | undefined> {
 /** Files that an earlier start kept for the same harness and image. */
 export function readCompiled(stateDir: string, key: string): Files | undefined {
   try {
-    const cached = cacheFile.parse(JSON.parse(readFileSync(join(stateDir, CACHE_FILE), 'utf8')));
+    const cached = cacheFile.parse(JSON.parse(readFileSync(join(stateDir, COMPILED_FILE), 'utf8')), {
+      jitless: true,
+    });
     return cached.key === key ? decodeFiles(cached.files) : undefined;
   } catch {
     // Absent, or of another version: the next trial makes it anew.
@@ -161,7 +164,7 @@ export function readCompiled(stateDir: string, key: string): Files | undefined {
 
 export function keepCompiled(stateDir: string, key: string, compiled: Files): void {
   const text = [...compiled].map(([name, data]) => [name, Buffer.from(data).toString('base64')]);
-  replaceFile(join(stateDir, CACHE_FILE), JSON.stringify({ key, files: Object.fromEntries(text) }));
+  replaceFile(join(stateDir, COMPILED_FILE), JSON.stringify({ key, files: Object.fromEntries(text) }));
 }
 
 const decodeFiles = (encoded: Readonly<Record<string, string>>): Files =>

@@ -43,12 +43,29 @@ export function hashOf(files: Files): string {
 }
 
 /** Names of all files that are there; undefined where something is neither a file nor a folder. */
-function namesIn(dir: string): readonly string[] | undefined {
-  const found = readdirSync(dir, { recursive: true, encoding: 'utf8' })
-    .map((name) => ({ name, stat: lstatSync(join(dir, name)) }))
-    .filter(({ stat }) => !stat.isDirectory());
-  // A link could lead to the right text now and to another one later.
-  return found.every(({ stat }) => stat.isFile()) ? found.map(({ name }) => name) : undefined;
+function namesIn(dir: string, prefix = ''): readonly string[] | undefined {
+  const names: string[] = [];
+  for (const entry of readdirSync(join(dir, prefix), { withFileTypes: true })) {
+    const name = `${prefix}${entry.name}`;
+    const found = entry.isDirectory() ? namesIn(dir, `${name}/`) : entry.isFile() ? [name] : undefined;
+    // A link could lead to the right text now and to another one later.
+    if (found === undefined) return undefined;
+    names.push(...found);
+  }
+  return names;
+}
+
+/** Digest that is another one when a file of the directory was written, added or removed; undefined where it holds more than files. */
+export function stampOf(dir: string): string | undefined {
+  try {
+    const stamps = namesIn(dir)?.map((name) => {
+      const { ino, size, mode, mtimeMs, ctimeMs } = lstatSync(join(dir, name));
+      return [name, ino, size, mode, mtimeMs, ctimeMs].join(' ');
+    });
+    return stamps && createHash('sha256').update(stamps.sort().join('\n')).digest('hex');
+  } catch {
+    return undefined;
+  }
 }
 
 function isIntact(dir: string, files: Files): boolean {

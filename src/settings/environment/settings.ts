@@ -6,6 +6,7 @@
 import type { Environment } from '../../base/process/environment.js';
 import { didYouMean } from '../../base/text/closest.js';
 import { clipHarmless } from '../../base/text/text.js';
+import { type EnginePlace, enginePlaceFrom } from '../files/engine-place.js';
 import { type HostFacts, pathRules } from '../files/host-facts.js';
 import { stateDirFrom, stateDirTrouble } from '../files/state-dir.js';
 import type { ImportedSettings } from '../languages/isolator-file.js';
@@ -27,6 +28,7 @@ export type Settings = Omit<SettingValues, 'stateDir' | 'principalConcurrency' |
   readonly explicitlySet: ReadonlySet<VariableName>;
   /** Variables that the engines' own clients read to find their engine, as one text: another text may be another engine. */
   readonly engineVariables: string;
+  readonly enginePlace: EnginePlace | undefined;
   readonly stateDir: string;
   readonly principalConcurrency: number;
   readonly http: Omit<SettingValues['http'], 'drainSeconds'> & { readonly drainSeconds: number };
@@ -134,6 +136,7 @@ function settled(said: SettingValues, host: HostFacts, env: Environment): Settin
         ...others.map((name) => env[name]),
       ]),
     ),
+    enginePlace: enginePlaceFrom(env, host),
     stateDir,
     timeoutSeconds: Math.min(said.timeoutSeconds, maxTimeoutSeconds),
     principalConcurrency: said.principalConcurrency ?? Math.max(1, said.concurrency - 1),
