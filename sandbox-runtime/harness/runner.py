@@ -10,6 +10,7 @@ import functools
 from collections.abc import Awaitable
 from typing import Any
 
+from harness.later import loaded_later
 from harness.program import CO_COROUTINE, Program
 from harness.top_loop import TopLevel
 
@@ -60,8 +61,9 @@ def prepare_asyncio() -> None:
     global _asyncio_run, _top_level
     if _asyncio_run is not None:
         return
-    import asyncio
-    import asyncio.runners
+    with loaded_later():
+        import asyncio
+        import asyncio.runners
     import contextvars
 
     original = asyncio.run

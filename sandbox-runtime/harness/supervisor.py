@@ -13,6 +13,7 @@ import os
 import select
 import signal
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import NoReturn
 
 from harness import HARNESS_FAILED
@@ -32,6 +33,7 @@ from harness.first_process import (
 )
 from harness.guest import be_guest, get_ready
 from harness.handover import Handover, hand_input, hand_over
+from harness.later import loaded_later
 from harness.output import Output
 from harness.program import compile_program
 from harness.protect import close_to_others, open_to_itself
@@ -163,7 +165,8 @@ def _import_while_idle(streams: Streams, preimport: Sequence[str]) -> None:
         if select.select([streams.host_in], [], [], 0)[0]:
             return
         try:
-            importlib.import_module(name)
+            with nullcontext() if name in preimport else loaded_later():
+                importlib.import_module(name)
         except BaseException as error:
             # Whatever it raises, sys.exit included, is no end of ours; the guest gets its own when it asks.
             if name in preimport:
