@@ -175,7 +175,8 @@ def tick():
 threading.Thread(target=tick, daemon=True).start()
 runtime.keep_running()
 ${AT_ITS_END}`;
-    await bridge.call({ session, code: begin });
+    // It goes on for the time of that call, which the pause may be longer than by default.
+    await bridge.call({ session, code: begin, timeout: 120 });
     await pause(BETWEEN_MS);
     expect(rest(await bridge.call({ session, code: TICKS_BETWEEN }))).not.toBe('=> 0');
   });
