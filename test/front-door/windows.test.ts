@@ -15,14 +15,19 @@ const SERVERS = {
 let desk: Desk;
 afterEach(() => desk[Symbol.asyncDispose]());
 
+/** With the most time that a run may have, since some pauses are as long as this machine is slow. */
 const run = async (
   window: TestWindow,
   code: string,
   ...servers: readonly string[]
 ): Promise<CallToolResult> =>
-  (await window.client.callTool({ name: 'run_python', arguments: { code, servers } }, undefined, {
-    timeout: HANGS_MS,
-  })) as CallToolResult;
+  (await window.client.callTool(
+    { name: 'run_python', arguments: { code, servers, timeout: 120 } },
+    undefined,
+    {
+      timeout: HANGS_MS,
+    },
+  )) as CallToolResult;
 
 const payloadOf = ({ structuredContent }: CallToolResult): Payload => structuredContent as Payload;
 
