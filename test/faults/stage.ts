@@ -4,15 +4,12 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { ourContainers, processesWith } from '../support/nothing-left.js';
+import { ourContainers, ourMonitors, ourSandboxProcesses } from '../support/nothing-left.js';
 import { type ServerEntry, startBridge, type TestBridge } from '../support/start-bridge.js';
 import { eventually, HANGS_MS } from '../support/time.js';
 import { record, thorough } from './ledger.js';
 import { isRare } from './rare.js';
 import { RawBridge, type RawOptions } from './raw-bridge.js';
-
-/** On the command lines of a container's monitor and of its first process, whether or not the engine knows of them. */
-const CONTAINER_MARKS = ['-n mcp-sandbox-bridge-', '/ipc/entrypoint.py'];
 
 type Home = { readonly home: string; readonly stateDir: string };
 
@@ -115,7 +112,8 @@ export class Stage {
 
   #left(): string[] {
     const processes = [
-      ...CONTAINER_MARKS.flatMap((mark) => processesWith(mark)),
+      ...ourMonitors(),
+      ...ourSandboxProcesses(),
       ...this.#homes.flatMap(({ home }) => processesAtHome(home)),
     ];
     const runDirs = new Set(this.#homes.map(({ stateDir }) => join(stateDir, 'run')));

@@ -1,6 +1,7 @@
 // Things that a suite may not leave behind: containers with our label, processes that we started, folders of ours.
 
 import { readdirSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { engineCommand } from './engine-under-test.js';
 
 const LABEL = 'mcp-sandbox-bridge';
@@ -21,6 +22,34 @@ export function ourMonitors(): string[] {
     (line) => !others.some(({ name }) => line.includes(`-n ${name} `)),
   );
 }
+
+/**
+ * Command lines of the processes of such containers, whether or not the engine knows of them. They are another run's where their
+ * monitor, or what is mounted in them, lies in none of this run's folders.
+ */
+export const ourSandboxProcesses = (): string[] =>
+  processIds()
+    .map((pid) => ({ pid, line: commandLine(pid) }))
+    .filter(({ pid, line }) => line.includes('/ipc/entrypoint.py') && !isOutside(pid))
+    .map(({ line }) => line);
+
+/** Where the monitors of the bridges here have the pid files of their containers. */
+const PID_FILE = /\s-p (\S+\/run\/[0-9a-f]+\/mcp-sandbox-bridge-\S+\.pid)\s/;
+
+function isOutside(pid: string): boolean {
+  const root = process.env['TEST_ROOT'];
+  if (root === undefined) return false;
+  for (let above = parentOf(pid); above > 1; above = parentOf(String(above))) {
+    const pidFile = PID_FILE.exec(commandLine(String(above)))?.[1];
+    if (pidFile !== undefined) return !pidFile.startsWith(root);
+  }
+  // Not to be read where the process is another user's.
+  const mounts = read(`/proc/${pid}/mountinfo`);
+  return mounts.includes(' /ipc ') && !mounts.includes(basename(root));
+}
+
+const parentOf = (pid: string): number =>
+  Number(/^PPid:\s*(\d+)/m.exec(read(`/proc/${pid}/status`))?.[1] ?? 0);
 
 function containers(extraFilter?: string): ReadonlyArray<{ readonly name: string; readonly owner: number }> {
   const filters = [
@@ -71,12 +100,16 @@ export function descendants(pid: number): string[] {
 
 /** Command lines of living processes anywhere that contain `mark`, and whose environment contains `within`. */
 export function processesWith(mark: string, within = ''): string[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
-    .filter((name) => within === '' || read(`/proc/${name}/environ`).includes(within))
-    .map((name) => read(`/proc/${name}/cmdline`).replaceAll('\0', ' '))
+  return processIds()
+    .filter((pid) => within === '' || read(`/proc/${pid}/environ`).includes(within))
+    .map(commandLine)
     .filter((line) => line.includes(mark));
 }
+
+const processIds = (): string[] =>
+  readdirSync('/proc').filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
+
+const commandLine = (pid: string): string => read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ');
 
 /** Command lines that carry the traffic of sandboxes: slirp4netns with the network that only ours are told of, and pasta. */
 export const networkHelpers = (): string[] => [

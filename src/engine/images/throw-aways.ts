@@ -91,36 +91,41 @@ export class ThrowAways {
     }
   }
 
-  /** Makes a container, with the next OCI runtime where the engine has none of this name, and gives its id. */
+  /**
+   * Makes a container, with the next OCI runtime where the engine makes none with this one, and gives its id. Throws the
+   * engine's words about the first that it was asked for, since the later ones may not even be installed.
+   */
   async #make(
     flags: readonly string[],
     imageAndWords: readonly string[],
     signal: AbortSignal,
   ): Promise<string> {
-    const [runtime, ...others] = this.#ociRuntimes;
     const labels = Object.entries(ownerLabels('image-build', thisOwner())).map((pair) => pair.join('='));
-    const made = await this.engine(
-      [
-        ...this.#engine.globalFlags(runtime),
-        ...['create', '--pull=never', '--cap-drop=ALL', '--security-opt=no-new-privileges'],
-        // A podman configuration may raise both above what this user may have.
-        ...['--ulimit=nofile=1024:1024', '--ulimit=nproc=512:512'],
-        ...['--user=65534:65534', '--workdir=/workspace', '--entrypoint='],
-        ...labels.map((label) => `--label=${label}`),
-        ...flags,
-        ...imageAndWords,
-      ],
-      SHORT_TIMEOUT_MS,
-      signal,
-    );
-    const id = made.stdout.trim().split('\n').at(-1) ?? '';
-    if (made.exitCode === 0 && /^[0-9a-f]{12,64}$/.test(id)) return id;
-    if (others.length === 0)
-      throw noContainer(
-        `${basename(this.#engine.client.binary)} could not make a container: ${tailOf(made)}`,
+    const args = [
+      ...['create', '--pull=never', '--cap-drop=ALL', '--security-opt=no-new-privileges'],
+      // A podman configuration may raise both above what this user may have.
+      ...['--ulimit=nofile=1024:1024', '--ulimit=nproc=512:512'],
+      ...['--user=65534:65534', '--workdir=/workspace', '--entrypoint='],
+      ...labels.map((label) => `--label=${label}`),
+      ...flags,
+      ...imageAndWords,
+    ];
+    let first: ProcessResult | undefined;
+    for (const [index, runtime] of this.#ociRuntimes.entries()) {
+      const made = await this.engine(
+        [...this.#engine.globalFlags(runtime), ...args],
+        SHORT_TIMEOUT_MS,
+        signal,
       );
-    this.#ociRuntimes = others;
-    return this.#make(flags, imageAndWords, signal);
+      const id = made.stdout.trim().split('\n').at(-1) ?? '';
+      if (made.exitCode === 0 && /^[0-9a-f]{12,64}$/.test(id)) {
+        this.#ociRuntimes = this.#ociRuntimes.slice(index);
+        return id;
+      }
+      first ??= made;
+    }
+    const words = first === undefined ? '' : tailOf(first);
+    throw noContainer(`${basename(this.#engine.client.binary)} could not make a container: ${words}`);
   }
 
   /** Runs our script in a container that gets the folders `given` by their places there, and copies what it leaves to `out`. */
@@ -152,7 +157,13 @@ export class ThrowAways {
     const [, ...others] = this.#ociRuntimes;
     if (said.exitCode < NOT_STARTED || others.length === 0) return said;
     this.#ociRuntimes = others;
-    return this.runScript({ flags, image, script, words }, { given, out, timeoutMs, onLine }, signal);
+    try {
+      return await this.runScript({ flags, image, script, words }, { given, out, timeoutMs, onLine }, signal);
+    } catch (thrown) {
+      // The engine makes none with the next, which may not even be installed: then the first one's words are the reason.
+      if (thrown instanceof BridgeError && thrown.code === 'E_IMAGE_BUILD') return said;
+      throw thrown;
+    }
   }
 
   /** Copies between this machine and a container; one of both is `id:path`. */
