@@ -5,6 +5,7 @@ import { BridgeError } from '../../base/errors.js';
 import { loneSurrogateIn, RawJson } from '../../base/json/json-text.js';
 import { didYouMean, findClosest } from '../../base/text/closest.js';
 import { shownName, shownTool } from '../../base/text/shown-name.js';
+import type { Trace } from '../../base/trace.js';
 import type { StopClock } from '../../base/waiting/deadline.js';
 import { refreshCommand } from '../../servers/catalog/kept-catalog.js';
 import type { KnownServers } from '../../servers/catalog/known-servers.js';
@@ -39,8 +40,10 @@ export function hostApi(parts: {
   readonly shapes: Pick<ObservedShapes, 'learn'>;
   /** Hears how far a tool says it is, while it is called. */
   readonly tell: CallContext['tell'];
+  /** The run's. */
+  readonly trace: Trace | undefined;
 }): Handlers {
-  const { loaded } = parts;
+  const { loaded, trace } = parts;
   const reach = (server: string): ServerDoc => {
     const doc = loaded.visibleDoc(server);
     if (doc === undefined) throw notLoaded(server, parts.discovered);
@@ -76,7 +79,7 @@ export function hostApi(parts: {
         message: message ?? null,
       });
     const downstream = await parts.lease.get(server, signal);
-    const result = await downstream.timedBy(stopClock).callTool(tool, args, onProgress, signal);
+    const result = await downstream.during({ stopClock, trace }).callTool(tool, args, onProgress, signal);
     parts.shapes.learn(downstream, tool, result.text);
     return result;
   };
@@ -107,7 +110,7 @@ export function hostApi(parts: {
       }),
     'servers.load': async ({ params: { server } }, signal) =>
       loaded.visibleDoc(server) ?? loaded.add(await parts.loadServer(server, signal)),
-    ...resourceCalls({ lease: parts.lease, reach }),
+    ...resourceCalls({ lease: parts.lease, reach, trace }),
     'saved.put': ({ params }) => parts.saved.put(params),
     'saved.list': () => parts.saved.list(),
     'saved.get': ({ params }) => ({ source: parts.saved.get(params.name) }),
@@ -157,6 +160,7 @@ function resourceCalls(parts: {
   readonly lease: Pick<ServerLease, 'get'>;
   /** Throws for a server that the run may not reach. */
   readonly reach: (server: string) => ServerDoc;
+  readonly trace: Trace | undefined;
 }): Pick<Handlers, 'resources.list' | 'resources.read' | 'prompts.list' | 'prompts.get'> {
   const ask = async <T>(
     server: string,
@@ -166,7 +170,7 @@ function resourceCalls(parts: {
   ): Promise<T> => {
     parts.reach(server);
     const downstream = await parts.lease.get(server, signal);
-    return question(downstream.timedBy(stopClock));
+    return question(downstream.during({ stopClock, trace: parts.trace }));
   };
 
   return {
