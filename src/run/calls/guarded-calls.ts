@@ -72,7 +72,19 @@ export function guardCalls(
     policy,
     limits: new CallLimits({ policy, turn, stopClock }),
     audit: new CallAudit({ runId, mode, observer }),
-    handlers: hostApi({ loaded, discovered, known, loadServer, lease, saved, shapes, tell, trace }),
+    handlers: hostApi({
+      loaded,
+      discovered,
+      known,
+      loadServer,
+      lease,
+      saved,
+      shapes,
+      tell,
+      trace,
+      runId,
+      observer,
+    }),
     whole: (server) => loaded.wholeDoc(server),
     changed: (server, tool) => {
       const spec = lease.specOf(server);

@@ -7,7 +7,7 @@ import { BridgeError, messageOf } from '../../base/errors.js';
 import { RawJson } from '../../base/json/json-text.js';
 import type { JsonObject } from '../../base/json/records.js';
 import { shownName } from '../../base/text/shown-name.js';
-import { childSpan, metaOf } from '../../base/trace.js';
+import { metaOf } from '../../base/trace.js';
 import { Deadline } from '../../base/waiting/deadline.js';
 import type { DownstreamSpec } from '../../hosts/downstream-spec.js';
 import type { AgentCapabilities, Callers } from '../asking/agent-capabilities.js';
@@ -246,7 +246,7 @@ class LiveDownstream implements Downstream {
     headersNow: () => Readonly<Record<string, string>> = NO_HEADERS,
   ): Promise<object> {
     const { client, transport } = this.#connection;
-    const meta = metaOf(childSpan(caller.trace));
+    const meta = metaOf(caller.trace);
     const params = Object.keys(meta).length === 0 ? own : { ...own, _meta: meta };
     const { callTimeoutMs } = this.spec;
     const { redactor, times } = this.#context;

@@ -212,6 +212,12 @@ export class HttpFront implements AsyncDisposable {
     if (objection !== undefined) return objection;
     for (const [name, value] of Object.entries(this.#names.headersFor(facts)))
       response.setHeader(name, value);
+    if (facts.path === '/metrics' && this.#parts.figures !== undefined) {
+      const page = isRead(facts.method)
+        ? await this.#parts.figures(facts)
+        : problem(405, `/metrics accepts ${READS}.`, { allow: READS });
+      return page.status < 400 ? page : await this.#admission.refuseInTurn(page, ended);
+    }
     const document = this.#documents.at(facts);
     if (document !== undefined) return document;
     const method = methodOf(facts.method);
