@@ -25,7 +25,7 @@ import type { RelayedTexts } from './relayed-texts.js';
 export type Era = 'legacy' | 'modern';
 
 /** The versions in which each request speaks for itself. */
-const MODERN_VERSIONS: readonly string[] = ['2026-07-28'];
+export const MODERN_VERSIONS: readonly string[] = ['2026-07-28'];
 
 /** Whom calls of an agent can ask, within which scope it names sessions, and what it has said that it wants to be told. */
 export type Peer = Pick<CallContext['caller'], 'agent' | 'scope'> & {
