@@ -1,4 +1,4 @@
-// What a client can know before it connects: the card of this server (SEP-2127) beside its endpoint, and the catalog of the site,
+// Documents that a client reads before it connects: the card of this server (SEP-2127) beside its endpoint, and the catalog of the site,
 // which has that one card. Both are for everybody, so they say what the endpoint is and how to knock, and nothing of who is
 // served, by which servers, or with which tools.
 
