@@ -3,6 +3,7 @@
 import { type EventWords, milliseconds, oneLine } from '../base/log/events.js';
 import { shownName, shownTool } from '../base/text/shown-name.js';
 import { countOf } from '../base/text/text.js';
+import type { TraceSpan } from '../base/trace.js';
 import type { TextDigest } from './audit/digest.js';
 
 export type RunStatus = 'success' | 'error' | 'timeout' | 'validation_error' | 'cancelled';
@@ -43,6 +44,24 @@ declare module '../base/log/events.js' {
       readonly result: TextDigest | undefined;
       /** The beginning of it, where the operator wants it kept. */
       readonly argumentsText: string | undefined;
+    };
+    /** A request of a run to a server that has ended. */
+    readonly 'run.request': {
+      readonly run: string;
+      readonly server: string;
+      /** Method of MCP, such as tools/call. */
+      readonly method: string;
+      /** Name of the tool or prompt, or URI of the resource; undefined for a list. */
+      readonly target: string | undefined;
+      /** How the server is reached: as a process of ours, or over HTTP. */
+      readonly transport: 'pipe' | 'tcp';
+      readonly durationMs: number;
+      /** Code of what it failed with. */
+      readonly error: string | undefined;
+      /** Code of the server's own refusal, as in JSON-RPC. */
+      readonly refusal: number | undefined;
+      /** Its step in the trace, where that is recorded. */
+      readonly span: TraceSpan | undefined;
     };
     /** A call that by policy reached no server, or whose answer was not handed on. */
     readonly 'run.refused': {
@@ -117,6 +136,10 @@ export function runEventWords() {
         error,
         durationMs: Math.round(durationMs),
       },
+    ],
+    'run.request': ({ run, server, method, durationMs }) => [
+      'trace',
+      `run ${run} asked ${shownName(server)} for ${method}: ${milliseconds(durationMs)}`,
     ],
     'run.refused': ({ run, server, tool, code, message }) => [
       levelOfRefusal(run),

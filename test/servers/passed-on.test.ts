@@ -183,10 +183,11 @@ describe('a question during a call', () => {
     const { face, asked } = agent(silent);
     const { server } = await open(face);
     const clock: string[] = [];
-    const timed = server.timedBy(() => {
+    const stopClock = () => {
       clock.push('stands');
       return () => void clock.push('goes on');
-    });
+    };
+    const timed = server.during({ stopClock });
     expect(answersOf(await call(timed, 'ask', { times: 0 }))).toEqual([]);
     expect(clock).toEqual([]);
     const controller = new AbortController();

@@ -99,7 +99,7 @@ export async function hear(
   const events: BridgeEvent[] = [];
   const audited: Audited[] = [];
   const downstream = (server: string): object => ({
-    timedBy: () => downstream(server),
+    during: () => downstream(server),
     spec: { name: server },
     tools: () => whole.tools.map((tool) => ({ ...tool, hints })),
     has: () => true,

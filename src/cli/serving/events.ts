@@ -3,6 +3,7 @@
 import { type EventWords, oneLine } from '../../base/log/events.js';
 import { engineEventWords } from '../../engine/events.js';
 import { hostEventWords } from '../../hosts/events.js';
+import { callEventWords } from '../../mcp/events.js';
 import { policyEventWords } from '../../policy/events.js';
 import { runEventWords } from '../../run/events.js';
 import { sandboxEventWords } from '../../sandbox/events.js';
@@ -14,6 +15,8 @@ declare module '../../base/log/events.js' {
   interface EventTable {
     readonly 'settings.wrong': { readonly message: string };
     readonly 'bridge.closing': { readonly reason: string };
+    /** Figures or traces that cannot be sent, and variables about them without effect; `message` is a sentence. */
+    readonly 'figures.trouble': { readonly message: string };
     /** A window that may share a bridge has one of its own. */
     readonly 'bridge.alone': { readonly reason: string };
     /** A window of a shared bridge has come. */
@@ -24,6 +27,7 @@ declare module '../../base/log/events.js' {
 const servingEventWords = {
   'settings.wrong': ({ message }) => ['error', `no code runs until this is corrected: ${oneLine(message)}`],
   'bridge.closing': ({ reason }) => ['info', `closing: ${oneLine(reason)}`],
+  'figures.trouble': ({ message }) => ['warn', `figures: ${oneLine(message)}`],
   'bridge.alone': ({ reason }) => ['info', `this window has a bridge of its own: ${oneLine(reason)}`],
   'bridge.joined': ({ window, pid }) => ['info', `window ${window} of the shared bridge, process ${pid}`],
 } satisfies Partial<EventWords>;
@@ -37,6 +41,7 @@ export const eventWords = (): EventWords => ({
   ...policyEventWords,
   ...runEventWords(),
   ...tenantEventWords,
+  ...callEventWords,
   ...serviceEventWords,
   ...servingEventWords,
 });

@@ -9,6 +9,7 @@ import { watchTasks } from '../../mcp/calls/tasks.js';
 import { AgentConnection, agentServer } from '../../mcp/connection/server.js';
 import { SET_UP_SOFT_TIMEOUT_MS } from '../../run/queue/soft-timeout.js';
 import { HttpAccess } from '../../service/access/authenticator.js';
+import { MetricsToken } from '../../service/access/metrics-token.js';
 import { firstTokenText, makeFirstToken } from '../../service/access/token-file.js';
 import { HttpFront } from '../../service/endpoint/front.js';
 import { recordServing } from '../../service/endpoint/serving-record.js';
@@ -16,8 +17,10 @@ import { type HttpAddress, notifySystemd, parseHttpAddress } from '../../service
 import { type HttpFrontParts, type RequestFacts, withRequests } from '../../service/http/parts.js';
 import { type Bridges, principalBridges } from '../../service/principals/bridges.js';
 import type { Settings } from '../../settings/environment/settings.js';
+import type { HostFacts } from '../../settings/files/host-facts.js';
 import type { Bridge } from '../../tenant/bridge.js';
 import { startsSandboxes } from '../../tenant/sandbox-service.js';
+import { type StartedFigures, startFigures } from '../figures/start-figures.js';
 import { interruptSignal } from '../terminal/interrupt.js';
 import { type Prepared, prepare, startAudit } from './prepare.js';
 import { type End, firstFault, nothingElseWrites } from './serving-process.js';
@@ -33,7 +36,8 @@ export async function serveHttp(written: string, allowedHosts: readonly string[]
   const prepared = withHosts(prepare('info', 'serves'), allowedHosts);
   const { stderr, settings } = prepared;
   const audit = startAudit(prepared);
-  const { observer } = audit;
+  const figures = startFigures(prepared, audit.observer, settings.http.metrics !== undefined);
+  const observer = figures.beside(audit.observer);
   const interrupted = interruptSignal({ except: ['SIGHUP'], isService: true });
   let listening: HttpFront | undefined;
   // From the first moment on: without a handler the signal ends the process.
@@ -42,12 +46,11 @@ export async function serveHttp(written: string, allowedHosts: readonly string[]
   const { host, env } = prepared.discovery;
   const access = new HttpAccess(settings, host, env, withRequests(observer));
   const bridges = bridgesOf(prepared, access, withRequests(observer));
-  const front = await openFront(address, prepared, { bridges, access }, observer, interrupted).catch(
-    async (thrown) => {
-      await bridges[Symbol.asyncDispose]();
-      throw thrown;
-    },
-  );
+  const serving = { bridges, access, page: figures.page };
+  const front = await openFront(address, prepared, serving, observer, interrupted).catch(async (thrown) => {
+    await bridges[Symbol.asyncDispose]();
+    throw thrown;
+  });
   nothingElseWrites(stderr);
   const fault = firstFault(observer);
   listening = front;
@@ -67,6 +70,7 @@ export async function serveHttp(written: string, allowedHosts: readonly string[]
   setTimeout(() => process.exit(1), CLOSE_WITHIN_MS).unref();
   await front[Symbol.asyncDispose]();
   await bridges[Symbol.asyncDispose]();
+  await figures[Symbol.asyncDispose]();
   await audit[Symbol.asyncDispose]();
   await stderr.flush(LOG_WITHIN_MS);
   record[Symbol.dispose]();
@@ -90,8 +94,16 @@ const bridgesOf = (
 
 async function openFront(
   address: HttpAddress,
-  { settings, warnings }: Prepared,
-  { bridges, access }: { readonly bridges: Bridges; readonly access: HttpAccess },
+  { settings, warnings, discovery }: Prepared,
+  {
+    bridges,
+    access,
+    page,
+  }: {
+    readonly bridges: Bridges;
+    readonly access: HttpAccess;
+    readonly page: StartedFigures['page'];
+  },
   observer: Observer,
   signal: AbortSignal,
 ): Promise<HttpFront> {
@@ -99,7 +111,8 @@ async function openFront(
   const isOwn = address.at === 'tcp' && isLoopback(address.host);
   const firstToken = isOwn && !hasCredentials ? await makeFirstToken(settings.stateDir, signal) : undefined;
   const serving = { bridges, access, settings, observer: withRequests(observer), warnings };
-  const parts = httpParts(serving, hasCredentials || isOwn);
+  const figures = figuresFor(settings.http.metrics, page, discovery.host);
+  const parts = { ...httpParts(serving, hasCredentials || isOwn), ...(figures && { figures }) };
   const front = await HttpFront.open({ address, parts, env: process.env });
   // The engine is looked for now, so that readiness is known when it is asked for.
   void parts.readiness();
@@ -107,6 +120,22 @@ async function openFront(
   // Nothing else shows it, and a log may be kept: it goes to the terminal of whoever started this alone.
   if (firstToken !== undefined) process.stderr.write(firstTokenText(firstToken, front.address));
   return front;
+}
+
+/** Throws E_SETTINGS where the file of the token cannot be used. */
+function figuresFor(
+  file: string | undefined,
+  page: StartedFigures['page'],
+  host: HostFacts,
+): HttpFrontParts['figures'] {
+  if (file === undefined || page === undefined) return undefined;
+  const token = new MetricsToken(file, host);
+  return async (facts) => {
+    const refusal = token.refusalOf(facts);
+    if (refusal !== undefined) return refusal;
+    const { text, type } = await page();
+    return { status: 200, headers: { 'content-type': type }, text };
+  };
 }
 
 const HOST_NAME = /^[a-z0-9_.-]+$|^\[[0-9a-f:.]+\]$/;

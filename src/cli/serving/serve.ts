@@ -9,6 +9,7 @@ import { serveAgent } from '../../mcp/connection/server.js';
 import { AgentTransport } from '../../mcp/requests/stdio-transport.js';
 import { SET_UP_SOFT_TIMEOUT_MS } from '../../run/queue/soft-timeout.js';
 import { problemsIn } from '../../settings/environment/setting-problems.js';
+import { startFigures } from '../figures/start-figures.js';
 import { interruptSignal } from '../terminal/interrupt.js';
 import { type Examined, examine, startAudit } from './prepare.js';
 
@@ -25,7 +26,8 @@ export async function serve(alone?: string): Promise<void> {
   const { stderr } = prepared;
   nothingElseWrites(stderr);
   const audit = startAudit(prepared);
-  const { observer } = audit;
+  const figures = startFigures(prepared, audit.observer);
+  const observer = figures.beside(audit.observer);
   if (alone !== undefined) observer({ type: 'bridge.alone', reason: alone });
   const interrupted = interruptSignal({ isService: true });
   const fault = firstFault(observer);
@@ -41,6 +43,7 @@ export async function serve(alone?: string): Promise<void> {
   observer({ type: 'bridge.closing', reason });
   setTimeout(() => process.exit(1), CLOSE_WITHIN_MS).unref();
   await bridge?.[Symbol.asyncDispose]();
+  await figures[Symbol.asyncDispose]();
   await audit[Symbol.asyncDispose]();
   await answersAreOut();
   await stderr.flush(LOG_WITHIN_MS);

@@ -26,6 +26,7 @@ import { OWN_VARIABLES, removeIfEmpty } from '../../service/windows/place.js';
 import { BridgeEnd, type ServedWindow, Windows } from '../../service/windows/windows.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { hostFacts } from '../../settings/files/host-facts.js';
+import { type StartedFigures, startFigures } from '../figures/start-figures.js';
 import { type Examined, examine, startAudit } from '../serving/prepare.js';
 import { firstFault, nothingElseWrites } from '../serving/serving-process.js';
 import { interruptSignal } from '../terminal/interrupt.js';
@@ -113,6 +114,8 @@ class SharedListener {
   readonly #path: string;
   readonly #build: Build = buildOf(VERSION, process.argv[1]);
   readonly #settings: Settings;
+  /** Figures of all windows together. */
+  readonly #figures: StartedFigures;
   readonly #windows: Windows;
   readonly #server: Server = createServer((socket) => void this.#accept(socket));
   readonly #live = new Map<number, Window>();
@@ -124,9 +127,10 @@ class SharedListener {
   #idle: NodeJS.Timeout | undefined;
   #onLeft: (why: string) => void = () => {};
 
-  constructor(path: string, { settings, discovery }: Examined) {
+  constructor(path: string, { settings, discovery, redactor }: Examined) {
     this.#path = path;
     this.#settings = settings;
+    this.#figures = startFigures({ settings, redactor }, (event) => this.tellAll(event));
     this.#windows = new Windows({ settings, discovery, setUpSoftTimeoutMs: SET_UP_SOFT_TIMEOUT_MS });
     this.left = new Promise((resolve) => {
       this.#onLeft = resolve;
@@ -175,6 +179,7 @@ class SharedListener {
     if (this.#server.listening) this.#server.close();
     this.tellAll({ type: 'bridge.closing', reason: why });
     await this.#windows[Symbol.asyncDispose]();
+    await this.#figures[Symbol.asyncDispose]();
     await Promise.allSettled([...this.#live.values()].map(({ audit }) => audit[Symbol.asyncDispose]()));
     for (const { connection } of this.#live.values()) connection.end();
     for (const socket of this.#waiting) socket.end();
@@ -247,7 +252,7 @@ class SharedListener {
     const number = ++this.#count;
     connection.say({ is: 'joined', window: number, pid: process.pid, version: VERSION });
     const audit = startAudit(prepared);
-    const { observer } = audit;
+    const observer = this.#figures.beside(audit.observer);
     observer({ type: 'bridge.joined', window: number, pid: process.pid });
     const { discovery, redactor, warnings } = prepared;
     const { input, output } = connection;

@@ -3,13 +3,15 @@
 
 import { type CallToolResult, SERVER_INFO_META_KEY } from '@modelcontextprotocol/server';
 import { asBridgeError } from '../../base/errors.js';
-import type { Observer } from '../../base/log/events.js';
+import type { BridgeEvent, Observer } from '../../base/log/events.js';
 import { didYouMean } from '../../base/text/closest.js';
 import { shownName } from '../../base/text/shown-name.js';
+import { beginSpan } from '../../base/trace.js';
 import { softTimeoutOf as hostSoftTimeoutOf } from '../../hosts/records/all-hosts.js';
 import { hasKept } from '../../run/answer/files.js';
 import { showStrings } from '../../run/answer/payload.js';
 import { isStructured, render } from '../../run/answer/render.js';
+import type { CallContext } from '../../run/calls/call-context.js';
 import {
   type CallProblem,
   OUTCOME_KEY,
@@ -18,6 +20,7 @@ import {
   outcomeWithoutRun,
   withoutSecrets,
 } from '../../run/outcome/outcome.js';
+import { samplerOf } from '../../settings/environment/otel-export.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { ToolName } from '../../settings/environment/variables.js';
 import type { Bridge } from '../../tenant/bridge.js';
@@ -183,13 +186,16 @@ async function callTool(call: ToolCall, params: unknown, request: AgentRequest):
     const asked = goOnIn(cleaned);
     if (asked === undefined) {
       const letGo = request.keepBody();
+      const facts = factsOf(tool, request);
       const job = jobs.begin({
         tool: tool.definition.name,
         timeoutSeconds: askedSeconds(cleaned, settings),
         wantsPieces: bridge.isForCommandLine,
         request,
         work: ({ caller, signal, tell }) =>
-          faultsOf(call, tool.call(cleaned, { caller, signal, tell }, bridge)),
+          toldOf(call, facts, caller, (traced) =>
+            faultsOf(call, tool.call(cleaned, { caller: traced, signal, tell }, bridge)),
+          ),
         show: call.show,
       });
       void job.ended.then(letGo);
@@ -202,6 +208,39 @@ async function callTool(call: ToolCall, params: unknown, request: AgentRequest):
       return { answer: outcomeWithoutRun('validation_error', complaint(thrown.message), timeoutSeconds) };
     return { answer: faultOf(call, thrown) };
   }
+}
+
+type ToldCall = Pick<Extract<BridgeEvent, { type: 'call.ended' }>, 'tool' | 'protocol' | 'transport' | 'id'>;
+
+/** Facts about a call that are told at its end; the request itself is not kept until then. */
+const factsOf = (tool: BridgeTool, { context, protocol }: AgentRequest): ToldCall => ({
+  tool: tool.definition.name,
+  protocol,
+  transport: context.http === undefined ? 'pipe' : 'tcp',
+  id: context.mcpReq.id,
+});
+
+/** Answer of `work`, which is given the caller with the step of this call in its trace; tells of the call when it has ended. */
+async function toldOf(
+  { bridge, observer }: ToolCall,
+  facts: ToldCall,
+  caller: CallContext['caller'],
+  work: (caller: CallContext['caller']) => Promise<ToolAnswer>,
+): Promise<ToolAnswer> {
+  const trace = beginSpan(caller.trace, samplerOf(bridge.settings.otel));
+  const startedAt = performance.now();
+  const answer = await work(trace === undefined ? caller : { ...caller, trace });
+  const failed = 'isRelayed' in answer ? answer.result['isError'] === true : answer.status !== 'success';
+  const durationMs = performance.now() - startedAt;
+  observer({
+    type: 'call.ended',
+    ...facts,
+    client: caller.client,
+    durationMs,
+    failed,
+    span: trace?.span,
+  });
+  return answer;
 }
 
 /** Answer of a tool, or its fault as an answer. */

@@ -14,6 +14,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { isObject } from '../../base/json/records.js';
 import type { Principal } from '../../base/principal.js';
+import { traceIn } from '../../base/trace.js';
 import type { CallContext, OutputEvent } from '../../run/calls/call-context.js';
 import { OUTPUT_METHOD } from '../../run/outcome/outcome.js';
 import { LOG_LEVELS, type LogParams, type McpLogLevel } from './log-notifications.js';
@@ -24,7 +25,7 @@ import type { RelayedTexts } from './relayed-texts.js';
 export type Era = 'legacy' | 'modern';
 
 /** The versions in which each request speaks for itself. */
-const MODERN_VERSIONS: readonly string[] = ['2026-07-28'];
+export const MODERN_VERSIONS: readonly string[] = ['2026-07-28'];
 
 /** Whom calls of an agent can ask, within which scope it names sessions, and what it has said that it wants to be told. */
 export type Peer = Pick<CallContext['caller'], 'agent' | 'scope'> & {
@@ -86,7 +87,8 @@ export class AgentRequest implements CallContext<AgentEvent> {
   get caller(): CallContext['caller'] {
     const { agent, scope } = this.#greeted.peer;
     const { name = 'unknown', version = '' } = this.#client ?? {};
-    return { client: `${name} ${version}`.trim(), agent, scope };
+    const trace = traceIn(this.context.mcpReq._meta);
+    return { client: `${name} ${version}`.trim(), agent, scope, ...(trace && { trace }) };
   }
 
   /** Whether the agent wants to be told how far the call is. */

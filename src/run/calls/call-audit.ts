@@ -82,7 +82,7 @@ export class CallAudit {
 }
 
 /** The code that the guest fails with when a server says that its tool has failed, which is an answer to the protocol. */
-const failureIn = (text: string): string | undefined =>
+export const failureIn = (text: string): string | undefined =>
   text.length <= MAX_FAILURE_CHARS && SAYS_ERROR.test(text) && sliceAt(text, ['isError']) === 'true'
     ? 'E_TOOL_FAILED'
     : undefined;

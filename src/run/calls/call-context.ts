@@ -2,6 +2,7 @@
 // it. One bundle, which every hop hands on as it is; whoever can end the call as well hands on another signal.
 
 import type { OutputStream } from '../../base/process/streams.js';
+import type { Trace } from '../../base/trace.js';
 import { type AgentCapabilities, NO_AGENT } from '../../servers/asking/agent-capabilities.js';
 import type { GuestFrame } from '../../wire/frames.js';
 
@@ -15,6 +16,8 @@ export type CallContext<E = CallEvent> = {
     readonly agent: AgentCapabilities;
     /** Within which a session's name means it: the connection, or all of the principal's where there is none. */
     readonly scope: string;
+    /** Trace that the call is part of; undefined where there is none. */
+    readonly trace?: Trace | undefined;
   };
   /** Aborts when the call is to end. */
   readonly signal: AbortSignal;

@@ -2,6 +2,7 @@
 // agent makes itself.
 
 import type { Observer } from '../../base/log/events.js';
+import type { Trace } from '../../base/trace.js';
 import type { StopClock } from '../../base/waiting/deadline.js';
 import type { Plan } from '../../policy/approvals/plan.js';
 import type { RunApprovals } from '../../policy/approvals/run-approvals.js';
@@ -54,6 +55,8 @@ export type CallScope = {
   readonly stopClock: StopClock;
   /** Hears how far tools say they are. */
   readonly tell: CallContext['tell'];
+  /** The trace of the run, which servers are told of. */
+  readonly trace?: Trace | undefined;
   readonly observer: Observer;
 };
 
@@ -63,13 +66,25 @@ export function guardCalls(
   { known, lease, policy }: CallServers,
   { shapes, audit: mode, turn, principal }: CallServices,
 ): CallGuard {
-  const { tell, observer } = scope;
+  const { tell, trace, observer } = scope;
   return new CallGuard({
     runId,
     policy,
     limits: new CallLimits({ policy, turn, stopClock }),
     audit: new CallAudit({ runId, mode, observer }),
-    handlers: hostApi({ loaded, discovered, known, loadServer, lease, saved, shapes, tell }),
+    handlers: hostApi({
+      loaded,
+      discovered,
+      known,
+      loadServer,
+      lease,
+      saved,
+      shapes,
+      tell,
+      trace,
+      runId,
+      observer,
+    }),
     whole: (server) => loaded.wholeDoc(server),
     changed: (server, tool) => {
       const spec = lease.specOf(server);

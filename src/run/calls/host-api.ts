@@ -1,15 +1,18 @@
 // Handlers for what the harness may ask the host for: one per call method, complete by their type. Each takes a call that the
 // guard has admitted (call-guard.ts), and reads nothing but what was parsed when the call was made (guest-call.ts).
 
-import { BridgeError } from '../../base/errors.js';
+import { asBridgeError, BridgeError } from '../../base/errors.js';
 import { loneSurrogateIn, RawJson } from '../../base/json/json-text.js';
+import type { Observer } from '../../base/log/events.js';
 import { didYouMean, findClosest } from '../../base/text/closest.js';
 import { shownName, shownTool } from '../../base/text/shown-name.js';
+import { childSpan, type Trace } from '../../base/trace.js';
 import type { StopClock } from '../../base/waiting/deadline.js';
 import { refreshCommand } from '../../servers/catalog/kept-catalog.js';
 import type { KnownServers } from '../../servers/catalog/known-servers.js';
 import type { ObservedShapes } from '../../servers/catalog/observed-shapes.js';
 import { searchTools } from '../../servers/catalog/search.js';
+import { ErrorAnswer } from '../../servers/connection/link.js';
 import type { ServerLease } from '../../servers/pool/server-lease.js';
 import type { CallProgress, Downstream } from '../../servers/server/downstream.js';
 import {
@@ -20,6 +23,7 @@ import {
   readResource,
 } from '../../servers/server/resources.js';
 import type { ServerBrief, ServerDoc, ToolHit } from '../../wire/frames.js';
+import { failureIn } from './call-audit.js';
 import type { CallContext } from './call-context.js';
 import type { Admitted, Handlers } from './call-guard.js';
 import { howToLoad, type LoadedServers, notLoaded } from './on-demand.js';
@@ -39,8 +43,13 @@ export function hostApi(parts: {
   readonly shapes: Pick<ObservedShapes, 'learn'>;
   /** Hears how far a tool says it is, while it is called. */
   readonly tell: CallContext['tell'];
+  /** The run's. */
+  readonly trace: Trace | undefined;
+  readonly runId: string;
+  readonly observer: Observer;
 }): Handlers {
   const { loaded } = parts;
+  const asked = requestsOf(parts);
   const reach = (server: string): ServerDoc => {
     const doc = loaded.visibleDoc(server);
     if (doc === undefined) throw notLoaded(server, parts.discovered);
@@ -76,7 +85,9 @@ export function hostApi(parts: {
         message: message ?? null,
       });
     const downstream = await parts.lease.get(server, signal);
-    const result = await downstream.timedBy(stopClock).callTool(tool, args, onProgress, signal);
+    const result = await asked(downstream, { method: 'tools/call', target: tool }, async (trace) =>
+      downstream.during({ stopClock, trace }).callTool(tool, args, onProgress, signal),
+    );
     parts.shapes.learn(downstream, tool, result.text);
     return result;
   };
@@ -107,7 +118,7 @@ export function hostApi(parts: {
       }),
     'servers.load': async ({ params: { server } }, signal) =>
       loaded.visibleDoc(server) ?? loaded.add(await parts.loadServer(server, signal)),
-    ...resourceCalls({ lease: parts.lease, reach }),
+    ...resourceCalls({ lease: parts.lease, reach, asked }),
     'saved.put': ({ params }) => parts.saved.put(params),
     'saved.list': () => parts.saved.list(),
     'saved.get': ({ params }) => ({ source: parts.saved.get(params.name) }),
@@ -149,6 +160,52 @@ function unknownTool(doc: ServerDoc, tool: string): BridgeError {
   );
 }
 
+// Records of requests to servers: the step in the trace that its server is told of, how long it took, and what came of it.
+
+/** Answers or throws as `send` does, which is given the step of the request. */
+type AskingRecord = <T>(
+  downstream: Downstream,
+  about: { readonly method: string; readonly target?: string },
+  send: (trace: Trace | undefined) => Promise<T>,
+) => Promise<T>;
+
+function requestsOf({
+  runId: run,
+  trace,
+  observer,
+}: {
+  readonly runId: string;
+  readonly trace: Trace | undefined;
+  readonly observer: Observer;
+}): AskingRecord {
+  return async ({ spec }, { method, target }, send) => {
+    const step = childSpan(trace);
+    const startedAt = performance.now();
+    const tell = (error?: string, refusal?: number) =>
+      observer({
+        type: 'run.request',
+        run,
+        server: spec.name,
+        method,
+        target,
+        transport: spec.transport === 'stdio' ? 'pipe' : 'tcp',
+        durationMs: performance.now() - startedAt,
+        error,
+        refusal,
+        span: step?.span,
+      });
+    try {
+      const answer = await send(step);
+      tell(answer instanceof RawJson && failureIn(answer.text) !== undefined ? 'tool_error' : undefined);
+      return answer;
+    } catch (thrown) {
+      const { code, cause } = asBridgeError(thrown);
+      tell(code, cause instanceof ErrorAnswer ? cause.code : undefined);
+      throw thrown;
+    }
+  };
+}
+
 // Requests of the guest to a server besides calls of its tools: resources and prompts. The guard (call-guard.ts) has judged,
 // counted and limited each of these calls like a call of a tool.
 
@@ -157,22 +214,25 @@ function resourceCalls(parts: {
   readonly lease: Pick<ServerLease, 'get'>;
   /** Throws for a server that the run may not reach. */
   readonly reach: (server: string) => ServerDoc;
+  readonly asked: AskingRecord;
 }): Pick<Handlers, 'resources.list' | 'resources.read' | 'prompts.list' | 'prompts.get'> {
   const ask = async <T>(
     server: string,
+    about: Parameters<AskingRecord>[1],
     question: (downstream: Downstream) => Promise<T>,
     signal: AbortSignal,
     stopClock: StopClock,
   ): Promise<T> => {
     parts.reach(server);
     const downstream = await parts.lease.get(server, signal);
-    return question(downstream.timedBy(stopClock));
+    return parts.asked(downstream, about, (trace) => question(downstream.during({ stopClock, trace })));
   };
 
   return {
     'resources.list': ({ params: { server } }, signal, stopClock) =>
       ask(
         server,
+        { method: 'resources/list' },
         async (downstream) => {
           // One after the other: a server that may have one call under way is not to see two requests.
           const resources = await listResources(downstream, signal);
@@ -184,10 +244,17 @@ function resourceCalls(parts: {
         stopClock,
       ),
     'resources.read': ({ params: { server, uri } }, signal, stopClock) =>
-      ask(server, (downstream) => readResource(downstream, uri, signal), signal, stopClock),
+      ask(
+        server,
+        { method: 'resources/read', target: uri },
+        (downstream) => readResource(downstream, uri, signal),
+        signal,
+        stopClock,
+      ),
     'prompts.list': ({ params: { server } }, signal, stopClock) =>
       ask(
         server,
+        { method: 'prompts/list' },
         async (downstream) => {
           const { items, problems } = await listPrompts(downstream, signal);
           return { prompts: items, problems };
@@ -196,6 +263,12 @@ function resourceCalls(parts: {
         stopClock,
       ),
     'prompts.get': ({ params: { server, prompt, arguments: args } }, signal, stopClock) =>
-      ask(server, (downstream) => getPrompt(downstream, prompt, args, signal), signal, stopClock),
+      ask(
+        server,
+        { method: 'prompts/get', target: prompt },
+        (downstream) => getPrompt(downstream, prompt, args, signal),
+        signal,
+        stopClock,
+      ),
   };
 }

@@ -151,7 +151,7 @@ const meterOf = (dispatcher: Dispatcher, approvals: RunApprovals | undefined): M
 });
 
 function guardOf(
-  { services, context: { tell } }: Run,
+  { services, context: { caller, tell } }: Run,
   { loaded, discovered }: OpenServers,
   {
     onDemand,
@@ -168,7 +168,7 @@ function guardOf(
   const { id, observer, servers, calls } = services;
   const loadServer = (server: string, signal: AbortSignal) => onDemand.load(server, signal);
   return guardCalls(
-    { ...guardedBy, runId: id, loaded, discovered, loadServer, tell, observer },
+    { ...guardedBy, runId: id, loaded, discovered, loadServer, tell, trace: caller.trace, observer },
     servers,
     calls,
   );

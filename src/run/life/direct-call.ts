@@ -68,7 +68,8 @@ export async function callDirectly(
       },
     };
     context.tell({ type: 'started', meter });
-    const asking = { approvals, stopClock: asked.ask, tell: context.tell };
+    const { trace } = context.caller;
+    const asking = { approvals, stopClock: asked.ask, tell: context.tell, trace };
     const answer = await ask(call, doc, services, asking, deadline.signal);
     const hasFailed = sliceAt(answer.text, ['isError']) === 'true';
     record.ended(hasFailed ? { status: 'error', error: TOOL_FAILED } : { status: 'success' }, servers, calls);
@@ -119,7 +120,7 @@ async function ask(
   { id: runId, server, tool, args }: DirectCall,
   doc: ServerDoc,
   { servers, calls, saved, observer }: DirectServices,
-  asking: Pick<CallScope, 'approvals' | 'stopClock' | 'tell'>,
+  asking: Pick<CallScope, 'approvals' | 'stopClock' | 'tell' | 'trace'>,
   signal: AbortSignal,
 ): Promise<RawJson> {
   const discovered = servers.discovered([doc.name], new Map());

@@ -3,11 +3,16 @@
 // belongs to, so the question is taken to belong to all calls that were under way when it came (agent-capabilities.ts: all of
 // one agent).
 
+import type { Trace } from '../../base/trace.js';
 import { Deadline, type EndCause, type StopClock } from '../../base/waiting/deadline.js';
 import { type AgentCapabilities, NO_AGENT } from './agent-capabilities.js';
 
-/** Whose call it is, and the clock of what it is a part of, which stands with its own. */
-export type Caller = { readonly agent: AgentCapabilities; readonly stopClock: StopClock };
+/** Whose call it is, the clock of what it is a part of, which stands with its own, and the trace of that. */
+export type Caller = {
+  readonly agent: AgentCapabilities;
+  readonly stopClock: StopClock;
+  readonly trace?: Trace | undefined;
+};
 
 export const NOBODY: Caller = { agent: NO_AGENT, stopClock: () => () => {} };
 

@@ -7,7 +7,8 @@ import { BridgeError, messageOf } from '../../base/errors.js';
 import { RawJson } from '../../base/json/json-text.js';
 import type { JsonObject } from '../../base/json/records.js';
 import { shownName } from '../../base/text/shown-name.js';
-import { Deadline, type StopClock } from '../../base/waiting/deadline.js';
+import { metaOf } from '../../base/trace.js';
+import { Deadline } from '../../base/waiting/deadline.js';
 import type { DownstreamSpec } from '../../hosts/downstream-spec.js';
 import type { AgentCapabilities, Callers } from '../asking/agent-capabilities.js';
 import { type Caller, CallsUnderWay, NOBODY } from '../asking/calls-under-way.js';
@@ -57,8 +58,11 @@ export interface Downstream {
   readonly closed: Promise<string>;
   /** This server, with its requests counted as calls of `agent`; the same object for the same agent. */
   calledBy(agent: AgentCapabilities): Downstream;
-  /** This server with its agent; `stopClock` is called while a person is asked during a call of this object. */
-  timedBy(stopClock: StopClock): Downstream;
+  /**
+   * This server with its agent, for the calls of one run: `stopClock` is called while a person is asked during one of them, and
+   * the server is told of `trace` with each.
+   */
+  during(run: Pick<Caller, 'stopClock' | 'trace'>): Downstream;
 }
 
 const NO_HEADERS = (): Readonly<Record<string, string>> => ({});
@@ -230,18 +234,20 @@ class LiveDownstream implements Downstream {
     return called;
   }
 
-  timedBy(stopClock: StopClock): Downstream {
-    return calledBy(this, { ...NOBODY, stopClock });
+  during(run: Pick<Caller, 'stopClock' | 'trace'>): Downstream {
+    return calledBy(this, { ...NOBODY, ...run });
   }
 
   async #request(
-    { what, method, params, failure }: Omit<ServerRequest, 'method'> & { readonly method: string },
+    { what, method, params: own, failure }: Omit<ServerRequest, 'method'> & { readonly method: string },
     caller: Caller,
     onProgress: (progress: CallProgress) => void,
     signal: AbortSignal,
     headersNow: () => Readonly<Record<string, string>> = NO_HEADERS,
   ): Promise<object> {
     const { client, transport } = this.#connection;
+    const meta = metaOf(caller.trace);
+    const params = Object.keys(meta).length === 0 ? own : { ...own, _meta: meta };
     const { callTimeoutMs } = this.spec;
     const { redactor, times } = this.#context;
     const limitMs = callTimeoutMs ?? times.silenceMs;
@@ -415,7 +421,7 @@ function calledBy(live: LiveDownstream, caller: Caller): Downstream {
     callTool: (tool, args, onProgress, signal) => live.callTool(tool, args, onProgress, signal, caller),
     ask: (question, signal) => live.ask(question, signal, caller),
     calledBy: (agent) => live.calledBy(agent),
-    timedBy: (stopClock) => calledBy(live, { ...caller, stopClock }),
+    during: (run) => calledBy(live, { ...caller, ...run }),
   };
 }
 

@@ -217,7 +217,7 @@ type Refused = Extract<Authentication, { readonly refusal: AuthenticationRefusal
 const asRefusal = (refusal: AuthenticationRefusal): Refused => ({ refusal });
 
 /** Whether nobody on the way can have read the request. */
-const isConfidential = ({ isSecure, remoteAddress }: AuthenticationFacts): boolean =>
+export const isConfidential = ({ isSecure, remoteAddress }: AuthenticationFacts): boolean =>
   isSecure || remoteAddress === undefined || isLoopbackAddress(remoteAddress);
 
 const isLoopbackAddress = (address: string): boolean =>

@@ -36,6 +36,7 @@ import {
   methodsOf,
   requestIds,
 } from './mcp-endpoint.js';
+import { cardDocumentAt } from './server-card.js';
 
 const METHODS = 'POST, GET, DELETE';
 const RETRY_WHILE_DRAINING = { 'retry-after': '1' };
@@ -212,6 +213,12 @@ export class HttpFront implements AsyncDisposable {
     if (objection !== undefined) return objection;
     for (const [name, value] of Object.entries(this.#names.headersFor(facts)))
       response.setHeader(name, value);
+    if (facts.path === '/metrics' && this.#parts.figures !== undefined) {
+      const page = isRead(facts.method)
+        ? await this.#parts.figures(facts)
+        : problem(405, `/metrics accepts ${READS}.`, { allow: READS });
+      return page.status < 400 ? page : await this.#admission.refuseInTurn(page, ended);
+    }
     const document = this.#documents.at(facts);
     if (document !== undefined) return document;
     const method = methodOf(facts.method);
@@ -391,7 +398,7 @@ class StandingStreams implements Disposable {
 
 const READS = 'GET, HEAD';
 
-/** Documents that everybody may read: whether the bridge lives and can run code, and where OAuth says who may come in. */
+/** Documents that everybody may read: whether the bridge lives and can run code, its card, and where OAuth says who may come in. */
 class PublicDocuments {
   readonly #parts: Pick<HttpFrontParts, 'readiness' | 'wellKnown'>;
   readonly #names: HostAndOrigin;
@@ -414,11 +421,13 @@ class PublicDocuments {
       : problem(503, 'No code can be run: the log and the command doctor say why.');
   }
 
-  /** The answer at every path but that of MCP: a well-known document, or that there is none; undefined at `/mcp`. */
+  /** The answer at every path but that of MCP: a document for all, or that there is none; undefined at `/mcp`. */
   at(facts: RequestFacts): HttpAnswer | undefined {
     const { path, method } = facts;
     if (path === '/mcp') return undefined;
-    const document = path.startsWith('/.well-known/') ? this.#parts.wellKnown?.(facts) : undefined;
+    const document =
+      cardDocumentAt(facts) ??
+      (path.startsWith('/.well-known/') ? this.#parts.wellKnown?.(facts) : undefined);
     if (document === undefined)
       return problem(404, 'Nothing is here. MCP clients use /mcp; monitoring uses /healthz and /readyz.');
     if (isRead(method)) return document;

@@ -13,11 +13,12 @@ import type { AuthExtra } from '../../mcp/requests/agent-request.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { errorAnswer, type HttpErrorAnswer, type RequestId } from '../../wire/request-body.js';
 
-/** A complete answer that needs no server of MCP. `body` is sent as JSON; undefined sends none. */
+/** A complete answer that needs no server of MCP. `body` is sent as JSON, `text` as it is; without both, none is sent. */
 export type HttpAnswer = {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
+  readonly text?: string;
 };
 
 /** Facts that a decision about a request can rest on. Headers of proxies are already believed or dropped. */
@@ -91,6 +92,11 @@ export type HttpFrontParts = {
   readonly hasCredentials: boolean;
   /** Documents below /.well-known/ that anybody may read; undefined where there is none. */
   readonly wellKnown?: (facts: RequestFacts) => HttpAnswer | undefined;
+  /**
+   * The page of figures, for whoever has shown the credential that is for the page alone, or why they are not given it; without
+   * it there is none.
+   */
+  readonly figures?: (facts: RequestFacts) => Promise<HttpAnswer>;
   /** Engine and configuration can be used. */
   readonly readiness: () => boolean | Promise<boolean>;
   /** Runs under way whose request has ended already: they wait for a person, or are tasks. */
@@ -133,9 +139,12 @@ export const problem = (
 });
 
 /** Sends `answer`, unless the response has begun or its reader has gone. */
-export function sendAnswer(response: ServerResponse, { status, headers = {}, body }: HttpAnswer): void {
+export function sendAnswer(
+  response: ServerResponse,
+  { status, headers = {}, body, text: ready }: HttpAnswer,
+): void {
   if (response.headersSent || response.destroyed) return;
-  const text = body === undefined ? '' : `${JSON.stringify(body)}\n`;
+  const text = ready ?? (body === undefined ? '' : `${JSON.stringify(body)}\n`);
   response.writeHead(status, {
     ...(text === '' ? {} : { 'content-type': 'application/json' }),
     'cache-control': 'no-store',

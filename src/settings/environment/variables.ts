@@ -9,6 +9,7 @@ import { CPUS, DAY_SECONDS, imageReferenceTrouble, MIN_MEMORY_BYTES, PIDS, WORD 
 import { DATA_ALLOWED, type DataFolder, placedFolders, writtenFolders } from '../files/data-folders.js';
 import { absolutePath, pathRules } from '../files/host-facts.js';
 import { LANGUAGE_NAMES, languageImages, languageName, languages } from '../languages/records.js';
+import { otelVariables } from './otel-variables.js';
 import {
   bytes,
   choice,
@@ -664,6 +665,13 @@ export const variables = {
       meaning: 'Private key (PEM) of that certificate.',
       default: 'none',
     }),
+    /** Undefined where there is no page of figures. */
+    metrics: path({
+      name: 'MCP_BRIDGE_HTTP_METRICS',
+      meaning:
+        'File with the token by which Prometheus reads figures at /metrics; only its owner may read it. Nothing else opens them.',
+      default: 'none; without /metrics',
+    }),
     requestsPerMinute: setting({
       name: 'MCP_BRIDGE_HTTP_RATE',
       meaning:
@@ -751,6 +759,8 @@ export const variables = {
       value: orNone,
     }),
   },
+  /** Where traces and figures are sent; texts, which otel-export.ts reads. */
+  otel: otelVariables,
   /** How many bridges this one runs inside. */
   depth: setting({
     name: 'MCP_BRIDGE_DEPTH',

@@ -2,6 +2,7 @@
 // its own call and of no other.
 
 import { describe, expect, it } from 'vitest';
+import type { BridgeEvent } from '../../../src/base/log/events.js';
 import { type Policy, policyOf } from '../../../src/policy/rules/policy.js';
 import type { PolicyFile } from '../../../src/policy/rules/policy-file.js';
 import type { Admitted, Handlers } from '../../../src/run/calls/call-guard.js';
@@ -58,6 +59,8 @@ async function ask(
 }
 const refusals = (answers: readonly Answer[]) =>
   answers.map(({ error }) => error && `${error.code} ${error.message}`);
+/** Events of refusals, without what was asked of servers all the same. */
+const refused = (events: readonly BridgeEvent[]) => events.filter(({ type }) => type !== 'run.request');
 const OVER = 'Only the user can change that; go on without it.';
 
 describe('what is denied', () => {
@@ -71,7 +74,7 @@ describe('what is denied', () => {
       undefined,
     ]);
     expect(answers.heard.reached).toEqual(['open read {}']);
-    expect(answers.heard.events).toMatchObject([
+    expect(refused(answers.heard.events)).toMatchObject([
       { type: 'run.refused', run: 'run-1', server: 'open', tool: 'erase-all', code: 'E_DENIED' },
       { type: 'run.refused', tool: 'erase_all' },
     ]);
@@ -149,7 +152,7 @@ describe('what is denied', () => {
       `E_DENIED 'resources/list' of server 'open' is denied by perServer.open.resources in /p.yaml. ${OVER}`,
       undefined,
     ]);
-    expect(answers.heard.events).toMatchObject([{ type: 'run.refused', tool: 'resources/list' }]);
+    expect(refused(answers.heard.events)).toMatchObject([{ type: 'run.refused', tool: 'resources/list' }]);
   });
 
   it('resources and prompts, where an allow list names only tools', async () => {
@@ -219,7 +222,7 @@ describe('limits', () => {
       'E_LIMIT Limit bytesPerCall: at most 100',
     ]);
     expect(new Set(aborted)).toEqual(new Set(['timeout']));
-    expect(answers.heard.events).toHaveLength(4);
+    expect(refused(answers.heard.events)).toHaveLength(4);
     const listed = await ask([['prompts.list', OF_OPEN]], { rules: file({ limits: { bytesPerCall: 20 } }) });
     expect(refusals(listed)[0]).toContain("bytes for the result of 'prompts/list' of server 'open'.");
   });
