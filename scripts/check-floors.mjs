@@ -54,6 +54,7 @@ const PACKAGES = {
     'servers/',
     'service/',
     'settings/',
+    'watch/',
     'wire/',
   ],
 };

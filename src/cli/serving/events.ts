@@ -9,6 +9,7 @@ import { sandboxEventWords } from '../../sandbox/events.js';
 import { serverEventWords } from '../../servers/events.js';
 import { serviceEventWords } from '../../service/events.js';
 import { tenantEventWords } from '../../tenant/events.js';
+import { watchEventWords } from '../../watch/events.js';
 
 declare module '../../base/log/events.js' {
   interface EventTable {
@@ -38,5 +39,6 @@ export const eventWords = (): EventWords => ({
   ...runEventWords(),
   ...tenantEventWords,
   ...serviceEventWords,
+  ...watchEventWords,
   ...servingEventWords,
 });

@@ -1,0 +1,37 @@
+// Where bridges of a state directory listen for the page: a socket each, in a folder that only their user can enter.
+
+import { mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { drawnLetters } from '../../base/crypto.js';
+import { isOnlyOurs } from '../../base/files/only-ours.js';
+
+const FOLDER = 'watch';
+const ENDING = '.sock';
+/** Systems have 104 or 108 bytes for the path of a socket, its end included; some cut a longer one without a word. */
+const MAX_PATH_BYTES = 103;
+const NAME_LETTERS = 8;
+
+/** A path for a new socket, its folder made where there is none; or why there can be none, as the end of a sentence. */
+export function newSocket(
+  stateDir: string,
+): { readonly path: string } | { readonly trouble: string } {
+  const folder = join(stateDir, FOLDER);
+  const path = join(folder, `${drawnLetters(NAME_LETTERS)}${ENDING}`);
+  if (Buffer.byteLength(path) > MAX_PATH_BYTES)
+    return { trouble: `the path of its socket would have more than ${MAX_PATH_BYTES} bytes` };
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return isOnlyOurs(folder) ? { path } : { trouble: `others could exchange ${folder}` };
+}
+
+/** Sockets in the folder; none where it is not this user's alone. */
+export function socketsIn(stateDir: string): readonly string[] {
+  const folder = join(stateDir, FOLDER);
+  try {
+    if (!isOnlyOurs(folder)) return [];
+    return readdirSync(folder)
+      .filter((name) => name.endsWith(ENDING))
+      .map((name) => join(folder, name));
+  } catch {
+    return [];
+  }
+}
