@@ -93,7 +93,12 @@ chmodSync(join(dist, 'cli/main.js'), 0o755);
 copyTexts(join(root, 'src'), dist);
 
 const page = await bundlePage(root, folder, common);
-const files = [...output, ...first, ...page.output, ...(await bundleParsers(parsers.packages, common, scripts))];
+const files = [
+  ...output,
+  ...first,
+  ...page.output,
+  ...(await bundleParsers(parsers.packages, common, scripts)),
+];
 const chunks = files.filter((file) => file.type === 'chunk');
 const missing = chunks
   .flatMap(({ imports, dynamicImports }) => [...imports, ...dynamicImports])

@@ -21,7 +21,11 @@ export async function bundlePage(root, folder, options) {
     ...options,
     platform: 'browser',
     input: { page: join(source, 'main.tsx') },
-    transform: { ...options.transform, target: 'es2022', jsx: { runtime: 'automatic', importSource: 'preact' } },
+    transform: {
+      ...options.transform,
+      target: 'es2022',
+      jsx: { runtime: 'automatic', importSource: 'preact' },
+    },
     resolve: { extensionAlias: { '.js': ['.tsx', '.ts', '.js'] } },
   });
   const { output } = await bundle.write({

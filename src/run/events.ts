@@ -78,7 +78,7 @@ declare module '../base/log/events.js' {
     };
     /** The code of a run that is about to start; only where MCP_BRIDGE_RECORD keeps code. As it is, secrets included. */
     readonly 'run.code': { readonly run: string; readonly code: string };
-    /** What came of the code of a run that has ended, after `run.ended` and on the same terms. */
+    /** Output of a run that has ended, told after `run.ended` and on the same terms as its code. */
     readonly 'run.output': {
       readonly run: string;
       readonly stdout: string;

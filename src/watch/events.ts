@@ -10,5 +10,8 @@ declare module '../base/log/events.js' {
 }
 
 export const watchEventWords = {
-  'watch.trouble': ({ message }) => ['info', `the page of \`ui\` does not see this bridge: ${oneLine(message)}`],
+  'watch.trouble': ({ message }) => [
+    'info',
+    `the page of \`ui\` does not see this bridge: ${oneLine(message)}`,
+  ],
 } satisfies Partial<EventWords>;

@@ -23,7 +23,10 @@ export async function giveAnswer(
   { question, digest, folder }: WaitingQuestion,
   decision: Decision,
   word: string | undefined,
-  { withinMs = TAKEN_WITHIN_MS, by = 'command line' }: { readonly withinMs?: number; readonly by?: 'page' | 'command line' } = {},
+  {
+    withinMs = TAKEN_WITHIN_MS,
+    by = 'command line',
+  }: { readonly withinMs?: number; readonly by?: 'page' | 'command line' } = {},
 ): Promise<{ readonly is: 'taken' | 'late'; readonly why: string }> {
   const { id, offers } = question;
   if (!offers.includes(decision))

@@ -1,4 +1,4 @@
-// What a bridge tells the page of `ui`, loaded a moment after the bridge is whole: until then events of runs wait here, and a
+// Feed of a bridge to the page of `ui`, loaded a moment after the bridge is whole: until then events of runs wait here, and a
 // bridge that nobody calls has neither code nor socket of it.
 
 import type { BridgeEvent, Observer } from '../../base/log/events.js';
@@ -68,8 +68,10 @@ const MAX_DESCRIPTION_CHARS = 300;
 const MAX_TOOLS = 2_000;
 const since = new Date().toISOString();
 
-/** What is told of the process that serves, whichever bridges it has. */
-export const processFacts = (version: string): Pick<BridgeFacts, 'pid' | 'version' | 'since' | 'memoryBytes'> => ({
+/** Facts of the process that serves, whichever bridges it has. */
+export const processFacts = (
+  version: string,
+): Pick<BridgeFacts, 'pid' | 'version' | 'since' | 'memoryBytes'> => ({
   pid: process.pid,
   version,
   since,

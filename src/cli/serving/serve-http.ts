@@ -135,7 +135,7 @@ function withHosts(prepared: Prepared, allowed: readonly string[]): Prepared {
     });
   const { settings } = prepared;
   const http = { ...settings.http, hosts: [...settings.http.hosts, ...names] };
-  // What agents of others run is remembered only where somebody has asked for it.
+  // Runs of other people are remembered only where the operator has asked for it.
   const record = settings.explicitlySet.has('MCP_BRIDGE_RECORD') ? settings.record : undefined;
   return { ...prepared, settings: { ...settings, http, record } };
 }

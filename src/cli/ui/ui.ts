@@ -7,7 +7,7 @@ import { replacedPart } from '../../base/replaced-part.js';
 import { PACKAGE_ROOT } from '../../base/version.js';
 import { wordOfId } from '../../service/principals/principal-rules.js';
 import { WatchFront } from '../../watch/front/front.js';
-import { Bridges } from '../../watch/gather/bridges.js';
+import { SeenBridges } from '../../watch/gather/bridges.js';
 import { History } from '../../watch/gather/history.js';
 import { giveAnswer, surveyApprovals } from '../approvals/give-answer.js';
 import { AuditTail } from '../kept/follow-audit.js';
@@ -35,7 +35,7 @@ export async function ui({
   const tail = new AuditTail(join(stateDir, AUDIT_FOLDER));
   const history = new History();
   let front: WatchFront | undefined;
-  using bridges = new Bridges(stateDir, () => front?.tell('now', 'runs'));
+  using bridges = new SeenBridges(stateDir, () => front?.tell('now', 'runs'));
   front = await WatchFront.open(
     {
       bridges,

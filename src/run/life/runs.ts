@@ -461,7 +461,7 @@ const problemOf = ({ code: type, message, remedy }: BridgeError): CallProblem =>
   remedy,
 });
 
-/** What the page shows of the outcome of a run. */
+/** The parts of an outcome that the page shows. */
 function recordedOf({ stdout, stderr, result, error, left }: Outcome) {
   const { message, traceback = [], remedy } = error ?? {};
   const lines = [message, ...traceback, remedy].filter((line) => line !== undefined);

@@ -377,7 +377,7 @@ export const variables = {
     default: '64',
     ...megabytes(1, MAX_KEEP_MB),
   }),
-  /** What the bridge remembers of the code and output of its runs, for the page; undefined means nothing. */
+  /** How long and how much of the code and output of its runs a bridge remembers, for the page; undefined means nothing. */
   record: setting({
     name: 'MCP_BRIDGE_RECORD',
     meaning:

@@ -31,7 +31,7 @@ export class Feed implements Disposable {
     observer,
   }: {
     readonly settings: Pick<Settings, 'record' | 'stateDir'>;
-    /** Asked only while a page is open. */
+    /** PageRequest only while a page is open. */
     readonly facts: () => BridgeFacts;
     readonly observer: Observer;
   }) {
@@ -42,7 +42,7 @@ export class Feed implements Disposable {
     this.#server.on('error', (thrown) => complain(messageOf(thrown)));
     try {
       const place = newSocket(stateDir);
-      if ("trouble" in place) {
+      if ('trouble' in place) {
         complain(place.trouble);
         return;
       }

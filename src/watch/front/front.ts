@@ -9,10 +9,10 @@ import { shownExactly } from '../../base/text/text.js';
 import { DECISIONS, type Decision, type Question } from '../../policy/approvals/question.js';
 import { LiveStreams } from '../../policy/page/live-streams.js';
 import { formFields, onlyValue, refusalOf } from '../../policy/page/own-requests.js';
-import type { Bridges, RunOfBridge } from '../gather/bridges.js';
+import type { RunOfBridge, SeenBridges } from '../gather/bridges.js';
 import type { History } from '../gather/history.js';
 import { RUNNING } from '../told/told.js';
-import { PageKeys } from './keys.js';
+import { FrontKeys } from './keys.js';
 import type { Changed, ShownNow, ShownQuestion, ShownRun, ShownSession } from './shown.js';
 
 const MAX_HEADER_BYTES = 8_192;
@@ -52,7 +52,7 @@ const HEADERS: Readonly<Record<string, string>> = {
 };
 
 /** A question that waits, and how it is answered. */
-export type WaitingQuestion = {
+export type AnswerableQuestion = {
   readonly question: Question;
   /** Digest of the question's text as it was read. */
   readonly digest: string;
@@ -70,11 +70,11 @@ export type LiveSession = Omit<ShownSession, 'token'> & {
 
 /** Where the page has it all from. */
 export type Sources = {
-  readonly bridges: Bridges;
+  readonly bridges: SeenBridges;
   readonly history: History;
   /** Has the history take what the audit has got since the last look. */
   readonly readAudit: () => void;
-  readonly questions: () => readonly WaitingQuestion[];
+  readonly questions: () => readonly AnswerableQuestion[];
   readonly sessions: () => readonly LiveSession[];
   /** The page's own files, as the build has made them. */
   readonly script: string;
@@ -84,7 +84,7 @@ export type Sources = {
 export class WatchFront implements AsyncDisposable {
   readonly #sources: Sources;
   readonly #server: Server;
-  readonly #keys = new PageKeys();
+  readonly #keys = new FrontKeys();
   readonly #live = new LiveStreams();
   readonly #timer: NodeJS.Timeout;
   #port = 0;
@@ -104,7 +104,11 @@ export class WatchFront implements AsyncDisposable {
   private constructor(sources: Sources) {
     this.#sources = sources;
     this.#server = createServer(
-      { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_WITHIN_MS, requestTimeout: REQUEST_WITHIN_MS },
+      {
+        maxHeaderSize: MAX_HEADER_BYTES,
+        headersTimeout: HEADERS_WITHIN_MS,
+        requestTimeout: REQUEST_WITHIN_MS,
+      },
       (request, response) => void this.#serve(request, response),
     );
     this.#server.maxConnections = MAX_CONNECTIONS;
@@ -139,7 +143,7 @@ export class WatchFront implements AsyncDisposable {
     clearTimeout(timer);
   }
 
-  /** At what lies in files, and only while somebody looks at the page. */
+  /** Looks at files for changes, and only while somebody has the page open. */
   #look(): void {
     if (this.#live.size === 0) return;
     const { history, readAudit, questions, sessions } = this.#sources;
@@ -204,7 +208,9 @@ export class WatchFront implements AsyncDisposable {
     const { bridges, history, readAudit, questions, sessions } = this.#sources;
     if (name === 'now') return await this.#now();
     if (name === 'questions')
-      return questions().map((one) => shownQuestion(one, this.#keys.tokenOf('answer', one.question.id, one.digest)));
+      return questions().map((one) =>
+        shownQuestion(one, this.#keys.tokenOf('answer', one.question.id, one.digest)),
+      );
     if (name === 'sessions')
       return sessions().map(
         ({ end: _end, ...session }): ShownSession => ({
@@ -274,12 +280,17 @@ export class WatchFront implements AsyncDisposable {
     if (!asked.question.offers.includes(decision))
       return say(response, 403, 'Nothing was answered: this is not offered.');
     if (decision !== 'no' && !isShownWhole(asked.question))
-      return say(response, 403, 'Nothing was answered: what is too long to be shown here can only be denied here.');
+      return say(
+        response,
+        403,
+        'Nothing was answered: what is too long to be shown here can only be denied here.',
+      );
     const word = onlyValue(fields, 'word')?.trim() || undefined;
     const { is, why } = await asked.answer(decision, word);
     this.tell('questions', 'now');
     if (is === 'taken') say(response, 200, `${capitalise(why)}.`);
-    else say(response, 409, `Your answer came too late, and changes nothing. The question had ended: ${why}.`);
+    else
+      say(response, 409, `Your answer came too late, and changes nothing. The question had ended: ${why}.`);
   }
 }
 
@@ -334,7 +345,7 @@ const shell = (): string => `<!doctype html>
 const isShownWhole = ({ object }: Question): boolean =>
   object.calls.reduce((sum, call) => sum + call.arguments.length, 0) <= MAX_SHOWN_CHARS;
 
-function shownQuestion({ question }: WaitingQuestion, token: string): ShownQuestion {
+function shownQuestion({ question }: AnswerableQuestion, token: string): ShownQuestion {
   const { id, object, rule, run, client, principal, session, askedAt, expiresAt, offers } = question;
   const isWhole = isShownWhole(question);
   return {

@@ -1,4 +1,4 @@
-// What opens the page, and what makes its forms ours: a link that opens it once, a cookie from then on, and a token in each form. All
+// Secrets that open the page and make its forms ours: a link that opens it once, a cookie from then on, and a token in each form. All
 // are drawn when the page starts and gone when it ends. Nothing that opens the bridge's own HTTP service opens the page.
 
 import { createHmac, randomBytes } from 'node:crypto';
@@ -12,7 +12,7 @@ const MAX_LINKS = 20;
 
 const drawSecret = (): string => randomBytes(SECRET_BYTES).toString('base64url');
 
-export class PageKeys {
+export class FrontKeys {
   /**
    * First part of the page's own addresses, and path of its cookie: browsers send a cookie to every port of this machine, and whoever
    * listens at another one does not know this path.
@@ -44,7 +44,9 @@ export class PageKeys {
   /** Whether the Cookie header of a request has the page's cookie. */
   isOpenedBy(header: string | undefined): boolean {
     const values = (header ?? '').split(';').map((pair) => pair.trim());
-    return values.some((pair) => pair.startsWith(`${COOKIE}=`) && isSame(pair.slice(COOKIE.length + 1), this.#session));
+    return values.some(
+      (pair) => pair.startsWith(`${COOKIE}=`) && isSame(pair.slice(COOKIE.length + 1), this.#session),
+    );
   }
 
   /** Token in the form of `parts`: bound to the thing and to the text that was shown. */

@@ -1,10 +1,10 @@
-// What the page is sent, as data: the browser puts every text of it into the document as text.
+// Data that the page is sent: the browser puts every text of it into the document as text.
 
 import type { Decision } from '../../policy/approvals/question.js';
 import type { SeenQuestion, ToolSums } from '../gather/history.js';
 import type { BridgeFacts, Recorded, SeenCall, SeenRun } from '../told/told.js';
 
-/** What runs now, and what there is. */
+/** Runs that are under way, and bridges that are there. */
 export type ShownNow = {
   readonly bridges: readonly BridgeFacts[];
   readonly running: readonly {
@@ -59,5 +59,5 @@ export type ShownTools = {
   readonly tools: readonly ToolSums[];
 };
 
-/** What has changed, told to every page that is open. */
+/** Names of the data that have changed, told to every page that is open. */
 export type Changed = readonly ('now' | 'runs' | 'questions' | 'sessions')[];

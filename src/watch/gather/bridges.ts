@@ -6,8 +6,8 @@ import { connect, type Socket } from 'node:net';
 import { lineOf, readLines } from '../told/lines.js';
 import { socketsIn } from '../told/place.js';
 import {
-  type Asked,
   type BridgeFacts,
+  type PageRequest,
   type Recorded,
   RUNNING,
   type SeenCall,
@@ -21,17 +21,17 @@ const ANSWERS_WITHIN_MS = 5_000;
 
 export type RunOfBridge = { readonly seen: SeenRun; readonly calls: readonly SeenCall[] };
 
-type Connection = {
+type BridgeConnection = {
   readonly socket: Socket;
   facts: BridgeFacts | undefined;
   readonly runs: Map<string, { seen: SeenRun; readonly calls: SeenCall[] }>;
   readonly asked: Map<string, ((recorded: Recorded | null) => void)[]>;
 };
 
-export class Bridges implements Disposable {
+export class SeenBridges implements Disposable {
   readonly #stateDir: string;
   readonly #onChange: () => void;
-  readonly #connections = new Map<string, Connection>();
+  readonly #connections = new Map<string, BridgeConnection>();
   readonly #timer: NodeJS.Timeout;
 
   /** `onChange` is called with each change, as often as there is one. */
@@ -43,7 +43,7 @@ export class Bridges implements Disposable {
     this.#look();
   }
 
-  /** Bridges that have told of themselves, the oldest first. */
+  /** SeenBridges that have told of themselves, the oldest first. */
   get facts(): readonly BridgeFacts[] {
     return [...this.#connections.values()]
       .flatMap(({ facts }) => facts ?? [])
@@ -75,7 +75,7 @@ export class Bridges implements Disposable {
         resolve(recorded);
       };
       connection.asked.set(id, [...(connection.asked.get(id) ?? []), answered]);
-      connection.socket.write(lineOf({ ask: 'recorded', run: id } satisfies Asked));
+      connection.socket.write(lineOf({ ask: 'recorded', run: id } satisfies PageRequest));
     });
   }
 
@@ -90,7 +90,7 @@ export class Bridges implements Disposable {
 
   #connect(path: string): void {
     const socket = connect(path);
-    const connection: Connection = { socket, facts: undefined, runs: new Map(), asked: new Map() };
+    const connection: BridgeConnection = { socket, facts: undefined, runs: new Map(), asked: new Map() };
     this.#connections.set(path, connection);
     socket.on('error', (thrown) => {
       // Nobody listens: the bridge was killed, and its name is drawn anew each time.
@@ -104,7 +104,7 @@ export class Bridges implements Disposable {
     readLines(socket, (value) => this.#take(connection, value));
   }
 
-  #take(connection: Connection, value: unknown): void {
+  #take(connection: BridgeConnection, value: unknown): void {
     const { runs, asked } = connection;
     const { data } = told.safeParse(value);
     // A bridge of another version may say more than this one knows.

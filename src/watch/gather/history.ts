@@ -1,4 +1,4 @@
-// What ran: the runs and calls of the audit, and those that only bridges remember, in one list, with sums for each tool.
+// History of what ran: the runs and calls of the audit, and those that only bridges remember, in one list, with sums for each tool.
 
 import type { AuditLine, CallLine, QuestionLine, RunLine } from '../../run/audit/audit-line.js';
 import type { SeenCall, SeenRun } from '../told/told.js';
@@ -104,7 +104,9 @@ export class History {
 
   /** Sums of each tool, the most called first. Calls that only a bridge remembers count too. */
   tools(remembered: Iterable<RunOfBridge>): readonly ToolSums[] {
-    const sums = new Map([...this.#tools].map(([key, one]) => [key, { ...one, durations: [...one.durations] }]));
+    const sums = new Map(
+      [...this.#tools].map(([key, one]) => [key, { ...one, durations: [...one.durations] }]),
+    );
     for (const { seen, calls } of remembered)
       if ((this.#runs.get(seen.run)?.calls.length ?? 0) === 0) for (const call of calls) sum(sums, call);
     return [...sums.values()]

@@ -16,7 +16,9 @@ export function BridgesView({ now }: { readonly now: ShownNow | undefined }) {
   const [words, setWords] = useState('');
   if (now === undefined) return <Empty says="Loading." />;
   if (now.bridges.length === 0)
-    return <Empty says="No bridge runs. A host starts one; it is seen here a moment after its tools were listed." />;
+    return (
+      <Empty says="No bridge runs. A host starts one; it is seen here a moment after its tools were listed." />
+    );
   const searched = words.toLowerCase().split(/\s+/).filter(Boolean);
   return (
     <>

@@ -64,7 +64,7 @@ export function useData<T>(
       listeners.delete(listener);
     };
   }, [key, atMostEveryMs]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `asked` is why it is asked for again.
+  // Each `asked` asks once more.
   useEffect(() => {
     const ends = new AbortController();
     void (async () => {

@@ -18,7 +18,9 @@ export function NowView({ now }: { readonly now: ShownNow | undefined }) {
   return (
     <>
       <p class="summary">
-        {bridges.length === 0 ? 'No bridge runs' : `${countOf(bridges.length, 'bridge')} run${bridges.length === 1 ? 's' : ''}`}
+        {bridges.length === 0
+          ? 'No bridge runs'
+          : `${countOf(bridges.length, 'bridge')} run${bridges.length === 1 ? 's' : ''}`}
         , with {countOf(running.length, 'run')} under way.{' '}
         {questions > 0 && <a href="#/questions">{countOf(questions, 'question')} waiting for you</a>}
       </p>

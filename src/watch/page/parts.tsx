@@ -1,5 +1,6 @@
 // Small parts of all views. Whatever somebody else has written becomes text of the document by `Text` and nothing else.
 
+import type { ComponentChildren } from 'preact';
 import { makeVisible } from '../../base/text/unseen.js';
 import type { Recorded, SeenRun } from '../told/told.js';
 
@@ -8,12 +9,28 @@ export const Text = ({ of }: { readonly of: string }) => (
   <bdi>{makeVisible(of).replace(/[\n\t\r]/g, (letter) => JSON.stringify(letter).slice(1, -1))}</bdi>
 );
 
+/** What may be wider or longer than its place: reached and scrolled by keys too. */
+export const Scrolls = ({
+  label,
+  kind,
+  children,
+}: {
+  readonly label: string;
+  /** Class that says how it looks. */
+  readonly kind: string;
+  readonly children: ComponentChildren;
+}) => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keys.
+  <section class={`scrolls ${kind}`} tabIndex={0} aria-label={label}>
+    {children}
+  </section>
+);
+
 /** Lines of somebody else. */
 export const Lines = ({ of, label }: { readonly of: string; readonly label: string }) => (
-  // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keys.
-  <pre tabIndex={0} role="region" aria-label={label}>
-    {makeVisible(of.replaceAll('\r\n', '\n'))}
-  </pre>
+  <Scrolls label={label} kind="lines">
+    <pre>{makeVisible(of.replaceAll('\r\n', '\n'))}</pre>
+  </Scrolls>
 );
 
 export const ToolName = ({ server, tool }: { readonly server: string; readonly tool: string }) => (
@@ -52,10 +69,18 @@ export function Moment({ at }: { readonly at: string }) {
 }
 
 export const duration = (ms: number): string =>
-  ms < 1_000 ? `${Math.round(ms)} ms` : ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`;
+  ms < 1_000
+    ? `${Math.round(ms)} ms`
+    : ms < 60_000
+      ? `${(ms / 1_000).toFixed(1)} s`
+      : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`;
 
 export const bytes = (count: number): string =>
-  count < 1_024 ? `${count} B` : count < 1_048_576 ? `${(count / 1_024).toFixed(1)} KB` : `${(count / 1_048_576).toFixed(1)} MB`;
+  count < 1_024
+    ? `${count} B`
+    : count < 1_048_576
+      ? `${(count / 1_024).toFixed(1)} KB`
+      : `${(count / 1_048_576).toFixed(1)} MB`;
 
 export const countOf = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
@@ -68,8 +93,8 @@ export function RecordedTexts({ of, isOver }: { readonly of: Recorded | null; re
   if (of === null)
     return (
       <p class="note">
-        Code and output are not remembered: the bridge has ended, MCP_BRIDGE_RECORD is off or was reached, or the run
-        never began.
+        Code and output are not remembered: the bridge has ended, MCP_BRIDGE_RECORD is off or was reached, or
+        the run never began.
       </p>
     );
   const texts = [

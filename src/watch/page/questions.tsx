@@ -1,9 +1,9 @@
 // Questions that wait for a person, and their answers. The calls are shown as they will be sent, whole, and nothing of them but text.
 
-import type { ShownQuestion } from '../front/shown.js';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { ShownQuestion } from '../front/shown.js';
 import { post, useData } from './data.js';
-import { countOf, duration, Empty, linkToRun, Moment, Text, ToolName } from './parts.js';
+import { countOf, duration, Empty, linkToRun, Moment, Scrolls, Text, ToolName } from './parts.js';
 
 type Decision = ShownQuestion['offers'][number];
 
@@ -96,7 +96,9 @@ function QuestionCard({
               class={decision}
               disabled={isSending}
               aria-disabled={isSettling}
-              aria-label={decision === 'no' || decision === 'once' ? undefined : `Allow: ${BUTTONS[decision]}`}
+              aria-label={
+                decision === 'no' || decision === 'once' ? undefined : `Allow: ${BUTTONS[decision]}`
+              }
               onClick={() => void answer(decision)}
             >
               {BUTTONS[decision]}
@@ -145,26 +147,27 @@ function Calls({ question: { id, calls, callCount, tool } }: { readonly question
   if (calls === undefined)
     return (
       <p class="warn">
-        What would be sent is too long for a page, so it can only be denied here. In a terminal, mcp-sandbox-bridge
-        approvals show {id} shows all of it.
+        What would be sent is too long for a page, so it can only be denied here. In a terminal,
+        mcp-sandbox-bridge approvals show {id} shows all of it.
       </p>
     );
   return (
     <>
       <h3>
-        {callCount === 1 ? 'This call would be sent:' : `These ${callCount} calls would be sent, all or none:`}
+        {callCount === 1
+          ? 'This call would be sent:'
+          : `These ${callCount} calls would be sent, all or none:`}
       </h3>
       {calls.map((pieces, at) => (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keys.
-        // biome-ignore lint/suspicious/noArrayIndexKey: the calls of a question never change.
-        <pre key={at} tabIndex={0} role="region" aria-label={`Arguments of call ${at + 1} of ${tool}`}>
-          {pieces.map(({ is, text }, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: as above.
-            <span key={index} class={is}>
-              {text}
-            </span>
-          ))}
-        </pre>
+        <Scrolls key={at} label={`Arguments of call ${at + 1} of ${tool}`} kind="lines">
+          <pre>
+            {pieces.map(({ is, text }, index) => (
+              <span key={index} class={is}>
+                {text}
+              </span>
+            ))}
+          </pre>
+        </Scrolls>
       ))}
       {callCount > 1 && <p class="note">{countOf(callCount, 'call')} in all.</p>}
     </>
@@ -178,5 +181,9 @@ function Remaining({ until }: { readonly until: string }) {
     return () => clearInterval(timer);
   }, []);
   const leftMs = Date.parse(until) - nowMs;
-  return <>{leftMs > 0 ? `Waits for ${duration(Math.floor(leftMs / 1_000) * 1_000)} more.` : 'Its time is over.'}</>;
+  return (
+    <>
+      {leftMs > 0 ? `Waits for ${duration(Math.floor(leftMs / 1_000) * 1_000)} more.` : 'Its time is over.'}
+    </>
+  );
 }

@@ -52,7 +52,9 @@ export function RunView({ id }: { readonly id: string }) {
       <h3>Calls</h3>
       <Waterfall seen={seen} calls={calls} />
       {seen.callCount > calls.length && (
-        <p class="note">{countOf(seen.callCount - calls.length, 'call')} have no line in the audit any more.</p>
+        <p class="note">
+          {countOf(seen.callCount - calls.length, 'call')} have no line in the audit any more.
+        </p>
       )}
       {questions.length > 0 && (
         <>

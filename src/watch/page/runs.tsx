@@ -99,7 +99,17 @@ const distinct = (values: readonly string[]): readonly string[] =>
   [...new Set(values)].sort().slice(0, MAX_CHOICES);
 
 function hasAll(run: ListedRun, searched: readonly string[]): boolean {
-  const text = [run.run, run.client, run.language, run.status, run.principal ?? '', ...run.servers, ...run.tools, run.error?.kind ?? '', run.error?.message ?? '']
+  const text = [
+    run.run,
+    run.client,
+    run.language,
+    run.status,
+    run.principal ?? '',
+    ...run.servers,
+    ...run.tools,
+    run.error?.kind ?? '',
+    run.error?.message ?? '',
+  ]
     .join(' ')
     .toLowerCase();
   return searched.every((word) => text.includes(word));

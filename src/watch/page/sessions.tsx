@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 import type { ShownSession } from '../front/shown.js';
 import { post, useData } from './data.js';
-import { bytes, Empty, Moment, Text } from './parts.js';
+import { bytes, Empty, Moment, Scrolls, Text } from './parts.js';
 
 export function SessionsView() {
   const { data, reload } = useData<readonly ShownSession[]>('sessions', ['sessions']);
@@ -25,8 +25,7 @@ export function SessionsView() {
       {data.length === 0 ? (
         <Empty says="No session is alive. A session begins when an agent names one in run_python." />
       ) : (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keys.
-        <div class="scrolls" tabIndex={0} role="region" aria-label="Sessions">
+        <Scrolls label="Sessions" kind="table">
           <table>
             <thead>
               <tr>
@@ -79,7 +78,7 @@ export function SessionsView() {
               ))}
             </tbody>
           </table>
-        </div>
+        </Scrolls>
       )}
     </>
   );

@@ -2,7 +2,7 @@
 
 import type { ShownTools } from '../front/shown.js';
 import { useData } from './data.js';
-import { bytes, countOf, duration, Empty, ToolName } from './parts.js';
+import { bytes, countOf, duration, Empty, Scrolls, ToolName } from './parts.js';
 
 const ASKS_AT_MOST_EVERY_MS = 1_000;
 
@@ -11,16 +11,20 @@ export function ToolsView() {
   if (data === undefined) return <Empty says="Loading." />;
   const { tools } = data;
   if (tools.length === 0) return <Empty says="No tool has been called yet." />;
-  const sum = (of: (one: ShownTools['tools'][number]) => number) => tools.reduce((all, one) => all + of(one), 0);
+  const sum = (of: (one: ShownTools['tools'][number]) => number) =>
+    tools.reduce((all, one) => all + of(one), 0);
   return (
     <>
       <p class="summary">
-        {countOf(sum(({ calls }) => calls), 'call')} of {countOf(tools.length, 'tool')}.{' '}
-        <strong>{bytes(sum(({ bytes: moved }) => moved))}</strong> of arguments and results went between code and
-        servers; called directly, a model would have written or read all of it.
+        {countOf(
+          sum(({ calls }) => calls),
+          'call',
+        )}{' '}
+        of {countOf(tools.length, 'tool')}. <strong>{bytes(sum(({ bytes: moved }) => moved))}</strong> of
+        arguments and results went between code and servers; called directly, a model would have written or
+        read all of it.
       </p>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keys. */}
-      <div class="scrolls" tabIndex={0} role="region" aria-label="Tools">
+      <Scrolls label="Tools" kind="table">
         <table>
           <thead>
             <tr>
@@ -49,7 +53,7 @@ export function ToolsView() {
             ))}
           </tbody>
         </table>
-      </div>
+      </Scrolls>
     </>
   );
 }

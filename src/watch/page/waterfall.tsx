@@ -9,7 +9,8 @@ const MAX_BARS = 500;
 const LEAST_PERCENT = 0.6;
 
 export function Waterfall({ seen, calls }: { readonly seen: SeenRun; readonly calls: readonly SeenCall[] }) {
-  if (calls.length === 0) return <p class="note">No calls of tools{seen.durationMs === undefined ? ' yet' : ''}.</p>;
+  if (calls.length === 0)
+    return <p class="note">No calls of tools{seen.durationMs === undefined ? ' yet' : ''}.</p>;
   const beginMs = Math.min(...spans(calls).map(({ from }) => from), Date.parse(seen.at));
   const endMs = Math.max(...spans(calls).map(({ to }) => to), Date.parse(seen.at) + (seen.durationMs ?? 0));
   const wholeMs = Math.max(1, endMs - beginMs);

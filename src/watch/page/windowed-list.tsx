@@ -19,7 +19,7 @@ export function WindowedList<T>({
   readonly keyOf: (item: T) => string;
   readonly row: (item: T) => ComponentChildren;
 }) {
-  const box = useRef<HTMLDivElement>(null);
+  const box = useRef<HTMLElement>(null);
   const [seen, setSeen] = useState({ top: 0, height: 800 });
   const look = () => {
     const { scrollTop = 0, clientHeight = 0 } = box.current ?? {};
@@ -38,7 +38,7 @@ export function WindowedList<T>({
   const last = Math.min(items.length, Math.ceil((seen.top + seen.height) / rowPixels) + SPARE_ROWS);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keys.
-    <div class="window" ref={box} onScroll={look} tabIndex={0} role="region" aria-label={label}>
+    <section class="window" ref={box} onScroll={look} tabIndex={0} aria-label={label}>
       {/* biome-ignore lint/a11y/useSemanticElements: a list element would lose its role where it has no marks. */}
       <div role="list" class="rows" style={{ height: `${items.length * rowPixels}px` }}>
         {items.slice(first, last).map((item, at) => (
@@ -55,6 +55,6 @@ export function WindowedList<T>({
           </div>
         ))}
       </div>
-    </div>
+    </section>
   );
 }

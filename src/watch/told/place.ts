@@ -12,9 +12,7 @@ const MAX_PATH_BYTES = 103;
 const NAME_LETTERS = 8;
 
 /** A path for a new socket, its folder made where there is none; or why there can be none, as the end of a sentence. */
-export function newSocket(
-  stateDir: string,
-): { readonly path: string } | { readonly trouble: string } {
+export function newSocket(stateDir: string): { readonly path: string } | { readonly trouble: string } {
   const folder = join(stateDir, FOLDER);
   const path = join(folder, `${drawnLetters(NAME_LETTERS)}${ENDING}`);
   if (Buffer.byteLength(path) > MAX_PATH_BYTES)

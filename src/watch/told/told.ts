@@ -87,7 +87,7 @@ export const told = z.discriminatedUnion('is', [
 export const asked = z.object({ ask: z.literal('recorded'), run: z.string() });
 
 export type Told = Readonly<z.output<typeof told>>;
-export type Asked = Readonly<z.output<typeof asked>>;
+export type PageRequest = Readonly<z.output<typeof asked>>;
 export type SeenCall = Readonly<z.output<typeof call>>;
 export type SeenRun = Readonly<z.output<typeof run>>;
 export type Recorded = Readonly<z.output<typeof recorded>>;
