@@ -195,7 +195,7 @@ export class WatchFront implements AsyncDisposable {
   }
 
   #open({ method }: IncomingMessage, response: ServerResponse, secret: string): void {
-    // Whoever only looks whether there is something uses nothing up.
+    // A request that only looks whether there is something uses nothing up.
     if (method !== 'GET') return say(response, 405, 'Open the link in a browser.', { allow: 'GET' });
     if (!this.#keys.useLink(secret)) return say(response, 403, NOT_OPENED);
     // Not a redirect: where the link stood in another web page, browsers would not send the cookie with it.
