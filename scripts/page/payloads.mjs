@@ -54,7 +54,7 @@ export const PAYLOADS = [
   `<template shadowrootmode=open><script>${RUNS}</script></template>`,
   `<x-y onclick="${RUNS}">`,
   `{{constructor.constructor('${RUNS}')()}}`,
-  '${globalThis.ran=1}',
+  `\${${RUNS}}`,
   `<%= ${RUNS} %>`,
   `{"__html":"<img src=x onerror=${RUNS}>"}`,
   `{"type":"script","props":{"dangerouslySetInnerHTML":{"__html":"${RUNS}"}}}`,

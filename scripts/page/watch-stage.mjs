@@ -7,6 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { ROOT } from '../bench/stage.mjs';
 
@@ -83,8 +84,8 @@ export async function watchStage(browser, { shots = undefined } = {}) {
     serve(name, tools, more = {}) {
       servers.push({ name, state: 'ready', tools, ...more });
     },
-    /** A run with calls. */
-    run(
+    /** A run with calls; where it `isPaced`, each takes as long as it says. */
+    async run(
       id,
       {
         code = 'print(1)',
@@ -100,6 +101,7 @@ export async function watchStage(browser, { shots = undefined } = {}) {
         files = [],
         durationMs = 1_300,
         goesOn = false,
+        isPaced = false,
       } = {},
     ) {
       tell({ type: 'run.code', run: id, code });
@@ -113,7 +115,8 @@ export async function watchStage(browser, { shots = undefined } = {}) {
         timeoutSeconds: 30,
         principal,
       });
-      for (const [at, call] of calls.entries())
+      for (const [at, call] of calls.entries()) {
+        if (isPaced) await sleep(call.durationMs);
         tell({
           ...{
             type: 'run.call',
@@ -133,6 +136,7 @@ export async function watchStage(browser, { shots = undefined } = {}) {
           },
           ...call,
         });
+      }
       if (goesOn) return;
       tell({ type: 'run.ended', run: id, servers: names, status, error, durationMs, calls: calls.length });
       tell({ type: 'run.output', run: id, stdout, stderr, result: undefined, error: error?.message, files });
@@ -187,7 +191,7 @@ export async function watchStage(browser, { shots = undefined } = {}) {
 }
 
 /** What a day looks like, for pictures and for the checks of each view. */
-export function furnish(stage) {
+export async function furnish(stage) {
   const tools = [
     ['list_issues', 'Lists the issues of a repository.'],
     ['create_issue', 'Opens an issue.'],
@@ -202,19 +206,20 @@ export function furnish(stage) {
     reason: 'It asked for a login: run mcp-sandbox-bridge login calendar.',
   });
   const at = (ms, call) => ({ durationMs: ms, ...call });
-  stage.run('7be0d1c2-1', {
+  await stage.run('7be0d1c2-1', {
+    isPaced: true,
     code: 'issues = mcp_github.list_issues(owner="ann", repo="garden")\nprint(len(issues), "issues")\n',
     stdout: '214 issues\n',
     calls: [at(140), at(420, { tool: 'search_code' }), at(90, { server: 'files', tool: 'read_file' })],
     servers: ['github', 'files'],
     files: ['out/issues.csv'],
   });
-  stage.run('7be0d1c2-2', {
+  await stage.run('7be0d1c2-2', {
     status: 'error',
     error: { kind: 'KeyError', message: "KeyError: 'labels'" },
     calls: [at(300, { error: 'E_TOOL_FAILED', failed: true })],
   });
-  stage.run('7be0d1c2-3', {
+  await stage.run('7be0d1c2-3', {
     calls: [
       at(60),
       at(1, {
@@ -226,7 +231,8 @@ export function furnish(stage) {
     ],
     client: 'codex 0.99',
   });
-  stage.run('7be0d1c2-4', {
+  await stage.run('7be0d1c2-4', {
+    isPaced: true,
     goesOn: true,
     code: 'for page in range(40):\n    mcp_github.list_issues(owner="ann", repo="garden", page=page)\n',
     calls: [at(140), at(420, { tool: 'search_code' }), at(90)],

@@ -41,7 +41,7 @@ export function Waterfall({ seen, calls }: { readonly seen: SeenRun; readonly ca
                   </>
                 )}
                 , {bytes(call.argumentBytes)} sent
-                {call.resultBytes !== undefined && `, ${bytes(call.resultBytes)} received`}, by rule{' '}
+                {call.resultBytes !== undefined && `, ${bytes(call.resultBytes)} received`}; rule:{' '}
                 <Text of={call.rule} />
                 {call.argumentsText !== undefined && (
                   <>
