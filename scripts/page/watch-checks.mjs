@@ -10,9 +10,8 @@ import { PAYLOADS } from './payloads.mjs';
 import { furnish } from './watch-stage.mjs';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const VIEWS = ['now', 'questions', 'runs', 'runs/7be0d1c2-1', 'sessions', 'bridges', 'tools'];
-/** Words by which a view shows that its data are there. */
-const SHOWS = {
+/** Words by which each view shows that its data are there. */
+export const VIEWS = {
   now: '7be0d1c2-4',
   questions: 'create_issue',
   runs: 'KeyError',
@@ -27,7 +26,7 @@ const SETTLED_MS = 1_000;
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const expectSame = (saw, wanted) =>
   ok(Object.is(saw, wanted), `saw ${JSON.stringify(saw)}, not ${JSON.stringify(wanted)}`);
-const shows = (page, text) =>
+export const shows = (page, text) =>
   page.waitForFunction((wanted) => document.body.textContent?.includes(wanted), text);
 
 /** What axe finds that is serious or critical, in a page that is as its maker's policy has it otherwise. */
@@ -63,9 +62,9 @@ export const WATCH_CHECKS = [
     `each view shows what there is, ${colorScheme}, and axe finds nothing serious`,
     async (stage) => {
       await furnish(stage);
-      for (const view of VIEWS) {
+      for (const [view, words] of Object.entries(VIEWS)) {
         const page = await stage.open(view, { colorScheme, viewport: { width: 1_100, height: 800 } });
-        await shows(page, SHOWS[view]);
+        await shows(page, words);
         await stage.shoot(page, `${view.replace(/\/.*/, '-one')}-${colorScheme}`);
         expectSame((await seriousIn(page)).join('; '), '');
         await page.close();
@@ -76,9 +75,9 @@ export const WATCH_CHECKS = [
     'on a phone no view scrolls sideways, and fingers hit the buttons',
     async (stage) => {
       await furnish(stage);
-      for (const view of VIEWS) {
+      for (const [view, words] of Object.entries(VIEWS)) {
         const page = await stage.open(view, { viewport: { width: 360, height: 740 } });
-        await shows(page, SHOWS[view]);
+        await shows(page, words);
         await stage.shoot(page, `phone-${view.replace(/\/.*/, '-one')}`);
         ok(
           await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
@@ -141,7 +140,7 @@ export const WATCH_CHECKS = [
     async (stage) => {
       const asked = await furnish(stage);
       const page = await stage.open('now');
-      await shows(page, SHOWS.now);
+      await shows(page, VIEWS.now);
       const tabTo = async (isThere) => {
         for (let at = 0; at < 60; at++) {
           await page.keyboard.press('Tab');

@@ -1,6 +1,7 @@
 // What a bridge remembers for the page and tells over its socket, and what the page makes of it.
 
-import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { BridgeEvent } from '../../src/base/log/events.js';
@@ -128,6 +129,22 @@ describe('a bridge and its page', () => {
     expect(statSync(folder).mode & 0o777).toBe(0o700);
     feed[Symbol.dispose]();
     await vi.waitFor(() => expect(readdirSync(folder)).toHaveLength(0), seen);
+  });
+
+  it('takes away the socket of a bridge that was killed, and no other', async () => {
+    const stateDir = newStateDir();
+    const folder = join(stateDir, 'watch');
+    feedAt(stateDir, undefined);
+    await vi.waitFor(() => expect(readdirSync(folder)).toHaveLength(1), seen);
+    const [own = ''] = readdirSync(folder);
+    const { pid } = spawnSync(process.execPath, ['-e', '0']);
+    const left = own.replace(/^\d+/, String(pid));
+    const elsewhere = left.replace(/-[0-9a-f]+-/, '-ffffff-');
+    for (const name of [left, elsewhere]) writeFileSync(join(folder, name), '');
+    feedAt(stateDir, undefined);
+    await vi.waitFor(() => expect(readdirSync(folder)).toHaveLength(3), seen);
+    expect(readdirSync(folder)).toEqual(expect.arrayContaining([own, elsewhere]));
+    expect(readdirSync(folder)).not.toContain(left);
   });
 
   it('opens no socket where others could exchange it, or where its path is too long, and says so', async () => {
