@@ -110,8 +110,10 @@ function stageOf(browser) {
 const { watchStage } = await import('./page/watch-stage.mjs');
 const { WATCH_CHECKS } = await import('./page/watch-checks.mjs');
 const browser = await startBrowser(executable, [REBOUND]);
-const ofApprovals = CHECKS.map(([what, check]) => ({ what, check, stageFor: async () => stageOf(browser) }));
-const ofUi = WATCH_CHECKS.map(([what, check]) => ({
+const ofApprovals = /** @type {[string, (stage: object) => Promise<void>][]} */ (CHECKS).map(
+  ([what, check]) => ({ what, check, stageFor: async () => stageOf(browser) }),
+);
+const ofUi = WATCH_CHECKS.map(({ what, check }) => ({
   what: `ui: ${what}`,
   check,
   stageFor: () => watchStage(browser, { shots }),

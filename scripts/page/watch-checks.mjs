@@ -1,4 +1,4 @@
-// Checks of the page of `ui` in a real browser, each as [what, check]; a check throws where the page does not do it.
+// Checks of the page of `ui` in a real browser; a check throws where the page does not do what its title says.
 
 import { ok } from 'node:assert/strict';
 import { once } from 'node:events';
@@ -8,6 +8,9 @@ import { createRequire } from 'node:module';
 import { REBOUND } from './checks.mjs';
 import { PAYLOADS } from './payloads.mjs';
 import { furnish } from './watch-stage.mjs';
+
+/** @typedef {import('playwright-core').Page} Page */
+/** @typedef {Awaited<ReturnType<typeof import('./watch-stage.mjs').watchStage>>} Stage */
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 /** Words by which each view shows that its data are there. */
@@ -23,22 +26,29 @@ export const VIEWS = {
 /** The page takes no press for so long after something has moved, and a little more. */
 const SETTLED_MS = 1_000;
 
-const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-const expectSame = (saw, wanted) =>
+const pause = (/** @type {number} */ ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const expectSame = (/** @type {unknown} */ saw, /** @type {unknown} */ wanted) =>
   ok(Object.is(saw, wanted), `saw ${JSON.stringify(saw)}, not ${JSON.stringify(wanted)}`);
-export const shows = (page, text) =>
+export const shows = (/** @type {Page} */ page, /** @type {string} */ text) =>
   page.waitForFunction((wanted) => document.body.textContent?.includes(wanted), text);
 
-/** What axe finds that is serious or critical, in a page that is as its maker's policy has it otherwise. */
+/**
+ * Finds what axe calls serious or critical.
+ * @param {Page} page
+ */
 async function seriousIn(page) {
   await page.evaluate(AXE);
+  /** @type {{ violations: { impact: string, id: string, nodes: { html: string }[] }[] }} */
   const { violations } = await page.evaluate(() => /** @type {any} */ (globalThis).axe.run());
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`);
 }
 
-/** Another web page of this machine. */
+/**
+ * Another web page of this machine.
+ * @param {string} markup
+ */
 async function otherSite(markup) {
   const server = createServer((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/html' });
@@ -50,17 +60,22 @@ async function otherSite(markup) {
   return { url: `http://localhost:${port}/`, close: () => server.close() };
 }
 
-const runLine = (at) => ({
+const runLine = (/** @type {number} */ at) => ({
   ...{ kind: 'run', at: new Date(1_700_000_000_000 + at * 1_000).toISOString(), run: `many-${at}` },
   ...{ client: 'claude-code 2.1.330', servers: [`server-${at % 7}`], language: 'python' },
   ...{ code: { bytes: 10, sha256: '0' }, timeoutSeconds: 30, status: at % 10 === 0 ? 'error' : 'success' },
   ...{ durationMs: at, calls: 0, notListed: 0 },
 });
 
+/**
+ * @param {string} what
+ * @param {(stage: Stage) => Promise<string | void>} check
+ */
+const checkOf = (what, check) => ({ what, check });
+
 export const WATCH_CHECKS = [
-  ...['light', 'dark'].map((colorScheme) => [
-    `each view shows what there is, ${colorScheme}, and axe finds nothing serious`,
-    async (stage) => {
+  .../** @type {const} */ (['light', 'dark']).map((colorScheme) =>
+    checkOf(`each view shows what there is, ${colorScheme}, and axe finds nothing serious`, async (stage) => {
       await furnish(stage);
       for (const [view, words] of Object.entries(VIEWS)) {
         const page = await stage.open(view, { colorScheme, viewport: { width: 1_100, height: 800 } });
@@ -69,54 +84,47 @@ export const WATCH_CHECKS = [
         expectSame((await seriousIn(page)).join('; '), '');
         await page.close();
       }
-    },
-  ]),
-  [
-    'on a phone no view scrolls sideways, and fingers hit the buttons',
-    async (stage) => {
-      await furnish(stage);
-      for (const [view, words] of Object.entries(VIEWS)) {
-        const page = await stage.open(view, { viewport: { width: 360, height: 740 } });
-        await shows(page, words);
-        await stage.shoot(page, `phone-${view.replace(/\/.*/, '-one')}`);
-        ok(
-          await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
-          `${view} scrolls sideways`,
-        );
-        for (const button of await page.locator('button:visible').all())
-          ok((await button.boundingBox()).height >= 44, `a button of ${view} is too small`);
-        await page.close();
-      }
-    },
-  ],
-  [
-    'a question comes by itself, is answered here, and goes',
-    async (stage) => {
-      const page = await stage.open('questions');
-      await shows(page, 'Nothing waits for you');
-      const asked = stage.ask();
-      await page.waitForSelector(`#${asked.id}`);
-      await page.waitForSelector('nav .count');
-      await pause(SETTLED_MS);
-      await page.fill(`#word-${asked.id}`, 'not today');
-      await page.click(`#${asked.id} button.no`);
-      const { decision, word, by } = await asked.answered;
-      expectSame(`${decision} ${word} ${by}`, 'no not today page');
-      await page.waitForSelector(`#${asked.id}`, { state: 'detached' });
-      await shows(page, 'Denied by');
-    },
-  ],
-  ...['once', 'run', 'session', 'always'].map((decision) => [
-    `the button "${decision}" answers so`,
-    async (stage) => {
+    }),
+  ),
+  checkOf('on a phone no view scrolls sideways, and fingers hit the buttons', async (stage) => {
+    await furnish(stage);
+    for (const [view, words] of Object.entries(VIEWS)) {
+      const page = await stage.open(view, { viewport: { width: 360, height: 740 } });
+      await shows(page, words);
+      await stage.shoot(page, `phone-${view.replace(/\/.*/, '-one')}`);
+      ok(
+        await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
+        `${view} scrolls sideways`,
+      );
+      for (const button of await page.locator('button:visible').all())
+        ok(((await button.boundingBox())?.height ?? 0) >= 44, `a button of ${view} is too small`);
+      await page.close();
+    }
+  }),
+  checkOf('a question comes by itself, is answered here, and goes', async (stage) => {
+    const page = await stage.open('questions');
+    await shows(page, 'Nothing waits for you');
+    const asked = stage.ask();
+    await page.waitForSelector(`#${asked.id}`);
+    await page.waitForSelector('nav .count');
+    await pause(SETTLED_MS);
+    await page.fill(`#word-${asked.id}`, 'not today');
+    await page.click(`#${asked.id} button.no`);
+    const { decision, word, by } = await asked.answered;
+    expectSame(`${decision} ${word} ${by}`, 'no not today page');
+    await page.waitForSelector(`#${asked.id}`, { state: 'detached' });
+    await shows(page, 'Denied by');
+  }),
+  ...['once', 'run', 'session', 'always'].map((decision) =>
+    checkOf(`the button "${decision}" answers so`, async (stage) => {
       const asked = stage.ask();
       const page = await stage.open('questions');
       await page.waitForSelector(`#${asked.id}`);
       await page.click(`#${asked.id} button.${decision}`);
       expectSame((await asked.answered).decision, decision);
-    },
-  ]),
-  [
+    }),
+  ),
+  checkOf(
     'a press in the moment in which a question comes counts for nothing, and Enter in the field never does',
     async (stage) => {
       const page = await stage.open('questions');
@@ -134,49 +142,47 @@ export const WATCH_CHECKS = [
       await page.click(`#${asked.id} button.once`);
       expectSame((await asked.answered).decision, 'once');
     },
-  ],
-  [
-    'keys alone go from view to view, through a run, and answer a question',
-    async (stage) => {
-      const asked = await furnish(stage);
-      const page = await stage.open('now');
-      await shows(page, VIEWS.now);
-      const tabTo = async (isThere) => {
-        for (let at = 0; at < 60; at++) {
-          await page.keyboard.press('Tab');
-          if (await page.evaluate(isThere)) return;
-        }
-        throw new Error(`Tab does not lead to ${isThere}`);
-      };
-      await tabTo(() => document.activeElement?.textContent === 'Runs');
-      await page.keyboard.press('Enter');
-      await shows(page, 'KeyError');
-      await tabTo(() => document.activeElement?.className === 'run');
-      await page.keyboard.press('Enter');
-      await page.waitForSelector('article h2');
-      await tabTo(() => document.activeElement?.textContent?.startsWith('Questions') === true).catch(
-        async () => {
-          // Tab goes round by the browser's own bar.
-          await page.keyboard.press('Escape');
-          await page.evaluate(() => /** @type {HTMLElement} */ (document.querySelector('nav a')).focus());
-          await page.keyboard.press('Tab');
-        },
-      );
-      await page.keyboard.press('Enter');
-      await page.waitForSelector(`#${asked.id}`);
-      await pause(SETTLED_MS);
-      await tabTo(() => document.activeElement?.className === 'no');
-      await page.keyboard.press('Enter');
-      expectSame((await asked.answered).decision, 'no');
-    },
-  ],
-  [
+  ),
+  checkOf('keys alone go from view to view, through a run, and answer a question', async (stage) => {
+    const asked = await furnish(stage);
+    const page = await stage.open('now');
+    await shows(page, VIEWS.now);
+    const tabTo = async (/** @type {() => boolean} */ isThere) => {
+      for (let at = 0; at < 60; at++) {
+        await page.keyboard.press('Tab');
+        if (await page.evaluate(isThere)) return;
+      }
+      throw new Error(`Tab does not lead to ${isThere}`);
+    };
+    await tabTo(() => document.activeElement?.textContent === 'Runs');
+    await page.keyboard.press('Enter');
+    await shows(page, 'KeyError');
+    await tabTo(() => document.activeElement?.className === 'run');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('article h2');
+    await tabTo(() => document.activeElement?.textContent?.startsWith('Questions') === true).catch(
+      async () => {
+        // Tab goes round by the browser's own bar.
+        await page.keyboard.press('Escape');
+        await page.evaluate(() => /** @type {HTMLElement} */ (document.querySelector('nav a')).focus());
+        await page.keyboard.press('Tab');
+      },
+    );
+    await page.keyboard.press('Enter');
+    await page.waitForSelector(`#${asked.id}`);
+    await pause(SETTLED_MS);
+    await tabTo(() => document.activeElement?.className === 'no');
+    await page.keyboard.press('Enter');
+    expectSame((await asked.answered).decision, 'no');
+  }),
+  checkOf(
     'ten thousand runs are listed, few of them are in the document, and the last one is reached',
     async (stage) => {
       stage.audit(Array.from({ length: 10_000 }, (_, at) => runLine(at)));
       const page = await stage.open('runs');
       await shows(page, '10000 runs');
       await page.evaluate(() => {
+        /** @type {number[]} */
         const taken = [];
         Object.assign(globalThis, { tasks: taken });
         new PerformanceObserver((list) => {
@@ -199,8 +205,8 @@ export const WATCH_CHECKS = [
       await shows(page, '1 run of 10000');
       return `longest task while it scrolled ${Math.round(Math.max(0, ...tasks))} ms`;
     },
-  ],
-  [
+  ),
+  checkOf(
     `${PAYLOADS.length} hostile texts in every field are text in every view, and none of them runs, loads or adds anything`,
     async (stage) => {
       for (const [at, text] of PAYLOADS.entries()) {
@@ -240,7 +246,7 @@ export const WATCH_CHECKS = [
           ' ',
         ),
       );
-      const judge = async (page) => {
+      const judge = async (/** @type {Page} */ page) => {
         const found = await page.evaluate(() => ({
           names: [...new Set([...document.querySelectorAll('*')].map(({ localName }) => localName))],
           links: [...document.querySelectorAll('a')].map((link) => link.getAttribute('href') ?? ''),
@@ -274,10 +280,10 @@ export const WATCH_CHECKS = [
         await page.waitForSelector('pre');
         await judge(page);
         // The control: it is there to be read, and what does not show is read as an escape.
-        const read = await page.locator('article').textContent();
+        const read = (await page.locator('article').textContent()) ?? '';
         const isPlain = /^[ -~]+$/.test(text);
         ok(
-          read.includes(isPlain ? text : /[a-z]{3,}/i.exec(text)?.[0]),
+          read.includes(isPlain ? text : (/[a-z]{3,}/i.exec(text)?.[0] ?? '')),
           `${JSON.stringify(text)} is not there`,
         );
         ok(!/[\p{Cf}\p{Zl}\p{Zp}]/u.test(read), `${JSON.stringify(text)} shows what does not show`);
@@ -286,8 +292,8 @@ export const WATCH_CHECKS = [
       expectSame(stage.dialogs.join(), '');
       expectSame(stage.strangers.join(), '');
     },
-  ],
-  [
+  ),
+  checkOf(
     'another web page that knows the address and a token answers nothing, and shows nothing of the page',
     async (stage) => {
       const asked = stage.ask();
@@ -319,29 +325,23 @@ export const WATCH_CHECKS = [
         site.close();
       }
     },
-  ],
-  [
-    'a name that was rebound to this machine leads nowhere',
-    async (stage) => {
-      await stage.open('now');
-      const page = await stage.context.newPage();
-      const before = stage.complaints.length;
-      await page.goto(stage.address.replace('127.0.0.1', REBOUND));
-      ok((await page.textContent('body')).includes('not known by that name'));
-      stage.complaints.length = before;
-      stage.strangers.length = 0;
-    },
-  ],
-  [
-    'the end of its program is told',
-    async (stage) => {
-      const page = await stage.open('now');
-      await pause(SETTLED_MS);
-      const ended = once(stage.program, 'exit');
-      stage.program.kill('SIGTERM');
-      await ended;
-      await page.waitForSelector('.lost:visible');
-      stage.complaints.length = 0;
-    },
-  ],
+  ),
+  checkOf('a name that was rebound to this machine leads nowhere', async (stage) => {
+    await stage.open('now');
+    const page = await stage.context.newPage();
+    const before = stage.complaints.length;
+    await page.goto(stage.address.replace('127.0.0.1', REBOUND));
+    ok((await page.textContent('body'))?.includes('not known by that name'));
+    stage.complaints.length = before;
+    stage.strangers.length = 0;
+  }),
+  checkOf('the end of its program is told', async (stage) => {
+    const page = await stage.open('now');
+    await pause(SETTLED_MS);
+    const ended = once(stage.program, 'exit');
+    stage.program.kill('SIGTERM');
+    await ended;
+    await page.waitForSelector('.lost:visible');
+    stage.complaints.length = 0;
+  }),
 ];

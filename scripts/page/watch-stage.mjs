@@ -21,9 +21,23 @@ const CALL =
   '{"owner":"ann","repo":"garden","title":"The gate does not close","number":12345678901234567890}';
 const DIGEST = { bytes: 2_048, sha256: '0123456789abcdef' };
 
-/** @param {import('playwright-core').Browser} browser */
-export async function watchStage(browser, { shots = undefined } = {}) {
+/** @typedef {import('playwright-core').Page} Page */
+/**
+ * What a run is told to have been; absent is what is usual.
+ * @typedef {{
+ *   code?: string, stdout?: string, stderr?: string, calls?: readonly { durationMs?: number, [name: string]: unknown }[], status?: string,
+ *   error?: { kind: string, message: string }, client?: string, language?: string, servers?: readonly string[],
+ *   principal?: string, files?: readonly string[], durationMs?: number, goesOn?: boolean, isPaced?: boolean,
+ * }} Story
+ */
+
+/**
+ * @param {import('playwright-core').Browser} browser
+ * @param {{ shots?: string | undefined }} options
+ */
+export async function watchStage(browser, { shots } = {}) {
   const stateDir = mkdtempSync(join(tmpdir(), 'ui-'));
+  /** @type {object[]} */
   const servers = [];
   const facts = () => ({
     ...{ pid: 4_711, version: '0.1.0', kind: 'stdio', since: new Date(Date.now() - 3_600_000).toISOString() },
@@ -43,8 +57,11 @@ export async function watchStage(browser, { shots = undefined } = {}) {
   });
   const [link] = await once(createInterface(program.stdout), 'line');
   const context = await browser.newContext();
+  /** @type {string[]} */
   const complaints = [];
+  /** @type {string[]} */
   const strangers = [];
+  /** @type {string[]} */
   const dialogs = [];
   const { origin } = new URL(link);
   context.on('request', (request) => {
@@ -60,13 +77,17 @@ export async function watchStage(browser, { shots = undefined } = {}) {
     void dialog.dismiss();
   });
   let address = '';
-  const tell = (event) => feed.observe(event, String);
+  const tell = (/** @type {object} */ event) => feed.observe(event, String);
   return {
     ...{ complaints, strangers, dialogs, stateDir, link, origin, context, program },
     get address() {
       return address;
     },
-    /** Opens a view in a page of its own; the first one opens the link. */
+    /**
+     * Opens a view in a page of its own; the first one opens the link.
+     * @param {string} view
+     * @param {{ viewport?: { width: number, height: number }, colorScheme?: 'light' | 'dark' }} look
+     */
     async open(view, look = {}) {
       const page = await context.newPage();
       if (look.viewport) await page.setViewportSize(look.viewport);
@@ -80,11 +101,19 @@ export async function watchStage(browser, { shots = undefined } = {}) {
       await page.waitForSelector('h1');
       return page;
     },
-    /** Tells of a server with tools. */
+    /**
+     * Tells of a server with tools.
+     * @param {string} name
+     * @param {readonly object[]} tools
+     */
     serve(name, tools, more = {}) {
       servers.push({ name, state: 'ready', tools, ...more });
     },
-    /** A run with calls; where it `isPaced`, each takes as long as it says. */
+    /**
+     * A run with calls; where it `isPaced`, each takes as long as it says.
+     * @param {string} id
+     * @param {Story} story
+     */
     async run(
       id,
       {
@@ -93,11 +122,11 @@ export async function watchStage(browser, { shots = undefined } = {}) {
         stderr = '',
         calls = [],
         status = 'success',
-        error = undefined,
+        error,
         client = 'claude-code 2.1.330',
         language = 'python',
         servers: names = ['github'],
-        principal = undefined,
+        principal,
         files = [],
         durationMs = 1_300,
         goesOn = false,
@@ -116,7 +145,7 @@ export async function watchStage(browser, { shots = undefined } = {}) {
         principal,
       });
       for (const [at, call] of calls.entries()) {
-        if (isPaced) await sleep(call.durationMs);
+        if (isPaced) await sleep(call.durationMs ?? 0);
         tell({
           ...{
             type: 'run.call',
@@ -141,13 +170,16 @@ export async function watchStage(browser, { shots = undefined } = {}) {
       tell({ type: 'run.ended', run: id, servers: names, status, error, durationMs, calls: calls.length });
       tell({ type: 'run.output', run: id, stdout, stderr, result: undefined, error: error?.message, files });
     },
-    /** Lines for the audit, as another bridge has left them. */
+    /**
+     * Lines for the audit, as another bridge has left them.
+     * @param {readonly object[]} lines
+     */
     audit(lines) {
       mkdirSync(join(stateDir, 'audit'), { recursive: true });
       const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
       writeFileSync(join(stateDir, 'audit', `${drawnLetters(8)}.jsonl`), text);
     },
-    session(name, client = 'claude-code 2.1.330') {
+    session(/** @type {string} */ name, client = 'claude-code 2.1.330') {
       const at = new Date().toISOString();
       const handle = `s-${drawnLetters(16)}`;
       new SessionFiles(stateDir).write({
@@ -157,12 +189,13 @@ export async function watchStage(browser, { shots = undefined } = {}) {
       });
       return handle;
     },
+    /** @param {{ server?: string, tool?: string, rule?: string, calls?: readonly string[], session?: string, client?: string, run?: string }} asked */
     ask({
       server = 'github',
       tool = 'create_issue',
       rule = "ask 'github.create_*'",
       calls = [CALL],
-      session = undefined,
+      session,
       client = 'claude-code 2.1.330',
       run = '4f1c2a9b-12',
     } = {}) {
@@ -173,7 +206,7 @@ export async function watchStage(browser, { shots = undefined } = {}) {
       const facts = { rule, run, client, principal: undefined, session };
       return { id, ...inbox.post({ id, object, ...facts, offers, askedAt, expiresAt }) };
     },
-    shoot: async (page, name) => {
+    shoot: async (/** @type {Page} */ page, /** @type {string} */ name) => {
       if (shots !== undefined) await page.screenshot({ path: join(shots, `${name}.png`), fullPage: true });
     },
     async close() {
@@ -190,7 +223,10 @@ export async function watchStage(browser, { shots = undefined } = {}) {
   };
 }
 
-/** What a day looks like, for pictures and for the checks of each view. */
+/**
+ * Has all views show something, for pictures and for the checks of each.
+ * @param {Awaited<ReturnType<typeof watchStage>>} stage
+ */
 export async function furnish(stage) {
   const tools = [
     ['list_issues', 'Lists the issues of a repository.'],
@@ -205,7 +241,7 @@ export async function furnish(stage) {
     state: 'resting',
     reason: 'It asked for a login: run mcp-sandbox-bridge login calendar.',
   });
-  const at = (ms, call) => ({ durationMs: ms, ...call });
+  const at = (/** @type {number} */ ms, /** @type {object} */ call = {}) => ({ durationMs: ms, ...call });
   await stage.run('7be0d1c2-1', {
     isPaced: true,
     code: 'issues = mcp_github.list_issues(owner="ann", repo="garden")\nprint(len(issues), "issues")\n',
