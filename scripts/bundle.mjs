@@ -12,6 +12,7 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { asciiOnly } from './bundle/ascii-only.mjs';
+import { bundlePage } from './bundle/page.mjs';
 import { bundleParsers, separateParsers } from './bundle/parsers.mjs';
 import { startChunks } from './bundle/start-chunks.mjs';
 import { copyTexts, textsBeside } from './bundle/texts-beside.mjs';
@@ -91,14 +92,20 @@ chmodSync(join(dist, 'cli/main.js'), 0o755);
 
 copyTexts(join(root, 'src'), dist);
 
-const files = [...output, ...first, ...(await bundleParsers(parsers.packages, common, scripts))];
+const page = await bundlePage(root, folder, common);
+const files = [
+  ...output,
+  ...first,
+  ...page.output,
+  ...(await bundleParsers(parsers.packages, common, scripts)),
+];
 const chunks = files.filter((file) => file.type === 'chunk');
 const missing = chunks
   .flatMap(({ imports, dynamicImports }) => [...imports, ...dynamicImports])
   .filter(isForeign);
 if (missing.length > 0) throw new Error(`not bundled: ${[...new Set(missing)].join(', ')}`);
 
-const kept = new Set([...files.map(({ fileName }) => basename(fileName)), licences]);
+const kept = new Set([...files.map(({ fileName }) => basename(fileName)), page.style, licences]);
 for (const name of readdirSync(folder)) if (!kept.has(name)) rmSync(join(folder, name));
 writeFileSync(join(folder, licences), notices(chunks.flatMap(({ moduleIds }) => moduleIds)));
 

@@ -39,6 +39,9 @@ const PACKAGES = {
   minisearch: ['servers/catalog/'],
   open: ['cli/'],
   'p-queue': ['code-exec/', 'run/', 'servers/', 'tenant/'],
+  // The page of `ui`.
+  preact: ['watch/page/'],
+  'preact/hooks': ['watch/page/'],
   picocolors: ['base/log/', 'cli/terminal/'],
   pino: ['base/log/'],
   'smol-toml': ['settings/files/parsers.ts'],
@@ -54,6 +57,7 @@ const PACKAGES = {
     'servers/',
     'service/',
     'settings/',
+    'watch/',
     'wire/',
   ],
 };
@@ -114,7 +118,7 @@ if (violations.length === 0 && runtimeFiles !== undefined)
   console.error(`sandbox-runtime: ${runtimeFiles} files, none imports itself`);
 process.exitCode = violations.length === 0 ? 0 : 1;
 
-function sourceFiles(folder, pattern = /\.ts$/) {
+function sourceFiles(folder, pattern = /\.tsx?$/) {
   return readdirSync(folder, { recursive: true })
     .map((name) => name.split(sep).join('/'))
     .filter((name) => pattern.test(name))
@@ -171,6 +175,12 @@ function importsOf(file, text, names) {
   ];
 }
 
+/** The source of what is imported as JavaScript; the page's is of two kinds. */
+function sourceOf(path) {
+  const [source, page] = ['.ts', '.tsx'].map((ending) => path.replace(/\.js$/, ending));
+  return files.includes(page) ? page : source;
+}
+
 /** A relative name begins with dots: one for the folder of its own file, one more for each folder above. */
 function fromRoot(module, file) {
   const name = module.replace(/^\.+/, '');
@@ -198,7 +208,7 @@ function check(file, text) {
       checkPackage(file, code, at, target);
       continue;
     }
-    const resolved = posix.normalize(posix.join(posix.dirname(file), target)).replace(/\.js$/, '.ts');
+    const resolved = sourceOf(posix.normalize(posix.join(posix.dirname(file), target)));
     imported.push(resolved);
     if (resolved.split('/')[0] === room) checkFolders(file, code, at, resolved);
     else checkRooms(file, code, at, resolved);

@@ -1,5 +1,5 @@
-// Opens the page of approvals in a real browser and looks at what a person would: that it answers, tells what happens
-// elsewhere, fits a phone, and takes nothing from other web pages. Exits with 1 when something did not hold, 2 for a wrong
+// Opens the page of approvals and the page of `ui` in a real browser and looks at what a person would: that they answer, tell what
+// happens elsewhere, fit a phone, and take nothing from other web pages. Exits with 1 when something did not hold, 2 for a wrong
 // option, 3 when this machine lacks something. --help says how.
 
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -15,14 +15,16 @@ import { CHECKS, REBOUND } from './page/checks.mjs';
 const {
   browser: named,
   install,
+  only,
   shots,
 } = takeOptions({
   command: 'npm run test:page --',
   about:
-    'Opens the page of approvals in a Chromium of this machine, with questions of its own. Needs no engine and no network;\nwithout a browser it says so and exits with 3.',
+    'Opens the page of approvals and that of `ui` in a Chromium of this machine, with runs and questions of its own. Needs no\nengine and no network; without a browser it says so and exits with 3.',
   options: {
     browser: { value: 'PATH', says: 'this Chromium or Chrome, instead of the one on PATH' },
     install: { says: "install Debian's Chromium first where there is none; takes root" },
+    only: { value: 'WORDS', says: 'only the checks that have these words in their title' },
     shots: { value: 'FOLDER', says: 'write pictures of the page there' },
   },
 });
@@ -105,21 +107,37 @@ function stageOf(browser) {
   };
 }
 
+const { watchStage } = await import('./page/watch-stage.mjs');
+const { WATCH_CHECKS } = await import('./page/watch-checks.mjs');
 const browser = await startBrowser(executable, [REBOUND]);
+const ofApprovals = /** @type {[string, (stage: object) => Promise<void>][]} */ (CHECKS).map(
+  ([what, check]) => ({ what, check, stageFor: async () => stageOf(browser) }),
+);
+const ofUi = WATCH_CHECKS.map(({ what, check }) => ({
+  what: `ui: ${what}`,
+  check,
+  stageFor: () => watchStage(browser, { shots }),
+}));
+const wanted = [...ofApprovals, ...ofUi].filter(({ what }) => only === undefined || what.includes(only));
+if (wanted.length === 0) leave(2, `--only: no check has '${only}' in its title. See --help.`);
 console.log(pc.dim(`${executable} ${browser.version()}`));
 try {
-  for (const [what, check] of /** @type {[string, (stage: object) => Promise<void>][]} */ (CHECKS)) {
-    const stage = stageOf(browser);
+  for (const { what, check, stageFor } of wanted) {
+    const stage = await stageFor();
     let trouble;
+    let note;
     try {
-      await check(stage);
+      note = await /** @type {(stage: object) => Promise<string | void>} */ (check)(stage);
       if (stage.complaints.length > 0) trouble = `the browser complains: ${stage.complaints.join('; ')}`;
     } catch (thrown) {
       trouble = thrown.message;
     } finally {
       await stage.close();
     }
-    console.log(trouble === undefined ? `${pc.green('✓')} ${what}` : `${pc.red('✗')} ${what}: ${trouble}`);
+    const said = typeof note === 'string' ? pc.dim(` (${note})`) : '';
+    console.log(
+      trouble === undefined ? `${pc.green('✓')} ${what}${said}` : `${pc.red('✗')} ${what}: ${trouble}`,
+    );
     if (trouble !== undefined) process.exitCode = 1;
   }
 } finally {

@@ -132,6 +132,7 @@ const furtherParts = (context, containers) => [
     run: containers({ only: FURTHER, except: [...LANGUAGES_AND_COMMANDS, ...WALL_FILES, ...WAITING] }),
   },
   { name: 'waiting', run: containers({ only: WAITING }) },
+  { name: 'page', run: () => pageInBrowser(context) },
   { name: 'walls-under-gvisor', run: (files) => wallsUnderGvisor(context, files) },
   ...REMOTE_KINDS.map((kind) => ({
     name: kind,
@@ -140,6 +141,9 @@ const furtherParts = (context, containers) => [
   })),
   { name: 'engines-elsewhere', asRoot: true, run: containers({ only: REMOTE_OWN }) },
 ];
+
+/** Exit code of a script for something that this machine lacks. */
+const NO_BROWSER = 3;
 
 const exists = async (argv) => (await run(argv, { quiet: true })).exitCode === 0;
 
@@ -216,6 +220,14 @@ async function wallsUnderGvisor(context, files = WALLS_OF_SANDBOXES) {
     return passedOver();
   }
   return vitest(context, 'containers', { files, env: { WALLS_RUNTIME: 'runsc' } });
+}
+
+/** Both pages in a real browser. One that is missing is told by the script itself, with an exit code of its own. */
+async function pageInBrowser({ silentMs }) {
+  const argv = [process.execPath, 'scripts/test-page.mjs'];
+  const { exitCode, output } = await run(argv, { silentMs });
+  if (exitCode === NO_BROWSER) return passedOver();
+  return verdict(exitCode === 0, `${argv.join(' ')} ended with ${exitCode}:\n${output.slice(-2_000)}`);
 }
 
 /** What stands for everybody's run against an engine that runs elsewhere; `npm run test:remote` has all. */

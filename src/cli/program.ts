@@ -407,6 +407,13 @@ program
   .option('--json', 'print JSON; with --follow an object a line')
   .action(async (options) => (await import('./kept/runs.js')).runs(options));
 
+program
+  .command('ui')
+  .description('open a page that shows what your bridges do, and takes your answers')
+  .option('--no-browser', 'only print the link')
+  .option('--port <number>', 'listen at this port of 127.0.0.1 instead of any free one', wholeCount)
+  .action(async (options) => (await import('./ui/ui.js')).ui(options));
+
 const approvals = program
   .command('approvals')
   .description('list the tool calls that need your approval')

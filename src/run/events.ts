@@ -95,6 +95,20 @@ declare module '../base/log/events.js' {
       readonly durationMs: number;
       readonly calls: number;
     };
+    /** The code of a run that is about to start; only where MCP_BRIDGE_RECORD keeps code. As it is, secrets included. */
+    readonly 'run.code': { readonly run: string; readonly code: string };
+    /** Output of a run that has ended, told after `run.ended` and on the same terms as its code. */
+    readonly 'run.output': {
+      readonly run: string;
+      readonly stdout: string;
+      readonly stderr: string;
+      /** The value of the last expression, as Python shows it. */
+      readonly result: string | undefined;
+      /** Message, traceback and remedy. */
+      readonly error: string | undefined;
+      /** Names of the files that it left. */
+      readonly files: readonly string[];
+    };
     readonly 'audit.trouble': { readonly message: string };
     readonly 'kept.trouble': { readonly message: string };
     /** A fault of ours, in whichever room it is noticed. */
@@ -159,6 +173,11 @@ export function runEventWords() {
         { run, status, error: error?.kind, durationMs: Math.round(durationMs), calls },
       ];
     },
+    'run.code': ({ run, code }) => ['trace', `run ${run} has ${countOf(code.length, 'character')} of code`],
+    'run.output': ({ run, stdout, stderr }) => [
+      'trace',
+      `run ${run} has written ${countOf(stdout.length + stderr.length, 'character')}`,
+    ],
     'audit.trouble': ({ message }) => [
       'warn',
       `runs and calls are not written to the audit: ${oneLine(message)}`,

@@ -213,6 +213,11 @@ export class Bridge implements AsyncDisposable {
     return this.#service.freezeSeconds;
   }
 
+  /** Sandboxes that wait for a run, and the memory that they hold, in bytes. */
+  get waitingSandboxes(): { readonly waiting: number; readonly heldBytes: number } {
+    return this.#service.warm.held;
+  }
+
   /** Whether a run or a call of it is under way or waits, be it for a person. */
   get isBusy(): boolean {
     return this.#queue.isBusy;

@@ -62,6 +62,7 @@ it('an empty environment gives the documented defaults', () => {
     allowRootful: false,
     acceptUnenforced: [],
     saveTools: true,
+    record: { seconds: 3600, bytes: 4 * 1024 ** 2 },
     keepSeconds: 3600,
     keepBytes: 256 * 1024 ** 2,
     audit: 'on',
@@ -166,6 +167,7 @@ it('every variable can be set', () => {
     MCP_BRIDGE_KEEP_MB: '5',
     MCP_BRIDGE_AUDIT: 'arguments',
     MCP_BRIDGE_AUDIT_MB: '7',
+    MCP_BRIDGE_RECORD: '30m,2',
     MCP_BRIDGE_WARM: '3',
     MCP_BRIDGE_PREIMPORT: 'numpy, xml.etree',
     MCP_BRIDGE_CONCURRENCY: '2',
@@ -261,6 +263,7 @@ it('every variable can be set', () => {
     allowRootful: true,
     acceptUnenforced: ['memory', 'cpu'],
     saveTools: false,
+    record: { seconds: 1800, bytes: 2 * 1024 ** 2 },
     keepSeconds: 0,
     keepBytes: 5 * 1024 ** 2,
     audit: 'arguments',
@@ -755,4 +758,14 @@ it('an AppArmor profile is a word', () => {
   expect(parseSettings({}, host).settings.apparmor).toBeUndefined();
   expect(() => parseSettings({ MCP_BRIDGE_APPARMOR: '-x' }, host)).toThrow('MCP_BRIDGE_APPARMOR');
   expect(() => parseSettings({ MCP_BRIDGE_APPARMOR: 'a b' }, host)).toThrow('MCP_BRIDGE_APPARMOR');
+});
+
+it('MCP_BRIDGE_RECORD is off, or a time and megabytes', () => {
+  expect(settingsOf({ MCP_BRIDGE_RECORD: 'off' }).record).toBeUndefined();
+  expect(settingsOf({ MCP_BRIDGE_RECORD: '1D, 256' }).record).toEqual({
+    seconds: 86_400,
+    bytes: 256 * 1024 ** 2,
+  });
+  for (const wrong of ['on', '1h', '4', '1h,0', '0m,4', '8d,4', '1h,257', '1h,4,5'])
+    expect(errorOf({ MCP_BRIDGE_RECORD: wrong }).message).toContain('MCP_BRIDGE_RECORD');
 });

@@ -23,7 +23,10 @@ export async function giveAnswer(
   { question, digest, folder }: WaitingQuestion,
   decision: Decision,
   word: string | undefined,
-  withinMs = TAKEN_WITHIN_MS,
+  {
+    withinMs = TAKEN_WITHIN_MS,
+    by = 'command line',
+  }: { readonly withinMs?: number; readonly by?: 'page' | 'command line' } = {},
 ): Promise<{ readonly is: 'taken' | 'late'; readonly why: string }> {
   const { id, offers } = question;
   if (!offers.includes(decision))
@@ -34,7 +37,7 @@ export async function giveAnswer(
   const mark = drawnLetters(MARK_LETTERS);
   const put = (): boolean => {
     try {
-      return folder.putAnswer({ id, digest, decision, word, who: thisUser(), mark });
+      return folder.putAnswer({ id, digest, decision, word, who: thisUser(), by, mark });
     } catch (thrown) {
       throw notTaken(`The answer to ${id} cannot be written: ${messageOf(thrown)}.`);
     }

@@ -37,11 +37,27 @@ export function sessions({ json }: { readonly json?: true }): void {
 export async function endSession(word: string): Promise<void> {
   const prepared = prepare('error', 'ends');
   const session = findSession(word, liveSessions(prepared.settings.stateDir));
+  const named = `Session '${visibleText(session.name)}' (${session.handle})`;
+  process.stdout.write(
+    (await endLive(session, prepared, interruptSignal()))
+      ? `${named} has ended. Its next caller is told that you ended it.\n`
+      : `${named} was killed, but its bridge (process ${session.owner.pid}) has not confirmed it yet.\n`,
+  );
+}
+
+/**
+ * Ends a session; false where its bridge has not confirmed that within ten seconds. Throws E_STATE or E_ENGINE_BROKEN where it
+ * could not be ended.
+ */
+export async function endLive(
+  session: ListedSession,
+  prepared: Prepared,
+  signal: AbortSignal,
+): Promise<boolean> {
   const { files, handle } = session;
-  const named = `Session '${visibleText(session.name)}' (${handle})`;
   files.markEnded(handle);
   try {
-    await kill(session, prepared);
+    await kill(session, prepared, signal);
   } catch (thrown) {
     files.unmarkEnded(handle);
     throw thrown;
@@ -49,11 +65,7 @@ export async function endSession(word: string): Promise<void> {
   const until = performance.now() + GONE_WITHIN_MS;
   const isThere = () => files.all().some((each) => each.handle === handle && each.ended === null);
   while (isThere() && performance.now() < until) await sleep(LOOK_AGAIN_MS);
-  process.stdout.write(
-    isThere()
-      ? `${named} was killed, but its bridge (process ${session.owner.pid}) has not confirmed it yet.\n`
-      : `${named} has ended. Its next caller is told that you ended it.\n`,
-  );
+  return !isThere();
 }
 
 function findSession(word: string, live: readonly ListedSession[]): ListedSession {
@@ -78,11 +90,15 @@ function findSession(word: string, live: readonly ListedSession[]): ListedSessio
 }
 
 /** Judged by its process where that is this machine's, else through the engine. */
-async function kill(session: ListedSession, { settings, discovery, observer }: Prepared): Promise<void> {
+async function kill(
+  session: ListedSession,
+  { settings, discovery, observer }: Prepared,
+  signal: AbortSignal,
+): Promise<void> {
   const process = processHere(session);
   if (process !== null && killLiving(process)) return;
   await using launcher = new Launcher(settings, discovery.host, observer);
-  const trouble = await launcher.killByName(session.container, interruptSignal());
+  const trouble = await launcher.killByName(session.container, signal);
   if (trouble === undefined) return;
   throw new BridgeError(
     'E_ENGINE_BROKEN',

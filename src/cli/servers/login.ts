@@ -205,7 +205,7 @@ function asJson(stored: ReturnType<TokenStore['list']>[number]): object {
 const expiryText = (atMs: number): string =>
   atMs <= Date.now() ? 'now' : `on ${new Date(atMs).toISOString().slice(0, 16).replace('T', ' at ')} UTC`;
 
-async function openBrowser(url: string, say: (line: string) => void): Promise<void> {
+export async function openBrowser(url: string, say: (line: string) => void): Promise<void> {
   try {
     const browser = await open(url);
     browser.on('error', () => {});
@@ -217,7 +217,7 @@ async function openBrowser(url: string, say: (line: string) => void): Promise<vo
 }
 
 /** Where a browser would open on a screen that nobody sees. */
-const isRemoteShell = (): boolean => ['SSH_CONNECTION', 'SSH_TTY'].some((name) => process.env[name]);
+export const isRemoteShell = (): boolean => ['SSH_CONNECTION', 'SSH_TTY'].some((name) => process.env[name]);
 
 function argumentsError(message: string, remedy?: string): BridgeError {
   return new BridgeError('E_ARGUMENTS', message, {

@@ -10,6 +10,7 @@ import { sandboxEventWords } from '../../sandbox/events.js';
 import { serverEventWords } from '../../servers/events.js';
 import { serviceEventWords } from '../../service/events.js';
 import { tenantEventWords } from '../../tenant/events.js';
+import { watchEventWords } from '../../watch/events.js';
 
 declare module '../../base/log/events.js' {
   interface EventTable {
@@ -43,5 +44,6 @@ export const eventWords = (): EventWords => ({
   ...tenantEventWords,
   ...callEventWords,
   ...serviceEventWords,
+  ...watchEventWords,
   ...servingEventWords,
 });

@@ -2,8 +2,9 @@
 // does not; SIGHUP reads certificates again. Nothing is left running when it returns.
 
 import { BridgeError } from '../../base/errors.js';
-import type { Observer } from '../../base/log/events.js';
+import { fanOut, type Observer } from '../../base/log/events.js';
 import { isLoopback } from '../../base/text/loopback.js';
+import { VERSION } from '../../base/version.js';
 import { OF_ONE_PROCESS, Scheduler, UNLIMITED } from '../../base/waiting/scheduler.js';
 import { watchTasks } from '../../mcp/calls/tasks.js';
 import { AgentConnection, agentServer } from '../../mcp/connection/server.js';
@@ -22,6 +23,7 @@ import type { Bridge } from '../../tenant/bridge.js';
 import { startsSandboxes } from '../../tenant/sandbox-service.js';
 import { type StartedFigures, startFigures } from '../figures/start-figures.js';
 import { interruptSignal } from '../terminal/interrupt.js';
+import { LateFeed, processFacts } from './late-feed.js';
 import { type Prepared, prepare, startAudit } from './prepare.js';
 import { type End, firstFault, nothingElseWrites } from './serving-process.js';
 
@@ -34,10 +36,14 @@ const LOG_WITHIN_MS = 500;
 export async function serveHttp(written: string, allowedHosts: readonly string[]): Promise<void> {
   const address = parseHttpAddress(written);
   const prepared = withHosts(prepare('info', 'serves'), allowedHosts);
-  const { stderr, settings } = prepared;
+  const { stderr, settings, redactor } = prepared;
   const audit = startAudit(prepared);
   const figures = startFigures(prepared, audit.observer, settings.http.metrics !== undefined);
-  const observer = figures.beside(audit.observer);
+  const feed = new LateFeed(settings, audit.observer);
+  const observer = fanOut(
+    figures.beside(audit.observer),
+    feed.observerFor((text) => redactor.redact(text)),
+  );
   const interrupted = interruptSignal({ except: ['SIGHUP'], isService: true });
   let listening: HttpFront | undefined;
   // From the first moment on: without a handler the signal ends the process.
@@ -55,6 +61,13 @@ export async function serveHttp(written: string, allowedHosts: readonly string[]
   const fault = firstFault(observer);
   listening = front;
   const record = recordServing(settings.stateDir, front.address);
+  feed.open(() => ({
+    ...processFacts(VERSION),
+    kind: 'http',
+    folder: '',
+    // Tools are those of each principal.
+    servers: bridges.slots.states().map(({ name, state }) => ({ name, state, tools: [] })),
+  }));
   notifySystemd('READY=1', process.env);
   const { reason, exitCode } = await Promise.race([
     new Promise<End>((resolve) => {
@@ -68,6 +81,7 @@ export async function serveHttp(written: string, allowedHosts: readonly string[]
   if (exitCode === 0) await Promise.race([front.drain(settings.http.drainSeconds * 1000), fault]);
   observer({ type: 'bridge.closing', reason });
   setTimeout(() => process.exit(1), CLOSE_WITHIN_MS).unref();
+  feed[Symbol.dispose]();
   await front[Symbol.asyncDispose]();
   await bridges[Symbol.asyncDispose]();
   await figures[Symbol.asyncDispose]();
@@ -150,7 +164,9 @@ function withHosts(prepared: Prepared, allowed: readonly string[]): Prepared {
     });
   const { settings } = prepared;
   const http = { ...settings.http, hosts: [...settings.http.hosts, ...names] };
-  return { ...prepared, settings: { ...settings, http } };
+  // Runs of other people are remembered only where the operator has asked for it.
+  const record = settings.explicitlySet.has('MCP_BRIDGE_RECORD') ? settings.record : undefined;
+  return { ...prepared, settings: { ...settings, http, record } };
 }
 
 // Parts of the HTTP front in a real bridge: credentials, a bridge for each principal, and whether code can be run.

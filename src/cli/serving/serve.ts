@@ -3,7 +3,8 @@
 
 // First, since it decides how the schemas of all others are made.
 import '../../wire/schema-making.js';
-import type { Observer } from '../../base/log/events.js';
+import { fanOut, type Observer } from '../../base/log/events.js';
+import { VERSION } from '../../base/version.js';
 import { LateBridge } from '../../mcp/connection/late-bridge.js';
 import { serveAgent } from '../../mcp/connection/server.js';
 import { AgentTransport } from '../../mcp/requests/stdio-transport.js';
@@ -11,6 +12,7 @@ import { SET_UP_SOFT_TIMEOUT_MS } from '../../run/queue/soft-timeout.js';
 import { problemsIn } from '../../settings/environment/setting-problems.js';
 import { startFigures } from '../figures/start-figures.js';
 import { interruptSignal } from '../terminal/interrupt.js';
+import { LateFeed, processFacts, serverFacts } from './late-feed.js';
 import { type Examined, examine, startAudit } from './prepare.js';
 
 import { type End, firstFault, nothingElseWrites } from './serving-process.js';
@@ -27,11 +29,16 @@ export async function serve(alone?: string): Promise<void> {
   nothingElseWrites(stderr);
   const audit = startAudit(prepared);
   const figures = startFigures(prepared, audit.observer);
-  const observer = figures.beside(audit.observer);
+  const { redactor, settings } = prepared;
+  const feed = new LateFeed(settings, audit.observer);
+  const observer = fanOut(
+    figures.beside(audit.observer),
+    feed.observerFor((text) => redactor.redact(text)),
+  );
   if (alone !== undefined) observer({ type: 'bridge.alone', reason: alone });
   const interrupted = interruptSignal({ isService: true });
   const fault = firstFault(observer);
-  const { transport, bridge } = await connectAgent(prepared, observer);
+  const { transport, bridge } = await connectAgent(prepared, observer, feed);
   const { reason, exitCode } = await Promise.race([
     transport.closed.then((): End => ({ reason: 'the agent has gone', exitCode: 0 })),
     new Promise<End>((resolve) => {
@@ -42,6 +49,8 @@ export async function serve(alone?: string): Promise<void> {
   ]);
   observer({ type: 'bridge.closing', reason });
   setTimeout(() => process.exit(1), CLOSE_WITHIN_MS).unref();
+  // Ahead of the exit, which does not wait for the end of this function.
+  feed[Symbol.dispose]();
   await bridge?.[Symbol.asyncDispose]();
   await figures[Symbol.asyncDispose]();
   await audit[Symbol.asyncDispose]();
@@ -54,6 +63,7 @@ export async function serve(alone?: string): Promise<void> {
 async function connectAgent(
   prepared: Examined,
   observer: Observer,
+  feed: LateFeed,
 ): Promise<{
   readonly transport: AgentTransport;
   readonly bridge: LateBridge | undefined;
@@ -70,6 +80,14 @@ async function connectAgent(
               observer,
               redactor,
               setUpSoftTimeoutMs: SET_UP_SOFT_TIMEOUT_MS,
+              onMade: (bridge) =>
+                feed.open(() => ({
+                  ...processFacts(VERSION),
+                  kind: 'stdio',
+                  folder: discovery.host.cwd,
+                  servers: serverFacts(bridge),
+                  sandboxes: bridge.waitingSandboxes,
+                })),
             }),
         );
   const bridge = opened instanceof LateBridge ? opened : undefined;

@@ -7,6 +7,7 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { messageOf } from '../../base/errors.js';
+import { fanOut } from '../../base/log/events.js';
 import { LossyWriter } from '../../base/log/lossy-writer.js';
 import { descendantsBytes } from '../../base/process/process-stat.js';
 import { VERSION } from '../../base/version.js';
@@ -27,6 +28,7 @@ import { BridgeEnd, type ServedWindow, Windows } from '../../service/windows/win
 import type { Settings } from '../../settings/environment/settings.js';
 import { hostFacts } from '../../settings/files/host-facts.js';
 import { type StartedFigures, startFigures } from '../figures/start-figures.js';
+import { LateFeed, processFacts } from '../serving/late-feed.js';
 import { type Examined, examine, startAudit } from '../serving/prepare.js';
 import { firstFault, nothingElseWrites } from '../serving/serving-process.js';
 import { interruptSignal } from '../terminal/interrupt.js';
@@ -119,6 +121,7 @@ class SharedListener {
   readonly #windows: Windows;
   readonly #server: Server = createServer((socket) => void this.#accept(socket));
   readonly #live = new Map<number, Window>();
+  readonly #feed: LateFeed;
   /** Connections that asked the bridge to end, and wait for that end. */
   readonly #waiting = new Set<Socket>();
   readonly #startedAtMs = Date.now();
@@ -132,6 +135,7 @@ class SharedListener {
     this.#settings = settings;
     this.#figures = startFigures({ settings, redactor }, (event) => this.tellAll(event));
     this.#windows = new Windows({ settings, discovery, setUpSoftTimeoutMs: SET_UP_SOFT_TIMEOUT_MS });
+    this.#feed = new LateFeed(settings, (event) => this.tellAll(event));
     this.left = new Promise((resolve) => {
       this.#onLeft = resolve;
     });
@@ -152,6 +156,13 @@ class SharedListener {
       this.#server.listen(this.#path, resolve);
     });
     chmodSync(this.#path, 0o600);
+    this.#feed.open(() => ({
+      ...processFacts(VERSION),
+      kind: 'shared',
+      folder: '',
+      // Tools are those of each window: which are learned is not known here.
+      servers: this.#windows.servers.map(({ server, state }) => ({ name: server, state, tools: [] })),
+    }));
     this.#endWhenIdle(FIRST_WITHIN_MS);
   }
 
@@ -177,6 +188,7 @@ class SharedListener {
   async end(why: string): Promise<void> {
     this.#leaves ??= why;
     if (this.#server.listening) this.#server.close();
+    this.#feed[Symbol.dispose]();
     this.tellAll({ type: 'bridge.closing', reason: why });
     await this.#windows[Symbol.asyncDispose]();
     await this.#figures[Symbol.asyncDispose]();
@@ -252,9 +264,12 @@ class SharedListener {
     const number = ++this.#count;
     connection.say({ is: 'joined', window: number, pid: process.pid, version: VERSION });
     const audit = startAudit(prepared);
-    const observer = this.#figures.beside(audit.observer);
-    observer({ type: 'bridge.joined', window: number, pid: process.pid });
     const { discovery, redactor, warnings } = prepared;
+    const observer = fanOut(
+      this.#figures.beside(audit.observer),
+      this.#feed.observerFor((text) => redactor.redact(text)),
+    );
+    observer({ type: 'bridge.joined', window: number, pid: process.pid });
     const { input, output } = connection;
     const served = await this.#windows.open(number, {
       discovery,

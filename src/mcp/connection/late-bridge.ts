@@ -21,6 +21,7 @@ export class LateBridge implements AsyncDisposable {
   /** Calls of its agent. */
   readonly jobs: Jobs;
   readonly #options: BridgeOptions;
+  readonly #onMade: (bridge: Bridge) => void;
   readonly #imageListeners = new Set<() => void>();
   #made: Bridge | undefined;
   #isBegun = false;
@@ -31,12 +32,16 @@ export class LateBridge implements AsyncDisposable {
     options: Pick<
       BridgeOptions,
       'settings' | 'discovery' | 'observer' | 'redactor' | 'setUpSoftTimeoutMs' | 'inbox'
-    >,
+    > & {
+      /** Called once, when the bridge is whole. */
+      readonly onMade?: (bridge: Bridge) => void;
+    },
   ) {
     const { settings, discovery: context, observer, redactor = new Redactor() } = options;
     this.settings = settings;
     this.jobs = new Jobs(settings.keepSeconds);
     this.#options = { ...options, redactor };
+    this.#onMade = options.onMade ?? (() => {});
     this.servers = new Configured({ settings, context, observer });
   }
 
@@ -107,6 +112,7 @@ export class LateBridge implements AsyncDisposable {
       for (const listener of this.#imageListeners) listener();
     });
     this.#made = bridge;
+    this.#onMade(bridge);
     return bridge;
   });
 }

@@ -250,9 +250,9 @@ class FileInbox implements Inbox, PostedQuestions {
       if (Date.now() - found.changedMs > UNFINISHED_MS) this.#refuse(asked, found.why);
       return;
     }
-    const { decision, word, who, digest, mark } = found.answer;
+    const { decision, word, who, by, digest, mark } = found.answer;
     if (digest !== asked.digest) return this.#refuse(asked, 'answers another text than was asked');
-    const given = { decision, ...(word === undefined ? {} : { word }), by: 'command line' } as const;
+    const given = { decision, ...(word === undefined ? {} : { word }), by };
     const taken = this.answer(id, { ...given, who }, mark);
     if (taken.is === 'wrong') this.#refuse(asked, taken.why);
   }

@@ -89,7 +89,7 @@ export function filedQuestion(text: string): FiledQuestion | undefined {
   };
 }
 
-// An answer of the command line as a file beside its question. Whoever makes it first has answered.
+// An answer of the command line, or of the page, as a file beside its question. Whoever makes it first has answered.
 
 /** An answer has a word and a name. */
 export const MAX_ANSWER_BYTES = 16_384;
@@ -104,6 +104,8 @@ const answer = z.strictObject({
   decision: z.enum(DECISIONS),
   word: z.string().max(MAX_WORD_CHARS).optional(),
   who: z.string().max(MAX_WHO_CHARS),
+  /** Where it was given. */
+  by: z.enum(['page', 'command line']),
   /** Drawn by lot, so that its writer can tell it from another one. */
   mark: z.string().max(64),
 });

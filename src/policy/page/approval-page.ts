@@ -1,15 +1,16 @@
 // The page of the inbox: a small HTTP server on this machine alone, from the first question that somebody is sent a link to
 // until nothing was asked for a while. Its address has a secret for each principal, which shows that principal's questions.
 
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { repeatedHeader } from '../../base/text/repeated-header.js';
 import { shownTool } from '../../base/text/shown-name.js';
 import { DECISIONS, type Decision, type Question } from '../approvals/question.js';
 import type { Posted, PostedPage, PostedQuestions } from '../inbox/inbox.js';
 import { thisUser } from '../inbox/question-file.js';
+import { LiveStreams } from './live-streams.js';
+import { formFields, isSame, onlyValue, refusalOf } from './own-requests.js';
 import { HEADERS, isShownWhole, type Page, plainPage, questionsPage } from './page-html.js';
 
 /** Without a question for so long, the page ends; its addresses lead nowhere then. */
@@ -88,7 +89,7 @@ export class ApprovalPage implements PostedPage {
   }
 
   #onChange(): void {
-    this.#live.tellChange();
+    this.#live.tell('changed');
     if (this.#source.isAnyOpen()) {
       clearTimeout(this.#idle);
       this.#idle = undefined;
@@ -195,9 +196,6 @@ function say(
   response.end(text);
 }
 
-/** A form has a decision, a token and a word of some hundred characters, each of which may be nine in it. */
-const MAX_FORM_BYTES = 16_384;
-
 /**
  * The form that a person has sent: `too large`, or `not a form` where a field is missing, stands twice or says something else.
  * Rejects when the sender goes.
@@ -205,115 +203,13 @@ const MAX_FORM_BYTES = 16_384;
 async function formOf(
   request: IncomingMessage,
 ): Promise<{ token: string; decision: Decision; word: string } | 'too large' | 'not a form'> {
-  if (Number(request.headers['content-length']) > MAX_FORM_BYTES) return 'too large';
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MAX_FORM_BYTES) return 'too large';
-    chunks.push(chunk);
-  }
-  const fields = new URLSearchParams(Buffer.concat(chunks).toString());
-  const [token, said, word] = ['token', 'decision', 'word'].map((name) => onlyValue(fields.getAll(name)));
+  const fields = await formFields(request);
+  if (fields === undefined) return 'too large';
+  const [token, said, word] = ['token', 'decision', 'word'].map((name) => onlyValue(fields, name));
   const decision = DECISIONS.find((one) => one === said);
   if (token === undefined || decision === undefined) return 'not a form';
   return { token, decision, word: word ?? '' };
 }
-
-const onlyValue = (values: readonly string[]): string | undefined =>
-  values.length === 1 ? values[0] : undefined;
-
-/** Open tabs of one person; a browser has six connections to one address at most. */
-const MAX_STREAMS = 24;
-/** A browser that has gone is noticed by this. */
-const ALIVE_EVERY_MS = 20_000;
-
-/** Pages that are open somewhere, told that something has changed. They ask for what it is themselves. */
-class LiveStreams implements Disposable {
-  readonly #streams = new Set<ServerResponse>();
-  readonly #timer: NodeJS.Timeout;
-
-  constructor() {
-    this.#timer = setInterval(() => this.#send(':\n\n'), ALIVE_EVERY_MS);
-    this.#timer.unref();
-  }
-
-  /** False where there are too many already. */
-  add(response: ServerResponse, headers: Readonly<Record<string, string>>): boolean {
-    if (this.#streams.size >= MAX_STREAMS) return false;
-    response.writeHead(200, { ...headers, 'content-type': 'text/event-stream' });
-    response.write('retry: 3000\n\n');
-    this.#streams.add(response);
-    response.once('close', () => this.#streams.delete(response));
-    return true;
-  }
-
-  tellChange(): void {
-    this.#send('data: changed\n\n');
-  }
-
-  [Symbol.dispose](): void {
-    clearInterval(this.#timer);
-    for (const stream of this.#streams) stream.end();
-    this.#streams.clear();
-  }
-
-  #send(text: string): void {
-    for (const stream of this.#streams) stream.write(text);
-  }
-}
-
-const METHODS = ['GET', 'HEAD', 'POST'];
-
-/**
- * Why a request is not taken: the page takes those that the browser of this machine sends for the page itself. Other web pages
- * can send requests here, and can have their own name lead here (DNS rebinding); what they send is refused before it is looked
- * at. Undefined where nothing stands against the request. `port` is the one that the page listens on.
- */
-function refusalOf(
-  request: IncomingMessage,
-  port: number,
-):
-  | {
-      readonly status: number;
-      readonly says: string;
-      readonly headers?: Readonly<Record<string, string>>;
-    }
-  | undefined {
-  const { method = '', headers } = request;
-  const repeated = repeatedHeader(request);
-  if (repeated !== undefined) return { status: 400, says: repeated };
-  const { host, origin } = headers;
-  if (host !== `127.0.0.1:${port}` && host !== `localhost:${port}`)
-    return refusal('This page is not known by that name. Open the link that the bridge gave.');
-  if (!METHODS.includes(method))
-    return {
-      status: 405,
-      says: 'Only GET and POST are understood here.',
-      headers: { allow: METHODS.join(', ') },
-    };
-  if (method === 'POST') {
-    // Browsers send both with every form; what sends neither is none.
-    if (origin !== `http://${host}`) return refusal('This answer was not sent by this page.');
-    if (headers['content-type']?.split(';')[0]?.trim() !== 'application/x-www-form-urlencoded')
-      return { status: 415, says: 'An answer is a form.' };
-  }
-  if (!isOwnFetch(method, headers['sec-fetch-site'], headers['sec-fetch-mode']))
-    return refusal('Another page may link to this one, and nothing else.');
-  return undefined;
-}
-
-/** Judges a request by what browsers say of it; requests that say nothing are judged by Host and Origin alone. */
-function isOwnFetch(
-  method: string,
-  site: string | string[] | undefined,
-  mode: string | string[] | undefined,
-): boolean {
-  if (site === undefined || site === 'same-origin') return true;
-  return method !== 'POST' && mode === 'navigate';
-}
-
-const refusal = (says: string) => ({ status: 403, says });
 
 // Secrets that open the page and that make its forms ours. All of them are drawn when the page starts and gone when it ends.
 
@@ -345,10 +241,4 @@ class PageKeys {
   isTokenOf(posted: Posted, token: string): boolean {
     return isSame(token, this.tokenOf(posted));
   }
-}
-
-/** In a time that does not tell how much of it is right. */
-function isSame(one: string, other: string): boolean {
-  const [first, second] = [Buffer.from(one), Buffer.from(other)];
-  return first.length === second.length && timingSafeEqual(first, second);
 }

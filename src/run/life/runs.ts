@@ -256,8 +256,11 @@ export class Runs {
         autoload: settings.autoload,
         kept,
       };
-      const outcome = await runCode(input, services, context);
-      return this.#addNotes(this.#withoutSecrets(outcome));
+      const { observer } = services;
+      if (settings.record !== undefined) observer({ type: 'run.code', run: id, code: input.task.code });
+      const outcome = this.#addNotes(this.#withoutSecrets(await runCode(input, services, context)));
+      if (settings.record !== undefined) observer({ type: 'run.output', run: id, ...recordedOf(outcome) });
+      return outcome;
     };
     const outcome = await queue.inTurn(arrival, asked, work, source.after);
     return 'refused' in outcome ? this.#refuse(id, input, context, problemOf(outcome.refused)) : outcome;
@@ -457,3 +460,16 @@ const problemOf = ({ code: type, message, remedy }: BridgeError): CallProblem =>
   message,
   remedy,
 });
+
+/** The parts of an outcome that the page shows. */
+function recordedOf({ stdout, stderr, result, error, left }: Outcome) {
+  const { message, traceback = [], remedy } = error ?? {};
+  const lines = [message, ...traceback, remedy].filter((line) => line !== undefined);
+  return {
+    stdout: stdout.text,
+    stderr: stderr.text,
+    result: result?.repr,
+    error: error && lines.join('\n'),
+    files: (left?.files ?? []).map(({ name }) => name),
+  };
+}

@@ -310,6 +310,15 @@ export class WarmPools implements Disposable {
     return pool;
   }
 
+  /** How many wait, of all kinds, and the bytes of memory that they hold. */
+  get held(): { readonly waiting: number; readonly heldBytes: number } {
+    const pools = [...this.#pools.values()];
+    return {
+      waiting: pools.reduce((sum, { ready }) => sum + ready, 0),
+      heldBytes: pools.reduce((sum, { heldBytes }) => sum + heldBytes, 0),
+    };
+  }
+
   /** Ends all that wait; the next run begins anew. */
   letGo(): void {
     for (const pool of this.#pools.values()) pool.letGo();

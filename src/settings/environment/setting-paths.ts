@@ -94,6 +94,7 @@ export const OWN_NAMES = [
   'sessions',
   'tokens',
   'user-tools',
+  'watch',
 ] as const;
 
 /** The first thing that others could exchange, on the way to a state directory or in it. */

@@ -4,6 +4,7 @@
 import { totalmem } from 'node:os';
 import { z } from 'zod';
 import { patternTrouble } from '../../base/text/name-pattern.js';
+import { MB_BYTES } from '../../base/text/sizes.js';
 import { clip } from '../../base/text/text.js';
 import { CPUS, DAY_SECONDS, imageReferenceTrouble, MIN_MEMORY_BYTES, PIDS, WORD } from '../bounds.js';
 import { DATA_ALLOWED, type DataFolder, placedFolders, writtenFolders } from '../files/data-folders.js';
@@ -41,6 +42,8 @@ const MAX_ID = 65_535;
 const WEEK_SECONDS = 7 * DAY_SECONDS;
 // A terabyte: more is a typing error.
 const MAX_KEEP_MB = 1_000_000;
+// It is memory of the bridge's own process.
+const MAX_RECORD_MB = 256;
 // Ten thousand processors for a day: more is a typing error.
 const MAX_CPU_SECONDS = 864_000_000;
 // Each is a container that stays: more is a typing error.
@@ -77,6 +80,24 @@ const namePattern = textRule((text) => {
   return trouble === undefined ? undefined : `'${clip(text, PATTERN_CHARS_SHOWN)}' ${trouble}.`;
 });
 const image = textRule(imageReferenceTrouble);
+const TIME_AND_MEGABYTES = /^(\d{1,5})(s|m|h|d)\s*,\s*(\d{1,4})$/;
+const SECONDS_OF: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: DAY_SECONDS };
+const recorded = z
+  .string()
+  .toLowerCase()
+  .transform((text) => {
+    if (text === 'off') return undefined;
+    const [, count, unit = '', size] = TIME_AND_MEGABYTES.exec(text) ?? [];
+    return { seconds: Number(count) * (SECONDS_OF[unit] ?? 0), bytes: Number(size) * MB_BYTES };
+  })
+  .refine(
+    (said) =>
+      said === undefined ||
+      (said.seconds >= 1 &&
+        said.seconds <= WEEK_SECONDS &&
+        said.bytes >= MB_BYTES &&
+        said.bytes <= MAX_RECORD_MB * MB_BYTES),
+  );
 const oauthAddress = textRule(oauthAddressTrouble);
 const OAUTH_ADDRESSES =
   'https addresses without query and fragment, separated by commas; http for this machine only';
@@ -356,6 +377,15 @@ export const variables = {
     meaning: 'Most megabytes of the audit; the oldest lines go first.',
     default: '64',
     ...megabytes(1, MAX_KEEP_MB),
+  }),
+  /** How long and how much of the code and output of its runs a bridge remembers, for the page; undefined means nothing. */
+  record: setting({
+    name: 'MCP_BRIDGE_RECORD',
+    meaning:
+      'How long, and how many megabytes in sum, a running bridge remembers the code and output of its runs for the page of `ui`: in its memory, never on disk. The HTTP service remembers nothing unless this is set.',
+    default: '1h,4',
+    schema: recorded,
+    allowed: `off, or a time such as 30m or 12h and megabytes from 1 to ${MAX_RECORD_MB}, as in 1h,4`,
   }),
   shared: setting({
     name: 'MCP_BRIDGE_SHARED',

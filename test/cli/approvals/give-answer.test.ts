@@ -33,7 +33,7 @@ async function unheard(): Promise<string> {
 
 it('an answer that is not taken does not count later', async () => {
   const id = await unheard();
-  await expect(giveAnswer(waiting(id), 'once', undefined, 200)).rejects.toMatchObject({
+  await expect(giveAnswer(waiting(id), 'once', undefined, { withinMs: 200 })).rejects.toMatchObject({
     code: 'E_STATE',
     message: expect.stringContaining('did not accept the answer within 0.2 s, so the answer was withdrawn.'),
   });
@@ -45,8 +45,8 @@ it('one that comes second, and whose first is not taken, says so', async () => {
   const asked = waiting(id);
   // The first waits on for as long as the second does: its time is not up before.
   const now = vi.spyOn(Date, 'now').mockReturnValue(0);
-  const first = expect(giveAnswer(asked, 'no', undefined, 600)).rejects.toThrow(/withdrawn/);
-  const second = expect(giveAnswer(asked, 'once', undefined, 200)).rejects.toThrow(
+  const first = expect(giveAnswer(asked, 'no', undefined, { withinMs: 600 })).rejects.toThrow(/withdrawn/);
+  const second = expect(giveAnswer(asked, 'once', undefined, { withinMs: 200 })).rejects.toThrow(
     /Somebody else has answered/,
   );
   now.mockReturnValue(400);
@@ -58,7 +58,7 @@ it('one that comes second, and whose first is not taken, says so', async () => {
 it('one whose question goes away is late', async () => {
   const id = await unheard();
   const asked = waiting(id);
-  const given = giveAnswer(asked, 'once', undefined, HANGS_MS);
+  const given = giveAnswer(asked, 'once', undefined, { withinMs: HANGS_MS });
   asked.folder.remove(id);
   expect(await given).toEqual({ is: 'late', why: 'its bridge has ended' });
 });

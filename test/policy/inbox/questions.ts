@@ -65,7 +65,7 @@ export function digestOfFiled(folder: InboxFolder, id: string): string {
 
 export const answerTo = (folder: InboxFolder, id: string, changed: object = {}) => ({
   ...{ id, digest: digestOfFiled(folder, id), decision: 'once' as const, word: undefined },
-  ...{ who: 'ann', mark: drawnLetters(16), ...changed },
+  ...{ who: 'ann', by: 'command line' as const, mark: drawnLetters(16), ...changed },
 });
 
 /** What `promise` is resolved with, or `undefined` where it is not within `ms`. */

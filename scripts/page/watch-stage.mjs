@@ -1,0 +1,278 @@
+// The stage of the checks of `ui`: a bridge that never runs anything and tells what it is told to, an inbox, sessions and an audit, all in
+// a state directory of their own, and the real program of the page in front of them.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { ROOT } from '../bench/stage.mjs';
+
+const load = (/** @type {string} */ file) => import(pathToFileURL(join(ROOT, 'dist', file)).href);
+const { Feed } = await load('watch/feed/feed.js');
+const { openInbox } = await load('policy/inbox/inbox.js');
+const { SessionFiles } = await load('run/sessions/session-file.js');
+const { drawnLetters } = await load('base/crypto.js');
+
+const CALL =
+  '{"owner":"ann","repo":"garden","title":"The gate does not close","number":12345678901234567890}';
+const DIGEST = { bytes: 2_048, sha256: '0123456789abcdef' };
+
+/** @typedef {import('playwright-core').Page} Page */
+/**
+ * What a run is told to have been; absent is what is usual.
+ * @typedef {{
+ *   code?: string, stdout?: string, stderr?: string, calls?: readonly { durationMs?: number, [name: string]: unknown }[], status?: string,
+ *   error?: { kind: string, message: string }, client?: string, language?: string, servers?: readonly string[],
+ *   principal?: string, files?: readonly string[], durationMs?: number, goesOn?: boolean, isPaced?: boolean,
+ * }} Story
+ */
+
+/**
+ * @param {import('playwright-core').Browser} browser
+ * @param {{ shots?: string | undefined }} options
+ */
+export async function watchStage(browser, { shots } = {}) {
+  const stateDir = mkdtempSync(join(tmpdir(), 'ui-'));
+  /** @type {object[]} */
+  const servers = [];
+  const facts = () => ({
+    ...{ pid: 4_711, version: '0.1.0', kind: 'stdio', since: new Date(Date.now() - 3_600_000).toISOString() },
+    ...{ folder: '/home/ann/garden', memoryBytes: 78_000_000, servers },
+    sandboxes: { waiting: 1, heldBytes: 31_000_000 },
+  });
+  const settings = { stateDir, record: { seconds: 3_600, bytes: 4_194_304 } };
+  const feed = new Feed({ settings, facts, observer: () => {} });
+  const inbox = openInbox({
+    stateDir,
+    observer: () => {},
+    openPage: () => Promise.reject(new Error('none')),
+  });
+  const program = spawn(process.execPath, [join(ROOT, 'dist/cli/main.js'), 'ui', '--no-browser'], {
+    env: { ...process.env, MCP_BRIDGE_STATE_DIR: stateDir },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const [link] = await once(createInterface(program.stdout), 'line');
+  const context = await browser.newContext();
+  /** @type {string[]} */
+  const complaints = [];
+  /** @type {string[]} */
+  const strangers = [];
+  /** @type {string[]} */
+  const dialogs = [];
+  const { origin } = new URL(link);
+  context.on('request', (request) => {
+    const url = request.url();
+    if (!url.startsWith(`${origin}/`) && !url.startsWith('data:')) strangers.push(url);
+  });
+  context.on('console', (message) => {
+    if (message.type() === 'error') complaints.push(message.text());
+  });
+  context.on('weberror', (error) => complaints.push(error.error().message));
+  context.on('dialog', (dialog) => {
+    dialogs.push(dialog.message());
+    void dialog.dismiss();
+  });
+  let address = '';
+  const tell = (/** @type {object} */ event) => feed.observe(event, String);
+  return {
+    ...{ complaints, strangers, dialogs, stateDir, link, origin, context, program },
+    get address() {
+      return address;
+    },
+    /**
+     * Opens a view in a page of its own; the first one opens the link.
+     * @param {string} view
+     * @param {{ viewport?: { width: number, height: number }, colorScheme?: 'light' | 'dark' }} look
+     */
+    async open(view, look = {}) {
+      const page = await context.newPage();
+      if (look.viewport) await page.setViewportSize(look.viewport);
+      if (look.colorScheme) await page.emulateMedia({ colorScheme: look.colorScheme });
+      if (address === '') {
+        await page.goto(link);
+        await page.waitForSelector('nav');
+        address = page.url().replace(/#.*/, '');
+      }
+      await page.goto(`${address}#/${view}`);
+      await page.waitForSelector('h1');
+      return page;
+    },
+    /**
+     * Tells of a server with tools.
+     * @param {string} name
+     * @param {readonly object[]} tools
+     */
+    serve(name, tools, more = {}) {
+      servers.push({ name, state: 'ready', tools, ...more });
+    },
+    /**
+     * A run with calls; where it `isPaced`, each takes as long as it says.
+     * @param {string} id
+     * @param {Story} story
+     */
+    async run(
+      id,
+      {
+        code = 'print(1)',
+        stdout = '1\n',
+        stderr = '',
+        calls = [],
+        status = 'success',
+        error,
+        client = 'claude-code 2.1.330',
+        language = 'python',
+        servers: names = ['github'],
+        principal,
+        files = [],
+        durationMs = 1_300,
+        goesOn = false,
+        isPaced = false,
+      } = {},
+    ) {
+      tell({ type: 'run.code', run: id, code });
+      tell({
+        type: 'run.started',
+        run: id,
+        client,
+        servers: names,
+        language,
+        code: DIGEST,
+        timeoutSeconds: 30,
+        principal,
+      });
+      for (const [at, call] of calls.entries()) {
+        if (isPaced) await sleep(call.durationMs ?? 0);
+        tell({
+          ...{
+            type: 'run.call',
+            run: id,
+            call: at + 1,
+            server: 'github',
+            tool: 'list_issues',
+            allowed: true,
+          },
+          ...{
+            rule: 'no rule denies it',
+            durationMs: 120,
+            failed: false,
+            error: undefined,
+            arguments: DIGEST,
+            result: DIGEST,
+          },
+          ...call,
+        });
+      }
+      if (goesOn) return;
+      tell({ type: 'run.ended', run: id, servers: names, status, error, durationMs, calls: calls.length });
+      tell({ type: 'run.output', run: id, stdout, stderr, result: undefined, error: error?.message, files });
+    },
+    /**
+     * Lines for the audit, as another bridge has left them.
+     * @param {readonly object[]} lines
+     */
+    audit(lines) {
+      mkdirSync(join(stateDir, 'audit'), { recursive: true });
+      const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+      writeFileSync(join(stateDir, 'audit', `${drawnLetters(8)}.jsonl`), text);
+    },
+    session(/** @type {string} */ name, client = 'claude-code 2.1.330') {
+      const at = new Date().toISOString();
+      const handle = `s-${drawnLetters(16)}`;
+      new SessionFiles(stateDir).write({
+        ...{ handle, name, client, principal: null, scope: null, container: 'none', process: null },
+        ...{ memoryLimitBytes: 536_870_912, createdAt: at, lastCallAt: at, calls: 3 },
+        ...{ idleSeconds: 900, lifeSeconds: 14_400, ended: null },
+      });
+      return handle;
+    },
+    /** @param {{ server?: string, tool?: string, rule?: string, calls?: readonly string[], session?: string, client?: string, run?: string }} asked */
+    ask({
+      server = 'github',
+      tool = 'create_issue',
+      rule = "ask 'github.create_*'",
+      calls = [CALL],
+      session,
+      client = 'claude-code 2.1.330',
+      run = '4f1c2a9b-12',
+    } = {}) {
+      const id = `q-${drawnLetters(16)}`;
+      const object = { kind: 'tool', server, tool, calls: calls.map((text) => ({ arguments: text })) };
+      const [askedAt, expiresAt] = [0, 600_000].map((ms) => new Date(Date.now() + ms).toISOString());
+      const offers = ['once', 'run', 'session', 'always', 'no'];
+      const facts = { rule, run, client, principal: undefined, session };
+      return { id, ...inbox.post({ id, object, ...facts, offers, askedAt, expiresAt }) };
+    },
+    shoot: async (/** @type {Page} */ page, /** @type {string} */ name) => {
+      if (shots !== undefined) await page.screenshot({ path: join(shots, `${name}.png`), fullPage: true });
+    },
+    async close() {
+      await context.close();
+      const ended = once(program, 'exit');
+      if (program.exitCode === null && program.signalCode === null) {
+        program.kill('SIGTERM');
+        await ended;
+      }
+      feed[Symbol.dispose]();
+      await inbox[Symbol.asyncDispose]();
+      rmSync(stateDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/**
+ * Has all views show something, for pictures and for the checks of each.
+ * @param {Awaited<ReturnType<typeof watchStage>>} stage
+ */
+export async function furnish(stage) {
+  const tools = [
+    ['list_issues', 'Lists the issues of a repository.'],
+    ['create_issue', 'Opens an issue.'],
+    ['search_code', 'Searches the code of all repositories.'],
+  ].map(([name, description]) => ({ name, description, isChanged: name === 'search_code' }));
+  stage.serve('github', tools);
+  stage.serve('files', [{ name: 'read_file', description: 'Reads a file.', isChanged: false }], {
+    state: 'idle',
+  });
+  stage.serve('calendar', [], {
+    state: 'resting',
+    reason: 'It asked for a login: run mcp-sandbox-bridge login calendar.',
+  });
+  const at = (/** @type {number} */ ms, /** @type {object} */ call = {}) => ({ durationMs: ms, ...call });
+  await stage.run('7be0d1c2-1', {
+    isPaced: true,
+    code: 'issues = mcp_github.list_issues(owner="ann", repo="garden")\nprint(len(issues), "issues")\n',
+    stdout: '214 issues\n',
+    calls: [at(140), at(420, { tool: 'search_code' }), at(90, { server: 'files', tool: 'read_file' })],
+    servers: ['github', 'files'],
+    files: ['out/issues.csv'],
+  });
+  await stage.run('7be0d1c2-2', {
+    status: 'error',
+    error: { kind: 'KeyError', message: "KeyError: 'labels'" },
+    calls: [at(300, { error: 'E_TOOL_FAILED', failed: true })],
+  });
+  await stage.run('7be0d1c2-3', {
+    calls: [
+      at(60),
+      at(1, {
+        tool: 'delete_repository',
+        allowed: false,
+        error: 'E_POLICY_DENIED',
+        rule: "deny 'github.delete_*'",
+      }),
+    ],
+    client: 'codex 0.99',
+  });
+  await stage.run('7be0d1c2-4', {
+    isPaced: true,
+    goesOn: true,
+    code: 'for page in range(40):\n    mcp_github.list_issues(owner="ann", repo="garden", page=page)\n',
+    calls: [at(140), at(420, { tool: 'search_code' }), at(90)],
+  });
+  stage.session('figures');
+  return stage.ask({ session: 'figures', run: '7be0d1c2-4' });
+}

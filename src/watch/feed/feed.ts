@@ -1,0 +1,97 @@
+// The bridge's end of the page: a socket on which it tells what runs, and nothing where nobody listens. It never holds a run up,
+// and never keeps the process alive.
+
+import { chmodSync } from 'node:fs';
+import { createServer, type Server, type Socket } from 'node:net';
+import { messageOf } from '../../base/errors.js';
+import type { BridgeEvent, Observer } from '../../base/log/events.js';
+import type { Redact } from '../../base/secrets/redact.js';
+import type { Settings } from '../../settings/environment/settings.js';
+import { lineOf, readLines } from '../told/lines.js';
+import { newSocket } from '../told/place.js';
+import { asked, type BridgeFacts, type Told } from '../told/told.js';
+import { RememberedRuns } from './remembered-runs.js';
+
+/** Facts change at their own pace, and counting them costs a little. */
+const FACTS_EVERY_MS = 2_000;
+/** A page that does not read is let go of; it comes back by itself. */
+const MAX_WAITING_BYTES = 64 * 1024 * 1024;
+
+export class Feed implements Disposable {
+  readonly #runs: RememberedRuns;
+  readonly #facts: () => BridgeFacts;
+  readonly #server: Server;
+  readonly #pages = new Set<Socket>();
+  #timer: NodeJS.Timeout | undefined;
+
+  /** Listens in the folder of the state directory; where it cannot, that is told to `observer`, and nobody sees the bridge. */
+  constructor({
+    settings: { record, stateDir },
+    facts,
+    observer,
+  }: {
+    readonly settings: Pick<Settings, 'record' | 'stateDir'>;
+    /** PageRequest only while a page is open. */
+    readonly facts: () => BridgeFacts;
+    readonly observer: Observer;
+  }) {
+    this.#facts = facts;
+    this.#runs = new RememberedRuns(record, (message) => this.#tell(message));
+    this.#server = createServer((socket) => this.#accept(socket));
+    const complain = (message: string) => observer({ type: 'watch.trouble', message });
+    this.#server.on('error', (thrown) => complain(messageOf(thrown)));
+    try {
+      const place = newSocket(stateDir);
+      if ('trouble' in place) {
+        complain(place.trouble);
+        return;
+      }
+      this.#server.listen(place.path, () => chmodSync(place.path, 0o600));
+      this.#server.unref();
+    } catch (thrown) {
+      complain(messageOf(thrown));
+    }
+  }
+
+  /** `redact` knows the secrets of the bridge that the event is of. */
+  observe(event: BridgeEvent, redact: Redact): void {
+    this.#runs.observe(event, redact);
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+    if (this.#server.listening) this.#server.close();
+    for (const page of this.#pages) page.destroy();
+  }
+
+  #accept(socket: Socket): void {
+    socket.unref();
+    socket.on('error', () => {});
+    this.#pages.add(socket);
+    socket.once('close', () => {
+      this.#pages.delete(socket);
+      if (this.#pages.size > 0) return;
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    });
+    const first = [{ is: 'facts', facts: this.#facts() } as const, ...this.#runs.all()];
+    socket.write(first.map(lineOf).join(''));
+    readLines(socket, (value) => {
+      const { data } = asked.safeParse(value);
+      if (data === undefined) return;
+      const recorded = this.#runs.recorded(data.run);
+      socket.write(lineOf({ is: 'recorded', run: data.run, recorded } satisfies Told));
+    });
+    this.#timer ??= setInterval(() => this.#tell({ is: 'facts', facts: this.#facts() }), FACTS_EVERY_MS);
+    this.#timer.unref();
+  }
+
+  #tell(message: Told): void {
+    if (this.#pages.size === 0) return;
+    const line = lineOf(message);
+    for (const page of this.#pages) {
+      if (page.writableLength > MAX_WAITING_BYTES) page.destroy();
+      else page.write(line);
+    }
+  }
+}

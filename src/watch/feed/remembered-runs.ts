@@ -1,0 +1,202 @@
+// Runs of one bridge, as it remembers them for the page: those under way with their calls, and the last ones that ended. Code and
+// output are kept as MCP_BRIDGE_RECORD says, as they are; secrets are taken out when somebody asks for the text.
+
+import type { BridgeEvent } from '../../base/log/events.js';
+import type { Redact } from '../../base/secrets/redact.js';
+import { clip, linesOf } from '../../base/text/text.js';
+import type { Settings } from '../../settings/environment/settings.js';
+import { type Recorded, RUNNING, type SeenCall, type SeenRun, type Told } from '../told/told.js';
+
+const MAX_ENDED = 200;
+/** Further calls of a run are counted, and not told. */
+const MAX_CALLS = 2_000;
+const MAX_NAME_CHARS = 256;
+const MAX_REASON_CHARS = 300;
+const MAX_RULE_CHARS = 1_000;
+/** Strings of JavaScript take two bytes for each character at most. */
+const BYTES_OF_CHARACTER = 2;
+
+type Remembered = {
+  seen: SeenRun;
+  readonly redact: Redact;
+  readonly calls: SeenCall[];
+  code?: string;
+  output?: Omit<Extract<BridgeEvent, { type: 'run.output' }>, 'type' | 'run' | 'principal' | 'request'>;
+  endedAtMs?: number;
+};
+
+export class RememberedRuns {
+  readonly #runs = new Map<string, Remembered>();
+  /** Code of runs that have not started yet. */
+  readonly #codes = new Map<string, string>();
+  readonly #record: Settings['record'];
+  readonly #tell: (message: Told) => void;
+
+  /** `tell` is called with each change. */
+  constructor(record: Settings['record'], tell: (message: Told) => void) {
+    this.#record = record;
+    this.#tell = tell;
+  }
+
+  /** `redact` knows the secrets of the bridge that the event is of. */
+  observe(event: BridgeEvent, redact: Redact): void {
+    if (event.type === 'run.code') {
+      if (this.#record !== undefined) this.#codes.set(event.run, event.code);
+    } else if (event.type === 'run.started') this.#begin(event, redact);
+    else if (event.type === 'run.call') this.#addCall(event, redact);
+    else if (event.type === 'run.ended') this.#end(event, redact);
+    else if (event.type === 'run.output') this.#addOutput(event);
+    else if (event.type === 'run.rejected') this.#addRejected(event, redact);
+  }
+
+  /** Everything that is remembered, for a page that has just come. */
+  all(): readonly Told[] {
+    return [...this.#runs.values()].flatMap(({ seen, calls }) => [
+      { is: 'run', run: seen } as const,
+      ...calls.map((call) => ({ is: 'call', run: seen.run, call }) as const),
+    ]);
+  }
+
+  /** Code and output of a run without secrets; null where they are not remembered. */
+  recorded(run: string): Recorded | null {
+    this.#forget();
+    const { code, output, redact = String } = this.#runs.get(run) ?? {};
+    if (code === undefined) return null;
+    const { stdout = '', stderr = '', result, error, files = [] } = output ?? {};
+    return {
+      code: redact(code),
+      stdout: redact(stdout),
+      stderr: redact(stderr),
+      ...(result === undefined ? {} : { result: redact(result) }),
+      ...(error === undefined ? {} : { error: redact(error) }),
+      files: files.map((name) => redact(name)),
+    };
+  }
+
+  #begin(event: Extract<BridgeEvent, { type: 'run.started' }>, redact: Redact): void {
+    const { run, client, servers, language } = event;
+    const code = this.#codes.get(run);
+    this.#codes.delete(run);
+    const seen: SeenRun = {
+      run,
+      at: new Date().toISOString(),
+      client: clip(redact(client), MAX_NAME_CHARS),
+      ...principalOf(event),
+      language,
+      servers: servers.map((name) => clip(redact(name), MAX_NAME_CHARS)),
+      status: RUNNING,
+      callCount: 0,
+      failedCalls: 0,
+      isRecorded: code !== undefined,
+    };
+    this.#runs.set(run, { seen, redact, calls: [], ...(code === undefined ? {} : { code }) });
+    this.#tell({ is: 'run', run: seen });
+  }
+
+  #addCall(event: Extract<BridgeEvent, { type: 'run.call' }>, redact: Redact): void {
+    const known = this.#runs.get(event.run);
+    if (known === undefined) return;
+    const { error, durationMs, result, argumentsText } = event;
+    const { callCount, failedCalls } = known.seen;
+    const counted = { callCount: callCount + 1, failedCalls: failedCalls + (error === undefined ? 0 : 1) };
+    known.seen = { ...known.seen, ...counted };
+    if (known.calls.length >= MAX_CALLS) return;
+    const call: SeenCall = {
+      call: event.call,
+      server: clip(redact(event.server), MAX_NAME_CHARS),
+      tool: clip(redact(event.tool), MAX_NAME_CHARS),
+      isAllowed: event.allowed,
+      rule: clip(redact(event.rule), MAX_RULE_CHARS),
+      ...(error === undefined ? {} : { error }),
+      endedAt: new Date().toISOString(),
+      durationMs: Math.round(durationMs),
+      argumentBytes: event.arguments.bytes,
+      ...(result === undefined ? {} : { resultBytes: result.bytes }),
+      ...(argumentsText === undefined ? {} : { argumentsText: redact(argumentsText) }),
+    };
+    known.calls.push(call);
+    this.#tell({ is: 'call', run: event.run, call });
+  }
+
+  #end(event: Extract<BridgeEvent, { type: 'run.ended' }>, redact: Redact): void {
+    const known = this.#runs.get(event.run);
+    if (known === undefined) return;
+    const { servers, status, error, durationMs, calls } = event;
+    known.seen = {
+      ...known.seen,
+      servers: servers.map((name) => clip(redact(name), MAX_NAME_CHARS)),
+      status,
+      ...(error === undefined ? {} : { error: reasonOf(error, redact) }),
+      durationMs: Math.round(durationMs),
+      callCount: calls,
+    };
+    known.endedAtMs = Date.now();
+    this.#tell({ is: 'run', run: known.seen });
+    this.#forget();
+  }
+
+  #addOutput({ run, ...output }: Extract<BridgeEvent, { type: 'run.output' }>): void {
+    const known = this.#runs.get(run);
+    if (known?.code === undefined) return;
+    known.output = output;
+    this.#forget();
+  }
+
+  #addRejected(event: Extract<BridgeEvent, { type: 'run.rejected' }>, redact: Redact): void {
+    const { run, client, servers, language, error } = event;
+    const seen: SeenRun = {
+      run,
+      at: new Date().toISOString(),
+      client: clip(redact(client), MAX_NAME_CHARS),
+      ...principalOf(event),
+      language,
+      servers: servers.slice(0, MAX_CALLS).map((name) => clip(redact(name), MAX_NAME_CHARS)),
+      status: error.kind === 'E_CANCELLED' ? 'cancelled' : 'refused',
+      error: reasonOf(error, redact),
+      durationMs: 0,
+      callCount: 0,
+      failedCalls: 0,
+      isRecorded: false,
+    };
+    this.#runs.set(run, { seen, redact, calls: [], endedAtMs: Date.now() });
+    this.#tell({ is: 'run', run: seen });
+    this.#forget();
+  }
+
+  /** Forgets runs that are too many, and texts that are too old or too much; the oldest go first. */
+  #forget(): void {
+    const ended = [...this.#runs.values()].filter(({ endedAtMs }) => endedAtMs !== undefined);
+    for (const { seen } of ended.slice(0, Math.max(0, ended.length - MAX_ENDED))) this.#runs.delete(seen.run);
+    const { seconds, bytes } = this.#record ?? { seconds: 0, bytes: 0 };
+    let left = bytes;
+    for (const one of [...this.#runs.values()].reverse()) {
+      if (one.code === undefined) continue;
+      left -= bytesOf(one);
+      const isOld = one.endedAtMs !== undefined && Date.now() - one.endedAtMs > seconds * 1_000;
+      if (left >= 0 && !isOld) continue;
+      delete one.code;
+      delete one.output;
+      one.seen = { ...one.seen, isRecorded: false };
+      this.#tell({ is: 'run', run: one.seen });
+    }
+  }
+}
+
+const principalOf = ({ principal }: BridgeEvent): Pick<SeenRun, 'principal'> =>
+  principal === undefined ? {} : { principal };
+
+/** The first line only, as in the audit: what code raises may quote what a tool has answered. */
+function reasonOf(
+  { kind, message }: { readonly kind: string; readonly message: string },
+  redact: Redact,
+): NonNullable<SeenRun['error']> {
+  const [first = ''] = linesOf(redact(message));
+  return { kind: clip(kind, MAX_NAME_CHARS), message: clip(first, MAX_REASON_CHARS) };
+}
+
+const bytesOf = ({ code = '', output }: Remembered): number =>
+  BYTES_OF_CHARACTER *
+  [code, output?.stdout, output?.stderr, output?.result, output?.error, ...(output?.files ?? [])].reduce(
+    (sum, text = '') => sum + text.length,
+    0,
+  );

@@ -1,0 +1,63 @@
+// Data that the page is sent: the browser puts every text of it into the document as text.
+
+import type { Decision } from '../../policy/approvals/question.js';
+import type { SeenQuestion, ToolSums } from '../gather/history.js';
+import type { BridgeFacts, Recorded, SeenCall, SeenRun } from '../told/told.js';
+
+/** Runs that are under way, and bridges that are there. */
+export type ShownNow = {
+  readonly bridges: readonly BridgeFacts[];
+  readonly running: readonly {
+    readonly seen: SeenRun;
+    readonly calls: readonly SeenCall[];
+    readonly recorded: Recorded | null;
+  }[];
+  readonly questions: number;
+};
+
+export type ShownRun = {
+  readonly seen: SeenRun;
+  readonly calls: readonly SeenCall[];
+  readonly questions: readonly SeenQuestion[];
+  readonly recorded: Recorded | null;
+};
+
+/** A question that waits; `token` goes with its answer. */
+export type ShownQuestion = {
+  readonly id: string;
+  readonly server: string;
+  readonly tool: string;
+  readonly rule: string;
+  readonly run: string;
+  readonly client: string;
+  readonly principal?: string;
+  readonly session?: string;
+  readonly askedAt: string;
+  readonly expiresAt: string;
+  readonly offers: readonly Decision[];
+  /** The arguments of each call in lines, as pieces that browsers colour. Undefined where they are too long for a page. */
+  readonly calls: readonly (readonly { readonly is: string; readonly text: string }[])[] | undefined;
+  readonly callCount: number;
+  readonly token: string;
+};
+
+/** A session that is alive; `token` goes with the wish to end it. */
+export type ShownSession = {
+  readonly handle: string;
+  readonly name: string;
+  readonly client: string;
+  readonly principal?: string;
+  readonly createdAt: string;
+  readonly lastCallAt: string;
+  readonly calls: number;
+  readonly heldBytes?: number;
+  readonly memoryLimitBytes: number;
+  readonly token: string;
+};
+
+export type ShownTools = {
+  readonly tools: readonly ToolSums[];
+};
+
+/** Names of the data that have changed, told to every page that is open. */
+export type Changed = readonly ('now' | 'runs' | 'questions' | 'sessions')[];

@@ -1,0 +1,148 @@
+// All bridges of a state directory that run now, as they tell of themselves. Looks for new ones again and again; one that ends is
+// gone with all that only it knew.
+
+import { rmSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { lineOf, readLines } from '../told/lines.js';
+import { socketsIn } from '../told/place.js';
+import {
+  type BridgeFacts,
+  type PageRequest,
+  type Recorded,
+  RUNNING,
+  type SeenCall,
+  type SeenRun,
+  told,
+} from '../told/told.js';
+
+const LOOK_EVERY_MS = 500;
+/** A bridge that does not answer holds no page up. */
+const ANSWERS_WITHIN_MS = 5_000;
+
+export type RunOfBridge = { readonly seen: SeenRun; readonly calls: readonly SeenCall[] };
+
+type BridgeConnection = {
+  readonly socket: Socket;
+  facts: BridgeFacts | undefined;
+  readonly runs: Map<string, { seen: SeenRun; readonly calls: SeenCall[] }>;
+  readonly asked: Map<string, ((recorded: Recorded | null) => void)[]>;
+};
+
+export class SeenBridges implements Disposable {
+  readonly #stateDir: string;
+  readonly #onChange: () => void;
+  readonly #connections = new Map<string, BridgeConnection>();
+  readonly #timer: NodeJS.Timeout;
+
+  /** `onChange` is called with each change, as often as there is one. */
+  constructor(stateDir: string, onChange: () => void, lookEveryMs = LOOK_EVERY_MS) {
+    this.#stateDir = stateDir;
+    this.#onChange = onChange;
+    this.#timer = setInterval(() => this.#look(), lookEveryMs);
+    this.#timer.unref();
+    this.#look();
+  }
+
+  /** SeenBridges that have told of themselves, the oldest first. */
+  get facts(): readonly BridgeFacts[] {
+    return [...this.#connections.values()]
+      .flatMap(({ facts }) => facts ?? [])
+      .sort((one, other) => one.since.localeCompare(other.since) || one.pid - other.pid);
+  }
+
+  /** Runs that bridges remember: those under way, and the last ones that ended. */
+  *runs(): Generator<RunOfBridge> {
+    for (const { runs } of this.#connections.values()) yield* runs.values();
+  }
+
+  /** A run and its calls; undefined where no bridge remembers it. */
+  run(id: string): RunOfBridge | undefined {
+    for (const { runs } of this.#connections.values()) {
+      const found = runs.get(id);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  /** Code and output of a run; null where no bridge remembers them. */
+  async recorded(id: string): Promise<Recorded | null> {
+    const connection = [...this.#connections.values()].find(({ runs }) => runs.get(id)?.seen.isRecorded);
+    if (connection === undefined) return null;
+    return await new Promise((resolve) => {
+      const timer = setTimeout(resolve, ANSWERS_WITHIN_MS, null);
+      const answered = (recorded: Recorded | null) => {
+        clearTimeout(timer);
+        resolve(recorded);
+      };
+      connection.asked.set(id, [...(connection.asked.get(id) ?? []), answered]);
+      connection.socket.write(lineOf({ ask: 'recorded', run: id } satisfies PageRequest));
+    });
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+    for (const { socket } of this.#connections.values()) socket.destroy();
+  }
+
+  #look(): void {
+    for (const path of socketsIn(this.#stateDir)) if (!this.#connections.has(path)) this.#connect(path);
+  }
+
+  #connect(path: string): void {
+    const socket = connect(path);
+    const connection: BridgeConnection = { socket, facts: undefined, runs: new Map(), asked: new Map() };
+    this.#connections.set(path, connection);
+    socket.on('error', (thrown) => {
+      // Nobody listens: the bridge was killed, and its name is drawn anew each time.
+      if (Object(thrown).code === 'ECONNREFUSED') rmSync(path, { force: true });
+    });
+    socket.once('close', () => {
+      this.#connections.delete(path);
+      for (const answered of [...connection.asked.values()].flat()) answered(null);
+      this.#onChange();
+    });
+    readLines(socket, (value) => this.#take(connection, value));
+  }
+
+  #take(connection: BridgeConnection, value: unknown): void {
+    const { runs, asked } = connection;
+    const { data } = told.safeParse(value);
+    // A bridge of another version may say more than this one knows.
+    if (data === undefined) return;
+    if (data.is === 'facts') connection.facts = data.facts;
+    else if (data.is === 'run') {
+      const known = runs.get(data.run.run);
+      if (known === undefined) runs.set(data.run.run, { seen: data.run, calls: [] });
+      else known.seen = data.run;
+      forget(runs);
+    } else if (data.is === 'call') {
+      const known = runs.get(data.run);
+      if (known === undefined) return;
+      known.calls.push(data.call);
+      const { callCount, failedCalls, status } = known.seen;
+      const counted = {
+        callCount: Math.max(callCount, known.calls.length),
+        failedCalls: failedCalls + (data.call.error === undefined ? 0 : 1),
+      };
+      if (status === RUNNING) known.seen = { ...known.seen, ...counted };
+    } else {
+      const waiting = asked.get(data.run) ?? [];
+      asked.delete(data.run);
+      for (const answered of waiting) answered(data.recorded);
+      return;
+    }
+    this.#onChange();
+  }
+}
+
+/** More than a bridge remembers of its own. */
+const MAX_RUNS = 1_000;
+
+function forget(runs: Map<string, { readonly seen: SeenRun }>): void {
+  if (runs.size <= MAX_RUNS) return;
+  for (const [id, { seen }] of runs)
+    if (seen.status !== RUNNING) {
+      runs.delete(id);
+      return;
+    }
+}

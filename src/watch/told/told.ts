@@ -1,0 +1,96 @@
+// Messages between a running bridge and the page of its user, as lines of JSON over the bridge's socket, and the shapes in which
+// the page shows runs. Both ends are processes of one user; the schemas are for bridges of another version.
+
+import { z } from 'zod';
+
+/** Longest line that either end takes: a recorded run has a few megabytes at most. */
+export const MAX_LINE_BYTES = 32 * 1024 * 1024;
+
+const call = z.object({
+  /** Counts within its run. */
+  call: z.number(),
+  server: z.string(),
+  tool: z.string(),
+  isAllowed: z.boolean(),
+  /** Rule of the policy that the verdict comes from. */
+  rule: z.string(),
+  /** Code of what it failed with. */
+  error: z.string().optional(),
+  /** When it ended, in ISO 8601. */
+  endedAt: z.string(),
+  durationMs: z.number(),
+  argumentBytes: z.number(),
+  resultBytes: z.number().optional(),
+  /** The beginning of the arguments, where the audit keeps them. */
+  argumentsText: z.string().optional(),
+});
+
+const run = z.object({
+  run: z.string(),
+  /** When it began or was refused, in ISO 8601. */
+  at: z.string(),
+  client: z.string(),
+  principal: z.string().optional(),
+  language: z.string(),
+  servers: z.array(z.string()),
+  /** `running`, or how it ended: a RunStatus or `refused`. */
+  status: z.string(),
+  error: z.object({ kind: z.string(), message: z.string() }).optional(),
+  /** Absent while it runs. */
+  durationMs: z.number().optional(),
+  callCount: z.number(),
+  failedCalls: z.number(),
+  /** Whether its bridge remembers code and output. */
+  isRecorded: z.boolean(),
+});
+
+const recorded = z.object({
+  code: z.string(),
+  stdout: z.string(),
+  stderr: z.string(),
+  result: z.string().optional(),
+  error: z.string().optional(),
+  files: z.array(z.string()),
+});
+
+const facts = z.object({
+  pid: z.number(),
+  version: z.string(),
+  /** `stdio` serves one agent, `shared` the windows of a user, `http` whoever has a credential. */
+  kind: z.enum(['stdio', 'shared', 'http']),
+  /** ISO 8601. */
+  since: z.string(),
+  folder: z.string(),
+  memoryBytes: z.number(),
+  servers: z.array(
+    z.object({
+      name: z.string(),
+      state: z.string(),
+      tools: z.array(z.object({ name: z.string(), description: z.string(), isChanged: z.boolean() })),
+      /** How it last ended, or why it did not start. */
+      reason: z.string().optional(),
+    }),
+  ),
+  /** Undefined where the bridge does not count them. */
+  sandboxes: z.object({ waiting: z.number(), heldBytes: z.number() }).optional(),
+});
+
+/** Messages of a bridge. */
+export const told = z.discriminatedUnion('is', [
+  z.object({ is: z.literal('facts'), facts }),
+  /** A run that began, ended or is remembered. */
+  z.object({ is: z.literal('run'), run }),
+  z.object({ is: z.literal('call'), run: z.string(), call }),
+  z.object({ is: z.literal('recorded'), run: z.string(), recorded: recorded.nullable() }),
+]);
+/** Messages of the page. */
+export const asked = z.object({ ask: z.literal('recorded'), run: z.string() });
+
+export type Told = Readonly<z.output<typeof told>>;
+export type PageRequest = Readonly<z.output<typeof asked>>;
+export type SeenCall = Readonly<z.output<typeof call>>;
+export type SeenRun = Readonly<z.output<typeof run>>;
+export type Recorded = Readonly<z.output<typeof recorded>>;
+export type BridgeFacts = Readonly<z.output<typeof facts>>;
+
+export const RUNNING = 'running';

@@ -1,0 +1,258 @@
+// The page over HTTP, as a browser and as an attacker asks for it: who may see it, and which forms count.
+
+import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Decision, Question } from '../../src/policy/approvals/question.js';
+import { type AnswerableQuestion, type LiveSession, WatchFront } from '../../src/watch/front/front.js';
+import { SeenBridges } from '../../src/watch/gather/bridges.js';
+import { History } from '../../src/watch/gather/history.js';
+import { newStateDir, question, withArguments } from '../policy/inbox/questions.js';
+
+type Sent = {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+};
+
+function ask(url: string | URL, { method = 'GET', headers = {}, body }: Sent = {}) {
+  return new Promise<{ status: number; headers: Record<string, unknown>; body: string }>(
+    (resolve, reject) => {
+      const sent = request(url, { method, headers, agent: false }, async (answer) => {
+        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: await text(answer) });
+      });
+      sent.on('error', reject);
+      sent.end(body);
+    },
+  );
+}
+
+/** A page with one question and one session, opened as a browser does. */
+async function opened(changed: Partial<Question> = {}) {
+  const stateDir = newStateDir();
+  const answers: { decision: Decision; word: string | undefined }[] = [];
+  const ended: string[] = [];
+  const asked: AnswerableQuestion = {
+    question: question(changed),
+    digest: 'a digest',
+    answer: async (decision, word) => {
+      answers.push({ decision, word });
+      return { is: 'taken', why: 'allowed once by ann on the page' };
+    },
+  };
+  const session: LiveSession = {
+    handle: 's-0123456789abcdef',
+    name: 'figures',
+    client: 'agent 1',
+    createdAt: new Date().toISOString(),
+    lastCallAt: new Date().toISOString(),
+    calls: 3,
+    memoryLimitBytes: 1_000,
+    end: async () => void ended.push('figures'),
+  };
+  const bridges = new SeenBridges(stateDir, () => {});
+  const front = await WatchFront.open({
+    bridges,
+    history: new History(),
+    readAudit: () => {},
+    questions: () => [asked],
+    sessions: () => [session],
+    script: 'the script',
+    style: 'the style',
+  });
+  onTestFinished(async () => {
+    bridges[Symbol.dispose]();
+    await front[Symbol.asyncDispose]();
+  });
+  const link = front.newLink();
+  const first = await ask(link);
+  const setCookie = String(first.headers['set-cookie']);
+  const cookie = setCookie.split(';')[0] ?? '';
+  const address = new URL(/url=(\/[^/]+\/)"/.exec(first.body)?.[1] ?? '', link);
+  const see = (name: string, headers: Sent['headers'] = {}) =>
+    ask(new URL(name, address), { headers: { cookie, ...headers } });
+  const post = (name: string, fields: Readonly<Record<string, string>>, headers: Sent['headers'] = {}) =>
+    ask(new URL(name, address), {
+      method: 'POST',
+      headers: {
+        cookie,
+        origin: address.origin,
+        'sec-fetch-site': 'same-origin',
+        'content-type': 'application/x-www-form-urlencoded',
+        ...headers,
+      },
+      body: new URLSearchParams(fields).toString(),
+    });
+  const [shown] = JSON.parse((await see('questions')).body);
+  const [shownSession] = JSON.parse((await see('sessions')).body);
+  return {
+    front,
+    link,
+    first,
+    setCookie,
+    cookie,
+    address,
+    see,
+    post,
+    asked,
+    answers,
+    ended,
+    shown,
+    shownSession,
+  };
+}
+
+describe('who may see it', () => {
+  it('a link opens once, and sets a cookie that scripts cannot read, no other site sends, and no other path gets', async () => {
+    const { link, setCookie, address, front } = await opened();
+    expect(setCookie).toMatch(/; Path=\/[\w-]{32}\/; HttpOnly; SameSite=Strict$/);
+    expect(setCookie).toContain(`Path=${address.pathname};`);
+    expect((await ask(link)).status).toBe(403);
+    // Another link works, and only once too.
+    const other = front.newLink();
+    expect((await ask(other, { method: 'HEAD' })).status).toBe(405);
+    expect((await ask(other)).status).toBe(200);
+    expect((await ask(other)).status).toBe(403);
+  });
+
+  it.each([
+    '',
+    'page.js',
+    'page.css',
+    'now',
+    'runs',
+    'run?run=x',
+    'questions',
+    'sessions',
+    'tools',
+    'events',
+  ])('without the cookie nobody gets /%s, whatever else they show', async (name) => {
+    const { address, cookie } = await opened();
+    const url = new URL(name, address);
+    expect((await ask(url)).status).toBe(403);
+    expect((await ask(url, { headers: { authorization: 'Bearer msb_a_token_for_mcp' } })).status).toBe(403);
+    expect((await ask(url, { headers: { cookie: `${cookie}x` } })).status).toBe(403);
+    expect((await ask(url, { headers: { cookie: cookie.slice(0, -1) } })).status).toBe(403);
+    expect((await ask(new URL(`/${'x'.repeat(32)}/${name}`, address), { headers: { cookie } })).status).toBe(
+      403,
+    );
+  });
+
+  it('with the cookie each view is there', async () => {
+    const { see } = await opened();
+    for (const name of ['', 'page.js', 'page.css', 'now', 'runs', 'questions', 'sessions', 'tools'])
+      expect((await see(name)).status, name).toBe(200);
+    expect((await see('run?run=x')).status).toBe(404);
+    expect((await see('../open/x')).status).toBe(403);
+  });
+
+  it('a name that was rebound, another web page and a strange method are refused', async () => {
+    const { see, address, cookie } = await opened();
+    expect((await see('now', { host: `evil.example:${address.port}` })).status).toBe(403);
+    expect((await see('now', { host: '127.0.0.1' })).status).toBe(403);
+    expect((await see('now', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' })).status).toBe(
+      403,
+    );
+    // A page of another port of this machine is of the same site.
+    expect((await see('now', { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'cors' })).status).toBe(403);
+    expect((await ask(new URL('now', address), { method: 'PUT', headers: { cookie } })).status).toBe(405);
+  });
+});
+
+describe('what it is made of', () => {
+  it('no answer can be framed, cached or guessed at, and none lets code in but its own file', async () => {
+    const { see, first, post } = await opened();
+    const answers = [first, await see(''), await see('now'), await see('nothing'), await post('answer', {})];
+    for (const { headers } of answers) {
+      expect(headers).toMatchObject({
+        'cache-control': 'no-store',
+        'x-frame-options': 'DENY',
+        'x-content-type-options': 'nosniff',
+        'referrer-policy': 'same-origin',
+        'cross-origin-resource-policy': 'same-origin',
+      });
+      const policy = String(headers['content-security-policy']);
+      expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'");
+      expect(policy).toContain("require-trusted-types-for 'script'");
+      expect(policy).not.toMatch(/unsafe|nonce|https?:/);
+    }
+  });
+
+  it('the document has no code, no style and no word of anybody else in it', async () => {
+    const { see } = await opened({ client: '<script>alert(1)</script>' });
+    const { body } = await see('');
+    expect(body).not.toMatch(/<script>|<style|\son\w+=|style=|alert/);
+    const { headers } = await see('questions');
+    expect(headers['content-type']).toBe('application/json; charset=utf-8');
+  });
+});
+
+describe('an answer', () => {
+  it('counts with the token of its question, and the word goes with it', async () => {
+    const { post, shown, answers } = await opened();
+    const fields = { id: shown.id, token: shown.token, decision: 'no', word: ' not today ' };
+    expect(await post('answer', fields)).toMatchObject({
+      status: 200,
+      body: 'Allowed once by ann on the page.\n',
+    });
+    expect(answers).toEqual([{ decision: 'no', word: 'not today' }]);
+  });
+
+  it.each([
+    ['without a token', { token: '' }, {}, 403],
+    ['with the token of a session', 'session', {}, 403],
+    ['with a decision that is none', { decision: 'maybe' }, {}, 403],
+    ['with a decision that is not offered', { decision: 'session' }, {}, 403],
+    ['to a question that has ended', { id: 'q-0000000000000000' }, {}, 409],
+    ['from another origin', {}, { origin: 'http://127.0.0.1:1' }, 403],
+    ['without an origin', {}, { origin: '' }, 403],
+    ['of another site by its own word', {}, { 'sec-fetch-site': 'same-site' }, 403],
+    ['that is no form', {}, { 'content-type': 'application/json' }, 415],
+    ['without the cookie', {}, { cookie: '' }, 403],
+  ] as const)('%s counts for nothing', async (_what, changed, headers, status) => {
+    const { post, shown, shownSession, answers } = await opened();
+    const other = changed === 'session' ? { token: shownSession.token } : changed;
+    const fields = { id: shown.id, token: shown.token, decision: 'once', ...other };
+    expect((await post('answer', fields, headers)).status).toBe(status);
+    expect(answers).toEqual([]);
+    // The control: the same form as the page sends it.
+    expect((await post('answer', { id: shown.id, token: shown.token, decision: 'once' })).status).toBe(200);
+  });
+
+  it('to a text that was exchanged after it was shown counts for nothing', async () => {
+    const { post, shown, asked, answers } = await opened();
+    Object.assign(asked, { digest: 'another digest' });
+    const sent = await post('answer', { id: shown.id, token: shown.token, decision: 'once' });
+    expect(sent.status).toBe(403);
+    expect(answers).toEqual([]);
+  });
+
+  it('to what is too long to be shown can only be a denial', async () => {
+    const { post, shown, answers } = await opened({
+      object: withArguments(JSON.stringify('x'.repeat(2_000_001))),
+    });
+    expect(shown).toMatchObject({ offers: ['no'] });
+    expect(shown.calls).toBeUndefined();
+    const fields = { id: shown.id, token: shown.token };
+    expect((await post('answer', { ...fields, decision: 'once' })).status).toBe(403);
+    expect((await post('answer', { ...fields, decision: 'no' })).status).toBe(200);
+    expect(answers).toEqual([{ decision: 'no', word: undefined }]);
+  });
+
+  it('that is too large is refused before it is read', async () => {
+    const { post, shown, answers } = await opened();
+    const fields = { id: shown.id, token: shown.token, decision: 'once', word: 'x'.repeat(20_000) };
+    expect((await post('answer', fields)).status).toBe(413);
+    expect(answers).toEqual([]);
+  });
+});
+
+it('a session is ended by the token of its own form, and by no other', async () => {
+  const { post, shown, shownSession, ended } = await opened();
+  const id = shownSession.handle;
+  expect((await post('end', { id, token: shown.token })).status).toBe(403);
+  expect((await post('end', { id: 's-other', token: shownSession.token })).status).toBe(403);
+  expect(ended).toEqual([]);
+  expect((await post('end', { id, token: shownSession.token })).status).toBe(200);
+  expect(ended).toEqual(['figures']);
+});
