@@ -54,6 +54,7 @@ class Host:
         preimport: Sequence[str] = (),
         ahead: Sequence[Sequence[str]] = (),
         modules: Mapping[str, str] | None = None,
+        waits: Mapping[str, Any] | None = None,
     ) -> None:
         self.folder = tempfile.TemporaryDirectory()
         for name, source in (modules or {}).items():
@@ -63,7 +64,7 @@ class Host:
         site = f"import sys; sys.path.append({self.folder.name!r}); " if modules else ""
         environment = {"PATH": os.environ.get("PATH", ""), "HOME": self.folder.name, **(env or {})}
         self.process = subprocess.Popen(
-            [sys.executable, "-I", "-u", "-c", site + ENTRYPOINT, json.dumps(ahead), *preimport],
+            [sys.executable, "-I", "-u", "-c", site + ENTRYPOINT, json.dumps({"ahead": ahead, "waits": waits}), *preimport],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
