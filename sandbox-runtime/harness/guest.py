@@ -80,7 +80,9 @@ def be_guest(
     if program is None:
         # A program that can call nothing is left nothing.
         bequest = Bequest(host_in, frames_fd, run, early) if run["loaded"] else None
-        code = launch(run, program_input, bequest, channel.send, waiting and waiting.take)
+        has_input = program_input.has_any or run["program"]["stdin"] is not None
+        hand_on = waiting.take if waiting is not None and waiting.suits(run, bequest, has_input) else None
+        code = launch(run, program_input, bequest, channel.send, hand_on)
         if code is None:
             _leave(channel, leave, 0)
         os._exit(code)

@@ -85,6 +85,9 @@ def supervise(
     is_stopped = is_deaf and handover.early != b""
     if is_stopped:
         _end_all(guest, ())
+    if guest.waiting is not None and any([output.discard() for output in guest.outputs]):
+        # One that has something to say is not well; whatever is started in its place says it again.
+        end_guest(guest.waiting)
     hand_over(guest.program_fd, handover)
     # Up to ten megabytes of files, which the program may need itself.
     del handover

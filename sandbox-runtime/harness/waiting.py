@@ -50,13 +50,21 @@ class Waiting(NamedTuple):
     program_fd: int
     words_fd: int
 
+    def suits(self, run: Mapping[str, Any], bequest: Bequest | None, has_input: bool) -> bool:
+        """Whether it waits, and can run this program; where not, it is gone. To be asked before there are files of the run."""
+        if self._can_run(run, bequest, has_input) and self._is_ready():
+            return True
+        self._end()
+        if self.plan["opens"] is not None:
+            _remove(self.plan["opens"])
+        return False
+
     def take(self, run: Mapping[str, Any], bequest: Bequest | None) -> bool:
         """Whether it has taken the program; where not, it is gone.
 
         The files of the run are there, and its standard input is ours.
         """
-        words = self._words_for(run, bequest)
-        if words is not None and self._is_ready() and self._hand_over(words, bequest):
+        if self._hand_over(self._words_of(run), bequest):
             return True
         self._end()
         return False
@@ -66,23 +74,24 @@ class Waiting(NamedTuple):
         os.close(self.program_fd)
         os.close(self.words_fd)
 
-    def _words_for(self, run: Mapping[str, Any], bequest: Bequest | None) -> list[str] | None:
+    def _can_run(self, run: Mapping[str, Any], bequest: Bequest | None, has_input: bool) -> bool:
         program = run["program"]
         steps = program["ways"][0]["steps"]
-        count = len(self.plan["runs"])
         # Variables are read by an interpreter when it starts.
-        is_plain = not program.get("env") and program.get("cwd") is None
-        if not is_plain or len(steps) != 1 or steps[0][:count] != self.plan["runs"]:
-            return None
-        if not self.plan["speaks"] and (bequest is not None or _has_input()):
-            return None
+        if program.get("env") or program.get("cwd") is not None:
+            return False
+        if len(steps) != 1 or steps[0][: len(self.plan["runs"])] != self.plan["runs"]:
+            return False
+        if not self.plan["speaks"] and (bequest is not None or has_input):
+            return False
         unless = [word.encode() for word in self.plan["unless"]]
-        for file in run["files"]:
-            content = a2b_base64(file["data"])
-            if any(word in content for word in unless):
-                return None
-        words = steps[0][count:]
-        return None if any("\0" in word for word in words) else words
+        contents = (a2b_base64(file["data"]) for file in run["files"])
+        if any(word in content for content in contents for word in unless):
+            return False
+        return not any("\0" in word for word in self._words_of(run))
+
+    def _words_of(self, run: Mapping[str, Any]) -> list[str]:
+        return run["program"]["ways"][0]["steps"][0][len(self.plan["runs"]) :]
 
     def _is_ready(self) -> bool:
         readable, _, _ = select.select([self.words_fd], [], [], STARTS_WITHIN_S)
@@ -108,8 +117,6 @@ class Waiting(NamedTuple):
         # Until it has let go of everything: what it takes is the program's.
         while os.read(self.words_fd, 16):
             pass
-        if self.plan["opens"] is not None:
-            _remove(self.plan["opens"])
 
 
 def start_waiting(plan: Plan, outputs: tuple[int, int], streams: Streams) -> Waiting | None:
@@ -119,7 +126,12 @@ def start_waiting(plan: Plan, outputs: tuple[int, int], streams: Streams) -> Wai
         return None
     program_read, program_write = os.pipe()
     words_read, words_write = os.pipe()
-    pid = os.fork()
+    try:
+        pid = os.fork()
+    except OSError:
+        for fd in (program_read, program_write, words_read, words_write):
+            os.close(fd)
+        return None
     if pid == 0:
         try:
             os.setpgid(0, 0)

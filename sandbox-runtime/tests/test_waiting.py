@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
 import signal
+import struct
 import sys
 import tempfile
+import termios
 import unittest
 from pathlib import Path
 from typing import Any
@@ -42,6 +45,23 @@ def plan(script: str, **more: Any) -> Frame:
 def waits(host: Host) -> bool:
     """Whether something waits beside the supervisor and its guest."""
     return eventually(lambda: len(session(host.process.pid)) == 3)
+
+
+def has_written(host: Host) -> bool:
+    """Whether something stands in a pipe that nobody has read."""
+    for fd in (fd for pid in session(host.process.pid) for fd in Path(f"/proc/{pid}/fd").glob("*")):
+        try:
+            if not os.readlink(fd).startswith("pipe:"):
+                continue
+            end = os.open(fd, os.O_RDONLY | os.O_NONBLOCK)
+        except OSError:
+            # Gone, or the supervisor's, which nobody may see.
+            continue
+        size = struct.unpack("i", fcntl.ioctl(end, termios.FIONREAD, bytes(4)))[0]
+        os.close(end)
+        if size > 0:
+            return True
+    return False
 
 
 def run_waiting(script: str, *words: str, stdin: bytes | None = None, code: bytes = b"", **more: Any) -> Host:
@@ -111,12 +131,15 @@ class WaitingTest(unittest.TestCase):
         dies = "import os; os.kill(os.getpid(), 9)"
         dies_late = "import os; os.write(6, b'.'); os.read(5, 1); os._exit(3)"
         hangs = "import signal; signal.pause()"
-        for script in (dies, dies_late, hangs, "import no_such"):
+        speaks = f"print('I am not well', flush=True)\n{TAKES}"
+        for script in (dies, dies_late, hangs, speaks, "import no_such"):
             with self.subTest(script=script), Host(waits=plan(script, runs=["sh"])) as host:
                 self.assertTrue(eventually(lambda host=host: len(session(host.process.pid)) >= 2))
+                said = script in (speaks, "import no_such")
+                self.assertTrue(eventually(lambda host=host: not said or has_written(host)))
                 host.run(program=program(["sh", "-c", "echo hi; exit 4"]))
                 host.finish()
-                self.assertEqual((host.stdout, host.one("exited")["code"]), ("hi\n", 4))
+                self.assertEqual((host.stdout, host.stderr, host.one("exited")["code"]), ("hi\n", "", 4))
 
     def test_what_the_image_lacks_does_not_wait(self) -> None:
         with Host(waits={**plan(""), "argv": ["no-such"], "runs": ["sh"]}) as host:

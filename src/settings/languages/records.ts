@@ -202,12 +202,12 @@ const ruby: Language = {
   ways: [{ needs: ['ruby'], steps: [['ruby', '{file}', '{args}']] }],
   ahead: [],
   // Ruby takes its options from the first line of a script before it loads what `-r` names, so they are to be there then.
-  // What was loaded is told by LOADED_FEATURES, `$"`.
+  // What was loaded is told by LOADED_FEATURES and `$"`, and what was opened by ObjectSpace.
   waits: {
     argv: ['ruby', '-r{harness}/ruby/wait.rb', './main.rb'],
     runs: ['ruby', './main.rb'],
     opens: './main.rb',
-    unless: ['#!', 'LOADED_FEATURES', '$"', '/proc'],
+    unless: ['#!', 'LOADED_FEATURES', '$"', 'ObjectSpace', '/proc'],
     speaks: false,
   },
   env: {},
