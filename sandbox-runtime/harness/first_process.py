@@ -42,7 +42,7 @@ class Guest(NamedTuple):
     """The forked process; the pipe on which it waits for its program, and the one by which it takes its leave.
 
     What the host sends to the guest of a session goes by `passed_fd`; that of a run reads the host's own stream.
-    `waiting` is the interpreter that was started ahead, to which the guest may give its program, and then takes its leave.
+    `waiting` is the interpreter that was started ahead; a guest that has given it its program takes its leave.
     """
 
     pid: int

@@ -49,8 +49,8 @@ def be_guest(
 ) -> NoReturn:
     """Does all that needs no program while the sandbox waits; then runs the program that is handed over.
 
-    `ins` is the host's own stream, and what the supervisor passes on of it to the guest of a session. Where a program is
-    given to an interpreter that is `waiting`, the leave that is taken says so.
+    `ins` is the host's own stream, and what the supervisor passes on of it to the guest of a session. A guest that
+    has given its program to the interpreter that is `waiting` takes its leave.
     """
     host_in, passed_on = ins
     prefer_as_victim()

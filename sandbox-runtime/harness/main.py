@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def main() -> NoReturn:
     """Serves one run and ends the process, and with it, as PID 1, the container.
 
-    The first argument says what is done while it waits, as JSON: commands to run, and an interpreter that is to wait with it
-    (harness/waiting.py). The others name modules to load ahead.
+    The first argument says what is done while it waits, as JSON: commands to run, and an interpreter that is to wait
+    with it (harness/waiting.py). The others name modules to load ahead.
     """
     streams = take_streams()
     greet(streams.supervisor_out)

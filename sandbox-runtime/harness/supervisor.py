@@ -61,8 +61,8 @@ def supervise(
 ) -> NoReturn:
     """The whole life of the container; returns by os._exit only.
 
-    `preimport` is loaded while the host is silent, and the interpreter that `waits` started if it still is then; the guest
-    runs the commands `ahead` before it takes a program.
+    `preimport` is loaded while the host is silent, and the interpreter that `waits` is started if it still is then. The
+    guest runs the commands `ahead` before it takes a program.
     """
     close_to_others()
     # Programs of an interpreter that waits use nothing of what Python's do.
@@ -141,7 +141,13 @@ def _fork_guest(
         Output("stderr", stderr_read, streams.supervisor_out),
     ]
     return Guest(
-        pid, program_write, passed_write, leave_read, farewell, outputs, None if waiting is None else waiting.pid
+        pid,
+        program_write,
+        passed_write,
+        leave_read,
+        farewell,
+        outputs,
+        None if waiting is None else waiting.pid,
     )
 
 
@@ -248,7 +254,11 @@ def _forward_until_end(
                 if not set(END_SIGNALS).isdisjoint(os.read(ended, 4096)):
                     _end_all(guest, statuses)
                 statuses.update(reap_all())
-                if program in statuses and heir is not None and _took_leave(guest, os.read(guest.leave_fd, 4096)):
+                if (
+                    program in statuses
+                    and heir is not None
+                    and _took_leave(guest, os.read(guest.leave_fd, 4096))
+                ):
                     program, heir = heir, None
                 if program in statuses:
                     return (*_end_of(statuses[program]), was_stopped)

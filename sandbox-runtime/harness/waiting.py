@@ -51,7 +51,10 @@ class Waiting(NamedTuple):
     words_fd: int
 
     def suits(self, run: Mapping[str, Any], bequest: Bequest | None, has_input: bool) -> bool:
-        """Whether it waits, and can run this program; where not, it is gone. To be asked before there are files of the run."""
+        """Whether it waits, and can run this program; where not, it is gone.
+
+        To be asked before there are files of the run.
+        """
         if self._can_run(run, bequest, has_input) and self._is_ready():
             return True
         self._end()
@@ -161,7 +164,9 @@ def _become(plan: Plan, path: str, ends: Mapping[int, int]) -> None:
         with open(plan["opens"], "x") as file:
             file.write("\n")
     # Out of the way first: one's place may be another's.
-    copies = {target: fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, FIRST_PRIVATE_FD) for target, end in ends.items()}
+    copies = {
+        target: fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, FIRST_PRIVATE_FD) for target, end in ends.items()
+    }
     for target, copy in copies.items():
         os.dup2(copy, target)
     be_as_fresh()

@@ -45,7 +45,8 @@ function awaitProgram() {
   fs.writeSync(WORDS_OUT, WORD);
   for (const fd of [PROGRAM_IN, WORDS_OUT, ...(known === '' ? CONVERSATION : [])]) fs.closeSync(fd);
   // Where it may not, nothing of that is there.
-  if (known === '') for (const name of Object.keys(require.cache)) if (!ofAll.has(name)) delete require.cache[name];
+  if (known === '')
+    for (const name of Object.keys(require.cache)) if (!ofAll.has(name)) delete require.cache[name];
   delete require.cache[__filename];
   return { words, known, early: bytes.subarray(at) };
 }

@@ -1,4 +1,4 @@
-"""Programs that are given to an interpreter which was started ahead: they find, do and end as those that are started."""
+"""Programs that are given to an interpreter which was started ahead: they find, do and end as all others."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class WaitingTest(unittest.TestCase):
             with self.subTest(script=script), Host(waits=plan(script, runs=["sh"])) as host:
                 self.assertTrue(eventually(lambda host=host: len(session(host.process.pid)) >= 2))
                 said = script in (speaks, "import no_such")
-                self.assertTrue(eventually(lambda host=host: not said or has_written(host)))
+                self.assertTrue(eventually(lambda host=host, said=said: not said or has_written(host)))
                 host.run(program=program(["sh", "-c", "echo hi; exit 4"]))
                 host.finish()
                 self.assertEqual((host.stdout, host.stderr, host.one("exited")["code"]), ("hi\n", "", 4))
@@ -169,10 +169,11 @@ class NodeTest(unittest.TestCase):
             host.run(loaded, files=[given("main.js", code.encode())], program=frame)
             return host.finish()
 
-    def test_finds_its_words_its_descriptors_and_nothing_of_ours(self) -> None:
+    def test_finds_its_words_and_nothing_of_ours(self) -> None:
         host = self.run_node(
-            "console.log(JSON.stringify([process.argv.slice(2), process.execArgv, typeof mcp, __filename === process.argv[1],"
-            " Object.keys(require.cache).map((name) => name.split('/').pop()), process.ppid]));"
+            "console.log(JSON.stringify([process.argv.slice(2), process.execArgv, typeof mcp,"
+            " __filename === process.argv[1], Object.keys(require.cache).map((name) => name.split('/').pop()),"
+            " process.ppid]));"
         )
         args, exec_args, servers, is_own, cache, parent = json.loads(host.stdout)
         self.assertEqual((args, exec_args, servers, is_own), (["a", ""], [], "undefined", True))
@@ -180,7 +181,9 @@ class NodeTest(unittest.TestCase):
         self.assertEqual((parent, host.stderr), (host.process.pid, ""))
 
     def test_reads_its_standard_input(self) -> None:
-        read = "process.stdin.on('data', (data) => console.log(String(data) + process.stdin.constructor.name));"
+        read = (
+            "process.stdin.on('data', (data) => console.log(String(data) + process.stdin.constructor.name));"
+        )
         self.assertEqual(self.run_node(read, stdin=b"in").stdout, "inReadStream\n")
         self.assertEqual(self.run_node("console.log(require('fs').readFileSync(0).length)").stdout, "0\n")
 

@@ -13,7 +13,13 @@ import {
 } from '../../settings/environment/plan.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { DataFolder } from '../../settings/files/data-folders.js';
-import { DEFAULT_WORKDIR, isPython, type Language, type Place, type Waits } from '../../settings/languages/records.js';
+import {
+  DEFAULT_WORKDIR,
+  isPython,
+  type Language,
+  type Place,
+  type Waits,
+} from '../../settings/languages/records.js';
 import { WORK } from './promises.js';
 
 export type SandboxProfile = {
@@ -41,7 +47,7 @@ export type SandboxProfile = {
   /** Commands that are run while it waits, and Python modules that are loaded. */
   readonly ahead: ReadonlyArray<readonly string[]>;
   readonly preimport: readonly string[];
-  /** What waits with it, once its language was used. */
+  /** The interpreter that waits with it, once its language was used. */
   readonly waits?: Waits | undefined;
   readonly env: Readonly<Record<string, string>>;
   /** How long a sandbox may live that serves the calls of a session; absent for one that serves a run. */

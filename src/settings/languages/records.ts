@@ -14,7 +14,7 @@ export type Place = { readonly target: string; readonly sizeMb: number; readonly
 export type Waits = {
   /** How it is started: with a script of ours, which waits. */
   readonly argv: readonly string[];
-  /** What the only step of a program begins with that it can run; it is told the words behind. */
+  /** The words that the only step of a program begins with that it can run; it is told those behind. */
   readonly runs: readonly string[];
   /** A file of the working directory that it opens when it starts, and that is removed again; null for none. */
   readonly opens: string | null;
@@ -97,7 +97,7 @@ const python: Language = {
 // JavaScript by esbuild, where the image has esbuild.
 const RUN = '{harness}/javascript/run.cjs';
 
-// What tells how long ago it was started.
+// Words by which a program finds how long ago its Node was started.
 const AGE_OF_NODE = ['performance', 'perf_hooks', 'uptime', '/proc'];
 
 const javascript: Language = {
@@ -202,7 +202,7 @@ const ruby: Language = {
   ways: [{ needs: ['ruby'], steps: [['ruby', '{file}', '{args}']] }],
   ahead: [],
   // Ruby takes its options from the first line of a script before it loads what `-r` names, so they are to be there then.
-  // What was loaded is told by LOADED_FEATURES and `$"`, and what was opened by ObjectSpace.
+  // LOADED_FEATURES and `$"` tell what was loaded, and ObjectSpace what was opened.
   waits: {
     argv: ['ruby', '-r{harness}/ruby/wait.rb', './main.rb'],
     runs: ['ruby', './main.rb'],
