@@ -18,6 +18,7 @@ const CONVERSATION = [3, 4];
 const PROGRAM_IN = 5;
 const WORDS_OUT = 6;
 const WORD = '.';
+const PIECE_BYTES = 65_536;
 
 /**
  * {words, known, early}: those of the command line, and what came with the run of a program that may speak with the host, as
@@ -25,7 +26,7 @@ const WORD = '.';
  */
 function awaitProgram() {
   fs.writeSync(WORDS_OUT, WORD);
-  const bytes = fs.readFileSync(PROGRAM_IN);
+  const bytes = readAll(PROGRAM_IN);
   // Whoever started us has another use for the program, or none.
   if (bytes.length === 0) process.exit(0);
   let at = 0;
@@ -49,6 +50,20 @@ function awaitProgram() {
     for (const name of Object.keys(require.cache)) if (!ofAll.has(name)) delete require.cache[name];
   delete require.cache[__filename];
   return { words, known, early: bytes.subarray(at) };
+}
+
+/**
+ * Not by readFileSync, which asks what kind of file it is: after a look at a pipe, Node's own look for the true path of a package
+ * ends too early (it takes what was looked at last for a part of the path), and `import 'mcp'` finds a link that leads nowhere.
+ */
+function readAll(fd) {
+  const pieces = [];
+  for (;;) {
+    const piece = Buffer.allocUnsafe(PIECE_BYTES);
+    const size = fs.readSync(fd, piece);
+    if (size === 0) return Buffer.concat(pieces);
+    pieces.push(piece.subarray(0, size));
+  }
 }
 
 module.exports = { awaitProgram };

@@ -188,7 +188,9 @@ class NodeTest(unittest.TestCase):
         self.assertEqual(self.run_node("console.log(require('fs').readFileSync(0).length)").stdout, "0\n")
 
     def test_calls_tools(self) -> None:
-        host = self.run_node("console.log(await mcp_s.t({}))", [server("s", tool("t"))])
+        host = self.run_node(
+            "import own from 'mcp'; console.log(await own.servers.s.t({}))", [server("s", tool("t"))]
+        )
         self.assertEqual((host.stdout, host.stderr), ("called\n", ""))
 
 

@@ -180,6 +180,16 @@ const ruby: Readonly<Record<string, Program>> = {
   },
 };
 
+const CALLS = 3;
+/** Ends the process of a sandbox that runs this program. */
+const KILL = `
+import os, sys
+for name in filter(str.isdigit, os.listdir("/proc")):
+    with open(f"/proc/{name}/cmdline") as line:
+        if line.read().split("\\0")[0] == sys.argv[1]:
+            os.kill(int(name), 9)
+`;
+
 const TABLES = { javascript, typescript, ruby } as const;
 
 async function run(bridge: TestBridge, language: string, { code, ...more }: Program): Promise<Payload> {
@@ -197,12 +207,16 @@ function said(payload: Payload) {
   return { ...rest, stderr, summary: summary.replace(/[\d.]+ s/, 'some time') };
 }
 
-const commands = (): string =>
-  ourContainers('status=running')
-    .map((name) => engineCommand('top', name, 'args'))
-    .join('\n');
-const isWaiting = (language: string): Promise<boolean> =>
-  eventually(() => WAITS[language]?.test(commands()) === true);
+/** The sandbox in which its interpreter waits; '' for none. One that is on its way out has no list of processes. */
+const waitingIn = (language: string): string =>
+  ourContainers('status=running').find((name) => {
+    try {
+      return WAITS[language]?.test(engineCommand('top', name, 'args'));
+    } catch {
+      return false;
+    }
+  }) ?? '';
+const isWaiting = (language: string): Promise<boolean> => eventually(() => waitingIn(language) !== '');
 
 describe.each([
   ['javascript', 'javascript'],
@@ -235,6 +249,27 @@ describe.each([
       expect(await command()).not.toMatch(WAITS[language] as RegExp);
       expect(await isWaiting(language)).toBe(true);
       expect(await command()).toMatch(WAITS[language] as RegExp);
+    });
+
+    it('serves one call: the next one finds nothing of it', async () => {
+      const seen = language === 'ruby' ? '$seen' : 'globalThis.seen';
+      const code =
+        language === 'ruby'
+          ? `puts ${seen}.inspect; ${seen} = 1`
+          : `console.log(${seen} ?? 'nil'); ${seen} = 1`;
+      for (let call = 0; call < CALLS; call++) {
+        expect(await isWaiting(language)).toBe(true);
+        expect((await run(warm, language, { code })).stdout).toEqual(['nil']);
+      }
+    });
+
+    it('costs nobody a call when it dies while it waits', async () => {
+      expect(await isWaiting(language)).toBe(true);
+      const name = waitingIn(language);
+      engineCommand('exec', name, 'python3', '-c', KILL, language === 'ruby' ? 'ruby' : 'node');
+      const command = (await run(warm, language, { code: COMMAND[language] ?? '' })).stdout?.join('\n');
+      expect(command).toContain('main.');
+      expect(command).not.toMatch(WAITS[language] as RegExp);
     });
 
     it.each(Object.entries(TABLES[language]))('%s: as in one that was started for it', async (_, program) => {
