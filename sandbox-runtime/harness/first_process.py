@@ -42,6 +42,7 @@ class Guest(NamedTuple):
     """The forked process; the pipe on which it waits for its program, and the one by which it takes its leave.
 
     What the host sends to the guest of a session goes by `passed_fd`; that of a run reads the host's own stream.
+    `waiting` is the interpreter that was started ahead; a guest that has given it its program takes its leave.
     """
 
     pid: int
@@ -50,6 +51,7 @@ class Guest(NamedTuple):
     leave_fd: int
     farewell: bytes
     outputs: list[Output]
+    waiting: int | None = None
 
 
 def check(code: str, file: str | None, streams: Streams, name: str = MAIN_FILE) -> Program | None:
@@ -136,15 +138,20 @@ def end_guest(guest: int) -> None:
 
 def reap(guest: int) -> int | None:
     """Collects every child that has ended, orphans of the guest included; the guest's status if it is among them."""
+    return reap_all().get(guest)
+
+
+def reap_all() -> dict[int, int]:
+    """The same, with the status of each."""
+    statuses: dict[int, int] = {}
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
-            return None
+            return statuses
         if pid == 0:
-            return None
-        if pid == guest:
-            return status
+            return statuses
+        statuses[pid] = status
 
 
 def _signal_name(number: int) -> str:

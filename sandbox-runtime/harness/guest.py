@@ -33,6 +33,7 @@ from harness.session_guest import SessionGuest, forget_interrupts
 from harness.spawning import SPAWN, ChildMain
 from harness.stdio import complain_of, install_stdio
 from harness.values import describe_result
+from harness.waiting import Waiting, prefer_as_victim
 from mcp._errors import refusal
 from mcp._imports import PYPLOT, when_imported
 from mcp._setup import bind
@@ -44,13 +45,15 @@ def be_guest(
     leave: tuple[int, bytes],
     ins: tuple[int, int],
     frames_fd: int,
+    waiting: Waiting | None,
 ) -> NoReturn:
     """Does all that needs no program while the sandbox waits; then runs the program that is handed over.
 
-    `ins` is the host's own stream, and what the supervisor passes on of it to the guest of a session.
+    `ins` is the host's own stream, and what the supervisor passes on of it to the guest of a session. A guest that
+    has given its program to the interpreter that is `waiting` takes its leave.
     """
     host_in, passed_on = ins
-    _prefer_as_victim()
+    prefer_as_victim()
     install_stdio()
     # Says on stderr where a segmentation fault happened, before the process dies of it.
     faulthandler.enable(file=2, all_threads=False)
@@ -77,7 +80,12 @@ def be_guest(
     if program is None:
         # A program that can call nothing is left nothing.
         bequest = Bequest(host_in, frames_fd, run, early) if run["loaded"] else None
-        os._exit(launch(run, program_input, bequest, channel.send))
+        has_input = program_input.has_any or run["program"]["stdin"] is not None
+        hand_on = waiting.take if waiting is not None and waiting.suits(run, bequest, has_input) else None
+        code = launch(run, program_input, bequest, channel.send, hand_on)
+        if code is None:
+            _leave(channel, leave, 0)
+        os._exit(code)
     channel.open(early)
     remember_source(program.source, program.file)
     if may_need_asyncio(program):
@@ -187,12 +195,3 @@ def _leave_own_folder() -> None:
     own_folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     sys.path[:] = [*(entry for entry in sys.path if entry not in ("", own_folder)), os.getcwd()]
     sys.argv[:] = [MAIN_FILE]
-
-
-def _prefer_as_victim() -> None:
-    """Where memory runs out the kernel shall end the guest and not the supervisor, which can then say so."""
-    try:
-        with open("/proc/self/oom_score_adj", "w") as score:
-            score.write("1000")
-    except OSError:
-        pass

@@ -67,16 +67,19 @@ def launch(
     program_input: ProgramInput,
     bequest: Bequest | None,
     send: Callable[[Mapping[str, Any]], None],
-) -> int:
+    hand_on: Callable[[Mapping[str, Any], Bequest | None], bool] | None,
+) -> int | None:
     """Becomes the program; where it cannot, tells the host why and returns its exit status.
 
-    `program_input` is what came ahead of the run.
+    `program_input` is what came ahead of the run. None where another process has the program, which `hand_on` says.
     """
     program = run["program"]
     try:
         write_files(run["files"])
         program_input.take()
         take_input(program["stdin"])
+        if hand_on is not None and hand_on(run, bequest):
+            return None
         _go_to(program.get("cwd"))
         # A copy: what the program is told, such as another PATH or TMPDIR, is nothing to us.
         env = {**os.environ, **program.get("env", {})}
@@ -144,7 +147,7 @@ def become(
 
     Says which step is under way: a compiler that takes too long is not the program's fault.
     """
-    _be_as_fresh()
+    be_as_fresh()
     way = _first_possible(ways)
     *steps, last = way["steps"]
     for argv in steps:
@@ -161,7 +164,7 @@ def become(
         raise _cannot_start(last, env, error) from None
 
 
-def _be_as_fresh() -> None:
+def be_as_fresh() -> None:
     """The signals of a process that nobody has touched, whatever Python, or who started us, has made of them."""
     for number in signal.valid_signals():
         try:
@@ -190,7 +193,7 @@ def _bequeath(bequest: Bequest) -> None:
 
 def _first_possible(ways: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     for way in ways:
-        if all(_found(name) for name in way["needs"]):
+        if all(found_on_path(name) for name in way["needs"]):
             return way
     needs = ", or ".join(" and ".join(way["needs"]) for way in ways)
     raise CannotStart(f"The image has no {needs} on its PATH.", NOT_FOUND)
@@ -198,10 +201,10 @@ def _first_possible(ways: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
 
 def _place_of(name: str, way: Mapping[str, Any]) -> str:
     """What a way needs is started from where it was found, whatever PATH the program is given."""
-    return (_found(name) if name in way["needs"] else None) or name
+    return (found_on_path(name) if name in way["needs"] else None) or name
 
 
-def _found(name: str) -> str | None:
+def found_on_path(name: str) -> str | None:
     """The file of this name on the sandbox's own PATH."""
     paths = (os.path.join(folder, name) for folder in os.get_exec_path())
     return next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), None)

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 def main() -> NoReturn:
     """Serves one run and ends the process, and with it, as PID 1, the container.
 
-    The first argument is a JSON list of commands to run while it waits; the others name modules to load ahead.
+    The first argument says what is done while it waits, as JSON: commands to run, and an interpreter that is to wait
+    with it (harness/waiting.py). The others name modules to load ahead.
     """
     streams = take_streams()
     greet(streams.supervisor_out)
@@ -31,7 +32,8 @@ def main() -> NoReturn:
 
         from harness.supervisor import supervise
 
-        supervise(streams, loads(sys.argv[1]), sys.argv[2:])
+        plan = loads(sys.argv[1])
+        supervise(streams, plan["ahead"], sys.argv[2:], plan.get("waits"))
     except BaseException:
         from traceback import format_exc
 

@@ -47,6 +47,11 @@ class Output:
             waiting -= size
         self._send(b"", final=True)
 
+    def discard(self) -> bool:
+        """Throws away what stands in the pipe at this moment; whether there was anything."""
+        waiting = self._waiting()
+        return waiting > 0 and os.read(self.fd, waiting) != b""
+
     def _waiting(self) -> int:
         return struct.unpack("i", fcntl.ioctl(self.fd, termios.FIONREAD, b"\0" * 4))[0]
 

@@ -20,6 +20,11 @@ class ProgramInput:
         self._bytes = 0
         self._error: OSError | None = None
 
+    @property
+    def has_any(self) -> bool:
+        """Whether there was a piece, be it empty."""
+        return self._files is not None or self._error is not None
+
     def add(self, content: bytes, folder: str | None = None) -> None:
         """Appends; the first call says in which folder the file lies: where temporary files do, unless it is named."""
         self._bytes += len(content)

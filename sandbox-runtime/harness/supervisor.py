@@ -12,7 +12,7 @@ import importlib
 import os
 import select
 import signal
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from contextlib import nullcontext
 from typing import NoReturn
 
@@ -27,7 +27,7 @@ from harness.first_process import (
     await_hang_up,
     check,
     end_guest,
-    reap,
+    reap_all,
     send,
     tell_end,
 )
@@ -39,6 +39,7 @@ from harness.program import compile_program
 from harness.protect import close_to_others, open_to_itself
 from harness.session import Session
 from harness.streams import Streams, output_pipe, write_all
+from harness.waiting import Plan, start_waiting
 from harness.wire import LineReader, decode, encode
 
 # What the first lines of most programs, and of our own later steps, import. Loaded only while the host has nothing for
@@ -55,18 +56,22 @@ IDLE_AFTER_S = 0.05
 MAX_REASON_CHARS = 500
 
 
-def supervise(streams: Streams, ahead: Sequence[list[str]], preimport: Sequence[str]) -> NoReturn:
+def supervise(
+    streams: Streams, ahead: Sequence[list[str]], preimport: Sequence[str], waits: Plan | None
+) -> NoReturn:
     """The whole life of the container; returns by os._exit only.
 
-    `preimport` is loaded while the host is silent; the guest runs the commands `ahead` before it takes a program.
+    `preimport` is loaded while the host is silent, and the interpreter that `waits` is started if it still is then. The
+    guest runs the commands `ahead` before it takes a program.
     """
     close_to_others()
-    _import_while_idle(streams, preimport)
+    # Programs of an interpreter that waits use nothing of what Python's do.
+    _import_while_idle(streams, preimport if waits else (*preimport, *LIKELY_IMPORTS), preimport)
     get_ready()
     # The guest's collector then need not walk (and copy, after the fork) what we have loaded.
     gc.freeze()
     ended, wakeup = _wake_on_signals()
-    guest = _fork_guest(streams, ahead, (ended, wakeup))
+    guest = _fork_guest(streams, ahead, (ended, wakeup), None if _has_spoken(streams) else waits)
     # What is done for the first time takes several times as long; the run is to find it done. Not before the fork:
     # memory that two processes share is copied for the one that writes to it first.
     compile_program("print(1)\n2")
@@ -79,7 +84,10 @@ def supervise(streams: Streams, ahead: Sequence[list[str]], preimport: Sequence[
     # All that such a one can be told is to stop, and that may have come in with the run.
     is_stopped = is_deaf and handover.early != b""
     if is_stopped:
-        end_guest(guest.pid)
+        _end_all(guest, ())
+    if guest.waiting is not None and any([output.discard() for output in guest.outputs]):
+        # One that has something to say is not well; whatever is started in its place says it again.
+        end_guest(guest.waiting)
     hand_over(guest.program_fd, handover)
     # Up to ten megabytes of files, which the program may need itself.
     del handover
@@ -93,7 +101,9 @@ def supervise(streams: Streams, ahead: Sequence[list[str]], preimport: Sequence[
     os._exit(0)
 
 
-def _fork_guest(streams: Streams, ahead: Sequence[list[str]], private: Sequence[int]) -> Guest:
+def _fork_guest(
+    streams: Streams, ahead: Sequence[list[str]], private: Sequence[int], waits: Plan | None
+) -> Guest:
     """Forks before there is a program, so that a run need not wait for it; `private` is closed in the guest."""
     program_read, program_write = os.pipe()
     passed_read, passed_write = os.pipe()
@@ -103,6 +113,7 @@ def _fork_guest(streams: Streams, ahead: Sequence[list[str]], private: Sequence[
     stderr_read, stderr_write = output_pipe()
     guests = (program_read, passed_read, leave_write, stdout_write, stderr_write)
     ours = (program_write, passed_write, leave_read, stdout_read, stderr_read)
+    waiting = None if waits is None else start_waiting(waits, (stdout_write, stderr_write), streams)
     pid = os.fork()
     if pid == 0:
         try:
@@ -116,18 +127,28 @@ def _fork_guest(streams: Streams, ahead: Sequence[list[str]], private: Sequence[
             # Not before it has let go of what only the supervisor may use.
             open_to_itself()
             ins = (streams.host_in, passed_read)
-            be_guest(ahead, program_read, (leave_write, farewell), ins, streams.guest_out)
+            be_guest(ahead, program_read, (leave_write, farewell), ins, streams.guest_out, waiting)
         except BaseException as error:
             write_all(streams.guest_out, encode(harness_failure(error)))
         finally:
             os._exit(HARNESS_FAILED)
     for fd in (*guests, streams.guest_out):
         os.close(fd)
+    if waiting is not None:
+        waiting.forget()
     outputs = [
         Output("stdout", stdout_read, streams.supervisor_out),
         Output("stderr", stderr_read, streams.supervisor_out),
     ]
-    return Guest(pid, program_write, passed_write, leave_read, farewell, outputs)
+    return Guest(
+        pid,
+        program_write,
+        passed_write,
+        leave_read,
+        farewell,
+        outputs,
+        None if waiting is None else waiting.pid,
+    )
 
 
 def _receive_run(streams: Streams, program_fd: int) -> Handover:
@@ -157,12 +178,17 @@ def _receive_run(streams: Streams, program_fd: int) -> Handover:
     os._exit(0)
 
 
-def _import_while_idle(streams: Streams, preimport: Sequence[str]) -> None:
-    """Loads the wanted modules and the likely ones, until the host speaks; says which of the wanted do not load."""
-    if select.select([streams.host_in], [], [], IDLE_AFTER_S)[0]:
+def _has_spoken(streams: Streams, within_s: float = 0) -> bool:
+    """Whether there is something of the host to read."""
+    return bool(select.select([streams.host_in], [], [], within_s)[0])
+
+
+def _import_while_idle(streams: Streams, names: Sequence[str], preimport: Sequence[str]) -> None:
+    """Loads these modules, until the host speaks; says which of the wanted do not load."""
+    if _has_spoken(streams, IDLE_AFTER_S):
         return
-    for name in (*preimport, *LIKELY_IMPORTS):
-        if select.select([streams.host_in], [], [], 0)[0]:
+    for name in names:
+        if _has_spoken(streams):
             return
         try:
             with nullcontext() if name in preimport else loaded_later():
@@ -204,8 +230,10 @@ def _forward_until_end(
     end, which is next, does that too.
 
     What the host sends is the guest's to read, but for one that `is_deaf`. That the host has gone is seen here,
-    whatever the guest reads.
+    whatever the guest reads. A guest that has given its program to the interpreter that waited is none from then on.
     """
+    program, heir = guest.pid, guest.waiting
+    statuses: dict[int, int] = {}
     by_fd = {output.fd: output for output in guest.outputs}
     everything = select.poll()
     for fd in (ended, guest.leave_fd, *by_fd):
@@ -224,23 +252,32 @@ def _forward_until_end(
             if fd == ended:
                 # Most likely the program has sent it, and its end is to be told like any other.
                 if not set(END_SIGNALS).isdisjoint(os.read(ended, 4096)):
-                    end_guest(guest.pid)
-                status = reap(guest.pid)
-                if status is not None:
-                    code = os.waitstatus_to_exitcode(status)
-                    return (code, None, was_stopped) if code >= 0 else (None, -code, was_stopped)
+                    _end_all(guest, statuses)
+                statuses.update(reap_all())
+                if (
+                    program in statuses
+                    and heir is not None
+                    and _took_leave(guest, os.read(guest.leave_fd, 4096))
+                ):
+                    program, heir = heir, None
+                if program in statuses:
+                    return (*_end_of(statuses[program]), was_stopped)
                 continue
             if fd == guest.leave_fd:
                 note = os.read(fd, 4096)
                 # Code that writes to descriptors that it does not know has not taken its leave.
-                if note[:-1] == guest.farewell:
-                    return note[-1], None, was_stopped
+                if _took_leave(guest, note):
+                    if heir is None:
+                        return note[-1], None, was_stopped
+                    program, heir = heir, None
+                    if program in statuses:
+                        return (*_end_of(statuses[program]), was_stopped)
                 if not note:
                     everything.unregister(fd)
                     only_the_end.unregister(fd)
                 continue
             if fd == host_in:
-                end_guest(guest.pid)
+                _end_all(guest, statuses)
                 if happened & ~select.POLLIN:
                     os._exit(0)
                 # Its end follows, and what it has left is sent.
@@ -253,3 +290,20 @@ def _forward_until_end(
             bytes_read += size
         if 0 < bytes_read < SMALL_READ_BYTES:
             only_the_end.poll(GATHER_MS)
+
+
+def _took_leave(guest: Guest, note: bytes) -> bool:
+    return note[:-1] == guest.farewell
+
+
+def _end_of(status: int) -> tuple[int | None, int | None]:
+    """The exit code or the signal."""
+    code = os.waitstatus_to_exitcode(status)
+    return (code, None) if code >= 0 else (None, -code)
+
+
+def _end_all(guest: Guest, gone: Container[int]) -> None:
+    """Ends whoever has the program, or may get it, and what they have started."""
+    for pid in (guest.pid, guest.waiting):
+        if pid is not None and pid not in gone:
+            end_guest(pid)

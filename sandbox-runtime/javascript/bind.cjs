@@ -16,8 +16,10 @@ const HOST_IN = 3;
 const FRAMES_OUT = 4;
 const BEQUEST = 5;
 
-function bind() {
-  const { loaded, discovered, early } = takeBequest();
+/** `told` is what came with the run where it was read already: a line of JSON, and bytes that came behind. */
+function bind(told) {
+  const { loaded, discovered, early } =
+    told === undefined ? takeBequest() : { ...parse(told.known), early: told.early };
   const catalog = new Catalog(loaded, discovered);
   setCurrent({ channel: new Channel(HOST_IN, FRAMES_OUT, early), catalog, proxies: new Map() });
   allowBigIntsInJson();

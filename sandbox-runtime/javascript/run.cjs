@@ -11,15 +11,18 @@ const { defineCommonJsNames } = require('./scope.cjs');
 /** Set by the harness where the descriptors of the conversation were left open. */
 const CONVERSATION = 'MCP_SANDBOX_CONVERSATION';
 
-const file = path.resolve(process.argv[2]);
-process.argv.splice(1, 2, file);
+// Started ahead, it has no words yet.
+const told = process.argv.length > 2 ? undefined : require('./wait.cjs').awaitProgram();
+const [given, ...args] = told?.words ?? process.argv.slice(2);
+const file = path.resolve(given);
+process.argv.splice(1, process.argv.length, file, ...args);
 process.mainModule = undefined;
 delete require.cache[__filename];
 
-const mayCall = process.env[CONVERSATION] !== undefined;
+const mayCall = process.env[CONVERSATION] !== undefined || told?.known;
 // What the program starts has no part in it.
 delete process.env[CONVERSATION];
-if (mayCall) require('./bind.cjs').bind();
+if (mayCall) require('./bind.cjs').bind(told);
 defineCommonJsNames(file);
 
 // On a stack of its own, so that no line of ours is in the program's traces.

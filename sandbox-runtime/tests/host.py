@@ -54,6 +54,7 @@ class Host:
         preimport: Sequence[str] = (),
         ahead: Sequence[Sequence[str]] = (),
         modules: Mapping[str, str] | None = None,
+        waits: Mapping[str, Any] | None = None,
     ) -> None:
         self.folder = tempfile.TemporaryDirectory()
         for name, source in (modules or {}).items():
@@ -61,9 +62,10 @@ class Host:
             file.parent.mkdir(exist_ok=True)
             file.write_text(source, encoding="utf-8")
         site = f"import sys; sys.path.append({self.folder.name!r}); " if modules else ""
+        plan = json.dumps({"ahead": ahead, "waits": waits})
         environment = {"PATH": os.environ.get("PATH", ""), "HOME": self.folder.name, **(env or {})}
         self.process = subprocess.Popen(
-            [sys.executable, "-I", "-u", "-c", site + ENTRYPOINT, json.dumps(ahead), *preimport],
+            [sys.executable, "-I", "-u", "-c", site + ENTRYPOINT, plan, *preimport],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -38,7 +38,7 @@ class GreetingTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls) -> None:
-        command = [sys.executable, "-I", "-u", "-c", TELL_LOADED, "[]"]
+        command = [sys.executable, "-I", "-u", "-c", TELL_LOADED, '{"ahead": []}']
         said = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=True).stderr
         hello, loaded = said.split("\n")
         cls.hello, cls.loaded = f"{hello}\n", set(loaded.split())
@@ -60,7 +60,7 @@ from harness.main import main
 main()
 """
         done = subprocess.run(
-            [sys.executable, "-I", "-u", "-c", code, "[]"], stderr=subprocess.PIPE, text=True
+            [sys.executable, "-I", "-u", "-c", code, '{"ahead": []}'], stderr=subprocess.PIPE, text=True
         )
         self.assertEqual(done.returncode, HARNESS_FAILED)
         hello, *words = done.stderr.rstrip("\n").split("\n")

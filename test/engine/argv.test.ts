@@ -128,7 +128,7 @@ describe('runArgv', () => {
         "-X",
         "utf8",
         "/ipc/entrypoint.py",
-        "[]",
+        "{"ahead":[]}",
       ]
     `);
   });
@@ -198,7 +198,7 @@ describe('runArgv', () => {
         "-X",
         "utf8",
         "/ipc/entrypoint.py",
-        "[]",
+        "{"ahead":[]}",
       ]
     `);
   });
@@ -217,7 +217,7 @@ describe('runArgv', () => {
     );
     expect(started('docker')).toContain('--volume=/state/python-fallback/abc:/python-fallback:ro,z');
     expect(started('podman').join(' ')).toMatch(
-      / python:3\.14-slim \/python-fallback\/loader --library-path \/python-fallback\/shared \/python-fallback\/bin\/python3 -I -u .*entrypoint\.py \[\]$/,
+      / python:3\.14-slim \/python-fallback\/loader --library-path \/python-fallback\/shared \/python-fallback\/bin\/python3 -I -u .*entrypoint\.py \{"ahead":\[\]\}$/,
     );
   });
 

@@ -63,7 +63,14 @@ it.each<[string, (dir: string) => void]>([
   const dir = prepareHarness(stateDir);
   expect(readFileSync(main(dir), 'utf8')).toBe(text);
   expect(lstatSync(main(dir)).isFile()).toBe(true);
-  expect(readdirSync(dir).sort()).toEqual(['entrypoint.py', 'harness', 'javascript', 'mcp', 'proc-stat']);
+  expect(readdirSync(dir).sort()).toEqual([
+    'entrypoint.py',
+    'harness',
+    'javascript',
+    'mcp',
+    'proc-stat',
+    'ruby',
+  ]);
 });
 
 it('what the entry point says of an old Python is known again', () => {

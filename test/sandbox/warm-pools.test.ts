@@ -20,16 +20,25 @@ vi.mock('node:os', async (original) => ({
 const GO: SandboxProfile = { ...PLAIN_KIND, image: 'go', ahead: [['go', 'version']] };
 const RUBY: SandboxProfile = { ...PLAIN_KIND, image: 'ruby' };
 
+const NODE: SandboxProfile = {
+  ...PLAIN_KIND,
+  image: 'node',
+  waits: { argv: ['node'], runs: ['node'], opens: null, unless: [], speaks: true },
+};
+
 let started: string[];
+/** What waits in each that was started. */
+let waits: Array<string | undefined>;
 let retired: number;
 let pools: WarmPools;
 beforeEach(() => {
   vi.useFakeTimers();
-  [started, retired, freeMib] = [[], 0, 8_000];
+  [started, waits, retired, freeMib] = [[], [], 0, 8_000];
   pools = new WarmPools({
     size: 1,
-    start: async ({ image }) => {
-      started.push(image);
+    start: async (kind) => {
+      started.push(kind.image);
+      waits.push(kind.waits?.argv[0]);
       return {
         isAlive: true,
         startedAt: performance.now(),
@@ -71,6 +80,19 @@ it('what one kind holds is not there for another', async () => {
   freeMib = 8_000;
   await use(GO);
   expect(pools.of(GO).ready).toBe(1);
+});
+
+it('an interpreter waits with one only when its language was used', async () => {
+  pools.of(NODE).fill();
+  await settle();
+  await use(NODE, NODE);
+  expect(waits).toEqual([undefined, 'node', 'node']);
+});
+
+it('one with an interpreter takes as much as one that has done something ahead', async () => {
+  freeMib = 4 * 160;
+  await use(RUBY, NODE);
+  expect([RUBY, NODE].map((kind) => pools.of(kind).ready)).toEqual([1, 0]);
 });
 
 it('their end is that of all that wait', async () => {

@@ -5,7 +5,7 @@
 //
 // Before its run a sandbox may be asked to check code, and then go on waiting. That is no second use. Code of a call
 // runs only after the host has sent `run`, and a check is answered by our own harness alone: until then nothing has
-// run in the container but the image, the harness, and the commands that a language's record names. A program of
+// run in the container but the image, the harness, and the commands and the interpreter that a language's record names. A program of
 // another language needs no check, and is not there before its `run` at all. From `run` on everything in it may be a
 // forgery: code of the same user opens the supervisor's streams and says `refused` in its name. So what the host has
 // sent decides, and never what the sandbox says: one that was sent `run` never waits again (rest()), and a frame out

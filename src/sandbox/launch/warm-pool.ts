@@ -53,10 +53,16 @@ export class WarmPool implements Disposable {
   #failures = 0;
   #restUntil = 0;
   #wantedAt = 0;
+  #isUsed = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: WarmPoolOptions) {
     this.#options = options;
+  }
+
+  /** Whether anybody has wanted one of them. */
+  get isUsed(): boolean {
+    return this.#isUsed;
   }
 
   /** How many wait now. */
@@ -80,6 +86,7 @@ export class WarmPool implements Disposable {
       return sandbox;
     }
     this.#running++;
+    this.#isUsed = true;
     this.#wantedAt = performance.now();
     this.#fillAfter(FILL_BESIDE_RUN_AFTER_MS);
     try {
@@ -274,7 +281,7 @@ const waitMsLeft = ({ startedAt }: Sandbox): number =>
 
 /** A waiting sandbox and its conmon measured 12 to 21 MB. */
 const WAITING_BYTES = 64 * MB_BYTES;
-/** With numpy and pandas loaded it measured 67 MB, with scipy.stats, matplotlib and openpyxl as well 140 MB. */
+/** With numpy and pandas loaded it measured 67 MB, with scipy.stats, matplotlib and openpyxl as well 140 MB; with Node 60 MB. */
 const WAITING_PREPARED_BYTES = 160 * MB_BYTES;
 
 type WarmPoolsOptions = Pick<WarmPoolOptions, 'size' | 'retire' | 'isCurrent' | 'onWaits' | 'observer'> & {
@@ -299,12 +306,16 @@ export class WarmPools implements Disposable {
     const known = this.#pools.get(key);
     if (known !== undefined) return known;
     const { start, ...rest } = this.#options;
-    const pool = new WarmPool({
+    const pool: WarmPool = new WarmPool({
       ...rest,
       // Files that commands run ahead leave in the tmpfs of the kind are memory, too.
-      bytesEach: [...kind.preimport, ...kind.ahead].length > 0 ? WAITING_PREPARED_BYTES : WAITING_BYTES,
+      bytesEach:
+        [...kind.preimport, ...kind.ahead].length > 0 || kind.waits !== undefined
+          ? WAITING_PREPARED_BYTES
+          : WAITING_BYTES,
       heldBytes: () => [...this.#pools.values()].reduce((sum, each) => sum + each.heldBytes, 0),
-      start: (signal) => start(kind, signal),
+      // No interpreter waits for those who may never use its language.
+      start: (signal) => start(pool.isUsed ? kind : { ...kind, waits: undefined }, signal),
     });
     this.#pools.set(key, pool);
     return pool;

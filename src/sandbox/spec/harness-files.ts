@@ -1,5 +1,5 @@
 // The harness as files on the host, mounted read-only at /ipc in every sandbox: what was installed with the bridge, for
-// Python and for JavaScript, a generated entry point, and what Python has compiled of them (python-name.ts).
+// Python for JavaScript and for Ruby, a generated entry point, and what Python has compiled of them (python-name.ts).
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -21,7 +21,7 @@ export type PythonName = 'python3' | 'python';
 export const STAT_FILE = 'proc-stat';
 
 /** Folders of sandbox-runtime, and which of their files run in a sandbox. */
-const PACKAGES = { harness: /\.py$/, mcp: /\.py$/, javascript: /\.(cjs|mjs|json)$/ } as const;
+const PACKAGES = { harness: /\.py$/, mcp: /\.py$/, javascript: /\.(cjs|mjs|json)$/, ruby: /\.rb$/ } as const;
 
 /** Words of the entry point where Python is too old; no frame can tell it, since the harness is not loaded yet. */
 const SAYS_TOO_OLD = /\bPython is \d/;

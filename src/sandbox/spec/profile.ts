@@ -13,7 +13,13 @@ import {
 } from '../../settings/environment/plan.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { DataFolder } from '../../settings/files/data-folders.js';
-import { DEFAULT_WORKDIR, isPython, type Language, type Place } from '../../settings/languages/records.js';
+import {
+  DEFAULT_WORKDIR,
+  isPython,
+  type Language,
+  type Place,
+  type Waits,
+} from '../../settings/languages/records.js';
 import { WORK } from './promises.js';
 
 export type SandboxProfile = {
@@ -41,6 +47,8 @@ export type SandboxProfile = {
   /** Commands that are run while it waits, and Python modules that are loaded. */
   readonly ahead: ReadonlyArray<readonly string[]>;
   readonly preimport: readonly string[];
+  /** The interpreter that waits with it, once its language was used. */
+  readonly waits?: Waits | undefined;
   readonly env: Readonly<Record<string, string>>;
   /** How long a sandbox may live that serves the calls of a session; absent for one that serves a run. */
   readonly lifeSeconds?: number;
@@ -141,6 +149,7 @@ export const kindOf = (
   ociRuntime: undefined,
   ahead: language.ahead,
   preimport: isPython(language) ? preimport : [],
+  waits: language.waits,
   env: envOf(language, memoryBytes, network),
 });
 

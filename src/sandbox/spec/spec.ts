@@ -107,6 +107,11 @@ const STAT = '/proc/stat';
 /** No file of ours can take its place there. Node ends where it finds no line in it, so its programs see the machine's own. */
 const maskedElsewhere = ({ isPython }: SandboxProfile): readonly string[] => (isPython ? [STAT] : []);
 
+const waitsOf = ({ waits }: SandboxProfile): SandboxProfile['waits'] => {
+  const filled = (word: string): string => word.replace('{harness}', HARNESS_MOUNT);
+  return waits && { ...waits, argv: waits.argv.map(filled), runs: waits.runs.map(filled) };
+};
+
 const mountsOf = ({ harnessDir, fallbackDir, areInImage }: SpecInputs): readonly Mount[] =>
   areInImage === true
     ? []
@@ -130,7 +135,7 @@ export const sandboxSpec = (inputs: SpecInputs): SandboxSpec => ({
 /** The program that runs, and its user, folder and environment. */
 function program({ image, python, fallbackDir, user, owner, kind }: SpecInputs) {
   const interpreter = fallbackDir === undefined ? [python ?? 'python3'] : FALLBACK_PYTHON;
-  const ahead = JSON.stringify(kind.ahead);
+  const ahead = JSON.stringify({ ahead: kind.ahead, waits: waitsOf(kind) });
   return {
     image,
     // -I: no environment variables, no user site, no script directory on the path. -u: nothing printed is lost.

@@ -10,6 +10,20 @@ import { imageReferenceTrouble } from '../bounds.js';
 /** A further place for files, in memory like all others; only one that is `executable` may hold programs. */
 export type Place = { readonly target: string; readonly sizeMb: number; readonly executable: boolean };
 
+/** An interpreter that is started while a sandbox waits, and is given its program when that comes (harness/waiting.py). */
+export type Waits = {
+  /** How it is started: with a script of ours, which waits. */
+  readonly argv: readonly string[];
+  /** The words that the only step of a program begins with that it can run; it is told those behind. */
+  readonly runs: readonly string[];
+  /** A file of the working directory that it opens when it starts, and that is removed again; null for none. */
+  readonly opens: string | null;
+  /** Words in sources by which a program may tell it from one that has just started. Such a program is started as always. */
+  readonly unless: readonly string[];
+  /** Whether it can take a standard input, and speak with the host. Others run only programs without. */
+  readonly speaks: boolean;
+};
+
 export type Language = {
   /** Name of the language in calls. */
   readonly name: string;
@@ -37,6 +51,7 @@ export type Language = {
   }[];
   /** Run while a sandbox waits, in the working directory; a failure is nobody's. */
   readonly ahead: ReadonlyArray<readonly string[]>;
+  readonly waits?: Waits;
   /** Variables for the program and its steps. `{heapMb}` stands for the part of the memory that a managed heap may take. */
   readonly env: Readonly<Record<string, string>>;
   /** Variables on top of `env` where there is no network. */
@@ -82,6 +97,9 @@ const python: Language = {
 // JavaScript by esbuild, where the image has esbuild.
 const RUN = '{harness}/javascript/run.cjs';
 
+// Words by which a program finds how long ago its Node was started.
+const AGE_OF_NODE = ['performance', 'perf_hooks', 'uptime', '/proc'];
+
 const javascript: Language = {
   name: 'javascript',
   title: 'JavaScript',
@@ -91,6 +109,7 @@ const javascript: Language = {
   profile: 'javascript',
   ways: [{ needs: ['node'], steps: [['node', RUN, '{file}', '{args}']] }],
   ahead: [],
+  waits: { argv: ['node', RUN], runs: ['node', RUN], opens: null, unless: AGE_OF_NODE, speaks: true },
   // So that what grows too large says "JavaScript heap out of memory" instead of being killed. Left alone, Node takes half
   // of a control group's memory at most, and where there is none it knows no limit but the machine's.
   env: { NODE_OPTIONS: '--max-old-space-size={heapMb}' },
@@ -108,6 +127,13 @@ const typescript: Language = {
   file: 'main.ts',
   // Traces name the lines of what was sent.
   ways: [{ needs: ['node'], steps: [['node', '--enable-source-maps', RUN, '{file}', '{args}']] }],
+  waits: {
+    argv: ['node', '--enable-source-maps', RUN],
+    runs: ['node', '--enable-source-maps', RUN],
+    opens: null,
+    unless: AGE_OF_NODE,
+    speaks: true,
+  },
 };
 
 const go: Language = {
@@ -175,6 +201,15 @@ const ruby: Language = {
   profile: 'ruby',
   ways: [{ needs: ['ruby'], steps: [['ruby', '{file}', '{args}']] }],
   ahead: [],
+  // Ruby takes its options from the first line of a script before it loads what `-r` names, so they are to be there then.
+  // LOADED_FEATURES and `$"` tell what was loaded, and ObjectSpace what was opened.
+  waits: {
+    argv: ['ruby', '-r{harness}/ruby/wait.rb', './main.rb'],
+    runs: ['ruby', './main.rb'],
+    opens: './main.rb',
+    unless: ['#!', 'LOADED_FEATURES', '$"', 'ObjectSpace', '/proc'],
+    speaks: false,
+  },
   env: {},
   places: [],
   limits: {},
