@@ -182,7 +182,9 @@ export class Launcher implements AsyncDisposable {
     }
     await Promise.allSettled(this.#starting);
     await Promise.all(this.#ending);
-    await this.#pad?.catch(() => undefined);
+    const pad = await this.#pad?.catch(() => undefined);
+    if (pad !== undefined) this.#endEngine(pad.engine);
+    await Promise.all(this.#ending);
     await this.#copies[Symbol.asyncDispose]();
     await Promise.all([...this.#volumes].map(([name, engine]) => engine?.volumes.remove([name])));
     removeRunDir({ stateDir: this.#context.settings.stateDir, instance: this.#context.instance });
@@ -258,7 +260,15 @@ export class Launcher implements AsyncDisposable {
     });
   }
 
+  /** Has what an engine keeps for later starts ended behind the caller's back. */
+  #endEngine(engine: Engine): void {
+    const ending = Promise.resolve(engine[Symbol.asyncDispose]()).finally(() => this.#ending.delete(ending));
+    this.#ending.add(ending);
+  }
+
   #forgetPad(): void {
+    const engine = this.#ready?.engine;
+    if (engine !== undefined) this.#endEngine(engine);
     this.#pad = undefined;
     this.#ready = undefined;
   }

@@ -1,0 +1,138 @@
+// One template: a container of the bridge's that the engine has started like any other, with the walls of a profile, and that
+// waits as a sandbox waits for its run. It ends when its input does, so with the bridge, and the engine removes it. As long as it
+// runs, sandboxes of its profile are started from its configuration and its root. The first one is a trial, and is held
+// against the template itself.
+
+import { chmodSync, chownSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { BridgeError } from '../../base/errors.js';
+import type { OtherLaunchParts } from '../client/cli-engine.js';
+import type { Container, SandboxSpec } from '../engine.js';
+import { notesIn, runtimeFileIn } from '../machine/bundles.js';
+import { monitorOf } from '../machine/first-process.js';
+import { runtimeWords } from './clock.js';
+import { configFor, isBySystemd, type OciConfig, ownFiles, parseConfig, whyUnfit } from './oci-config.js';
+import { emptyIn, TemplateContainer } from './template-container.js';
+import { firstDifference } from './walls-seen.js';
+
+const GREETS_WITHIN_MS = 60_000;
+const MAX_SAID_CHARS = 1_000;
+
+type OwnFile = { readonly bytes: Buffer; readonly uid: number; readonly gid: number; readonly mode: number };
+
+export class Template implements AsyncDisposable {
+  readonly #parts: OtherLaunchParts;
+  readonly #container: Container;
+  readonly #id: string;
+  readonly #config: OciConfig;
+  readonly #files: ReadonlyMap<string, OwnFile>;
+  readonly #enter: readonly string[];
+
+  private constructor(parts: OtherLaunchParts, container: Container, { id, configPath, root }: Awaited<ReturnType<OtherLaunchParts['inspect']>>) {
+    this.#parts = parts;
+    this.#container = container;
+    this.#id = id;
+    this.#config = parseConfig(readFileSync(configPath, 'utf8'));
+    const unfit = whyUnfit(this.#config, id);
+    if (unfit !== undefined) throw unfitError(unfit);
+    if (this.#config.root.path !== root) throw unfitError('its root is not where the engine has mounted it');
+    this.#files = new Map(ownFiles(this.#config, id).map((path) => [path, ownFileAt(path)]));
+    const { pid } = container;
+    if (pid === undefined) throw unfitError('its first process cannot be seen');
+    this.#enter = parts.isRootless ? enterAt(monitorOf(pid).pid) : [];
+  }
+
+  /** Made, and tried by a sandbox that greets. Throws what stands in the way. */
+  static async make(parts: OtherLaunchParts, spec: SandboxSpec): Promise<Template> {
+    const container = parts.startByClient(spec);
+    try {
+      await greeting(container);
+      const template = new Template(parts, container, await parts.inspect(spec.name));
+      await template.#try(spec);
+      return template;
+    } catch (thrown) {
+      await container[Symbol.asyncDispose]();
+      throw thrown;
+    }
+  }
+
+  /** False when somebody has ended or removed it. */
+  get isRunning(): boolean {
+    return this.#container.isRunning;
+  }
+
+  /** A sandbox with the walls of the template, called as `spec` says. Throws E_STATE, as a full disk does. */
+  start({ name, deadManSeconds: seconds }: Pick<SandboxSpec, 'name' | 'deadManSeconds'>): Container {
+    const { runtime } = this.#parts;
+    const runDir = this.#parts.runDir();
+    const systemd = isBySystemd(this.#config);
+    const notes = notesIn(runDir);
+    const bundle = join(runDir, `${name}.bundle`);
+    mkdirSync(notes, { recursive: true, mode: 0o700 });
+    mkdirSync(emptyIn(bundle), { recursive: true, mode: 0o755 });
+    writeFileSync(runtimeFileIn(notes), runtimeWords(runtime, systemd).join('\n'));
+    for (const [path, file] of this.#files) writeOwn(placeIn(bundle, path), file);
+    const placeOf = (path: string): string => placeIn(bundle, path);
+    const config = configFor(this.#config, { id: this.#id, name, placeOf });
+    writeFileSync(join(bundle, 'config.json'), JSON.stringify(config), { mode: 0o600 });
+    const root = this.#config.root.path;
+    const plan = { enter: this.#enter, runtime, isBySystemd: systemd, notes, root, bundle, seconds, name };
+    return new TemplateContainer(plan, runDir);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#container[Symbol.asyncDispose]();
+  }
+
+  /** Throws where no sandbox starts from it, or where one is not held as the template itself is. */
+  async #try(spec: SandboxSpec): Promise<void> {
+    await using trial = this.start({ ...spec, name: `${spec.name}-trial` });
+    await greeting(trial);
+    const [ours, engines] = [trial.pid, this.#container.pid];
+    if (ours === undefined || engines === undefined) throw unfitError('it has ended');
+    const difference = firstDifference(engines, ours);
+    if (difference !== undefined)
+      throw unfitError(`what the kernel says of a sandbox from it differs: ${difference}`);
+  }
+}
+
+const unfitError = (why: string): BridgeError => new BridgeError('E_SANDBOX_START', why, { fault: 'engine' });
+
+/** A running program of the engine's leads to where it works. */
+const enterAt = (pid: number): readonly string[] => [
+  'nsenter',
+  ...['--preserve-credentials', '--user', '--mount', '--target', String(pid), '--'],
+];
+
+const placeIn = (bundle: string, path: string): string => join(bundle, `own-${basename(path)}`);
+
+function ownFileAt(path: string): OwnFile {
+  const { uid, gid, mode } = statSync(path);
+  return { bytes: readFileSync(path), uid, gid, mode };
+}
+
+function writeOwn(path: string, { bytes, uid, gid, mode }: OwnFile): void {
+  writeFileSync(path, bytes);
+  chmodSync(path, mode & 0o777);
+  if (process.getuid?.() === 0) chownSync(path, uid, gid);
+}
+
+/** What waits greets by a line of JSON on one of its streams; an engine and a runtime complain by other lines. */
+const GREETING = /^\{/m;
+
+/** Resolves when it has greeted; throws with what was said on its streams where it ends before, or does not. */
+async function greeting({ stdout, stderr, exited }: Container): Promise<void> {
+  let said = '';
+  const greeted = new Promise<boolean>((resolve) => {
+    for (const stream of [stdout, stderr])
+      stream.on('data', (chunk: Buffer) => {
+        if (said.length < MAX_SAID_CHARS) said += chunk.toString();
+        if (GREETING.test(said)) resolve(true);
+      });
+  });
+  const late = new Promise<boolean>((resolve) => {
+    setTimeout(() => resolve(false), GREETS_WITHIN_MS).unref();
+  });
+  const isGreeted = await Promise.race([greeted, late, exited.then(() => false)]);
+  if (!isGreeted) throw unfitError(said.trim() || 'it did not greet');
+}
