@@ -30,6 +30,7 @@ import type {
   Volume,
 } from '../engine.js';
 import { CliDerivedImages, type RunEngineCommand } from '../images/derived-image.js';
+import { killBundle, sweepBundles } from '../machine/bundles.js';
 import {
   isExpectedWarning,
   saysGoneAlready,
@@ -37,7 +38,6 @@ import {
   saysNotAnswering,
   saysVolumeIsThere,
 } from '../machine/client-words.js';
-import { killBundle, sweepBundles } from '../machine/bundles.js';
 import { makeRunDir, runDirOf, runsHere, sweepRunDirs } from '../machine/first-process.js';
 import { demandNetworkMode } from '../machine/network-modes.js';
 import { hostTasks, isGvisor, OLD_GVISOR } from '../machine/oci-runtime.js';

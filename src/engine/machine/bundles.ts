@@ -66,7 +66,9 @@ export async function sweepBundles(stateDir: string, enter: readonly string[]): 
   for (const runDir of deadRunDirs(stateDir)) {
     const notes = notesIn(runDir);
     if (!existsSync(notes)) continue;
-    for (const { name } of readdirSync(notes, { withFileTypes: true }).filter((entry) => entry.isDirectory())) {
+    for (const { name } of readdirSync(notes, { withFileTypes: true }).filter((entry) =>
+      entry.isDirectory(),
+    )) {
       await removeBundle(notes, name, enter);
       removed++;
     }

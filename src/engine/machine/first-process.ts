@@ -122,7 +122,7 @@ export function runDirsIn(stateDir: string): readonly string[] {
   return existsSync(parent) ? readdirSync(parent).map((instance) => join(parent, instance)) : [];
 }
 
-/** Those whose bridge is dead. */
+/** The run directories of dead bridges. */
 export const deadRunDirs = (stateDir: string): readonly string[] => runDirsIn(stateDir).filter(isDead);
 
 function isDead(dir: string): boolean {

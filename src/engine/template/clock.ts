@@ -10,7 +10,7 @@ export const CLOCK_PROGRAMS = ['unshare', 'mount', 'timeout', 'cat', 'rm'] as co
 
 /**
  * The lower folder that is last (the working directory, which is empty) is there because the kernel wants two. What the runtime
- * starts must not have the pipe. Signals that end a terminal's or a service's programs are for the bridge, which then lets go.
+ * starts must not have the pipe, on which a line says that it has been started. Signals that end a terminal's or a service's programs are for the bridge, which then lets go.
  */
 const CLOCK = `
 root=$1 bundle=$2 seconds=\${3#--timeout=} name=$4
@@ -18,6 +18,7 @@ shift 4
 unshare --mount -- sh -c 'mount -t overlay -o "ro,lowerdir=$0:." overlay "$0" && exec "$@"' \\
   "$root" "$@" run --detach --bundle "$bundle" "$name" 3<&- || exit
 cd / && trap '' HUP INT TERM
+echo >&3
 exec <&3 3<&- >/dev/null 2>&1
 timeout -s KILL "$seconds" cat
 "$@" delete --force "$name"

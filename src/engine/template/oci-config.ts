@@ -3,7 +3,11 @@
 
 import { z } from 'zod';
 
-const mount = z.looseObject({ destination: z.string(), type: z.string().optional(), source: z.string().optional() });
+const mount = z.looseObject({
+  destination: z.string(),
+  type: z.string().optional(),
+  source: z.string().optional(),
+});
 
 const ociConfig = z.looseObject({
   process: z.looseObject({ selinuxLabel: z.string().optional() }),

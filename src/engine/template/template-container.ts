@@ -4,7 +4,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Readable, Writable } from 'node:stream';
+import type { Duplex, Readable, Writable } from 'node:stream';
 import { environmentWith } from '../../base/process/process.js';
 import { groupOptions, signalGroup } from '../../base/process/process-group.js';
 import { waitForClose } from '../../base/process/streams.js';
@@ -32,11 +32,13 @@ export class TemplateContainer implements Container {
   readonly exited: Promise<ContainerExit>;
   readonly #plan: ClockPlan;
   readonly #clock: ChildProcess;
-  readonly #pipe: Writable;
+  readonly #pipe: Duplex;
+  /** Resolves when the sandbox runs, or when that will never be. */
+  readonly #settled: Promise<unknown>;
   readonly #clockLeft: Promise<ContainerExit>;
   #seen: Living | undefined;
   #hasEnded = false;
-  #hasLetGo = false;
+  #isLaunched = false;
   #disposing: Promise<void> | undefined;
 
   /** `runDir` is a folder of ours for where there is no /dev/shm. Throws as openStdioPipes does. */
@@ -54,11 +56,18 @@ export class TemplateContainer implements Container {
     pipes.closeChildEnds();
     this.#clockLeft = exitOf(this.#clock);
     // Node gives a child no streams when it is out of file descriptors.
-    const pipe = this.#clock.stdio[3] as Writable | null | undefined;
+    const pipe = this.#clock.stdio[3] as Duplex | null | undefined;
     if (!pipe) throw tooManyOpenFiles();
     // A clock that somebody has killed does not read.
     pipe.on('error', () => {});
     this.#pipe = pipe;
+    const launched = new Promise<void>((resolve) => {
+      pipe.once('data', () => {
+        this.#isLaunched = true;
+        resolve();
+      });
+    });
+    this.#settled = Promise.race([launched, this.#clockLeft]);
     ({ stdin: this.stdin, stdout: this.stdout, stderr: this.stderr } = pipes);
     this.exited = this.#whenEnded();
   }
@@ -72,10 +81,13 @@ export class TemplateContainer implements Container {
     return first !== undefined && !this.#hasEnded && isLiving(first) ? first.pid : undefined;
   }
 
-  /** While it is being made, its clock is let go of, which removes it when it is made. */
+  /**
+   * While it is being made its clock is let go of, which ends it when it is made: a runtime may wait for good for a first process
+   * that is killed before its start (cli-container.ts).
+   */
   kill(): void {
     const first = this.#first;
-    if (first === undefined) this.#letGo();
+    if (first === undefined || !this.#isLaunched) this.#letGo();
     else killLiving(first);
   }
 
@@ -90,16 +102,15 @@ export class TemplateContainer implements Container {
   }
 
   #letGo(): void {
-    this.#hasLetGo = true;
     this.#pipe.end();
   }
 
   async #whenEnded(): Promise<ContainerExit> {
     await Promise.all([waitForClose(this.stdout), waitForClose(this.stderr)]);
+    await this.#settled;
+    // The words of a runtime that could not start it are on stderr.
+    const exit = this.#isLaunched ? { code: undefined, signal: undefined } : await this.#clockLeft;
     const first = this.#first;
-    // The runtime takes its notes back where it could not start the container, and its words are on stderr.
-    const isLaunched = first !== undefined && (this.#hasLetGo || isNoted(this.#plan.notes, this.name));
-    const exit = isLaunched ? { code: undefined, signal: undefined } : await this.#clockLeft;
     if (first !== undefined) await this.#untilGone(first);
     this.#hasEnded = true;
     return exit;
@@ -131,7 +142,7 @@ export class TemplateContainer implements Container {
   async #removeWithoutClock(): Promise<void> {
     const { pid, exitCode, signalCode } = this.#clock;
     if (pid !== undefined && exitCode === null && signalCode === null) signalGroup(pid, 'SIGKILL', false);
-    // What is left then is for the next start's sweep.
+    // The next start's sweep removes what is left then.
     await removeBundle(this.#plan.notes, this.name, this.#plan.enter).catch(() => {});
   }
 }

@@ -28,7 +28,11 @@ export class Template implements AsyncDisposable {
   readonly #files: ReadonlyMap<string, OwnFile>;
   readonly #enter: readonly string[];
 
-  private constructor(parts: OtherLaunchParts, container: Container, { id, configPath, root }: Awaited<ReturnType<OtherLaunchParts['inspect']>>) {
+  private constructor(
+    parts: OtherLaunchParts,
+    container: Container,
+    { id, configPath, root }: Awaited<ReturnType<OtherLaunchParts['inspect']>>,
+  ) {
     this.#parts = parts;
     this.#container = container;
     this.#id = id;
@@ -117,7 +121,7 @@ function writeOwn(path: string, { bytes, uid, gid, mode }: OwnFile): void {
   if (process.getuid?.() === 0) chownSync(path, uid, gid);
 }
 
-/** What waits greets by a line of JSON on one of its streams; an engine and a runtime complain by other lines. */
+/** A container that waits greets by a line of JSON on one of its streams; an engine and a runtime complain by other lines. */
 const GREETING = /^\{/m;
 
 /** Resolves when it has greeted; throws with what was said on its streams where it ends before, or does not. */

@@ -3,6 +3,7 @@
 // has been tried, and where it does not do, the client starts what there is to start.
 
 import { messageOf } from '../../base/errors.js';
+import { environmentWith } from '../../base/process/process.js';
 import { findProgram } from '../../base/process/start-of.js';
 import { clip } from '../../base/text/text.js';
 import type { OtherLaunch, OtherLaunchParts } from '../client/cli-engine.js';
@@ -19,7 +20,7 @@ const MAX_SAID_CHARS = 300;
 /** Where engines look for OCI runtimes besides the PATH. */
 const USUAL_PLACES = ['/usr/bin', '/usr/sbin', '/usr/local/bin', '/usr/local/sbin', '/sbin', '/bin'];
 
-/** What is known of one profile. The first sandbox of it leaves an empty entry. */
+/** A profile, as far as it is known. The first sandbox of it leaves an empty entry. */
 type Entry = { template?: Template; making?: Promise<void>; refusedBecause?: string };
 
 export class Templates implements OtherLaunch {
@@ -33,7 +34,7 @@ export class Templates implements OtherLaunch {
   #isClosed = false;
 
   constructor(parts: OtherLaunchParts) {
-    const env = { PATH: [process.env['PATH'] ?? '', ...USUAL_PLACES].join(':') };
+    const env = { PATH: [environmentWith({})['PATH'] ?? '', ...USUAL_PLACES].join(':') };
     const found = findProgram(parts.runtime.name, env);
     this.#parts = { ...parts, runtime: { ...parts.runtime, name: found ?? parts.runtime.name } };
     this.#unfit = whyNever(parts, env);
@@ -50,7 +51,8 @@ export class Templates implements OtherLaunch {
     this.#entries.set(profile, entry);
     if (entry.template?.isRunning === false) this.#lose(entry, 'it was ended');
     if (entry.template !== undefined) return this.#startFrom(entry.template, entry, spec);
-    const isToBeMade = known !== undefined && entry.making === undefined && entry.refusedBecause === undefined;
+    const isToBeMade =
+      known !== undefined && entry.making === undefined && entry.refusedBecause === undefined;
     if (isToBeMade) entry.making = this.#make(entry, spec);
     return undefined;
   }
@@ -99,7 +101,11 @@ export class Templates implements OtherLaunch {
   /** Never rejects. */
   async #make(entry: Entry, spec: SandboxSpec): Promise<void> {
     try {
-      const template = await Template.make(this.#parts, { ...spec, name: `${spec.name}-template`, deadManSeconds: 0 });
+      const template = await Template.make(this.#parts, {
+        ...spec,
+        name: `${spec.name}-template`,
+        deadManSeconds: 0,
+      });
       entry.template = template;
       // Its profile was forgotten meanwhile, or all of it has ended.
       if (this.#isClosed) this.#end(entry);
@@ -150,7 +156,10 @@ export class Templates implements OtherLaunch {
 /** Everything in which sandboxes may differ that one template cannot be for both. */
 const profileOf = ({ name: _, labels: __, ...spec }: SandboxSpec): string => JSON.stringify(spec);
 
-function whyNever({ runtime, isRootless }: OtherLaunchParts, env: { readonly PATH: string }): string | undefined {
+function whyNever(
+  { runtime, isRootless }: OtherLaunchParts,
+  env: { readonly PATH: string },
+): string | undefined {
   if (isGvisor(runtime.name)) return 'gVisor has its own way to start';
   const programs = [runtime.name, ...CLOCK_PROGRAMS, ...(isRootless ? ['nsenter'] : [])];
   const missing = programs.find((name) => findProgram(name, env) === undefined);

@@ -1,5 +1,5 @@
-// What the kernel tells of a container by its first process, so that one from a template can be held against the engine's own:
-// the two were started from the same walls, and must have them. Linux only.
+// Walls of a container as the kernel tells them of its first process, so that one from a template can be held against the engine's
+// own: the two were started from the same walls, and must have them. Linux only.
 
 import { readlinkSync } from 'node:fs';
 import { type ReadText, readText } from '../../base/files/read-text.js';
@@ -25,7 +25,9 @@ export function wallsSeen(pid: number, read: ReadText = readText): ReadonlyMap<s
     ['security label', text('attr/current')],
     ['order of memory kills', text('oom_score_adj')],
     ['mounts', mountsIn(text('mountinfo'))],
-    ...CONTROLS.map((control) => [`${control} limit`, String(groupLimit(pid, control, read)?.value)] as const),
+    ...CONTROLS.map(
+      (control) => [`${control} limit`, String(groupLimit(pid, control, read)?.value)] as const,
+    ),
   ]);
 }
 

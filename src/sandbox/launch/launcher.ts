@@ -180,10 +180,12 @@ export class Launcher implements AsyncDisposable {
       sandbox.kill();
       this.retire(sandbox);
     }
+    const engine = this.#ready?.engine;
+    if (engine !== undefined) this.#endEngine(engine);
     await Promise.allSettled(this.#starting);
     await Promise.all(this.#ending);
     const pad = await this.#pad?.catch(() => undefined);
-    if (pad !== undefined) this.#endEngine(pad.engine);
+    if (pad !== undefined && pad.engine !== engine) this.#endEngine(pad.engine);
     await Promise.all(this.#ending);
     await this.#copies[Symbol.asyncDispose]();
     await Promise.all([...this.#volumes].map(([name, engine]) => engine?.volumes.remove([name])));
