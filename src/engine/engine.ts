@@ -300,10 +300,10 @@ export interface Engine extends AsyncDisposable {
   /** How containers are launched, and why so; doctor says it. */
   readonly launch: { readonly launch: 'detached' | 'attached'; readonly reason: string };
   /**
-   * The reason why containers like `spec` are not started as the operator wishes, found by trying; undefined where they are, and
-   * as a whole where no such wish is said.
+   * Has ready what containers like `spec` can be started from, and tells why they cannot; undefined where they can. Absent where
+   * each is started by itself. Never rejects.
    */
-  readonly whyNotOtherwise: ((spec: SandboxSpec) => Promise<string | undefined>) | undefined;
+  readonly prepare?: ((spec: SandboxSpec) => Promise<string | undefined>) | undefined;
   /** Meanings of lines that an engine writes itself on a container's stream for stderr. */
   readonly says: {
     /** Warnings of every start, of which others tell. */

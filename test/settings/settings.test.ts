@@ -63,6 +63,7 @@ it('an empty environment gives the documented defaults', () => {
     acceptUnenforced: [],
     saveTools: true,
     keepSeconds: 3600,
+    launch: 'engine',
     keepBytes: 256 * 1024 ** 2,
     audit: 'on',
     auditBytes: 64 * 1024 ** 2,
@@ -200,6 +201,7 @@ it('every variable can be set', () => {
     MCP_BRIDGE_HTTP_OAUTH_SCOPES: 'mcp:use,offline',
     MCP_BRIDGE_SHARED: 'auto',
     MCP_BRIDGE_DEPTH: '1',
+    MCP_BRIDGE_LAUNCH: 'template',
   };
   expect(settingsOf(env)).toEqual({
     explicitlySet: new Set(Object.keys(env)),
@@ -230,6 +232,7 @@ it('every variable can be set', () => {
     acceptUnenforced: ['memory', 'cpu'],
     saveTools: false,
     keepSeconds: 0,
+    launch: 'template',
     keepBytes: 5 * 1024 ** 2,
     audit: 'arguments',
     auditBytes: 7 * 1024 ** 2,

@@ -86,8 +86,8 @@ export const askTimeoutMs = (quickestMs: number): number =>
 export interface OtherLaunch extends AsyncDisposable {
   /** Undefined for a container that the client is to start. */
   start(spec: SandboxSpec): Container | undefined;
-  /** The reason why no container like `spec` can be started so, found by trying; undefined where one can. */
-  whyNot(spec: SandboxSpec): Promise<string | undefined>;
+  /** As Engine.prepare. */
+  prepare(spec: SandboxSpec): Promise<string | undefined>;
 }
 
 /** All that another way to start containers has of an engine. */
@@ -115,7 +115,7 @@ export class CliEngine implements Engine {
   readonly says = { isExpected: isExpectedWarning, isUnreachable: saysNotAnswering };
   readonly whyUnreachable: Engine['whyUnreachable'];
   readonly factsOf: Engine['factsOf'];
-  readonly whyNotOtherwise: Engine['whyNotOtherwise'];
+  readonly prepare: Engine['prepare'];
   readonly #otherLaunch: OtherLaunch | undefined;
   readonly #dialect: EngineDialect;
   readonly #place: (typeof PLACES)['here' | 'elsewhere'];
@@ -154,7 +154,7 @@ export class CliEngine implements Engine {
       if (ociRuntime === undefined || options.launch !== 'template') return;
       const other = openOther?.(this.#otherParts(ociRuntime));
       this.#otherLaunch = other;
-      this.whyNotOtherwise = other && ((spec) => other.whyNot(spec));
+      this.prepare = other && ((spec) => other.prepare(spec));
       return;
     }
     const { images } = this;

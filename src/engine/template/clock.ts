@@ -3,6 +3,8 @@
 // bridge, however that has ended. The root is mounted in a mount namespace that nobody but the sandbox keeps, over that of the
 // template, whose folders the ids inside may pass: nothing has to be unmounted.
 
+import { readText } from '../../base/files/read-text.js';
+import { processIds } from '../../base/process/process-stat.js';
 import type { OciRuntime } from '../engine.js';
 
 /** Programs that the clock runs, besides the OCI runtime. */
@@ -49,6 +51,18 @@ export const clockArgv = (plan: ClockPlan): readonly [string, ...string[]] => {
   ];
   return argv as [string, ...string[]];
 };
+
+/** The clock of the sandbox `name`, which may be any bridge's: its words, and the sandbox's bundle. */
+export function clockOf(
+  name: string,
+): { readonly argv: readonly string[]; readonly bundle: string | undefined } | undefined {
+  for (const pid of processIds()) {
+    const argv = (readText(`/proc/${pid}/cmdline`) ?? '').split('\0');
+    const at = argv.indexOf(CLOCK) + 1;
+    if (at > 0 && argv[at + 4] === name) return { argv, bundle: argv[at + 2] };
+  }
+  return undefined;
+}
 
 export const runtimeWords = ({ name, flags }: OciRuntime, isBySystemd: boolean): readonly string[] => [
   name,

@@ -42,17 +42,10 @@ export class Templates implements OtherLaunch {
 
   start(spec: SandboxSpec): Container | undefined {
     if (this.#isClosed || this.whyByClient(spec) !== undefined) return undefined;
-    this.#forgetOldImages();
-    const profile = profileOf(spec);
-    const known = this.#entries.get(profile);
-    const entry = known ?? {};
-    this.#entries.delete(profile);
-    this.#makeRoom();
-    this.#entries.set(profile, entry);
+    const { entry, isNew } = this.#entryOf(spec);
     if (entry.template?.isRunning === false) this.#lose(entry, 'it was ended');
     if (entry.template !== undefined) return this.#startFrom(entry.template, entry, spec);
-    const isToBeMade =
-      known !== undefined && entry.making === undefined && entry.refusedBecause === undefined;
+    const isToBeMade = !isNew && entry.making === undefined && entry.refusedBecause === undefined;
     if (isToBeMade) entry.making = this.#make(entry, spec);
     return undefined;
   }
@@ -67,13 +60,14 @@ export class Templates implements OtherLaunch {
     return undefined;
   }
 
-  /** The reason why no sandbox like `spec` can be started from a template, found by trying; undefined where one can. */
-  async whyNot(spec: SandboxSpec): Promise<string | undefined> {
+  async prepare(spec: SandboxSpec): Promise<string | undefined> {
     const why = this.whyByClient(spec);
-    if (why !== undefined) return why;
-    const entry: Entry = {};
-    await this.#make(entry, spec);
-    await entry.template?.[Symbol.asyncDispose]();
+    if (why !== undefined || this.#isClosed) return why;
+    const { entry } = this.#entryOf(spec);
+    if (entry.template?.isRunning !== true && entry.refusedBecause === undefined) {
+      entry.making ??= this.#make(entry, spec);
+      await entry.making;
+    }
     return entry.refusedBecause;
   }
 
@@ -82,6 +76,17 @@ export class Templates implements OtherLaunch {
     for (const entry of this.#entries.values()) this.#end(entry);
     this.#entries.clear();
     await Promise.all(this.#ending);
+  }
+
+  #entryOf(spec: SandboxSpec): { readonly entry: Entry; readonly isNew: boolean } {
+    this.#forgetOldImages();
+    const profile = profileOf(spec);
+    const known = this.#entries.get(profile);
+    const entry = known ?? {};
+    this.#entries.delete(profile);
+    this.#makeRoom();
+    this.#entries.set(profile, entry);
+    return { entry, isNew: known === undefined };
   }
 
   #startFrom(template: Template, entry: Entry, spec: SandboxSpec): Container | undefined {
