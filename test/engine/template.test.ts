@@ -5,12 +5,14 @@ import { clockArgv } from '../../src/engine/template/clock.js';
 import {
   configFor,
   isBySystemd,
+  listFor,
   ownFiles,
   parseConfig,
   whyUnfit,
 } from '../../src/engine/template/oci-config.js';
 
 const ID = 'cbc87ec1715f';
+const USER = { uid: 65532, gid: 65532 };
 const OWN = `/var/lib/containers/storage/overlay-containers/${ID}/userdata`;
 const NAMESPACES = ['pid', 'network', 'ipc', 'uts', 'mount', 'user', 'cgroup'].map((type) => ({ type }));
 
@@ -43,7 +45,7 @@ const placeOf = (path: string) => path.replace(OWN, '/run/s.bundle');
 it('a sandbox has a control group and files of its own, and everything else of its template', () => {
   const of = config();
   expect(ownFiles(of, ID)).toEqual([`${OWN}/passwd`]);
-  const made = configFor(of, { id: ID, name: 'mcp-sandbox-bridge-1', placeOf });
+  const made = configFor(of, { id: ID, name: 'mcp-sandbox-bridge-1', user: USER, placeOf });
   expect(made.linux.cgroupsPath).toBe('/libpod_parent/mcp-sandbox-bridge-1');
   expect(made.mounts.map(({ source }) => source)).toEqual(['proc', '/run/s.bundle/passwd', '/state/harness']);
   expect(JSON.stringify(made)).not.toContain(ID);
@@ -55,22 +57,45 @@ it('a sandbox has a control group and files of its own, and everything else of i
   expect(asBefore).toEqual(of);
 });
 
+it('a sandbox of another user is that user, with a line for it', () => {
+  const user = { uid: 20_007, gid: 20_008 };
+  const of = config({ process: { user: { ...USER, umask: 63, additionalGids: [65532, 7] } } });
+  expect(configFor(of, { id: ID, name: 'a', user, placeOf }).process.user).toEqual({
+    ...user,
+    umask: 63,
+    additionalGids: [20_008, 7],
+  });
+  const users = 'root:x:0:0:root:/root:/bin/sh\n65532:*:65532:65532:container user:/w:/bin/sh\n';
+  expect(listFor(users, USER, user)).toBe(
+    'root:x:0:0:root:/root:/bin/sh\n20007:*:20007:20008:container user:/w:/bin/sh\n',
+  );
+  expect(listFor('root:x:0:\n65532:x:65532:65532\n', USER, user)).toBe('root:x:0:\n20008:x:20008:20007\n');
+  expect(listFor(users, USER, USER)).toBe(users);
+});
+
 it('a control group that systemd makes is named as systemd wants it', () => {
   const of = config(linux({ cgroupsPath: `machine.slice:libpod:${ID}` }));
   expect(isBySystemd(of)).toBe(true);
   expect(isBySystemd(config())).toBe(false);
-  const made = configFor(of, { id: ID, name: 'mcp-sandbox-bridge-1', placeOf });
+  const made = configFor(of, { id: ID, name: 'mcp-sandbox-bridge-1', user: USER, placeOf });
   expect(made.linux.cgroupsPath).toBe('machine.slice:libpod:mcp-sandbox-bridge-1');
 });
 
 it('one without a control group stays so', () => {
   const of = config(linux({ cgroupsPath: undefined }));
   expect(whyUnfit(of, ID)).toBeUndefined();
-  expect(configFor(of, { id: ID, name: 'a', placeOf }).linux).not.toHaveProperty('cgroupsPath', 'a');
+  expect(configFor(of, { id: ID, name: 'a', user: USER, placeOf }).linux).not.toHaveProperty(
+    'cgroupsPath',
+    'a',
+  );
 });
 
 it.each([
-  ['a label of SELinux', { process: { selinuxLabel: 'system_u:system_r:container_t:s0:c1,c2' } }, 'SELinux'],
+  [
+    'a label of SELinux',
+    { process: { user: USER, selinuxLabel: 'system_u:system_r:container_t:s0:c1,c2' } },
+    'SELinux',
+  ],
   ['hooks', { hooks: { prestart: [{ path: '/usr/bin/hook' }] } }, 'hooks'],
   [
     "a network of the engine's",

@@ -9,7 +9,7 @@ import { firstOfAnyBundle } from '../../src/engine/machine/bundles.js';
 import { engineCommand } from '../support/engine-under-test.js';
 import { ourContainers, processesWith } from '../support/nothing-left.js';
 import { startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
-import { eventually, until } from '../support/time.js';
+import { coldSandboxes, eventually, pause, until } from '../support/time.js';
 import { REACH_SECONDS } from './reached.js';
 
 const open: TestBridge[] = [];
@@ -225,6 +225,20 @@ describe('the end', () => {
     const next = await start({ MCP_BRIDGE_STATE_DIR: bridge.stateDir });
     await next.run('1');
     expect(await eventually(() => noted(next).length === 0 && groups(name).length === 0)).toBe(true);
+  });
+
+  it('of a bridge while a sandbox is being made leaves nothing, whenever it comes', async () => {
+    const stateDir = join(tempHome(), 'state');
+    for (const part of [0, 0.05, 0.1, 0.2, 0.3]) {
+      const bridge = await started({ MCP_BRIDGE_STATE_DIR: stateDir });
+      bridge.run('while True: pass', { timeout: 60 }).catch(() => {});
+      await pause(coldSandboxes(part));
+      process.kill(bridge.pid, 'SIGTERM');
+      expect(await eventually(() => !existsSync(`/proc/${bridge.pid}`))).toBe(true);
+      expect(await eventually(() => clocks(bridge).length === 0)).toBe(true);
+      expect(noted(bridge)).toEqual([]);
+    }
+    expect(await eventually(() => ourContainers().length === 0)).toBe(true);
   });
 
   it('of a template that somebody else has removed is followed by another one', async () => {

@@ -69,8 +69,12 @@ export async function sweepBundles(stateDir: string, enter: readonly string[]): 
     for (const { name } of readdirSync(notes, { withFileTypes: true }).filter((entry) =>
       entry.isDirectory(),
     )) {
-      await removeBundle(notes, name, enter);
-      removed++;
+      try {
+        await removeBundle(notes, name, enter);
+        removed++;
+      } catch {
+        // Its runtime is gone, or hangs. The sandbox has ended with its input in all likelihood.
+      }
     }
   }
   return removed;

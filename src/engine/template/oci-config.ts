@@ -10,7 +10,10 @@ const mount = z.looseObject({
 });
 
 const ociConfig = z.looseObject({
-  process: z.looseObject({ selinuxLabel: z.string().optional() }),
+  process: z.looseObject({
+    selinuxLabel: z.string().optional(),
+    user: z.looseObject({ uid: z.number(), gid: z.number(), additionalGids: z.array(z.number()).optional() }),
+  }),
   root: z.looseObject({ path: z.string() }),
   mounts: z.array(mount),
   hooks: z.record(z.string(), z.array(z.unknown()).nullish()).nullish(),
@@ -52,19 +55,58 @@ export const isBySystemd = ({ linux }: OciConfig): boolean => /^[^/]*:[^/]*:/.te
 export const ownFiles = ({ mounts }: OciConfig, id: string): readonly string[] =>
   mounts.flatMap(({ source, type }) => (type === 'bind' && source?.includes(id) === true ? [source] : []));
 
-/** The configuration of the sandbox `name`, which has the file `placeOf(path)` for each that is the template's own. */
+/** A user and a group of the container. */
+export type InnerUser = { readonly uid: number; readonly gid: number };
+
+/** The configuration of the sandbox `name` of `user`, which has the file `placeOf(path)` for each that is the template's own. */
 export function configFor(
   config: OciConfig,
-  { id, name, placeOf }: { id: string; name: string; placeOf: (path: string) => string },
+  {
+    id,
+    name,
+    user,
+    placeOf,
+  }: { id: string; name: string; user: InnerUser; placeOf: (path: string) => string },
 ): OciConfig {
   const own = new Set(ownFiles(config, id));
-  const { mounts, linux } = config;
+  const { mounts, linux, process } = config;
   const group = linux.cgroupsPath?.replace(/[^/:]*$/, name);
   return {
     ...config,
+    process: { ...process, user: asUser(process.user, user) },
     mounts: mounts.map((one) =>
       one.source !== undefined && own.has(one.source) ? { ...one, source: placeOf(one.source) } : one,
     ),
     linux: { ...linux, ...(group === undefined ? {} : { cgroupsPath: group }) },
   };
+}
+
+const asUser = (template: OciConfig['process']['user'], { uid, gid }: InnerUser): typeof template => ({
+  ...template,
+  uid,
+  gid,
+  ...(template.additionalGids === undefined
+    ? {}
+    : { additionalGids: template.additionalGids.map((one) => (one === template.gid ? gid : one)) }),
+});
+
+/**
+ * The engine's list of users or of groups (/etc/passwd, /etc/group) for another user: the engine adds a line for one whom the image
+ * does not know, named by its id. Other files are as they were.
+ */
+export function listFor(text: string, template: InnerUser, { uid, gid }: InnerUser): string {
+  if (template.uid === uid && template.gid === gid) return text;
+  return text
+    .split('\n')
+    .map((line) => {
+      const words = line.split(':');
+      const [name, , id, group] = words;
+      const isUser = words.length === 7 && name === String(template.uid) && id === name;
+      if (isUser && group === String(template.gid))
+        return [uid, words[1], uid, gid, ...words.slice(4)].join(':');
+      const isGroup = words.length === 4 && name === String(template.gid) && id === name;
+      const members = group === String(template.uid) ? String(uid) : group;
+      return isGroup ? [gid, words[1], gid, members].join(':') : line;
+    })
+    .join('\n');
 }

@@ -21,6 +21,9 @@ const KILLED_WITHIN_MS = 10_000;
 /** How long a clock may take to remove a sandbox whose first process is gone. */
 const REMOVED_WITHIN_MS = 10_000;
 
+/** A shell's exit code where there is no such program. */
+const NOT_FOUND = 127;
+
 /** The empty folder of a bundle; see clock.ts. */
 export const emptyIn = (bundle: string): string => join(bundle, 'empty');
 
@@ -147,10 +150,10 @@ export class TemplateContainer implements Container {
   }
 }
 
-/** Never rejects. */
+/** Never rejects: one that could not be started has failed as a shell says it. */
 function exitOf(clock: ChildProcess): Promise<ContainerExit> {
   return new Promise((resolve) => {
-    clock.once('error', () => resolve({ code: undefined, signal: undefined }));
+    clock.once('error', () => resolve({ code: NOT_FOUND, signal: undefined }));
     clock.once('exit', (code, signal) => resolve({ code: code ?? undefined, signal: signal ?? undefined }));
   });
 }

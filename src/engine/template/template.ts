@@ -11,7 +11,16 @@ import type { Container, SandboxSpec } from '../engine.js';
 import { notesIn, runtimeFileIn } from '../machine/bundles.js';
 import { monitorOf } from '../machine/first-process.js';
 import { runtimeWords } from './clock.js';
-import { configFor, isBySystemd, type OciConfig, ownFiles, parseConfig, whyUnfit } from './oci-config.js';
+import {
+  configFor,
+  type InnerUser,
+  isBySystemd,
+  listFor,
+  type OciConfig,
+  ownFiles,
+  parseConfig,
+  whyUnfit,
+} from './oci-config.js';
 import { emptyIn, TemplateContainer } from './template-container.js';
 import { firstDifference } from './walls-seen.js';
 
@@ -66,8 +75,14 @@ export class Template implements AsyncDisposable {
   }
 
   /** A sandbox with the walls of the template, called as `spec` says. Throws E_STATE, as a full disk does. */
-  start({ name, deadManSeconds: seconds }: Pick<SandboxSpec, 'name' | 'deadManSeconds'>): Container {
+  start({
+    name,
+    user: said,
+    deadManSeconds: seconds,
+  }: Pick<SandboxSpec, 'name' | 'user' | 'deadManSeconds'>): Container {
     const { runtime } = this.#parts;
+    const [uid = 0, gid = 0] = said.split(':').map(Number);
+    const user = { uid, gid };
     const runDir = this.#parts.runDir();
     const systemd = isBySystemd(this.#config);
     const notes = notesIn(runDir);
@@ -75,9 +90,10 @@ export class Template implements AsyncDisposable {
     mkdirSync(notes, { recursive: true, mode: 0o700 });
     mkdirSync(emptyIn(bundle), { recursive: true, mode: 0o755 });
     writeFileSync(runtimeFileIn(notes), runtimeWords(runtime, systemd).join('\n'));
-    for (const [path, file] of this.#files) writeOwn(placeIn(bundle, path), file);
+    for (const [path, file] of this.#files)
+      writeOwn(placeIn(bundle, path), file, isListOfUsers(path) ? this.#listFor(file, user) : file.bytes);
     const placeOf = (path: string): string => placeIn(bundle, path);
-    const config = configFor(this.#config, { id: this.#id, name, placeOf });
+    const config = configFor(this.#config, { id: this.#id, name, user, placeOf });
     writeFileSync(join(bundle, 'config.json'), JSON.stringify(config), { mode: 0o600 });
     const root = this.#config.root.path;
     const plan = { enter: this.#enter, runtime, isBySystemd: systemd, notes, root, bundle, seconds, name };
@@ -86,6 +102,10 @@ export class Template implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#container[Symbol.asyncDispose]();
+  }
+
+  #listFor({ bytes }: OwnFile, user: InnerUser): Buffer | string {
+    return listFor(bytes.toString('utf8'), this.#config.process.user, user);
   }
 
   /** Throws where no sandbox starts from it, or where one is not held as the template itself is. */
@@ -115,7 +135,9 @@ function ownFileAt(path: string): OwnFile {
   return { bytes: readFileSync(path), uid, gid, mode };
 }
 
-function writeOwn(path: string, { bytes, uid, gid, mode }: OwnFile): void {
+const isListOfUsers = (path: string): boolean => ['passwd', 'group'].includes(basename(path));
+
+function writeOwn(path: string, { uid, gid, mode }: OwnFile, bytes: Buffer | string): void {
   writeFileSync(path, bytes);
   chmodSync(path, mode & 0o777);
   if (process.getuid?.() === 0) chownSync(path, uid, gid);

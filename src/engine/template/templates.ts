@@ -2,7 +2,7 @@
 // where they are. A template is made behind the second sandbox of its profile, since many a bridge starts one alone; until it
 // has been tried, and where it does not do, the client starts what there is to start.
 
-import { messageOf } from '../../base/errors.js';
+import { BridgeError, messageOf } from '../../base/errors.js';
 import { environmentWith } from '../../base/process/process.js';
 import { findProgram } from '../../base/process/start-of.js';
 import { clip } from '../../base/text/text.js';
@@ -98,7 +98,8 @@ export class Templates implements OtherLaunch {
       });
       return sandbox;
     } catch (thrown) {
-      this.#lose(entry, messageOf(thrown));
+      if (thrown instanceof BridgeError) throw thrown;
+      // No room for its files, or no descriptors: the client has better words for that.
       return undefined;
     }
   }
@@ -158,8 +159,13 @@ export class Templates implements OtherLaunch {
   }
 }
 
-/** Everything in which sandboxes may differ that one template cannot be for both. */
-const profileOf = ({ name: _, labels: __, ...spec }: SandboxSpec): string => JSON.stringify(spec);
+/**
+ * Everything in which sandboxes differ that one template cannot be for both. Users are drawn where processes are counted by them,
+ * and one's id is not in the template's map unless somebody outside is that user.
+ */
+function profileOf({ name: _, labels: __, user, ...spec }: SandboxSpec): string {
+  return JSON.stringify(spec.owner === undefined ? spec : { ...spec, user });
+}
 
 function whyNever(
   { runtime, isRootless }: OtherLaunchParts,
