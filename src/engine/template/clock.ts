@@ -17,6 +17,7 @@ export const CLOCK_PROGRAMS = ['unshare', 'mount', 'timeout', 'cat', 'rm'] as co
 const CLOCK = `
 root=$1 bundle=$2 seconds=\${3#--timeout=} name=$4
 shift 4
+cd "$bundle/empty" || exit
 unshare --mount -- sh -c 'mount -t overlay -o "ro,lowerdir=$0:." overlay "$0" && exec "$@"' \\
   "$root" "$@" run --detach --bundle "$bundle" "$name" 3<&- || exit
 cd / && trap '' HUP INT TERM

@@ -6,6 +6,7 @@
 import { chmodSync, chownSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { BridgeError } from '../../base/errors.js';
+import { run } from '../../base/process/process.js';
 import type { OtherLaunchParts } from '../client/cli-engine.js';
 import type { Container, SandboxSpec } from '../engine.js';
 import { notesIn, runtimeFileIn } from '../machine/bundles.js';
@@ -25,8 +26,10 @@ import { emptyIn, TemplateContainer } from './template-container.js';
 import { firstDifference } from './walls-seen.js';
 
 const GREETS_WITHIN_MS = 60_000;
+const READ_WITHIN_MS = 15_000;
 const MAX_SAID_CHARS = 1_000;
 
+/** A file that the engine has made for the container; its owner is -1 where only the engine could give it away. */
 type OwnFile = { readonly bytes: Buffer; readonly uid: number; readonly gid: number; readonly mode: number };
 
 export class Template implements AsyncDisposable {
@@ -37,22 +40,13 @@ export class Template implements AsyncDisposable {
   readonly #files: ReadonlyMap<string, OwnFile>;
   readonly #enter: readonly string[];
 
-  private constructor(
-    parts: OtherLaunchParts,
-    container: Container,
-    { id, configPath, root }: Awaited<ReturnType<OtherLaunchParts['inspect']>>,
-  ) {
+  private constructor(parts: OtherLaunchParts, container: Container, { id, config, files, enter }: Found) {
     this.#parts = parts;
     this.#container = container;
     this.#id = id;
-    this.#config = parseConfig(readFileSync(configPath, 'utf8'));
-    const unfit = whyUnfit(this.#config, id);
-    if (unfit !== undefined) throw unfitError(unfit);
-    if (this.#config.root.path !== root) throw unfitError('its root is not where the engine has mounted it');
-    this.#files = new Map(ownFiles(this.#config, id).map((path) => [path, ownFileAt(path)]));
-    const { pid } = container;
-    if (pid === undefined) throw unfitError('its first process cannot be seen');
-    this.#enter = parts.isRootless ? enterAt(monitorOf(pid).pid) : [];
+    this.#config = config;
+    this.#files = files;
+    this.#enter = enter;
   }
 
   /** Made, and tried by a sandbox that greets. Throws what stands in the way. */
@@ -60,7 +54,7 @@ export class Template implements AsyncDisposable {
     const container = parts.startByClient(spec);
     try {
       await greeting(container);
-      const template = new Template(parts, container, await parts.inspect(spec.name));
+      const template = new Template(parts, container, await look(parts, container));
       await template.#try(spec);
       return template;
     } catch (thrown) {
@@ -130,9 +124,43 @@ const enterAt = (pid: number): readonly string[] => [
 
 const placeIn = (bundle: string, path: string): string => join(bundle, `own-${basename(path)}`);
 
-function ownFileAt(path: string): OwnFile {
-  const { uid, gid, mode } = statSync(path);
-  return { bytes: readFileSync(path), uid, gid, mode };
+/** All that sandboxes need to know of the container that is their template. */
+type Found = {
+  readonly id: string;
+  readonly config: OciConfig;
+  readonly files: ReadonlyMap<string, OwnFile>;
+  readonly enter: readonly string[];
+};
+
+/** Throws where no sandbox can be made of it. */
+async function look(parts: OtherLaunchParts, { name, pid }: Container): Promise<Found> {
+  const { id, configPath, root } = await parts.inspect(name);
+  if (pid === undefined) throw unfitError('its first process cannot be seen');
+  const enter = parts.isRootless ? enterAt(monitorOf(pid).pid) : [];
+  const config = parseConfig((await ownFileAt(configPath, enter)).bytes.toString('utf8'));
+  const unfit = whyUnfit(config, id);
+  if (unfit !== undefined) throw unfitError(unfit);
+  if (config.root.path !== root) throw unfitError('its root is not where the engine has mounted it');
+  const paths = ownFiles(config, id);
+  const files = await Promise.all(paths.map(async (path) => [path, await ownFileAt(path, enter)] as const));
+  return { id, config, files: new Map(files), enter };
+}
+
+/** A rootless engine's files may be those of another id, which only reads them where the engine works. */
+async function ownFileAt(path: string, enter: readonly string[]): Promise<OwnFile> {
+  const [program, ...args] = enter;
+  if (program === undefined) {
+    const { uid, gid, mode } = statSync(path);
+    return { bytes: readFileSync(path), uid, gid, mode };
+  }
+  const argv = [program, ...args, 'base64', path] as const;
+  const { exitCode, stdout, stderr } = await run(
+    argv,
+    { timeoutMs: READ_WITHIN_MS },
+    new AbortController().signal,
+  );
+  if (exitCode !== 0) throw unfitError(stderr.trim());
+  return { bytes: Buffer.from(stdout, 'base64'), uid: -1, gid: -1, mode: 0o644 };
 }
 
 const isListOfUsers = (path: string): boolean => ['passwd', 'group'].includes(basename(path));
@@ -140,7 +168,7 @@ const isListOfUsers = (path: string): boolean => ['passwd', 'group'].includes(ba
 function writeOwn(path: string, { uid, gid, mode }: OwnFile, bytes: Buffer | string): void {
   writeFileSync(path, bytes);
   chmodSync(path, mode & 0o777);
-  if (process.getuid?.() === 0) chownSync(path, uid, gid);
+  if (uid !== -1) chownSync(path, uid, gid);
 }
 
 /** A container that waits greets by a line of JSON on one of its streams; an engine and a runtime complain by other lines. */
