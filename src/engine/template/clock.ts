@@ -12,15 +12,20 @@ export const CLOCK_PROGRAMS = ['unshare', 'mount', 'timeout', 'cat', 'rm'] as co
 
 /**
  * The lower folder that is last (the working directory, which is empty) is there because the kernel wants two. What the runtime
- * starts must not have the pipe, on which a line says that it has been started. Signals that end a terminal's or a service's programs are for the bridge, which then lets go.
+ * starts must not have the pipe, on which a line says that it has been started, to a bridge that may be gone by then. Signals that
+ * end a terminal's or a service's programs are for the bridge, which then lets go.
  */
 const CLOCK = `
 root=$1 bundle=$2 seconds=\${3#--timeout=} name=$4
 shift 4
 cd "$bundle/empty" || exit
 unshare --mount -- sh -c 'mount -t overlay -o "ro,lowerdir=$0:." overlay "$0" && exec "$@"' \\
-  "$root" "$@" run --detach --bundle "$bundle" "$name" 3<&- || exit
-cd / && trap '' HUP INT TERM
+  "$root" "$@" run --detach --bundle "$bundle" "$name" 3<&- || {
+  code=$?
+  "$@" delete --force "$name" 3<&- >/dev/null 2>&1
+  exit "$code"
+}
+cd / && trap '' HUP INT TERM PIPE
 echo >&3
 exec <&3 3<&- >/dev/null 2>&1
 timeout -s KILL "$seconds" cat
