@@ -39,7 +39,7 @@ export const hostLook = (pid: number, container: string, asked: AskedLimits): Ho
   enforcement: enforcementAt(pid, asked),
   cpus: groupLimit(pid, 'cpu')?.value,
   ids: idRanges(pid),
-  monitorSeconds: monitorSeconds(clockOf(container)?.argv ?? monitorOf(pid).argv),
+  monitorSeconds: monitorSeconds(monitorOf(pid).argv) ?? monitorSeconds(clockOf(container)?.argv ?? []),
 });
 
 /** Read from outside, the file tells the outer ids. */
@@ -58,11 +58,9 @@ export function monitorSeconds(argv: readonly string[]): number | undefined {
 
 /** Where the container is kept: conmon's bundle, beside which a log would lie, or that of a template's sandbox. */
 export function bundleOf(pid: number, container: string): string | undefined {
-  const clock = clockOf(container);
-  if (clock !== undefined) return clock.bundle;
   const { argv } = monitorOf(pid);
   const index = argv.indexOf('-b');
-  return index === -1 ? undefined : argv[index + 1];
+  return index === -1 ? clockOf(container)?.bundle : argv[index + 1];
 }
 
 /** Bytes of the files in a folder, without what is mounted there. */
