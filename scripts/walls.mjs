@@ -25,6 +25,7 @@ const values = takeOptions({
   about: 'Attacks sandboxes of the built bridge, each attack also with its defence off, and says what held.',
   options: {
     runtime: { value: 'NAME', says: 'OCI runtime, such as runc or runsc' },
+    launch: { value: 'HOW', says: 'how sandboxes are started: engine or template (MCP_BRIDGE_LAUNCH)' },
     only: { value: 'PATTERN', says: 'only attacks whose id fits this regular expression' },
     accept: {
       value: 'LIMITS',
@@ -64,6 +65,7 @@ function runTest() {
   const wishes = {
     WALLS_JSON: file,
     ...(values.runtime === undefined ? {} : { WALLS_RUNTIME: values.runtime }),
+    ...(values.launch === undefined ? {} : { WALLS_LAUNCH: values.launch }),
     ...(values.only === undefined ? {} : { WALLS_ONLY: values.only }),
     ...(values.accept === undefined ? {} : { WALLS_ACCEPT: values.accept }),
   };

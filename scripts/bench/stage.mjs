@@ -16,7 +16,7 @@ const STORAGE_CONF = join(homedir(), '.config/containers/storage.conf');
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 const REQUEST_TIMEOUT_MS = 120_000;
 /** Settings of the user that say which container is measured; all others would change what is measured. */
-const KEPT_SETTINGS = /^MCP_BRIDGE_(?:RUNTIME|OCI_RUNTIME|IMAGE)$/;
+const KEPT_SETTINGS = /^MCP_BRIDGE_(?:RUNTIME|OCI_RUNTIME|IMAGE|LAUNCH)$/;
 
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 

@@ -3,7 +3,7 @@
 
 import type { Readable, Writable } from 'node:stream';
 import type { Observer } from '../base/log/events.js';
-import type { ENGINE_VARIABLES } from '../settings/environment/variables.js';
+import type { ENGINE_VARIABLES, SettingValues } from '../settings/environment/variables.js';
 import type { PullTraces } from './images/pull-traces.js';
 
 export type EngineName = keyof typeof ENGINE_VARIABLES;
@@ -279,7 +279,7 @@ export interface DerivedImages {
 }
 
 /** An engine as `sandbox/` needs it. What only some engines have may be undefined, and then is not needed with the others. */
-export interface Engine {
+export interface Engine extends AsyncDisposable {
   readonly name: EngineName;
   readonly traits: EngineTraits;
   readonly images: EngineImages;
@@ -299,6 +299,11 @@ export interface Engine {
   readonly derived: DerivedImages | undefined;
   /** How containers are launched, and why so; doctor says it. */
   readonly launch: { readonly launch: 'detached' | 'attached'; readonly reason: string };
+  /**
+   * Has ready what containers like `spec` can be started from, and tells why they cannot; undefined where they can. Absent where
+   * each is started by itself. Never rejects.
+   */
+  readonly prepare?: ((spec: SandboxSpec) => Promise<string | undefined>) | undefined;
   /** Meanings of lines that an engine writes itself on a container's stream for stderr. */
   readonly says: {
     /** Warnings of every start, of which others tell. */
@@ -321,7 +326,10 @@ export interface Engine {
   runtimeVersion(signal: AbortSignal): Promise<string | undefined>;
   /** Changes whenever an image does, as far as that is seen without asking anybody; empty where it is not. */
   imageStamp(): string;
-  /** Launches; failures to launch show as an early exit of the container. Who starts it kills it. */
+  /**
+   * Launches; failures to launch show as an early exit of the container. Who starts it kills it. What the engine itself keeps
+   * for later starts ends when it is disposed of.
+   */
   start(spec: SandboxSpec): Container;
   /**
    * Host pid of the first process of the container `name`; undefined where it is another machine's. A pid is only believed when
@@ -369,6 +377,8 @@ export type EngineOptions = {
   readonly instance: string;
   readonly stateDir: string;
   readonly observer: Observer;
+  /** MCP_BRIDGE_LAUNCH; undefined where so few containers are started that it does not matter. */
+  readonly launch?: SettingValues['launch'] | undefined;
 };
 
 /** All that there is of one engine: how it is found, asked and opened. The list of them is in engines.ts. */

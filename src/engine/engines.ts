@@ -5,9 +5,11 @@ import { basename } from 'node:path';
 import { cliDriver } from './client/cli-driver.js';
 import type { EngineConnection, EngineDriver, EngineMachine, EngineName, MachineOptions } from './engine.js';
 import { needsMachine, PodmanMachine } from './machine/podman-machine.js';
+import { Templates } from './template/templates.js';
 
 const podman = cliDriver('podman', {
   programs: undefined,
+  openOther: (parts) => new Templates(parts),
   // An engine at an address of its own is started and stopped by others.
   machine: ({ url, platform }, options) =>
     needsMachine(platform) && url === undefined ? new PodmanMachine(options) : undefined,

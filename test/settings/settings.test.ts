@@ -64,6 +64,7 @@ it('an empty environment gives the documented defaults', () => {
     saveTools: true,
     record: { seconds: 3600, bytes: 4 * 1024 ** 2 },
     keepSeconds: 3600,
+    launch: 'engine',
     keepBytes: 256 * 1024 ** 2,
     audit: 'on',
     auditBytes: 64 * 1024 ** 2,
@@ -234,6 +235,7 @@ it('every variable can be set', () => {
     OTEL_SDK_DISABLED: 'false',
     MCP_BRIDGE_SHARED: 'auto',
     MCP_BRIDGE_DEPTH: '1',
+    MCP_BRIDGE_LAUNCH: 'template',
   };
   expect(settingsOf(env)).toEqual({
     explicitlySet: new Set(Object.keys(env)),
@@ -265,6 +267,7 @@ it('every variable can be set', () => {
     saveTools: false,
     record: { seconds: 1800, bytes: 2 * 1024 ** 2 },
     keepSeconds: 0,
+    launch: 'template',
     keepBytes: 5 * 1024 ** 2,
     audit: 'arguments',
     auditBytes: 7 * 1024 ** 2,

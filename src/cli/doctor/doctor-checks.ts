@@ -46,6 +46,7 @@ const SECCOMP = {
 } as const;
 const DELEGATE =
   'Use a machine with cgroup v2 whose controllers are delegated to you (a systemd user session does that).';
+const TEMPLATE_REMEDY = 'Nothing is less safe. Unset MCP_BRIDGE_LAUNCH, and nobody tries it.';
 const MIN_NODE = [20, 11] as const;
 /** How ids in a container relate to the machine that it runs on. */
 const IDS = {
@@ -240,11 +241,15 @@ export const CHECKS: readonly Check[] = [
   },
   {
     name: 'launch',
-    examine: async ({ pad }) => {
+    examine: async ({ pad, whyNoTemplate, settings }) => {
       const found = await pad();
       if ('error' in found) return undefined;
       const { launch, reason } = found.value.engine.launch;
-      return ok(`${launch}: ${reason}`);
+      if (settings.launch === 'engine') return ok(`${launch}: ${reason}`);
+      const why = await whyNoTemplate();
+      return why === undefined
+        ? ok('from a template: the OCI runtime starts sandboxes, and one was tried')
+        : warn(`${launch}, each by the engine, since a template does not do: ${why}`, TEMPLATE_REMEDY);
     },
   },
   {

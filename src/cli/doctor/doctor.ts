@@ -72,6 +72,7 @@ export async function doctor(
       const error = await absentImage(pythonProfile(settings), found.value.images, signal);
       return error === undefined ? await attempt(freshPad(bridge, wishes)) : { error };
     }),
+    whyNoTemplate: () => bridge.launcher.prepare(signal),
     trial: memoize(() => firstTrial(bridge, signal)),
     memoryTrial: memoize(() => memoryTrial(settings, context, observer, signal)),
     networkTrial: memoize(() => attempt(networkTrial(bridge, signal))),
@@ -127,6 +128,7 @@ async function examineWithout(
     policyBook,
     engine: memoize(() => attempt(chooseEngine(engineSelectionOf(settings), signal))),
     pad: notTried,
+    whyNoTemplate: notTried,
     trial: notTried,
     memoryTrial: notTried,
     networkTrial: notTried,

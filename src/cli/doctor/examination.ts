@@ -37,6 +37,8 @@ export type Examination = {
   readonly policyBook: PolicyBook;
   readonly engine: () => Promise<Attempt<Awaited<ReturnType<typeof chooseEngine>>>>;
   readonly pad: () => Promise<Attempt<LaunchSetUp>>;
+  /** The reason why no sandbox is started from a template, where that is the operator's wish; undefined where one is. */
+  readonly whyNoTemplate: () => Promise<string | undefined>;
   readonly trial: () => Promise<Trial>;
   readonly memoryTrial: () => Promise<Trial>;
   /** Means that carry the traffic of a sandbox with a network, seen in a sandbox that was started. */

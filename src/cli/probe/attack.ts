@@ -72,6 +72,8 @@ export class AttackedBridge implements AsyncDisposable {
     let told: Promise<ContainerFacts | undefined> | undefined;
     this.#breachBytes = undefined;
     const { engine } = await this.bridge.launcher.pad();
+    // Attacks are made on sandboxes that are started as most of a long-lived bridge's are.
+    await this.bridge.launcher.prepare(signal);
     const onStart = () => {
       startedAt = performance.now();
       pid = firstProcessOf(this.#settings.stateDir, this.#container);
@@ -80,9 +82,12 @@ export class AttackedBridge implements AsyncDisposable {
         return;
       }
       const first = pid;
-      host = hostLook(first, { ...this.#settings, pids: engine.hostTasks(this.#settings.pids) });
+      host = hostLook(first, this.#container, {
+        ...this.#settings,
+        pids: engine.hostTasks(this.#settings.pids),
+      });
       const scales = scalesFor(first, WRITABLE);
-      const bundle = bundleOf(first);
+      const bundle = bundleOf(first, this.#container);
       const before = bundle === undefined ? 0 : bytesIn(bundle);
       poll = setInterval(() => {
         if (weighs) weighed = Math.max(weighed ?? 0, scales.weigh() ?? 0);

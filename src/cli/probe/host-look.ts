@@ -4,8 +4,10 @@
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { readText } from '../../base/files/read-text.js';
+import { firstOfAnyBundle } from '../../engine/machine/bundles.js';
 import { type AskedLimits, type Enforcement, groupLimit } from '../../engine/machine/enforcement.js';
 import { firstProcess, monitorOf } from '../../engine/machine/first-process.js';
+import { clockOf } from '../../engine/template/clock.js';
 import { enforcementAt } from '../../sandbox/limits/guard.js';
 import type { Judgement } from './control.js';
 
@@ -25,19 +27,19 @@ export function firstProcessOf(stateDir: string, container: string): number | un
     const pid = firstProcess(join(stateDir, 'run', instance, `${container}.pid`));
     if (pid !== undefined) return pid;
   }
-  return undefined;
+  return firstOfAnyBundle(stateDir, container)?.pid;
 }
 
 /** Whether the process is there and more than a zombie. */
 export const isAlive = (pid: number): boolean =>
   /^State:\s+[^ZX]/m.test(readText(`/proc/${pid}/status`) ?? '');
 
-/** `asked`: what the container was started with. */
-export const hostLook = (pid: number, asked: AskedLimits): HostLook => ({
+/** `asked`: what the container of that name was started with. */
+export const hostLook = (pid: number, container: string, asked: AskedLimits): HostLook => ({
   enforcement: enforcementAt(pid, asked),
   cpus: groupLimit(pid, 'cpu')?.value,
   ids: idRanges(pid),
-  monitorSeconds: monitorSeconds(monitorOf(pid).argv),
+  monitorSeconds: monitorSeconds(monitorOf(pid).argv) ?? monitorSeconds(clockOf(container)?.argv ?? []),
 });
 
 /** Read from outside, the file tells the outer ids. */
@@ -48,17 +50,17 @@ function idRanges(pid: number): HostLook['ids'] {
     .flatMap(([, first, count]) => (first === undefined || count === undefined ? [] : [{ first, count }]));
 }
 
-/** conmon's `--timeout=N`. */
+/** The words `--timeout=N` of conmon, and of a clock (template/clock.ts). */
 export function monitorSeconds(argv: readonly string[]): number | undefined {
   const text = argv.find((arg) => /^--timeout=\d+$/.test(arg))?.slice('--timeout='.length);
   return text === undefined ? undefined : Number(text);
 }
 
-/** Where the engine keeps the container: conmon's bundle, beside which a log would lie. */
-export function bundleOf(pid: number): string | undefined {
+/** Where the container is kept: conmon's bundle, beside which a log would lie, or that of a template's sandbox. */
+export function bundleOf(pid: number, container: string): string | undefined {
   const { argv } = monitorOf(pid);
   const index = argv.indexOf('-b');
-  return index === -1 ? undefined : argv[index + 1];
+  return index === -1 ? clockOf(container)?.bundle : argv[index + 1];
 }
 
 /** Bytes of the files in a folder, without what is mounted there. */

@@ -10,17 +10,23 @@ import { hangingRemedy, inSeconds, saysNotAnswering } from '../machine/client-wo
 import { variantsOf } from '../machine/oci-runtime.js';
 import { type CliName, connectionEnv, isElsewhere } from '../machine/place.js';
 import { noUserNamespace } from '../machine/user-namespaces.js';
-import { CliEngine } from './cli-engine.js';
+import { CliEngine, type OtherLaunch, type OtherLaunchParts } from './cli-engine.js';
 import { CliImages } from './cli-images.js';
 import { dialectOf, type EngineDialect, INFO_TIMEOUT_MS } from './dialects.js';
 
 /** Tried in this order after the engine's own default; Debian 12's crun refuses hybrid cgroups where runc works. */
 const OCI_RUNTIMES = ['crun', 'runc'] as const;
 
-/** `programs` and `machine` as in an EngineDriver. */
+/** `programs` and `machine` as in an EngineDriver, `openOther` as in a CliEngine. */
 export const cliDriver = (
   name: CliName,
-  { programs, machine }: Pick<EngineDriver, 'programs' | 'machine'>,
+  {
+    programs,
+    machine,
+    openOther,
+  }: Pick<EngineDriver, 'programs' | 'machine'> & {
+    readonly openOther?: (parts: OtherLaunchParts) => OtherLaunch;
+  },
 ): EngineDriver => ({
   name,
   programs,
@@ -32,7 +38,7 @@ export const cliDriver = (
   },
   hangRemedy: ({ mode }) =>
     hangingRemedy(`${name} --log-level=debug run --rm --network=none IMAGE true`, isElsewhere(mode)),
-  open: (options) => new CliEngine(options),
+  open: (options) => new CliEngine(options, openOther),
   ...(machine === undefined ? {} : { machine }),
 });
 

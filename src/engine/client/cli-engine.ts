@@ -24,11 +24,13 @@ import type {
   EngineOptions,
   EngineTraits,
   NetworkMode,
+  OciRuntime,
   SandboxSpec,
   Unreachable,
   Volume,
 } from '../engine.js';
 import { CliDerivedImages, type RunEngineCommand } from '../images/derived-image.js';
+import { killBundle, sweepBundles } from '../machine/bundles.js';
 import {
   isExpectedWarning,
   saysGoneAlready,
@@ -60,6 +62,8 @@ const PLACES = {
   here: { isHere: true, timeoutMs: 30_000, triesAtOnce: 2, triesLater: false },
   elsewhere: { isHere: false, timeoutMs: 10_000, triesAtOnce: 1, triesLater: true },
 } as const;
+/** Fields of a container that are podman's alone, by tabs. */
+const INSPECT_FORMAT = '{{.ID}}\t{{.OCIConfigPath}}\t{{.GraphDriver.Data.MergedDir}}';
 const REMOVE_VOLUMES_TIMEOUT_MS = 30_000;
 /** Some gigabytes over a slow network. */
 const COPY_TIMEOUT_MS = 30 * 60_000;
@@ -78,6 +82,29 @@ export const askTimeoutMs = (quickestMs: number): number =>
     ? Math.min(Math.max(ASK.timeoutMs, ASK.timesQuickest * quickestMs), ASK.mostMs)
     : ASK.timeoutMs;
 
+/** Another way to start containers than by `run` of the engine's client, for as many as it can be. */
+export interface OtherLaunch extends AsyncDisposable {
+  /** Undefined for a container that the client is to start. */
+  start(spec: SandboxSpec): Container | undefined;
+  /** As Engine.prepare. */
+  prepare(spec: SandboxSpec): Promise<string | undefined>;
+}
+
+/** All that another way to start containers has of an engine. */
+export type OtherLaunchParts = {
+  readonly runtime: OciRuntime;
+  readonly isRootless: boolean;
+  /** Makes the run directory where it is not there, and gives its path. */
+  readonly runDir: () => string;
+  readonly startByClient: (spec: SandboxSpec) => Container;
+  /** Id of a container that runs, where its OCI configuration is, and its root. Throws where the engine does not know it. */
+  readonly inspect: (
+    name: string,
+  ) => Promise<{ readonly id: string; readonly configPath: string; readonly root: string }>;
+  readonly imageStamp: () => string;
+  readonly tellTrouble: (message: string) => void;
+};
+
 export class CliEngine implements Engine {
   readonly name: CliName;
   readonly traits: EngineTraits;
@@ -88,6 +115,8 @@ export class CliEngine implements Engine {
   readonly says = { isExpected: isExpectedWarning, isUnreachable: saysNotAnswering };
   readonly whyUnreachable: Engine['whyUnreachable'];
   readonly factsOf: Engine['factsOf'];
+  readonly prepare: Engine['prepare'];
+  readonly #otherLaunch: OtherLaunch | undefined;
   readonly #dialect: EngineDialect;
   readonly #place: (typeof PLACES)['here' | 'elsewhere'];
   readonly #options: EngineOptions;
@@ -100,7 +129,8 @@ export class CliEngine implements Engine {
   /** Time of the quickest command that this engine has answered. */
   #quickestMs = Number.POSITIVE_INFINITY;
 
-  constructor(options: EngineOptions) {
+  /** `openOther` gives the other launch, where the operator wishes for it and the engine is here. */
+  constructor(options: EngineOptions, openOther?: (parts: OtherLaunchParts) => OtherLaunch) {
     const { binary, facts, ociRuntime } = options;
     this.#options = options;
     this.name = cliNameOf(binary);
@@ -120,7 +150,13 @@ export class CliEngine implements Engine {
       command,
       tellTrouble: (message) => this.#tellTrouble(message),
     });
-    if (this.#place.isHere) return;
+    if (this.#place.isHere) {
+      if (ociRuntime === undefined || options.launch !== 'template') return;
+      const other = openOther?.(this.#otherParts(ociRuntime));
+      this.#otherLaunch = other;
+      this.prepare = other && ((spec) => other.prepare(spec));
+      return;
+    }
     const { images } = this;
     const { buildArgs, profileLabels } = this.#dialect;
     const scratch = (): string => this.#makeRunDir();
@@ -139,6 +175,32 @@ export class CliEngine implements Engine {
   }
 
   start(spec: SandboxSpec): Container {
+    return this.#otherLaunch?.start(spec) ?? this.#startByClient(spec);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#otherLaunch?.[Symbol.asyncDispose]();
+  }
+
+  #otherParts(runtime: OciRuntime): OtherLaunchParts {
+    return {
+      runtime,
+      isRootless: this.#options.facts.ids === 'rootless',
+      runDir: () => this.#makeRunDir(),
+      startByClient: (spec) => this.#startByClient(spec),
+      inspect: async (name) => {
+        const args = ['container', 'inspect', `--format=${INSPECT_FORMAT}`, name];
+        const result = await this.command(args, QUERY_TIMEOUT_MS, new AbortController().signal);
+        const [id = '', configPath = '', root = ''] = result.stdout.trim().split('\t');
+        if (result.exitCode === 0 && configPath !== '') return { id, configPath, root };
+        throw new BridgeError('E_ENGINE_BROKEN', stderrExcerpt(result), { fault: 'engine' });
+      },
+      imageStamp: () => this.imageStamp(),
+      tellTrouble: (message) => this.#tellTrouble(message),
+    };
+  }
+
+  #startByClient(spec: SandboxSpec): Container {
     this.#makeRunDir();
     const cidFile = join(this.#runDir, `${spec.name}.cid`);
     const pidFile = join(this.#runDir, `${spec.name}.pid`);
@@ -184,6 +246,7 @@ export class CliEngine implements Engine {
   }
 
   async kill(name: string, signal: AbortSignal): Promise<string | undefined> {
+    if (this.#place.isHere && killBundle(this.#options.stateDir, name)) return undefined;
     const { exitCode, stderr } = await this.command(['kill', name], QUERY_TIMEOUT_MS, signal);
     return exitCode === 0 ? undefined : clip(stderr.trim(), 300);
   }
@@ -231,8 +294,14 @@ export class CliEngine implements Engine {
     if (dead.length > 0) await this.#remove(dead);
     const volumes = this.#dialect.listVolumesArgs(INSTANCE_LABEL, ownerLabelNames);
     await this.volumes.remove(await this.#listDead(volumes, signal));
+    const bundles = this.#place.isHere ? await sweepBundles(this.#options.stateDir, this.#enter) : 0;
     sweepRunDirs(this.#options.stateDir);
-    return dead.length;
+    return dead.length + bundles;
+  }
+
+  /** Words that lead to where the engine's own OCI runtime works. */
+  get #enter(): readonly string[] {
+    return this.#options.facts.ids === 'rootless' ? [this.#client.binary, 'unshare'] : [];
   }
 
   /** Ids or names that `args` list and whose owner is gone. */

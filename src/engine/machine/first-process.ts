@@ -116,16 +116,29 @@ export function removeRunDir(of: Pick<EngineOptions, 'stateDir' | 'instance'>): 
   rmSync(runDirOf(of), { recursive: true, force: true });
 }
 
+/** The run directories of all bridges with this state directory. */
+export function runDirsIn(stateDir: string): readonly string[] {
+  const parent = parentOf(stateDir);
+  return existsSync(parent) ? readdirSync(parent).map((instance) => join(parent, instance)) : [];
+}
+
+/** The run directories of dead bridges. */
+export const deadRunDirs = (stateDir: string): readonly string[] => runDirsIn(stateDir).filter(isDead);
+
+function isDead(dir: string): boolean {
+  try {
+    const owner = ownerOf(dir);
+    return owner === undefined ? Date.now() - statSync(dir).mtimeMs >= OWNED_WITHIN_MS : !isAlive(owner);
+  } catch {
+    // Gone in this moment.
+    return false;
+  }
+}
+
 /** Removes the directories of dead bridges. */
 export function sweepRunDirs(stateDir: string): void {
-  const parent = parentOf(stateDir);
-  if (!existsSync(parent)) return;
-  for (const instance of readdirSync(parent)) {
-    const dir = join(parent, instance);
+  for (const dir of deadRunDirs(stateDir)) {
     try {
-      const owner = ownerOf(dir);
-      if (owner === undefined ? Date.now() - statSync(dir).mtimeMs < OWNED_WITHIN_MS : isAlive(owner))
-        continue;
       // A container that was being made when its bridge died is known to nobody else. One that still is must not be
       // killed (see CliContainer.kill); it ends by itself, since its input has ended, and the next start looks again.
       const pidFiles = readdirSync(dir).filter((file) => file.endsWith('.pid'));

@@ -189,7 +189,7 @@ async function chosenBefore(
   const { settings } = context;
   demandEnforcement(choice.enforcement, settings.acceptUnenforced);
   const runtime = runtimeOf(choice);
-  const engine = engineFor(context, choice, runtime);
+  const engine = engineFor(context, choice, runtime, settings.launch);
   const stamp = engine.imageStamp();
   const known = rememberedImage(settings.stateDir, pythonProfile(settings), choice, stamp);
   const image = known ?? (await imageOn(context, engine, choice, signal));
@@ -210,7 +210,7 @@ async function chosenByTrying(context: LaunchContext, signal: AbortSignal): Prom
   const choice = { ...known, ociRuntime: runtime.name, ociFlags: runtime.flags, tried, enforcement };
   demandEnforcement(enforcement, settings.acceptUnenforced);
   // The trial may have made a copy of the image for the id mapping, so it is the state after it that counts.
-  const engine = engineFor(context, facts, runtime);
+  const engine = engineFor(context, facts, runtime, settings.launch);
   const stamp = engine.imageStamp();
   const wishes = engineSelectionOf(settings);
   keepQuietly('the choice', context.observer, () => {
@@ -377,10 +377,12 @@ function engineFor(
   { settings, instance, observer }: LaunchContext,
   { binary, ...facts }: Pick<EngineChoice, 'binary'> & EngineOptions['facts'],
   ociRuntime: OciRuntime | undefined,
+  launch?: SettingValues['launch'],
 ): Engine {
   return driverOf(binary).open({
     binary,
     ociRuntime,
+    launch,
     facts,
     url: settings.engineUrl,
     instance,

@@ -123,6 +123,22 @@ export class Launcher implements AsyncDisposable {
     return this.#pad;
   }
 
+  /**
+   * Has ready what sandboxes of run_python can be started from by the operator's wish (MCP_BRIDGE_LAUNCH), and tells why they
+   * cannot; undefined where they can, and where that is no wish. Throws what stands in the way of any start.
+   */
+  async prepare(signal: AbortSignal): Promise<string | undefined> {
+    const { settings, instance } = this.#context;
+    if (settings.launch === 'engine') return undefined;
+    const pad = await unlessAborted(this.pad(), signal);
+    const { engine } = pad;
+    if (engine.prepare === undefined) return 'only podman on this machine has templates';
+    const kind = pythonProfile(settings);
+    const data = openData(kind, engine, settings, instance);
+    const spec = specOn(pad, this.#context, String(++this.#count), kind, undefined, data);
+    return await unlessAborted(engine.prepare(spec), signal);
+  }
+
   /** Throws what prevents a start, as far as the engine can tell ahead of it, by a command that looks for the image. */
   async check(signal: AbortSignal): Promise<void> {
     const { engine, image } = await unlessAborted(this.pad(), signal);
@@ -180,9 +196,13 @@ export class Launcher implements AsyncDisposable {
       sandbox.kill();
       this.retire(sandbox);
     }
+    const engine = this.#ready?.engine;
+    if (engine !== undefined) this.#endEngine(engine);
     await Promise.allSettled(this.#starting);
     await Promise.all(this.#ending);
-    await this.#pad?.catch(() => undefined);
+    const pad = await this.#pad?.catch(() => undefined);
+    if (pad !== undefined && pad.engine !== engine) this.#endEngine(pad.engine);
+    await Promise.all(this.#ending);
     await this.#copies[Symbol.asyncDispose]();
     await Promise.all([...this.#volumes].map(([name, engine]) => engine?.volumes.remove([name])));
     removeRunDir({ stateDir: this.#context.settings.stateDir, instance: this.#context.instance });
@@ -258,7 +278,15 @@ export class Launcher implements AsyncDisposable {
     });
   }
 
+  /** Has what an engine keeps for later starts ended behind the caller's back. */
+  #endEngine(engine: Engine): void {
+    const ending = Promise.resolve(engine[Symbol.asyncDispose]()).finally(() => this.#ending.delete(ending));
+    this.#ending.add(ending);
+  }
+
   #forgetPad(): void {
+    const engine = this.#ready?.engine;
+    if (engine !== undefined) this.#endEngine(engine);
     this.#pad = undefined;
     this.#ready = undefined;
   }

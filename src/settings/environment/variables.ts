@@ -144,6 +144,13 @@ export const variables = {
     schema: word,
     allowed: 'a name such as crun, runc or runsc, or an absolute path',
   }),
+  launch: setting({
+    name: 'MCP_BRIDGE_LAUNCH',
+    meaning:
+      'How a sandbox is started: `engine` has the engine start each; `template` has podman on Linux start one that waits, from which the OCI runtime starts the others for a third of the processor time.',
+    default: 'engine',
+    ...oneOf(['engine', 'template']),
+  }),
   engineUrl: makeOptional({
     name: 'MCP_BRIDGE_ENGINE_URL',
     meaning: 'Address of the engine, if it is not on this machine.',

@@ -1,0 +1,192 @@
+// One template: a container of the bridge's that the engine has started like any other, with the walls of a profile, and that
+// waits as a sandbox waits for its run. It ends when its input does, so with the bridge, and the engine removes it. As long as it
+// runs, sandboxes of its profile are started from its configuration and its root. The first one is a trial, and is held
+// against the template itself.
+
+import { chmodSync, chownSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { BridgeError } from '../../base/errors.js';
+import { run } from '../../base/process/process.js';
+import type { OtherLaunchParts } from '../client/cli-engine.js';
+import type { Container, SandboxSpec } from '../engine.js';
+import { notesIn, runtimeFileIn } from '../machine/bundles.js';
+import { monitorOf } from '../machine/first-process.js';
+import { runtimeWords } from './clock.js';
+import {
+  configFor,
+  type InnerUser,
+  isBySystemd,
+  listFor,
+  type OciConfig,
+  ownFiles,
+  parseConfig,
+  whyUnfit,
+} from './oci-config.js';
+import { emptyIn, TemplateContainer } from './template-container.js';
+import { firstDifference } from './walls-seen.js';
+
+const GREETS_WITHIN_MS = 60_000;
+const READ_WITHIN_MS = 15_000;
+const MAX_SAID_CHARS = 1_000;
+
+/** A file that the engine has made for the container; its owner is -1 where only the engine could give it away. */
+type OwnFile = { readonly bytes: Buffer; readonly uid: number; readonly gid: number; readonly mode: number };
+
+export class Template implements AsyncDisposable {
+  readonly #parts: OtherLaunchParts;
+  readonly #container: Container;
+  readonly #id: string;
+  readonly #config: OciConfig;
+  readonly #files: ReadonlyMap<string, OwnFile>;
+  readonly #enter: readonly string[];
+
+  private constructor(parts: OtherLaunchParts, container: Container, { id, config, files, enter }: Found) {
+    this.#parts = parts;
+    this.#container = container;
+    this.#id = id;
+    this.#config = config;
+    this.#files = files;
+    this.#enter = enter;
+  }
+
+  /** Made, and tried by a sandbox that greets. Throws what stands in the way. */
+  static async make(parts: OtherLaunchParts, spec: SandboxSpec): Promise<Template> {
+    const container = parts.startByClient(spec);
+    try {
+      await greeting(container);
+      const template = new Template(parts, container, await look(parts, container));
+      await template.#try(spec);
+      return template;
+    } catch (thrown) {
+      await container[Symbol.asyncDispose]();
+      throw thrown;
+    }
+  }
+
+  /** False when somebody has ended or removed it. */
+  get isRunning(): boolean {
+    return this.#container.isRunning;
+  }
+
+  /** A sandbox with the walls of the template, called as `spec` says. Throws E_STATE, as a full disk does. */
+  start({
+    name,
+    user: said,
+    deadManSeconds: seconds,
+  }: Pick<SandboxSpec, 'name' | 'user' | 'deadManSeconds'>): Container {
+    const { runtime } = this.#parts;
+    const [uid = 0, gid = 0] = said.split(':').map(Number);
+    const user = { uid, gid };
+    const runDir = this.#parts.runDir();
+    const systemd = isBySystemd(this.#config);
+    const notes = notesIn(runDir);
+    const bundle = join(runDir, `${name}.bundle`);
+    mkdirSync(notes, { recursive: true, mode: 0o700 });
+    mkdirSync(emptyIn(bundle), { recursive: true, mode: 0o755 });
+    writeFileSync(runtimeFileIn(notes), runtimeWords(runtime, systemd).join('\n'));
+    for (const [path, file] of this.#files)
+      writeOwn(placeIn(bundle, path), file, isListOfUsers(path) ? this.#listFor(file, user) : file.bytes);
+    const placeOf = (path: string): string => placeIn(bundle, path);
+    const config = configFor(this.#config, { id: this.#id, name, user, placeOf });
+    writeFileSync(join(bundle, 'config.json'), JSON.stringify(config), { mode: 0o600 });
+    const root = this.#config.root.path;
+    const plan = { enter: this.#enter, runtime, isBySystemd: systemd, notes, root, bundle, seconds, name };
+    return new TemplateContainer(plan, runDir);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#container[Symbol.asyncDispose]();
+  }
+
+  #listFor({ bytes }: OwnFile, user: InnerUser): Buffer | string {
+    return listFor(bytes.toString('utf8'), this.#config.process.user, user);
+  }
+
+  /** Throws where no sandbox starts from it, or where one is not held as the template itself is. */
+  async #try(spec: SandboxSpec): Promise<void> {
+    await using trial = this.start({ ...spec, name: `${spec.name}-trial` });
+    await greeting(trial);
+    const [ours, engines] = [trial.pid, this.#container.pid];
+    if (ours === undefined || engines === undefined) throw unfitError('it has ended');
+    const difference = firstDifference(engines, ours);
+    if (difference !== undefined)
+      throw unfitError(`what the kernel says of a sandbox from it differs: ${difference}`);
+  }
+}
+
+const unfitError = (why: string): BridgeError => new BridgeError('E_SANDBOX_START', why, { fault: 'engine' });
+
+/** A running program of the engine's leads to where it works. */
+const enterAt = (pid: number): readonly string[] => [
+  'nsenter',
+  ...['--preserve-credentials', '--user', '--mount', '--target', String(pid), '--'],
+];
+
+const placeIn = (bundle: string, path: string): string => join(bundle, `own-${basename(path)}`);
+
+/** All that sandboxes need to know of the container that is their template. */
+type Found = {
+  readonly id: string;
+  readonly config: OciConfig;
+  readonly files: ReadonlyMap<string, OwnFile>;
+  readonly enter: readonly string[];
+};
+
+/** Throws where no sandbox can be made of it. */
+async function look(parts: OtherLaunchParts, { name, pid }: Container): Promise<Found> {
+  const { id, configPath, root } = await parts.inspect(name);
+  if (pid === undefined) throw unfitError('its first process cannot be seen');
+  const enter = parts.isRootless ? enterAt(monitorOf(pid).pid) : [];
+  const config = parseConfig((await ownFileAt(configPath, enter)).bytes.toString('utf8'));
+  const unfit = whyUnfit(config, id);
+  if (unfit !== undefined) throw unfitError(unfit);
+  if (config.root.path !== root) throw unfitError('its root is not where the engine has mounted it');
+  const paths = ownFiles(config, id);
+  const files = await Promise.all(paths.map(async (path) => [path, await ownFileAt(path, enter)] as const));
+  return { id, config, files: new Map(files), enter };
+}
+
+/** A rootless engine's files may be those of another id, which only reads them where the engine works. */
+async function ownFileAt(path: string, enter: readonly string[]): Promise<OwnFile> {
+  const [program, ...args] = enter;
+  if (program === undefined) {
+    const { uid, gid, mode } = statSync(path);
+    return { bytes: readFileSync(path), uid, gid, mode };
+  }
+  const argv = [program, ...args, 'base64', path] as const;
+  const { exitCode, stdout, stderr } = await run(
+    argv,
+    { timeoutMs: READ_WITHIN_MS },
+    new AbortController().signal,
+  );
+  if (exitCode !== 0) throw unfitError(stderr.trim());
+  return { bytes: Buffer.from(stdout, 'base64'), uid: -1, gid: -1, mode: 0o644 };
+}
+
+const isListOfUsers = (path: string): boolean => ['passwd', 'group'].includes(basename(path));
+
+function writeOwn(path: string, { uid, gid, mode }: OwnFile, bytes: Buffer | string): void {
+  writeFileSync(path, bytes);
+  chmodSync(path, mode & 0o777);
+  if (uid !== -1) chownSync(path, uid, gid);
+}
+
+/** A container that waits greets by a line of JSON on one of its streams; an engine and a runtime complain by other lines. */
+const GREETING = /^\{/m;
+
+/** Resolves when it has greeted; throws with what was said on its streams where it ends before, or does not. */
+async function greeting({ stdout, stderr, exited }: Container): Promise<void> {
+  let said = '';
+  const greeted = new Promise<boolean>((resolve) => {
+    for (const stream of [stdout, stderr])
+      stream.on('data', (chunk: Buffer) => {
+        if (said.length < MAX_SAID_CHARS) said += chunk.toString();
+        if (GREETING.test(said)) resolve(true);
+      });
+  });
+  const late = new Promise<boolean>((resolve) => {
+    setTimeout(() => resolve(false), GREETS_WITHIN_MS).unref();
+  });
+  const isGreeted = await Promise.race([greeted, late, exited.then(() => false)]);
+  if (!isGreeted) throw unfitError(said.trim() || 'it did not greet');
+}

@@ -1,0 +1,178 @@
+// The templates of one engine: which profile has one, when one is made, and why sandboxes are started by the engine's client
+// where they are. A template is made behind the second sandbox of its profile, since many a bridge starts one alone; until it
+// has been tried, and where it does not do, the client starts what there is to start.
+
+import { BridgeError, messageOf } from '../../base/errors.js';
+import { environmentWith } from '../../base/process/process.js';
+import { findProgram } from '../../base/process/start-of.js';
+import { clip } from '../../base/text/text.js';
+import type { OtherLaunch, OtherLaunchParts } from '../client/cli-engine.js';
+import type { Container, SandboxSpec } from '../engine.js';
+import { isGvisor } from '../machine/oci-runtime.js';
+import { CLOCK_PROGRAMS } from './clock.js';
+import { Template } from './template.js';
+
+/** More than most bridges have languages and kinds; each template is a process that waits, as large as a sandbox that waits. */
+const MOST = 6;
+/** How many templates may be lost before the client starts everything: somebody wants them gone. */
+const MOST_LOST = 20;
+const MAX_SAID_CHARS = 300;
+/** Where engines look for OCI runtimes besides the PATH. */
+const USUAL_PLACES = ['/usr/bin', '/usr/sbin', '/usr/local/bin', '/usr/local/sbin', '/sbin', '/bin'];
+
+/** A profile, as far as it is known. The first sandbox of it leaves an empty entry. */
+type Entry = { template?: Template; making?: Promise<void>; refusedBecause?: string };
+
+export class Templates implements OtherLaunch {
+  readonly #parts: OtherLaunchParts;
+  /** By their profiles; the one that was used last is the last. */
+  readonly #entries = new Map<string, Entry>();
+  readonly #ending = new Set<Promise<void>>();
+  readonly #unfit: string | undefined;
+  #stamp = '';
+  #lost = 0;
+  #isClosed = false;
+
+  constructor(parts: OtherLaunchParts) {
+    const env = { PATH: [environmentWith({})['PATH'] ?? '', ...USUAL_PLACES].join(':') };
+    const found = findProgram(parts.runtime.name, env);
+    this.#parts = { ...parts, runtime: { ...parts.runtime, name: found ?? parts.runtime.name } };
+    this.#unfit = whyNever(parts, env);
+  }
+
+  start(spec: SandboxSpec): Container | undefined {
+    if (this.#isClosed || this.whyByClient(spec) !== undefined) return undefined;
+    const { entry, isNew } = this.#entryOf(spec);
+    if (entry.template?.isRunning === false) this.#lose(entry, 'it was ended');
+    if (entry.template !== undefined) return this.#startFrom(entry.template, entry, spec);
+    const isToBeMade = !isNew && entry.making === undefined && entry.refusedBecause === undefined;
+    if (isToBeMade) entry.making = this.#make(entry, spec);
+    return undefined;
+  }
+
+  /** The reason why the client starts such a sandbox whatever is tried; undefined where a template can be. */
+  whyByClient({ network, volumes }: SandboxSpec): string | undefined {
+    if (this.#unfit !== undefined) return this.#unfit;
+    if (this.#lost >= MOST_LOST) return `${this.#lost} templates were lost`;
+    // The engine makes the way out, and takes it away with its container; and it knows by its containers who has a volume.
+    if (network !== 'none') return 'it has a network';
+    if (volumes.length > 0) return 'it has a volume';
+    return undefined;
+  }
+
+  async prepare(spec: SandboxSpec): Promise<string | undefined> {
+    const why = this.whyByClient(spec);
+    if (why !== undefined || this.#isClosed) return why;
+    const { entry } = this.#entryOf(spec);
+    if (entry.template?.isRunning !== true && entry.refusedBecause === undefined) {
+      entry.making ??= this.#make(entry, spec);
+      await entry.making;
+    }
+    return entry.refusedBecause;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    for (const entry of this.#entries.values()) this.#end(entry);
+    this.#entries.clear();
+    await Promise.all(this.#ending);
+  }
+
+  #entryOf(spec: SandboxSpec): { readonly entry: Entry; readonly isNew: boolean } {
+    this.#forgetOldImages();
+    const profile = profileOf(spec);
+    const known = this.#entries.get(profile);
+    const entry = known ?? {};
+    this.#entries.delete(profile);
+    this.#makeRoom();
+    this.#entries.set(profile, entry);
+    return { entry, isNew: known === undefined };
+  }
+
+  #startFrom(template: Template, entry: Entry, spec: SandboxSpec): Container | undefined {
+    try {
+      const sandbox = template.start(spec);
+      void sandbox.exited.then(({ code, signal }) => {
+        const hasFailed = (code ?? 0) !== 0 || signal !== undefined;
+        if (hasFailed && entry.template === template) this.#lose(entry, 'no sandbox starts from it any more');
+      });
+      return sandbox;
+    } catch (thrown) {
+      if (thrown instanceof BridgeError) throw thrown;
+      // No room for its files, or no descriptors: the client has better words for that.
+      return undefined;
+    }
+  }
+
+  /** Never rejects. */
+  async #make(entry: Entry, spec: SandboxSpec): Promise<void> {
+    try {
+      const template = await Template.make(this.#parts, {
+        ...spec,
+        name: `${spec.name}-template`,
+        deadManSeconds: 0,
+      });
+      entry.template = template;
+      // Its profile was forgotten meanwhile, or all of it has ended.
+      if (this.#isClosed) this.#end(entry);
+    } catch (thrown) {
+      entry.refusedBecause = clip(messageOf(thrown), MAX_SAID_CHARS);
+      if (!this.#isClosed)
+        this.#parts.tellTrouble(
+          `sandboxes are started by the engine's client, since a template does not do: ${entry.refusedBecause}`,
+        );
+    } finally {
+      delete entry.making;
+    }
+  }
+
+  #lose(entry: Entry, why: string): void {
+    this.#lost++;
+    this.#parts.tellTrouble(`a template for sandboxes is lost and made anew: ${why}`);
+    this.#end(entry);
+  }
+
+  #end(entry: Entry): void {
+    const { template, making } = entry;
+    delete entry.template;
+    const ending = (making ?? Promise.resolve())
+      .then(() => (template ?? entry.template)?.[Symbol.asyncDispose]())
+      .finally(() => this.#ending.delete(ending));
+    this.#ending.add(ending);
+  }
+
+  #makeRoom(): void {
+    const [oldest] = this.#entries;
+    if (oldest === undefined || this.#entries.size < MOST) return;
+    const [profile, entry] = oldest;
+    this.#entries.delete(profile);
+    this.#end(entry);
+  }
+
+  /** A name of an image may be another image's by now. */
+  #forgetOldImages(): void {
+    const stamp = this.#parts.imageStamp();
+    if (stamp === this.#stamp) return;
+    this.#stamp = stamp;
+    for (const entry of this.#entries.values()) this.#end(entry);
+    this.#entries.clear();
+  }
+}
+
+/**
+ * Everything in which sandboxes differ that one template cannot be for both. Users are drawn where processes are counted by them,
+ * and one's id is not in the template's map unless somebody outside is that user.
+ */
+function profileOf({ name: _, labels: __, user, ...spec }: SandboxSpec): string {
+  return JSON.stringify(spec.owner === undefined ? spec : { ...spec, user });
+}
+
+function whyNever(
+  { runtime, isRootless }: OtherLaunchParts,
+  env: { readonly PATH: string },
+): string | undefined {
+  if (isGvisor(runtime.name)) return 'gVisor has its own way to start';
+  const programs = [runtime.name, ...CLOCK_PROGRAMS, ...(isRootless ? ['nsenter', 'base64'] : [])];
+  const missing = programs.find((name) => findProgram(name, env) === undefined);
+  return missing && `${missing} is not installed`;
+}

@@ -1,0 +1,71 @@
+// Walls of a container as the kernel tells them of its first process, so that one from a template can be held against the engine's
+// own: the two were started from the same walls, and must have them. Linux only.
+
+import { readlinkSync } from 'node:fs';
+import { type ReadText, readText } from '../../base/files/read-text.js';
+import { groupLimit } from '../machine/enforcement.js';
+
+/** Lines of /proc/PID/status that are a wall. */
+const STATUS = /^(?:Uid|Gid|Groups|Umask|Cap\w+|NoNewPrivs|Seccomp\w*):/;
+const NAMESPACES = ['cgroup', 'ipc', 'mnt', 'net', 'pid', 'user', 'uts'];
+const CONTROLS = ['memory', 'pids', 'cpu'] as const;
+
+/** Each wall of the container of the first process `pid`, by its name; equal for containers that are held alike. */
+export function wallsSeen(pid: number, read: ReadText = readText): ReadonlyMap<string, string> {
+  const text = (name: string): string => read(`/proc/${pid}/${name}`) ?? '';
+  const status = text('status')
+    .split('\n')
+    .filter((line) => STATUS.test(line))
+    .join('\n');
+  return new Map([
+    ['ids, capabilities and seccomp', status],
+    ['limits of processes', text('limits')],
+    ['users', text('uid_map')],
+    ['groups', text('gid_map')],
+    ['security label', text('attr/current')],
+    ['order of memory kills', text('oom_score_adj')],
+    ['mounts', mountsIn(text('mountinfo'))],
+    ...CONTROLS.map(
+      (control) => [`${control} limit`, String(groupLimit(pid, control, read)?.value)] as const,
+    ),
+  ]);
+}
+
+/**
+ * Where something is mounted, what, and how. Of the root only that it is read-only, since a sandbox's is another mount on the
+ * same files; and not which file of the host it is, since a sandbox has files of its own.
+ */
+const mountsIn = (mountinfo: string): string =>
+  mountinfo
+    .split('\n')
+    .flatMap((line) => {
+      const [before = '', after = ''] = line.split(' - ');
+      const [, , , , target = '', options = ''] = before.split(' ');
+      const [type = '', , superOptions = ''] = after.split(' ');
+      if (target === '') return [];
+      if (target === '/') return [`/ ${options.split(',').includes('ro') ? 'ro' : 'rw'}`];
+      return [[target, options, type, type === 'tmpfs' ? superOptions : ''].join(' ')];
+    })
+    .sort()
+    .join('\n');
+
+/** The first wall of `ours` that is not as the engine's container has it, or that is shared; undefined where there is none. */
+export function firstDifference(engines: number, ours: number): string | undefined {
+  const [theirs, own] = [wallsSeen(engines), wallsSeen(ours)];
+  const differing = [...theirs].find(([wall, value]) => own.get(wall) !== value)?.[0];
+  if (differing !== undefined) return differing;
+  const shared = NAMESPACES.find((name) => {
+    const inner = namespaceOf(ours, name);
+    return inner === '' || inner === namespaceOf(engines, name) || inner === namespaceOf('self', name);
+  });
+  return shared && `the ${shared} namespace`;
+}
+
+/** '' where it cannot be read. */
+function namespaceOf(pid: number | 'self', name: string): string {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/${name}`);
+  } catch {
+    return '';
+  }
+}

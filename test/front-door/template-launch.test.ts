@@ -1,0 +1,265 @@
+// Sandboxes that the OCI runtime starts from a template (MCP_BRIDGE_LAUNCH=template): the answers, the walls and the ends are those of
+// sandboxes that the engine starts. Each test waits until its calls come from a template, which shows in the root that code sees.
+
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { readText } from '../../src/base/files/read-text.js';
+import { firstOfAnyBundle } from '../../src/engine/machine/bundles.js';
+import { engineCommand } from '../support/engine-under-test.js';
+import { ourContainers, processesWith } from '../support/nothing-left.js';
+import { startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
+import { coldSandboxes, eventually, pause, until } from '../support/time.js';
+import { REACH_SECONDS } from './reached.js';
+
+const open: TestBridge[] = [];
+/** With a state directory of its own. */
+async function start(more: Readonly<Record<string, string>> = {}): Promise<TestBridge> {
+  const env = {
+    MCP_BRIDGE_LAUNCH: 'template',
+    MCP_BRIDGE_WARM: '0',
+    MCP_BRIDGE_STATE_DIR: join(tempHome(), 'state'),
+    ...more,
+  };
+  const bridge = await startBridge({}, { env });
+  open.push(bridge);
+  return bridge;
+}
+afterEach(async () => {
+  for (const bridge of open.splice(0)) await bridge[Symbol.asyncDispose]();
+});
+
+const ROOT = `
+def root():
+    line = next(line for line in open('/proc/self/mountinfo') if line.split()[4] == '/')
+    return 'template' if ':.' in line.rsplit('lowerdir=', 1)[-1].split(',')[0] else 'engine'
+`;
+const isFromTemplate = async (bridge: TestBridge): Promise<boolean> =>
+  (await bridge.run(`${ROOT}root()`)).result === 'template';
+
+/** A bridge whose next call comes from a template, and that has no sandbox left. */
+async function started(more: Readonly<Record<string, string>> = {}): Promise<TestBridge> {
+  const bridge = await start(more);
+  await until(() => isFromTemplate(bridge), `a template of:\n${bridge.stderr()}`);
+  await until(() => noted(bridge).length === 0);
+  return bridge;
+}
+
+const runDirOf = ({ stateDir }: TestBridge): string => join(stateDir, 'run');
+/** Names of the sandboxes of the bridge that a runtime still knows. */
+const noted = (bridge: TestBridge): string[] =>
+  namesIn(runDirOf(bridge)).flatMap((instance) =>
+    namesIn(join(runDirOf(bridge), instance, 'oci')).filter((name) => name !== 'runtime'),
+  );
+const namesIn = (dir: string): string[] => (existsSync(dir) ? readdirSync(dir) : []);
+const clocks = (bridge: TestBridge): string[] => processesWith(join(runDirOf(bridge), ''));
+const templates = (): string[] => ourContainers().filter((name) => name.endsWith('-template'));
+const groups = (name: string): string[] =>
+  ['', 'memory', 'pids', 'cpu'].flatMap((controller) =>
+    namesIn(join('/sys/fs/cgroup', controller, 'libpod_parent')).filter((entry) => entry === name),
+  );
+
+describe('a sandbox from a template', () => {
+  it('answers as any other, and the engine knows of the template alone', async () => {
+    const bridge = await started();
+    expect(await bridge.run('import os\nprint(os.getpid())\n6 * 7')).toMatchObject({
+      status: 'success',
+      result: 42,
+      stdout: ['1'].map(() => expect.stringMatching(/^\d+$/)),
+    });
+    const answer = bridge.run('import time; time.sleep(60)');
+    answer.catch(() => {});
+    await until(() => noted(bridge).length === 1);
+    expect(ourContainers()).toEqual(templates());
+    expect(templates()).toHaveLength(1);
+  });
+
+  it('says the same of itself as the one that the engine has started', async () => {
+    const look = `
+import os, socket
+def text(path):
+    try:
+        return open(path).read()
+    except OSError as error:
+        return type(error).__name__
+mounts = sorted(' '.join(line.split()[4:6]) for line in open('/proc/self/mountinfo') if line.split()[4] != '/')
+status = [line for line in open('/proc/self/status') if line.startswith(('Uid', 'Gid', 'Groups', 'Cap', 'NoNew', 'Seccomp'))]
+files = [text(f) for f in ('/etc/passwd', '/etc/group', '/etc/hostname', '/etc/hosts', '/etc/resolv.conf', '/proc/self/limits',
+    '/proc/self/uid_map', '/proc/1/cgroup', '/proc/kcore', '/sys/kernel/notes', '/proc/sys/kernel/msgmni', '/run/.containerenv')]
+owners = [(path, os.stat(path).st_uid, oct(os.stat(path).st_mode)) for path in ('/', '/etc/passwd', '/etc/hostname', '/tmp', '/workspace')]
+links = [i for _, i in socket.if_nameindex()]
+{'mounts': mounts, 'status': status, 'files': files, 'owners': owners, 'links': links, 'env': sorted(os.environ.items()),
+ 'hostname': socket.gethostname(), 'umask': os.umask(0o77), 'sched': os.sched_getaffinity(0).__len__()}
+`;
+    const bridge = await start();
+    const byEngine = await bridge.run(look);
+    await until(() => isFromTemplate(bridge));
+    const byTemplate = await bridge.run(look);
+    expect(byEngine.status).toBe('success');
+    expect(byTemplate.result).toEqual(byEngine.result);
+  });
+
+  it('is held to its memory, its processes and its time', async () => {
+    const bridge = await started({ MCP_BRIDGE_MEMORY: '128m', MCP_BRIDGE_PIDS: '32' });
+    expect(
+      await bridge.run('x = bytearray(1 << 30)\nfor i in range(0, 1 << 30, 4096): x[i] = 1'),
+    ).toMatchObject({
+      status: 'error',
+      error: expect.stringMatching(/memory/i),
+    });
+    expect(
+      await bridge.run(`
+import os, time
+made = 0
+try:
+    for made in range(1000):
+        if os.fork() == 0:
+            time.sleep(60)
+except BlockingIOError:
+    pass
+made < 32`),
+    ).toMatchObject({ status: 'success', result: true });
+    expect(await bridge.run('while True: pass', { timeout: REACH_SECONDS })).toMatchObject({
+      status: 'timeout',
+    });
+    expect(await eventually(() => noted(bridge).length === 0)).toBe(true);
+  });
+
+  it('is refused what the engine refuses: a root that can be written, a network, the host', async () => {
+    const bridge = await started();
+    const attempts = `
+import ctypes, os, socket
+def refused(do):
+    try:
+        return f'got {do()!r}'
+    except OSError as error:
+        return error.strerror
+libc = ctypes.CDLL(None, use_errno=True)
+def unshare():
+    if libc.unshare(0x10000000): raise OSError(0, os.strerror(ctypes.get_errno()))
+{'root': refused(lambda: open('/x', 'w')), 'etc': refused(lambda: open('/etc/passwd', 'a')),
+ 'network': refused(lambda: socket.create_connection(('1.1.1.1', 53), 1)), 'userns': refused(unshare),
+ 'sys': os.listdir('/sys'), 'proc': [open(path).read() for path in ('/proc/keys', '/proc/cmdline')], 'processes': [p for p in os.listdir('/proc') if p.isdigit() and int(p) > 50]}`;
+    expect((await bridge.run(attempts)).result).toEqual({
+      root: 'Read-only file system',
+      etc: expect.stringMatching(/Permission denied|Read-only file system/),
+      network: 'Network is unreachable',
+      userns: 'Operation not permitted',
+      sys: [],
+      proc: ['', ''],
+      processes: [],
+    });
+  });
+
+  it('shares no lock on a file with another one', async () => {
+    const bridge = await started();
+    const held = `
+import fcntl, os, time
+f = open('/usr/bin/env', 'rb'), open('/etc/hostname', 'rb'), open('/etc/passwd', 'rb')
+for each in f: fcntl.flock(each, fcntl.LOCK_EX | fcntl.LOCK_NB)`;
+    const holding = bridge.run(`${held}\nprint('held', flush=True)\ntime.sleep(60)`);
+    holding.catch(() => {});
+    await until(() => noted(bridge).length === 1);
+    expect(await bridge.run(`${held}\n'free'`)).toMatchObject({ status: 'success', result: 'free' });
+  });
+});
+
+describe('the end', () => {
+  it('of a cancelled call leaves nothing of its sandbox', async () => {
+    const bridge = await started();
+    const controller = new AbortController();
+    const answer = bridge.run('while True: pass', { signal: controller.signal, timeout: 60 });
+    answer.catch(() => {});
+    await until(() => noted(bridge).length === 1);
+    const [name = ''] = noted(bridge);
+    await until(() => isStarted(bridge, name));
+    expect(groups(name).length).toBeGreaterThan(0);
+    controller.abort();
+    await expect(answer).rejects.toThrow();
+    expect(await eventually(() => noted(bridge).length === 0)).toBe(true);
+    expect(await eventually(() => groups(name).length === 0)).toBe(true);
+    expect(await bridge.run(`${ROOT}root()`)).toMatchObject({ result: 'template' });
+  });
+
+  it('of the bridge takes templates and sandboxes along', async () => {
+    const bridge = await started();
+    bridge.run('while True: pass', { timeout: 60 }).catch(() => {});
+    await until(() => noted(bridge).length === 1);
+    process.kill(bridge.pid, 'SIGTERM');
+    expect(await eventually(() => !existsSync(`/proc/${bridge.pid}`))).toBe(true);
+    expect(await eventually(() => ourContainers().length === 0 && clocks(bridge).length === 0)).toBe(true);
+    expect(
+      namesIn(runDirOf(bridge)).flatMap((name) => [name, ...namesIn(join(runDirOf(bridge), name))]),
+    ).toEqual([]);
+  });
+
+  it('of bridges that were killed leaves nothing either', async () => {
+    const stateDir = join(tempHome(), 'state');
+    const names: string[] = [];
+    for (let count = 0; count < 10; count++) {
+      const bridge = await started({ MCP_BRIDGE_STATE_DIR: stateDir });
+      bridge.run('import signal\nwhile True: pass', { timeout: 60 }).catch(() => {});
+      await until(() => noted(bridge).length === 1);
+      names.push(...noted(bridge));
+      process.kill(bridge.pid, 'SIGKILL');
+      expect(await eventually(() => noted(bridge).length === 0 && clocks(bridge).length === 0)).toBe(true);
+    }
+    expect(await eventually(() => ourContainers().length === 0)).toBe(true);
+    expect(names.flatMap(groups)).toEqual([]);
+    const next = await start({ MCP_BRIDGE_STATE_DIR: stateDir });
+    await next.run('1');
+    expect(await eventually(() => namesIn(runDirOf(next)).length === 1)).toBe(true);
+  });
+
+  it('of a bridge and of its clock leaves a sandbox that the next start removes', async () => {
+    const bridge = await started();
+    bridge.run('import time; time.sleep(60)', { timeout: 60 }).catch(() => {});
+    await until(() => noted(bridge).length === 1);
+    const [name = ''] = noted(bridge);
+    await until(() => isStarted(bridge, name));
+    expect(clockOf(name)).toHaveLength(1);
+    for (const pid of clockOf(name)) process.kill(pid, 'SIGKILL');
+    process.kill(bridge.pid, 'SIGKILL');
+    await until(() => !existsSync(`/proc/${bridge.pid}`));
+    expect(noted(bridge)).toEqual([name]);
+    const next = await start({ MCP_BRIDGE_STATE_DIR: bridge.stateDir });
+    await next.run('1');
+    expect(await eventually(() => noted(next).length === 0 && groups(name).length === 0)).toBe(true);
+  });
+
+  it('of a bridge while a sandbox is being made leaves nothing, whenever it comes', async () => {
+    const stateDir = join(tempHome(), 'state');
+    for (const part of [0, 0.05, 0.1, 0.2, 0.3]) {
+      const bridge = await started({ MCP_BRIDGE_STATE_DIR: stateDir });
+      bridge.run('while True: pass', { timeout: 60 }).catch(() => {});
+      await pause(coldSandboxes(part));
+      process.kill(bridge.pid, 'SIGTERM');
+      expect(await eventually(() => !existsSync(`/proc/${bridge.pid}`))).toBe(true);
+      expect(await eventually(() => clocks(bridge).length === 0)).toBe(true);
+      expect(noted(bridge)).toEqual([]);
+    }
+    expect(await eventually(() => ourContainers().length === 0)).toBe(true);
+  });
+
+  it('of a template that somebody else has removed is followed by another one', async () => {
+    const bridge = await started();
+    const [name = ''] = templates();
+    engineCommand('rm', '--force', '--time=0', name);
+    expect(await bridge.run('6 * 7')).toMatchObject({ status: 'success', result: 42 });
+    expect(await eventually(() => isFromTemplate(bridge))).toBe(true);
+    expect(templates()).toHaveLength(1);
+    expect(templates()).not.toEqual([name]);
+  });
+});
+
+const isStarted = ({ stateDir }: TestBridge, name: string): boolean =>
+  (readText(`/proc/${firstOfAnyBundle(stateDir, name)?.pid}/cmdline`) ?? '').includes('python');
+
+/** The clock of the sandbox, by what clock.ts gives to its shell. */
+const clockOf = (name: string): number[] =>
+  namesIn('/proc')
+    .map(Number)
+    .filter((pid) => {
+      const words = (readText(`/proc/${pid}/cmdline`) ?? '').split('\0');
+      return words[3] === 'clock' && words.includes(name);
+    });
