@@ -58,6 +58,8 @@ const bundle = await rolldown({
   ...common,
   input: Object.fromEntries(Object.entries(PARTS).map(([name, file]) => [name, `src/cli/${file}.ts`])),
   plugins: [withoutValidators(), parsers.plugin, textsBeside(), asciiOnly()],
+  // It has a class for each kind of object of a cluster, ten megabytes of them, and says of none that it does nothing by itself.
+  treeshake: { moduleSideEffects: [{ test: /@kubernetes\/client-node/, sideEffects: false }] },
 });
 const { output } = await bundle.write({
   ...scripts,

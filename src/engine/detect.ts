@@ -160,7 +160,7 @@ const choiceFile = z.object({
     binary: z.string(),
     version: z.string(),
     mode: z.enum(['rootless', 'userns-mapped', 'vm', 'remote', 'rootful']),
-    ids: z.enum(['rootless', 'userns-mapped', 'rootful']),
+    ids: z.enum(['rootless', 'userns-mapped', 'rootful', 'no-root']),
     architecture: z.string(),
     limits: z.object({ memory: z.boolean(), pids: z.boolean(), cpu: z.boolean() }),
     storageDriver: z.string(),

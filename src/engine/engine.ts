@@ -21,9 +21,10 @@ export type EngineConnection = {
 
 /**
  * How ids in a container relate to those of the machine that it runs on: `rootless` (the engine runs as a user),
- * `userns-mapped` (as root, and no id maps to root), `rootful` (they are the same, which is unsafe on a host).
+ * `userns-mapped` (as root, and no id maps to root), `rootful` (they are the same, which is unsafe on a host), `no-root` (they are the same, and
+ * none may be root's).
  */
-export type IdMapping = 'rootless' | 'userns-mapped' | 'rootful';
+export type IdMapping = 'rootless' | 'userns-mapped' | 'rootful' | 'no-root';
 /** Where containers run, and on this machine how their ids map: `vm` is a machine of this computer, `remote` another one. */
 export type EngineMode = IdMapping | 'vm' | 'remote';
 
@@ -369,6 +370,8 @@ export type EngineOptions = {
   readonly instance: string;
   readonly stateDir: string;
   readonly observer: Observer;
+  /** Whether the operator accepts that code reaches a network which the engine was told to keep it from. */
+  readonly acceptsOpenNetwork: boolean;
 };
 
 /** All that there is of one engine: how it is found, asked and opened. The list of them is in engines.ts. */

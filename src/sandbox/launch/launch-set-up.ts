@@ -386,6 +386,7 @@ function engineFor(
     instance,
     stateDir: settings.stateDir,
     observer,
+    acceptsOpenNetwork: settings.acceptUnenforced.includes('network'),
   });
 }
 
