@@ -67,7 +67,7 @@ export async function endNode(/** @type {ClusterNode} */ node) {
   await end(node.name, 'SIGKILL');
   attempt('ip', 'netns', 'delete', node.netns);
   attempt(...inNetwork(CONTROL.netns), 'ip', 'link', 'delete', node.wire);
-  for (const parent of groupParents()) removeGroup(join(parent, groupOf(node)));
+  for (const parent of hierarchies()) removeGroup(join(parent, groupOf(node)));
 }
 
 function makeWire(/** @type {ClusterNode} */ { netns, wire, address, pods }) {
@@ -99,16 +99,16 @@ function makeWire(/** @type {ClusterNode} */ { netns, wire, address, pods }) {
   inside('sh', '-c', 'echo 1 >/proc/sys/net/ipv4/ip_forward');
 }
 
-/** Folders in which a group of ours is made: one for each hierarchy of version 1, else the only one. */
-const groupParents = () =>
+/** The roots of all hierarchies: of the only one, or of each of version 1, with that of version 2 which may lie beside them. */
+const hierarchies = () =>
   isUnified()
     ? [GROUPS]
     : readdirSync(GROUPS)
         .map((name) => join(GROUPS, name))
-        .filter((parent) => statSync(parent).isDirectory() && !parent.endsWith('/unified'));
+        .filter((parent) => statSync(parent).isDirectory());
 
 function makeGroups(/** @type {ClusterNode} */ node) {
-  for (const parent of groupParents()) {
+  for (const parent of hierarchies()) {
     const group = join(parent, groupOf(node));
     mkdirSync(group, { recursive: true });
     if (isUnified()) {

@@ -39,7 +39,10 @@ kubelet --config="$folder/kubelet.json" --kubeconfig="$kubelet_config" --hostnam
 # Connection tracking is left as the machine has it.
 kube-proxy --kubeconfig="$proxy_config" --hostname-override="$name" --cluster-cidr="$PODS" --proxy-mode=iptables \
   --conntrack-max-per-core=0 --conntrack-min=0 >"$log/$name-proxy.log" 2>&1 &
-NODE_NAME=$name kube-router --kubeconfig="$router_config" --hostname-override="$name" --run-firewall=true --run-router=false \
-  --run-service-proxy=false --run-loadbalancer=false --enable-ipv6=false --service-cluster-ip-range="$SERVICES" \
-  --iptables-sync-period=30s --health-port=0 -v=1 >"$log/$name-router.log" 2>&1 &
+# It ends where the API server does not have the node's address yet.
+while :; do
+  NODE_NAME=$name kube-router --kubeconfig="$router_config" --hostname-override="$name" --run-firewall=true --run-router=false \
+    --run-service-proxy=false --run-loadbalancer=false --enable-ipv6=false --service-cluster-ip-range="$SERVICES" \
+    --iptables-sync-period=30s --health-port=0 -v=1 || sleep 1
+done >"$log/$name-router.log" 2>&1 &
 while :; do wait -n || sleep 1; done

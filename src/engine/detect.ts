@@ -135,9 +135,10 @@ export async function chooseOciRuntime(
   throw new BridgeError('E_OCI_RUNTIME', `No OCI runtime starts a container: ${triedText(tried)}`, {
     fault: 'operator',
     remedy:
-      wish === undefined
+      driver.startRemedy ??
+      (wish === undefined
         ? 'Install runc (Debian: apt-get install runc), or name a working one in MCP_BRIDGE_OCI_RUNTIME.'
-        : 'Unset MCP_BRIDGE_OCI_RUNTIME to let the bridge choose.',
+        : 'Unset MCP_BRIDGE_OCI_RUNTIME to let the bridge choose.'),
   });
 }
 

@@ -395,6 +395,8 @@ export type EngineDriver = {
   readonly runtimes: (facts: EngineFacts, wish: string | undefined) => readonly OciRuntime[];
   /** Advice where the engine starts no container, and does not fail either. */
   readonly hangRemedy: (facts: EngineFacts) => string;
+  /** Advice where no container starts and no other OCI runtime would help; absent where one may. */
+  readonly startRemedy?: string;
   readonly open: (options: EngineOptions) => Engine;
   /** Absent where no machine of this computer is ever needed; undefined where none is needed here. */
   readonly machine?: (connection: EngineConnection, options: MachineOptions) => EngineMachine | undefined;

@@ -17,5 +17,7 @@ export const kubernetes: EngineDriver = {
   runtimes: (_facts, wish) => [{ name: wish ?? CLUSTER_DEFAULT, flags: [] }],
   hangRemedy: () =>
     'Look at the events of the namespace (`kubectl get events`): a pod may wait for room, for a quota or for its image.',
+  startRemedy:
+    'Where its network is open, give the cluster an agent that enforces NetworkPolicies (such as Calico, Cilium or kube-router), or accept it: MCP_BRIDGE_ACCEPT_UNENFORCED=network. Else look at `kubectl get events`.',
   open: (options) => new KubernetesEngine(options),
 };
