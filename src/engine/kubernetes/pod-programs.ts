@@ -9,9 +9,15 @@ export const OPEN_EXIT_CODE = 86;
 /** Where a connection is tried that no policy of the bridge allows. */
 export type Witness = { readonly host: string; readonly port: number };
 
+/** A start is given up after a minute. */
+const ENTERED_WITHIN_SECONDS = 90;
+/** Between two programs of an exec there is a moment without any. */
+const LEFT_FOR_SECONDS = 3;
+
 /**
- * Keeps the pod. It goes when it is told to, and by itself once what was started beside it has ended: the bridge may be gone, and a
- * pod that does nothing would stay until its clock ends it. Its children, orphans of the pod, are buried by the kernel.
+ * Keeps the pod. It goes when it is told to, and by itself once what was started beside it has ended, or where nothing was within
+ * the time of a start: the bridge may be gone, and a pod that does nothing would stay until its clock ends it. Its children,
+ * orphans of the pod, are buried by the kernel.
  */
 const KEEP = `
 import os, signal, time
@@ -20,15 +26,11 @@ signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
 def others():
     return any(name.isdigit() and name != "1" for name in os.listdir("/proc"))
-seen = 0
-while True:
+left = ${ENTERED_WITHIN_SECONDS}
+while left > 0:
     time.sleep(1)
-    if others():
-        seen = 3
-    elif seen > 1:
-        seen -= 1
-    elif seen == 1:
-        os._exit(0)
+    left = ${LEFT_FOR_SECONDS} if others() else left - 1
+os._exit(0)
 `;
 
 /** Whether a TCP connection to the place is made. A refusal and silence are the same: nothing gets there. */

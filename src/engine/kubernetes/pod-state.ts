@@ -9,6 +9,9 @@ const POLL_MS = 100;
 const STUCK =
   /^(?:ErrImage|ImagePullBackOff|ErrImageNeverPull|InvalidImageName|CreateContainerConfigError|CreateContainerError|RunContainerError)/;
 
+/** How long a pod may wait for a node with room: a cluster that grows has one by then, and a start does not last much longer. */
+const PLACED_WITHIN_MS = 45_000;
+
 /** Resolves with the pod once it `holds`; throws why it never will, or when `signal` aborts. */
 export async function waitForPod(
   api: Api,
@@ -16,13 +19,14 @@ export async function waitForPod(
   signal: AbortSignal,
   holds: (pod: ApiObject) => boolean,
 ): Promise<ApiObject> {
+  const until = performance.now() + PLACED_WITHIN_MS;
   for (;;) {
     signal.throwIfAborted();
     const pod = await api.find(api.path('pods', name), signal);
     if (pod === undefined)
       throw new BridgeError('E_SANDBOX_START', `the pod ${name} was deleted`, { fault: 'engine' });
     if (holds(pod)) return pod;
-    const trouble = troubleOf(pod);
+    const trouble = troubleOf(pod) ?? (performance.now() > until ? noRoom(pod) : undefined);
     if (trouble !== undefined) throw trouble;
     await sleep(POLL_MS, undefined, { signal });
   }
@@ -49,9 +53,12 @@ export function troubleOf({ metadata, status }: ApiObject): BridgeError | undefi
   return undefined;
 }
 
-/** Half a sentence about a pod that still waits: for a node, or for its container. */
-export function waitsFor({ status }: ApiObject): string {
-  const scheduled = status?.conditions?.find(({ type }: { type: string }) => type === 'PodScheduled');
-  if (scheduled?.status === 'False') return `no node takes it: ${scheduled.message ?? scheduled.reason}`;
-  return status?.containerStatuses?.[0]?.state?.waiting?.reason ?? 'it is being made';
+/** The error of a pod that no node takes, in the scheduler's words; undefined for one that has a node. */
+export function noRoom({ status }: ApiObject): BridgeError | undefined {
+  const placed = status?.conditions?.find(({ type }: { type: string }) => type === 'PodScheduled');
+  if (placed?.status !== 'False') return undefined;
+  return new BridgeError('E_SANDBOX_START', `no node takes the pod: ${placed.message ?? 'no reason was given'}`, {
+    fault: 'engine',
+    remedy: 'Give the cluster room, or the bridge a smaller MCP_BRIDGE_MEMORY and fewer runs at once (MCP_BRIDGE_CONCURRENCY).',
+  });
 }

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { exitIn } from '../../../src/engine/kubernetes/exec-streams.js';
 import { networkPolicy } from '../../../src/engine/kubernetes/network-wall.js';
 import { podOf } from '../../../src/engine/kubernetes/pod-spec.js';
-import { troubleOf } from '../../../src/engine/kubernetes/pod-state.js';
+import { noRoom, troubleOf } from '../../../src/engine/kubernetes/pod-state.js';
 import { sandboxSpec } from '../../../src/sandbox/spec/spec.js';
 import { PLAIN_KIND } from '../../support/plain-kind.js';
 
@@ -144,4 +144,12 @@ it.each([
   const trouble = troubleOf(state);
   expect(trouble?.code).toBe(code);
   if (code !== undefined) expect(trouble?.message).toMatch(words);
+});
+
+it('a pod that no node takes is told in the scheduler’s words, and one that has a node is not', () => {
+  const placed = (status: string) => ({
+    status: { conditions: [{ type: 'PodScheduled', status, message: '0/2 nodes are available: 2 Insufficient memory.' }] },
+  });
+  expect(noRoom(placed('False'))?.message).toMatch(/no node takes the pod: 0\/2 nodes/);
+  expect(noRoom(placed('True'))).toBeUndefined();
 });
