@@ -63,8 +63,7 @@ describe.runIf(engineUnderTest.kind === 'kubernetes')('a cluster', () => {
   });
 
   it('code runs in a namespace that admits the Restricted standard alone', async () => {
-    const { run } = await started();
-    expect(await run('6 * 7')).toMatchObject({ status: 'success', result: 42 });
+    expect(await answerOf(await started(), '6 * 7')).toMatchObject({ status: 'success', result: 42 });
     const ofRoot = {
       apiVersion: 'v1',
       kind: 'Pod',
@@ -75,14 +74,13 @@ describe.runIf(engineUnderTest.kind === 'kubernetes')('a cluster', () => {
   });
 
   it('nothing of the cluster is reached, from the first instruction of a fresh pod on', async () => {
-    const { run } = await started({ MCP_BRIDGE_WARM: '0' });
+    const of = await started({ MCP_BRIDGE_WARM: '0' });
     for (let fresh = 0; fresh < 3; fresh++)
-      expect(await run(REACH)).toMatchObject({ status: 'success', result: [] });
+      expect(await answerOf(of, REACH)).toMatchObject({ status: 'success', result: [] });
   });
 
   it('code has no capability, no account, no name of the cluster’s and nothing to write to but memory', async () => {
-    const { run } = await started();
-    const { result } = await run(`
+    const looks = `
 import os
 status = dict(line.split(":", 1) for line in open("/proc/self/status") if ":" in line)
 def writes(path):
@@ -98,7 +96,8 @@ def writes(path):
     "cluster": [name for name in os.environ if "KUBERNETES" in name],
     "root": os.getuid() == 0 or os.getgid() == 0,
     "writable": [path for path in ("/", "/etc", "/ipc", "/usr", "/var", "/root", "/tmp", "/dev/shm") if writes(path)],
-}`);
+}`;
+    const { result } = await answerOf(await started(), looks);
     expect(result).toEqual({
       capabilities: [0, 0, 0, 0, 0],
       privileges: ['1', '2'],
@@ -110,17 +109,21 @@ def writes(path):
   });
 
   /** A run that has begun and goes on for long, and the name of its pod. */
-  async function longRun({
-    run,
-  }: TestBridge): Promise<{ readonly ended: Promise<unknown>; readonly pod: string }> {
-    let ended: Promise<unknown> = Promise.resolve();
-    await new Promise<void>((begun) => {
-      const code =
-        'import time\nfrom mcp import runtime\nprint("a secret", flush=True)\nruntime.progress(1, 2)\ntime.sleep(300)';
-      ended = run(code, { timeout: 100, onprogress: ({ progress }) => progress === 1 && begun() }).catch(
-        () => 'gone',
-      );
+  async function longRun(
+    of: TestBridge,
+  ): Promise<{ readonly ended: Promise<unknown>; readonly pod: string }> {
+    const { run } = of;
+    expect(await answerOf(of, '1')).toMatchObject({ status: 'success' });
+    let onBegun = (_word: string): void => {};
+    const begun = new Promise<string>((resolve) => {
+      onBegun = resolve;
     });
+    const code = 'import time\nprint("a secret", flush=True)\nruntime.progress(1, 2)\ntime.sleep(300)';
+    const ended = run(code, {
+      timeout: 100,
+      onprogress: ({ progress }) => progress === 1 && onBegun('begun'),
+    }).catch(() => 'gone');
+    expect(await Promise.race([begun, ended])).toBe('begun');
     const running = pods().find(({ status }) => status.phase === 'Running');
     return { ended, pod: running?.metadata.name ?? '' };
   }
@@ -131,7 +134,7 @@ def writes(path):
     expect(kubectl(['logs', pod])).toBe('');
     kubectl(['delete', 'pod', pod, '--grace-period=1', '--wait=false']);
     expect(await ended).toMatchObject({ status: 'error', errorType: 'E_SANDBOX_LOST' });
-    expect(await of.run('1 + 1')).toMatchObject({ status: 'success', result: 2 });
+    expect(await answerOf(of, '1 + 1')).toMatchObject({ status: 'success', result: 2 });
   });
 
   it('no pod runs on when the bridge is killed, and the next bridge removes what is left of it', async () => {

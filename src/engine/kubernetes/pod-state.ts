@@ -57,8 +57,13 @@ export function troubleOf({ metadata, status }: ApiObject): BridgeError | undefi
 export function noRoom({ status }: ApiObject): BridgeError | undefined {
   const placed = status?.conditions?.find(({ type }: { type: string }) => type === 'PodScheduled');
   if (placed?.status !== 'False') return undefined;
-  return new BridgeError('E_SANDBOX_START', `no node takes the pod: ${placed.message ?? 'no reason was given'}`, {
-    fault: 'engine',
-    remedy: 'Give the cluster room, or the bridge a smaller MCP_BRIDGE_MEMORY and fewer runs at once (MCP_BRIDGE_CONCURRENCY).',
-  });
+  return new BridgeError(
+    'E_SANDBOX_START',
+    `no node takes the pod: ${placed.message ?? 'no reason was given'}`,
+    {
+      fault: 'engine',
+      remedy:
+        'Give the cluster room, or the bridge a smaller MCP_BRIDGE_MEMORY and fewer runs at once (MCP_BRIDGE_CONCURRENCY).',
+    },
+  );
 }

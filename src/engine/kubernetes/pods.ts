@@ -21,7 +21,7 @@ import { GRACE_SECONDS, podOf } from './pod-spec.js';
 import { waitForPod } from './pod-state.js';
 
 /** A policy comes into force within a second, on a busy node within some. */
-const WALL_WITHIN_SECONDS = 20;
+const WALL_WITHIN_SECONDS = 15;
 /** Between tries to delete a pod, doubled each time. */
 const FIRST_RETRY_MS = 500;
 const DELETE_TRIES = 8;
