@@ -45,10 +45,10 @@ export class ClusterFiles implements DerivedImages {
     this.#made.clear();
   }
 
-  async remove(key: string): Promise<void> {
+  /** Other bridges may mount the same files at any time, so they stay until they are old. */
+  remove(key: string): Promise<void> {
     this.#made.delete(key);
-    for (const { configMap } of this.#known.get(nameOf(key))?.folders.flatMap(({ parts }) => parts) ?? [])
-      await this.#api.ask('DELETE', this.#api.path('configmaps', configMap), new AbortController().signal);
+    return Promise.resolve();
   }
 
   /** The image and the files that `image`, as make() has named them, stands for. */

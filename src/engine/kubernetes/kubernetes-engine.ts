@@ -126,7 +126,7 @@ export class KubernetesEngine implements Engine {
           ({ files }) => files.forget(),
           () => {},
         ),
-      remove: async (key) => (await this.#cluster()).files.remove(key).catch(() => {}),
+      remove: async (key) => (await this.#cluster()).files.remove(key),
     };
   }
 

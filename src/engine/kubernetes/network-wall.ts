@@ -2,6 +2,7 @@
 // is not in force in the moment in which a pod starts, and a cluster without an agent for it ignores it for ever. So each sandbox
 // tries, before it is one, to reach a place that a pod without the policy has reached.
 
+import { randomBytes } from 'node:crypto';
 import { BridgeError } from '../../base/errors.js';
 import { INSTANCE_LABEL, ownerLabels, thisOwner } from '../../base/process/owner.js';
 import type { SandboxSpec } from '../engine.js';
@@ -80,7 +81,8 @@ export class NetworkWall {
 
   async #look(spec: SandboxSpec, wishes: PodWishes, instance: string, signal: AbortSignal): Promise<Witness> {
     const witness = await this.#place(signal);
-    const name = `${INSTANCE_LABEL}-${instance}-witness`;
+    // One that is just being deleted keeps its name.
+    const name = `${INSTANCE_LABEL}-${instance}-witness-${randomBytes(3).toString('hex')}`;
     const labels = ownerLabels(instance, thisOwner());
     const pod: ApiObject = podOf({ ...spec, name, deadManSeconds: 120 }, { ...wishes, labels });
     delete pod.metadata.labels[WALLED_LABEL];
