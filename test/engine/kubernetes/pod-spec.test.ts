@@ -148,7 +148,11 @@ it.each([
 
 it('a pod that no node takes is told in the scheduler’s words, and one that has a node is not', () => {
   const placed = (status: string) => ({
-    status: { conditions: [{ type: 'PodScheduled', status, message: '0/2 nodes are available: 2 Insufficient memory.' }] },
+    status: {
+      conditions: [
+        { type: 'PodScheduled', status, message: '0/2 nodes are available: 2 Insufficient memory.' },
+      ],
+    },
   });
   expect(noRoom(placed('False'))?.message).toMatch(/no node takes the pod: 0\/2 nodes/);
   expect(noRoom(placed('True'))).toBeUndefined();
