@@ -11,6 +11,7 @@ const containers = [
   'test/containers/**/*.test.ts',
   'test/faults/**/*.test.ts',
   'test/remote/**/*.test.ts',
+  'test/cluster/**/*.test.ts',
   'test/**/containers.test.ts',
   'test/walls/walls.test.ts',
   'test/scripts/suite.test.ts',

@@ -38,7 +38,11 @@ const common = /** @type {const} */ ({
   platform: 'node',
   transform: { target: JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8')).compilerOptions.target },
   // `module` comes first: a package's UMD file under `main` calls a `require` that no bundler can follow.
-  resolve: { mainFields: ['module', 'main'], extensionAlias: { '.js': ['.ts', '.js'] } },
+  resolve: {
+    mainFields: ['module', 'main'],
+    extensionAlias: { '.js': ['.ts', '.js'] },
+    alias: { 'node-fetch': join(root, 'scripts/bundle/global-fetch.mjs') },
+  },
   // Such as an import that was not found, which would only fail when somebody needs it.
   onLog: (level, { message }) => {
     if (level === 'warn') throw new Error(message);
@@ -59,6 +63,8 @@ const bundle = await rolldown({
   ...common,
   input: Object.fromEntries(Object.entries(PARTS).map(([name, file]) => [name, `src/cli/${file}.ts`])),
   plugins: [withoutValidators(), parsers.plugin, textsBeside(), asciiOnly()],
+  // It has a class for each kind of object of a cluster, ten megabytes of them, and says of none that it does nothing by itself.
+  treeshake: { moduleSideEffects: [{ test: /@kubernetes\/client-node/, sideEffects: false }] },
 });
 const { output } = await bundle.write({
   ...scripts,

@@ -22,6 +22,8 @@ const PACKAGES = {
   // Questions on a terminal.
   '@clack/prompts': ['cli/setup/dialogue.ts'],
   // Conditions of the policy file.
+  // Which cluster is meant, and how one logs in there.
+  '@kubernetes/client-node': ['engine/kubernetes/api.ts'],
   '@marcbachmann/cel-js': ['settings/files/parsers.ts'],
   '@modelcontextprotocol/client': ['servers/'],
   '@modelcontextprotocol/core': ['mcp/', 'servers/login/'],
@@ -45,6 +47,8 @@ const PACKAGES = {
   picocolors: ['base/log/', 'cli/terminal/'],
   pino: ['base/log/'],
   'smol-toml': ['settings/files/parsers.ts'],
+  // Frames of an exec.
+  ws: ['engine/kubernetes/'],
   yaml: ['policy/rules/', 'settings/files/'],
   zod: [
     'code-exec/',

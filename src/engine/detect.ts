@@ -135,9 +135,10 @@ export async function chooseOciRuntime(
   throw new BridgeError('E_OCI_RUNTIME', `No OCI runtime starts a container: ${triedText(tried)}`, {
     fault: 'operator',
     remedy:
-      wish === undefined
+      driver.startRemedy ??
+      (wish === undefined
         ? 'Install runc (Debian: apt-get install runc), or name a working one in MCP_BRIDGE_OCI_RUNTIME.'
-        : 'Unset MCP_BRIDGE_OCI_RUNTIME to let the bridge choose.',
+        : 'Unset MCP_BRIDGE_OCI_RUNTIME to let the bridge choose.'),
   });
 }
 
@@ -160,7 +161,7 @@ const choiceFile = z.object({
     binary: z.string(),
     version: z.string(),
     mode: z.enum(['rootless', 'userns-mapped', 'vm', 'remote', 'rootful']),
-    ids: z.enum(['rootless', 'userns-mapped', 'rootful']),
+    ids: z.enum(['rootless', 'userns-mapped', 'rootful', 'no-root']),
     architecture: z.string(),
     limits: z.object({ memory: z.boolean(), pids: z.boolean(), cpu: z.boolean() }),
     storageDriver: z.string(),

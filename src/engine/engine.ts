@@ -21,9 +21,10 @@ export type EngineConnection = {
 
 /**
  * How ids in a container relate to those of the machine that it runs on: `rootless` (the engine runs as a user),
- * `userns-mapped` (as root, and no id maps to root), `rootful` (they are the same, which is unsafe on a host).
+ * `userns-mapped` (as root, and no id maps to root), `rootful` (they are the same, which is unsafe on a host), `no-root` (they are the same, and
+ * none may be root's).
  */
-export type IdMapping = 'rootless' | 'userns-mapped' | 'rootful';
+export type IdMapping = 'rootless' | 'userns-mapped' | 'rootful' | 'no-root';
 /** Where containers run, and on this machine how their ids map: `vm` is a machine of this computer, `remote` another one. */
 export type EngineMode = IdMapping | 'vm' | 'remote';
 
@@ -379,6 +380,8 @@ export type EngineOptions = {
   readonly observer: Observer;
   /** MCP_BRIDGE_LAUNCH; undefined where so few containers are started that it does not matter. */
   readonly launch?: SettingValues['launch'] | undefined;
+  /** Whether the operator accepts that code reaches a network which the engine was told to keep it from. */
+  readonly acceptsOpenNetwork: boolean;
 };
 
 /** All that there is of one engine: how it is found, asked and opened. The list of them is in engines.ts. */
@@ -402,6 +405,8 @@ export type EngineDriver = {
   readonly runtimes: (facts: EngineFacts, wish: string | undefined) => readonly OciRuntime[];
   /** Advice where the engine starts no container, and does not fail either. */
   readonly hangRemedy: (facts: EngineFacts) => string;
+  /** Advice where no container starts and no other OCI runtime would help; absent where one may. */
+  readonly startRemedy?: string;
   readonly open: (options: EngineOptions) => Engine;
   /** Absent where no machine of this computer is ever needed; undefined where none is needed here. */
   readonly machine?: (connection: EngineConnection, options: MachineOptions) => EngineMachine | undefined;

@@ -4,6 +4,7 @@
 import { basename } from 'node:path';
 import { cliDriver } from './client/cli-driver.js';
 import type { EngineConnection, EngineDriver, EngineMachine, EngineName, MachineOptions } from './engine.js';
+import { kubernetes } from './kubernetes/driver.js';
 import { needsMachine, PodmanMachine } from './machine/podman-machine.js';
 import { Templates } from './template/templates.js';
 
@@ -19,10 +20,11 @@ const podman = cliDriver('podman', {
 const DRIVERS: Readonly<Record<EngineName, EngineDriver>> = {
   podman,
   docker: cliDriver('docker', { programs: /docker/ }),
+  kubernetes,
 };
 
 /** Programs that are tried where nobody has named an engine. */
-export const automaticEngines: readonly EngineName[] = Object.values(DRIVERS).map(({ name }) => name);
+export const automaticEngines: readonly EngineName[] = ['podman', 'docker'];
 
 /** The driver for a program, by the program's name. */
 export const driverOf = (binary: string): EngineDriver =>

@@ -196,6 +196,7 @@ it.runIf(isRoot)('without the walls every attempt gets through', async () => {
       instance: 'none',
       stateDir: home,
       observer: () => {},
+      acceptsOpenNetwork: false,
     }),
     hostEnvNames: ['PROBE_CANARY'],
   };

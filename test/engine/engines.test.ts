@@ -5,7 +5,13 @@ import type { Engine, EngineMode } from '../../src/engine/engine.js';
 import { automaticEngines, driverOf, machineOf } from '../../src/engine/engines.js';
 import { NEVER } from '../support/time.js';
 
-const OPTIONS = { url: undefined, instance: 'i', stateDir: '/nowhere', observer: () => {} } as const;
+const OPTIONS = {
+  url: undefined,
+  instance: 'i',
+  stateDir: '/nowhere',
+  observer: () => {},
+  acceptsOpenNetwork: false,
+} as const;
 const FACTS = { ids: 'rootless', architecture: '', storageDriver: 'overlay', storageRoot: '/' } as const;
 
 const opened = (binary: string, mode: EngineMode, runtime = 'crun'): Engine =>
@@ -25,6 +31,7 @@ it.each([
   ['docker-29', 'docker'],
   ['/opt/podman-5/bin/podman', 'podman'],
   ['/opt/containers', 'podman'],
+  ['kubernetes', 'kubernetes'],
 ])('%s is taken for %s', (binary, name) => {
   expect(driverOf(binary).name).toBe(name);
 });
@@ -33,6 +40,7 @@ it.each<[string, EngineMode, string, Partial<Engine['traits']>]>([
   ['podman', 'rootless', 'crun', { masksAll: true, hasClock: true, reachesLocalhost: false }],
   ['podman', 'vm', 'crun', { masksAll: true, hasClock: true, reachesLocalhost: true }],
   ['podman', 'remote', 'crun', { reachesLocalhost: true }],
+  ['kubernetes', 'remote', 'default', { masksAll: false, hasClock: true, reachesLocalhost: true }],
   ['docker', 'rootless', 'runc', { masksAll: false, hasClock: false, reachesLocalhost: false }],
   ['podman', 'rootless', 'crun', { ownKernel: undefined, networkAdvice: undefined }],
   [
@@ -58,6 +66,7 @@ it.each<[string, EngineMode, boolean]>([
   ['docker', 'rootful', false],
   ['podman', 'vm', true],
   ['docker', 'remote', true],
+  ['kubernetes', 'remote', true],
 ])(
   '%s, %s: whether files come in an image, the engine is asked for an end, and for facts: %s',
   (binary, mode, is) => {

@@ -36,6 +36,7 @@ it.each([undefined, 'unix:///nowhere.sock'])('at %s, neither to a command nor to
     instance: 'i',
     stateDir: dir,
     observer: () => {},
+    acceptsOpenNetwork: false,
   });
   await engine.command(['version'], HANGS_MS, signal);
   const spec = sandboxSpec({

@@ -9,7 +9,7 @@ export type LeftOut = {
   /** Its name with those of its describes, joined by spaces; without one all of the file. */
   readonly name?: RegExp;
   /** Where it cannot hold; without it nowhere. */
-  readonly on?: readonly RemoteKind[];
+  readonly on?: ReadonlyArray<RemoteKind | 'kubernetes'>;
   readonly reason: string;
 };
 

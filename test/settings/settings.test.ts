@@ -33,7 +33,7 @@ it('an empty environment gives the documented defaults', () => {
   expect(settingsOf({})).toEqual({
     explicitlySet: new Set(),
     serverIdleSeconds: 0,
-    engineVariables: '[null,null,null,null]',
+    engineVariables: '[null,null,null,null,null]',
     runtime: undefined,
     ociRuntime: undefined,
     image: 'python:3.14-slim',
@@ -243,7 +243,7 @@ it('every variable can be set', () => {
     serverIdleSeconds: 600,
     apparmor: 'mine',
     engineUrl: 'ssh://me@box:2222/run/podman.sock',
-    engineVariables: '[null,null,null,null]',
+    engineVariables: '[null,null,null,null,null]',
     ociRuntime: 'runsc',
     image: 'python:3.12',
     seccomp: 'compat',
@@ -743,6 +743,7 @@ it('what the Python bridge took is taken: words in any case, and no limit as the
     seccomp: 'strict',
   });
   expect(read({ MCP_BRIDGE_ACCEPT_UNENFORCED: 'Memory, PIDS' }).acceptUnenforced).toEqual(['memory', 'pids']);
+  expect(read({ MCP_BRIDGE_ACCEPT_UNENFORCED: 'network' }).acceptUnenforced).toEqual(['network']);
   for (const none of ['0', '-1']) {
     expect(read({ MCP_BRIDGE_PIDS: none }).pids).toBe(32_768);
     expect(read({ MCP_BRIDGE_MEMORY: none }).memoryBytes).toBe(totalmem());

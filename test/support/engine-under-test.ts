@@ -1,12 +1,12 @@
 // The engine that the container tests run against: the one of this machine, or, where TEST_REMOTE_ENGINE names a kind, one
-// that runs elsewhere, which global-setup.ts starts for the suite. Whoever starts a bridge, or asks what is left, asks here.
+// that runs elsewhere, which global-setup.ts starts for the suite, or the cluster that scripts/test-cluster.mjs has started. Whoever starts a bridge, or asks what is left, asks here.
 
 import { execFileSync } from 'node:child_process';
 import type { RemoteKind } from './remote-engine.js';
 
 /** Facts that the global set-up tells the workers, in TEST_ENGINE. */
 export type EngineUnderTest = {
-  readonly kind: 'local' | RemoteKind;
+  readonly kind: 'local' | RemoteKind | 'kubernetes';
   /** The argument vector of its client, less the command. */
   readonly client: readonly string[];
   /** Environment of a bridge that is to use the engine. */

@@ -5,6 +5,7 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { measureUnits } from '../../scripts/suite/machine-units.mjs';
 import type { EngineUnderTest } from './engine-under-test.js';
 import { openRemoteEngine, REMOTE_KINDS, type RemoteEngine } from './remote-engine.js';
@@ -27,7 +28,26 @@ export async function setup(): Promise<void> {
   process.env['TEST_FIRST_STATE_DIR'] = join(root, 'state');
   measureUnits({ withSandbox: true });
   const wanted = process.env['TEST_REMOTE_ENGINE'];
-  if (wanted !== undefined) remote = await startRemote(wanted);
+  if (wanted === 'kubernetes') useCluster();
+  else if (wanted !== undefined) remote = await startRemote(wanted);
+}
+
+/** The cluster that `npm run test:cluster` has started. */
+function useCluster(): void {
+  const { KUBECONFIG } = process.env;
+  if (KUBECONFIG === undefined) throw new Error('TEST_REMOTE_ENGINE=kubernetes: run `npm run test:cluster`');
+  const told: EngineUnderTest = {
+    kind: 'kubernetes',
+    client: [
+      process.execPath,
+      fileURLToPath(new URL('../../scripts/cluster/as-client.mjs', import.meta.url)),
+    ],
+    environment: { MCP_BRIDGE_RUNTIME: 'kubernetes', KUBECONFIG },
+    shared: undefined,
+    inside: [],
+    uid: 0,
+  };
+  process.env['TEST_ENGINE'] = JSON.stringify(told);
 }
 
 /** With the images of ours that this machine has and tests use, and with what is said of it in the environment. */

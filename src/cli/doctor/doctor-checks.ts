@@ -53,12 +53,14 @@ const IDS = {
   rootless: 'the engine runs as an ordinary user (rootless)',
   'userns-mapped': 'the engine runs as root; root in a container is an ordinary user outside',
   rootful: "the engine runs as root; root in a container is root on the engine's machine",
+  'no-root': 'no container there may be root',
 } as const;
 /** How ids in a container relate to its machine, where that is a machine of this computer that does nothing else. */
 const IN_A_MACHINE = {
   rootless: 'where the engine runs as a user',
   'userns-mapped': 'where root in a container is an ordinary user',
   rootful: 'which is the boundary: root in there has no rights on this computer',
+  'no-root': 'where no container may be root',
 } as const;
 const ROOTFUL_REMEDY = 'Use podman or rootless docker, or enable userns-remap in the docker daemon.';
 /** One user namespace of a sandbox. */

@@ -97,7 +97,12 @@ const ID_COUNT = 65_536;
  * of an entry in /etc/subuid. Rootless at 1, since 0 of the user's own namespace is the user: so that neither root nor
  * the user has an id inside. (`--userns=nomap` does the same, but podman 4.3 then leaves group 0 in the process.)
  */
-const FIRST_ID = { 'userns-mapped': 1_879_048_192, rootless: 1, rootful: undefined } as const;
+const FIRST_ID = {
+  'userns-mapped': 1_879_048_192,
+  rootless: 1,
+  rootful: undefined,
+  'no-root': undefined,
+} as const;
 
 /** The group of this machine that is the group of root inside; undefined where that is not for the bridge to say. */
 export const rootGroupOf = (mode: EngineMode): number | undefined =>

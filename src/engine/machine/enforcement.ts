@@ -73,7 +73,7 @@ function processRlimit(pid: number, read: ReadText): number {
 }
 
 /** Throws E_UNENFORCED when a control that nobody accepted to be without is enforced by nothing. */
-export function demandEnforcement(found: Enforcement, accepted: readonly Control[]): void {
+export function demandEnforcement(found: Enforcement, accepted: readonly string[]): void {
   const missing = CONTROLS.filter((control) => found[control] === 'none');
   const refused = missing.filter((control) => !accepted.includes(control));
   if (refused.length === 0) return;

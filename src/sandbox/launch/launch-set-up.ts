@@ -388,6 +388,7 @@ function engineFor(
     instance,
     stateDir: settings.stateDir,
     observer,
+    acceptsOpenNetwork: settings.acceptUnenforced.includes('network'),
   });
 }
 

@@ -74,7 +74,7 @@ const memory = bytes.pipe(z.number().min(MIN_MEMORY_BYTES).max(Number.MAX_SAFE_I
 const word = z.string().regex(WORD);
 /** `auto` leaves it to what the bridge finds. */
 const unlessAuto = (text: string) => (text === 'auto' ? undefined : text);
-const engineUrl = z.string().regex(/^(?:ssh|tcp|unix|npipe):\/\/[^\s"'`$\\]+$/);
+const engineUrl = z.string().regex(/^(?:ssh|tcp|unix|npipe|kubernetes):\/\/[^\s"'`$\\]+$/);
 const namePattern = textRule((text) => {
   const trouble = patternTrouble(text);
   return trouble === undefined ? undefined : `'${clip(text, PATTERN_CHARS_SHOWN)}' ${trouble}.`;
@@ -123,6 +123,7 @@ const absoluteOr = (names: readonly string[]) =>
 export const ENGINE_VARIABLES = {
   podman: { address: 'CONTAINER_HOST', others: ['CONTAINER_CONNECTION'] },
   docker: { address: 'DOCKER_HOST', others: ['DOCKER_CONTEXT'] },
+  kubernetes: { address: 'KUBECONFIG', others: [] },
 } as const;
 
 /** Engines that can be named. Each has a driver in engine/engines.ts. */
@@ -132,14 +133,15 @@ export const variables = {
   /** `podman`, `docker` or an absolute path; undefined means that the bridge chooses. */
   runtime: setting({
     name: 'MCP_BRIDGE_RUNTIME',
-    meaning: 'Container engine; `auto` takes podman if it is there, else docker.',
+    meaning:
+      'Container engine; `auto` takes podman if it is there, else docker; `kubernetes` is a cluster (docs/kubernetes.md).',
     default: 'auto',
     schema: absoluteOr(['auto', ...engineNames]).transform(unlessAuto),
     allowed: `auto, ${engineNames.join(', ')} or an absolute path`,
   }),
   ociRuntime: makeOptional({
     name: 'MCP_BRIDGE_OCI_RUNTIME',
-    meaning: 'OCI runtime under the engine.',
+    meaning: 'OCI runtime under the engine; in a cluster, a RuntimeClass.',
     default: 'the first that works here',
     schema: word,
     allowed: 'a name such as crun, runc or runsc, or an absolute path',
@@ -156,7 +158,8 @@ export const variables = {
     meaning: 'Address of the engine, if it is not on this machine.',
     default: "the setting of the engine's own client",
     schema: engineUrl,
-    allowed: 'ssh://user@host/path/of/podman.sock, tcp://host:port or unix:///path/of/socket',
+    allowed:
+      'ssh://user@host/path/of/podman.sock, tcp://host:port, unix:///path/of/socket or kubernetes://CONTEXT/NAMESPACE',
   }),
   image: setting({
     name: 'MCP_BRIDGE_IMAGE',
@@ -349,8 +352,9 @@ export const variables = {
     name: 'MCP_BRIDGE_ACCEPT_UNENFORCED',
     meaning: 'Limits that you accept to be without, if nothing on this machine can enforce them.',
     default: 'none; the bridge then refuses to run code',
-    schema: list(choice(['memory', 'pids', 'cpu'])),
-    allowed: 'memory, pids or cpu, or several separated by commas',
+    schema: list(choice(['memory', 'pids', 'cpu', 'network'])),
+    allowed:
+      'memory, pids, cpu, or network (of a cluster that ignores NetworkPolicies), or several separated by commas',
     value: orNone,
   }),
   saveTools: setting({

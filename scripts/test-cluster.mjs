@@ -1,0 +1,59 @@
+// The container tests that hold in a Kubernetes cluster, `npm run test:cluster`; --help says how. Brings a cluster up on this machine,
+// runs them with its pods as sandboxes, and takes it down. Needs root, a built bridge and its base image, and what `scripts/setup
+// --with cluster` installs. Exits with 3, and what is missing, where a machine cannot have a cluster.
+
+import { spawn } from 'node:child_process';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { endCluster, startCluster } from './cluster/cluster.mjs';
+import { KUBECONFIG, whyNoCluster } from './cluster/place.mjs';
+import { preparePrograms, whyNotBuilt } from './cluster/programs.mjs';
+import { leaveWrong, takeOptions } from './options.mjs';
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+/** Files that were seen to hold there. */
+const FILES = ['test/cluster/cluster.test.ts', 'test/front-door/main-job.test.ts'];
+
+const { only, image } = takeOptions({
+  command: 'npm run test:cluster --',
+  about:
+    'Runs container tests with the pods of a real Kubernetes cluster as sandboxes. Takes some minutes, and root.',
+  options: {
+    only: { value: 'PATTERN', says: 'only files whose path fits this regular expression' },
+    image: { value: 'IMAGE', says: "of this machine's podman, besides the base image", multiple: true },
+  },
+});
+const files = FILES.filter((file) => new RegExp(only ?? '').test(file));
+if (files.length === 0) leaveWrong(`--only: no file fits '${only}'. There is: ${FILES.join(', ')}.`);
+const why = whyNoCluster() ?? whyNotBuilt();
+if (why !== undefined) {
+  console.error(`There can be no cluster here: ${why}.`);
+  process.exit(3);
+}
+
+// Its end is the cluster's: an interruption goes to the tests, and what follows is done.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {});
+const say = (/** @type {string} */ line) => console.error(line);
+const { localImageName, readRecipe } = await import(join(ROOT, 'dist/engine/images/recipe.js'));
+const { VERSION } = await import(join(ROOT, 'dist/base/version.js'));
+try {
+  await startCluster([localImageName(readRecipe('base'), VERSION), ...(image ?? [])], say);
+  process.exitCode = await runTests((await preparePrograms(say)).join(':'));
+} finally {
+  await endCluster();
+}
+
+function runTests(/** @type {string} */ programs) {
+  const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
+  const child = spawn(process.execPath, [vitest, 'run', '--project=containers', ...files], {
+    cwd: ROOT,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: {
+      ...process.env,
+      PATH: `${process.env['PATH']}:${programs}`,
+      KUBECONFIG,
+      TEST_REMOTE_ENGINE: 'kubernetes',
+    },
+  });
+  return new Promise((resolve) => child.once('exit', (code) => resolve(code ?? 1)));
+}

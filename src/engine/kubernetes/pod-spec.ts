@@ -1,0 +1,129 @@
+// A SandboxSpec as a pod of the Restricted standard. Pure: each wall of the spec is a field here, or is named as one that a pod has no
+// field for. Limits per process and the mask of new files are set by the program that becomes the sandbox (pod-programs.ts).
+
+import { INSTANCE_LABEL } from '../../base/process/owner.js';
+import type { SandboxSpec } from '../engine.js';
+import { keepCommand } from './pod-programs.js';
+import { CLUSTER_DEFAULT } from './runtime-class.js';
+
+/** Carried by all that the bridge makes in a cluster; what the NetworkPolicy goes by is WALLED_LABEL. */
+export const MANAGED_LABEL = 'app.kubernetes.io/managed-by';
+export const WALLED_LABEL = `${INSTANCE_LABEL}.network`;
+export const CONTAINER = 'sandbox';
+
+/** Files of ours as a cluster keeps them: ConfigMaps, and each of their keys by the path at which its file lies. */
+export type PodFiles = {
+  readonly image: string;
+  readonly folders: ReadonlyArray<{
+    readonly target: string;
+    readonly parts: ReadonlyArray<{
+      readonly configMap: string;
+      readonly items: ReadonlyArray<{ readonly key: string; readonly path: string }>;
+    }>;
+  }>;
+};
+
+export type PodWishes = {
+  readonly files: PodFiles;
+  readonly labels: Readonly<Record<string, string>>;
+  /** The OCI runtime's name: a RuntimeClass, or CLUSTER_DEFAULT. */
+  readonly runtime: string | undefined;
+};
+
+const MB = 'Mi';
+/** Room for the pod's log, which is all that a node keeps of it on disk: the pod itself can write nothing there. */
+const EPHEMERAL = `16${MB}`;
+/** Room that the scheduler keeps for a sandbox; most use little of what they may. */
+const REQUESTS = { cpu: '50m', memory: `64${MB}` };
+
+/** Who waits for a pod waits for its end, too: its first process ends at once when it is told. */
+export const GRACE_SECONDS = 1;
+
+export function podOf(spec: SandboxSpec, { files, labels, runtime }: PodWishes) {
+  const [user, group] = spec.user.split(':').map(Number);
+  const writable = [
+    ...spec.tmpfs.map(({ target, sizeMb }) => ({ target, sizeMb })),
+    { target: '/dev/shm', sizeMb: spec.shmMb },
+  ];
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: spec.name,
+      labels: { ...spec.labels, ...labels, [MANAGED_LABEL]: INSTANCE_LABEL, [WALLED_LABEL]: spec.network },
+    },
+    spec: {
+      // The cluster's own clock ends it, even when the bridge is gone.
+      activeDeadlineSeconds: spec.deadManSeconds,
+      terminationGracePeriodSeconds: GRACE_SECONDS,
+      restartPolicy: 'Never',
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      hostNetwork: false,
+      hostPID: false,
+      hostIPC: false,
+      shareProcessNamespace: false,
+      hostname: spec.hostname,
+      // Names lead nowhere.
+      dnsPolicy: 'None',
+      dnsConfig: { nameservers: ['127.0.0.1'] },
+      ...(runtime === undefined || runtime === CLUSTER_DEFAULT ? {} : { runtimeClassName: runtime }),
+      securityContext: {
+        runAsNonRoot: true,
+        runAsUser: user,
+        runAsGroup: group ?? user,
+        supplementalGroups: [],
+        seccompProfile: { type: 'RuntimeDefault' },
+      },
+      containers: [
+        {
+          name: CONTAINER,
+          image: files.image,
+          // An image of ours is in no registry; any other is pulled once.
+          imagePullPolicy: files.image.startsWith('localhost/') ? 'Never' : 'IfNotPresent',
+          command: keepCommand(spec),
+          workingDir: spec.workdir,
+          env: Object.entries({ ...spec.env, TZ: spec.timezone }).map(([name, value]) => ({ name, value })),
+          stdin: false,
+          tty: false,
+          resources: {
+            requests: REQUESTS,
+            limits: {
+              memory: String(spec.memoryBytes),
+              'ephemeral-storage': EPHEMERAL,
+              ...(spec.cpus === undefined ? {} : { cpu: String(spec.cpus) }),
+            },
+          },
+          securityContext: {
+            allowPrivilegeEscalation: false,
+            privileged: false,
+            readOnlyRootFilesystem: true,
+            capabilities: { drop: ['ALL'] },
+            procMount: 'Default',
+          },
+          volumeMounts: [
+            ...writable.map(({ target }, at) => ({ name: `memory-${at}`, mountPath: target })),
+            ...files.folders.map(({ target }, at) => ({
+              name: `files-${at}`,
+              mountPath: target,
+              readOnly: true,
+            })),
+          ],
+        },
+      ],
+      volumes: [
+        ...writable.map(({ sizeMb }, at) => ({
+          name: `memory-${at}`,
+          emptyDir: { medium: 'Memory', sizeLimit: `${sizeMb}${MB}` },
+        })),
+        ...files.folders.map(({ parts }, at) => ({
+          name: `files-${at}`,
+          projected: {
+            defaultMode: 0o444,
+            sources: parts.map(({ configMap, items }) => ({ configMap: { name: configMap, items } })),
+          },
+        })),
+      ],
+    },
+  };
+}

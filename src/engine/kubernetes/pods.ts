@@ -1,0 +1,139 @@
+// Pods as sandboxes: made, entered once their wall was seen, and deleted; found again by their labels.
+
+import type { PassThrough } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../../base/errors.js';
+import {
+  INSTANCE_LABEL,
+  isAlive,
+  ownerFrom,
+  ownerLabelNames,
+  ownerLabels,
+  thisOwner,
+} from '../../base/process/owner.js';
+import type { ContainerFacts, EngineOptions, SandboxSpec } from '../engine.js';
+import { type Api, ApiError, type ApiObject } from './api.js';
+import { type ExecStreams, execIn } from './exec-streams.js';
+import type { ClusterFiles } from './files.js';
+import type { NetworkWall } from './network-wall.js';
+import { enterCommand } from './pod-programs.js';
+import { GRACE_SECONDS, podOf } from './pod-spec.js';
+import { waitForPod } from './pod-state.js';
+
+/** A policy comes into force within a second, on a busy node within some. */
+const WALL_WITHIN_SECONDS = 15;
+/** Between tries to make a pod whose name another one still has. */
+const SAME_NAME_RETRY_MS = 200;
+/** Between tries to delete a pod, doubled each time. */
+const FIRST_RETRY_MS = 500;
+const DELETE_TRIES = 8;
+
+export type RunningPod = Pick<ExecStreams, 'write' | 'closeInput' | 'exited'>;
+
+export class Pods {
+  readonly #api: Api;
+  readonly #files: ClusterFiles;
+  readonly #wall: NetworkWall;
+
+  constructor(api: Api, files: ClusterFiles, wall: NetworkWall) {
+    this.#api = api;
+    this.#files = files;
+    this.#wall = wall;
+  }
+
+  /** Makes the pod, and resolves when its program has been started. Throws why it was not. */
+  async run(
+    spec: SandboxSpec,
+    { instance, ociRuntime, acceptsOpenNetwork }: EngineOptions,
+    output: { readonly stdout: PassThrough; readonly stderr: PassThrough },
+    signal: AbortSignal,
+  ): Promise<RunningPod> {
+    const wishes = {
+      files: this.#files.of(spec.image),
+      labels: ownerLabels(instance, thisOwner()),
+      runtime: ociRuntime?.name,
+    };
+    await this.#wall.raise(signal);
+    // Both at once: one is only there to show that the other's wall is one.
+    const looking = acceptsOpenNetwork ? undefined : this.#wall.witness(spec, wishes, instance, signal);
+    looking?.catch(() => {});
+    await this.#make(podOf(spec, wishes), signal);
+    await waitForPod(
+      this.#api,
+      spec.name,
+      signal,
+      ({ status }) => status?.containerStatuses?.[0]?.state?.running !== undefined,
+    );
+    const witness = await looking;
+    signal.throwIfAborted();
+    return execIn(
+      this.#api,
+      spec.name,
+      enterCommand(spec, { witness, seconds: WALL_WITHIN_SECONDS }),
+      output,
+    );
+  }
+
+  /** A second try of a start has the name of the first one, whose pod may not be gone yet. */
+  async #make(pod: ReturnType<typeof podOf>, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      try {
+        await this.#api.ask('POST', this.#api.path('pods'), signal, pod);
+        return;
+      } catch (thrown) {
+        if (!(thrown instanceof ApiError) || thrown.status !== 409) throw thrown;
+        await sleep(SAME_NAME_RETRY_MS, undefined, { signal });
+      }
+    }
+  }
+
+  async factsOf(name: string, signal: AbortSignal): Promise<ContainerFacts | undefined> {
+    const pod = await this.#api.find(this.#api.path('pods', name), signal);
+    if (pod === undefined) return undefined;
+    return {
+      isRunning: pod.status?.phase === 'Running',
+      timeoutSeconds: pod.spec.activeDeadlineSeconds,
+      // An exec's streams are in no log.
+      logDriver: 'none',
+      ids: undefined,
+    };
+  }
+
+  /** Deletes the pod; with the cluster's words where it cannot. One that is not there is as good. */
+  async remove(name: string, signal: AbortSignal): Promise<string | undefined> {
+    try {
+      await this.#api.ask(
+        'DELETE',
+        `${this.#api.path('pods', name)}?gracePeriodSeconds=${GRACE_SECONDS}`,
+        signal,
+      );
+      return undefined;
+    } catch (thrown) {
+      return thrown instanceof ApiError && thrown.status === 404 ? undefined : messageOf(thrown);
+    }
+  }
+
+  /** As remove(), tried again where nobody answers; resolves when it is gone or given up. */
+  async removeSurely(name: string): Promise<void> {
+    const { signal } = new AbortController();
+    for (let tries = 0, pause = FIRST_RETRY_MS; tries < DELETE_TRIES; tries++, pause *= 2) {
+      if ((await this.remove(name, signal)) === undefined) return;
+      await sleep(pause, undefined, { ref: false });
+    }
+  }
+
+  /** Deletes pods whose bridge is gone, and those that have ended; returns how many. */
+  async sweep(signal: AbortSignal): Promise<number> {
+    const { items } = await this.#api.ask(
+      'GET',
+      `${this.#api.path('pods')}?labelSelector=${encodeURIComponent(INSTANCE_LABEL)}`,
+      signal,
+    );
+    const dead = (items as ApiObject[]).filter(({ metadata, status }) => {
+      const labels = ownerLabelNames.map((name) => String(metadata.labels[name] ?? ''));
+      return !isAlive(ownerFrom(labels)) || /^(?:Succeeded|Failed)$/.test(status?.phase);
+    });
+    for (const { metadata } of dead) await this.remove(metadata.name, signal);
+    return dead.length;
+  }
+}

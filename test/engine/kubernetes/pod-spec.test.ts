@@ -1,0 +1,159 @@
+// A SandboxSpec as a pod: every field that the Restricted standard demands, every wall that a pod has a field for, and why a pod
+// does not start, in the cluster's words.
+
+import { describe, expect, it } from 'vitest';
+import { exitIn } from '../../../src/engine/kubernetes/exec-streams.js';
+import { networkPolicy } from '../../../src/engine/kubernetes/network-wall.js';
+import { podOf } from '../../../src/engine/kubernetes/pod-spec.js';
+import { noRoom, troubleOf } from '../../../src/engine/kubernetes/pod-state.js';
+import { sandboxSpec } from '../../../src/sandbox/spec/spec.js';
+import { PLAIN_KIND } from '../../support/plain-kind.js';
+
+const spec = sandboxSpec({
+  image: 'mcp-sandbox-bridge/files:abc',
+  harnessDir: '/state/ipc/abc',
+  areInImage: true,
+  fallbackDir: undefined,
+  seccompFile: '/state/seccomp/abc/strict.json',
+  name: 'mcp-sandbox-bridge-i-1',
+  user: '20123:20123',
+  kind: { ...PLAIN_KIND, cpus: 1.5 },
+  enforcement: undefined,
+  networkMode: undefined,
+  cores: 2,
+  maxTimeoutSeconds: 120,
+  maxWaitSeconds: 0,
+});
+const files = {
+  image: 'python:3.14-slim',
+  folders: [
+    {
+      target: '/ipc',
+      parts: [{ configMap: 'files-0', items: [{ key: 'file-0', path: 'harness/main.py' }] }],
+    },
+  ],
+};
+const made = (runtime?: string, image = files.image) =>
+  podOf(spec, { files: { ...files, image }, labels: { 'mcp-sandbox-bridge': 'i' }, runtime });
+const pod = made();
+const [container] = pod.spec.containers;
+
+describe('the pod of a sandbox', () => {
+  it('has each field that the Restricted standard demands', () => {
+    expect(pod.spec).toMatchObject({ hostNetwork: false, hostPID: false, hostIPC: false });
+    expect(pod.spec.securityContext).toEqual({
+      runAsNonRoot: true,
+      runAsUser: 20_123,
+      runAsGroup: 20_123,
+      supplementalGroups: [],
+      seccompProfile: { type: 'RuntimeDefault' },
+    });
+    expect(container?.securityContext).toEqual({
+      allowPrivilegeEscalation: false,
+      privileged: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+      procMount: 'Default',
+    });
+    const kinds = new Set(pod.spec.volumes.map(({ name: _, ...volume }) => Object.keys(volume).join()));
+    expect([...kinds].sort()).toEqual(['emptyDir', 'projected']);
+  });
+
+  it('has no token of an account, no names of services and nobody to ask for names', () => {
+    expect(pod.spec).toMatchObject({
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      dnsPolicy: 'None',
+      dnsConfig: { nameservers: ['127.0.0.1'] },
+    });
+  });
+
+  it('is ended by the cluster’s own clock, and never started again', () => {
+    expect(pod.spec.activeDeadlineSeconds).toBe(spec.deadManSeconds);
+    expect(pod.spec.restartPolicy).toBe('Never');
+  });
+
+  it('has its limits, and writes to memory alone', () => {
+    expect(container?.resources.limits).toEqual({
+      memory: String(spec.memoryBytes),
+      cpu: '1.5',
+      'ephemeral-storage': '16Mi',
+    });
+    const writable = container?.volumeMounts.filter((mount) => !('readOnly' in mount)) ?? [];
+    expect(writable.map(({ mountPath }) => mountPath)).toEqual(['/tmp', spec.workdir, '/dev/shm']);
+    for (const { name } of writable)
+      expect(pod.spec.volumes.find((volume) => volume.name === name)).toMatchObject({
+        emptyDir: { medium: 'Memory', sizeLimit: expect.stringMatching(/^\d+Mi$/) },
+      });
+  });
+
+  it('mounts the bridge’s files read-only, by their paths', () => {
+    expect(container?.volumeMounts).toContainEqual({ name: 'files-0', mountPath: '/ipc', readOnly: true });
+    expect(pod.spec.volumes).toContainEqual({
+      name: 'files-0',
+      projected: {
+        defaultMode: 0o444,
+        sources: [{ configMap: { name: 'files-0', items: [{ key: 'file-0', path: 'harness/main.py' }] } }],
+      },
+    });
+  });
+
+  it('is held by the policy that denies all traffic', () => {
+    const { podSelector, policyTypes, ...rules } = networkPolicy.spec;
+    expect(pod.metadata.labels).toMatchObject(podSelector.matchLabels);
+    expect([policyTypes, rules]).toEqual([['Ingress', 'Egress'], {}]);
+  });
+
+  it('names a RuntimeClass only where one is set', () => {
+    expect(made('gvisor').spec).toMatchObject({ runtimeClassName: 'gvisor' });
+    expect(made('default').spec).not.toHaveProperty('runtimeClassName');
+  });
+
+  it('has a node look for no registry where the image is one that was built', () => {
+    const policyOf = (image: string) => made(undefined, image).spec.containers[0]?.imagePullPolicy;
+    expect([policyOf('localhost/x:1'), policyOf('python:3.14-slim')]).toEqual(['Never', 'IfNotPresent']);
+  });
+});
+
+it.each([
+  [{ status: 'Success' }, 0],
+  [{ status: 'Failure', details: { causes: [{ reason: 'ExitCode', message: '137' }] } }, 137],
+  [{ status: 'Failure', message: 'container not found' }, undefined],
+])('the status %j of an exec is the exit code %s', (status, code) => {
+  expect(exitIn(status)).toEqual({ code, signal: undefined });
+});
+
+const waiting = (code: string, message: string) => ({
+  metadata: { name: 'p' },
+  status: { phase: 'Pending', containerStatuses: [{ state: { waiting: { reason: code, message } } }] },
+});
+it.each([
+  [
+    waiting('ErrImageNeverPull', 'image "x" is not present'),
+    'E_IMAGE_MISSING',
+    /ErrImageNeverPull: image "x"/,
+  ],
+  [waiting('CreateContainerError', 'no such device'), 'E_SANDBOX_START', /no such device/],
+  [
+    { status: { phase: 'Failed', reason: 'Evicted', message: 'The node was low on memory' } },
+    'E_SANDBOX_START',
+    /low on memory/,
+  ],
+  [waiting('ContainerCreating', ''), undefined, /./],
+])('a pod that will not start is told as what it is: %j', (state, code, words) => {
+  const trouble = troubleOf(state);
+  expect(trouble?.code).toBe(code);
+  if (code !== undefined) expect(trouble?.message).toMatch(words);
+});
+
+it('a pod that no node takes is told in the scheduler’s words, and one that has a node is not', () => {
+  const placed = (status: string) => ({
+    status: {
+      conditions: [
+        { type: 'PodScheduled', status, message: '0/2 nodes are available: 2 Insufficient memory.' },
+      ],
+    },
+  });
+  expect(noRoom(placed('False'))?.message).toMatch(/no node takes the pod: 0\/2 nodes/);
+  expect(noRoom(placed('True'))).toBeUndefined();
+});
