@@ -74,10 +74,11 @@ def run_waiting(script: str, *words: str, stdin: bytes | None = None, code: byte
 
 class WaitingTest(unittest.TestCase):
     def test_it_is_told_the_words_and_is_the_guest_from_then_on(self) -> None:
-        says = 'ps -o ppid= -p $$ | tr -d " "; ps -o pgid= -p $$ | tr -d " "; echo $$ "$@"; ls main.x; exit 7'
-        host = run_waiting(TAKES, "sh", "-c", says, "sh", "", "a b", "é")
-        parent, group, about, file = host.stdout.splitlines()
-        self.assertEqual((int(parent), about, file), (host.process.pid, f"{group}  a b é", "main.x"))
+        says = "import os, sys; print(os.getppid(), os.getpgrp(), 'main.x' in os.listdir(), sep='\\n'); "
+        says += "print(os.getpid(), *sys.argv[1:]); sys.exit(7)"
+        host = run_waiting(TAKES, sys.executable, "-X", "utf8", "-c", says, "", "a b", "é")
+        parent, group, file, about = host.stdout.splitlines()
+        self.assertEqual((int(parent), about, file), (host.process.pid, f"{group}  a b é", "True"))
         self.assertEqual((host.one("exited")["code"], host.stderr), (7, ""))
 
     def test_its_signal_is_told(self) -> None:

@@ -13,7 +13,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bridgeEnv } from '../support/start-bridge.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const MAX_BYTES = 1_500_000;
+/** The client of Kubernetes is 0.1 MB of it. */
+const MAX_BYTES = 1_700_000;
 
 const scratch = mkdtempSync(join(process.env['TEST_ROOT'] ?? tmpdir(), 'mcpb-'));
 const file = join(scratch, 'bridge.mcpb');
