@@ -2,20 +2,24 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { bridgeEnv, MAIN, npmServer, startBridge } from '../support/start-bridge.js';
+import { bridgeEnv, MAIN, npmServer, startBridge, tempHome } from '../support/start-bridge.js';
 import { HANGS_MS } from '../support/time.js';
+import { makeUsed } from '../support/used-state.js';
 
 const SECRET = 'a-key-that-nobody-reads';
 const seen = { timeout: HANGS_MS };
 
 it('a run is seen with its code while it runs, and with calls and output when it has ended', async () => {
+  // The page shows the history of its state directory, and the shared one has that of all tests.
+  const state = makeUsed(join(tempHome(), 'state'));
   await using bridge = await startBridge(
     { memory: npmServer('@modelcontextprotocol/server-memory') },
-    { env: { SOME_API_KEY: SECRET } },
+    { env: { SOME_API_KEY: SECRET, MCP_BRIDGE_STATE_DIR: state } },
   );
-  const env = bridgeEnv(bridge.home, { MCP_BRIDGE_STATE_DIR: bridge.stateDir });
+  const env = bridgeEnv(bridge.home, { MCP_BRIDGE_STATE_DIR: state });
   const page = spawn(process.execPath, [MAIN, 'ui', '--no-browser'], {
     env,
     stdio: ['ignore', 'pipe', 'ignore'],
