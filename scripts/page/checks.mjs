@@ -22,8 +22,11 @@ const press = async (page, { id }, decision) => {
   await Promise.all([page.waitForURL(/\?done=/), page.click(`#${id} button.${decision}`)]);
 };
 
-/** Another web site of this machine, with one page. */
-async function otherSite(markup) {
+/**
+ * Another web site of this machine, with one page.
+ * @param {string} markup
+ */
+export async function otherSite(markup) {
   const server = createServer((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/html' });
     response.end(`<!doctype html>${markup}`);

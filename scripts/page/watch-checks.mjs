@@ -3,9 +3,8 @@
 import { ok } from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
-import { REBOUND } from './checks.mjs';
+import { otherSite, REBOUND } from './checks.mjs';
 import { PAYLOADS } from './payloads.mjs';
 import { furnish } from './watch-stage.mjs';
 
@@ -43,21 +42,6 @@ async function seriousIn(page) {
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`);
-}
-
-/**
- * Another web page of this machine.
- * @param {string} markup
- */
-async function otherSite(markup) {
-  const server = createServer((_request, response) => {
-    response.writeHead(200, { 'content-type': 'text/html' });
-    response.end(`<!doctype html>${markup}`);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
-  return { url: `http://localhost:${port}/`, close: () => server.close() };
 }
 
 const runLine = (/** @type {number} */ at) => ({

@@ -3,7 +3,7 @@
 
 import { createHmac, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { shownTool } from '../../base/text/shown-name.js';
 import { DECISIONS, type Decision, type Question } from '../approvals/question.js';
@@ -12,16 +12,10 @@ import { thisUser } from '../inbox/question-file.js';
 import { LiveStreams } from './live-streams.js';
 import { formFields, isSame, onlyValue, refusalOf } from './own-requests.js';
 import { HEADERS, isShownWhole, type Page, plainPage, questionsPage } from './page-html.js';
+import { endPageServer, makePageServer } from './page-server.js';
 
 /** Without a question for so long, the page ends; its addresses lead nowhere then. */
 const IDLE_MS = 60_000;
-const MAX_HEADER_BYTES = 8_192;
-/** Limits for the headers of a request, and for the whole request. */
-const HEADERS_WITHIN_MS = 10_000;
-const REQUEST_WITHIN_MS = 20_000;
-const MAX_CONNECTIONS = 64;
-/** How long a page that is under way may still take when the server ends. */
-const ENDS_WITHIN_MS = 500;
 
 export class ApprovalPage implements PostedPage {
   readonly #source: PostedQuestions;
@@ -53,15 +47,7 @@ export class ApprovalPage implements PostedPage {
     this.#source = source;
     this.#onEnd = onEnd;
     this.#idleMs = idleMs;
-    this.#server = createServer(
-      {
-        maxHeaderSize: MAX_HEADER_BYTES,
-        headersTimeout: HEADERS_WITHIN_MS,
-        requestTimeout: REQUEST_WITHIN_MS,
-      },
-      (request, response) => void this.#serve(request, response),
-    );
-    this.#server.maxConnections = MAX_CONNECTIONS;
+    this.#server = makePageServer((request, response) => void this.#serve(request, response));
     // A bridge does not live for its page, nor for a browser that has it open.
     this.#server.on('connection', (socket) => socket.unref());
     this.#unlisten = source.onChange(() => this.#onChange());
@@ -80,12 +66,7 @@ export class ApprovalPage implements PostedPage {
     clearTimeout(this.#idle);
     this.#unlisten();
     this.#live[Symbol.dispose]();
-    const closed = once(this.#server, 'close');
-    this.#server.close();
-    this.#server.closeIdleConnections();
-    const timer = setTimeout(() => this.#server.closeAllConnections(), ENDS_WITHIN_MS);
-    await closed;
-    clearTimeout(timer);
+    await endPageServer(this.#server);
   }
 
   #onChange(): void {

@@ -2,26 +2,20 @@
 // JSON and a page without one word of anybody else.
 
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { jsonPieces } from '../../base/json/laid-out-json.js';
 import { shownExactly } from '../../base/text/text.js';
 import { DECISIONS, type Decision, type Question } from '../../policy/approvals/question.js';
 import { LiveStreams } from '../../policy/page/live-streams.js';
 import { formFields, onlyValue, refusalOf } from '../../policy/page/own-requests.js';
+import { endPageServer, makePageServer } from '../../policy/page/page-server.js';
 import type { RunOfBridge, SeenBridges } from '../gather/bridges.js';
 import type { History } from '../gather/history.js';
 import { RUNNING } from '../told/told.js';
 import { FrontKeys } from './keys.js';
 import type { Changed, ShownNow, ShownQuestion, ShownRun, ShownSession } from './shown.js';
 
-const MAX_HEADER_BYTES = 8_192;
-/** Limits for the headers of a request, and for the whole request. */
-const HEADERS_WITHIN_MS = 10_000;
-const REQUEST_WITHIN_MS = 20_000;
-const MAX_CONNECTIONS = 64;
-/** How long what is under way may still take when the server ends. */
-const ENDS_WITHIN_MS = 500;
 /** Pages are told of changes at most so often; they ask for what has changed themselves. */
 const TELL_EVERY_MS = 250;
 /** How often files are looked at while a page is open: the audit, questions, sessions. */
@@ -103,15 +97,7 @@ export class WatchFront implements AsyncDisposable {
 
   private constructor(sources: Sources) {
     this.#sources = sources;
-    this.#server = createServer(
-      {
-        maxHeaderSize: MAX_HEADER_BYTES,
-        headersTimeout: HEADERS_WITHIN_MS,
-        requestTimeout: REQUEST_WITHIN_MS,
-      },
-      (request, response) => void this.#serve(request, response),
-    );
-    this.#server.maxConnections = MAX_CONNECTIONS;
+    this.#server = makePageServer((request, response) => void this.#serve(request, response));
     this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS);
   }
 
@@ -135,12 +121,7 @@ export class WatchFront implements AsyncDisposable {
     clearInterval(this.#timer);
     clearTimeout(this.#telling);
     this.#live[Symbol.dispose]();
-    const closed = once(this.#server, 'close');
-    this.#server.close();
-    this.#server.closeIdleConnections();
-    const timer = setTimeout(() => this.#server.closeAllConnections(), ENDS_WITHIN_MS);
-    await closed;
-    clearTimeout(timer);
+    await endPageServer(this.#server);
   }
 
   /** Looks at files for changes, and only while somebody has the page open. */
