@@ -148,7 +148,7 @@ export const hostPython = () =>
   HOST_PYTHON === undefined ? undefined : prints('1\n', HOST_PYTHON.path, ['-c', 'print(1)']);
 
 /** Milliseconds from start to exit of a program that must print what is expected. */
-function prints(expected, program, args, cwd) {
+export function prints(expected, program, args, cwd) {
   return new Promise((resolve, reject) => {
     const startedAt = performance.now();
     const child = spawn(program, args, { cwd, stdio: ['pipe', 'pipe', 'pipe'] });
