@@ -31,10 +31,11 @@ function digestOfChart() {
 
 const head =
   () => `# The chart packaging/helm/${NAME} as it is by default, written by scripts/generate-manifests.mjs from its files ${digestOfChart()}.
-# Before it, make the Secret of its tokens; docs/kubernetes.md says how:
+# Before it, make its Secrets; docs/kubernetes.md says how:
 #
 #   kubectl create namespace ${NAME}
 #   kubectl --namespace ${NAME} create secret generic ${NAME}-tokens --from-file=tokens.json
+#   kubectl --namespace ${NAME} create secret generic ${NAME}-replicas --from-literal=key=$(openssl rand -hex 32)
 `;
 
 if (process.argv.includes('--check')) {
@@ -51,7 +52,11 @@ if (process.argv.includes('--check')) {
     console.error('There is no helm here: `node scripts/cluster.mjs up` builds it, or put one on PATH.');
     process.exit(3);
   }
-  const flags = [`--namespace=${NAME}`, `--set=tokens.secret=${NAME}-tokens`];
+  const flags = [
+    `--namespace=${NAME}`,
+    `--set=tokens.secret=${NAME}-tokens`,
+    `--set=replicaKey.secret=${NAME}-replicas`,
+  ];
   const made = execFileSync(helm, ['template', NAME, CHART, ...flags], { encoding: 'utf8' });
   writeFileSync(
     join(ROOT, FILE),

@@ -45,3 +45,11 @@ allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
 capabilities: { drop: [ALL] }
 {{- end }}
+
+{{- define "bridge.replicaKey" -}}
+{{- default (printf "%s-replicas" (include "bridge.name" .)) .Values.replicaKey.secret -}}
+{{- end }}
+
+{{- define "bridge.isReplicated" -}}
+{{- if or .Values.autoscaling.enabled (gt (int .Values.replicas) 1) }}yes{{ end -}}
+{{- end }}
