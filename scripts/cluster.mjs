@@ -1,17 +1,18 @@
-// A Kubernetes cluster of two nodes on this machine, for tests and to try things: `up`, `down`, `status`; --help says how. Needs
+// A Kubernetes cluster of two nodes on this machine, for tests and to try things: `up`, `down`, `status`, `load`; --help says how. Needs
 // root, and what `scripts/setup --with cluster` installs; Go builds its programs the first time. Exits with 3, and what is missing,
 // where a machine cannot have one.
 
 import { endCluster, startCluster } from './cluster/cluster.mjs';
+import { giveImage } from './cluster/node.mjs';
 import { DOOR, isThere, KUBECONFIG, RUNNING, whyNoCluster } from './cluster/place.mjs';
 import { missingPrograms, whyNotBuilt } from './cluster/programs.mjs';
 import { leaveWrong, takeOptions } from './options.mjs';
 
 const [verb] = process.argv[2]?.startsWith('-') === false ? process.argv.splice(2, 1) : [];
 const { image: images } = takeOptions({
-  command: 'node scripts/cluster.mjs up|down|status',
+  command: 'node scripts/cluster.mjs up|down|status|load',
   about:
-    'Starts (up) or ends (down) a Kubernetes cluster of two nodes on this machine, or says whether one is there (status).\nIts only port is one of the loopback, and all of it goes with `down`.',
+    'Starts (up) or ends (down) a Kubernetes cluster of two nodes on this machine, or says whether one is there (status).\nOne that is up is given further images by load. Its only port is one of the loopback, and all of it goes with `down`.',
   options: {
     image: { value: 'IMAGE', says: "of this machine's podman, to be given to the nodes", multiple: true },
   },
@@ -26,7 +27,8 @@ const say = (/** @type {string} */ line) => console.error(line);
 if (verb === 'up') await up();
 else if (verb === 'down') await endCluster();
 else if (verb === 'status') status();
-else leaveWrong(`'${verb ?? ''}' is none of up, down and status.`);
+else if (verb === 'load') for (const image of images ?? []) giveImage(image);
+else leaveWrong(`'${verb ?? ''}' is none of up, down, status and load.`);
 
 async function up() {
   try {

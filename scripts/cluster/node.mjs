@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { PAUSE_IMAGE } from './images.mjs';
+import { imageArchive, PAUSE_IMAGE } from './images.mjs';
 import { kubeconfigOf } from './keys.mjs';
 import {
   attempt,
@@ -21,13 +21,14 @@ import {
   groupOf,
   inNetwork,
   LOGS,
+  NODES,
   PKI,
   PLUGINS,
   PODS,
   RUNNING,
   SERVICES,
 } from './place.mjs';
-import { end, start } from './processes.mjs';
+import { end, pidOf, start } from './processes.mjs';
 
 /** @typedef {import('./place.mjs').ClusterNode} ClusterNode */
 
@@ -60,6 +61,15 @@ export function startNode(
     ],
     { env: { PATH: path, PODS, SERVICES } },
   );
+}
+
+/** Gives the nodes of a cluster that is up an image of this machine's podman, under its name there. Throws where one did not take it. */
+export function giveImage(/** @type {string} */ image) {
+  const archive = imageArchive(image);
+  for (const { name } of NODES) {
+    const inside = ['nsenter', `--target=${pidOf(name) ?? ''}`, '--mount'];
+    demand(...inside, 'ctr', '--namespace', 'k8s.io', 'images', 'import', archive);
+  }
 }
 
 /** Ends it with all its pods, and removes what it had on this machine; its folder is removed with the cluster's. */

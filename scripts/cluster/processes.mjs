@@ -85,7 +85,7 @@ export async function until(
 }
 
 /** The pid of `name`, where that process is still the same one. */
-function pidOf(/** @type {string} */ name) {
+export function pidOf(/** @type {string} */ name) {
   try {
     const [pid, startTime] = readFileSync(join(PIDS, name), 'utf8').split(' ');
     return startTimeOf(Number(pid)) === startTime && startTime !== '' ? Number(pid) : undefined;

@@ -1,10 +1,11 @@
 // The programs of a cluster, built from Go modules whose versions go.sum keeps, and left outside of the checkout for the next
-// time. One program is all of Kubernetes and etcd; another holds pods to NetworkPolicies; a third is the first process of pods.
+// time. One program is all of Kubernetes and etcd; another holds pods to NetworkPolicies; a third is the first process of pods;
+// helm installs the chart of the bridge.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { KEPT } from './place.mjs';
 
@@ -27,6 +28,8 @@ const KUBERNETES =
   /\sk8s\.io\/kubernetes (v\S+)/.exec(readFileSync(join(MODULE, 'go.mod'), 'utf8'))?.[1] ?? '';
 /** For tests alone: its makers mark this version as one with flaws, and no later one is to be had as a module. */
 const NETWORK = 'v2.1.0';
+/** The last version that is made of the packages of this minor version of Kubernetes. */
+const HELM = 'v3.19.5';
 
 /** Without these, a program calls itself v0.0.0 and its API another one's. */
 function versionFlags() {
@@ -36,6 +39,19 @@ function versionFlags() {
     `-X ${name}.gitMajor=${major}`,
     `-X ${name}.gitMinor=${minor}`,
   ]);
+}
+
+/** Without these, charts are told a Kubernetes of long ago. */
+function helmFlags() {
+  const [, major, minor] = /^v(\d+)\.(\d+)/.exec(KUBERNETES) ?? [];
+  const places = ['chartutil', 'lint/rules'].map((name) => `helm.sh/helm/v3/pkg/${name}`);
+  return [
+    `-X helm.sh/helm/v3/internal/version.version=${HELM}`,
+    ...places.flatMap((place) => [
+      `-X ${place}.k8sVersionMajor=${major}`,
+      `-X ${place}.k8sVersionMinor=${minor}`,
+    ]),
+  ];
 }
 
 /** Each build: what go is told, in which folder, and what it is made of besides its version. */
@@ -48,6 +64,14 @@ const BUILDS = [
     sources: [],
     of: `github.com/cloudnativelabs/kube-router/v2/cmd/kube-router@${NETWORK}`,
     flags: [],
+  },
+  // For the chart of the bridge, which it installs and makes the plain manifests of.
+  {
+    program: 'helm',
+    version: HELM,
+    sources: [],
+    of: `helm.sh/helm/v3/cmd/helm@${HELM}`,
+    flags: helmFlags(),
   },
   {
     program: 'kubernetes',
@@ -131,3 +155,10 @@ export const pauseProgram = () => {
   if (pause === undefined) throw new Error('there is no pause');
   return join(folderOf(pause), pause.program);
 };
+
+/** Path of helm: the one that was built for the cluster, else one of PATH; undefined where there is none. */
+export function helmProgram() {
+  const build = BUILDS.find(({ program }) => program === 'helm');
+  const folders = [...(build ? [folderOf(build)] : []), ...(process.env['PATH'] ?? '').split(delimiter)];
+  return folders.map((folder) => join(folder, 'helm')).find((path) => existsSync(path));
+}

@@ -17,6 +17,8 @@ import { recordServing } from '../../service/endpoint/serving-record.js';
 import { type HttpAddress, notifySystemd, parseHttpAddress } from '../../service/http/address.js';
 import { type HttpFrontParts, type RequestFacts, withRequests } from '../../service/http/parts.js';
 import { type Bridges, principalBridges } from '../../service/principals/bridges.js';
+import type { AskCluster } from '../../service/replicas/holders.js';
+import type { Replicas } from '../../service/replicas/replicas.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { HostFacts } from '../../settings/files/host-facts.js';
 import type { Bridge } from '../../tenant/bridge.js';
@@ -52,7 +54,8 @@ export async function serveHttp(written: string, allowedHosts: readonly string[]
   const { host, env } = prepared.discovery;
   const access = new HttpAccess(settings, host, env, withRequests(observer));
   const bridges = bridgesOf(prepared, access, withRequests(observer));
-  const serving = { bridges, access, page: figures.page };
+  const replicas = await replicasOf(settings, host);
+  const serving = { bridges, access, page: figures.page, replicas };
   const front = await openFront(address, prepared, serving, observer, interrupted).catch(async (thrown) => {
     await bridges[Symbol.asyncDispose]();
     throw thrown;
@@ -83,6 +86,7 @@ export async function serveHttp(written: string, allowedHosts: readonly string[]
   setTimeout(() => process.exit(1), CLOSE_WITHIN_MS).unref();
   feed[Symbol.dispose]();
   await front[Symbol.asyncDispose]();
+  await replicas?.release();
   await bridges[Symbol.asyncDispose]();
   await figures[Symbol.asyncDispose]();
   await audit[Symbol.asyncDispose]();
@@ -113,10 +117,12 @@ async function openFront(
     bridges,
     access,
     page,
+    replicas,
   }: {
     readonly bridges: Bridges;
     readonly access: HttpAccess;
     readonly page: StartedFigures['page'];
+    readonly replicas: Replicas | undefined;
   },
   observer: Observer,
   signal: AbortSignal,
@@ -126,7 +132,7 @@ async function openFront(
   const firstToken = isOwn && !hasCredentials ? await makeFirstToken(settings.stateDir, signal) : undefined;
   const serving = { bridges, access, settings, observer: withRequests(observer), warnings };
   const figures = figuresFor(settings.http.metrics, page, discovery.host);
-  const parts = { ...httpParts(serving, hasCredentials || isOwn), ...(figures && { figures }) };
+  const parts = { ...httpParts(serving, hasCredentials || isOwn), replicas, ...(figures && { figures }) };
   const front = await HttpFront.open({ address, parts, env: process.env });
   // The engine is looked for now, so that readiness is known when it is asked for.
   void parts.readiness();
@@ -134,6 +140,20 @@ async function openFront(
   // Nothing else shows it, and a log may be kept: it goes to the terminal of whoever started this alone.
   if (firstToken !== undefined) process.stderr.write(firstTokenText(firstToken, front.address));
   return front;
+}
+
+/** Undefined where this process is no replica. Throws E_SETTINGS where the key of the replicas cannot be used. */
+async function replicasOf({ http }: Settings, host: HostFacts): Promise<Replicas | undefined> {
+  if (http.replica === undefined) return undefined;
+  // Both are for clusters alone, and so they are loaded there only.
+  const [{ Api }, { Holders }, { Replicas }] = await Promise.all([
+    import('../../engine/kubernetes/api.js'),
+    import('../../service/replicas/holders.js'),
+    import('../../service/replicas/replicas.js'),
+  ]);
+  const api = new Api(undefined);
+  const ask: AskCluster = (method, path, signal, body) => api.ask(method, path, signal, body);
+  return new Replicas(new Holders(ask, http.replica), http.replicaKey, host);
 }
 
 /** Throws E_SETTINGS where the file of the token cannot be used. */
@@ -205,6 +225,7 @@ export function httpParts(
       };
       return { ...watch, stop };
     },
+    knowsJob: (principal, name) => bridges.jobsOf(principal).knows(name),
     hasCredentials,
     wellKnown: ({ path }) => {
       const document = access.metadataAt(path);

@@ -9,7 +9,7 @@ import type { ToolAnswer } from '../tools/definitions.js';
 import { Job } from './job.js';
 import type { InputRequest } from './questions.js';
 
-import { type CallIdentity, mintState, readState, WrongRequestState } from './request-state.js';
+import { type CallIdentity, jobSaidIn, mintState, readState, WrongRequestState } from './request-state.js';
 
 /** 79 bits, which nobody guesses. */
 const HANDLE_LETTERS = 16;
@@ -162,6 +162,12 @@ export class Jobs implements Disposable {
     if (job?.isIn(round) !== true) throw new WrongRequestState('it was used already, or its call has ended.');
     job.listen(request, job.questions.readResponses(inputResponses));
     return job;
+  }
+
+  /** Whether a job is here, or was, that this handle, state or id of a task names. Says nothing of whether it may be gone on with. */
+  knows(name: string): boolean {
+    if (this.#jobs.has(name) || this.#gone.has(name) || this.#jobs.has(jobSaidIn(name))) return true;
+    return [...this.#jobs.values()].some(({ handle }) => handle === name);
   }
 
   /** The job that is the task of this id. */

@@ -69,6 +69,17 @@ export function readState(state: string, identity: CallIdentity, key: Buffer): R
   return { job, nonce, expiresAtMs };
 }
 
+/** The id of the job that `state` says it is of, which is to be believed of nobody; '' where it says none. */
+export function jobSaidIn(state: string): string {
+  if (state.length > MAX_STATE_CHARS || !state.startsWith(`${VERSION}.`)) return '';
+  try {
+    const [job] = JSON.parse(Buffer.from(state.split('.')[1] ?? '', 'base64url').toString());
+    return String(job);
+  } catch {
+    return '';
+  }
+}
+
 const macOf = (body: string, key: Buffer): string =>
   createHmac('sha256', key).update(body).digest('base64url');
 

@@ -27,9 +27,11 @@ import {
 } from '../http/parts.js';
 import { RequestBodies } from '../http/request-body.js';
 import { ResponseStreams } from '../http/response-stream.js';
+import type { Routed } from '../replicas/replicas.js';
 import {
   beginsWork,
   type Exchange,
+  jobsIn,
   McpEndpoint,
   messageCount,
   messagesIn,
@@ -159,7 +161,8 @@ export class HttpFront implements AsyncDisposable {
   async #onRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const requestId = randomBytes(8).toString('hex');
     const beganAt = performance.now();
-    const facts = this.#proxies.factsOf(request, this.#listener?.isPrivate ?? false);
+    const isFromReplica = this.#parts.replicas?.relay.isFromReplica(request) ?? false;
+    const facts = this.#proxies.factsOf(request, this.#listener?.isPrivate ?? false, isFromReplica);
     const about: About = { id: requestId, methods: [] };
     const ended = new Promise<void>((resolve) => response.once('close', resolve));
     void ended.then(() => this.#tell(facts, about, beganAt, response));
@@ -209,7 +212,11 @@ export class HttpFront implements AsyncDisposable {
     if (repeated !== undefined) return rpcError(400, repeated);
     const health = await this.#documents.health(facts, this.#isDraining);
     if (health !== undefined) return health;
-    const objection = this.#names.refusalOf(facts, request.socket.localAddress);
+    const proof = this.#parts.replicas?.relay.proofFor(facts);
+    if (proof !== undefined) return proof;
+    // What another replica passes on has come to a name of that one, as it has seen.
+    const isPassedOn = this.#parts.replicas?.relay.isFromReplica(request) === true;
+    const objection = isPassedOn ? undefined : this.#names.refusalOf(facts, request.socket.localAddress);
     if (objection !== undefined) return objection;
     for (const [name, value] of Object.entries(this.#names.headersFor(facts)))
       response.setHeader(name, value);
@@ -236,8 +243,11 @@ export class HttpFront implements AsyncDisposable {
     // Everybody waits while a large body is parsed, so that this has its turn as well.
     const unread = read?.isLarge ? await inTurn(read.id) : undefined;
     if (unread !== undefined) return unread;
+    const text = this.#parts.replicas === undefined ? undefined : read?.text();
     const body = read?.json();
     about.methods = methodsOf(body);
+    const routed = await this.#route({ request, response, facts, text }, principal, body, ended);
+    if (routed !== 'here') return routed;
     // A cancellation, or an answer to a question, does not wait behind what it is about.
     const ids = requestIds(body);
     if (!read?.isLarge && (ids.length > 0 || method !== 'POST')) {
@@ -258,6 +268,36 @@ export class HttpFront implements AsyncDisposable {
     const extra = { principal, callerToken, requestId: about.id, texts, keepBody: read?.keep };
     const exchange = { extra, method, body, ended };
     return await this.#serve(request, response, exchange, facts);
+  }
+
+  /** 'here' where this replica serves the request, or is the only one; undefined where another one has answered it. */
+  async #route(
+    passed: Pick<Routed, 'request' | 'response' | 'facts' | 'text'>,
+    principal: Principal,
+    body: unknown,
+    ended: Promise<void>,
+  ): Promise<'here' | HttpAnswer | undefined> {
+    const { replicas, knowsJob } = this.#parts;
+    if (replicas === undefined) return 'here';
+    const { 'mcp-session-id': session } = passed.request.headers;
+    const jobs = jobsIn(body);
+    const isHere =
+      typeof session === 'string'
+        ? this.#endpoint.sessions.has(session)
+        : jobs.some((name) => knowsJob?.(principal, name) === true);
+    const isStanding = passed.facts.method === 'GET' || methodsOf(body).includes('subscriptions/listen');
+    // A drain waits for what is passed on as it does for what is done here.
+    if (!isStanding) this.#working++;
+    void ended.then(() => !isStanding && this.#working--);
+    const routed = await replicas.route({
+      ...passed,
+      principal: principal.id,
+      beginsWork: beginsWork(body),
+      goesOn: session !== undefined || jobs.length > 0,
+      isHere,
+      isDraining: this.#isDraining,
+    });
+    return routed === 'answered' ? undefined : routed;
   }
 
   /** Hosts find out by HEAD where to log in, so it is refused like any request without a credential. */

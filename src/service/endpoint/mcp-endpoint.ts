@@ -277,11 +277,20 @@ export const beginsWork = (body: unknown): boolean =>
   messagesIn(body).some((message) => {
     const { method, params } = asMessage(message);
     if (method === 'initialize') return true;
-    return method === 'tools/call' && asParams(params).requestState === undefined;
+    return method === 'tools/call' && jobsNamedIn(params).length === 0;
   });
 
-const asParams = (params: unknown): { readonly requestState?: unknown } =>
-  typeof params === 'object' && params !== null ? params : {};
+/** Names of jobs with which the requests in `body` go on: handles of runs, states of questions, ids of tasks. */
+export const jobsIn = (body: unknown): readonly string[] =>
+  messagesIn(body).flatMap((message) => jobsNamedIn(asMessage(message).params));
+
+function jobsNamedIn(params: unknown): readonly string[] {
+  const { requestState, taskId, arguments: args, notifications } = Object(params);
+  const { wait, stop } = Object(args);
+  const { taskIds } = Object(notifications);
+  const named: readonly unknown[] = [requestState, taskId, wait, stop, ...(Array.isArray(taskIds) ? taskIds : [])];
+  return named.filter((name) => typeof name === 'string');
+}
 
 // The stream of a client that listens for its tasks, and perhaps for changed lists as well. The SDK's own streams know of
 // lists only, and end at once where nobody listens for one.

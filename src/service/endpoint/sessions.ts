@@ -51,6 +51,11 @@ export class McpSessions {
     return this.#sessions.size;
   }
 
+  /** Whether there is a session of this id, whoever has it. */
+  has(id: string): boolean {
+    return this.#sessions.has(id);
+  }
+
   /** The session `id` of `principal`, or what is answered where it has none of that id. */
   find(id: string, principal: Principal): McpSession | HttpAnswer {
     const session = this.#sessions.get(id);

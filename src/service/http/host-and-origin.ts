@@ -107,11 +107,11 @@ export class TrustedProxies {
     return version !== 0 && this.#addresses.check(address, version === 6 ? 'ipv6' : 'ipv4');
   }
 
-  /** Facts of `request`, with what a trusted proxy says of it. */
-  factsOf(request: IncomingMessage, isPrivateSocket: boolean): RequestFacts {
+  /** Facts of `request`, with what a trusted proxy says of it, or another replica, from which it came if `isFromReplica`. */
+  factsOf(request: IncomingMessage, isPrivateSocket: boolean, isFromReplica = false): RequestFacts {
     const { headers, socket } = request;
     const peer = plainAddress(socket.remoteAddress ?? '');
-    const isProxied = this.isTrusted(peer);
+    const isProxied = isFromReplica || this.isTrusted(peer);
     const said = (name: string) => (isProxied ? lastOf(headers[name]) : undefined);
     const proto = said('x-forwarded-proto');
     return {

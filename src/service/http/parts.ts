@@ -12,6 +12,7 @@ import type { WatchTasks } from '../../mcp/calls/tasks.js';
 import type { AuthExtra } from '../../mcp/requests/agent-request.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { errorAnswer, type HttpErrorAnswer, type RequestId } from '../../wire/request-body.js';
+import type { Replicas } from '../replicas/replicas.js';
 
 /** A complete answer that needs no server of MCP. `body` is sent as JSON, `text` as it is; without both, none is sent. */
 export type HttpAnswer = {
@@ -88,6 +89,10 @@ export type HttpFrontParts = {
   readonly stepUp?: (principal: Principal, message: unknown) => HttpAnswer | undefined;
   /** Tells of the principal's tasks; without it there are none. */
   readonly watchTasks?: (principal: Principal) => WatchTasks;
+  /** Whether what the principal's client names is here: the handle of a run, the state of a question, the id of a task. */
+  readonly knowsJob?: (principal: Principal, name: string) => boolean;
+  /** The other replicas behind the same address; undefined where there are none. */
+  readonly replicas?: Replicas | undefined;
   /** Whether a call over TCP must show a credential, so that an address of the network may be listened on. */
   readonly hasCredentials: boolean;
   /** Documents below /.well-known/ that anybody may read; undefined where there is none. */

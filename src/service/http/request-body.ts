@@ -67,6 +67,8 @@ export class RequestBodies {
   ): Promise<{
     /** Looking at it takes longer than all else that a request costs. */
     readonly isLarge: boolean;
+    /** As it came; to be called before `json`. */
+    readonly text: () => string;
     /** The value that the body says; throws BodyRefused. To be called once. */
     readonly json: () => unknown;
     /** The id of the request that it is meant to be; found without looking at the rest, before `json`. */
@@ -110,6 +112,7 @@ export class RequestBodies {
         leave?.();
         return parseOrRefuse(text.take());
       },
+      text: () => text.whole,
       id: () => idIn(text.whole),
       keep: charge.keep,
     };

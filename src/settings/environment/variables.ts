@@ -51,6 +51,8 @@ const MAX_SESSIONS = 1_000;
 // More connections than this need more file descriptors than a process is usually given.
 const MAX_CONNECTIONS = 100_000;
 const PATTERN_CHARS_SHOWN = 60;
+/** Namespace, name, uid and address of a pod. */
+const REPLICA = /^[a-z0-9-]+\/[a-z0-9.-]+\/[\w-]+\/[0-9a-fA-F.:]+$/;
 
 /** `none` is none, also where isolator's file says otherwise. */
 const networks = parts
@@ -712,6 +714,27 @@ export const variables = {
       meaning:
         'File with the token by which Prometheus reads figures at /metrics; only its owner may read it. Nothing else opens them.',
       default: 'none; without /metrics',
+    }),
+    /** Undefined where it is the only one. */
+    replica: makeOptional({
+      name: 'MCP_BRIDGE_HTTP_REPLICA',
+      meaning:
+        'This pod, where several of a Kubernetes cluster serve one address: each principal has one of them that holds its sessions and runs, and the others pass its requests on. The chart sets it; docs/kubernetes.md.',
+      default: 'none; it is the only one',
+      schema: z
+        .string()
+        .regex(REPLICA)
+        .transform((text) => {
+          const [namespace = '', pod = '', uid = '', address = ''] = text.split('/');
+          return { namespace, pod, uid, address };
+        }),
+      allowed: 'NAMESPACE/POD/UID/ADDRESS, as the cluster tells a pod of itself',
+    }),
+    replicaKey: path({
+      name: 'MCP_BRIDGE_HTTP_REPLICA_KEY',
+      meaning:
+        'File with the key by which replicas know each other; only its owner may read it. MCP_BRIDGE_HTTP_REPLICA needs it.',
+      default: 'none',
     }),
     requestsPerMinute: setting({
       name: 'MCP_BRIDGE_HTTP_RATE',

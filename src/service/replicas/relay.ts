@@ -1,0 +1,158 @@
+// One request passed on to another replica, as it came and on a connection of its own, and the answer passed back as it comes.
+// Replicas know each other by a key that never leaves them: whoever asks signs the request, and whoever is asked proves first
+// that it has the key too, since the address of a pod that has ended may have become another's.
+
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import http, { type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import type { HttpAnswer, RequestFacts } from '../http/parts.js';
+
+/**
+ * What became of it: it was answered; or the other replica has done nothing, since it `leaves` the principal to others or was
+ * `unreached`; or it was `lost` with the other replica while that was at it.
+ */
+export type Relayed = 'answered' | 'leaves' | 'unreached' | 'lost';
+
+/** A header of the answer of a replica that has done nothing, and leaves the request to others. */
+export const LEAVES = 'x-mcp-bridge-leaves';
+const SIGNED = 'x-mcp-bridge-replica';
+const PROOF_PATH = '/replica';
+const NONCE = 'x-mcp-bridge-nonce';
+/** Headers about one connection, and those that are said anew. */
+const OWN_HEADERS = new Set([
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+  'content-length',
+  'expect',
+  'te',
+  'trailer',
+  'upgrade',
+  'forwarded',
+  'x-real-ip',
+  SIGNED,
+]);
+const CONNECTS_WITHIN_MS = 3_000;
+const PROVES_WITHIN_MS = 5_000;
+/** How far the clocks of two nodes may be apart, and how long a signature lasts. */
+const CLOCKS_MS = 60_000;
+const PROOF_CHARS = 64;
+
+export class Relay {
+  readonly #key: Buffer;
+
+  constructor(key: Buffer) {
+    this.#key = key;
+  }
+
+  /** Whether another replica has passed this request on. */
+  isFromReplica({ headers, method = '', url = '' }: IncomingMessage): boolean {
+    const [time = '', signature = ''] = String(headers[SIGNED] ?? '').split('.');
+    if (Math.abs(Date.now() - Number(time)) > CLOCKS_MS) return false;
+    return isSame(signature, this.#sign('request', time, method, url, headers.authorization ?? ''));
+  }
+
+  /** The proof that this replica has the key, for whoever asks at its path; undefined at every other one. */
+  proofFor({ path, headers }: RequestFacts): HttpAnswer | undefined {
+    if (path !== PROOF_PATH) return undefined;
+    return { status: 200, text: this.#sign('proof', String(headers[NONCE] ?? '').slice(0, PROOF_CHARS)) };
+  }
+
+  /** Passes `request`, whose body is `text`, on to `address`, and its answer back as `response`. */
+  async pass(
+    address: string,
+    { request, facts, text }: { request: IncomingMessage; facts: RequestFacts; text: string | undefined },
+    response: ServerResponse,
+  ): Promise<Relayed> {
+    if (!(await this.#isReplica(address, request))) return 'unreached';
+    const socket = await connected(address, request);
+    if (socket === undefined) return 'unreached';
+    const { method = '', url = '' } = request;
+    const time = String(Date.now());
+    const headers: OutgoingHttpHeaders = {
+      ...Object.fromEntries(Object.entries(request.headers).filter(([name]) => !OWN_HEADERS.has(name))),
+      'x-forwarded-for': facts.remoteAddress ?? '',
+      'x-forwarded-proto': facts.isSecure ? 'https' : 'http',
+      'x-forwarded-host': facts.host,
+      [SIGNED]: `${time}.${this.#sign('request', time, method, url, request.headers.authorization ?? '')}`,
+      connection: 'close',
+      ...(text === undefined ? {} : { 'content-length': Buffer.byteLength(text) }),
+    };
+    return await new Promise<Relayed>((resolve) => {
+      const outgoing = http.request({ method, path: url, headers, createConnection: () => socket });
+      // Whoever asked has gone, and so nobody waits for the answer.
+      response.once('close', () => socket.destroy());
+      outgoing.once('error', () => resolve('lost'));
+      outgoing.once('response', (incoming) => {
+        if (incoming.headers[LEAVES] !== undefined) {
+          incoming.resume();
+          return resolve('leaves');
+        }
+        const passed = Object.entries(incoming.headers).filter(
+          ([name]) => !OWN_HEADERS.has(name) || name === 'content-length',
+        );
+        // The id under which this replica's log has the request stays.
+        const known = passed.filter(([name]) => name !== 'x-request-id');
+        response.writeHead(incoming.statusCode ?? 502, Object.fromEntries(known));
+        response.flushHeaders();
+        incoming.once('error', () => response.destroy());
+        incoming.once('aborted', () => response.destroy());
+        incoming.pipe(response);
+        response.once('close', () => resolve('answered'));
+      });
+      outgoing.end(text);
+    });
+  }
+
+  /** Whether whoever is at `address` has the key. */
+  async #isReplica(address: string, request: IncomingMessage): Promise<boolean> {
+    const socket = await connected(address, request);
+    if (socket === undefined) return false;
+    const nonce = randomBytes(PROOF_CHARS / 2).toString('hex');
+    return await new Promise<boolean>((resolve) => {
+      const headers = { [NONCE]: nonce, connection: 'close', host: 'localhost' };
+      const asking = http.get({ path: PROOF_PATH, headers, createConnection: () => socket }, (incoming) => {
+        let text = '';
+        incoming.setEncoding('utf8').on('data', (piece: string) => {
+          text = (text + piece).slice(0, 2 * PROOF_CHARS);
+        });
+        incoming.once('end', () => resolve(isSame(text, this.#sign('proof', nonce))));
+        incoming.once('error', () => resolve(false));
+      });
+      asking.setTimeout(PROVES_WITHIN_MS, () => asking.destroy());
+      asking.once('error', () => resolve(false));
+      asking.once('close', () => resolve(false));
+    });
+  }
+
+  #sign(...words: readonly string[]): string {
+    return createHmac('sha256', this.#key).update(JSON.stringify(words)).digest('hex');
+  }
+}
+
+/** A connection to the port of `address` to which `request` came here, encrypted as that was; undefined where there is none. */
+async function connected(address: string, { socket: own }: IncomingMessage): Promise<Socket | undefined> {
+  const place = { host: address, port: own.localPort ?? 0 };
+  const certificate = (own as Partial<TLSSocket>).getCertificate?.();
+  const isTls = (own as Partial<TLSSocket>).encrypted === true;
+  // All replicas have one certificate, which is no name's of a pod: it is looked at below.
+  const socket = isTls ? connectTls({ ...place, rejectUnauthorized: false }) : connect(place);
+  const isOpen = await new Promise<boolean>((resolve) => {
+    socket.once(isTls ? 'secureConnect' : 'connect', () => resolve(true));
+    socket.once('error', () => resolve(false));
+    socket.setTimeout(CONNECTS_WITHIN_MS, () => resolve(false));
+  });
+  socket.setTimeout(0);
+  socket.on('error', () => {});
+  const theirs = isTls ? (socket as TLSSocket).getPeerCertificate().fingerprint256 : undefined;
+  const isTheirs = !isTls || theirs === (certificate as { fingerprint256?: string } | null)?.fingerprint256;
+  if (isOpen && isTheirs) return socket;
+  socket.destroy();
+  return undefined;
+}
+
+function isSame(one: string, other: string): boolean {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}

@@ -1,0 +1,258 @@
+// The chart in a real cluster: judged by helm and by the API server, installed, called by a real client through its Service, replaced
+// while runs are under way, and removed. `npm run test:cluster` runs it; elsewhere it is passed over.
+
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openWay } from '../../scripts/cluster/way-in.mjs';
+import { engineUnderTest } from '../support/engine-under-test.js';
+import { removeFolder } from '../support/remove-folder.js';
+import { MAIN, type Payload } from '../support/start-bridge.js';
+import { HANGS_MS, pause, until } from '../support/time.js';
+
+const CHART = 'packaging/helm/mcp-sandbox-bridge';
+const NAMESPACE = 'chart-test';
+const NAME = 'mcp-sandbox-bridge';
+/** The image of the bridge as it is built, which the nodes have. */
+const IMAGE = process.env['TEST_BRIDGE_IMAGE'];
+const SELECTOR = `app.kubernetes.io/instance=${NAME}`;
+/** What an ingress adds: the way to it was encrypted. */
+const ENCRYPTED = { 'x-forwarded-proto': 'https' };
+/** Definition of the kind that Prometheus' operator brings, as far as the chart looks. */
+const SERVICE_MONITORS = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'servicemonitors.monitoring.coreos.com' },
+  spec: {
+    group: 'monitoring.coreos.com',
+    names: { kind: 'ServiceMonitor', plural: 'servicemonitors', singular: 'servicemonitor' },
+    scope: 'Namespaced',
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+      },
+    ],
+  },
+};
+
+const run = (program: string, args: readonly string[], input?: string): string =>
+  execFileSync(program, args, {
+    encoding: 'utf8',
+    ...(input === undefined ? {} : { input }),
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+  });
+const kubectl = (args: readonly string[], input?: string): string =>
+  run('kubectl', ['--request-timeout=60s', `--namespace=${NAMESPACE}`, ...args], input);
+const podsOf = (): readonly string[] =>
+  kubectl(['get', 'pods', `--selector=${SELECTOR}`, '--output=name']).trim().split('\n').filter(Boolean);
+/** All of the namespace that somebody has made, as kind and name. */
+const contents = (): readonly string[] =>
+  kubectl([
+    'get',
+    'pods,deployments,services,secrets,configmaps,networkpolicies,serviceaccounts,roles,rolebindings,leases,poddisruptionbudgets',
+    '--output=name',
+  ])
+    .trim()
+    .split('\n')
+    .filter((name) => !/^(?:configmap\/kube-root-ca.crt|serviceaccount\/default)$/.test(name))
+    .sort();
+
+describe.runIf(engineUnderTest.kind === 'kubernetes' && IMAGE !== undefined)('the chart in a cluster', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'chart-'));
+  const values = join(folder, 'values.json');
+  const tokens = join(folder, 'http/tokens.json');
+  let token = '';
+  let way: Awaited<ReturnType<typeof openWay>> | undefined;
+  const url = (): string => `http://127.0.0.1:${way?.port}/mcp`;
+  let before: readonly string[] = [];
+  const helm = (verb: string, ...flags: string[]): string[] => [
+    verb,
+    NAME,
+    CHART,
+    `--namespace=${NAMESPACE}`,
+    `--values=${values}`,
+    `--set-file=tokens.file=${tokens}`,
+    ...flags,
+  ];
+  const waiting = ['--wait', `--timeout=${HANGS_MS / 1000}s`];
+
+  beforeAll(() => {
+    token = execFileSync(process.execPath, [MAIN, 'token', 'create', 'ann'], {
+      encoding: 'utf8',
+      env: { ...process.env, MCP_BRIDGE_STATE_DIR: folder },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim();
+    const colon = IMAGE?.lastIndexOf(':') ?? 0;
+    const image = { name: IMAGE?.slice(0, colon), tag: IMAGE?.slice(colon + 1), pullPolicy: 'Never' };
+    const sandboxes = { image: engineUnderTest.environment['MCP_BRIDGE_IMAGE'] ?? BASE_IMAGE, warm: 0 };
+    // Connections come by way of the nodes, whose addresses are a proxy's here.
+    writeFileSync(values, JSON.stringify({ image, sandboxes, proxies: ['10.0.0.0/8'] }));
+    kubectl(['create', 'namespace', NAMESPACE]);
+    kubectl(['label', 'namespace', NAMESPACE, 'pod-security.kubernetes.io/enforce=restricted']);
+    before = contents();
+  });
+  afterAll(async () => {
+    await way?.close();
+    kubectl(['delete', 'crd', '--ignore-not-found', SERVICE_MONITORS.metadata.name]);
+    kubectl(['delete', 'namespace', NAMESPACE, '--wait=false']);
+    await removeFolder(folder);
+  });
+
+  it('helm finds nothing to object to, and the API server takes every object of it', () => {
+    expect(run('helm', ['lint', '--strict', CHART, `--set-file=tokens.file=${tokens}`])).toContain('0 chart(s) failed');
+    const everything = [
+      '--set=replicas=3,autoscaling.enabled=true,sandboxes.readNodes=true,config=settings,state.claim=kept',
+      '--set=tls.secret=tls,metrics.secret=metrics,sandboxes.runtimeClass=gvisor,sandboxes.namespace=default',
+      '--set=networkPolicy.from[0].podSelector.matchLabels.app=ingress,hosts={mcp.example.com},secrets={ours}',
+    ];
+    for (const flags of [[], everything]) {
+      const made = run('helm', helm('template', ...flags));
+      const judged = run('kubectl', ['apply', '--dry-run=server', '--filename=-'], made);
+      expect(judged.match(/\(server dry run\)/g)?.length).toBe(made.match(/^kind: /gm)?.length);
+    }
+    expect(run('helm', helm('template', ...everything))).toMatch(/HorizontalPodAutoscaler[\s\S]+|PodDisruptionBudget/);
+    expect(() => run('helm', ['template', NAME, CHART])).toThrow(/nobody could call the bridge/);
+  });
+
+  it('is installed, and a client reaches a run through its Service', async () => {
+    run('helm', helm('install', ...waiting));
+    way = await openWay(kubectl(['get', 'service', NAME, '--output=jsonpath={.spec.clusterIP}']), 8808);
+    await using client = await clientOf(url(), token);
+    expect(await client.run('6 * 7')).toMatchObject({ status: 'success', result: 42 });
+  });
+
+  it('watches for Prometheus only where the cluster knows how', () => {
+    kubectl(['create', 'secret', 'generic', 'metrics', '--from-literal=token=0123456789abcdef01234567']);
+    const made = (): string => run('helm', [...helm('upgrade', '--set=metrics.secret=metrics', '--dry-run=server')]);
+    expect(made()).not.toContain('kind: ServiceMonitor');
+    kubectl(['create', '--filename=-'], JSON.stringify(SERVICE_MONITORS));
+    kubectl(['wait', '--for=condition=Established', `crd/${SERVICE_MONITORS.metadata.name}`]);
+    expect(made()).toContain('kind: ServiceMonitor');
+    kubectl(['delete', 'crd', SERVICE_MONITORS.metadata.name]);
+    kubectl(['delete', 'secret', 'metrics']);
+  });
+
+  it('reaches a session of one replica whichever is asked, and a principal has one replica at a time', async () => {
+    await using client = await clientOf(url(), token);
+    expect(await client.run('kept = 41', { session: 'a' })).toMatchObject({ status: 'success' });
+    // Each of its requests comes on a connection of its own, and half of them to the other replica.
+    for (let asked = 0; asked < 6; asked++) {
+      await using another = await clientOf(url(), token);
+      expect(await another.run('kept + 1', { session: 'a' })).toMatchObject({ status: 'success', result: 42 });
+    }
+    const leases = JSON.parse(kubectl(['get', 'leases', '--output=json'])).items as Lease[];
+    expect(leases.map(({ spec }) => `pod/${spec.holderIdentity}`)).toEqual([expect.stringMatching(podsOf().join('|'))]);
+    const logs = podsOf().map((pod) => kubectl(['logs', pod, '--container=bridge']));
+    // Both were asked, and one has run all of it.
+    expect(logs.map((log) => /"http.request".+"tools\/call"/.test(log))).toEqual([true, true]);
+    expect(logs.filter((log) => log.includes('"run.started"')).length).toBe(1);
+  });
+
+  it('has another replica take over from one that is gone, and says what was lost with it', async () => {
+    await using client = await clientOf(url(), token);
+    expect(await client.run('kept = 41', { session: 'b' })).toMatchObject({ status: 'success' });
+    const [lease] = JSON.parse(kubectl(['get', 'leases', '--output=json'])).items as Lease[];
+    kubectl(['delete', 'pod', lease?.spec.holderIdentity ?? '', '--grace-period=0', '--force']);
+    // The session of MCP has gone with it, which a client learns by 404, and opens another.
+    await expect(client.run('kept')).rejects.toThrow(/no such session|initialize|404|lost|replica/i);
+    await until(async () => {
+      const next = await clientOf(url(), token).catch(() => undefined);
+      const answer = await next?.run('6 * 7').catch(() => undefined);
+      await next?.[Symbol.asyncDispose]();
+      return answer?.result === 42;
+    });
+    kubectl(['rollout', 'status', `deployment/${NAME}`]);
+  });
+
+  it('is replaced while runs are under way, and none is lost', async () => {
+    const old = podsOf();
+    let isOver = false;
+    const answers: Payload[] = [];
+    // Each goes on until the other bridge has answered it.
+    const callers = [0, 1].map(async (caller) => {
+      for (let count = 0; !isOver; count++)
+        answers.push(await answered(url(), token, `import time\ntime.sleep(2)\n${caller * 1000 + count}`));
+    });
+    await until(() => answers.length > 1, 'the first answers');
+    await promisify(execFile)('helm', helm('upgrade', '--set=podAnnotations.round=second', ...waiting));
+    await until(() => !podsOf().some((pod) => old.includes(pod)), 'the end of the first replicas');
+    const atEnd = answers.length;
+    await until(() => answers.length > atEnd + 2, 'answers of the second replicas');
+    isOver = true;
+    await Promise.all(callers);
+    expect(answers.filter(({ status }) => status !== 'success')).toEqual([]);
+  });
+
+  it('is removed, and with the one command of the document nothing of it is left', async () => {
+    run('helm', ['uninstall', NAME, `--namespace=${NAMESPACE}`, ...waiting]);
+    await until(() => !contents().some((name) => name.startsWith('pod/')), 'the end of all pods');
+    const document = readFileSync('docs/kubernetes.md', 'utf8');
+    const [, words = ''] = /kubectl --namespace sandboxes (delete .+)/.exec(document) ?? [];
+    kubectl(words.split(' '));
+    expect(contents()).toEqual(before);
+    expect(run('kubectl', ['get', 'clusterroles,clusterrolebindings', `--selector=${SELECTOR}`, '--output=name'])).toBe('');
+    expect(run('kubectl', ['--namespace=default', 'get', 'roles,rolebindings', `--selector=${SELECTOR}`, '--output=name'])).toBe('');
+  });
+});
+
+const BASE_IMAGE = 'localhost/mcp-sandbox-bridge/python:0.1.0';
+
+type Lease = { readonly spec: { readonly holderIdentity: string } };
+
+type CallerOfRuns = AsyncDisposable & {
+  readonly client: Client;
+  readonly run: (code: string, more?: object) => Promise<Payload>;
+};
+
+async function clientOf(url: string, token: string): Promise<CallerOfRuns> {
+  const client = new Client({ name: 'chart-test', version: '1' });
+  const headers = { authorization: `Bearer ${token}`, ...ENCRYPTED };
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
+  return {
+    client,
+    run: async (code, more = {}) => {
+      const call = { name: 'run_python', arguments: { code, ...more } };
+      const { structuredContent } = await client.callTool(call, undefined, { timeout: HANGS_MS });
+      return structuredContent as Payload;
+    },
+    [Symbol.asyncDispose]: () => client.close(),
+  };
+}
+
+/** The answer to a call without a session, on a connection of its own, asked again where a bridge says that it did nothing. */
+async function answered(url: string, token: string, code: string): Promise<Payload> {
+  for (;;) {
+    const answer = await fetch(url, {
+      method: 'POST',
+      headers: {
+        ...ENCRYPTED,
+        authorization: `Bearer ${token}`,
+        connection: 'close',
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        'mcp-protocol-version': '2025-06-18',
+      },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: 'run_python', arguments: { code } },
+      }),
+    });
+    const text = await answer.text();
+    if (answer.status === 503) {
+      await pause(1000 * Number(answer.headers.get('retry-after') ?? 1));
+      continue;
+    }
+    const message = [...text.matchAll(/^data: ?(\{.+)$/gm)].map(([, data = '']) => JSON.parse(data)).find(({ id }) => id === 1);
+    return message?.result?.structuredContent ?? { status: 'lost', summary: text };
+  }
+}

@@ -1,0 +1,176 @@
+// Two replicas behind one address, as fronts on two addresses of the loopback with one port, and Leases that are kept in memory as the
+// API of a cluster keeps them. A real cluster has them in test/cluster/chart.test.ts.
+
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import http from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Holders, type AskCluster } from '../../../src/service/replicas/holders.js';
+import { Replicas } from '../../../src/service/replicas/replicas.js';
+import { hostFacts } from '../../../src/settings/files/host-facts.js';
+import { type Stub, stubFront } from '../../support/http-front.js';
+import { removeFolder } from '../../support/remove-folder.js';
+import { HANGS_MS, until } from '../../support/time.js';
+
+type Lease = { metadata: { name: string; resourceVersion: string }; spec: { holderIdentity: string } };
+
+/** Leases as an API server keeps them: each change has a version, and a delete may ask for one. */
+class Leases {
+  readonly all = new Map<string, Lease>();
+  #version = 0;
+
+  readonly ask: AskCluster = async (method, path, _signal, body) => {
+    const name = /leases\/(.+)$/.exec(path)?.[1] ?? Object(body).metadata?.name;
+    const found = this.all.get(name);
+    if (method === 'POST') {
+      if (found !== undefined) throw Object.assign(new Error('exists'), { status: 409 });
+      const made = structuredClone(body) as Lease;
+      made.metadata.resourceVersion = String(++this.#version);
+      this.all.set(name, made);
+      return structuredClone(made);
+    }
+    if (found === undefined) throw Object.assign(new Error('absent'), { status: 404 });
+    if (method === 'GET') return structuredClone(found);
+    const asked = Object(body).preconditions?.resourceVersion;
+    if (asked !== undefined && asked !== found.metadata.resourceVersion)
+      throw Object.assign(new Error('changed'), { status: 409 });
+    this.all.delete(name);
+    return {};
+  };
+
+  get holders(): readonly string[] {
+    return [...this.all.values()].map(({ spec }) => spec.holderIdentity);
+  }
+}
+
+const INITIALIZE = {
+  method: 'initialize',
+  params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'a', version: '1' } },
+};
+const call = (name: string) => ({ method: 'tools/call', params: { name, arguments: {} } });
+
+describe('two replicas', () => {
+  const opened: AsyncDisposable[] = [];
+  let folder = '';
+  let leases = new Leases();
+  beforeEach(() => {
+    leases = new Leases();
+    folder = mkdtempSync(join(tmpdir(), 'replicas-'));
+    writeFileSync(join(folder, 'key'), randomBytes(32).toString('hex'), { mode: 0o600 });
+  });
+  afterEach(async () => {
+    for (const each of opened.splice(0).reverse()) await each[Symbol.asyncDispose]();
+    await removeFolder(folder);
+  });
+
+  async function replica(address: string, port = 0): Promise<Stub & { readonly replicas: Replicas }> {
+    const place = { namespace: 'bridges', pod: `pod-${address}`, uid: 'u', address };
+    const replicas = new Replicas(new Holders(leases.ask, place), join(folder, 'key'), hostFacts());
+    const parts = { replicas, knowsJob: () => false };
+    return { ...(await stubFront(opened, { address: `${address}:${port}`, parts })), replicas };
+  }
+  async function pair(): Promise<readonly [Stub, Stub]> {
+    const first = await replica('127.0.0.1');
+    return [first, await replica('127.0.0.2', Number(first.url.port))];
+  }
+  const post = (of: Stub, body: object, headers: Record<string, string> = {}): Promise<Response> =>
+    fetch(of.url, {
+      method: 'POST',
+      headers: {
+        authorization: 'Bearer ann',
+        connection: 'close',
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        'mcp-protocol-version': '2025-06-18',
+        ...headers,
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...body }),
+    });
+  async function session(of: Stub, as = 'ann'): Promise<Record<string, string>> {
+    const answer = await post(of, INITIALIZE, { authorization: `Bearer ${as}` });
+    await answer.text();
+    return { authorization: `Bearer ${as}`, 'mcp-session-id': answer.headers.get('mcp-session-id') ?? '' };
+  }
+
+  it('a session is reached whichever is asked, and a principal has one replica', async () => {
+    const [first, second] = await pair();
+    const ann = await session(first);
+    expect(await (await post(second, call('whoami'), ann)).text()).toContain('"text":"ann"');
+    expect(await (await post(second, call('whoami'))).text()).toContain('"text":"ann"');
+    const ben = await session(second, 'ben');
+    expect(await (await post(first, call('whoami'), ben)).text()).toContain('"text":"ben"');
+    expect(leases.holders).toEqual(['pod-127.0.0.1', 'pod-127.0.0.2']);
+    expect(await Promise.all([first, second].map(async ({ front }) => (await front.figures()).sessions))).toEqual([1, 1]);
+  });
+
+  it('one that leaves finishes what it began, and the other one has all that is new', async () => {
+    const [first, second] = await pair();
+    const ann = await session(first);
+    const slow = post(second, call('slow'), ann);
+    await until(() => first.slow.begun === 1);
+    const drained = first.front.drain(HANGS_MS);
+    // What goes on reaches the one that leaves, by way of the other; what begins does not.
+    const later = { jsonrpc: '2.0', method: 'notifications/initialized' };
+    expect((await post(second, { ...later, id: undefined }, ann)).status).toBe(202);
+    const refused = await post(first, call('whoami'));
+    expect(refused.status).toBe(503);
+    expect(await (await post(second, call('whoami'))).text()).toContain('"text":"ann"');
+    expect(leases.holders).toEqual(['pod-127.0.0.2']);
+    // The new holder still leads to the old one.
+    expect((await post(second, { ...later, id: undefined }, ann)).status).toBe(202);
+    first.release();
+    expect(await (await slow).text()).toContain('done');
+    expect(await drained).toBe(0);
+  });
+
+  it('what was with one that is gone is lost with a word, and the other one takes over', async () => {
+    const [first, second] = await pair();
+    const ann = await session(first);
+    const slow = post(second, call('slow'), ann);
+    await until(() => first.slow.begun === 1);
+    await first.front[Symbol.asyncDispose]();
+    const text = await slow.then((answer) => answer.text()).catch(String);
+    expect(text).not.toContain('done');
+    const next = await post(second, call('whoami'), ann);
+    expect(next.status).toBe(404);
+    expect(await next.text()).toContain('There is no such session, or it has ended.');
+    expect(await (await post(second, call('whoami'))).text()).toContain('"text":"ann"');
+    expect(leases.holders).toEqual(['pod-127.0.0.2']);
+  });
+
+  it('nobody but a replica is told anything, and nobody else is believed to be one', async () => {
+    const [first, second] = await pair();
+    await session(first);
+    const { port } = first.url;
+    await first.front[Symbol.asyncDispose]();
+    const heard: http.IncomingHttpHeaders[] = [];
+    const stranger = http.createServer((request, response) => {
+      heard.push(request.headers);
+      response.end('0'.repeat(64));
+    });
+    await new Promise<void>((resolve) => stranger.listen(Number(port), '127.0.0.1', resolve));
+    try {
+      expect(await (await post(second, call('whoami'))).text()).toContain('"text":"ann"');
+      expect(heard.length).toBeGreaterThan(0);
+      expect(heard.filter(({ authorization }) => authorization !== undefined)).toEqual([]);
+    } finally {
+      stranger.closeAllConnections();
+      await new Promise((resolve) => stranger.close(resolve));
+    }
+    const forged = { 'x-mcp-bridge-replica': `${Date.now()}.${'0'.repeat(64)}`, 'x-forwarded-host': 'evil.example' };
+    // Its word for the host is not taken: the request is served under the one that it came to.
+    expect((await post(second, call('whoami'), forged)).status).toBe(200);
+  });
+
+  it('a cluster that does not say who holds a principal is told of, and nothing is done', async () => {
+    const place = { namespace: 'bridges', pod: 'pod-a', uid: 'u', address: '127.0.0.1' };
+    const silent: AskCluster = () => Promise.reject(new Error('the API server is away'));
+    const replicas = new Replicas(new Holders(silent, place), join(folder, 'key'), hostFacts());
+    const stub = await stubFront(opened, { parts: { replicas } });
+    const answer = await post(stub, call('whoami'));
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(await answer.text()).toContain('Nothing was done');
+  });
+});
