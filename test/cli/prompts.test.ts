@@ -51,9 +51,14 @@ async function homeWith(
   };
   if (isRefreshed) expect((await command(['servers', 'refresh'], { home, env: settings })).exitCode).toBe(0);
   const log = (name: string) => join(folders.find(([of]) => of === name)?.[1] ?? '', 'asked');
-  const asked = (name: string) => (existsSync(log(name)) ? readFileSync(log(name), 'utf8').trim().split('\n') : []);
+  const asked = (name: string) =>
+    existsSync(log(name)) ? readFileSync(log(name), 'utf8').trim().split('\n') : [];
   const env = bridgeEnv(home, settings);
-  return { home, asked, parameters: { command: process.execPath, args: [MAIN], env, cwd: home, stderr: 'ignore' as const } };
+  return {
+    home,
+    asked,
+    parameters: { command: process.execPath, args: [MAIN], env, cwd: home, stderr: 'ignore' as const },
+  };
 }
 
 type Home = Awaited<ReturnType<typeof homeWith>>;
@@ -66,7 +71,10 @@ async function oldClient({ parameters }: Home) {
 }
 
 async function newClient({ parameters }: Home) {
-  const client = new Client({ name: 'agent', version: '7' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
+  const client = new Client(
+    { name: 'agent', version: '7' },
+    { versionNegotiation: { mode: { pin: '2026-07-28' } } },
+  );
   await client.connect(new StdioClientTransport(parameters));
   onTestFinished(() => client.close());
   return client;

@@ -67,7 +67,8 @@ export async function completeArgument(
 ): Promise<object> {
   const { server, prompt } = promptNamed(name, bridge);
   try {
-    return { completion: usableCompletion(await bridge.completePrompt(server, { prompt, ...asked }, { caller, signal })) };
+    const result = await bridge.completePrompt(server, { prompt, ...asked }, { caller, signal });
+    return { completion: usableCompletion(result) };
   } catch (thrown) {
     // A menu has no place for a reason; whoever gets the prompt is told it.
     if (asBridgeError(thrown).code === 'E_CANCELLED') throw thrown;

@@ -219,7 +219,11 @@ function answerCompletions(server: AgentServer, bridge: Bridge, snippets: Snippe
   server.answer('completion/complete', async (params, request) => {
     const { ref, argument, context } = paramsBy(Complete, params, ALLOWED);
     if (ref.type === 'ref/prompt' && ref.name !== undefined)
-      return await completeArgument(bridge, { name: ref.name, argument, ...(context && { context }) }, request);
+      return await completeArgument(
+        bridge,
+        { name: ref.name, argument, ...(context && { context }) },
+        request,
+      );
     if (ref.type === 'ref/resource' && ref.uri === KEPT_URI_TEMPLATE) return completion([]);
     if (ref.type !== 'ref/resource' || ref.uri !== SNIPPET_URI_TEMPLATE || snippets === undefined)
       throw new WrongParams(

@@ -27,15 +27,15 @@ type DirectCall = {
   readonly timeoutSeconds: number;
   /** How long its server may be silent before nobody waits for it any more. */
   readonly softTimeoutSeconds: number;
-} & Asked;
+} & ServerSubject;
 
-/** What the server is asked for. */
-type Asked =
+/** The tool or the prompt that the server is asked for. */
+type ServerSubject =
   | { readonly tool: string; readonly args: unknown }
   | { readonly prompt: string; readonly args: Readonly<Record<string, string>> };
 
 /** `setBy` names what has chosen the server, for its errors. */
-export type ServerCall = Asked &
+export type ServerCall = ServerSubject &
   Pick<DirectCall, 'server' | 'timeoutSeconds' | 'softTimeoutSeconds'> & { readonly setBy: string };
 
 export type DirectServices = Pick<RunServices, 'calls' | 'approvals' | 'saved' | 'observer'> & {

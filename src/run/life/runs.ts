@@ -29,9 +29,9 @@ import {
 import type { AgentCapabilities } from '../../servers/asking/agent-capabilities.js';
 import type { KnownServers } from '../../servers/catalog/known-servers.js';
 import type { ObservedShapes } from '../../servers/catalog/observed-shapes.js';
-import { completePrompt } from '../../servers/server/resources.js';
 import type { DownstreamPool } from '../../servers/pool/pool.js';
 import type { ServerLease } from '../../servers/pool/server-lease.js';
+import { completePrompt } from '../../servers/server/resources.js';
 import { planFor } from '../../settings/environment/plan.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { ServerBrief, ServerDoc } from '../../wire/frames.js';

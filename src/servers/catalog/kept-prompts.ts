@@ -81,7 +81,7 @@ function withinBytes(prompts: readonly ServerPrompt[]): readonly ServerPrompt[] 
   });
 }
 
-/** What is usable of a list; icons and other members, which would have a host load something, stay behind. */
+/** Keeps the usable part of a list; icons and other members, which would have a host load something, stay behind. */
 export function usablePrompts(items: unknown): readonly ServerPrompt[] {
   if (!Array.isArray(items)) return [];
   return items.slice(0, MAX_PROMPTS).flatMap((item) => {

@@ -60,12 +60,7 @@ export class Slot implements ServerSlot {
   /** Once it is retired: who hears that nothing of it runs any more. */
   #onGone: (() => void) | undefined;
 
-  constructor(
-    spec: DownstreamSpec,
-    context: ServerContext,
-    onListed: OnListed,
-    callers = new Callers(),
-  ) {
+  constructor(spec: DownstreamSpec, context: ServerContext, onListed: OnListed, callers = new Callers()) {
     this.spec = spec;
     this.#callers = callers;
     this.#context = context;

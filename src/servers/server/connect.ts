@@ -70,7 +70,7 @@ export async function connect(
   }: {
     /** Called for every `tools/list_changed`, from the first moment on. */
     readonly onToolsChanged: () => void;
-    /** The same for `prompts/list_changed`. */
+    /** Called likewise for every `prompts/list_changed`. */
     readonly onPromptsChanged: () => void;
     /** Answers what the server asks. */
     readonly passedOn: ServerRequests;
