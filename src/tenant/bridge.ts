@@ -14,6 +14,7 @@ import { Dialogs } from '../policy/approvals/asking.js';
 import type { Inbox } from '../policy/approvals/question.js';
 import { Grants, type SharedApprovals } from '../policy/approvals/run-approvals.js';
 import { openInbox } from '../policy/inbox/inbox.js';
+import { withNotices } from '../policy/inbox/notices.js';
 import { type Always, allowAlways } from '../policy/rules/always-allowed.js';
 import { allowedFolders } from '../policy/rules/policy.js';
 import { KeptFiles } from '../run/artifacts/kept-files.js';
@@ -156,7 +157,7 @@ export class Bridge implements AsyncDisposable {
     this.#owned.defer(this.#service.waitForServers(opensWithin));
     // Ahead of the servers: nothing is started for a bridge that ends.
     if (options.service === undefined) this.#owned.use(this.#service.warm);
-    const inbox =
+    const askedIn =
       options.inbox ??
       this.#owned.use(
         openInbox({
@@ -165,6 +166,9 @@ export class Bridge implements AsyncDisposable {
           openPage: async (...posted) => (await loadPage()).ApprovalPage.open(...posted),
         }),
       );
+    const redact = (text: string) => redactor.redact(text);
+    const { env, host } = discovery;
+    const inbox = withNotices(askedIn, { settings, host, env, redact, observer });
     const approvals = this.#approvals(options, inbox);
     this.isForCommandLine = options.commandLine !== undefined;
     this.sessions =
