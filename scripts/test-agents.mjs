@@ -15,6 +15,7 @@ import { judgeLongRuns } from './agents/long-runs.mjs';
 import { judgeMoves } from './agents/moves.mjs';
 import { judgeHttp, serveHttp } from './agents/over-http.mjs';
 import { judgeOAuth, judgeRefresh } from './agents/over-oauth.mjs';
+import { judgePrompts } from './agents/prompts.mjs';
 import { hostTable } from './agents/report.mjs';
 import { Session } from './agents/session.mjs';
 import { judgeSessions } from './agents/sessions.mjs';
@@ -45,6 +46,7 @@ const options = () =>
       shared: { says: 'only side by side, with one bridge for all of them' },
       long: { says: 'only runs that take longer than a host waits; a quarter of an hour' },
       approvals: { says: 'only calls that wait for a person, in hosts that can and cannot ask' },
+      prompts: { says: 'only a prompt of a moved server, used as a person types it; starts no container' },
       sessions: { says: 'only calls of run_python that share a session; a minute for all hosts' },
       'first-hour': {
         says: `only a first hour, from setup to uninstall --all, and the home after it; of ${Object.keys(NEWCOMERS).join(' and ')}`,
@@ -130,6 +132,7 @@ async function triedTogether(only, stage, ref, engine) {
 function judgeOf() {
   if (isOnlyLong) return judgeLongRuns;
   if (isOnlySessions) return judgeSessions;
+  if (isOnlyPrompts) return judgePrompts;
   if (isOnlyFirstHour) return judgeFirstHours;
   return isOnlyApprovals ? judgeApprovalsOfAll : undefined;
 }
@@ -184,6 +187,7 @@ const {
   shared: isOnlyShared,
   long: isOnlyLong,
   sessions: isOnlySessions,
+  prompts: isOnlyPrompts,
   approvals: isOnlyApprovals,
   'first-hour': isOnlyFirstHour,
   publish,
@@ -193,7 +197,7 @@ const judge = judgeOf();
 if (publish && (isOnlyHttp || isOnlyShared || judge !== undefined))
   leave(
     2,
-    '--publish is for all that is tried: leave out --http, --shared, --long, --sessions, --approvals and --first-hour. See --help.',
+    '--publish is for all that is tried: leave out --http, --shared, --long, --sessions, --prompts, --approvals and --first-hour. See --help.',
   );
 const report =
   from === undefined

@@ -6,6 +6,7 @@
 // finds our line in what its list says, and in it the state, which should be `isWell`; `isLoggedOut` is what its list says
 // before a login.
 // `reads` is the host's own tool with which its model reads a resource of ours, with its arguments.
+// `prompted` are the arguments for a session that begins with the prompt `review` of the server `desk`, of an apple.
 // `adds` are arguments that the host puts into our schema and its model fills in; `showsWholeAnswers` says that nothing of
 // our longest answer may be missing.
 // Place = { home, project, url }      of one session; `url` is the stand-in's
@@ -61,6 +62,7 @@ export const HOSTS = {
       ...['-p', PROMPT, '--output-format', 'stream-json', '--verbose'],
       ...['--allowedTools', 'mcp__sandbox__run_python,ReadMcpResourceTool,Read'],
     ],
+    prompted: () => ['-p', '/mcp__sandbox__desk.review apple', '--output-format', 'stream-json', '--verbose'],
   },
 
   codex: {
@@ -135,6 +137,15 @@ export const HOSTS = {
     listed: /^.*sandbox: .*(Connected|Failed.*|Disabled|Disconnected|Pending.*)$/m,
     isWell: 'Connected',
     session: () => ['-p', PROMPT, '-o', 'stream-json', '--yolo', '-m', 'gemini-2.5-flash'],
+    prompted: () => [
+      '-p',
+      '/desk.review --fruit="apple"',
+      '-o',
+      'stream-json',
+      '--yolo',
+      '-m',
+      'gemini-2.5-flash',
+    ],
   },
 
   opencode: {

@@ -14,6 +14,7 @@ import { Dialogs } from '../policy/approvals/asking.js';
 import type { Inbox } from '../policy/approvals/question.js';
 import { Grants, type SharedApprovals } from '../policy/approvals/run-approvals.js';
 import { openInbox } from '../policy/inbox/inbox.js';
+import { withNotices } from '../policy/inbox/notices.js';
 import { type Always, allowAlways } from '../policy/rules/always-allowed.js';
 import { allowedFolders } from '../policy/rules/policy.js';
 import { KeptFiles } from '../run/artifacts/kept-files.js';
@@ -81,6 +82,9 @@ export type BridgeOptions = {
   };
 };
 
+/** Hears what more is known than when the agent was last told. */
+export type LearnedListener = (of: 'image' | 'prompts') => void;
+
 export class Bridge implements AsyncDisposable {
   readonly settings: Settings;
   readonly redactor: Redactor;
@@ -101,12 +105,15 @@ export class Bridge implements AsyncDisposable {
   readonly run: Runs['run'];
   readonly runCommand: Runs['runCommand'];
   readonly callServer: Runs['callServer'];
+  readonly completePrompt: Runs['completePrompt'];
   /** Functions that its code has saved. */
   readonly saved: SavedTools;
   readonly #owned = new DisposalStack();
   /** Note that the next answer carries besides; told once. */
   #untold: string | undefined;
-  readonly #imageListeners = new Set<() => void>();
+  readonly #learnedListeners = new Set<LearnedListener>();
+  /** Folder of all that is kept of whom it serves. */
+  readonly stateDir: string;
   #hasSwept = false;
 
   /** Throws E_SETTINGS where the policy cannot be used. */
@@ -121,6 +128,7 @@ export class Bridge implements AsyncDisposable {
     this.#owned.defer(this.#service.listen(this.#hear));
     const { stateDir, snippetsDir } = owner ?? settings;
     const own = { ...settings, stateDir };
+    this.stateDir = stateDir;
     // 8 hex digits.
     const instance = randomBytes(4).toString('hex');
     this.#queue = new RunQueue({
@@ -142,13 +150,14 @@ export class Bridge implements AsyncDisposable {
         access: owner?.access,
         slotFor: options.slotFor,
         configured,
+        onPromptsChanged: () => this.#tellLearned('prompts'),
       }),
     );
     const opensWithin = () => longestStartSeconds(this.servers.discovery.ready);
     this.#owned.defer(this.#service.waitForServers(opensWithin));
     // Ahead of the servers: nothing is started for a bridge that ends.
     if (options.service === undefined) this.#owned.use(this.#service.warm);
-    const inbox =
+    const askedIn =
       options.inbox ??
       this.#owned.use(
         openInbox({
@@ -157,6 +166,9 @@ export class Bridge implements AsyncDisposable {
           openPage: async (...posted) => (await loadPage()).ApprovalPage.open(...posted),
         }),
       );
+    const redact = (text: string) => redactor.redact(text);
+    const { env, host } = discovery;
+    const inbox = withNotices(askedIn, { settings, host, env, redact, observer });
     const approvals = this.#approvals(options, inbox);
     this.isForCommandLine = options.commandLine !== undefined;
     this.sessions =
@@ -202,6 +214,7 @@ export class Bridge implements AsyncDisposable {
     this.run = this.#runs.run;
     this.runCommand = this.#runs.runCommand;
     this.callServer = this.#runs.callServer;
+    this.completePrompt = this.#runs.completePrompt;
   }
 
   get launcher(): Launcher {
@@ -224,11 +237,12 @@ export class Bridge implements AsyncDisposable {
   }
 
   /**
-   * Calls `listener` whenever it has become known what the image of run_python holds, until what is given back is called.
+   * Calls `listener` whenever it has become known what the image of run_python holds, or that a server has other prompts than
+   * before, until what is given back is called.
    */
-  onImageKnown(listener: () => void): () => void {
-    this.#imageListeners.add(listener);
-    return () => void this.#imageListeners.delete(listener);
+  onLearned(listener: LearnedListener): () => void {
+    this.#learnedListeners.add(listener);
+    return () => void this.#learnedListeners.delete(listener);
   }
 
   /** Starts the sandboxes that are to wait, and reads what is known of servers; `agent` is likely to call soon. */
@@ -284,8 +298,12 @@ export class Bridge implements AsyncDisposable {
     return [untold, this.servers.policyTrouble];
   }
 
+  #tellLearned(of: 'image' | 'prompts'): void {
+    for (const listener of this.#learnedListeners) listener(of);
+  }
+
   readonly #hear = (event: BridgeEvent): void => {
-    if (event.type === 'image.known') for (const listener of this.#imageListeners) listener();
+    if (event.type === 'image.known') this.#tellLearned('image');
     if (event.type !== 'image.built') return;
     const { image, instead, why } = event;
     this.#untold = `The image ${instead} is not here: ${why}. ${image} was built in its place, and is used from now on.`;

@@ -16,11 +16,13 @@ import type { AgentCapabilities } from '../servers/asking/agent-capabilities.js'
 import { serverAliases, toServerDoc } from '../servers/catalog/catalog.js';
 import { acceptCommand, KeptCatalog } from '../servers/catalog/kept-catalog.js';
 import { KnownServers } from '../servers/catalog/known-servers.js';
+import { LearnedPrompts } from '../servers/catalog/learned-prompts.js';
 import { ObservedShapes } from '../servers/catalog/observed-shapes.js';
 import { KeptEras } from '../servers/connection/greet.js';
 import type { Logins } from '../servers/login/logins.js';
 import { DownstreamPool, type DownstreamPoolOptions, idleTimes } from '../servers/pool/pool.js';
 import type { ServerLease } from '../servers/pool/server-lease.js';
+import type { Downstream } from '../servers/server/downstream.js';
 import type { Settings } from '../settings/environment/settings.js';
 import { remedyOfMissing } from '../settings/files/config-file.js';
 import type { ServerBrief, ServerDoc } from '../wire/frames.js';
@@ -38,6 +40,7 @@ export class ConfiguredServers implements AsyncDisposable {
   readonly #configured: Configured;
   readonly #access: ServerAccess;
   readonly #catalog: KeptCatalog;
+  readonly #prompts: LearnedPrompts;
   readonly #eras: KeptEras;
   readonly #known: KnownServers;
   readonly #toldTaken = new Set<string>();
@@ -60,12 +63,15 @@ export class ConfiguredServers implements AsyncDisposable {
     readonly slotFor?: DownstreamPoolOptions['slotFor'];
     /** Knowledge so far of the same settings, context and access; without it, files are read at the first question. */
     readonly configured?: Configured | undefined;
+    /** Called when a server lists other prompts than before. */
+    readonly onPromptsChanged?: () => void;
   }) {
     const { settings, observer, configured = new Configured(options) } = options;
     this.#configured = configured;
     this.#access = configured.access;
     this.#options = { ...options, context: configured.context };
     this.#catalog = new KeptCatalog(settings.stateDir, observer);
+    this.#prompts = new LearnedPrompts(settings.stateDir, options.onPromptsChanged);
     this.#eras = new KeptEras(settings.stateDir);
     this.shapes = new ObservedShapes(settings.stateDir);
     this.#known = new KnownServers(this.#catalog, this.shapes, () => this.#shownPart());
@@ -185,7 +191,7 @@ export class ConfiguredServers implements AsyncDisposable {
   async load(name: string, lease: ServerLease, signal: AbortSignal): Promise<ServerDoc> {
     const downstream = await lease.get(name, signal);
     // Whichever principal's pool has started it.
-    if (downstream.spec.isShared === true) this.#catalog.learn(downstream);
+    if (downstream.spec.isShared === true) this.#learn(downstream);
     const changed = this.#known.changedOf(downstream.spec);
     return toServerDoc(downstream, this.#aliasOf(name), this.shapes.of(downstream), changed);
   }
@@ -215,13 +221,19 @@ export class ConfiguredServers implements AsyncDisposable {
   ): Promise<readonly Refreshed[]> {
     const openPool = (some: readonly DownstreamSpec[]) => this.#openPool(some);
     const { owners } = this.#options.context;
-    return refreshServers(specs, { openPool, catalog: this.#catalog, owners, accept }, signal);
+    const parts = { openPool, catalog: this.#catalog, prompts: this.#prompts, owners, accept };
+    return refreshServers(specs, parts, signal);
   }
 
   /** Ends every live one; resolves when they are gone. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.pool[Symbol.asyncDispose]();
     this.shapes[Symbol.dispose]();
+  }
+
+  #learn(downstream: Downstream, of: 'tools' | 'prompts' = 'tools'): void {
+    if (of === 'tools') this.#catalog.learn(downstream);
+    void this.#prompts.learn(downstream, of === 'prompts');
   }
 
   #openPool(specs: readonly DownstreamSpec[]): DownstreamPool {
@@ -238,7 +250,7 @@ export class ConfiguredServers implements AsyncDisposable {
       eras: this.#eras,
       loginOwner: this.#access.loginOwner,
       loginFor: async (spec) => this.#access.loginFor(spec) ?? (await this.#openLogins()).of(spec),
-      onListed: (downstream) => this.#catalog.learn(downstream),
+      onListed: (downstream, of) => this.#learn(downstream, of),
       onStartFailed: (spec, reason, remedy) =>
         this.#catalog.noteFailure(spec, { reason: redactor.redact(reason), remedy }),
     });

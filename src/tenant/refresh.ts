@@ -6,6 +6,7 @@ import { asBridgeError, BridgeError } from '../base/errors.js';
 import type { NameOwners } from '../hosts/discovery/name-owners.js';
 import type { DownstreamSpec } from '../hosts/downstream-spec.js';
 import type { KeptCatalog, ToolChange } from '../servers/catalog/kept-catalog.js';
+import type { LearnedPrompts } from '../servers/catalog/learned-prompts.js';
 import type { DownstreamPool } from '../servers/pool/pool.js';
 
 /** Servers that are started at once: as many as Claude Code starts. */
@@ -43,6 +44,7 @@ type RefreshParts = {
   /** Opens a pool that has the catalog learn what its servers list. */
   readonly openPool: (specs: readonly DownstreamSpec[]) => DownstreamPool;
   readonly catalog: KeptCatalog;
+  readonly prompts: Pick<LearnedPrompts, 'learn'>;
   readonly owners: Pick<NameOwners, 'accept'> | undefined;
   readonly accept: boolean;
 };
@@ -63,7 +65,7 @@ export async function refreshServers(
 
 async function refresh(
   spec: DownstreamSpec,
-  { openPool, catalog, owners, accept }: RefreshParts,
+  { openPool, catalog, prompts, owners, accept }: RefreshParts,
   signal: AbortSignal,
 ): Promise<Refreshed> {
   const server = spec.name;
@@ -78,6 +80,7 @@ async function refresh(
     const live = await pool.get(server, signal);
     const now = live.tools().map(({ name }) => name);
     const changed = [...(catalog.of(spec)?.changes.values() ?? [])];
+    await prompts.learn(live);
     const isNamed = accept && owners?.accept(spec) === true;
     const isListed = accept && changed.length > 0 && catalog.accept(spec).length > 0;
     const accepted = isNamed || isListed;

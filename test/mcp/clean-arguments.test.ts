@@ -35,7 +35,7 @@ async function called(name: string, args: Args, env: Record<string, string> = {}
     servers: { names: [], policy: () => ({ data: 'write' }) },
     snippets: { folder: undefined },
     serveFor: () => {},
-    onImageKnown: () => {},
+    onLearned: () => {},
     run: (input: RunInput) => {
       run = input;
       return Promise.resolve(failed);

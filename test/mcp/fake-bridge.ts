@@ -62,9 +62,10 @@ export function fakeBridge(env: Readonly<Record<string, string>> = {}, outcome: 
     kept: { list: () => [], isOn: true, keepSeconds: 60, read: () => Promise.resolve(undefined) },
     warmUp: () => void ++seen.warmUps,
     sweepOnce: () => {},
-    onImageKnown: (listener: () => void) => {
-      seen.listeners.add(listener);
-      return () => seen.listeners.delete(listener);
+    onLearned: (listener: (of: string) => void) => {
+      const hear = () => listener('image');
+      seen.listeners.add(hear);
+      return () => seen.listeners.delete(hear);
     },
     run,
     runCommand: async (...asked: Parameters<typeof run>) => ({ failed: await run(...asked) }),

@@ -163,7 +163,7 @@ describe('an agent of 2026-07-28', () => {
     await agent.connect(await served(bridge));
     onTestFinished(() => agent.close());
     const listening = await agent.listen({ toolsListChanged: true, promptsListChanged: true });
-    expect(listening.honoredFilter).toEqual({ toolsListChanged: true });
+    expect(listening.honoredFilter).toEqual({ toolsListChanged: true, promptsListChanged: true });
     await agent.listTools();
     const becomesKnown = (version: string) => {
       const facts = factsFrom(version, []);

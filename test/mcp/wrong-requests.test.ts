@@ -31,7 +31,7 @@ describe('what is wrong with a request', () => {
     expect(read).toMatchObject({ error: { code: -32_602, data: { uri: 'x:y' } } });
   });
 
-  it.each(['ping', 'logging/setLevel', 'initialize', 'roots/list', 'prompts/list'])(
+  it.each(['ping', 'logging/setLevel', 'initialize', 'roots/list', 'sampling/createMessage'])(
     'there is no %s in 2026-07-28',
     async (method) => {
       const { ask } = await byHand(fakeBridge().bridge);

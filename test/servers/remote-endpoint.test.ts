@@ -66,7 +66,7 @@ function silent(redactor: Redactor) {
   };
   return {
     context: { env: ENV, times, observer, redactor },
-    handlers: { onToolsChanged: () => {}, passedOn },
+    handlers: { onToolsChanged: () => {}, onPromptsChanged: () => {}, passedOn },
   };
 }
 

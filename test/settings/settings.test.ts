@@ -98,6 +98,7 @@ it('an empty environment gives the documented defaults', () => {
     approve: 'off',
     approveTrust: [],
     approveWaitSeconds: 600,
+    notify: { desktop: false, webhook: undefined, secretFile: undefined, arguments: false },
     autoload: 'ask',
     http: {
       hosts: [],
@@ -240,6 +241,10 @@ it('every variable can be set', () => {
     MCP_BRIDGE_SHARED: 'auto',
     MCP_BRIDGE_DEPTH: '1',
     MCP_BRIDGE_LAUNCH: 'template',
+    MCP_BRIDGE_NOTIFY_DESKTOP: '1',
+    MCP_BRIDGE_NOTIFY_WEBHOOK: 'https://chat.example.com/hook',
+    MCP_BRIDGE_NOTIFY_SECRET_FILE: '~/hook.key',
+    MCP_BRIDGE_NOTIFY_ARGUMENTS: '1',
   };
   expect(settingsOf(env)).toEqual({
     explicitlySet: new Set(Object.keys(env)),
@@ -308,6 +313,12 @@ it('every variable can be set', () => {
     approve: 'writes',
     approveTrust: ['github', 'in-house-*'],
     approveWaitSeconds: 60,
+    notify: {
+      desktop: true,
+      webhook: 'https://chat.example.com/hook',
+      secretFile: '/home/ann/hook.key',
+      arguments: true,
+    },
     autoload: 'always',
     http: {
       hosts: ['mcp.example.com', '[fd00::1]'],

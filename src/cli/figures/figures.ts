@@ -3,10 +3,10 @@
 
 import type { BridgeEvent, Observer } from '../../base/log/events.js';
 import type { Redactor } from '../../base/secrets/redact.js';
+import { PatientSender } from '../../base/waiting/patient-sender.js';
 import { type OtelExport, type OtelValues, otelExportOf } from '../../settings/environment/otel-export.js';
 import { EventFigures } from './event-figures.js';
 import { type EndedSpan, metricsBody, tracesBody } from './otlp-json.js';
-import { OtlpSender } from './otlp-sender.js';
 import { PROMETHEUS_TYPE, prometheusText } from './prometheus-text.js';
 import { spanOf } from './spans.js';
 
@@ -23,8 +23,8 @@ export class Figures implements AsyncDisposable {
   readonly #export: OtelExport;
   readonly #redact: (text: string) => string;
   readonly #observer: Observer;
-  readonly #traces: OtlpSender | undefined;
-  readonly #metrics: OtlpSender | undefined;
+  readonly #traces: PatientSender | undefined;
+  readonly #metrics: PatientSender | undefined;
   readonly #sinceMs = Date.now();
   readonly #timer: NodeJS.Timeout | undefined;
   #spans: EndedSpan[] = [];
@@ -43,8 +43,8 @@ export class Figures implements AsyncDisposable {
     this.#observer = observer;
     const tell = (message: string) => observer({ type: 'figures.trouble', message });
     for (const message of troubles) tell(message);
-    this.#traces = traces && new OtlpSender(traces, tell);
-    this.#metrics = metrics && new OtlpSender(metrics, tell);
+    this.#traces = traces && new PatientSender(traces, tell);
+    this.#metrics = metrics && new PatientSender(metrics, tell);
     if (metrics !== undefined)
       this.#timer = setInterval(() => void this.#sendMetrics(), metricIntervalMs).unref();
   }

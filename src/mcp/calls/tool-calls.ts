@@ -145,7 +145,7 @@ export function resultOf(
  * Removes what a server says of itself as the maker of an answer and of the answer's kind, which is between the server and
  * the bridge: the agent is answered by the bridge, and would take a relayed question for one of ours.
  */
-function withoutClaims({
+export function withoutClaims({
   resultType: _resultType,
   _meta: meta,
   ...result

@@ -6,7 +6,7 @@ import { loadedOnce } from '../../base/replaced-part.js';
 import { Redactor } from '../../base/secrets/redact.js';
 import type { AgentCapabilities } from '../../servers/asking/agent-capabilities.js';
 import type { Settings } from '../../settings/environment/settings.js';
-import type { Bridge, BridgeOptions } from '../../tenant/bridge.js';
+import type { Bridge, BridgeOptions, LearnedListener } from '../../tenant/bridge.js';
 import { Configured } from '../../tenant/configured.js';
 import { compileSchemas } from '../../wire/schema-making.js';
 import { Jobs } from '../calls/jobs.js';
@@ -22,7 +22,7 @@ export class LateBridge implements AsyncDisposable {
   readonly jobs: Jobs;
   readonly #options: BridgeOptions;
   readonly #onMade: (bridge: Bridge) => void;
-  readonly #imageListeners = new Set<() => void>();
+  readonly #learnedListeners = new Set<LearnedListener>();
   #made: Bridge | undefined;
   #isBegun = false;
   #isClosing = false;
@@ -45,6 +45,11 @@ export class LateBridge implements AsyncDisposable {
     this.servers = new Configured({ settings, context, observer });
   }
 
+  /** Folder of all that is kept of the user. */
+  get stateDir(): string {
+    return this.settings.stateDir;
+  }
+
   /** Where snippets lie. */
   get snippets(): { readonly folder: string | undefined } {
     return { folder: this.settings.snippetsDir };
@@ -61,10 +66,10 @@ export class LateBridge implements AsyncDisposable {
     return this.#made;
   }
 
-  /** Calls `listener` whenever more is known of the image, until the returned function is called. */
-  onImageKnown(listener: () => void): () => void {
-    this.#imageListeners.add(listener);
-    return () => void this.#imageListeners.delete(listener);
+  /** Calls `listener` whenever more is known of the image or of prompts, until the returned function is called. */
+  onLearned(listener: LearnedListener): () => void {
+    this.#learnedListeners.add(listener);
+    return () => void this.#learnedListeners.delete(listener);
   }
 
   /** Makes the bridge and warms it up. Trouble is logged, since it belongs to no call. */
@@ -108,8 +113,8 @@ export class LateBridge implements AsyncDisposable {
     const { Bridge } = await import('../../tenant/bridge.js');
     if (this.#isClosing) throw new BridgeError('E_SHUTDOWN', 'The bridge is closing.', { fault: 'bridge' });
     const bridge = new Bridge({ ...this.#options, configured: this.servers });
-    bridge.onImageKnown(() => {
-      for (const listener of this.#imageListeners) listener();
+    bridge.onLearned((of) => {
+      for (const listener of this.#learnedListeners) listener(of);
     });
     this.#made = bridge;
     this.#onMade(bridge);

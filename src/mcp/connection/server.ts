@@ -4,6 +4,7 @@
 
 import type { ServerCapabilities, Transport } from '@modelcontextprotocol/server';
 import type { Observer } from '../../base/log/events.js';
+import { loadedOnce } from '../../base/replaced-part.js';
 import { clip, clipHarmless } from '../../base/text/text.js';
 import { allowedFolders } from '../../policy/rules/policy.js';
 import { type AgentCapabilities, NO_AGENT } from '../../servers/asking/agent-capabilities.js';
@@ -22,6 +23,9 @@ import { offeredTools, offersSnippets, type ToolDefinition, withDataLine } from 
 import { LateBridge, loadAnswers, wholeBridge } from './late-bridge.js';
 import { serveConnection } from './stdio-connection.js';
 
+/** Loads the list of prompts, which some hosts ask for ahead of all else. */
+const loadPrompts = loadedOnce(() => import('../resources/prompts.js'));
+
 /** Limits for warnings about settings in the instructions. */
 const MAX_WARNINGS = 2;
 const MAX_WARNING_CHARS = 200;
@@ -36,7 +40,7 @@ const ANSWERED_LATER = ['tools/call', 'resources/list', 'resources/templates/lis
  * Over stdio, one is made for each connection (`serveAgent`). Over HTTP:
  * - `createMcpHandler(({ era }) => agentServer({ bridge, jobs, observer, era, connection, onListChanged, … }))`, with a
  *   handler, a `Connection` and a bus for each principal, since what they remember and tell is that principal's.
- *   `onListChanged` calls the handler's `notify.toolsChanged()` or `notify.resourcesChanged()`: a server object there lives as
+ *   `onListChanged` calls the handler's `notify.toolsChanged()` or its like: a server object there lives as
  *   long as its request. `clientProtocol` is the header `mcp-protocol-version` of `requestInfo`, for era `legacy`.
  * - A session of 2025: `agentServer({ bridge, jobs, observer, era: 'legacy' })`, connected to the session's own transport.
  * Results hold RawJson, texts that only `stringify` (base/json/json-text.ts) writes verbatim; JSON.stringify parses them. Over
@@ -56,22 +60,25 @@ export function agentServer(parts: {
   /** The version of MCP that a client of 2025 speaks, where no greeting comes: the header MCP-Protocol-Version. */
   readonly clientProtocol?: string | undefined;
   /**
-   * Is told when the list of tools or of resources has changed. Default: the agent is, by a notification, which reaches it
+   * Is told when the list of tools, of resources or of prompts has changed. Default: the agent is, by a notification, which reaches it
    * only while this server object is connected.
    */
-  readonly onListChanged?: ((list: 'tools' | 'resources') => void) | undefined;
+  readonly onListChanged?: ((list: ChangedList) => void) | undefined;
 }): AgentServer {
   const { bridge, jobs, observer, era, warnings = [], connection = new AgentConnection() } = parts;
   const { settings } = bridge;
   const tools = offeredTools(settings);
+  // Commands alone reach no server.
+  const hasServers = settings.tools.some((name) => name !== 'execute');
   const hasSnippets = offersSnippets(settings, bridge.snippets.folder);
   const server = new AgentServer({
     era,
     capabilities: {
       tools: { listChanged: true },
       resources: { listChanged: true },
+      ...(hasServers ? { prompts: { listChanged: true } } : {}),
       logging: {},
-      ...(hasSnippets ? { completions: {} } : {}),
+      ...(hasSnippets || hasServers ? { completions: {} } : {}),
       ...(era === 'modern' ? TASK_CAPABILITIES : {}),
     } satisfies ServerCapabilities,
     instructions: instructionsOf(bridge, warnings),
@@ -84,7 +91,12 @@ export function agentServer(parts: {
   server.peer = { agent, scope: connection.id, logLevel: () => connection.logLevel };
   listTools(server, { bridge, connection }, tools, agent, listChanged);
   takeLogLevel(server, connection);
-  const later = [...ANSWERED_LATER, ...(hasSnippets ? ['completion/complete'] : [])];
+  if (hasServers) listPrompts(server, { bridge, connection }, listChanged);
+  const later = [
+    ...ANSWERED_LATER,
+    ...(hasServers ? ['prompts/get'] : []),
+    ...(hasSnippets || hasServers ? ['completion/complete'] : []),
+  ];
   server.answerLater(later, async () => {
     const [{ answerFrom }, whole] = await Promise.all([loadAnswers(), wholeBridge(bridge)]);
     answerFrom(whole, server, {
@@ -124,9 +136,13 @@ export function serveAgent(
 const LIST_CHANGED = {
   tools: 'notifications/tools/list_changed',
   resources: 'notifications/resources/list_changed',
+  prompts: 'notifications/prompts/list_changed',
 } as const;
 
-function tellListChanged(server: AgentServer, list: 'tools' | 'resources'): void {
+/** A list that an agent may have read and that is no longer what it was. */
+export type ChangedList = keyof typeof LIST_CHANGED;
+
+function tellListChanged(server: AgentServer, list: ChangedList): void {
   // A client that has gone hears nothing.
   server.notification({ method: LIST_CHANGED[list] }).catch(() => {});
 }
@@ -175,11 +191,26 @@ function listTools(
   server.answer('tools/list', (params, { era }) => {
     checkCursor(params);
     connection.prepare(bridge, agent);
-    connection.onImageKnown(bridge, onImageKnown);
+    connection.onLearned('image', bridge, onImageKnown);
     const told = toldNow();
     connection.toldOfTools = described(told);
     const listed = { tools: told };
     return era === 'legacy' ? listed : { ...listed, ...CACHED_FOR.tools };
+  });
+}
+
+/** Answers prompts/list out of what is kept, which makes no bridge whole and starts no server. */
+function listPrompts(
+  server: AgentServer,
+  { bridge, connection }: { readonly bridge: Bridge | LateBridge; readonly connection: AgentConnection },
+  listChanged: (list: 'prompts') => void,
+): void {
+  server.answer('prompts/list', async (params, { era }) => {
+    checkCursor(params);
+    connection.onLearned('prompts', bridge, () => listChanged('prompts'));
+    const { offeredPrompts } = await loadPrompts();
+    const prompts = offeredPrompts(bridge).map(({ shown }) => shown);
+    return era === 'legacy' ? { prompts } : { prompts, ...CACHED_FOR.prompts };
   });
 }
 
@@ -211,7 +242,7 @@ export class AgentConnection implements Disposable {
   /** Descriptions that the agent was given when it last listed the tools. */
   toldOfTools: string | undefined;
   #plans: NodeJS.Timeout[] = [];
-  #stopListening: (() => void) | undefined;
+  readonly #stopListening = new Map<'image' | 'prompts', () => void>();
 
   /** Plans warm-up, since an agent that lists the tools may call one soon, and house-keeping for when a client has stayed. */
   prepare(bridge: Bridge | LateBridge, agent: AgentCapabilities): void {
@@ -222,13 +253,17 @@ export class AgentConnection implements Disposable {
     ];
   }
 
-  /** `listener` hears when more is known of the image. Only the first one that is given does. */
-  onImageKnown(bridge: Bridge | LateBridge, listener: () => void): void {
-    this.#stopListening ??= bridge.onImageKnown(listener);
+  /** `listener` hears when more is known `of` this. Only the first one that is given for it does. */
+  onLearned(of: 'image' | 'prompts', bridge: Bridge | LateBridge, listener: () => void): void {
+    if (this.#stopListening.has(of)) return;
+    const stop = bridge.onLearned((learned) => {
+      if (learned === of) listener();
+    });
+    this.#stopListening.set(of, stop);
   }
 
   /** Plans still happen: these are the bridge's house-keeping. */
   [Symbol.dispose](): void {
-    this.#stopListening?.();
+    for (const stop of this.#stopListening.values()) stop();
   }
 }

@@ -228,6 +228,8 @@ export const CACHED_FOR = {
   /** Nothing changes as long as this bridge lives, but what is said of the image, once, when it becomes known. */
   tools: forMs(5 * MINUTE_MS),
   templates: forMs(HOUR_MS),
+  /** Servers that are started list theirs anew. */
+  prompts: forMs(MINUTE_MS),
   /** Every run may leave something. */
   resources: forMs(0),
   /** The bridge's description of itself, which names servers as well. */

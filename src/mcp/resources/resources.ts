@@ -1,4 +1,4 @@
-// Answers that a server object takes from its bridge: calls of tools, resources, names of snippets. Resources are the bridge's
+// Answers that a server object takes from its bridge: calls of tools, resources, names of snippets, prompts. Resources are the bridge's
 // own description of itself, the operator's snippets, and what runs have left, for as long as that is kept. A URI is looked up
 // and never made into a path. Whatever a file is called, its type is one that nothing runs. This file is loaded when the first
 // of these answers is asked for, or ahead of that; nobody who only lists the tools waits for it.
@@ -20,6 +20,7 @@ import { answerCalls, type CallsParts, toolsOf } from '../calls/tool-calls.js';
 import { type AgentServer, CACHED_FOR, keptFor } from '../requests/agent-server.js';
 import { type AllowedParams, checkCursor, paramsBy, textIn } from '../requests/complaint.js';
 import { offersSnippets } from '../tools/definitions.js';
+import { answerPrompts, completeArgument } from './asked-prompts.js';
 import { CAPABILITIES_MIME_TYPE, CAPABILITIES_URI, capabilities } from './capabilities.js';
 
 // The address of a snippet: its name, escaped, and nothing more. Whoever reads it looks the name up (snippets.ts).
@@ -52,7 +53,8 @@ export function answerFrom(
   answerCalls(server, { ...parts, bridge, tools: toolsOf(bridge.settings) });
   const snippets = offersSnippets(bridge.settings, bridge.snippets.folder) ? bridge.snippets : undefined;
   offerResources(server, bridge, snippets);
-  if (snippets !== undefined) completeSnippets(server, snippets);
+  answerPrompts(server, bridge);
+  answerCompletions(server, bridge, snippets);
 }
 
 /** Answers resources/list, resources/templates/list and resources/read. `snippets`: undefined where no tool runs any. */
@@ -190,8 +192,8 @@ function listText(briefs: readonly SnippetBrief[]): string {
   return `{"snippets": [${lines.map((line) => `\n${line}`).join(',')}\n]}\n`;
 }
 
-// completion/complete: the names of snippets, for the one argument that this bridge can complete, `name` of the template
-// of a snippet. What else is asked about is answered as the protocol says: by an error for what there is not, by
+// completion/complete: the names of snippets, for the one argument that this bridge can complete itself, `name` of the template
+// of a snippet; arguments of prompts are completed by their servers. What else is asked about is answered as the protocol says: by an error for what there is not, by
 // nothing for what has no names to offer.
 
 /** The protocol's own limit. */
@@ -201,23 +203,31 @@ const MAX_ECHO_CHARS = 200;
 const Complete = z.object({
   ref: z.object({ type: z.string(), uri: z.string().optional(), name: z.string().optional() }),
   argument: z.object({ name: z.string(), value: z.string() }),
+  context: z.object({ arguments: z.record(z.string(), z.string()).optional() }).optional(),
 });
 
 const ALLOWED: AllowedParams = {
   fields: {
-    ref: 'an object with type and, for ref/resource, uri',
+    ref: 'an object with type and, for ref/resource, uri, for ref/prompt, name',
     argument: 'an object with name and value, both texts',
+    context: 'an object with arguments, texts by argument names',
   },
   whole: 'an object with ref and argument',
 };
 
-function completeSnippets(server: AgentServer, snippets: Snippets): void {
-  server.answer('completion/complete', async (params) => {
-    const { ref, argument } = paramsBy(Complete, params, ALLOWED);
+function answerCompletions(server: AgentServer, bridge: Bridge, snippets: Snippets | undefined): void {
+  server.answer('completion/complete', async (params, request) => {
+    const { ref, argument, context } = paramsBy(Complete, params, ALLOWED);
+    if (ref.type === 'ref/prompt' && ref.name !== undefined)
+      return await completeArgument(
+        bridge,
+        { name: ref.name, argument, ...(context && { context }) },
+        request,
+      );
     if (ref.type === 'ref/resource' && ref.uri === KEPT_URI_TEMPLATE) return completion([]);
-    if (ref.type !== 'ref/resource' || ref.uri !== SNIPPET_URI_TEMPLATE)
+    if (ref.type !== 'ref/resource' || ref.uri !== SNIPPET_URI_TEMPLATE || snippets === undefined)
       throw new WrongParams(
-        `There is no '${clipText(ref.uri ?? ref.name ?? ref.type)}' to complete. Allowed: ${SNIPPET_URI_TEMPLATE}.`,
+        `There is no '${clipText(ref.uri ?? ref.name ?? ref.type)}' to complete. Allowed: ${snippets === undefined ? '' : `${SNIPPET_URI_TEMPLATE} and `}the name of a prompt.`,
       );
     if (argument.name !== 'name')
       throw new WrongParams(`The template has no argument '${clipText(argument.name)}'. It has: name.`);

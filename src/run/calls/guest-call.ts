@@ -69,6 +69,16 @@ export const toolCall = (server: string, tool: string, args: unknown): GuestCall
     argumentsText: stringify(args) ?? '{}',
   });
 
+/** The one request of the agent for a prompt, which a person has chosen. */
+export const promptCall = (
+  server: string,
+  prompt: string,
+  args: Readonly<Record<string, string>>,
+): GuestCall => {
+  const params = { server, prompt, arguments: args };
+  return asCall({ id: 1, method: 'prompts.get', params, argumentsText: stringify(params) ?? '{}' });
+};
+
 type Untargeted = { readonly [M in CallMethod]: Omit<CallOf<M>, 'target'> }[CallMethod];
 
 const asCall = (call: Untargeted): GuestCall => ({ ...call, target: targetOf(call) }) as GuestCall;

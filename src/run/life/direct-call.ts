@@ -1,4 +1,4 @@
-// One tool of one server, called for the agent itself and not by code: no sandbox, and the same guard, policy, limits and
+// One tool or prompt of one server, asked for by the agent itself and not by code: no sandbox, and the same guard, policy, limits and
 // audit as every call from inside one. What the server answers is relayed as it is.
 
 import { asBridgeError, BridgeError } from '../../base/errors.js';
@@ -12,7 +12,7 @@ import type { ServerDoc } from '../../wire/frames.js';
 import { digestOf } from '../audit/digest.js';
 import type { CallContext } from '../calls/call-context.js';
 import { type CallScope, guardCalls } from '../calls/guarded-calls.js';
-import { toolCall } from '../calls/guest-call.js';
+import { type GuestCall, promptCall, toolCall } from '../calls/guest-call.js';
 import { LoadedServers, notLoaded } from '../calls/on-demand.js';
 import { SavedByRun } from '../calls/saved-tools.js';
 import { RunRecord, type RunServices } from './run-request.js';
@@ -23,16 +23,20 @@ type DirectCall = {
   /** Name of the call's language in an audit. */
   readonly language: string;
   readonly server: string;
-  readonly tool: string;
-  readonly args: unknown;
   /** Seconds that the call may take, as far as the call says. */
   readonly timeoutSeconds: number;
   /** How long its server may be silent before nobody waits for it any more. */
   readonly softTimeoutSeconds: number;
-};
+} & ServerSubject;
+
+/** The tool or the prompt that the server is asked for. */
+type ServerSubject =
+  | { readonly tool: string; readonly args: unknown }
+  | { readonly prompt: string; readonly args: Readonly<Record<string, string>> };
 
 /** `setBy` names what has chosen the server, for its errors. */
-export type ServerCall = Omit<DirectCall, 'id' | 'language'> & { readonly setBy: string };
+export type ServerCall = ServerSubject &
+  Pick<DirectCall, 'server' | 'timeoutSeconds' | 'softTimeoutSeconds'> & { readonly setBy: string };
 
 export type DirectServices = Pick<RunServices, 'calls' | 'approvals' | 'saved' | 'observer'> & {
   readonly servers: Omit<RunServices['servers'], 'wanted'>;
@@ -41,7 +45,7 @@ export type DirectServices = Pick<RunServices, 'calls' | 'approvals' | 'saved' |
 /** A server's own words on the failure are its answer, which the audit does not keep. */
 const TOOL_FAILED = { type: 'E_TOOL_FAILED', message: 'The server answered that its tool has failed.' };
 
-/** The text of a CallToolResult. Throws a BridgeError where there is none, E_SERVER_UNAVAILABLE where none came in time. */
+/** The text of a CallToolResult, or of a GetPromptResult. Throws a BridgeError where there is none, E_SERVER_UNAVAILABLE where none came in time. */
 export async function callDirectly(
   call: DirectCall,
   services: DirectServices,
@@ -62,7 +66,7 @@ export async function callDirectly(
     const meter = {
       calls,
       inFlight: 1,
-      waitingFor: shownTool(call.server, call.tool),
+      waitingFor: shownTool(call.server, 'prompt' in call ? call.prompt : call.tool),
       get asking() {
         return approvals?.waiting ?? '';
       },
@@ -116,13 +120,19 @@ const silentError = ({ server, softTimeoutSeconds }: DirectCall): BridgeError =>
 const cancelledError = (cause: unknown): BridgeError =>
   new BridgeError('E_CANCELLED', 'The call was cancelled.', { fault: 'agent', cause });
 
+const askedCall = (call: DirectCall): GuestCall =>
+  'prompt' in call
+    ? promptCall(call.server, call.prompt, call.args)
+    : toolCall(call.server, call.tool, call.args);
+
 async function ask(
-  { id: runId, server, tool, args }: DirectCall,
+  call: DirectCall,
   doc: ServerDoc,
   { servers, calls, saved, observer }: DirectServices,
   asking: Pick<CallScope, 'approvals' | 'stopClock' | 'tell' | 'trace'>,
   signal: AbortSignal,
 ): Promise<RawJson> {
+  const { id: runId } = call;
   const discovered = servers.discovered([doc.name], new Map());
   const guard = guardCalls(
     {
@@ -137,6 +147,6 @@ async function ask(
     servers,
     calls,
   );
-  const answer = await guard.answer(toolCall(server, tool, args), signal);
+  const answer = await guard.answer(askedCall(call), signal);
   return answer instanceof RawJson ? answer : new RawJson(stringify(answer));
 }

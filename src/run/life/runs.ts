@@ -6,6 +6,7 @@ import { type RawJson, stringify } from '../../base/json/json-text.js';
 import type { Observer } from '../../base/log/events.js';
 import { LOCAL_USER } from '../../base/principal.js';
 import type { Redactor } from '../../base/secrets/redact.js';
+import { Deadline } from '../../base/waiting/deadline.js';
 import { LinkedSignal } from '../../base/waiting/linked-signal.js';
 import {
   type RefusedTurn,
@@ -30,6 +31,7 @@ import type { KnownServers } from '../../servers/catalog/known-servers.js';
 import type { ObservedShapes } from '../../servers/catalog/observed-shapes.js';
 import type { DownstreamPool } from '../../servers/pool/pool.js';
 import type { ServerLease } from '../../servers/pool/server-lease.js';
+import { completePrompt } from '../../servers/server/resources.js';
 import { planFor } from '../../settings/environment/plan.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { ServerBrief, ServerDoc } from '../../wire/frames.js';
@@ -111,6 +113,9 @@ type SandboxSource = {
   readonly after?: (given: GivenTurn, beganAt: number) => void;
 };
 
+/** A person who types waits no longer for what can be typed. */
+const COMPLETE_WITHIN_MS = 10_000;
+
 export class Runs {
   readonly #parts;
 
@@ -184,7 +189,7 @@ export class Runs {
     return { failed: this.#reject(arrival.id, about, context, problemOf(outcome.refused)) };
   };
 
-  /** A tool of one server, for the agent itself. Never rejects: what stands in the way is an objection. */
+  /** A tool or a prompt of one server, for the agent itself. Never rejects: what stands in the way is an objection. */
   readonly callServer = async (
     { setBy, ...call }: ServerCall,
     context: CallContext,
@@ -196,9 +201,10 @@ export class Runs {
     const wait = { owner: ownerId, limits: callLimits(), memoryBytes: 0 };
     const turn = await callTurns.place(wait, signal).turn;
     const named = [call.server];
+    const language = 'prompt' in call ? 'prompt' : 'command';
     const refuse = (problem: CallProblem): CallProblem => {
       const { timeoutSeconds } = call;
-      const about = { servers: named, timeoutSeconds, language: 'command', text: stringify(call.args) };
+      const about = { servers: named, timeoutSeconds, language, text: stringify(call.args) };
       this.#reject(queue.nextId(), about, context, problem);
       return problem;
     };
@@ -216,12 +222,31 @@ export class Runs {
       return { [Symbol.dispose]: () => {} };
     };
     const services = this.#servicesFor(lease, agent, this.#waitedFor(named), atServer);
-    const about = { id, language: 'command', ...call };
+    const about = { id, language, ...call };
     try {
       return await queue.underWay(callDirectly(about, services, { ...context, signal }));
     } catch (thrown) {
       return problemOf(asBridgeError(thrown));
     }
+  };
+
+  /** Values for an argument of a prompt of `server`, a CompleteResult. Throws a BridgeError. Not audited: it is one keystroke. */
+  readonly completePrompt = async (
+    server: string,
+    asked: Parameters<typeof completePrompt>[1],
+    { caller, signal }: Pick<CallContext, 'caller' | 'signal'>,
+  ): Promise<object> => {
+    const { servers, queue, callTurns, ownerId, callLimits } = this.#parts;
+    using link = new LinkedSignal(signal, queue.closing);
+    using deadline = new Deadline(link.signal);
+    deadline.start(COMPLETE_WITHIN_MS);
+    const of = { run: queue.nextId(), owner: ownerId, limits: callLimits, bridge: queue.instance };
+    const { max } = servers.policy().serverLimits(server).callsInFlight;
+    using _turn = await turnOfCode(callTurns, of)({ server, max }, deadline.signal);
+    using lease = servers.pool.lease([server], caller.agent);
+    const downstream = await lease.get(server, deadline.signal);
+    if (!downstream.has('completions')) return { completion: { values: [] } };
+    return await completePrompt(downstream, asked, deadline.signal);
   };
 
   /** `agent` calls, or is likely to soon. */

@@ -23,6 +23,14 @@ export function toolAliases(names: Iterable<string>): ReadonlyMap<string, string
   return aliases(names, (name) => identifier(name, 'tool'));
 }
 
+/** A name for each prompt of one server, of letters that every host takes in a menu, none twice; stays as it is if it can. */
+export function promptNames(names: Iterable<string>): ReadonlyMap<string, string> {
+  return aliases(names, (name) => name.replace(/[^A-Za-z0-9_-]/gu, '_').slice(0, MAX_PROMPT_NAME_CHARS));
+}
+
+/** With the server ahead of it, it still fits into a line of a menu. */
+const MAX_PROMPT_NAME_CHARS = 100;
+
 /** ASCII only: Python itself folds other letters together (NFKC), so that two of them could be one name. */
 function identifier(name: string, whenEmpty: string): string {
   const ascii = name

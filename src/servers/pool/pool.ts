@@ -15,7 +15,7 @@ import type { Downstream } from '../server/downstream.js';
 import { childEnv } from '../stdio/stdio-transport.js';
 import { ServerLease } from './server-lease.js';
 import type { SlotParts } from './shared-slots.js';
-import { type DownstreamState, type ServerSlot, Slot } from './slot.js';
+import { type DownstreamState, type OnListed, type ServerSlot, Slot } from './slot.js';
 
 const DEFAULT_TIMES: DownstreamTimes = {
   connectTimeoutMs: START_TIME_MS,
@@ -45,8 +45,7 @@ export type DownstreamPoolOptions = Pick<
   readonly times?: Partial<DownstreamTimes>;
   /** Where a server is that other pools use too; without it, and for undefined, it is this pool's alone. */
   readonly slotFor?: ((parts: SlotParts) => ServerSlot | undefined) | undefined;
-  /** Called whenever a server has listed its tools, the first time before anybody is given it; it must not throw. */
-  readonly onListed?: (downstream: Downstream) => void;
+  readonly onListed?: OnListed;
 };
 
 const MAX_NAMES = 20;

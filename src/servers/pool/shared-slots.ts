@@ -10,7 +10,7 @@ import type { DownstreamSpec } from '../../hosts/downstream-spec.js';
 import { type AgentCapabilities, Callers, NO_AGENT } from '../asking/agent-capabilities.js';
 import type { ServerContext } from '../server/connect.js';
 import type { Downstream } from '../server/downstream.js';
-import { type DownstreamState, describe, type ServerSlot, Slot } from './slot.js';
+import { type DownstreamState, describe, type OnListed, type ServerSlot, Slot } from './slot.js';
 
 /** An agent that says nothing for so long is taken for one with roots of its own. */
 const ROOTS_WITHIN_MS = 5_000;
@@ -19,7 +19,7 @@ const ROOTS_WITHIN_MS = 5_000;
 export type SlotParts = {
   readonly spec: DownstreamSpec;
   readonly context: ServerContext;
-  readonly onListed: (downstream: Downstream) => void;
+  readonly onListed: OnListed;
 };
 
 /** One live server, and its users, which are pools. */
@@ -116,8 +116,8 @@ export class SharedSlots implements AsyncDisposable {
     const observer = (event: BridgeEvent) => {
       for (const { parts } of users) parts.context.observer(event);
     };
-    const tellListed = (downstream: Downstream) => {
-      for (const { parts } of users) parts.onListed(downstream);
+    const tellListed: OnListed = (...told) => {
+      for (const { parts } of users) parts.onListed(...told);
     };
     return { key, slot: new Slot(spec, { ...context, observer }, tellListed), users };
   }

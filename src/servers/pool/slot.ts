@@ -35,11 +35,16 @@ export interface ServerSlot {
   close(): Promise<void>;
 }
 
+/**
+ * Called before anybody is given the server, and whenever it has listed its tools anew, or has said that it has other
+ * `prompts`. It must not throw.
+ */
+export type OnListed = (downstream: Downstream, of?: 'tools' | 'prompts') => void;
+
 export class Slot implements ServerSlot {
   readonly spec: DownstreamSpec;
   readonly #context: ServerContext;
-  /** Called before anybody is given the server, and whenever it has listed its tools anew; it must not throw. */
-  readonly #onListed: (downstream: Downstream) => void;
+  readonly #onListed: OnListed;
   readonly #ending = new AbortController();
   #state: SlotState = { at: 'idle', reason: undefined };
   /** Settles when every released server has ended; the next one may be open by then. */
@@ -55,12 +60,7 @@ export class Slot implements ServerSlot {
   /** Once it is retired: who hears that nothing of it runs any more. */
   #onGone: (() => void) | undefined;
 
-  constructor(
-    spec: DownstreamSpec,
-    context: ServerContext,
-    onListed: (downstream: Downstream) => void,
-    callers = new Callers(),
-  ) {
+  constructor(spec: DownstreamSpec, context: ServerContext, onListed: OnListed, callers = new Callers()) {
     this.spec = spec;
     this.#callers = callers;
     this.#context = context;
@@ -167,6 +167,7 @@ export class Slot implements ServerSlot {
           this.#onListed(open.downstream);
           this.#tellProblems(open.downstream);
         },
+        onPromptsChanged: () => this.#onListed(open.downstream, 'prompts'),
         onRefreshFailed: (message) =>
           observer({
             type: 'downstream.failed',

@@ -65,10 +65,13 @@ export async function connect(
   context: ServerContext,
   {
     onToolsChanged,
+    onPromptsChanged,
     passedOn,
   }: {
     /** Called for every `tools/list_changed`, from the first moment on. */
     readonly onToolsChanged: () => void;
+    /** Called likewise for every `prompts/list_changed`. */
+    readonly onPromptsChanged: () => void;
     /** Answers what the server asks. */
     readonly passedOn: ServerRequests;
   },
@@ -88,6 +91,7 @@ export async function connect(
     capabilities: passedOn.capabilities,
     onNotification: (method: string, params: JsonObject) => {
       if (method === 'notifications/tools/list_changed') onToolsChanged();
+      else if (method === 'notifications/prompts/list_changed') onPromptsChanged();
       else passedOn.onNotification(method, params);
     },
     onRequest: passedOn.answer,

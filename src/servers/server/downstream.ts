@@ -25,10 +25,13 @@ export type { CallProgress } from '../connection/client.js';
 /** A request that is no call of a tool; `what` names it and its server, as the beginning of a sentence. */
 export type ServerRequest = {
   readonly what: string;
-  readonly method: `resources/${string}` | `prompts/${string}`;
+  readonly method: `resources/${string}` | `prompts/${string}` | 'completion/complete';
   readonly params: Readonly<Record<string, unknown>>;
   readonly failure: FailureCode;
 };
+
+/** Parts of MCP besides tools that a server says in its greeting that it has. */
+export type ServerPart = 'resources' | 'prompts' | 'completions';
 
 export interface Downstream {
   readonly spec: DownstreamSpec;
@@ -51,7 +54,7 @@ export interface Downstream {
     signal: AbortSignal,
   ): Promise<RawJson>;
   /** Whether it said in its greeting that it has any. */
-  has(kind: 'resources' | 'prompts'): boolean;
+  has(kind: ServerPart): boolean;
   /** The result, which leads to its own text by `rawResultOf`. Limits and errors as of a tool's call. */
   ask(question: ServerRequest, signal: AbortSignal): Promise<object>;
   /** Resolves, once it is over, with the reason as the end of a sentence about the server. */
@@ -75,6 +78,8 @@ export type DownstreamEvents = {
   readonly onAnswer: () => void;
   /** A changed list of tools was read. */
   readonly onListed: () => void;
+  /** The server says that its prompts have changed. */
+  readonly onPromptsChanged: () => void;
   /** A changed list of tools could not be read; the earlier one stays. */
   readonly onRefreshFailed: (message: string) => void;
 };
@@ -108,11 +113,13 @@ export async function openDownstream(
     changedEarly = true;
     live?.onChanged();
   };
+  // Before it is open, nobody has read its prompts yet.
+  const onPromptsChanged = () => void (live && events.onPromptsChanged());
   const { redactor, observer } = context;
   const redact = (text: string) => redactor.redact(text);
   const calls = new CallsUnderWay();
   const passedOn = new ServerRequests({ server: spec.name, callers, calls, redact, observer });
-  const connection = await connect(spec, context, { onToolsChanged, passedOn }, signal);
+  const connection = await connect(spec, context, { onToolsChanged, onPromptsChanged, passedOn }, signal);
   const listening = new AbortController();
   live = new LiveDownstream(spec, connection, { calls, passedOn }, context, events);
   const opened = live;
@@ -217,7 +224,7 @@ class LiveDownstream implements Downstream {
     return isError ? new RawJson(this.#context.redactor.redactValues(raw.text)) : raw;
   }
 
-  has(kind: 'resources' | 'prompts'): boolean {
+  has(kind: ServerPart): boolean {
     return this.#connection.client.has(kind);
   }
 

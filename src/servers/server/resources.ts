@@ -47,6 +47,17 @@ export async function getPrompt(
   return give(server, PROMPTS, question, name, signal);
 }
 
+/** CompleteResult for an argument of a prompt, as the server says it; E_PROMPT_FAILED where it says none. */
+export async function completePrompt(
+  server: Downstream,
+  { prompt, ...asked }: { readonly prompt: string; readonly argument: object; readonly context?: object },
+  signal: AbortSignal,
+): Promise<object> {
+  const what = `Completion for prompt '${displayName(prompt)}' of server '${shownName(server.spec.name)}'`;
+  const params = { ref: { type: 'ref/prompt', name: prompt }, ...asked };
+  return server.ask({ what, method: 'completion/complete', params, failure: 'E_PROMPT_FAILED' }, signal);
+}
+
 async function give(
   server: Downstream,
   kind: ListingKind,

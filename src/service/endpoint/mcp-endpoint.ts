@@ -23,6 +23,7 @@ import {
   tasksAskedFor,
   type WatchTasks,
 } from '../../mcp/calls/tasks.js';
+import type { ChangedList } from '../../mcp/connection/server.js';
 import type { AuthExtra } from '../../mcp/requests/agent-request.js';
 import type { RequestId } from '../../wire/request-body.js';
 import { type HttpAnswer, type HttpFrontParts, type HttpLimits, rpcError } from '../http/parts.js';
@@ -198,7 +199,7 @@ export class McpEndpoint implements AsyncDisposable {
       onerror: (error: Error) =>
         observer({ type: 'http.trouble', principal: principal.id, message: messageOf(error) }),
     };
-    const onListChanged = (list: 'tools' | 'resources') => bus.publish({ kind: `${list}_list_changed` });
+    const onListChanged = (list: ChangedList) => bus.publish({ kind: `${list}_list_changed` });
     const factory = ({ era, authInfo, requestInfo }: McpRequestContext) => {
       const fallback = { principal, callerToken: undefined, requestId: '' };
       const extra = (authInfo?.extra as AuthExtra | undefined) ?? fallback;
@@ -299,6 +300,7 @@ function jobsNamedIn(params: unknown): readonly string[] {
 const LISTS = {
   toolsListChanged: { kind: 'tools_list_changed', method: 'notifications/tools/list_changed' },
   resourcesListChanged: { kind: 'resources_list_changed', method: 'notifications/resources/list_changed' },
+  promptsListChanged: { kind: 'prompts_list_changed', method: 'notifications/prompts/list_changed' },
 } as const;
 
 type TaskStream = {

@@ -9,6 +9,7 @@ import type { BridgeEvent, Observer } from '../../base/log/events.js';
 import type { Principal } from '../../base/principal.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import type { WatchTasks } from '../../mcp/calls/tasks.js';
+import type { ChangedList } from '../../mcp/connection/server.js';
 import type { AuthExtra } from '../../mcp/requests/agent-request.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { errorAnswer, type HttpErrorAnswer, type RequestId } from '../../wire/request-body.js';
@@ -80,7 +81,7 @@ export type HttpFrontParts = {
        * Has a change of the principal's lists told on its `subscriptions/listen` streams; undefined for a session, whose client
        * is told by its own server object.
        */
-      readonly onListChanged: ((list: 'tools' | 'resources') => void) | undefined;
+      readonly onListChanged: ((list: ChangedList) => void) | undefined;
     },
   ) => Server | Promise<Server>;
   /** Who asks, or the answer for somebody who may not. Also called again and again for streams that stay open. */

@@ -145,7 +145,7 @@ export class AgentConversation {
 // JSON-RPC 2.0, section 5.1.
 const PARSE_ERROR = -32_700;
 const INTERNAL_ERROR = -32_603;
-const LISTS = ['notifications/tools/list_changed', 'notifications/resources/list_changed'];
+const LISTS = ['tools', 'resources', 'prompts'].map((list) => `notifications/${list}/list_changed`);
 /** Methods that a bridge that goes on has to be told again. */
 const REPEATED: ReadonlySet<string> = new Set([
   'initialize',

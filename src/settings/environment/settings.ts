@@ -76,6 +76,7 @@ export function readSettings(env: Environment, machine: HostFacts) {
       ...unfitStateDir(settings, right.has('MCP_BRIDGE_STATE_DIR'), host),
       ...rulesWithoutEffect(given, settings),
       ...halfACertificate(settings),
+      ...unsignedWebhook(settings),
       ...issuerWithoutResource(values, wrong),
     ],
   };
@@ -106,6 +107,12 @@ function halfACertificate({ http: { cert, key } }: Settings): SettingProblem[] {
       ? (['MCP_BRIDGE_HTTP_KEY', 'MCP_BRIDGE_HTTP_CERT'] as const)
       : (['MCP_BRIDGE_HTTP_CERT', 'MCP_BRIDGE_HTTP_KEY'] as const);
   return [problem(missing, `${missing} is not set, but ${there} is: TLS needs both.`)];
+}
+
+function unsignedWebhook({ notify: { webhook, secretFile } }: Settings): SettingProblem[] {
+  if (webhook === undefined || secretFile !== undefined) return [];
+  const name = 'MCP_BRIDGE_NOTIFY_SECRET_FILE';
+  return [problem(name, `${name} is not set, but MCP_BRIDGE_NOTIFY_WEBHOOK is: what it is sent is signed.`)];
 }
 
 function issuerWithoutResource({ oauth }: SettingValues, wrong: ReadonlySet<string>): SettingProblem[] {

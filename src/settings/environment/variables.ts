@@ -640,6 +640,35 @@ export const variables = {
     default: '600',
     ...seconds(1, DAY_SECONDS),
   }),
+  /** Words outside of the agent and the page for a question that nobody has answered for some seconds. */
+  notify: {
+    desktop: setting({
+      name: 'MCP_BRIDGE_NOTIFY_DESKTOP',
+      meaning: 'Whether a call that waits for your approval is told by a notification on your desktop.',
+      default: '0',
+      ...flag,
+    }),
+    webhook: makeOptional({
+      name: 'MCP_BRIDGE_NOTIFY_WEBHOOK',
+      meaning:
+        'Address to which a call that waits for an approval is told, signed as Standard Webhooks has it; docs/approvals.md says what is sent.',
+      default: 'none',
+      schema: textRule(oauthAddressTrouble),
+      allowed: 'an https address without query and fragment; http for this machine only',
+    }),
+    secretFile: path({
+      name: 'MCP_BRIDGE_NOTIFY_SECRET_FILE',
+      meaning:
+        'File with the key for the signatures of MCP_BRIDGE_NOTIFY_WEBHOOK: `whsec_` and 24 to 64 bytes in base64. Nobody else may read it.',
+      default: 'none',
+    }),
+    arguments: setting({
+      name: 'MCP_BRIDGE_NOTIFY_ARGUMENTS',
+      meaning: 'Whether the webhook is sent the arguments of the calls, without known secrets and cut short.',
+      default: '0',
+      ...flag,
+    }),
+  },
   autoload: setting({
     name: 'MCP_BRIDGE_AUTOLOAD',
     meaning:

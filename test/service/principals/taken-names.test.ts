@@ -161,7 +161,11 @@ it.each([
       return true;
     },
   };
-  const [outcome] = await refreshServers([taker], { openPool: () => pool, catalog, owners, accept }, NEVER);
+  const [outcome] = await refreshServers(
+    [taker],
+    { openPool: () => pool, catalog, prompts: { learn: async () => {} }, owners, accept },
+    NEVER,
+  );
   expect(outcome).toMatchObject({ state: 'listed', takesName: true, accepted });
   expect(taken).toEqual(accept ? ['far'] : []);
 });

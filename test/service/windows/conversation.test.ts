@@ -89,7 +89,7 @@ describe('what is known of a conversation', () => {
         .trim()
         .split('\n')
         .map((each) => JSON.parse(each).method),
-    ).toEqual(['notifications/tools/list_changed', 'notifications/resources/list_changed']);
+    ).toEqual(['tools', 'resources', 'prompts'].map((list) => `notifications/${list}/list_changed`));
   });
 
   it('asks the greeting again where it was not answered yet, and passes its answer on', () => {

@@ -1,35 +1,50 @@
-// Bodies for a collector, sent one after the other, each a few times where the collector is busy or away. What it does not
-// take is lost, and told once until something is taken again; nothing waits without an end, and no run waits for it.
+// JSON for an address of the operator's, sent one body after the other, each a few times where the other end is busy or away.
+// A body that is not taken is lost, and told once until one is taken again; nothing waits without an end, and no run waits for it.
 
 import http from 'node:http';
 import https from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { messageOf } from '../../base/errors.js';
-import { clipHarmlessLine } from '../../base/text/text.js';
-import type { OtlpTarget } from '../../settings/environment/otel-export.js';
+import { messageOf } from '../errors.js';
+import { clipHarmlessLine } from '../text/text.js';
 
-/** Statuses after which OTLP has the same sent again. */
+/** Statuses after which the same is sent again, as OTLP and others have it. */
 const AGAIN: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 const ATTEMPTS = 4;
 const FIRST_PAUSE_MS = 1_000;
 const MAX_ANSWER_CHARS = 300;
+/** Bodies that wait; more are lost. */
+const MAX_WAITING = 100;
 
-export class OtlpSender {
-  readonly #target: OtlpTarget;
+/** Headers may depend on the body, and on the time of each attempt. */
+export type SendTarget = {
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>> | ((body: string) => Readonly<Record<string, string>>);
+  readonly timeoutMs: number;
+};
+
+export class PatientSender {
+  readonly #target: SendTarget;
   readonly #onTrouble: (message: string) => void;
   readonly #closing = new AbortController();
   #isWell = true;
+  #waiting = 0;
   #last: Promise<void> = Promise.resolve();
 
-  /** `onTrouble` hears, as a sentence, why the collector takes nothing: once until it does again. */
-  constructor(target: OtlpTarget, onTrouble: (message: string) => void) {
+  /** `onTrouble` hears, as a sentence, why the other end takes nothing: once until it does again. */
+  constructor(target: SendTarget, onTrouble: (message: string) => void) {
     this.#target = target;
     this.#onTrouble = onTrouble;
   }
 
   /** Resolves when the body was taken or given up; never rejects. */
   send(body: string): Promise<void> {
-    this.#last = this.#last.then(() => this.#sendNow(body));
+    if (this.#waiting === MAX_WAITING) return Promise.resolve();
+    this.#waiting++;
+    this.#last = this.#last
+      .then(() => this.#sendNow(body))
+      .finally(() => {
+        this.#waiting--;
+      });
     return this.#last;
   }
 
@@ -67,10 +82,11 @@ export class OtlpSender {
 }
 
 function post(
-  { url, headers, timeoutMs }: OtlpTarget,
+  { url, headers: wanted, timeoutMs }: SendTarget,
   body: string,
 ): Promise<{ readonly status: number; readonly text: string }> {
   return new Promise((resolve, reject) => {
+    const headers = typeof wanted === 'function' ? wanted(body) : wanted;
     const { request } = url.protocol === 'https:' ? https : http;
     const sent = request(url, {
       method: 'POST',
@@ -78,7 +94,7 @@ function post(
       signal: AbortSignal.timeout(timeoutMs),
     });
     sent.once('error', reject);
-    // A collector that hangs must not keep the process.
+    // Another end that hangs must not keep the process.
     sent.once('socket', (socket) => socket.unref());
     sent.once('response', (answer) => {
       let text = '';
