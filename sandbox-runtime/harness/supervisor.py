@@ -70,6 +70,7 @@ def supervise(
     get_ready()
     # The guest's collector then need not walk (and copy, after the fork) what we have loaded.
     gc.freeze()
+    gc.enable()
     ended, wakeup = _wake_on_signals()
     guest = _fork_guest(streams, ahead, (ended, wakeup), None if _has_spoken(streams) else waits)
     # What is done for the first time takes several times as long; the run is to find it done. Not before the fork:

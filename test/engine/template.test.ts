@@ -1,6 +1,9 @@
-// The configuration of a sandbox, made from that of its template; and the words that its clock is started with.
+// The configuration of a sandbox, made from that of its template; the words that its clock is started with; and its removal.
 
-import { expect, it } from 'vitest';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { removeEnded } from '../../src/engine/machine/bundles.js';
 import { clockArgv } from '../../src/engine/template/clock.js';
 import {
   configFor,
@@ -10,6 +13,7 @@ import {
   parseConfig,
   whyUnfit,
 } from '../../src/engine/template/oci-config.js';
+import { tempHome } from '../support/start-bridge.js';
 
 const ID = 'cbc87ec1715f';
 const USER = { uid: 65532, gid: 65532 };
@@ -131,11 +135,55 @@ it('the clock is told the time after which it ends the sandbox, and the runtime 
     notes: '/state/run/i/oci',
     root: '/merged',
     bundle: '/state/run/i/a.bundle',
+    owner: '1:1',
     seconds: 90,
     name: 'a',
   });
-  expect(argv.slice(0, 4)).toEqual(['nsenter', '--', 'sh', '-c']);
-  expect(argv.slice(5).join(' ')).toBe(
-    'clock /merged /state/run/i/a.bundle --timeout=90 a /usr/sbin/runc --debug --systemd-cgroup --root /state/run/i/oci',
+  expect(argv.slice(0, 7)).toEqual(['nsenter', '--', 'unshare', '--mount', '--', 'sh', '-c']);
+  expect(argv.slice(8).join(' ')).toBe(
+    'clock /merged /state/run/i/a.bundle --timeout=90 a /state/run/i/oci 1:1 /usr/sbin/runc --debug --systemd-cgroup',
   );
+});
+
+describe('a sandbox that has ended', () => {
+  /** Notes of runc's about the container `name`, whose groups are `folders`. */
+  function notesOf(name: string, folders: Readonly<Record<string, string>>): string {
+    const notes = join(tempHome(), 'oci');
+    mkdirSync(join(notes, name), { recursive: true });
+    writeFileSync(
+      join(notes, name, 'state.json'),
+      JSON.stringify({ init_process_pid: 7, cgroup_paths: folders, config: {} }),
+    );
+    return notes;
+  }
+
+  it('is removed without the runtime: its control groups, those that are gone already too, and the notes of it', async () => {
+    const groups = tempHome();
+    mkdirSync(join(groups, 'memory', 'a'), { recursive: true });
+    const notes = notesOf('a', {
+      '': join(groups, 'unified/a'),
+      memory: join(groups, 'memory/a'),
+    });
+    expect(await removeEnded(notes, 'a')).toBe(true);
+    expect(existsSync(join(groups, 'memory'))).toBe(true);
+    expect(existsSync(join(groups, 'memory/a'))).toBe(false);
+    expect(existsSync(join(notes, 'a'))).toBe(false);
+  });
+
+  it('is left to the runtime where a group has others in it', async () => {
+    const groups = tempHome();
+    mkdirSync(join(groups, 'a', 'inner'), { recursive: true });
+    const notes = notesOf('a', { memory: join(groups, 'a') });
+    expect(await removeEnded(notes, 'a')).toBe(false);
+    expect(existsSync(join(notes, 'a', 'state.json'))).toBe(true);
+  });
+
+  it('is left to the runtime where the groups in its notes are not its own', async () => {
+    const groups = tempHome();
+    mkdirSync(join(groups, 'b'));
+    const notes = notesOf('a', { memory: join(groups, 'b') });
+    expect(await removeEnded(notes, 'a')).toBe(false);
+    expect(existsSync(join(groups, 'b'))).toBe(true);
+    expect(await removeEnded(notes, 'unknown')).toBe(false);
+  });
 });

@@ -76,18 +76,19 @@ export class AttackedBridge implements AsyncDisposable {
     await this.bridge.launcher.prepare(signal);
     const onStart = () => {
       startedAt = performance.now();
-      pid = firstProcessOf(this.#settings.stateDir, this.#container);
+      const { stateDir } = this.#settings;
+      pid = firstProcessOf(stateDir, this.#container);
       if (pid === undefined) {
         told = engine.factsOf?.(this.#container, signal).catch(() => undefined);
         return;
       }
       const first = pid;
-      host = hostLook(first, this.#container, {
+      host = hostLook(first, stateDir, this.#container, {
         ...this.#settings,
         pids: engine.hostTasks(this.#settings.pids),
       });
       const scales = scalesFor(first, WRITABLE);
-      const bundle = bundleOf(first, this.#container);
+      const bundle = bundleOf(first, stateDir, this.#container);
       const before = bundle === undefined ? 0 : bytesIn(bundle);
       poll = setInterval(() => {
         if (weighs) weighed = Math.max(weighed ?? 0, scales.weigh() ?? 0);

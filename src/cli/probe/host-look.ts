@@ -35,11 +35,16 @@ export const isAlive = (pid: number): boolean =>
   /^State:\s+[^ZX]/m.test(readText(`/proc/${pid}/status`) ?? '');
 
 /** `asked`: what the container of that name was started with. */
-export const hostLook = (pid: number, container: string, asked: AskedLimits): HostLook => ({
+export const hostLook = (
+  pid: number,
+  stateDir: string,
+  container: string,
+  asked: AskedLimits,
+): HostLook => ({
   enforcement: enforcementAt(pid, asked),
   cpus: groupLimit(pid, 'cpu')?.value,
   ids: idRanges(pid),
-  monitorSeconds: monitorSeconds(monitorOf(pid).argv) ?? monitorSeconds(clockOf(container)?.argv ?? []),
+  monitorSeconds: monitorSeconds(monitorOf(pid).argv) ?? monitorSeconds(clockOf(stateDir, container)?.argv ?? []),
 });
 
 /** Read from outside, the file tells the outer ids. */
@@ -57,10 +62,10 @@ export function monitorSeconds(argv: readonly string[]): number | undefined {
 }
 
 /** Where the container is kept: conmon's bundle, beside which a log would lie, or that of a template's sandbox. */
-export function bundleOf(pid: number, container: string): string | undefined {
+export function bundleOf(pid: number, stateDir: string, container: string): string | undefined {
   const { argv } = monitorOf(pid);
   const index = argv.indexOf('-b');
-  return index === -1 ? clockOf(container)?.bundle : argv[index + 1];
+  return index === -1 ? clockOf(stateDir, container)?.bundle : argv[index + 1];
 }
 
 /** Bytes of the files in a folder, without what is mounted there. */

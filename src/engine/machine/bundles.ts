@@ -2,7 +2,9 @@
 // their bridge, and the removal of what a bridge has left whose clock (template/clock.ts) was killed with it. runc and crun.
 
 import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { rm, rmdir } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { readText } from '../../base/files/read-text.js';
 import { run } from '../../base/process/process.js';
 import { deadRunDirs, killLiving, type Living, runDirsIn } from './first-process.js';
@@ -50,6 +52,43 @@ export function firstOfAnyBundle(stateDir: string, name: string): Living | undef
 export function killBundle(stateDir: string, name: string): boolean {
   const first = firstOfAnyBundle(stateDir, name);
   return first !== undefined && killLiving(first);
+}
+
+/** runc's words for the folders of a container's control groups, where it has made them by itself. */
+const GROUPS = /"cgroup_paths":(\{[^}]*\})/;
+/** A control group is busy for a moment after its last process. */
+const GROUP_TRIES = 10;
+const GROUP_PAUSE_MS = 20;
+
+/**
+ * Removes the container `name`, whose first process is gone, as runc would, and without a process of it: control groups, then notes.
+ * False where that is left to the runtime, whose notes are then whole. Not for groups that systemd has made.
+ */
+export async function removeEnded(notes: string, name: string): Promise<boolean> {
+  const [, groups] = GROUPS.exec(readText(join(notes, name, 'state.json')) ?? '') ?? [];
+  if (groups === undefined) return false;
+  try {
+    const folders: readonly string[] = Object.values(JSON.parse(groups) as Record<string, string>);
+    if (!folders.every((folder) => basename(folder) === name)) return false;
+    await Promise.all(folders.map(removeGroup));
+    await rm(join(notes, name), { recursive: true, force: true });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function removeGroup(folder: string): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await rmdir(folder);
+    } catch (thrown) {
+      const { code } = thrown as NodeJS.ErrnoException;
+      if (code === 'ENOENT') return;
+      if (code !== 'EBUSY' || tries === GROUP_TRIES) throw thrown;
+    }
+    await sleep(GROUP_PAUSE_MS);
+  }
 }
 
 /** Removes the container `name`, which is killed where it runs. `enter`: words that lead to where the runtime works. */

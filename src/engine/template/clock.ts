@@ -3,24 +3,30 @@
 // bridge, however that has ended. The root is mounted in a mount namespace that nobody but the sandbox keeps, over that of the
 // template, whose folders the ids inside may pass: nothing has to be unmounted.
 
+import { join } from 'node:path';
 import { readText } from '../../base/files/read-text.js';
-import { processIds } from '../../base/process/process-stat.js';
 import type { OciRuntime } from '../engine.js';
+import { runDirsIn } from '../machine/first-process.js';
 
-/** Programs that the clock runs, besides the OCI runtime. */
-export const CLOCK_PROGRAMS = ['unshare', 'mount', 'timeout', 'cat', 'rm'] as const;
+/** Programs that the clock runs, besides the OCI runtime; `chown` only where its files have another owner than the bridge. */
+export const CLOCK_PROGRAMS = ['unshare', 'mount', 'timeout', 'cat', 'rm', 'chown'] as const;
+
+/** In a bundle: the pid of the sandbox's clock. */
+const CLOCK_FILE = 'clock';
 
 /**
  * The lower folder that is last (the working directory, which is empty) is there because the kernel wants two. What the runtime
  * starts must not have the pipe, on which a line says that it has been started, to a bridge that may be gone by then. Signals that
- * end a terminal's or a service's programs are for the bridge, which then lets go.
+ * end a terminal's or a service's programs are for the bridge, which then lets go. A sandbox that has ended is the bridge's to
+ * remove where that needs no program (bundles.ts), and then the runtime knows of it no more.
  */
 const CLOCK = `
-root=$1 bundle=$2 seconds=\${3#--timeout=} name=$4
-shift 4
-cd "$bundle/empty" || exit
-unshare --mount -- sh -c 'mount -t overlay -o "ro,lowerdir=$0:." overlay "$0" && exec "$@"' \\
-  "$root" "$@" run --detach --bundle "$bundle" "$name" 3<&- || {
+root=$1 bundle=$2 seconds=\${3#--timeout=} name=$4 notes=$5 owner=$6
+shift 6
+set -- "$@" --root "$notes"
+cd "$bundle/empty" && echo $$ > "$bundle/${CLOCK_FILE}" || exit
+[ -z "$owner" ] || chown "$owner" "$bundle"/own-* || exit
+{ mount -t overlay -o "ro,lowerdir=$root:." overlay "$root" && "$@" run --detach --bundle "$bundle" "$name"; } 3<&- || {
   code=$?
   "$@" delete --force "$name" 3<&- >/dev/null 2>&1
   exit "$code"
@@ -29,7 +35,7 @@ cd / && trap '' HUP INT TERM PIPE
 echo >&3
 exec <&3 3<&- >/dev/null 2>&1
 timeout -s KILL "$seconds" cat
-"$@" delete --force "$name"
+[ ! -e "$notes/$name" ] || "$@" delete --force "$name"
 [ ! -e "$bundle" ] || rm -rf "$bundle"
 `;
 
@@ -43,32 +49,41 @@ export type ClockPlan = {
   /** The template's root. */
   readonly root: string;
   readonly bundle: string;
+  /** Owner of the bundle's own files as `uid:gid` where `enter` leads to; '' where they have it. */
+  readonly owner: string;
   readonly seconds: number;
   readonly name: string;
 };
 
 /** The first word is a program. */
 export const clockArgv = (plan: ClockPlan): readonly [string, ...string[]] => {
-  const { enter, runtime, isBySystemd, notes, root, bundle, seconds, name } = plan;
+  const { enter, runtime, isBySystemd, notes, root, bundle, owner, seconds, name } = plan;
   const argv = [
-    ...[...enter, 'sh', '-c', CLOCK, 'clock', root, bundle, `--timeout=${seconds}`, name],
+    // One namespace for the clock and what it starts, which saves a process.
+    ...[...enter, 'unshare', '--mount', '--', 'sh', '-c', CLOCK, 'clock'],
+    ...[root, bundle, `--timeout=${seconds}`, name, notes, owner],
     ...runtimeWords(runtime, isBySystemd),
-    ...['--root', notes],
   ];
   return argv as [string, ...string[]];
 };
 
-/** The clock of the sandbox `name`, which may be any bridge's: its words, and the sandbox's bundle. */
+/** The clock of the sandbox `name`, which may be any bridge's with this state directory: its words, and the sandbox's bundle. */
 export function clockOf(
+  stateDir: string,
   name: string,
-): { readonly argv: readonly string[]; readonly bundle: string | undefined } | undefined {
-  for (const pid of processIds()) {
-    const argv = (readText(`/proc/${pid}/cmdline`) ?? '').split('\0');
-    const at = argv.indexOf(CLOCK) + 1;
-    if (at > 0 && argv[at + 4] === name) return { argv, bundle: argv[at + 2] };
+): { readonly argv: readonly string[]; readonly bundle: string } | undefined {
+  for (const runDir of runDirsIn(stateDir)) {
+    const bundle = bundleIn(runDir, name);
+    const pid = Number(readText(join(bundle, CLOCK_FILE)));
+    // A look at every process takes a second and more on a busy machine: each may hold the lock on its own words.
+    const argv = pid > 1 ? (readText(`/proc/${pid}/cmdline`) ?? '').split('\0') : [];
+    if (argv.includes(CLOCK) && argv.includes(bundle)) return { argv, bundle };
   }
   return undefined;
 }
+
+/** The bundle of the sandbox `name`, in the run directory of its bridge. */
+export const bundleIn = (runDir: string, name: string): string => join(runDir, `${name}.bundle`);
 
 export const runtimeWords = ({ name, flags }: OciRuntime, isBySystemd: boolean): readonly string[] => [
   name,

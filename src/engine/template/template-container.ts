@@ -10,7 +10,7 @@ import { groupOptions, signalGroup } from '../../base/process/process-group.js';
 import { waitForClose } from '../../base/process/streams.js';
 import { openStdioPipes, tooManyOpenFiles } from '../client/stdio-pipes.js';
 import type { Container, ContainerExit } from '../engine.js';
-import { firstOfBundle, isNoted, removeBundle } from '../machine/bundles.js';
+import { firstOfBundle, isNoted, removeBundle, removeEnded } from '../machine/bundles.js';
 import { isLiving, killLiving, type Living } from '../machine/first-process.js';
 import { type ClockPlan, clockArgv } from './clock.js';
 
@@ -134,10 +134,15 @@ export class TemplateContainer implements Container {
   async #dispose(): Promise<void> {
     this.kill();
     await Promise.race([this.exited, delay(KILLED_WITHIN_MS)]);
-    rmSync(this.#plan.bundle, { recursive: true, force: true });
+    const { bundle, notes, isBySystemd } = this.#plan;
+    const first = this.#first;
+    const isGone = first !== undefined && !isLiving(first);
+    // The clock does it where this does not.
+    if (isGone && !isBySystemd) await removeEnded(notes, this.name);
+    rmSync(bundle, { recursive: true, force: true });
     this.#letGo();
     await Promise.race([this.#clockLeft, delay(REMOVED_WITHIN_MS)]);
-    if (isNoted(this.#plan.notes, this.name)) await this.#removeWithoutClock();
+    if (isNoted(notes, this.name)) await this.#removeWithoutClock();
     for (const stream of [this.stdin, this.stdout, this.stderr]) stream.destroy();
   }
 

@@ -11,7 +11,7 @@ import type { OtherLaunchParts } from '../client/cli-engine.js';
 import type { Container, SandboxSpec } from '../engine.js';
 import { notesIn, runtimeFileIn } from '../machine/bundles.js';
 import { monitorOf } from '../machine/first-process.js';
-import { runtimeWords } from './clock.js';
+import { bundleIn, runtimeWords } from './clock.js';
 import {
   configFor,
   type InnerUser,
@@ -29,7 +29,7 @@ const GREETS_WITHIN_MS = 60_000;
 const READ_WITHIN_MS = 15_000;
 const MAX_SAID_CHARS = 1_000;
 
-/** A file that the engine has made for the container; its owner is -1 where only the engine could give it away. */
+/** A file that the engine has made for the container; its owner as the engine's own OCI runtime sees it. */
 type OwnFile = { readonly bytes: Buffer; readonly uid: number; readonly gid: number; readonly mode: number };
 
 export class Template implements AsyncDisposable {
@@ -80,17 +80,21 @@ export class Template implements AsyncDisposable {
     const runDir = this.#parts.runDir();
     const systemd = isBySystemd(this.#config);
     const notes = notesIn(runDir);
-    const bundle = join(runDir, `${name}.bundle`);
+    const bundle = bundleIn(runDir, name);
     mkdirSync(notes, { recursive: true, mode: 0o700 });
     mkdirSync(emptyIn(bundle), { recursive: true, mode: 0o755 });
     writeFileSync(runtimeFileIn(notes), runtimeWords(runtime, systemd).join('\n'));
-    for (const [path, file] of this.#files)
-      writeOwn(placeIn(bundle, path), file, isListOfUsers(path) ? this.#listFor(file, user) : file.bytes);
+    for (const [path, file] of this.#files) {
+      const bytes = isListOfUsers(path) ? this.#listFor(file, user) : file.bytes;
+      writeOwn(placeIn(bundle, path), file, bytes, !this.#parts.isRootless);
+    }
     const placeOf = (path: string): string => placeIn(bundle, path);
     const config = configFor(this.#config, { id: this.#id, name, user, placeOf });
     writeFileSync(join(bundle, 'config.json'), JSON.stringify(config), { mode: 0o600 });
     const root = this.#config.root.path;
-    const plan = { enter: this.#enter, runtime, isBySystemd: systemd, notes, root, bundle, seconds, name };
+    // Only where the engine works can a rootless one's files be given away.
+    const owner = this.#parts.isRootless ? (ownersOf(this.#files)[0] ?? '') : '';
+    const plan = { enter: this.#enter, runtime, isBySystemd: systemd, notes, root, bundle, owner, seconds, name };
     return new TemplateContainer(plan, runDir);
   }
 
@@ -142,9 +146,19 @@ async function look(parts: OtherLaunchParts, { name, pid }: Container): Promise<
   if (unfit !== undefined) throw unfitError(unfit);
   if (config.root.path !== root) throw unfitError('its root is not where the engine has mounted it');
   const paths = ownFiles(config, id);
-  const files = await Promise.all(paths.map(async (path) => [path, await ownFileAt(path, enter)] as const));
-  return { id, config, files: new Map(files), enter };
+  const read = paths.map(async (path) => [path, await ownFileAt(path, enter)] as const);
+  const files = new Map(await Promise.all(read));
+  if (parts.isRootless && ownersOf(files).length > 1)
+    throw unfitError('the files that the engine has made for it have several owners');
+  return { id, config, files, enter };
 }
+
+const ownersOf = (files: ReadonlyMap<string, OwnFile>): readonly string[] => [
+  ...new Set([...files.values()].map(({ uid, gid }) => `${uid}:${gid}`)),
+];
+
+/** Tells owner and mode of the file $0 and what is in it. */
+const TELL_FILE = 'stat -c "%u %g %a" "$0" && base64 "$0"';
 
 /** A rootless engine's files may be those of another id, which only reads them where the engine works. */
 async function ownFileAt(path: string, enter: readonly string[]): Promise<OwnFile> {
@@ -153,22 +167,30 @@ async function ownFileAt(path: string, enter: readonly string[]): Promise<OwnFil
     const { uid, gid, mode } = statSync(path);
     return { bytes: readFileSync(path), uid, gid, mode };
   }
-  const argv = [program, ...args, 'base64', path] as const;
+  const argv = [program, ...args, 'sh', '-c', TELL_FILE, path] as const;
   const { exitCode, stdout, stderr } = await run(
     argv,
     { timeoutMs: READ_WITHIN_MS },
     new AbortController().signal,
   );
   if (exitCode !== 0) throw unfitError(stderr.trim());
-  return { bytes: Buffer.from(stdout, 'base64'), uid: -1, gid: -1, mode: 0o644 };
+  const [told = '', ...base64] = stdout.split('\n');
+  const [uid = 0, gid = 0] = told.split(' ').map(Number);
+  const mode = Number.parseInt(told.split(' ')[2] ?? '', 8);
+  return { bytes: Buffer.from(base64.join(''), 'base64'), uid, gid, mode };
 }
 
 const isListOfUsers = (path: string): boolean => ['passwd', 'group'].includes(basename(path));
 
-function writeOwn(path: string, { uid, gid, mode }: OwnFile, bytes: Buffer | string): void {
+function writeOwn(
+  path: string,
+  { uid, gid, mode }: OwnFile,
+  bytes: Buffer | string,
+  givesAway: boolean,
+): void {
   writeFileSync(path, bytes);
   chmodSync(path, mode & 0o777);
-  if (uid !== -1) chownSync(path, uid, gid);
+  if (givesAway) chownSync(path, uid, gid);
 }
 
 /** A container that waits greets by a line of JSON on one of its streams; an engine and a runtime complain by other lines. */
