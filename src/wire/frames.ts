@@ -77,7 +77,8 @@ export const guestFrame = z.discriminatedUnion('type', [
     type: z.literal('call'),
     id: callId,
     method: z.string(),
-    params: z.record(z.string(), z.unknown()),
+    // Looked into by the schema of its method alone, so that no member is copied before.
+    params: z.custom<Readonly<Record<string, unknown>>>(isObject),
   }),
   z.strictObject({ type: z.literal('abandon'), id: callId }),
   z.strictObject({ type: z.literal('picture'), data: z.string() }),

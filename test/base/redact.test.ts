@@ -10,6 +10,13 @@ function redactor(): Redactor {
   return made;
 }
 
+it('hides a value that it has shown before it learned it', () => {
+  const made = redactor();
+  expect(made.redact('the late-value-1')).toBe('the late-value-1');
+  made.addAll({ LATE: 'late-value-1' });
+  expect(made.redact('the late-value-1')).toBe('the [LATE]');
+});
+
 describe('by value', () => {
   const base64 = (text: string) => Buffer.from(text).toString('base64');
   it.each([

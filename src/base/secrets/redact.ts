@@ -20,16 +20,27 @@ export const isSecretName = (name: string): boolean => SECRET_NAME.test(name);
  */
 const LATEST_KEPT = 4;
 
+/** Names of servers and tools come with each of a thousand calls: what a short text has become is remembered for so many. */
+const MAX_SEEN = 500;
+const MAX_SEEN_CHARS = 100;
+
 /** Text without secrets; what `Redactor.redact` is to those who only use it. */
 export type Redact = (text: string) => string;
+
+/** Finder of all known values, their names by the finder's labels, and what short texts have become. */
+type KnownValues = {
+  readonly finder: Finder;
+  readonly names: readonly string[];
+  readonly seen: Map<string, string>;
+};
 
 export class Redactor {
   /** The name that is shown in the place of each value. */
   readonly #names = new Map<string, string>();
   /** The values of each name, the oldest first; see `addLatest`. */
   readonly #latest = new Map<string, readonly string[]>();
-  /** Finder of all known values, and their names by the finder's labels; made when it is needed. */
-  #finder: { readonly finder: Finder; readonly names: readonly string[] } | undefined;
+  /** Made when it is needed, and anew after a value was learned. */
+  #finder: KnownValues | undefined;
   readonly #parent: { readonly redactor: Redactor; readonly owner: string } | undefined;
 
   /**
@@ -68,9 +79,16 @@ export class Redactor {
 
   /** `text` without known values, and without what stands where a secret would. */
   redact(text: string): string {
-    const { finder, names } = this.#makeFinder();
+    const { finder, names, seen } = this.#makeFinder();
+    const known = seen.get(text);
+    if (known !== undefined) return known;
     const shown = replaceSpans(text, finder.inText(text), ({ label }) => `[${names[label]}]`);
-    return withoutUrlPasswords(withoutKeyed(shown));
+    const redacted = withoutUrlPasswords(withoutKeyed(shown));
+    if (text.length <= MAX_SEEN_CHARS) {
+      if (seen.size >= MAX_SEEN) seen.clear();
+      seen.set(text, redacted);
+    }
+    return redacted;
   }
 
   /** JSON without known values. It stays JSON: a number that is one becomes a string. */
@@ -84,7 +102,7 @@ export class Redactor {
     });
   }
 
-  #makeFinder(): { readonly finder: Finder; readonly names: readonly string[] } {
+  #makeFinder(): KnownValues {
     if (this.#finder !== undefined) return this.#finder;
     const finder = new Finder();
     const names: string[] = [];
@@ -93,7 +111,7 @@ export class Redactor {
     };
     for (const [value, name] of this.#names) add(value, name);
     for (const [name, values] of this.#latest) for (const value of values) add(value.trim(), name);
-    this.#finder = { finder, names };
+    this.#finder = { finder, names, seen: new Map() };
     return this.#finder;
   }
 }

@@ -25,13 +25,31 @@ const MAX_ARGUMENTS_CHARS = 16 * 1024;
 /** A run that was refused has named servers as it liked. */
 const MAX_SERVERS_LISTED = 100;
 const HOUR_MS = 3_600_000;
+/** How long what follows a line waits for others, and how many wait: a thousand calls of a second are a hundred writes. */
+const GATHER_MS = 10;
+const MAX_GATHERED = 32;
 /** Refusals cost their sender little, and would otherwise push what runs did out of the files. */
 const MAX_IN_AN_HOUR = { accepted: 1_000, refused: 60, rejected: 1_000 } as const;
+
+const KEPT = [
+  'run.started',
+  'run.call',
+  'run.asked',
+  'run.ended',
+  'run.rejected',
+  'auth.accepted',
+  'auth.refused',
+] as const;
+
+/** An event that gets a line, or is a part of one, and when it was told. */
+type ToldEvent<Type = (typeof KEPT)[number]> = Extract<BridgeEvent, { type: Type }> & { readonly at: string };
 
 const lineOf = (line: AuditLine): string => `${JSON.stringify(line)}\n`;
 
 export class Audit implements AsyncDisposable {
   readonly #files: AuditFiles;
+  #told: ToldEvent[] = [];
+  #takenAt = Number.NEGATIVE_INFINITY;
   readonly #redact: Redact;
   readonly #running = new Map<
     string,
@@ -72,29 +90,50 @@ export class Audit implements AsyncDisposable {
     this.#redact = redact;
   }
 
-  /** An observer. */
+  /**
+   * An observer. Lines are made behind the answers that they are about: at once after a pause, else with others, at most ten
+   * milliseconds later.
+   */
   readonly observe = (event: BridgeEvent): void => {
+    if (!(KEPT as readonly string[]).includes(event.type)) return;
+    this.#told.push({ ...event, at: new Date().toISOString() } as ToldEvent);
+    const count = this.#told.length;
+    if (count !== 1 && count !== MAX_GATHERED) return;
+    const waitMs = count === 1 ? GATHER_MS - (performance.now() - this.#takenAt) : 0;
+    if (waitMs <= 0) setImmediate(() => this.#take());
+    else setTimeout(() => this.#take(), waitMs);
+  };
+
+  /** Resolves when what was told is on disk, or cannot be. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#take();
+    return this.#files.close();
+  }
+
+  #take(): void {
+    this.#takenAt = performance.now();
+    const told = this.#told;
+    this.#told = [];
+    for (const event of told) this.#keep(event);
+  }
+
+  #keep(event: ToldEvent): void {
     if (event.type === 'run.started') this.#begin(event);
     else if (event.type === 'run.call') this.#addCall(event);
     else if (event.type === 'run.asked') this.#addQuestion(event);
     else if (event.type === 'run.ended') this.#end(event);
     else if (event.type === 'run.rejected') this.#addRejected(event);
     else if (event.type === 'auth.accepted') this.#addLogin('accepted', event);
-    else if (event.type === 'auth.refused') {
+    else {
       const { status, message } = event;
       this.#addLogin('refused', event, { status, reason: clipHarmless(message, MAX_REASON_CHARS) });
     }
-  };
-
-  /** Resolves when what was told is on disk, or cannot be. */
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#files.close();
   }
 
-  #begin(event: Extract<BridgeEvent, { type: 'run.started' }>): void {
+  #begin(event: ToldEvent<'run.started'>): void {
     const { run, client, language, code, argumentsText, timeoutSeconds } = event;
     this.#running.set(run, {
-      at: new Date().toISOString(),
+      at: event.at,
       ...this.#principalField(event),
       client: this.#displayName(client),
       language,
@@ -105,14 +144,14 @@ export class Audit implements AsyncDisposable {
     });
   }
 
-  #addCall(event: Extract<BridgeEvent, { type: 'run.call' }>): void {
+  #addCall(event: ToldEvent<'run.call'>): void {
     const begun = this.#running.get(event.run);
     // An answer that nobody waits for any more comes after its run.
     if (begun !== undefined && ++begun.listed > MAX_CALLS_LISTED) return;
     const { run, call, server, tool, allowed, rule, error, durationMs, result, argumentsText } = event;
     const line: CallLine = {
       kind: 'call',
-      at: new Date().toISOString(),
+      at: event.at,
       run,
       ...this.#principalField(event),
       call,
@@ -129,11 +168,11 @@ export class Audit implements AsyncDisposable {
     this.#write(line);
   }
 
-  #addQuestion(event: Extract<BridgeEvent, { type: 'run.asked' }>): void {
+  #addQuestion(event: ToldEvent<'run.asked'>): void {
     const { run, question, server, tool, calls, rule, answer, word, by, who, durationMs } = event;
     const line: QuestionLine = {
       kind: 'question',
-      at: new Date().toISOString(),
+      at: event.at,
       run,
       ...this.#principalField(event),
       question,
@@ -151,13 +190,13 @@ export class Audit implements AsyncDisposable {
     this.#write(line);
   }
 
-  #addRejected(event: Extract<BridgeEvent, { type: 'run.rejected' }>): void {
+  #addRejected(event: ToldEvent<'run.rejected'>): void {
     const { run, client, servers, language, code, timeoutSeconds, error } = event;
     const before = this.#countLine('rejected');
     if (before === undefined) return;
     this.#write({
       kind: 'run',
-      at: new Date().toISOString(),
+      at: event.at,
       run,
       ...this.#principalField(event),
       client: this.#displayName(client),
@@ -193,14 +232,14 @@ export class Audit implements AsyncDisposable {
 
   #addLogin(
     outcome: LoginLine['outcome'],
-    event: Extract<BridgeEvent, { type: 'auth.accepted' | 'auth.refused' }>,
+    event: ToldEvent<'auth.accepted' | 'auth.refused'>,
     refusal: Pick<LoginLine, 'status' | 'reason'> = {},
   ): void {
     const notListed = this.#countLine(outcome);
     if (notListed === undefined) return;
     this.#write({
       kind: 'login',
-      at: new Date().toISOString(),
+      at: event.at,
       ...this.#principalField(event),
       outcome,
       remote: this.#displayName(event.from),

@@ -127,8 +127,11 @@ export class DownstreamPool implements AsyncDisposable {
       throw new BridgeError('E_SHUTDOWN', 'The bridge is closing.', { fault: 'bridge' });
     }
     if (slot === undefined) throw this.#unknownServerError(name);
+    const got = slot.get(agent);
+    // Most calls are of a server that runs already.
+    if (!(got instanceof Promise) && !signal.aborted) return got.calledBy(agent);
     const waiting = { message: `Waiting for server '${shownName(name)}' was cancelled.` };
-    return (await unlessAborted(slot.get(agent), signal, waiting)).calledBy(agent);
+    return (await unlessAborted(Promise.resolve(got), signal, waiting)).calledBy(agent);
   }
 
   #slotFor(spec: DownstreamSpec, before: ServerSlot | undefined): ServerSlot {

@@ -21,8 +21,8 @@ export interface ServerSlot {
   readonly isAsking: boolean;
   /** A sentence about what came while calls of `agent` waited for their answers; empty where nothing came. */
   insteadSentence(agent: AgentCapabilities): string;
-  /** The live server for `agent`, started if need be. Throws E_SERVER_UNAVAILABLE at once while it rests. */
-  get(agent: AgentCapabilities): Promise<Downstream>;
+  /** The live server for `agent`, started if need be; no promise where it is there. Throws E_SERVER_UNAVAILABLE at once while it rests. */
+  get(agent: AgentCapabilities): Downstream | Promise<Downstream>;
   rootsChanged(agent: AgentCapabilities): void;
   /**
    * Ends it when nobody holds it and its last call has ended; only its holders may still ask for it. `onGone` hears that
@@ -67,7 +67,7 @@ export class Slot implements ServerSlot {
     this.#onListed = onListed;
   }
 
-  get(agent: AgentCapabilities): Promise<Downstream> {
+  get(agent: AgentCapabilities): Downstream | Promise<Downstream> {
     this.#callers.noteAgent(agent);
     const state = asOfNow(this.#state);
     switch (state.at) {
@@ -286,9 +286,8 @@ export class Slot implements ServerSlot {
 }
 
 /** The server, with a list that is as good as it says; one that cannot be read again stays. */
-async function refreshFirst({ downstream, refreshIfStale: fresh }: OpenDownstream): Promise<Downstream> {
-  await fresh();
-  return downstream;
+function refreshFirst({ downstream, refreshIfStale }: OpenDownstream): Downstream | Promise<Downstream> {
+  return refreshIfStale()?.then(() => downstream) ?? downstream;
 }
 
 // Where one configured server is: idle, opening, ready or resting, each with the data that it has there. Pure.
