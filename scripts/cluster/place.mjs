@@ -1,5 +1,5 @@
-// Where a cluster lies on this machine, and what a machine needs for one. There is one cluster at a time: its addresses and the
-// names of its namespaces are constant.
+// Where a cluster lies on this machine, and what a machine needs for one. There are two at most, whose names and ports are constant:
+// the one that a person brings up, and the one of `npm run test:cluster`, which breaks it.
 
 import { execFileSync } from 'node:child_process';
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
@@ -11,8 +11,11 @@ const CACHE = join(
   'mcp-sandbox-bridge',
   'cluster',
 );
+/** Set to `tests`, the cluster of the tests is meant. */
+const IS_OF_TESTS = process.env['CLUSTER_OF'] === 'tests';
+const named = (/** @type {string} */ name) => (IS_OF_TESTS ? `${name}-tests` : name);
 /** All of a running cluster: keys, logs, pids, and the nodes' disks. */
-export const RUNNING = join(CACHE, 'running');
+export const RUNNING = join(CACHE, named('running'));
 /** Programs that were built, and images that were saved, by version. */
 export const KEPT = join(CACHE, 'kept');
 export const PKI = join(RUNNING, 'pki');
@@ -22,9 +25,9 @@ export const PIDS = join(RUNNING, 'pid');
 export const KUBECONFIG = join(RUNNING, 'kubeconfig');
 
 /** The namespace of the network in which the control plane runs, and the bridge in it that leads to the nodes. */
-export const CONTROL = { netns: 'mcp-cluster', bridge: 'mcpbr0', address: '10.77.0.1', port: 6443 };
+export const CONTROL = { netns: named('mcp-cluster'), bridge: 'mcpbr0', address: '10.77.0.1', port: 6443 };
 /** The only port on this machine, on its loopback. */
-export const DOOR = { host: '127.0.0.1', port: 16_443 };
+export const DOOR = { host: '127.0.0.1', port: IS_OF_TESTS ? 16_444 : 16_443 };
 export const SERVICES = '10.96.0.0/16';
 export const PODS = '10.78.0.0/16';
 
@@ -32,14 +35,14 @@ export const PODS = '10.78.0.0/16';
 /** @type {readonly ClusterNode[]} */
 export const NODES = [1, 2].map((number) => ({
   name: `node${number}`,
-  netns: `mcp-node${number}`,
+  netns: named(`mcp-node${number}`),
   wire: `mcpn${number}`,
   address: `10.77.0.1${number}`,
   pods: `10.78.${number}.0/24`,
 }));
 
 /** Folders of control groups in which the pods of a node are, by version of the machine's hierarchies. */
-export const groupOf = (/** @type {ClusterNode} */ { name }) => `mcp-cluster-${name}`;
+export const groupOf = (/** @type {ClusterNode} */ { name }) => named(`mcp-cluster-${name}`);
 
 /** Each program, and the Debian package that has it. */
 const NEEDED = {

@@ -171,6 +171,8 @@ export type EngineTraits = {
   readonly ownerBy: 'map' | 'shift' | 'id' | undefined;
   /** Whether all paths are masked that a spec asks for. */
   readonly masksAll: boolean;
+  /** The seccomp filter of containers where it is the engine's and not one of ours (MCP_BRIDGE_SECCOMP); else undefined. */
+  readonly ownFilter: string | undefined;
   /** Whether the engine itself ends a container by a clock of its own. */
   readonly hasClock: boolean;
   /** Whether a container with a network reaches services on this computer's own localhost. */
@@ -187,6 +189,18 @@ export type ContainerFacts = {
   readonly logDriver: string;
   /** Ranges of the engine's own ids that the container's are; undefined where the engine keeps them to itself. */
   readonly ids: ReadonlyArray<{ readonly first: number; readonly count: number }> | undefined;
+  /** Its walls as the engine has them in its books; absent where the engine may not change what it was asked for. */
+  readonly walls?: readonly ToldWall[];
+};
+
+/** A wall of a container in an engine's own words, and whether it is the one that was asked for. */
+export type ToldWall = {
+  readonly control: string;
+  readonly requested: string;
+  readonly observed: string;
+  readonly holds: boolean;
+  /** Whether a sandbox without it is none. */
+  readonly isRequired: boolean;
 };
 
 /** An image of one of our recipes that is to be made with no registry. */

@@ -194,6 +194,8 @@ export const CHECKS: readonly Check[] = [
       const found = await engine();
       if ('error' in found) return undefined;
       const { storageDriver, storageRoot } = found.value.status;
+      // One that has none keeps images where its nodes do.
+      if (storageDriver === '') return undefined;
       if (storageDriver !== 'vfs') return ok(storageDriver);
       return warn(
         'vfs copies the whole image for every container: starts are about 50 times slower',
@@ -272,12 +274,14 @@ export const CHECKS: readonly Check[] = [
       if ('error' in found) return undefined;
       const { outcome, isFiltered } = await trial();
       if (outcome.status !== 'success') return undefined;
-      const { ownKernel } = found.value.engine.traits;
+      const { ownKernel, ownFilter } = found.value.engine.traits;
       if (ownKernel !== undefined)
         return ok(`${seccomp}; not needed under ${ownKernel}, which has a kernel of its own`);
+      if (isFiltered && ownFilter !== undefined)
+        return ok(`${ownFilter}, the engine's own filter, in the place of ${seccomp}; \`doctor --probe\` tries it`);
       if (isFiltered) return ok(`${seccomp}: ${SECCOMP[seccomp]}`);
       return warn(
-        `${seccomp}, but no filter is active`,
+        `${ownFilter ?? seccomp}, but no filter is active`,
         'Use an OCI runtime that is built with seccomp, such as runc from your distribution.',
       );
     },

@@ -1,6 +1,7 @@
 // From what was seen of the attacks on the limits to verdicts. Pure: unit tests drive it with every machine there is.
 
 import { MB_BYTES } from '../../base/text/sizes.js';
+import type { ToldWall } from '../../engine/engine.js';
 import { ALL_TAKEN, FLOOD_MB, MEMORY_LIMIT_MB, type Seen } from './attack.js';
 import type { Judgement, ProbedControl, ProbedSandbox } from './control.js';
 import type { HostLook } from './host-look.js';
@@ -142,6 +143,16 @@ export function judgeToldIds(ids: HostLook['ids'] | undefined): Judgement {
   const hasZero = ids.length === 0 || ids.some(({ first }) => first === 0);
   return { observed: observed || 'no map', how: BY_ENGINE, verdict: hasZero ? 'NOT ENFORCED' : 'ENFORCED' };
 }
+
+/** A wall as the engine has it in its books. */
+export const judgeTold = ({ control, requested, observed, holds, isRequired }: ToldWall): ProbedControl => ({
+  control,
+  requested,
+  observed,
+  how: BY_ENGINE,
+  verdict: holds ? 'ENFORCED' : 'NOT ENFORCED',
+  required: isRequired,
+});
 
 export function judgeToldDeadMan(seconds: number, probed: ProbedSandbox): Judgement {
   const verdict = seconds <= probed.spec.deadManSeconds ? 'ENFORCED' : 'NOT ENFORCED';

@@ -46,6 +46,7 @@ import {
   judgeMemory,
   judgeOwner,
   judgePids,
+  judgeTold,
   judgeToldDeadMan,
   judgeToldIds,
   judgeWall,
@@ -115,6 +116,7 @@ export async function probeWalls(
   const controls = [
     ...walls,
     ...hostControls(seen, probed),
+    ...(seen.told?.walls ?? []).map(judgeTold),
     ...(await attackLimits(prepared, observer, engine, signal)),
     limit('deadline', `${deadlineSeconds} s`, judgeDeadline(deadline, deadlineSeconds)),
     ...(settings.cpus === undefined
@@ -370,7 +372,8 @@ export function judgeSession(
 // container's first process is watched from here. The code in it ignores every signal that can be ignored.
 
 const START_WITHIN_MS = 60_000;
-const GONE_WITHIN_MS = 5_000;
+/** Elsewhere the end of a container is known when its engine knows of it. */
+const GONE_WITHIN_MS = { here: 5_000, elsewhere: 20_000 } as const;
 const POLL_MS = 20;
 /** Time from the greeting to code that runs; the code needs none of our attention. */
 const CODE_RUNS_AFTER_MS = 200;
@@ -385,7 +388,7 @@ async function killOwner(
   main: string,
   { stateDir, maxTimeoutSeconds }: Settings,
   env: Environment,
-  { factsOf }: Pick<Engine, 'factsOf'>,
+  engine: Pick<Engine, 'factsOf'>,
   signal: AbortSignal,
 ): Promise<number | undefined | null> {
   const seconds = Math.min(RUN_SECONDS, maxTimeoutSeconds);
@@ -403,14 +406,15 @@ async function killOwner(
     if (container === undefined) return null;
     await sleep(CODE_RUNS_AFTER_MS);
     const pid = firstProcessOf(stateDir, container);
-    if (pid === undefined && factsOf === undefined) return null;
+    if (pid === undefined && engine.factsOf === undefined) return null;
     const goesOn = async () =>
-      pid === undefined ? (await factsOf?.(container, signal))?.isRunning === true : isAlive(pid);
+      pid === undefined ? (await engine.factsOf?.(container, signal))?.isRunning === true : isAlive(pid);
+    const withinMs = GONE_WITHIN_MS[pid === undefined ? 'elsewhere' : 'here'];
     if (!(await goesOn())) return null;
     const killedAt = performance.now();
     kill();
     while (await goesOn()) {
-      if (performance.now() - killedAt > GONE_WITHIN_MS) return undefined;
+      if (performance.now() - killedAt > withinMs) return undefined;
       await sleep(POLL_MS);
     }
     return performance.now() - killedAt;

@@ -40,7 +40,7 @@ export type ProbeReport = {
 
 export function makeReport(
   controls: readonly ProbedControl[],
-  { choice, spec, settings }: ProbedSandbox,
+  { choice, spec, settings, engine: { traits } }: ProbedSandbox,
   probedAt: Date,
   durationMs: number,
 ): ProbeReport {
@@ -52,7 +52,7 @@ export function makeReport(
     probedAt: probedAt.toISOString(),
     durationMs: Math.round(durationMs),
     engine: { binary, version, ociRuntime, ociFlags, mode, cgroups },
-    seccomp: settings.seccomp,
+    seccomp: traits.ownFilter ?? settings.seccomp,
     image: spec.image,
     summary: {
       enforced: count('ENFORCED'),

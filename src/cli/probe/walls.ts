@@ -184,7 +184,7 @@ export const WALLS: readonly Wall[] = [
   {
     control: 'seccomp',
     required: true,
-    requested: ({ settings }) => `a filter (${settings.seccomp})`,
+    requested: ({ settings, engine: { traits } }) => `a filter (${traits.ownFilter ?? settings.seccomp})`,
     how: 'Seccomp in /proc/self/status',
     attempt: 'seccomp',
     held: (seen) => seen === 'a filter',

@@ -395,6 +395,7 @@ function traitsOf(
   return {
     ...dialect.traits,
     ownKernel: isOwn ? 'gVisor' : undefined,
+    ownFilter: undefined,
     opensPrivateFolders: !(isOwn && mode === 'userns-mapped'),
     ownerBy: isHere ? dialect.ownerBy(ids, ociRuntime) : undefined,
     reachesLocalhost: !isHere,

@@ -131,6 +131,17 @@ export class Api {
     });
     return new Promise((resolve, reject) => {
       socket.once('open', () => resolve(socket));
+      socket.once('unexpected-response', (_request, response) => {
+        let said = '';
+        response.setEncoding('utf8').on('data', (piece: string) => {
+          said += piece;
+        });
+        response.once('close', () => {
+          const { statusCode: status = 0 } = response;
+          const words = said.startsWith('{') ? JSON.parse(said).message : `status ${status}`;
+          reject(new ApiError(status, `the exec was refused: ${clip(String(words), 500)}`));
+        });
+      });
       socket.once('error', (error) => reject(new ApiError(0, `the exec was refused: ${error.message}`)));
     });
   }

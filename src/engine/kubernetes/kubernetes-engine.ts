@@ -93,6 +93,7 @@ export class KubernetesEngine implements Engine {
     opensPrivateFolders: true,
     ownerBy: undefined,
     masksAll: false,
+    ownFilter: 'RuntimeDefault',
     hasClock: true,
     reachesLocalhost: true,
     networkAdvice: undefined,

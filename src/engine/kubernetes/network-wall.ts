@@ -28,9 +28,16 @@ export class NetworkWall {
   readonly #api: Api;
   #policy: Promise<void> | undefined;
   #witness: Promise<Witness> | undefined;
+  /** What has shown that the policy holds, once something has. */
+  #shownBy: string | undefined;
 
   constructor(api: Api) {
     this.#api = api;
+  }
+
+  /** By what a sandbox sees its network closed, in words; undefined where none has tried. */
+  get shownBy(): string | undefined {
+    return this.#shownBy;
   }
 
   /** Makes the policy where it is not there; before any pod that it is for. Throws E_NETWORK. */
@@ -87,12 +94,16 @@ export class NetworkWall {
     const pod: ApiObject = podOf({ ...spec, name, deadManSeconds: 120 }, { ...wishes, labels });
     delete pod.metadata.labels[WALLED_LABEL];
     pod.spec.containers[0].command = witnessCommand(spec, witness);
-    await this.#api.ask('POST', this.#api.path('pods'), signal, pod);
+    // It is waited for: one that was given up may be carried out after the deletion.
+    await this.#api.ask('POST', this.#api.path('pods'), new AbortController().signal, pod);
     try {
       const ended = await waitForPod(this.#api, name, signal, ({ status }) =>
         /^(?:Succeeded|Failed)$/.test(status?.phase),
       );
-      if (ended.status.phase === 'Succeeded') return witness;
+      if (ended.status.phase === 'Succeeded') {
+        this.#shownBy = `closed: ${witness.host}:${witness.port}, which a pod without the policy reaches`;
+        return witness;
+      }
     } finally {
       await this.#api
         .ask('DELETE', this.#api.path('pods', name), new AbortController().signal)

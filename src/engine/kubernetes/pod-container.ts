@@ -2,10 +2,13 @@
 // as a promise, since a container is there from the moment its start was asked for.
 
 import { PassThrough, Writable } from 'node:stream';
-import { messageOf } from '../../base/errors.js';
 import { onExit } from '../../base/process/process-group.js';
 import type { Container, ContainerExit, EngineOptions, SandboxSpec } from '../engine.js';
 import type { Cluster, RunningPod } from './cluster.js';
+import { inOneLine } from './pod-state.js';
+
+/** The reason of a loss is asked for once, and a cluster that does not answer is one. */
+const WHY_WITHIN_MS = 5_000;
 
 export class PodContainer implements Container {
   readonly name: string;
@@ -62,8 +65,9 @@ export class PodContainer implements Container {
     let exit: ContainerExit = { code: undefined, signal: undefined };
     try {
       exit = await (await this.#running).exited;
+      if (exit.code === undefined && !this.#closing.signal.aborted) await this.#sayWhyLost();
     } catch (thrown) {
-      if (!this.#closing.signal.aborted) this.stderr.write(`${messageOf(thrown)}\n`);
+      if (!this.#closing.signal.aborted) this.stderr.write(`${inOneLine(thrown)}\n`);
       exit = { code: 1, signal: undefined };
     }
     this.#hasEnded = true;
@@ -73,6 +77,13 @@ export class PodContainer implements Container {
     // A pod is used once.
     this.#removal ??= this.#remove();
     return exit;
+  }
+
+  /** The connection has ended, and nobody has said how the harness has: the cluster may know. */
+  async #sayWhyLost(): Promise<void> {
+    const { pods } = await this.#cluster;
+    const words = await pods.whyLost(this.name, AbortSignal.timeout(WHY_WITHIN_MS));
+    if (words !== undefined) this.stderr.write(`${words}\n`);
   }
 
   /** Never rejects; a pod that cannot be removed is removed by its own clock, and its rest by the next sweep. */

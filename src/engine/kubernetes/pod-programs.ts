@@ -1,5 +1,6 @@
-// Programs of ours in a pod, as Python that the image's own interpreter is given: the first process, which keeps the pod, the one
-// that tries the wall of the network and then becomes the sandbox, and the one by which it is known that the wall can be seen.
+// Programs of ours in a pod, as Python that the image's own interpreter is given: the first process, which becomes the sandbox, the
+// one that tries the wall of the network and then hands that one its streams, and the one by which it is known that the wall can be
+// seen. Streams of an exec are in no log; those of a pod's first process are.
 
 import type { SandboxSpec } from '../engine.js';
 
@@ -9,28 +10,50 @@ export const OPEN_EXIT_CODE = 86;
 /** Where a connection is tried that no policy of the bridge allows. */
 export type Witness = { readonly host: string; readonly port: number };
 
+/** Of linux/prctl.h. */
+const PR_SET_DUMPABLE = 4;
+
 /** A start is given up after a minute. */
 const ENTERED_WITHIN_SECONDS = 90;
-/** Between two programs of an exec there is a moment without any. */
-const LEFT_FOR_SECONDS = 3;
+
+/** Takes the limits of the plan, none of which can be raised again. */
+const HOLDS = `for name, limit in plan["ulimits"].items():
+    kind = getattr(resource, "RLIMIT_" + name.upper())
+    most = resource.getrlimit(kind)[1]
+    least = limit if most == resource.RLIM_INFINITY else min(limit, most)
+    resource.setrlimit(kind, (least, least))
+`;
 
 /**
- * Keeps the pod. It goes when it is told to, and by itself once what was started beside it has ended, or where nothing was within
- * the time of a start: the bridge may be gone, and a pod that does nothing would stay until its clock ends it. Its children,
- * orphans of the pod, are buried by the kernel.
+ * Waits for who enters, who sends the plan and three streams, and becomes the sandbox on those streams: what stops all of its
+ * container, and takes in its orphans, has to be the first process. Goes when it is told to, and where nobody enters within the time
+ * of a start, since the bridge may be gone. The cluster's own variables stay behind.
  */
 const KEEP = `
-import os, signal, time
-signal.signal(signal.SIGINT, signal.SIG_DFL)
-signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+import array, json, os, resource, signal, socket, sys
 signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
-def others():
-    return any(name.isdigit() and name != "1" for name in os.listdir("/proc"))
-left = ${ENTERED_WITHIN_SECONDS}
-while left > 0:
-    time.sleep(1)
-    left = ${LEFT_FOR_SECONDS} if others() else left - 1
-os._exit(0)
+door = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+door.bind("\\0" + sys.argv[1])
+door.listen(1)
+door.settimeout(${ENTERED_WITHIN_SECONDS})
+try:
+    guest, _ = door.accept()
+except OSError:
+    os._exit(0)
+door.close()
+streams = array.array("i")
+text, rights, _, _ = guest.recvmsg(1 << 16, socket.CMSG_LEN(3 * streams.itemsize))
+streams.frombytes(rights[0][2])
+for number, stream in enumerate(streams):
+    os.dup2(stream, number)
+    os.close(stream)
+guest.close()
+plan = json.loads(text)
+${HOLDS}os.umask(int(plan["umask"], 8))
+for name in list(os.environ):
+    if name.startswith("KUBERNETES_"):
+        del os.environ[name]
+os.execvp(plan["command"][0], plan["command"])
 `;
 
 /** Whether a TCP connection to the place is made. A refusal and silence are the same: nothing gets there. */
@@ -59,11 +82,12 @@ while not reaches(place["host"], place["port"]):
 `;
 
 /**
- * Waits until the place is not reached any more, twice in a row, since a policy comes into force a moment after the pod. Then holds
- * itself to the limits that a pod's specification cannot say, and becomes the sandbox. The cluster's own variables stay behind.
+ * Waits until the place is not reached any more, twice in a row, since a policy comes into force a moment after the pod. Then hands
+ * its streams to the first process, which becomes the sandbox, and stays for the exec's sake: nothing of it can be looked at or
+ * changed by code, and it has no right that code has not.
  */
 const ENTER = `${REACHES}
-import json, os, resource, sys, time
+import array, json, os, resource, signal, socket, sys, time
 plan = json.loads(sys.argv[1])
 place = plan["witness"]
 until = time.monotonic() + plan["seconds"]
@@ -77,16 +101,21 @@ while place is not None and closed < 2:
     else:
         closed = 0
         time.sleep(0.1)
-for name, limit in plan["ulimits"].items():
-    kind = getattr(resource, "RLIMIT_" + name.upper())
-    most = resource.getrlimit(kind)[1]
-    least = limit if most == resource.RLIM_INFINITY else min(limit, most)
-    resource.setrlimit(kind, (least, least))
-os.umask(int(plan["umask"], 8))
-for name in list(os.environ):
-    if name.startswith("KUBERNETES_"):
-        del os.environ[name]
-os.execvp(sys.argv[2], sys.argv[2:])
+try:
+    import _ctypes
+    prctl = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")
+    _ctypes.call_function(prctl, (${PR_SET_DUMPABLE}, 0, 0, 0, 0))
+except ImportError:
+    pass
+door = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+door.connect("\\0" + sys.argv[2])
+door.sendmsg([sys.argv[1].encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0, 1, 2]))])
+door.close()
+nothing = os.open(os.devnull, os.O_RDWR)
+for number in range(3):
+    os.dup2(nothing, number)
+${HOLDS}while True:
+    signal.pause()
 `;
 
 /** Without the environment's and the user's modules, as the harness itself is run. */
@@ -95,14 +124,17 @@ const python = (interpreter: string, code: string): string[] => [interpreter, '-
 const interpreterOf = ({ command }: SandboxSpec): string => command[0] ?? 'python3';
 
 /** The pod's first process. */
-export const keepCommand = (spec: SandboxSpec): string[] => python(interpreterOf(spec), KEEP);
+export const keepCommand = (spec: SandboxSpec): string[] => [
+  ...python(interpreterOf(spec), KEEP),
+  spec.name,
+];
 
 export const witnessCommand = (spec: SandboxSpec, witness: Witness): string[] => [
   ...python(interpreterOf(spec), WITNESS),
   JSON.stringify(witness),
 ];
 
-/** The sandbox. Without a `witness` nothing is tried, since the operator has accepted an open network by name. */
+/** Has the first process become the sandbox. Without a `witness` nothing is tried: the operator has accepted an open network by name. */
 export const enterCommand = (
   spec: SandboxSpec,
   { witness, seconds }: { readonly witness: Witness | undefined; readonly seconds: number },
@@ -113,6 +145,7 @@ export const enterCommand = (
     seconds,
     umask: spec.umask,
     ulimits: Object.fromEntries(spec.ulimits.map(({ name, limit }) => [name, limit])),
+    command: spec.command,
   }),
-  ...spec.command,
+  spec.name,
 ];

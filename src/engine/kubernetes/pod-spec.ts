@@ -3,6 +3,7 @@
 
 import { INSTANCE_LABEL } from '../../base/process/owner.js';
 import type { SandboxSpec } from '../engine.js';
+import type { OwnerReference } from './own-pod.js';
 import { keepCommand } from './pod-programs.js';
 import { CLUSTER_DEFAULT } from './runtime-class.js';
 
@@ -26,11 +27,14 @@ export type PodFiles = {
 export type PodWishes = {
   readonly files: PodFiles;
   readonly labels: Readonly<Record<string, string>>;
+  readonly owners: readonly OwnerReference[];
   /** The OCI runtime's name: a RuntimeClass, or CLUSTER_DEFAULT. */
   readonly runtime: string | undefined;
 };
 
 const MB = 'Mi';
+/** Runtimes mount it writable, and what lies in it is the kernel's memory. */
+const MESSAGE_QUEUES = '/dev/mqueue';
 /** Room for the pod's log, which is all that a node keeps of it on disk: the pod itself can write nothing there. */
 const EPHEMERAL = `16${MB}`;
 /** Room that the scheduler keeps for a sandbox; most use little of what they may. */
@@ -39,7 +43,7 @@ const REQUESTS = { cpu: '50m', memory: `64${MB}` };
 /** Who waits for a pod waits for its end, too: its first process ends at once when it is told. */
 export const GRACE_SECONDS = 1;
 
-export function podOf(spec: SandboxSpec, { files, labels, runtime }: PodWishes) {
+export function podOf(spec: SandboxSpec, { files, labels, owners, runtime }: PodWishes) {
   const [user, group] = spec.user.split(':').map(Number);
   const writable = [
     ...spec.tmpfs.map(({ target, sizeMb }) => ({ target, sizeMb })),
@@ -51,6 +55,7 @@ export function podOf(spec: SandboxSpec, { files, labels, runtime }: PodWishes) 
     metadata: {
       name: spec.name,
       labels: { ...spec.labels, ...labels, [MANAGED_LABEL]: INSTANCE_LABEL, [WALLED_LABEL]: spec.network },
+      ownerReferences: owners,
     },
     spec: {
       // The cluster's own clock ends it, even when the bridge is gone.
@@ -103,6 +108,7 @@ export function podOf(spec: SandboxSpec, { files, labels, runtime }: PodWishes) 
           },
           volumeMounts: [
             ...writable.map(({ target }, at) => ({ name: `memory-${at}`, mountPath: target })),
+            { name: 'nothing', mountPath: MESSAGE_QUEUES, readOnly: true },
             ...files.folders.map(({ target }, at) => ({
               name: `files-${at}`,
               mountPath: target,
@@ -116,6 +122,7 @@ export function podOf(spec: SandboxSpec, { files, labels, runtime }: PodWishes) 
           name: `memory-${at}`,
           emptyDir: { medium: 'Memory', sizeLimit: `${sizeMb}${MB}` },
         })),
+        { name: 'nothing', emptyDir: { medium: 'Memory', sizeLimit: `1${MB}` } },
         ...files.folders.map(({ parts }, at) => ({
           name: `files-${at}`,
           projected: {

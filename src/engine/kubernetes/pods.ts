@@ -16,9 +16,11 @@ import { type Api, ApiError, type ApiObject } from './api.js';
 import { type ExecStreams, execIn } from './exec-streams.js';
 import type { ClusterFiles } from './files.js';
 import type { NetworkWall } from './network-wall.js';
+import { type OwnerReference, ownersOf } from './own-pod.js';
 import { enterCommand } from './pod-programs.js';
 import { GRACE_SECONDS, podOf } from './pod-spec.js';
-import { waitForPod } from './pod-state.js';
+import { lossOf, waitForPod } from './pod-state.js';
+import { wallsOf } from './pod-walls.js';
 
 /** A policy comes into force within a second, on a busy node within some. */
 const WALL_WITHIN_SECONDS = 15;
@@ -34,6 +36,7 @@ export class Pods {
   readonly #api: Api;
   readonly #files: ClusterFiles;
   readonly #wall: NetworkWall;
+  #owners: Promise<readonly OwnerReference[]> | undefined;
 
   constructor(api: Api, files: ClusterFiles, wall: NetworkWall) {
     this.#api = api;
@@ -51,6 +54,7 @@ export class Pods {
     const wishes = {
       files: this.#files.of(spec.image),
       labels: ownerLabels(instance, thisOwner()),
+      owners: await this.#ownersOf(signal),
       runtime: ociRuntime?.name,
     };
     await this.#wall.raise(signal);
@@ -77,14 +81,41 @@ export class Pods {
   /** A second try of a start has the name of the first one, whose pod may not be gone yet. */
   async #make(pod: ReturnType<typeof podOf>, signal: AbortSignal): Promise<void> {
     for (;;) {
+      signal.throwIfAborted();
       try {
-        await this.#api.ask('POST', this.#api.path('pods'), signal, pod);
+        // A request that was given up may be carried out after the deletion of the pod that it makes: it is waited for.
+        await this.#api.ask('POST', this.#api.path('pods'), new AbortController().signal, pod);
         return;
       } catch (thrown) {
         if (!(thrown instanceof ApiError) || thrown.status !== 409) throw thrown;
         await sleep(SAME_NAME_RETRY_MS, undefined, { signal });
       }
     }
+  }
+
+  #ownersOf(signal: AbortSignal): Promise<readonly OwnerReference[]> {
+    const owners = this.#owners ?? ownersOf(this.#api, signal);
+    this.#owners = owners;
+    owners.catch(() => {
+      this.#owners = undefined;
+    });
+    return owners;
+  }
+
+  /** Why the connection to a pod that ran has ended, in the cluster's words; undefined where the cluster knows of no reason. */
+  async whyLost(name: string, signal: AbortSignal): Promise<string | undefined> {
+    const pod = await this.#api.find(this.#api.path('pods', name), signal);
+    if (pod === undefined) return `its pod ${name} was deleted`;
+    const node = pod.spec.nodeName as string | undefined;
+    return lossOf(pod, node === undefined ? undefined : await this.#nodeOf(node, signal));
+  }
+
+  /** Undefined where the account may not ask for nodes. */
+  async #nodeOf(name: string, signal: AbortSignal): Promise<ApiObject | undefined> {
+    return this.#api.find(`/api/v1/nodes/${name}`, signal).catch((thrown: unknown) => {
+      if (thrown instanceof ApiError) return undefined;
+      throw thrown;
+    });
   }
 
   async factsOf(name: string, signal: AbortSignal): Promise<ContainerFacts | undefined> {
@@ -96,6 +127,7 @@ export class Pods {
       // An exec's streams are in no log.
       logDriver: 'none',
       ids: undefined,
+      walls: wallsOf(pod, this.#wall.shownBy),
     };
   }
 

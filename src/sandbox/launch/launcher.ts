@@ -260,13 +260,13 @@ export class Launcher implements AsyncDisposable {
   }
 
   /** One line for the log, and another when the engine has changed in our life: what stands, why, and how it was seen. */
-  #tellWalls({ choice, image }: LaunchSetUp): void {
+  #tellWalls({ choice, image, engine: { traits } }: LaunchSetUp): void {
     const { settings, observer } = this.#context;
     const { binary, version, mode, cgroups, tried, enforcement } = choice;
     const runtime = describeRuntime(runtimeOf(choice));
     const open = namesWithNetwork(settings);
     const network = open.length === 0 ? '' : `, network open for ${open.join(', ')}`;
-    const setup = `${binary} ${version} with ${runtime}, ${mode}, cgroup ${cgroups}, seccomp ${settings.seccomp}${network}`;
+    const setup = `${binary} ${version} with ${runtime}, ${mode}, cgroup ${cgroups}, seccomp ${traits.ownFilter ?? settings.seccomp}${network}`;
     if (this.#toldSetup === setup) return;
     this.#toldSetup = setup;
     observer({

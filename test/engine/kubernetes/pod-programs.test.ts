@@ -1,13 +1,15 @@
 // The program that becomes a sandbox in a pod, run by this machine's Python: it holds itself to what a pod's specification cannot say,
 // and lets nobody's code run where the network is open.
 
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { enterCommand, OPEN_EXIT_CODE } from '../../../src/engine/kubernetes/pod-programs.js';
+import { enterCommand, keepCommand, OPEN_EXIT_CODE } from '../../../src/engine/kubernetes/pod-programs.js';
 import { sandboxSpec } from '../../../src/sandbox/spec/spec.js';
 import { PLAIN_KIND } from '../../support/plain-kind.js';
+import { until } from '../../support/time.js';
 
 const LOOK = `
 import json, os, resource
@@ -26,7 +28,7 @@ const spec = {
     areInImage: true,
     fallbackDir: undefined,
     seccompFile: '/s.json',
-    name: 'n',
+    name: `pod-programs-${process.pid}`,
     user: '20123:20123',
     kind: PLAIN_KIND,
     enforcement: undefined,
@@ -46,38 +48,48 @@ beforeAll(async () => {
 });
 afterAll(() => void server.close());
 
-const enter = (witness: { host: string; port: number } | undefined) => {
-  const [program = '', ...args] = enterCommand(spec, { witness, seconds: 0 });
-  return { program, args };
-};
+type Witness = { host: string; port: number };
 
-it('limits, the mask of new files and the environment are as the spec has them, and the program runs', () => {
-  const { program, args } = enter(undefined);
-  const { stdout, stderr } = spawnSync(program, args, {
-    encoding: 'utf8',
-    env: { ...process.env, KUBERNETES_SERVICE_HOST: '10.96.0.1' },
-  });
-  expect(JSON.parse(stdout || stderr)).toEqual({
-    core: [0, 0],
-    nofile: [1024, 1024],
-    umask: 0o077,
-    cluster: [],
-  });
+/** Both programs as they are in a pod: what the exec's streams said, and how each ended. */
+async function entered(witness: Witness | undefined) {
+  const started = (argv: readonly string[], streams: 'ignore' | 'pipe') => {
+    const [program = '', ...args] = argv;
+    const env = { ...process.env, KUBERNETES_SERVICE_HOST: '10.96.0.1' };
+    return spawn(program, args, { stdio: ['ignore', streams, streams], env });
+  };
+  const first = started(keepCommand(spec), 'ignore');
+  try {
+    await until(() => readFileSync('/proc/net/unix', 'utf8').includes(`@${spec.name}`));
+    const exec = started(enterCommand(spec, { witness, seconds: 0 }), 'pipe');
+    const closed = once(exec, 'close');
+    const said = { stdout: '', stderr: '' };
+    for (const name of ['stdout', 'stderr'] as const)
+      exec[name]?.setEncoding('utf8').on('data', (text: string) => {
+        said[name] += text;
+      });
+    const code = await Promise.race([
+      once(first, 'exit').then(() => 'the sandbox has ended'),
+      once(exec, 'exit').then(([code]) => code),
+    ]);
+    exec.kill('SIGKILL');
+    await closed;
+    return { ...said, code };
+  } finally {
+    first.kill('SIGKILL');
+  }
+}
+
+const PLANNED = { core: [0, 0], nofile: [1024, 1024], umask: 0o077, cluster: [] };
+
+it('the first process has the limits, the mask and the environment of the spec, and the streams of the exec', async () => {
+  const { stdout, code } = await entered(undefined);
+  expect([code, JSON.parse(stdout)]).toEqual(['the sandbox has ended', PLANNED]);
 });
 
 it('no code runs where the place that has to be closed is reached', async () => {
-  const { program, args } = enter({ host: '127.0.0.1', port });
-  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
-  let [said, printed] = ['', ''];
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
-  });
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    printed += text;
-  });
-  const [code] = await once(child, 'close');
-  expect([code, printed]).toEqual([OPEN_EXIT_CODE, '']);
-  expect(said).toContain(`its network is open: 127.0.0.1:${port} is reached`);
+  const { stdout, stderr, code } = await entered({ host: '127.0.0.1', port });
+  expect([code, stdout]).toEqual([OPEN_EXIT_CODE, '']);
+  expect(stderr).toContain(`its network is open: 127.0.0.1:${port} is reached`);
 });
 
 it('code runs where that place is not reached', async () => {
@@ -87,7 +99,6 @@ it('code runs where that place is not reached', async () => {
   const { port: free } = closed.address() as AddressInfo;
   closed.close();
   await once(closed, 'close');
-  const { program, args } = enter({ host: '127.0.0.1', port: free });
-  const { status, stdout } = spawnSync(program, args, { encoding: 'utf8' });
-  expect([status, JSON.parse(stdout)['core']]).toEqual([0, [0, 0]]);
+  const { stdout } = await entered({ host: '127.0.0.1', port: free });
+  expect(JSON.parse(stdout)).toEqual(PLANNED);
 });

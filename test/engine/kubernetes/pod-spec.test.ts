@@ -34,7 +34,7 @@ const files = {
   ],
 };
 const made = (runtime?: string, image = files.image) =>
-  podOf(spec, { files: { ...files, image }, labels: { 'mcp-sandbox-bridge': 'i' }, runtime });
+  podOf(spec, { files: { ...files, image }, labels: { 'mcp-sandbox-bridge': 'i' }, owners: [], runtime });
 const pod = made();
 const [container] = pod.spec.containers;
 
