@@ -9,6 +9,7 @@ import { measureElsewhere } from './elsewhere.mjs';
 import { endurance } from './endurance.mjs';
 import { frames } from './frames.mjs';
 import { hello } from './hello.mjs';
+import { launches } from './launches.mjs';
 import { memory } from './memory.mjs';
 import { preimport } from './preimport.mjs';
 import { relay } from './relay.mjs';
@@ -22,6 +23,7 @@ export const MEASURES = {
   'warm-call': warmCall,
   'session-call': sessionCall,
   'cold-call': coldCall,
+  launches,
   hello,
   'back-to-back': backToBack,
   'tool-call': toolCall,

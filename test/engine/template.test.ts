@@ -136,12 +136,13 @@ it('the clock is told the time after which it ends the sandbox, and the runtime 
     root: '/merged',
     bundle: '/state/run/i/a.bundle',
     owner: '1:1',
+    group: '',
     seconds: 90,
     name: 'a',
   });
   expect(argv.slice(0, 7)).toEqual(['nsenter', '--', 'unshare', '--mount', '--', 'sh', '-c']);
   expect(argv.slice(8).join(' ')).toBe(
-    'clock /merged /state/run/i/a.bundle --timeout=90 a /state/run/i/oci 1:1 /usr/sbin/runc --debug --systemd-cgroup',
+    'clock /merged /state/run/i/a.bundle --timeout=90 a /state/run/i/oci 1:1  /usr/sbin/runc --debug --systemd-cgroup',
   );
 });
 

@@ -64,6 +64,11 @@ function groupsOf({ stateDir }: TestBridge, name: string): string[] {
     return path.includes(name) ? places.map((place) => join(place, path)).filter(existsSync) : [];
   });
 }
+/** Control groups of any sandbox of the bridge whose run directory has this name, where they are folders of the engine's. */
+const groupsLeft = (instance: string): string[] =>
+  ['', ...namesIn(GROUPS)]
+    .flatMap((hierarchy) => namesIn(join(GROUPS, hierarchy, 'libpod_parent')))
+    .filter((name) => name.includes(instance));
 const hasGroups = process.getuid?.() === 0;
 
 describe('a sandbox from a template', () => {
@@ -243,10 +248,12 @@ describe('the end', () => {
     for (const part of [0, 0.05, 0.1, 0.2, 0.3]) {
       const bridge = await started({ MCP_BRIDGE_STATE_DIR: stateDir });
       bridge.run('while True: pass', { timeout: 60 }).catch(() => {});
+      const instances = namesIn(runDirOf(bridge));
       await pause(coldSandboxes(part));
       process.kill(bridge.pid, 'SIGTERM');
       expect(await eventually(() => !existsSync(`/proc/${bridge.pid}`))).toBe(true);
       expect(await eventually(() => clocks(bridge).length === 0)).toBe(true);
+      expect(instances.flatMap(groupsLeft)).toEqual([]);
       expect(noted(bridge)).toEqual([]);
     }
     expect(await eventually(() => ourContainers().length === 0)).toBe(true);

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { SessionFiles, type SessionRecord } from '../../src/run/sessions/session-file.js';
 
 type Row = { readonly measure: string; readonly skipped?: string };
@@ -16,6 +16,10 @@ const { sessionCall, firstProcess } = (await import(
   readonly firstProcess: (stateDir: string) => number | undefined;
 };
 
+const { launches } = (await import(new URL('../../scripts/bench/launches.mjs', import.meta.url).href)) as {
+  readonly launches: (stage: object) => Promise<readonly Row[]>;
+};
+
 const { countingGroup } = (await import(
   new URL('../../scripts/bench/processor.mjs', import.meta.url).href
 )) as {
@@ -23,7 +27,10 @@ const { countingGroup } = (await import(
 };
 
 const stateDir = mkdtempSync(join(tmpdir(), 'bench-measures-'));
-afterEach(() => rmSync(stateDir, { recursive: true, force: true }));
+afterEach(() => {
+  vi.useRealTimers();
+  rmSync(stateDir, { recursive: true, force: true });
+});
 
 const session: Omit<SessionRecord, 'owner'> = {
   handle: 's-0123456789abcdef',
@@ -56,6 +63,20 @@ it('the benchmark of a session says what is missing where no first process can b
   const rows = await sessionCall(stage);
   expect(rows).toHaveLength(1);
   expect(rows[0]?.skipped).toContain('no record of it names one here');
+});
+
+it('the benchmark of both launches says so where no sandbox comes from a template', async () => {
+  const stage = {
+    times: () => 1,
+    withBridge: (_with: object, work: (bridge: object) => unknown) =>
+      work({ run: () => Promise.resolve({ stdout: ['False'] }) }),
+  };
+  vi.useFakeTimers();
+  const measured = launches(stage);
+  await vi.runAllTimersAsync();
+  expect((await measured).map(({ skipped }) => skipped)).toEqual(
+    Array(2).fill(expect.stringContaining('template')),
+  );
 });
 
 it.each([

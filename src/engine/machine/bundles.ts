@@ -65,16 +65,27 @@ const GROUP_PAUSE_MS = 20;
  * False where that is left to the runtime, whose notes are then whole. Not for groups that systemd has made.
  */
 export async function removeEnded(notes: string, name: string): Promise<boolean> {
-  const [, groups] = GROUPS.exec(readText(join(notes, name, 'state.json')) ?? '') ?? [];
-  if (groups === undefined) return false;
+  const folders = groupsIn(notes, name);
+  if (folders === undefined) return false;
   try {
-    const folders: readonly string[] = Object.values(JSON.parse(groups) as Record<string, string>);
-    if (!folders.every((folder) => basename(folder) === name)) return false;
     await Promise.all(folders.map(removeGroup));
     await rm(join(notes, name), { recursive: true, force: true });
     return true;
   } catch {
     return false;
+  }
+}
+
+/** Undefined where its notes do not tell them, or where they are not its own. */
+function groupsIn(notes: string, name: string): readonly string[] | undefined {
+  const [, groups] = GROUPS.exec(readText(join(notes, name, 'state.json')) ?? '') ?? [];
+  if (groups === undefined) return undefined;
+  try {
+    const folders: readonly string[] = Object.values(JSON.parse(groups) as Record<string, string>);
+    return folders.every((folder) => basename(folder) === name) ? folders : undefined;
+  } catch {
+    // Being written.
+    return undefined;
   }
 }
 
@@ -96,7 +107,10 @@ export async function removeBundle(notes: string, name: string, enter: readonly 
   const runtime = (readText(runtimeFileIn(notes)) ?? '').split('\n').filter((word) => word !== '');
   const [program, ...args] = [...enter, ...runtime, '--root', notes, 'delete', '--force', name];
   if (runtime.length === 0 || program === undefined) return;
+  const groups = groupsIn(notes, name) ?? [];
   await run([program, ...args], { timeoutMs: REMOVED_WITHIN_MS }, new AbortController().signal);
+  // The runtime does not wait for one that is busy.
+  await Promise.allSettled(groups.map(removeGroup));
 }
 
 /** Removes the containers of dead bridges, whose run directories are then for sweepRunDirs; returns how many. */

@@ -9,7 +9,16 @@ import type { OciRuntime } from '../engine.js';
 import { runDirsIn } from '../machine/first-process.js';
 
 /** Programs that the clock runs, besides the OCI runtime; `chown` only where its files have another owner than the bridge. */
-export const CLOCK_PROGRAMS = ['unshare', 'mount', 'timeout', 'cat', 'rm', 'chown'] as const;
+export const CLOCK_PROGRAMS = [
+  'unshare',
+  'mount',
+  'timeout',
+  'cat',
+  'rm',
+  'rmdir',
+  'sleep',
+  'chown',
+] as const;
 
 /** In a bundle: the pid of the sandbox's clock. */
 const CLOCK_FILE = 'clock';
@@ -18,24 +27,36 @@ const CLOCK_FILE = 'clock';
  * The lower folder that is last (the working directory, which is empty) is there because the kernel wants two. What the runtime
  * starts must not have the pipe, on which a line says that it has been started, to a bridge that may be gone by then. Signals that
  * end a terminal's or a service's programs are for the bridge, which then lets go. A sandbox that has ended is the bridge's to
- * remove where that needs no program (bundles.ts), and then the runtime knows of it no more.
+ * remove where that needs no program (bundles.ts), and then the runtime knows of it no more. A runtime forgets a sandbox whose
+ * control group was busy for longer than a third of a second, and leaves the group: one of 24 that were ended while they were being made.
  */
 const CLOCK = `
-root=$1 bundle=$2 seconds=\${3#--timeout=} name=$4 notes=$5 owner=$6
-shift 6
+root=$1 bundle=$2 seconds=\${3#--timeout=} name=$4 notes=$5 owner=$6 group=$7
+shift 7
 set -- "$@" --root "$notes"
+remove() {
+  [ ! -e "$notes/$name" ] || "$@" delete --force "$name" 3<&-
+  for again in 1 2 3 4 5 6 7 8 9; do
+    set --
+    for folder in /sys/fs/cgroup"$group" /sys/fs/cgroup/*"$group"; do
+      [ -z "$group" ] || [ ! -d "$folder" ] || set -- "$@" "$folder"
+    done
+    [ $# -gt 0 ] || break
+    rmdir "$@" || sleep 0.$again
+  done
+}
 cd "$bundle/empty" && echo $$ > "$bundle/${CLOCK_FILE}" || exit
 [ -z "$owner" ] || chown "$owner" "$bundle"/own-* || exit
 { mount -t overlay -o "ro,lowerdir=$root:." overlay "$root" && "$@" run --detach --bundle "$bundle" "$name"; } 3<&- || {
   code=$?
-  "$@" delete --force "$name" 3<&- >/dev/null 2>&1
+  remove "$@" >/dev/null 2>&1
   exit "$code"
 }
 cd / && trap '' HUP INT TERM PIPE
 echo >&3
 exec <&3 3<&- >/dev/null 2>&1
 timeout -s KILL "$seconds" cat
-[ ! -e "$notes/$name" ] || "$@" delete --force "$name"
+remove "$@"
 [ ! -e "$bundle" ] || rm -rf "$bundle"
 `;
 
@@ -51,17 +72,19 @@ export type ClockPlan = {
   readonly bundle: string;
   /** Owner of the bundle's own files as `uid:gid` where `enter` leads to; '' where they have it. */
   readonly owner: string;
+  /** Its control group's path in each hierarchy; '' where it has none that is a folder, or systemd has made it. */
+  readonly group: string;
   readonly seconds: number;
   readonly name: string;
 };
 
 /** The first word is a program. */
 export const clockArgv = (plan: ClockPlan): readonly [string, ...string[]] => {
-  const { enter, runtime, isBySystemd, notes, root, bundle, owner, seconds, name } = plan;
+  const { enter, runtime, isBySystemd, notes, root, bundle, owner, group, seconds, name } = plan;
   const argv = [
     // One namespace for the clock and what it starts, which saves a process.
     ...[...enter, 'unshare', '--mount', '--', 'sh', '-c', CLOCK, 'clock'],
-    ...[root, bundle, `--timeout=${seconds}`, name, notes, owner],
+    ...[root, bundle, `--timeout=${seconds}`, name, notes, owner, group],
     ...runtimeWords(runtime, isBySystemd),
   ];
   return argv as [string, ...string[]];

@@ -91,11 +91,12 @@ export class Template implements AsyncDisposable {
     const placeOf = (path: string): string => placeIn(bundle, path);
     const config = configFor(this.#config, { id: this.#id, name, user, placeOf });
     writeFileSync(join(bundle, 'config.json'), JSON.stringify(config), { mode: 0o600 });
+    const group = systemd ? '' : (config.linux.cgroupsPath ?? '');
     const root = this.#config.root.path;
     // Only where the engine works can a rootless one's files be given away.
     const owner = this.#parts.isRootless ? (ownersOf(this.#files)[0] ?? '') : '';
-    const plan = { enter: this.#enter, runtime, isBySystemd: systemd, notes, root, bundle, owner, seconds, name };
-    return new TemplateContainer(plan, runDir);
+    const where = { notes, root, bundle, owner, group, seconds, name };
+    return new TemplateContainer({ enter: this.#enter, runtime, isBySystemd: systemd, ...where }, runDir);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
