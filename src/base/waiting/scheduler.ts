@@ -509,6 +509,7 @@ export class Scheduler {
 
   /** Ms until the owner's use within the window is below the limit; 0 where it is. */
   #processorFreeInMs(queue: OwnerQueue, limitSeconds: number): number {
+    if (queue.used.length === 0 && limitSeconds > 0) return 0;
     const since = this.#now() - this.#windowMs;
     queue.used = queue.used.filter(({ at }) => at > since);
     let left = queue.used.reduce((sum, { seconds }) => sum + seconds, 0);
@@ -750,7 +751,7 @@ const mostBegun = ({ begun, atOnce }: TurnLimits): number => begun ?? STANDING_T
 
 /** How many of a group there are in the queue of an owner. */
 function rankIn({ waiting, running, standing }: OwnerQueue, group: string | undefined): number {
-  if (group === undefined) return 0;
+  if (group === undefined || waiting.length + running.size + standing.size === 0) return 0;
   return [...waiting, ...running, ...standing].filter((entry) => entry.group === group).length;
 }
 

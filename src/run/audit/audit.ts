@@ -41,14 +41,14 @@ const KEPT = [
   'auth.refused',
 ] as const;
 
-/** An event that gets a line, or is a part of one, and when it was told. */
-type ToldEvent<Type = (typeof KEPT)[number]> = Extract<BridgeEvent, { type: Type }> & { readonly at: string };
+/** An event that gets a line, or is a part of one. */
+type ToldEvent<Type = (typeof KEPT)[number]> = Extract<BridgeEvent, { type: Type }>;
 
 const lineOf = (line: AuditLine): string => `${JSON.stringify(line)}\n`;
 
 export class Audit implements AsyncDisposable {
   readonly #files: AuditFiles;
-  #told: ToldEvent[] = [];
+  #told: { readonly event: ToldEvent; readonly atMs: number }[] = [];
   #takenAt = Number.NEGATIVE_INFINITY;
   readonly #redact: Redact;
   readonly #running = new Map<
@@ -96,7 +96,7 @@ export class Audit implements AsyncDisposable {
    */
   readonly observe = (event: BridgeEvent): void => {
     if (!(KEPT as readonly string[]).includes(event.type)) return;
-    this.#told.push({ ...event, at: new Date().toISOString() } as ToldEvent);
+    this.#told.push({ event: event as ToldEvent, atMs: Date.now() });
     const count = this.#told.length;
     if (count !== 1 && count !== MAX_GATHERED) return;
     const waitMs = count === 1 ? GATHER_MS - (performance.now() - this.#takenAt) : 0;
@@ -114,26 +114,26 @@ export class Audit implements AsyncDisposable {
     this.#takenAt = performance.now();
     const told = this.#told;
     this.#told = [];
-    for (const event of told) this.#keep(event);
+    for (const { event, atMs } of told) this.#keep(event, new Date(atMs).toISOString());
   }
 
-  #keep(event: ToldEvent): void {
-    if (event.type === 'run.started') this.#begin(event);
-    else if (event.type === 'run.call') this.#addCall(event);
-    else if (event.type === 'run.asked') this.#addQuestion(event);
+  #keep(event: ToldEvent, at: string): void {
+    if (event.type === 'run.started') this.#begin(event, at);
+    else if (event.type === 'run.call') this.#addCall(event, at);
+    else if (event.type === 'run.asked') this.#addQuestion(event, at);
     else if (event.type === 'run.ended') this.#end(event);
-    else if (event.type === 'run.rejected') this.#addRejected(event);
-    else if (event.type === 'auth.accepted') this.#addLogin('accepted', event);
+    else if (event.type === 'run.rejected') this.#addRejected(event, at);
+    else if (event.type === 'auth.accepted') this.#addLogin('accepted', event, at);
     else {
       const { status, message } = event;
-      this.#addLogin('refused', event, { status, reason: clipHarmless(message, MAX_REASON_CHARS) });
+      this.#addLogin('refused', event, at, { status, reason: clipHarmless(message, MAX_REASON_CHARS) });
     }
   }
 
-  #begin(event: ToldEvent<'run.started'>): void {
+  #begin(event: ToldEvent<'run.started'>, at: string): void {
     const { run, client, language, code, argumentsText, timeoutSeconds } = event;
     this.#running.set(run, {
-      at: event.at,
+      at,
       ...this.#principalField(event),
       client: this.#displayName(client),
       language,
@@ -144,14 +144,14 @@ export class Audit implements AsyncDisposable {
     });
   }
 
-  #addCall(event: ToldEvent<'run.call'>): void {
+  #addCall(event: ToldEvent<'run.call'>, at: string): void {
     const begun = this.#running.get(event.run);
     // An answer that nobody waits for any more comes after its run.
     if (begun !== undefined && ++begun.listed > MAX_CALLS_LISTED) return;
     const { run, call, server, tool, allowed, rule, error, durationMs, result, argumentsText } = event;
     const line: CallLine = {
       kind: 'call',
-      at: event.at,
+      at,
       run,
       ...this.#principalField(event),
       call,
@@ -168,11 +168,11 @@ export class Audit implements AsyncDisposable {
     this.#write(line);
   }
 
-  #addQuestion(event: ToldEvent<'run.asked'>): void {
+  #addQuestion(event: ToldEvent<'run.asked'>, at: string): void {
     const { run, question, server, tool, calls, rule, answer, word, by, who, durationMs } = event;
     const line: QuestionLine = {
       kind: 'question',
-      at: event.at,
+      at,
       run,
       ...this.#principalField(event),
       question,
@@ -190,13 +190,13 @@ export class Audit implements AsyncDisposable {
     this.#write(line);
   }
 
-  #addRejected(event: ToldEvent<'run.rejected'>): void {
+  #addRejected(event: ToldEvent<'run.rejected'>, at: string): void {
     const { run, client, servers, language, code, timeoutSeconds, error } = event;
     const before = this.#countLine('rejected');
     if (before === undefined) return;
     this.#write({
       kind: 'run',
-      at: event.at,
+      at,
       run,
       ...this.#principalField(event),
       client: this.#displayName(client),
@@ -233,13 +233,14 @@ export class Audit implements AsyncDisposable {
   #addLogin(
     outcome: LoginLine['outcome'],
     event: ToldEvent<'auth.accepted' | 'auth.refused'>,
+    at: string,
     refusal: Pick<LoginLine, 'status' | 'reason'> = {},
   ): void {
     const notListed = this.#countLine(outcome);
     if (notListed === undefined) return;
     this.#write({
       kind: 'login',
-      at: event.at,
+      at,
       ...this.#principalField(event),
       outcome,
       remote: this.#displayName(event.from),

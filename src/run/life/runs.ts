@@ -449,8 +449,12 @@ export class Runs {
     const { start, retire, patience } = this.#parts.supply;
     const source = { take: (signal: AbortSignal) => start(kind, signal), giveBack: retire };
     return {
-      take: async (signal) =>
-        meter.follow(session.sandbox ?? adopt(await patience.take(keyOf(kind), source, waited, signal))),
+      take: async (signal) => {
+        session.takeOver();
+        return meter.follow(
+          session.sandbox ?? adopt(await patience.take(keyOf(kind), source, waited, signal)),
+        );
+      },
       // Code that still runs in the session's sandbox is the call's until the code stands still.
       giveBack: () => {},
       retire: () => {},

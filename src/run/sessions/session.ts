@@ -17,6 +17,11 @@ import type { GivenTurn } from '../queue/run-queue.js';
 
 /** A task that an answer has left may have something to finish. */
 const HOLD_AFTER_MS = 500;
+/**
+ * How long such a task may go on, as its own call, while the next call is on its way to its code: to stop everything and let it
+ * go again takes longer than most calls are on their way.
+ */
+const HOLD_ON_THE_WAY_MS = 20;
 const LOOK_AT_CALL_MS = 1_000;
 
 class AfterCall {
@@ -24,6 +29,7 @@ class AfterCall {
   readonly #call;
   #timers: NodeJS.Timeout[] = [];
   #isOver = false;
+  #isFinishing = false;
 
   constructor(
     call: GivenTurn & {
@@ -32,6 +38,11 @@ class AfterCall {
     },
   ) {
     this.#call = call;
+  }
+
+  /** Whether it only has something to finish, and leaves its place to whoever wants it. */
+  get isFinishing(): boolean {
+    return this.#isFinishing && !this.#isOver;
   }
 
   /** Code of the call runs on. `stop` is called when that has to end, and calls `end`; with why, where more was allowed. */
@@ -46,6 +57,7 @@ class AfterCall {
       this.#timers.push(setTimeout(() => stop('the time of its last call was over'), leftMs).unref());
       return;
     }
+    this.#isFinishing = true;
     this.#timers.push(setTimeout(() => stop(), HOLD_AFTER_MS).unref());
     // Code that has only something to finish makes room for others at once, which may be now.
     turn.lingers(() => stop());
@@ -103,6 +115,8 @@ export class Session {
   #isStill = true;
   #stopped: string | undefined;
   #isBusy = false;
+  /** Whether the call that has it has begun. */
+  #hasBegun = false;
   /** Calls that wait for this one's turn, in their order. */
   readonly #waiting: Array<() => void> = [];
   #timers: NodeJS.Timeout[] = [];
@@ -179,9 +193,23 @@ export class Session {
     }
     if (this.ended !== undefined) return true;
     this.#stopTimers();
-    this.freezeProcesses();
+    this.makeRoom();
     this.#isBusy = true;
+    this.#hasBegun = false;
+    if (!this.#isStill)
+      this.#timers.push(setTimeout(() => this.freezeProcesses(), HOLD_ON_THE_WAY_MS).unref());
     return true;
+  }
+
+  /** A call is on its way: what goes on stands still, but for what only finishes and leaves its place where that is wanted. */
+  makeRoom(): void {
+    if (this.#isStill || this.#after?.isFinishing !== true) this.freezeProcesses();
+  }
+
+  /** The call that has it has its turn: what runs in its sandbox is this call's from now on. */
+  takeOver(): void {
+    this.#after?.end();
+    this.#sandbox?.rests();
   }
 
   /** The sandbox that it has from now on. */
@@ -197,6 +225,8 @@ export class Session {
     const { idleSeconds, lifeSeconds, keepRunning } = this.#parts.limits;
     const ageSeconds = (performance.now() - this.#startedAt) / 1000;
     const { name, handle } = this;
+    this.#stopTimers();
+    this.#hasBegun = true;
     this.#isStill = false;
     return { name, handle, call: this.#calls, ageSeconds, idleSeconds, lifeSeconds, keepRunning };
   }
@@ -237,6 +267,8 @@ export class Session {
   leave(): void {
     this.#isBusy = false;
     this.#idleSince = performance.now();
+    this.#stopTimers();
+    if (!this.#hasBegun) this.freezeProcesses();
     if (this.ended === undefined && this.#waiting.length === 0) this.#becomeIdle();
     else this.freezeProcesses();
     this.#wakeNext();
@@ -279,7 +311,7 @@ export class Session {
     const stop = (why?: string) => {
       this.#stopped = why;
       this.freezeProcesses();
-      this.#watch();
+      if (!this.#isBusy) this.#watch();
     };
     // Nothing has run since it stood still where its call was refused.
     if (this.#isStill || this.#after === undefined) stop();

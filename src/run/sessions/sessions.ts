@@ -79,7 +79,7 @@ export class Sessions implements Disposable {
     this.#settle();
     const known = this.#find(name, this.#options.scope ?? caller.scope);
     if (known?.isBusy === true) return true;
-    known?.freezeProcesses();
+    known?.makeRoom();
     return false;
   }
 

@@ -31,8 +31,9 @@ export class SandboxFreeze implements Disposable {
   #looking: NodeJS.Timeout | undefined;
   /** Processor time that each process had used when the processes were stopped last. */
   #used: ReadonlyMap<number, number> = new Map();
-  /** Since it was made: a run that asks many questions wakes no more often than one that asks one. */
+  /** Since its run has begun: one that asks many questions wakes no more often than one that asks one. */
   #wakes = 0;
+  readonly #freezer = freezer();
 
   constructor(parts: {
     /** The container's first process. */
@@ -48,10 +49,10 @@ export class SandboxFreeze implements Disposable {
   /** From now on it stands still; false where it cannot be stopped from here, and goes on. */
   begin(): boolean {
     if (this.#thaw !== undefined || this.#looking !== undefined) return true;
-    const { pid, freeze: held = freeze } = this.#parts;
+    const { pid, freeze = this.#freezer } = this.#parts;
     // Under gVisor the processes of the container are not the kernel's.
     if (!isOurs(pid)) return false;
-    this.#thaw = held(pid);
+    this.#thaw = freeze(pid);
     if (this.#thaw !== undefined) return true;
     if (!stopAll(pid)) return false;
     this.#used = usedBy(lookAt(pid));
@@ -68,6 +69,12 @@ export class SandboxFreeze implements Disposable {
     this[Symbol.dispose]();
     // Look afresh: the number of a process that has ended may be another's by now.
     if (isOurs(pid)) for (const each of descendantsOf(pid)) signal(each, 'SIGCONT');
+  }
+
+  /** Lets the sandbox go on, with a run: how often it wakes is counted from now on. */
+  endForRun(): void {
+    this.end();
+    this.#wakes = 0;
   }
 
   /** Ends the looks at a sandbox that is about to be killed, for which it need not go on. */
@@ -159,24 +166,29 @@ const MAX_LOOKS = 10;
  * container's. They stand still until the returned function is called; undefined where there is no such group, or it is not
  * ours to change.
  */
-function freeze(pid: number): (() => void) | undefined {
-  const whole = unifiedGroup(pid);
-  if (whole === undefined) return undefined;
-  const others = join(whole, NAME);
-  try {
-    const isAlone = othersIn(whole, pid).length === 0;
-    mkdirSync(others, { recursive: true });
-    if (!isAlone) moveAll(whole, others, pid);
-    hold(others, true);
-  } catch {
-    return undefined;
-  }
-  return () => {
+function freezer(): (pid: number) => (() => void) | undefined {
+  // A first process stays where it is, and each call of a session asks.
+  let known: string | undefined;
+  return (pid) => {
+    known ??= unifiedGroup(pid);
+    if (known === undefined) return undefined;
+    const whole = known;
+    const others = join(whole, NAME);
     try {
-      hold(others, false);
+      const isAlone = othersIn(whole, pid).length === 0;
+      mkdirSync(others, { recursive: true });
+      if (!isAlone) moveAll(whole, others, pid);
+      hold(others, true);
     } catch {
-      // The container has ended.
+      return undefined;
     }
+    return () => {
+      try {
+        hold(others, false);
+      } catch {
+        // The container has ended.
+      }
+    };
   };
 }
 

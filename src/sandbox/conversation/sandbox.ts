@@ -277,8 +277,7 @@ export class Sandbox implements AsyncDisposable {
    */
   run(frame: RunFrame, handlers: RunHandlers, input: Iterable<FrameOf<HostFrame, 'input'>> = []): void {
     if (endsBetweenCalls(this.#turn)) return;
-    this.#standstill?.end();
-    this.#standstill = undefined;
+    this.#standstill?.endForRun();
     this.#enter(beginRun(this.#turn, frame, handlers));
     this.#startGuard();
     if (frame.session !== undefined) this.#renewLease();
@@ -327,7 +326,8 @@ export class Sandbox implements AsyncDisposable {
   /** Stops what runs in the sandbox until the returned function is called; undefined where it cannot be stopped from here. */
   freezeProcesses(): (() => void) | undefined {
     const { pid } = this;
-    if (pid === undefined || !this.isAlive) return undefined;
+    // What has a process here runs.
+    if (pid === undefined || 'was' in this.#state) return undefined;
     const standstill =
       this.#standstill ?? new SandboxFreeze({ pid, onRestless: () => this.#onBreach(RESTLESS) });
     this.#standstill = standstill;

@@ -61,6 +61,7 @@ function open(quotas: PrincipalRules['quotas'], env: Readonly<Record<string, str
 
 beforeEach(() => void made.splice(0));
 afterEach(async () => {
+  vi.useRealTimers();
   await bridges[Symbol.asyncDispose]();
   vi.restoreAllMocks();
 });
@@ -147,6 +148,33 @@ it('and at once where somebody waits for the place', async () => {
   open({ runsAtOnce: 1, runsWaiting: 0 }, { MCP_BRIDGE_SESSION_KEEP_RUNNING: 'off' });
   for (let at = 0; at < 6; at++) expect((await call(at % 2 === 0 ? 'one' : 'two')).status).toBe('success');
   expect(made.map(({ isStill }) => isStill)).toEqual([true, false]);
+});
+
+it('a call that comes in that moment does not have it stopped and let go again', async () => {
+  open({}, { MCP_BRIDGE_SESSION_KEEP_RUNNING: 'off' });
+  // However slow the machine is, the moment is not over.
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  await call('one');
+  const hold = vi.spyOn(made[0] as unknown as { hold(): void }, 'hold');
+  expect((await call('one')).session).toMatchObject({ call: 2 });
+  expect(hold).not.toHaveBeenCalled();
+  // Each call has left one place, and taken over what the one before has.
+  expect(places()).toBe(1);
+});
+
+it('where such a call does not come to its code, it stands still in a moment', async () => {
+  open({}, { MCP_BRIDGE_SESSION_KEEP_RUNNING: 'off' });
+  await call('one');
+  const [one] = made as unknown as { check(): Promise<unknown>; isStill: boolean }[];
+  let answer = (_checked: unknown): void => {};
+  const checked = new Promise((resolve) => {
+    answer = resolve;
+  });
+  if (one) one.check = () => checked;
+  const second = call('one');
+  await until(() => one?.isStill === true);
+  answer({ type: 'checked', named: [] });
+  expect((await second).status).toBe('success');
 });
 
 it('it is charged for the moment as well', async () => {
