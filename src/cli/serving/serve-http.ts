@@ -3,6 +3,7 @@
 
 import { BridgeError } from '../../base/errors.js';
 import { fanOut, type Observer } from '../../base/log/events.js';
+import { loadedOnce } from '../../base/replaced-part.js';
 import { isLoopback } from '../../base/text/loopback.js';
 import { VERSION } from '../../base/version.js';
 import { OF_ONE_PROCESS, Scheduler, UNLIMITED } from '../../base/waiting/scheduler.js';
@@ -32,8 +33,22 @@ const CLOSE_WITHIN_MS = 10_000;
 /** Time for the last lines of the log, where somebody is slow to read them. */
 const LOG_WITHIN_MS = 500;
 
-/** Serves until a signal ends it. Throws E_ARGUMENTS and E_SETTINGS before it listens. */
-export async function serveHttp(written: string, allowedHosts: readonly string[]): Promise<void> {
+/** Makes the page for people. `isKnown` says whether a principal's credential still counts; the page ends with `signal`. */
+export type MakePage = (
+  prepared: Prepared,
+  isKnown: (principal: string) => boolean,
+  signal: AbortSignal,
+) => NonNullable<HttpFrontParts['ui']>;
+
+/**
+ * Serves until a signal ends it; `loadPage` is called when somebody first asks for the page. Throws E_ARGUMENTS and E_SETTINGS
+ * before it listens.
+ */
+export async function serveHttp(
+  written: string,
+  allowedHosts: readonly string[],
+  loadPage: () => Promise<{ readonly servicePage: MakePage }>,
+): Promise<void> {
   const address = parseHttpAddress(written);
   const prepared = withHosts(prepare('info', 'serves'), allowedHosts);
   const { stderr, settings, redactor } = prepared;
@@ -52,7 +67,7 @@ export async function serveHttp(written: string, allowedHosts: readonly string[]
   const { host, env } = prepared.discovery;
   const access = new HttpAccess(settings, host, env, withRequests(observer));
   const bridges = bridgesOf(prepared, access, withRequests(observer));
-  const serving = { bridges, access, page: figures.page };
+  const serving = { bridges, access, page: figures.page, loadPage: loadedOnce(loadPage) };
   const front = await openFront(address, prepared, serving, observer, interrupted).catch(async (thrown) => {
     await bridges[Symbol.asyncDispose]();
     throw thrown;
@@ -108,25 +123,32 @@ const bridgesOf = (
 
 async function openFront(
   address: HttpAddress,
-  { settings, warnings, discovery }: Prepared,
+  prepared: Prepared,
   {
     bridges,
     access,
     page,
+    loadPage,
   }: {
     readonly bridges: Bridges;
     readonly access: HttpAccess;
     readonly page: StartedFigures['page'];
+    readonly loadPage: Parameters<typeof serveHttp>[2];
   },
   observer: Observer,
   signal: AbortSignal,
 ): Promise<HttpFront> {
+  const { settings, warnings, discovery } = prepared;
   const hasCredentials = access.credentialsConfigured();
   const isOwn = address.at === 'tcp' && isLoopback(address.host);
   const firstToken = isOwn && !hasCredentials ? await makeFirstToken(settings.stateDir, signal) : undefined;
   const serving = { bridges, access, settings, observer: withRequests(observer), warnings };
   const figures = figuresFor(settings.http.metrics, page, discovery.host);
-  const parts = { ...httpParts(serving, hasCredentials || isOwn), ...(figures && { figures }) };
+  const parts = {
+    ...httpParts(serving, hasCredentials || isOwn),
+    ...(figures && { figures }),
+    ui: lateUi(loadPage, prepared, access, signal),
+  };
   const front = await HttpFront.open({ address, parts, env: process.env });
   // The engine is looked for now, so that readiness is known when it is asked for.
   void parts.readiness();
@@ -134,6 +156,20 @@ async function openFront(
   // Nothing else shows it, and a log may be kept: it goes to the terminal of whoever started this alone.
   if (firstToken !== undefined) process.stderr.write(firstTokenText(firstToken, front.address));
   return front;
+}
+
+function lateUi(
+  loadPage: Parameters<typeof serveHttp>[2],
+  prepared: Prepared,
+  access: HttpAccess,
+  signal: AbortSignal,
+): NonNullable<HttpFrontParts['ui']> {
+  let page: NonNullable<HttpFrontParts['ui']> | undefined;
+  return async (...asked) => {
+    const { servicePage } = await loadPage();
+    page ??= servicePage(prepared, (principal) => access.isKnown(principal), signal);
+    await page(...asked);
+  };
 }
 
 /** Throws E_SETTINGS where the file of the token cannot be used. */

@@ -10,7 +10,7 @@ import { DECISIONS, type Decision, type Question } from '../approvals/question.j
 import type { Posted, PostedPage, PostedQuestions } from '../inbox/inbox.js';
 import { thisUser } from '../inbox/question-file.js';
 import { LiveStreams } from './live-streams.js';
-import { formFields, isSame, onlyValue, refusalOf } from './own-requests.js';
+import { formFields, isSame, onlyValue, originHere, refusalOf } from './own-requests.js';
 import { HEADERS, isShownWhole, type Page, plainPage, questionsPage } from './page-html.js';
 import { endPageServer, makePageServer } from './page-server.js';
 
@@ -84,7 +84,7 @@ export class ApprovalPage implements PostedPage {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      const objection = refusalOf(request, this.#port);
+      const objection = refusalOf(request, originHere(request, this.#port));
       if (objection === undefined) await this.#answer(request, response);
       else say(response, objection.status, plainPage(objection.says), objection.headers);
     } catch {

@@ -9,6 +9,7 @@ import type { Environment } from '../../base/process/environment.js';
 import { repeatedHeader } from '../../base/text/repeated-header.js';
 import { RelayedTexts } from '../../mcp/requests/relayed-texts.js';
 import { BodyRefused, type RequestId } from '../../wire/request-body.js';
+import { isConfidential } from '../access/authenticator.js';
 import { type HttpAddress, listenFd } from '../http/address.js';
 import { Admission } from '../http/admission.js';
 import { HostAndOrigin, TrustedProxies } from '../http/host-and-origin.js';
@@ -211,6 +212,7 @@ export class HttpFront implements AsyncDisposable {
     if (health !== undefined) return health;
     const objection = this.#names.refusalOf(facts, request.socket.localAddress);
     if (objection !== undefined) return objection;
+    if (isOfPage(facts) && this.#parts.ui !== undefined) return await this.#page(request, response, facts);
     for (const [name, value] of Object.entries(this.#names.headersFor(facts)))
       response.setHeader(name, value);
     if (facts.path === '/metrics' && this.#parts.figures !== undefined) {
@@ -258,6 +260,18 @@ export class HttpFront implements AsyncDisposable {
     const extra = { principal, callerToken, requestId: about.id, texts, keepBody: read?.keep };
     const exchange = { extra, method, body, ended };
     return await this.#serve(request, response, exchange, facts);
+  }
+
+  /** The page has an authentication of its own; no credential of /mcp opens it. */
+  async #page(
+    request: IncomingMessage,
+    response: ServerResponse,
+    facts: RequestFacts,
+  ): Promise<HttpAnswer | undefined> {
+    if (!isConfidential(facts))
+      return problem(403, 'The page is not shown unencrypted over a network: use https.');
+    await this.#parts.ui?.(request, response, facts);
+    return undefined;
   }
 
   /** Hosts find out by HEAD where to log in, so it is refused like any request without a credential. */
@@ -327,7 +341,8 @@ export class HttpFront implements AsyncDisposable {
       principal: principalId,
       address: remoteAddress,
       method,
-      path,
+      // Secrets follow it: links, and places of browsers that have opened one.
+      path: isOfPage({ path }) ? PAGE : path,
       calls: methods,
       status: response.headersSent ? response.statusCode : undefined,
       isWhole: response.writableFinished,
@@ -336,6 +351,10 @@ export class HttpFront implements AsyncDisposable {
     });
   }
 }
+
+const PAGE = '/ui';
+const isOfPage = ({ path }: Pick<RequestFacts, 'path'>): boolean =>
+  path === PAGE || path.startsWith(`${PAGE}/`);
 
 const methodOf = (method: string): Exchange['method'] | undefined =>
   method === 'POST' || method === 'GET' || method === 'DELETE' ? method : undefined;
