@@ -57,11 +57,14 @@ async function opened(changed: Partial<Question> = {}) {
     sources: () => ({
       bridges,
       history: new History(),
+      views: ['now'],
+      ended: () => [],
       readAudit: () => {},
       questions: () => [asked],
       sessions: () => [session],
     }),
-    files: () => ({ script: 'the script', style: 'the style' }),
+    file: (name) => `the ${name}`,
+    closed: 'Open a link.',
   });
   onTestFinished(async () => {
     bridges[Symbol.dispose]();

@@ -43,8 +43,15 @@ function everything(): Sources & { readonly history: History } {
   history.add(lines);
   const runs = [running('now-0', undefined), running('now-1', ANN), running('now-2', BEN)];
   return {
+    views: ['now', 'questions', 'bridges'],
     history,
     readAudit: () => {},
+    ended: () =>
+      [undefined, ANN, BEN].map((principal) => ({
+        question: question({ principal }),
+        why: `ended for ${principal}`,
+        atMs: 0,
+      })),
     bridges: {
       facts: [
         {
@@ -107,6 +114,12 @@ describe('a principal', () => {
     expect(questions().map(({ question: { run } }) => run)).toEqual([`asked for ${ANN}`]);
     expect(sessions().map(({ handle }) => handle)).toEqual(['s-1']);
     expect(bridges.facts).toEqual([]);
+    expect(own().views).toEqual(['now', 'questions']);
+    expect(
+      own()
+        .ended()
+        .map(({ why }) => why),
+    ).toEqual([`ended for ${ANN}`]);
   });
 
   it('is told of no change of anybody else', () => {

@@ -1,11 +1,8 @@
 // Sources of the page, out of a state directory and of the bridges that run: for the program of `ui`, and for a bridge over HTTP.
 
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { nameInId } from '../../base/principal.js';
-import { replacedPart } from '../../base/replaced-part.js';
 import { clipHarmlessLine } from '../../base/text/text.js';
-import { PACKAGE_ROOT } from '../../base/version.js';
 import { MAX_WHO_CHARS } from '../../policy/inbox/question-file.js';
 import { wordOfId } from '../../service/principals/principal-rules.js';
 import type { Sources, Viewer } from '../../watch/front/sources.js';
@@ -23,6 +20,7 @@ export function pageSources(prepared: Prepared, signal: AbortSignal): Sources & 
   const history = new History();
   const bridges = new SeenBridges(stateDir);
   return {
+    views: ['now', 'questions', 'runs', 'sessions', 'bridges', 'tools'],
     bridges,
     history,
     readAudit: () => history.add(tail.next()),
@@ -32,6 +30,8 @@ export function pageSources(prepared: Prepared, signal: AbortSignal): Sources & 
         answer: (decision, word, viewer) =>
           giveAnswer(asked, decision, word, { by: 'page', ...nameOf(viewer) }),
       })),
+    // The answer says how the question ended; elsewhere nobody keeps what it was.
+    ended: () => [],
     sessions: () =>
       liveSessions(stateDir).map((session) => {
         const { handle, name, client, principal, createdAt, lastCallAt, calls } = session;
@@ -50,16 +50,6 @@ export function pageSources(prepared: Prepared, signal: AbortSignal): Sources & 
 
 /** By whom an answer is; the operator is the user of the machine. */
 const nameOf = (viewer: Viewer): { readonly who?: string } =>
-  viewer.sees === 'all' ? {} : { who: clipHarmlessLine(nameInId(viewer.principal), MAX_WHO_CHARS) };
-
-/** The page's own files, as the bundler has written them. Throws E_REPLACED where they are not there. */
-export function pageFiles(): { readonly script: string; readonly style: string } {
-  try {
-    const [script = '', style = ''] = ['page.js', 'page.css'].map((name) =>
-      readFileSync(join(PACKAGE_ROOT, 'dist/bundle', name), 'utf8'),
-    );
-    return { script, style };
-  } catch (thrown) {
-    throw replacedPart(thrown);
-  }
-}
+  viewer.sees === 'all' || viewer.principal === undefined
+    ? {}
+    : { who: clipHarmlessLine(nameInId(viewer.principal), MAX_WHO_CHARS) };

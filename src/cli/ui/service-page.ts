@@ -4,7 +4,7 @@ import { useFiledLink } from '../../watch/front/filed-links.js';
 import { WatchFront } from '../../watch/front/front.js';
 import type { Sources } from '../../watch/front/sources.js';
 import type { MakePage } from '../serving/serve-http.js';
-import { pageFiles, pageSources } from './page-sources.js';
+import { pageSources } from './page-sources.js';
 
 /** A browser that asks nothing for so long has to be let in anew. */
 const KEEPS_MS = 3_600_000;
@@ -18,9 +18,9 @@ export const servicePage: MakePage = (prepared, isKnown, signal) => {
     prefix: '/ui',
     keepsMs: KEEPS_MS,
     closed: CLOSED,
-    files: pageFiles,
     useLink: (secret) => useFiledLink(prepared.settings.stateDir, secret),
-    maySee: (viewer) => viewer.sees === 'all' || isKnown(viewer.principal),
+    maySee: (viewer) =>
+      viewer.sees === 'all' || (viewer.principal !== undefined && isKnown(viewer.principal)),
     sources: () => {
       sources ??= pageSources(prepared, signal);
       return sources;

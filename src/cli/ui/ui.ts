@@ -9,15 +9,16 @@ import { httpServing } from '../../service/endpoint/serving-record.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { fileLink, LINK_MINUTES } from '../../watch/front/filed-links.js';
 import { OwnServer } from '../../watch/front/own-server.js';
-import { OPERATOR, type Viewer } from '../../watch/front/sources.js';
 import { isRemoteShell, openBrowser } from '../servers/login.js';
 import { principalNamed } from '../servers/login-principal.js';
 import { prepare } from '../serving/prepare.js';
 import { interruptSignal } from '../terminal/interrupt.js';
 import { sayNote, usageError, visibleText } from '../terminal/output.js';
-import { pageFiles, pageSources } from './page-sources.js';
+import { pageSources } from './page-sources.js';
 
 const MAX_PORT = 65_535;
+const CLOSED =
+  'This page is opened by a link, and each link opens it once. Run `mcp-sandbox-bridge ui` for another one.';
 
 type UiOptions = {
   readonly browser: boolean;
@@ -43,7 +44,7 @@ export async function ui({ browser, port, service, principal }: UiOptions): Prom
     );
   const interrupted = interruptSignal();
   using sources = pageSources(prepared, interrupted);
-  await using page = await OwnServer.open({ sources: () => sources, files: pageFiles }, port).catch(
+  await using page = await OwnServer.open({ sources: () => sources, closed: CLOSED }, { port }).catch(
     (thrown: unknown) => {
       if (port === undefined || Object(thrown).code === undefined) throw thrown;
       throw usageError(
@@ -76,21 +77,19 @@ async function linkToService(
 ): Promise<void> {
   const { stateDir, oauth } = settings;
   const origin = service === true ? originHere(stateDir) : originOf(service);
-  const viewer: Viewer =
+  const id =
     principal === undefined
-      ? OPERATOR
-      : {
-          sees: 'own',
-          principal: principalNamed(principal, new TokenFile(stateDir).read(), oauth?.issuers ?? []).id,
-        };
-  const link = `${origin}/ui/open/${fileLink(stateDir, viewer)}`;
+      ? undefined
+      : principalNamed(principal, new TokenFile(stateDir).read(), oauth?.issuers ?? []).id;
+  const link = `${origin}/ui/open/${fileLink(stateDir, id)}`;
   process.stdout.write(`${link}\n`);
   sayNote(
-    viewer.sees === 'all'
+    principal === undefined
       ? `The link opens the page once, within ${LINK_MINUTES} minutes, and shows the runs and questions of everybody.`
-      : `The link opens the page once, within ${LINK_MINUTES} minutes, and shows what is ${visibleText(principal ?? '')}'s.`,
+      : `The link opens the page once, within ${LINK_MINUTES} minutes, and shows what is ${visibleText(principal)}'s.`,
   );
-  if (browser && !isRemoteShell() && viewer.sees === 'all') await openBrowser(link, (line) => sayNote(line));
+  if (browser && !isRemoteShell() && principal === undefined)
+    await openBrowser(link, (line) => sayNote(line));
 }
 
 /** Origin of the one bridge over HTTP that runs with this state directory. Throws E_ARGUMENTS where it cannot be told which one is meant. */

@@ -22,13 +22,13 @@ const filed = z.object({
   principal: z.string().nullable(),
 });
 
-/** The secret of a new link. Its file has a digest of the secret for its name, so that whoever reads a listing opens nothing. */
-export function fileLink(stateDir: string, viewer: Viewer): string {
+/** The secret of a new link for a principal, undefined for the operator. Its file has a digest of the secret for its name, so that whoever reads a listing opens nothing. */
+export function fileLink(stateDir: string, principal: string | undefined): string {
   const folder = join(stateDir, FOLDER);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   sweep(folder);
   const secret = drawSecret();
-  const link = { principal: viewer.sees === 'all' ? null : viewer.principal };
+  const link: z.output<typeof filed> = { principal: principal ?? null };
   replaceFile(join(folder, nameOf(secret)), JSON.stringify(link));
   return secret;
 }

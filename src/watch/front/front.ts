@@ -5,13 +5,23 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { jsonPieces } from '../../base/json/laid-out-json.js';
 import { shownExactly } from '../../base/text/text.js';
 import { DECISIONS, type Question } from '../../policy/approvals/question.js';
-import { LiveStreams } from '../../policy/page/live-streams.js';
-import { formFields, onlyValue, refusalOf } from '../../policy/page/own-requests.js';
 import type { RunOfBridge } from '../gather/bridges.js';
 import { RUNNING } from '../told/told.js';
+import { builtFile } from './built-files.js';
 import { cookiesOf, FrontKeys, type Visit } from './keys.js';
-import type { Changed, ShownNow, ShownQuestion, ShownRun, ShownSession } from './shown.js';
-import { type AnswerableQuestion, partFor, type Sources, type Viewer } from './sources.js';
+import { LiveStreams } from './live-streams.js';
+import { formFields, onlyValue, refusalOf } from './own-requests.js';
+import { plainPage } from './plain-page.js';
+import type {
+  Changed,
+  ShownEnd,
+  ShownNow,
+  ShownQuestion,
+  ShownRun,
+  ShownSession,
+  ViewName,
+} from './shown.js';
+import { type AnswerableQuestion, type PastQuestion, partFor, type Sources, type Viewer } from './sources.js';
 
 /** How often is looked for changes while a page is open: bridges, the audit, questions, sessions. */
 const LOOK_EVERY_MS = 500;
@@ -43,8 +53,8 @@ const HEADERS: Readonly<Record<string, string>> = {
 export type FrontOptions = {
   /** Called when somebody opens the page. */
   readonly sources: () => Sources;
-  /** The page's own files, as the build has made them. */
-  readonly files: () => { readonly script: string; readonly style: string };
+  /** One of the page's own files, as the build has made it; a test gives its own. */
+  readonly file?: typeof builtFile;
   /** Says for whom a link is, and uses it up. */
   readonly useLink: (secret: string) => Viewer | undefined;
   /** Path below which the page lies, `/ui` for one. */
@@ -53,7 +63,7 @@ export type FrontOptions = {
   readonly keepsMs?: number;
   /** Whether this viewer may still look; without it everybody may who has come in. */
   readonly maySee?: (viewer: Viewer) => boolean;
-  /** Said to whoever has no link that opens the page. */
+  /** FormEnd to whoever has no link that opens the page. */
   readonly closed: string;
 };
 
@@ -63,6 +73,8 @@ type Watched = {
   readonly sources: Sources;
   readonly live: LiveStreams;
   seen: Readonly<Record<Changed[number], unknown>> | undefined;
+  /** FormEnd on the plain page when it is next shown, once. */
+  said: { readonly says: string; readonly isDone: boolean } | undefined;
 };
 
 export class WatchFront implements Disposable {
@@ -76,7 +88,7 @@ export class WatchFront implements Disposable {
     this.#options = options;
     this.#prefix = options.prefix ?? '';
     this.#keys = new FrontKeys(options.useLink, options.keepsMs);
-    this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS);
+    this.#timer = setInterval(() => this.look(), LOOK_EVERY_MS);
     this.#timer.unref();
   }
 
@@ -104,8 +116,8 @@ export class WatchFront implements Disposable {
     }
   }
 
-  /** Tells pages what has changed since the last look, and ends those that may not look any more. */
-  #look(): void {
+  /** Tells pages, now and not a moment later, what has changed since the last look, and ends those that may not look any more. */
+  look(): void {
     const visits = new Set(this.#keys.visits);
     for (const [visit, view] of this.#views) {
       if (visits.has(visit) && this.#mayGoOn(visit)) this.#lookFor(view);
@@ -127,11 +139,11 @@ export class WatchFront implements Disposable {
     if (live.size === 0) return;
     // A browser that has the page open is there, also without asking for anything.
     visit.lastSeenMs = performance.now();
-    const { bridges, history, readAudit, questions, sessions } = sources;
+    const { bridges, history, readAudit, questions, ended, sessions } = sources;
     readAudit();
     const asked = questions().map(({ question, digest }) => question.id + digest);
     const seen = {
-      questions: asked.join(),
+      questions: JSON.stringify([asked, ended().map(({ question }) => question.id)]),
       sessions: JSON.stringify(sessions().map(({ end: _end, ...session }) => session)),
       runs: `${history.versionOf()} ${bridges.version}`,
       now: `${bridges.version} ${asked.join()}`,
@@ -145,7 +157,7 @@ export class WatchFront implements Disposable {
     const known = this.#views.get(visit);
     if (known !== undefined) return known;
     const sources = partFor(visit.viewer, this.#options.sources());
-    const view = { visit, sources, live: new LiveStreams(), seen: undefined };
+    const view = { visit, sources, live: new LiveStreams(), seen: undefined, said: undefined };
     this.#views.set(visit, view);
     return view;
   }
@@ -153,7 +165,7 @@ export class WatchFront implements Disposable {
   async #answer(request: IncomingMessage, response: ServerResponse, origin: string): Promise<void> {
     const target = request.url ?? '';
     const { pathname, searchParams } = new URL(URL.canParse(target, origin) ? target : '/', origin);
-    const { closed, files } = this.#options;
+    const { closed, file = builtFile } = this.#options;
     const [place = '', name = '', ...more] = pathname.startsWith(`${this.#prefix}/`)
       ? pathname.slice(this.#prefix.length + 1).split('/')
       : [];
@@ -163,16 +175,31 @@ export class WatchFront implements Disposable {
     if (visit === undefined || !this.#mayGoOn(visit)) return say(response, 403, closed);
     const view = this.#viewOf(visit);
     if (request.method === 'POST') return await this.#act(request, response, name, view);
-    if (name === '') return send(response, 'text/html', shell());
-    if (name === 'page.js') return send(response, 'text/javascript', files().script);
-    if (name === 'page.css') return send(response, 'text/css', files().style);
+    if (name === '') return send(response, 'text/html', shell(view.sources.views));
+    if (name === 'page.js') return send(response, 'text/javascript', file('page.js'));
+    if (name === 'page.css') return send(response, 'text/css', file('page.css'));
     if (name === 'events') {
       if (!view.live.add(response, HEADERS)) say(response, 503, 'Too many pages are open.');
       return;
     }
+    if (name === 'plain') return this.#sendPlain(response, 200, view);
     const shown = await this.#show(name, searchParams, view);
     if (shown === undefined) return say(response, 404, 'There is nothing here.');
     send(response, 'application/json', JSON.stringify(shown));
+  }
+
+  #sendPlain(response: ServerResponse, status: number, view: Watched): void {
+    const { said } = view;
+    view.said = undefined;
+    const open = this.#shownQuestions(view);
+    const text = plainPage({ open, ended: view.sources.ended().map(shownEnd), notice: said });
+    send(response, 'text/html', text, status);
+  }
+
+  #shownQuestions({ visit, sources }: Watched): readonly ShownQuestion[] {
+    return sources
+      .questions()
+      .map((one) => shownQuestion(one, this.#keys.tokenOf(visit, 'answer', one.question.id, one.digest)));
   }
 
   #open(
@@ -191,17 +218,12 @@ export class WatchFront implements Disposable {
   }
 
   /** The data of one view; undefined where there is no such view, or no such run. */
-  async #show(
-    name: string,
-    params: URLSearchParams,
-    { visit, sources }: Watched,
-  ): Promise<object | undefined> {
-    const { bridges, history, readAudit, questions, sessions } = sources;
+  async #show(name: string, params: URLSearchParams, view: Watched): Promise<object | undefined> {
+    const { visit, sources } = view;
+    const { bridges, history, readAudit, sessions } = sources;
     if (name === 'now') return await shownNow(sources);
-    if (name === 'questions')
-      return questions().map((one) =>
-        shownQuestion(one, this.#keys.tokenOf(visit, 'answer', one.question.id, one.digest)),
-      );
+    if (name === 'questions') return this.#shownQuestions(view);
+    if (name === 'ended') return sources.ended().map(shownEnd);
     if (name === 'sessions')
       return sessions().map(
         ({ end: _end, owner: _owner, ...session }): ShownSession => ({
@@ -227,49 +249,62 @@ export class WatchFront implements Disposable {
   }
 
   async #act(request: IncomingMessage, response: ServerResponse, name: string, view: Watched): Promise<void> {
-    const { visit, sources } = view;
     const fields = await formFields(request);
     if (fields === undefined)
       return say(response, 413, 'Nothing was done: what was sent is too large.', { connection: 'close' });
     const [token = '', id = ''] = ['token', 'id'].map((field) => onlyValue(fields, field));
-    if (name === 'answer') return await this.#take(response, view, { id, token, fields });
-    if (name !== 'end') return say(response, 404, 'There is nothing here.');
-    const session = sources.sessions().find(({ handle }) => handle === id);
-    if (!this.#keys.isTokenOf(token, visit, 'end', id))
-      return say(response, 403, 'Nothing was done: this form does not belong to the session.');
-    if (session === undefined) return say(response, 409, 'This session has ended already.');
-    await session.end();
-    this.#look();
-    say(response, 200, 'The session has ended.');
+    const act = { answer: this.#take, end: this.#end }[name];
+    if (act === undefined) return say(response, 404, 'There is nothing here.');
+    const { status, says } = await act.call(this, view, { id, token, fields });
+    this.look();
+    if (!fields.has('plain')) return say(response, status, says);
+    view.said = { says, isDone: status === 200 };
+    if (status !== 200) return this.#sendPlain(response, status, view);
+    response.writeHead(303, { ...HEADERS, location: 'plain' });
+    response.end();
   }
 
-  async #take(
-    response: ServerResponse,
-    { visit, sources }: Watched,
-    { id, token, fields }: { readonly id: string; readonly token: string; readonly fields: URLSearchParams },
-  ): Promise<void> {
+  async #end({ visit, sources }: Watched, { id, token }: Form): Promise<FormEnd> {
+    const session = sources.sessions().find(({ handle }) => handle === id);
+    if (!this.#keys.isTokenOf(token, visit, 'end', id))
+      return { status: 403, says: 'Nothing was done: this form does not belong to the session.' };
+    if (session === undefined) return { status: 409, says: 'This session has ended already.' };
+    await session.end();
+    return { status: 200, says: 'The session has ended.' };
+  }
+
+  async #take({ visit, sources }: Watched, { id, token, fields }: Form): Promise<FormEnd> {
     const asked = sources.questions().find(({ question }) => question.id === id);
-    if (asked === undefined)
-      return say(response, 409, 'Your answer came too late, and changes nothing: the question has ended.');
+    if (asked === undefined) return { status: 409, says: tooLate(sources, id) };
     const decision = DECISIONS.find((one) => one === onlyValue(fields, 'decision'));
     // The token is that of the text as it was shown: of another text, another one.
     if (decision === undefined || !this.#keys.isTokenOf(token, visit, 'answer', id, asked.digest))
-      return say(response, 403, 'Nothing was answered: this form does not belong to the question.');
+      return { status: 403, says: 'Nothing was answered: this form does not belong to the question.' };
     if (!asked.question.offers.includes(decision))
-      return say(response, 403, 'Nothing was answered: this is not offered.');
+      return { status: 403, says: 'Nothing was answered: this is not offered.' };
     if (decision !== 'no' && !isShownWhole(asked.question))
-      return say(
-        response,
-        403,
-        'Nothing was answered: what is too long to be shown here can only be denied here.',
-      );
+      return {
+        status: 403,
+        says: 'Nothing was answered: what is too long to be shown here can only be denied here.',
+      };
     const word = onlyValue(fields, 'word')?.trim() || undefined;
     const { is, why } = await asked.answer(decision, word, visit.viewer);
-    this.#look();
-    if (is === 'taken') say(response, 200, `${capitalise(why)}.`);
-    else
-      say(response, 409, `Your answer came too late, and changes nothing. The question had ended: ${why}.`);
+    return is === 'taken'
+      ? { status: 200, says: `${capitalise(why)}.` }
+      : { status: 409, says: `${TOO_LATE} The question had ended: ${why}.` };
   }
+}
+
+type Form = { readonly id: string; readonly token: string; readonly fields: URLSearchParams };
+type FormEnd = { readonly status: number; readonly says: string };
+
+const TOO_LATE = 'Your answer came too late, and changes nothing.';
+
+function tooLate({ ended }: Sources, id: string): string {
+  const why = ended().find(({ question }) => question.id === id)?.why;
+  return why === undefined
+    ? `${TOO_LATE} The question has ended.`
+    : `${TOO_LATE} The question had ended: ${why}.`;
 }
 
 async function shownNow({ bridges, questions }: Sources): Promise<ShownNow> {
@@ -297,8 +332,8 @@ function say(
   response.end(`${capitalise(says)}\n`);
 }
 
-function send(response: ServerResponse, type: string, text: string): void {
-  response.writeHead(200, { ...HEADERS, 'content-type': `${type}; charset=utf-8` });
+function send(response: ServerResponse, type: string, text: string, status = 200): void {
+  response.writeHead(status, { ...HEADERS, 'content-type': `${type}; charset=utf-8` });
   response.end(text);
 }
 
@@ -315,8 +350,8 @@ const opening = (place: string): string => `<!doctype html>
 `;
 
 /** The document, in which there is nothing yet. */
-const shell = (): string => `<!doctype html>
-<html lang="en">
+const shell = (views: readonly ViewName[]): string => `<!doctype html>
+<html lang="en" data-views="${views.join(' ')}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -324,15 +359,21 @@ const shell = (): string => `<!doctype html>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="page.css">
 <script src="page.js" defer></script>
+<noscript><meta http-equiv="refresh" content="0; url=plain"></noscript>
 </head>
 <body>
-<noscript>This page needs JavaScript. Without it, use the commands runs, approvals, sessions and servers.</noscript>
+<noscript><a href="plain">Questions without JavaScript</a></noscript>
 </body>
 </html>
 `;
 
 const isShownWhole = ({ object }: Question): boolean =>
   object.calls.reduce((sum, call) => sum + call.arguments.length, 0) <= MAX_SHOWN_CHARS;
+
+const shownEnd = ({ question: { id, object }, why, atMs }: PastQuestion): ShownEnd => ({
+  ...{ id, server: object.server, tool: object.tool, why: capitalise(why) },
+  at: new Date(atMs).toISOString(),
+});
 
 function shownQuestion({ question }: AnswerableQuestion, token: string): ShownQuestion {
   const { id, object, rule, run, client, principal, session, askedAt, expiresAt, offers } = question;

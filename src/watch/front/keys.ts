@@ -2,7 +2,7 @@
 // are drawn when the page starts and gone when it ends. Nothing that opens the bridge's own HTTP service opens the page.
 
 import { createHmac, randomBytes } from 'node:crypto';
-import { isSame } from '../../policy/page/own-requests.js';
+import { isSame } from './own-requests.js';
 import type { Viewer } from './sources.js';
 
 /** 32 letters of base64url. */

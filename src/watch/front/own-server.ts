@@ -3,14 +3,13 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { originHere } from '../../policy/page/own-requests.js';
-import { endPageServer, makePageServer } from '../../policy/page/page-server.js';
 import { type FrontOptions, WatchFront } from './front.js';
 import { OwnLinks } from './keys.js';
+import { originHere } from './own-requests.js';
+import { endPageServer, makePageServer } from './page-server.js';
 import { OPERATOR, type Viewer } from './sources.js';
 
-const CLOSED =
-  'This page is opened by a link, and each link opens it once. Run `mcp-sandbox-bridge ui` for another one.';
+type OwnOptions = Pick<FrontOptions, 'closed' | 'file' | 'sources'>;
 
 export class OwnServer implements AsyncDisposable {
   readonly #links = new OwnLinks();
@@ -18,21 +17,25 @@ export class OwnServer implements AsyncDisposable {
   readonly #server: Server;
   #port = 0;
 
-  /** Listens on 127.0.0.1; port 0 is any. Rejects where the port cannot be had. */
-  static async open(options: Pick<FrontOptions, 'sources' | 'files'>, port = 0): Promise<OwnServer> {
+  /**
+   * Listens on 127.0.0.1; port 0 is any. Rejects where the port cannot be had. With `outlives` the process lives for it, as long as
+   * it is not disposed of.
+   */
+  static async open(
+    options: OwnOptions,
+    { port = 0, outlives = true }: { readonly port?: number | undefined; readonly outlives?: boolean } = {},
+  ): Promise<OwnServer> {
     const own = new OwnServer(options);
+    if (!outlives) own.#server.on('connection', (socket) => socket.unref());
     own.#server.listen(port, '127.0.0.1');
     await once(own.#server, 'listening');
     own.#port = (own.#server.address() as AddressInfo).port;
+    if (!outlives) own.#server.unref();
     return own;
   }
 
-  private constructor(options: Pick<FrontOptions, 'sources' | 'files'>) {
-    this.#front = new WatchFront({
-      ...options,
-      closed: CLOSED,
-      useLink: (secret) => this.#links.use(secret),
-    });
+  private constructor(options: OwnOptions) {
+    this.#front = new WatchFront({ ...options, useLink: (secret) => this.#links.use(secret) });
     this.#server = makePageServer(
       (request, response) => void this.#front.serve(request, response, originHere(request, this.#port)),
     );
@@ -41,6 +44,11 @@ export class OwnServer implements AsyncDisposable {
   /** An address that opens the page once, and again in the browser that has opened it. */
   newLink(viewer: Viewer = OPERATOR): string {
     return `http://127.0.0.1:${this.#port}/open/${this.#links.make(viewer)}`;
+  }
+
+  /** Tells open pages at once what has changed, which they would hear in a moment otherwise. */
+  look(): void {
+    this.#front.look();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

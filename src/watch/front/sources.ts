@@ -3,10 +3,12 @@
 import type { Decision, Question } from '../../policy/approvals/question.js';
 import type { SeenBridges } from '../gather/bridges.js';
 import type { History } from '../gather/history.js';
-import type { ShownSession } from './shown.js';
+import type { ShownSession, ViewName } from './shown.js';
 
-/** Who looks: the operator, who sees all, or the one principal with this id. */
-export type Viewer = { readonly sees: 'all' } | { readonly sees: 'own'; readonly principal: string };
+/** Who looks: the operator, who sees all, or one principal by id, undefined for the user who started the bridge. */
+export type Viewer =
+  | { readonly sees: 'all' }
+  | { readonly sees: 'own'; readonly principal: string | undefined };
 
 export const OPERATOR: Viewer = { sees: 'all' };
 
@@ -30,7 +32,12 @@ export type LiveSession = Omit<ShownSession, 'token'> & {
   readonly end: () => Promise<void>;
 };
 
+/** A question that has ended not long ago; `why` says how, as the rest of a sentence. */
+export type PastQuestion = { readonly question: Question; readonly why: string; readonly atMs: number };
+
 export type Sources = {
+  /** Views that there is something for, in the order in which they are offered. */
+  readonly views: readonly ViewName[];
   readonly bridges: Pick<SeenBridges, 'facts' | 'recorded' | 'run' | 'runs'> & {
     /** Another one after each change. */
     readonly version: number | string;
@@ -39,6 +46,8 @@ export type Sources = {
   /** Has the history take what the audit has got since the last look. */
   readonly readAudit: () => void;
   readonly questions: () => readonly AnswerableQuestion[];
+  /** The newest first. */
+  readonly ended: () => readonly PastQuestion[];
   readonly sessions: () => readonly LiveSession[];
 };
 
@@ -48,8 +57,8 @@ export const partFor = (viewer: Viewer, sources: Sources): Sources =>
 
 /** Facts of bridges are of the whole process and of everybody's servers, so a principal sees none. */
 function ownPartOf(
-  principal: string,
-  { bridges, history, readAudit, questions, sessions }: Sources,
+  principal: string | undefined,
+  { views, bridges, history, readAudit, questions, ended, sessions }: Sources,
 ): Sources {
   const isOwn = (one: { readonly principal?: string | undefined } | undefined): boolean =>
     one?.principal === principal;
@@ -57,6 +66,7 @@ function ownPartOf(
     for (const one of bridges.runs()) if (isOwn(one.seen)) yield one;
   }
   return {
+    views: views.filter((view) => view !== 'bridges'),
     readAudit,
     bridges: {
       facts: [],
@@ -74,6 +84,7 @@ function ownPartOf(
       tools: (remembered) => history.tools(remembered, principal),
     },
     questions: () => questions().filter(({ question }) => isOwn(question)),
+    ended: () => ended().filter(({ question }) => isOwn(question)),
     sessions: () => sessions().filter(({ owner }) => owner === principal),
   };
 }
